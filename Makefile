@@ -1,0 +1,83 @@
+# Turnstile. `make help` lists what can be done here.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# A backtrace of every Rust error would end up in what the tests compare.
+unexport RUST_BACKTRACE
+unexport RUST_LIB_BACKTRACE
+
+SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler
+TEST_PARTS := test-scheduler test-rules regress isolation test-concurrent
+
+.PHONY: help
+help: ## list the targets
+	@echo 'usage: make TARGET'
+	@echo
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20 | sed 's/^/  /'
+
+# ---- Build ----------------------------------------------------------------------------------------
+
+.PHONY: setup
+setup: ## install what is missing to build and test (Debian, Ubuntu)
+	@scripts/setup
+
+.PHONY: build
+build: setup ## compile the extension in release mode, without installing it
+	@scripts/install --build-only
+
+.PHONY: install
+install: setup ## build and put the extension into the server's directories (TURNSTILE_FEATURES=…)
+	@scripts/install
+
+.PHONY: demo
+demo: install ## watch 16 workers checksum the files below DIR=/some/dir (default /usr/share/doc)
+	@demo/run $(if $(DIR),"$(DIR)")
+
+# ---- Tests ----------------------------------------------------------------------------------------
+
+.PHONY: test
+test: ## run every part of the tests below and sum up
+	@scripts/test-all $(TEST_PARTS)
+
+.PHONY: test-scheduler
+test-scheduler: setup ## test the scheduler by itself, against a naive model (STEPS=…: steps of each random run)
+	@$(SCHEDULER_TEST) --quiet -- --list 2>/dev/null | grep ': test$$' >/dev/null || \
+	  { $(SCHEDULER_TEST) --no-run && echo 'the scheduler has no tests' >&2; exit 1; }
+	@$(SCHEDULER_TEST)
+
+.PHONY: test-rules
+test-rules: install ## test each promise of the documentation
+	@scripts/run-pytest pg_test/rules
+
+.PHONY: regress
+regress: install ## compare what SQL prints with what is expected
+	@pg_test/regress/run
+
+.PHONY: isolation
+isolation: install ## interleave sessions step by step and compare
+	@pg_test/isolation/run
+
+.PHONY: test-concurrent
+test-concurrent: install ## many workers, crashes and restarts at once
+	@scripts/run-pytest pg_test/concurrent
+
+.PHONY: lint
+lint: setup ## check formatting, clippy and the rules of the house
+	@status=0; \
+	cargo fmt --all --check || status=1; \
+	cargo clippy --workspace --all-targets -- -D warnings || status=1; \
+	scripts/check-house || status=1; \
+	exit $$status
+
+# ---- Benchmarks -----------------------------------------------------------------------------------
+
+.PHONY: bench
+bench: install ## measure everything; takes long
+	@bench/run
+
+.PHONY: bench-quick
+bench-quick: install ## measure the essentials in a few minutes
+	@bench/run --quick

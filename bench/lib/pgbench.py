@@ -1,0 +1,89 @@
+"""Runs pgbench with a load and reads what it reports."""
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lib.project import pgbench_program
+from lib.queues import payload
+
+THREADS = os.cpu_count() or 1
+SEED = "1"
+
+
+class LoadFailed(Exception):
+    pass
+
+
+@dataclass(frozen=True)
+class Load:
+    """`scripts` maps each script file to its weight; the variables are there in each of them."""
+
+    scripts: dict[Path, int]
+    clients: int
+    variables: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    time_each_statement: bool = False
+
+    def arguments(self) -> list[str]:
+        found = ["--no-vacuum", "--protocol=prepared", f"--random-seed={SEED}"]
+        found += [f"--client={self.clients}", f"--jobs={min(self.clients, THREADS)}"]
+        found += [f"--file={script}@{weight}" for script, weight in self.scripts.items()]
+        variables = {"payload": payload()} | self.variables
+        found += [f"--define={name}={value}" for name, value in variables.items()]
+        if self.time_each_statement:
+            found.append("--report-per-command")
+        return found
+
+    def environment(self) -> dict[str, str]:
+        options = [os.environ.get("PGOPTIONS", "")] + [f"-c {name}={value}" for name, value in self.settings.items()]
+        return os.environ | {"PGOPTIONS": " ".join(options)}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    transactions: int
+    seconds: float
+    statement_ms: list[float]
+
+
+class RunningLoad:
+    def __init__(self, load: Load, limits: list[str]):
+        command = [pgbench_program(), *load.arguments(), *limits]
+        self.process = subprocess.Popen(
+            command, env=load.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def finish(self) -> Outcome:
+        report, errors = self.process.communicate()
+        if self.process.returncode != 0:
+            raise LoadFailed(errors)
+        return read_report(report)
+
+
+def read_report(report: str) -> Outcome:
+    transactions = int(re.search(r"transactions actually processed: (\d+)", report)[1])
+    failed = int(re.search(r"number of failed transactions: (\d+)", report)[1])
+    rate = float(re.search(r"^tps = ([\d.]+)", report, re.MULTILINE)[1])
+    if failed or not transactions:
+        raise LoadFailed(report)
+    commands = re.findall(r"^ +([\d.]+) +\d+ +(.*)$", report, re.MULTILINE)
+    statement_ms = [float(ms) for ms, text in commands if not text.startswith("\\")]
+    return Outcome(transactions, transactions / rate, statement_ms)
+
+
+def start(load: Load, seconds: int, transactions_per_second: float | None = None) -> RunningLoad:
+    limits = [f"--time={seconds}"]
+    if transactions_per_second is not None:
+        limits.append(f"--rate={transactions_per_second:.3f}")
+    return RunningLoad(load, limits)
+
+
+def run(load: Load, seconds: int) -> Outcome:
+    return start(load, seconds).finish()
+
+
+def run_transactions(load: Load, transactions_per_client: int) -> Outcome:
+    return RunningLoad(load, [f"--transactions={transactions_per_client}"]).finish()

@@ -1,0 +1,1 @@
+SELECT count(*) FROM turnstile_bench.kept WHERE state = 'completed';

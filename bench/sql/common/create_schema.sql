@@ -1,0 +1,2 @@
+DROP SCHEMA IF EXISTS turnstile_bench CASCADE;
+CREATE SCHEMA turnstile_bench;

@@ -1,0 +1,1 @@
+SET max_parallel_workers_per_gather = 0;

@@ -1,0 +1,2 @@
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT pg_current_xact_id();

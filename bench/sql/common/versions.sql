@@ -1,0 +1,1 @@
+SELECT version(), (SELECT extversion FROM pg_extension WHERE extname = 'turnstile');

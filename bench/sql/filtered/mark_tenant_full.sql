@@ -1,0 +1,1 @@
+INSERT INTO turnstile_bench.full_tenant (tenant) VALUES (%(tenant)s);

@@ -1,0 +1,1 @@
+VACUUM (ANALYZE) turnstile_bench.filtered, turnstile_bench.full_tenant;

@@ -1,0 +1,1 @@
+SELECT count(DISTINCT lane) FROM turnstile.job;

@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT FROM turnstile.job) OR EXISTS (SELECT FROM turnstile.job_history);

@@ -1,0 +1,1 @@
+SELECT current_setting('turnstile.max_lanes', true)::bigint;

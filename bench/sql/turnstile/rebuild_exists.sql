@@ -1,0 +1,1 @@
+SELECT to_regprocedure('turnstile.rebuild()') IS NOT NULL;

@@ -1,0 +1,1 @@
+INSERT INTO turnstile.tenant (name, slots) VALUES (%(tenant)s, %(slots)s);

@@ -1,0 +1,5 @@
+SELECT count(*)
+FROM turnstile.job
+WHERE state = 'available'
+  AND queue = %(queue)s
+  AND tenant IS NOT DISTINCT FROM %(tenant)s::text;

@@ -1,0 +1,258 @@
+"""Arguments: NULL in every place, bad values and long ones, each refused with its SQLSTATE, DETAIL and HINT.
+
+The tests of refusals share one database: what is refused leaves no job behind.
+"""
+
+import pytest
+
+from support import rows
+from support.calls import call, claim_next, complete, enqueue, enqueue_many
+from support.errors import BAD_VALUE, NULL_VALUE, TOO_LONG, refused
+
+RUN = {"job_id": 1, "attempt": 1}
+
+# A call of each function that is valid in all its arguments, to spoil them one by one.
+CALLS = {
+    "enqueue": {
+        "kind": "work", "payload": {}, "queue": "q", "tenant": "t", "account": "a", "session": "s",
+        "concurrency_key": "c", "priority": 0, "run_at": "2001-01-01", "max_attempts": 3,
+        "unique_mode": "until_executed", "metadata": {},
+    },
+    "enqueue_many": {"jobs": []},
+    "claim_next": {"queue": "q", "worker": "w", "lease": "1 minute"},
+    "claim": {"queues": ["q"], "max_jobs": 1, "worker": "w", "lease": "1 minute"},
+    "complete": RUN | {"result": {}},
+    "complete_many": {"job_ids": [1], "attempts": [1]},
+    "complete_and_claim_next": RUN | {"result": {}, "queue": "q", "worker": "w", "lease": "1 minute"},
+    "fail": RUN | {"error": "no", "retry_in": "1 minute", "discard": False},
+    "release": RUN,
+}  # fmt: skip
+
+# NULL stands for "not given" exactly where the documented default is NULL.
+NEEDED = {
+    "enqueue": ["kind", "payload", "queue", "priority", "unique_mode"],
+    "enqueue_many": ["jobs"],
+    "claim_next": ["queue"],
+    "claim": ["queues", "max_jobs"],
+    "complete": ["job_id", "attempt"],
+    "complete_many": ["job_ids", "attempts"],
+    "complete_and_claim_next": ["job_id", "attempt"],
+    "fail": ["job_id", "attempt", "discard"],
+    "release": ["job_id", "attempt"],
+}
+
+OPTIONAL = [
+    (function, argument)
+    for function in ("enqueue", "claim_next", "claim", "complete", "complete_and_claim_next", "fail")
+    for argument in CALLS[function]
+    if argument not in NEEDED[function]
+] + [("enqueue", "unique_key"), ("enqueue", "unique_for")]
+
+NAMES = [("enqueue", name) for name in ("kind", "queue", "tenant", "account", "session", "concurrency_key")] + [
+    ("claim_next", "queue"),
+    ("complete_and_claim_next", "queue"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _no_job_is_left(request):
+    yield
+    if "module_conn" in request.fixturenames:
+        shared = request.getfixturevalue("module_conn")
+        left = rows.everything(shared)
+        shared.execute("DELETE FROM turnstile.job")
+        assert left == []
+
+
+@pytest.mark.parametrize(("function", "argument"), [(f, a) for f, needed in NEEDED.items() for a in needed])
+def test_null_where_a_value_is_needed_is_refused(module_conn, function, argument):
+    with refused(NULL_VALUE):
+        call(module_conn, function, **CALLS[function] | {argument: None})
+
+
+@pytest.mark.parametrize(("function", "argument"), OPTIONAL)
+def test_null_where_the_default_is_null_is_the_default(conn, function, argument):
+    """Given as NULL or left out, the rows are the same."""
+    if function == "enqueue":
+        plain = {"kind": "work"}
+    else:
+        enqueue(conn, queue="q", max_attempts=5)
+        enqueue(conn, queue="q", max_attempts=5)
+        plain = {"claim": {"queues": ["q"]}, "claim_next": {"queue": "q"}}.get(function)
+        if plain is None:
+            run = claim_next(conn, "q")
+            plain = {"job_id": run.id, "attempt": run.attempt}
+    outcomes = []
+    for arguments in (plain, plain | {argument: None}):
+        conn.execute("BEGIN")
+        call(conn, function, **arguments)
+        outcomes.append(_without_times(conn))
+        conn.execute("ROLLBACK")
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0], "the call did nothing"
+
+
+def _without_times(conn):
+    return conn.execute(
+        "SELECT queue, kind, payload, priority, state::text, tenant, account, session, concurrency_key, attempt,"
+        " max_attempts, worker, progress, metadata, result,"
+        " (lease_expires_at - claimed_at) IS NULL, jsonb_path_query_array(errors, '$[*].error')"
+        " FROM turnstile.jobs ORDER BY id"
+    ).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("claim", {"queues": ["q", None]}),
+        ("claim", {"queues": [None]}),
+        ("complete_many", {"job_ids": [1, None], "attempts": [1, 1]}),
+        ("complete_many", {"job_ids": [1, 2], "attempts": [None, 1]}),
+        ("enqueue_many", {"jobs": [{"kind": None}]}),
+    ],
+)
+def test_null_as_an_array_element_is_refused(module_conn, function, arguments):
+    with refused(NULL_VALUE):
+        call(module_conn, function, **arguments)
+
+
+@pytest.mark.parametrize("function", NEEDED)
+def test_null_in_every_place_at_once_is_refused(module_conn, function):
+    with refused(NULL_VALUE):
+        call(module_conn, function, **dict.fromkeys(CALLS[function]))
+
+
+@pytest.mark.parametrize(("function", "argument"), NAMES)
+def test_an_empty_name_is_refused(module_conn, function, argument):
+    with refused(BAD_VALUE):
+        call(module_conn, function, **CALLS[function] | {argument: ""})
+
+
+@pytest.mark.parametrize(("function", "argument"), NAMES)
+@pytest.mark.parametrize("name", ["n" * 256, "é" * 128], ids=["256 letters", "256 bytes"])
+def test_a_name_over_255_bytes_is_refused(module_conn, function, argument, name):
+    with refused(TOO_LONG):
+        call(module_conn, function, **CALLS[function] | {argument: name})
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "é" * 127, " ", "a\nb", "it's", '"', "%s", "$1", "NULL", "日本"])
+def test_any_other_name_is_taken(conn, name):
+    names = dict.fromkeys(["kind", "queue", "tenant", "account", "session", "concurrency_key"], name)
+    job_id = enqueue(conn, **names)
+    row = rows.live(conn, job_id)
+    assert {argument: getattr(row, argument) for argument in names} == names
+    assert claim_next(conn, name, worker=name).id == job_id
+
+
+@pytest.mark.parametrize("queue", ["", "q" * 256])
+def test_a_bad_name_among_the_queues_is_refused(module_conn, queue):
+    with refused(TOO_LONG if queue else BAD_VALUE):
+        call(module_conn, "claim", queues=["q", queue])
+
+
+BAD = [
+    ("claim", {"max_jobs": -1}),
+    ("claim", {"max_jobs": -(2**31)}),
+    ("enqueue", {"unique_mode": "sometimes"}),
+    ("enqueue", {"unique_mode": ""}),
+    ("enqueue", {"max_attempts": 0}),
+    ("enqueue", {"max_attempts": -1}),
+    ("claim", {"lease": "0 seconds"}),
+    ("claim_next", {"lease": "-1 second"}),
+    ("fail", {"retry_in": "-1 second"}),
+    ("complete_many", {"job_ids": [1, 2], "attempts": [1]}),
+    ("complete_many", {"job_ids": [], "attempts": [1]}),
+]
+
+
+@pytest.mark.parametrize(("function", "bad"), BAD, ids=[f"{function} {bad}" for function, bad in BAD])
+def test_a_bad_value_is_refused(module_conn, function, bad):
+    with refused(BAD_VALUE):
+        call(module_conn, function, **CALLS[function] | bad)
+
+
+MALFORMED = [
+    {}, "text", 7, True, {"kind": "work"},
+    [7], ["work"], [[]], [None], [[{"kind": "work"}]],
+    [{}], [{"queue": "mail"}], [{"kind": ""}], [{"kind": "work", "queue": ""}],
+    [{"kind": "work", "colour": "red"}], [{"kind": "work", "Kind": "x"}], [{"kind": "work", "id": 4}], [{"kind": "work", "state": "running"}],
+    [{"kind": 7}], [{"kind": ["work"]}], [{"kind": "work", "queue": 7}], [{"kind": "work", "tenant": {}}],
+    [{"kind": "work", "priority": "high"}], [{"kind": "work", "priority": 1.5}], [{"kind": "work", "priority": 2**31}],
+    [{"kind": "work", "max_attempts": 0}], [{"kind": "work", "max_attempts": {}}], [{"kind": "work", "run_at": "soon"}],
+    [{"kind": "work", "run_at": 7}], [{"kind": "work", "unique_mode": "sometimes"}],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("jobs", MALFORMED, ids=map(str, MALFORMED))
+def test_a_malformed_jobs_array_is_refused(module_conn, jobs):
+    with refused(BAD_VALUE):
+        enqueue_many(module_conn, jobs)
+
+
+def test_a_json_null_instead_of_the_array_is_refused(module_conn):
+    with refused(BAD_VALUE):
+        module_conn.execute("SELECT * FROM turnstile.enqueue_many('null'::jsonb)")
+
+
+@pytest.mark.parametrize("element", [0, 1, 30])
+def test_a_malformed_element_is_named_by_its_place(module_conn, element):
+    """The DETAIL or the message says which of many elements it was, counted as in `ord`, from 1."""
+    jobs = [{"kind": "work"}] * element + [{"kind": "work", "colour": "red"}] + [{"kind": "work"}] * 3
+    with refused(BAD_VALUE) as caught:
+        enqueue_many(module_conn, jobs)
+    said = f"{caught.value.diag.message_primary} {caught.value.diag.message_detail}"
+    assert str(element + 1) in said
+    assert "colour" in said
+
+
+def _of_bytes(size: int) -> dict:
+    return {"text": "x" * size}
+
+
+@pytest.mark.parametrize("by", ["enqueue", "enqueue_many"])
+def test_a_payload_over_the_default_limit_is_refused(module_conn, by):
+    arguments = {"kind": "work", "payload": _of_bytes(1_048_577)}
+    with refused(TOO_LONG):
+        if by == "enqueue":
+            enqueue(module_conn, **arguments)
+        else:
+            enqueue_many(module_conn, [{"kind": "work"}, arguments])
+
+
+@pytest.mark.parametrize("by", ["enqueue", "enqueue_many"])
+def test_a_payload_just_under_the_default_limit_is_taken(conn, by):
+    arguments = {"kind": "work", "payload": _of_bytes(1_000_000)}
+    if by == "enqueue":
+        enqueue(conn, **arguments)
+    else:
+        enqueue_many(conn, [arguments])
+    assert claim_next(conn).payload == arguments["payload"]
+
+
+def test_max_payload_can_be_set(conn):
+    conn.execute("SET turnstile.max_payload = 1000")
+    with refused(TOO_LONG):
+        enqueue(conn, payload=_of_bytes(2000))
+    enqueue(conn, payload=_of_bytes(500))
+    conn.execute("RESET turnstile.max_payload")
+    enqueue(conn, payload=_of_bytes(2000))
+
+
+def test_a_refused_call_in_a_savepoint_leaves_the_transaction_usable(conn):
+    conn.execute("BEGIN")
+    first = enqueue(conn)
+    for function, bad in BAD:
+        with refused(BAD_VALUE), conn.transaction():
+            call(conn, function, **CALLS[function] | bad)
+    second = enqueue(conn)
+    conn.execute("COMMIT")
+    assert [claim_next(conn).id, claim_next(conn).id, claim_next(conn)] == [first, second, None]
+
+
+@pytest.mark.parametrize("priority", [-(2**31), 2**31 - 1])
+@pytest.mark.parametrize("max_jobs", [1, 2**31 - 1])
+def test_the_ends_of_a_range_are_in_it(conn, priority, max_jobs):
+    job_id = enqueue(conn, priority=priority, max_attempts=2**31 - 1)
+    [job] = call(conn, "claim", queues=["default"], max_jobs=max_jobs)
+    assert (job.id, job.priority) == (job_id, priority)
+    assert complete(conn, job, result={"n": priority})

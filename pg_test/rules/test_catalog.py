@@ -1,0 +1,139 @@
+"""The catalog: what the extension installs is documented, closed to PUBLIC, and ready for the days to come."""
+
+import pytest
+
+CONTRACT = {
+    "enqueue": "(kind text, payload jsonb, queue text, tenant text, account text, session text, concurrency_key text,"
+    " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
+    " unique_for interval, metadata jsonb) -> bigint",
+    "enqueue_many": "(jobs jsonb) -> TABLE(ord integer, id bigint, created boolean)",
+    "claim_next": "(queue text, worker text, lease interval) -> SETOF turnstile.claimed_job",
+    "claim": "(queues text[], max_jobs integer, worker text, lease interval) -> SETOF turnstile.claimed_job",
+    "complete": "(job_id bigint, attempt integer, result jsonb) -> boolean",
+    "complete_many": "(job_ids bigint[], attempts integer[]) -> integer",
+    "complete_and_claim_next": "(job_id bigint, attempt integer, result jsonb, queue text, worker text, lease interval)"
+    " -> SETOF turnstile.claimed_job",
+    "fail": "(job_id bigint, attempt integer, error text, retry_in interval, discard boolean) -> text",
+    "release": "(job_id bigint, attempt integer) -> boolean",
+}
+
+COLUMNS = {
+    "job": "id queue kind payload priority state run_at tenant account session concurrency_key attempt max_attempts"
+    " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata batch_id created_at lane position",
+    "queue": "name paused max_running policy lease max_attempts",
+    "tenant": "name slots weight paused",
+    "account": "tenant name slots paused",
+    "concurrency": "key slots",
+}
+COLUMNS["job_history"] = COLUMNS["jobs"] = COLUMNS["job"] + " finished_at result"
+
+
+def _one_column(conn, query: str, *parameters) -> list:
+    return [row[0] for row in conn.execute(query, parameters or None).fetchall()]
+
+
+@pytest.mark.parametrize("function", CONTRACT)
+def test_a_function_has_its_documented_signature(module_conn, function):
+    signatures = _one_column(
+        module_conn,
+        "SELECT format('(%%s) -> %%s', regexp_replace(pg_get_function_arguments(oid), ' DEFAULT [^,]*', '', 'g'),"
+        " pg_get_function_result(oid)) FROM pg_proc WHERE proname = %s AND pronamespace = 'turnstile'::regnamespace",
+        function,
+    )
+    assert signatures == [CONTRACT[function]]
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_a_table_has_its_documented_columns(module_conn, table):
+    columns = _one_column(
+        module_conn,
+        "SELECT attname::text FROM pg_attribute WHERE attrelid = ('turnstile.' || %s)::regclass"
+        " AND attnum > 0 AND NOT attisdropped",
+        table,
+    )
+    assert set(COLUMNS[table].split()) <= set(columns)
+
+
+def test_a_claimed_job_has_its_documented_fields_in_order(module_conn):
+    fields = _one_column(
+        module_conn,
+        "SELECT attname::text FROM pg_attribute JOIN pg_type ON attrelid = typrelid"
+        " WHERE pg_type.oid = 'turnstile.claimed_job'::regtype AND attnum > 0 ORDER BY attnum",
+    )
+    assert fields == (
+        "id attempt queue kind payload priority tenant account session max_attempts lease_expires_at created_at metadata"
+    ).split()
+
+
+@pytest.mark.parametrize("function", CONTRACT)
+def test_a_function_runs_with_its_owners_rights_and_a_pinned_search_path(module_conn, function):
+    definer, settings = module_conn.execute(
+        "SELECT prosecdef, proconfig FROM pg_proc WHERE proname = %s AND pronamespace = 'turnstile'::regnamespace",
+        [function],
+    ).fetchone()
+    assert definer
+    assert "search_path=pg_catalog, pg_temp" in (settings or [])
+
+
+def test_no_function_is_strict(module_conn):
+    """A strict function would answer NULL with NULL instead of 22004."""
+    strict = _one_column(
+        module_conn,
+        "SELECT proname::text FROM pg_proc WHERE proisstrict AND pronamespace = 'turnstile'::regnamespace"
+        " AND proname = ANY(%s)",
+        list(CONTRACT),
+    )
+    assert strict == []
+
+
+def test_every_function_table_and_view_has_a_comment(module_conn):
+    bare = _one_column(
+        module_conn,
+        "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace"
+        " AND obj_description(oid, 'pg_proc') IS NULL"
+        " UNION ALL SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'turnstile'::regnamespace"
+        " AND relkind IN ('r', 'p', 'v', 'm') AND NOT relispartition AND obj_description(oid, 'pg_class') IS NULL",
+    )
+    assert bare == []
+
+
+def test_nothing_is_granted_to_public(module_conn):
+    """Grantee 0 is PUBLIC; no acl at all means the built-in one, which lets PUBLIC execute functions."""
+    open_to_all = _one_column(
+        module_conn,
+        "SELECT name FROM (SELECT oid::regprocedure::text, coalesce(proacl, acldefault('f', proowner)) FROM pg_proc"
+        "                   WHERE pronamespace = 'turnstile'::regnamespace"
+        " UNION ALL SELECT oid::regclass::text, coalesce(relacl, acldefault('r', relowner)) FROM pg_class"
+        "           WHERE relnamespace = 'turnstile'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S')"
+        " UNION ALL SELECT nspname, coalesce(nspacl, acldefault('n', nspowner)) FROM pg_namespace"
+        "           WHERE nspname = 'turnstile') object(name, acl), aclexplode(acl) WHERE grantee = 0",
+    )
+    assert open_to_all == []
+
+
+@pytest.mark.parametrize("days", range(3))
+def test_history_has_a_partition_for_today_and_the_next_days(module_conn, days):
+    bounds = _one_column(
+        module_conn,
+        "SELECT pg_get_expr(relpartbound, oid) FROM pg_class JOIN pg_inherits ON oid = inhrelid"
+        " WHERE inhparent = 'turnstile.job_history'::regclass",
+    )
+    covered = module_conn.execute(
+        "SELECT count(*) FROM unnest(%s::text[]) bound,"
+        " regexp_match(bound, $$FROM \\('([^']*)'\\) TO \\('([^']*)'\\)$$) ends"
+        " WHERE now() + %s * interval '1 day' >= ends[1]::timestamptz"
+        "   AND now() + %s * interval '1 day' < ends[2]::timestamptz",
+        [bounds, days, days],
+    ).fetchone()[0]
+    assert covered == 1, bounds
+
+
+def test_a_partition_holds_one_day(module_conn):
+    wide = _one_column(
+        module_conn,
+        "SELECT bound FROM (SELECT pg_get_expr(relpartbound, oid) FROM pg_class JOIN pg_inherits ON oid = inhrelid"
+        "                    WHERE inhparent = 'turnstile.job_history'::regclass) partition(bound),"
+        " regexp_match(bound, $$FROM \\('([^']*)'\\) TO \\('([^']*)'\\)$$) ends"
+        " WHERE ends[2]::timestamptz - ends[1]::timestamptz > '1 day'",
+    )
+    assert wide == []

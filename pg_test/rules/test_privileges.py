@@ -1,0 +1,137 @@
+"""Privileges: nothing for PUBLIC; whoever may call a function needs no right on any table."""
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from support import rows
+from support.calls import call, claim_next, complete, enqueue
+from support.errors import NO_PRIVILEGE
+
+VERBS = {
+    "enqueue": {"kind": "work"},
+    "enqueue_many": {"jobs": []},
+    "claim_next": {},
+    "claim": {"queues": ["default"]},
+    "complete": {"job_id": 1, "attempt": 1},
+    "complete_many": {"job_ids": [], "attempts": []},
+    "complete_and_claim_next": {"job_id": 1, "attempt": 1},
+    "fail": {"job_id": 1, "attempt": 1},
+    "release": {"job_id": 1, "attempt": 1},
+}
+
+# Every routine a user can call, with a NULL of the right type in each place: the privilege comes before the call.
+CALLABLE = """
+    SELECT format('%s %I.%I(%s)', CASE prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT' END, nspname, proname, nulls)
+      FROM pg_proc
+      JOIN pg_namespace n ON n.oid = pronamespace
+      JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = pg_proc.oid AND d.deptype = 'e'
+      JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND extname = 'turnstile'
+     CROSS JOIN LATERAL (SELECT string_agg(format('NULL::%s', format_type(t, NULL)), ', ') AS nulls
+                           FROM unnest(proargtypes) t) arguments
+     WHERE prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype) AND prokind IN ('f', 'p')
+       AND 'internal'::regtype <> ALL (proargtypes) AND prorettype <> 'internal'::regtype
+"""
+
+
+@pytest.fixture
+def as_role(role, db):
+    """A connection with the rights of that role."""
+    connection = db.connect()
+    connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
+    return connection
+
+
+def _grant(conn, role: str, what: str) -> None:
+    conn.execute(sql.SQL("GRANT " + what + " TO {}").format(sql.Identifier(role)))
+
+
+def _function(conn, name: str) -> str:
+    return conn.execute("SELECT oid::regprocedure::text FROM pg_proc WHERE proname = %s"
+                        " AND pronamespace = 'turnstile'::regnamespace", [name]).fetchone()[0]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema_usage", [False, True], ids=["", "with USAGE on the schema"])
+def test_a_role_without_rights_can_call_nothing(conn, role, as_role, schema_usage):
+    if schema_usage:
+        _grant(conn, role, "USAGE ON SCHEMA turnstile")
+    calls = [row[0] for row in conn.execute(CALLABLE).fetchall()]
+    assert len(calls) >= len(VERBS)
+    for text in calls:
+        with pytest.raises(psycopg.Error) as caught:
+            as_role.execute(text)
+        assert caught.value.sqlstate == NO_PRIVILEGE, f"{text}: {caught.value}"
+
+
+@pytest.mark.parametrize("statement", ["SELECT 1 FROM turnstile.{}", "DELETE FROM turnstile.{}"])
+def test_a_role_without_rights_can_reach_no_table(conn, role, as_role, statement):
+    _grant(conn, role, "USAGE ON SCHEMA turnstile")
+    for table in ("job", "job_history", "jobs", "queue", "tenant", "account", "concurrency"):
+        with pytest.raises(psycopg.Error) as caught:
+            as_role.execute(statement.format(table))
+        assert caught.value.sqlstate in (NO_PRIVILEGE, "55000"), "55000: the view cannot be written to at all"
+
+
+@pytest.mark.parametrize("granted", VERBS)
+def test_execute_on_one_function_allows_that_one_alone(conn, role, as_role, granted):
+    _grant(conn, role, "USAGE ON SCHEMA turnstile")
+    _grant(conn, role, f"EXECUTE ON FUNCTION {_function(conn, granted)}")
+    enqueue(conn)
+    claim_next(conn)
+    for function, arguments in VERBS.items():
+        if function == granted:
+            call(as_role, function, **arguments)
+            continue
+        with pytest.raises(psycopg.Error) as caught:
+            call(as_role, function, **arguments)
+        assert caught.value.sqlstate == NO_PRIVILEGE, function
+
+
+def test_a_producer_needs_no_right_on_any_table(conn, role, as_role):
+    _grant(conn, role, "USAGE ON SCHEMA turnstile")
+    _grant(conn, role, f"EXECUTE ON FUNCTION {_function(conn, 'enqueue')}")
+    job_id = enqueue(as_role, payload={"by": "producer"}, tenant="acme")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        as_role.execute("SELECT 1 FROM turnstile.job")
+    run = claim_next(conn)
+    assert (run.id, run.payload) == (job_id, {"by": "producer"})
+    assert complete(conn, run)
+
+
+def test_a_worker_needs_no_right_on_any_table(conn, role, as_role):
+    _grant(conn, role, "USAGE ON SCHEMA turnstile")
+    for name in ("claim_next", "complete", "fail", "release"):
+        _grant(conn, role, f"EXECUTE ON FUNCTION {_function(conn, name)}")
+    job_id = enqueue(conn)
+    run = claim_next(as_role)
+    assert complete(as_role, run)
+    assert rows.state(conn, job_id) == "completed"
+
+
+def test_a_role_that_may_only_insert_enqueues_by_insert(conn, role, as_role):
+    """The trigger that publishes the row needs no right of the inserter's."""
+    _grant(conn, role, "USAGE ON SCHEMA turnstile")
+    _grant(conn, role, "INSERT ON turnstile.job")
+    _grant(conn, role, "USAGE ON ALL SEQUENCES IN SCHEMA turnstile")
+    as_role.execute("INSERT INTO turnstile.job (queue, kind) VALUES ('default', 'inserted')")
+    assert claim_next(conn).kind == "inserted"
+
+
+def test_a_dropped_role_leaves_its_jobs_and_the_queue_going(conn, role, as_role):
+    _grant(conn, role, "USAGE ON SCHEMA turnstile")
+    _grant(conn, role, f"EXECUTE ON FUNCTION {_function(conn, 'enqueue')}")
+    job_id = enqueue(as_role)
+    as_role.close()
+    conn.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(sql.Identifier(role)))
+    assert claim_next(conn).id == job_id
+    assert enqueue(conn)
+
+
+def test_a_revoked_right_is_refused_from_then_on(conn, role, as_role):
+    _grant(conn, role, "USAGE ON SCHEMA turnstile")
+    function = _function(conn, "enqueue")
+    _grant(conn, role, f"EXECUTE ON FUNCTION {function}")
+    enqueue(as_role)
+    conn.execute(sql.SQL("REVOKE ALL ON FUNCTION " + function + " FROM {}").format(sql.Identifier(role)))
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        enqueue(as_role)

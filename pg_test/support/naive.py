@@ -1,0 +1,63 @@
+"""The rules of a claim as one slow query over the tables: the job that a scan over all jobs would return.
+
+It knows jobs that are `available`, not those whose time comes while it looks; and fifo queues only.
+"""
+
+from support.calls import claim_next
+
+NEXT = """
+WITH running AS MATERIALIZED (SELECT * FROM turnstile.job WHERE state = 'running')
+SELECT j.id
+  FROM turnstile.job j
+  LEFT JOIN LATERAL (SELECT * FROM turnstile.queue
+                      WHERE name IN (j.queue, '*') ORDER BY name = '*' LIMIT 1) queue ON true
+  LEFT JOIN LATERAL (SELECT * FROM turnstile.tenant
+                      WHERE name IN (j.tenant, '*') AND j.tenant IS NOT NULL
+                      ORDER BY name = '*' LIMIT 1) tenant ON true
+  LEFT JOIN LATERAL (SELECT * FROM turnstile.account
+                      WHERE tenant IN (j.tenant, '*') AND name IN (j.account, '*') AND j.account IS NOT NULL
+                      ORDER BY name = '*', tenant = '*' LIMIT 1) account ON true
+  LEFT JOIN LATERAL (SELECT * FROM turnstile.concurrency
+                      WHERE key IN (j.concurrency_key, '*') AND j.concurrency_key IS NOT NULL
+                      ORDER BY key = '*' LIMIT 1) concurrency ON true
+ WHERE j.queue = %(queue)s
+   AND j.state = 'available'
+   AND NOT coalesce(queue.paused, false)
+   AND NOT coalesce(tenant.paused, false)
+   AND NOT coalesce(account.paused, false)
+   AND (queue.max_running IS NULL
+        OR queue.max_running > (SELECT count(*) FROM running r WHERE r.queue = j.queue))
+   AND (tenant.slots IS NULL
+        OR tenant.slots > (SELECT count(*) FROM running r WHERE r.tenant = j.tenant))
+   AND (account.slots IS NULL
+        OR account.slots > (SELECT count(*) FROM running r WHERE (r.tenant, r.account) = (j.tenant, j.account)))
+   AND (concurrency.slots IS NULL
+        OR concurrency.slots > (SELECT count(*) FROM running r WHERE r.concurrency_key = j.concurrency_key))
+   AND NOT EXISTS (SELECT 1 FROM running r
+                    WHERE r.queue = j.queue AND r.session = j.session AND r.tenant IS NOT DISTINCT FROM j.tenant)
+ ORDER BY j.priority, j.position
+ LIMIT 1
+"""
+
+
+def next_id(conn, queue: str) -> int | None:
+    """The id of the job that must be claimed next from a queue."""
+    row = conn.execute(NEXT, {"queue": queue}).fetchone()
+    return row[0] if row else None
+
+
+def claim_as_predicted(conn, queue: str):
+    """Claims the next job, which must be the predicted one; None where none was predicted."""
+    expected = next_id(conn, queue)
+    job = claim_next(conn, queue)
+    assert (job.id if job else None) == expected, f"queue {queue}: claimed {job}, the rules say job {expected}"
+    return job
+
+
+def claim_all_as_predicted(conn, queues) -> list:
+    """Claims everything that may run, each claim as predicted, finishing nothing."""
+    claimed = []
+    for queue in queues:
+        while (job := claim_as_predicted(conn, queue)) is not None:
+            claimed.append(job)
+    return claimed

@@ -1,0 +1,75 @@
+# shellcheck shell=bash disable=SC2034
+# Sourced by the other scripts: where things are, and how to run them.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# The PostgreSQL that is wanted; what is really used is found by find_pg.
+PG_MAJOR=${PG_MAJOR:-15}
+PG_BASE=/usr/lib/postgresql
+
+# A backtrace of every Rust error would end up in DETAIL and in the server log.
+unset RUST_BACKTRACE RUST_LIB_BACKTRACE
+
+say() { printf '%s\n' "$*"; }
+warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die() {
+  warn "$@"
+  exit 1
+}
+
+is_root() { [ "$(id -u)" -eq 0 ]; }
+
+# Sets PG_MAJOR, PG_CONFIG and PG_BIN to the wanted version if it is installed, else to the newest that is.
+find_pg() {
+  if [ ! -x "$PG_BASE/$PG_MAJOR/bin/pg_config" ]; then
+    local newest
+    newest=$(installed_pg_majors | tail -n 1)
+    [ -n "$newest" ] || return 1
+    PG_MAJOR=$newest
+  fi
+  PG_BIN=$PG_BASE/$PG_MAJOR/bin
+  PG_CONFIG=$PG_BIN/pg_config
+}
+
+installed_pg_majors() {
+  local config
+  for config in "$PG_BASE"/*/bin/pg_config; do
+    [ -x "$config" ] || continue
+    config=${config#"$PG_BASE"/}
+    say "${config%%/*}"
+  done | sort -n
+}
+
+need_pg() { find_pg || die "PostgreSQL is not installed; run: make setup"; }
+
+# The server refuses to run as root.
+as_server() {
+  if is_root; then
+    runuser -u postgres -- "$@"
+  else
+    "$@"
+  fi
+}
+
+as_root() {
+  if is_root; then
+    "$@"
+  else
+    sudo "$@"
+  fi
+}
+
+# ---- Tests ----------------------------------------------------------------------------------------
+
+VENV=$ROOT/target/venv
+TEST_CLUSTER=${TURNSTILE_CLUSTER:-test}
+
+# Without prepared transactions the server itself refuses PREPARE, before the extension is asked.
+TEST_SETTINGS=(fsync=off max_connections=300 max_prepared_transactions=20)
+
+use_test_cluster() {
+  local address
+  "$ROOT/scripts/cluster" start "$TEST_CLUSTER" "${TEST_SETTINGS[@]}"
+  address=$("$ROOT/scripts/cluster" env "$TEST_CLUSTER")
+  eval "$address"
+}

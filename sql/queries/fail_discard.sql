@@ -1,0 +1,18 @@
+-- Moves the run ($1, $2) to history as discarded with error $3; no row if it is not running.
+WITH finished AS (
+    DELETE FROM turnstile.job
+    WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running'
+    RETURNING job.*
+)
+INSERT INTO turnstile.job_history (
+    id, lane, position, priority, run_at, state, holds_session, queue, tenant, account, session, concurrency_key,
+    attempt, max_attempts, kind, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
+    errors, metadata, unique_key, unique_mode, unique_until, batch_id, created_at, finished_at
+)
+SELECT
+    id, lane, position, priority, run_at, 'discarded', holds_session, queue, tenant, account, session, concurrency_key,
+    attempt, max_attempts, kind, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
+    coalesce(errors, '[]') || jsonb_build_object('attempt', attempt, 'at', clock_timestamp(), 'worker', worker, 'error', $3),
+    metadata, unique_key, unique_mode, unique_until, batch_id, created_at, clock_timestamp()
+FROM finished
+RETURNING job_history.state

@@ -1,0 +1,1 @@
+SELECT jsonb_typeof($1) = 'array'

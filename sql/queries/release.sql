@@ -1,0 +1,12 @@
+-- Gives the run ($1, $2) back. A session's job keeps its place; others take a fresh position, so that
+-- the head of their lane need not go back over dead rows.
+UPDATE turnstile.job
+SET state = 'available',
+    max_attempts = job.max_attempts + 1,
+    position = CASE WHEN job.session IS NULL THEN nextval('turnstile.job_position_seq') ELSE job.position END,
+    worker = NULL,
+    claimed_at = NULL,
+    lease_expires_at = NULL,
+    progress = NULL
+WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running'
+RETURNING job.id

@@ -1,0 +1,123 @@
+-- The functions that producers and workers call. They run with the owner's rights.
+
+CREATE TYPE turnstile.claimed_job AS (
+    id bigint,
+    attempt int,
+    queue text,
+    kind text,
+    payload jsonb,
+    priority int,
+    tenant text,
+    account text,
+    session text,
+    max_attempts int,
+    lease_expires_at timestamptz,
+    created_at timestamptz,
+    metadata jsonb
+);
+COMMENT ON TYPE turnstile.claimed_job IS 'A job that was handed to a worker; (id, attempt) names the run.';
+
+CREATE FUNCTION turnstile.enqueue(
+    kind text,
+    payload jsonb DEFAULT '{}',
+    queue text DEFAULT 'default',
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    priority int DEFAULT 0,
+    run_at timestamptz DEFAULT NULL,
+    max_attempts int DEFAULT NULL,
+    unique_key text DEFAULT NULL,
+    unique_mode text DEFAULT 'until_executed',
+    unique_for interval DEFAULT NULL,
+    metadata jsonb DEFAULT NULL
+) RETURNS bigint
+    LANGUAGE c VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'turnstile_enqueue';
+COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb) IS
+    'Adds a job and returns its id; it can be claimed once the transaction commits. run_at NULL: now; max_attempts NULL: the queue''s setting. unique_key is not supported yet. Errors: 22004 a NULL where a value is needed, 22023 a bad value, 54000 a name over 255 bytes or a payload over turnstile.max_payload, 0A000 unique_key, 25006 on a standby.';
+
+CREATE FUNCTION turnstile.enqueue_many(jobs jsonb) RETURNS TABLE (ord int, id bigint, created boolean)
+    LANGUAGE c VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'turnstile_enqueue_many';
+COMMENT ON FUNCTION turnstile.enqueue_many(jsonb) IS
+    'Adds the jobs of an array of objects whose keys are the arguments of enqueue; all or none. Returns a row a job, in order, ord from 1. Errors: as enqueue, naming the element.';
+
+CREATE FUNCTION turnstile.claim_next(
+    queue text DEFAULT 'default', worker text DEFAULT NULL, lease interval DEFAULT NULL
+) RETURNS SETOF turnstile.claimed_job
+    LANGUAGE c VOLATILE SECURITY DEFINER ROWS 1
+    SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET plan_cache_mode = force_generic_plan
+    AS 'MODULE_PATHNAME', 'turnstile_claim_next';
+COMMENT ON FUNCTION turnstile.claim_next(text, text, interval) IS
+    'Hands out the eligible job of the queue with the least (priority, position), or no row. lease NULL: the queue''s setting. Errors: 22004, 22023, 54000, 25006.';
+
+CREATE FUNCTION turnstile.claim(
+    queues text[], max_jobs int DEFAULT 1, worker text DEFAULT NULL, lease interval DEFAULT NULL
+) RETURNS SETOF turnstile.claimed_job
+    LANGUAGE c VOLATILE SECURITY DEFINER ROWS 10
+    SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET plan_cache_mode = force_generic_plan
+    AS 'MODULE_PATHNAME', 'turnstile_claim';
+COMMENT ON FUNCTION turnstile.claim(text[], int, text, interval) IS
+    'Hands out up to max_jobs jobs, the queues in the order given: what as many calls of claim_next would. Errors: 22004, 22023, 54000, 25006.';
+
+CREATE FUNCTION turnstile.complete(job_id bigint, attempt int, result jsonb DEFAULT NULL) RETURNS boolean
+    LANGUAGE c VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    AS 'MODULE_PATHNAME', 'turnstile_complete';
+COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
+    'Finishes a run with success. True: done; false: this run was completed before. Errors: 22004, P0002 no such job, 55000 the run was superseded, 25006.';
+
+CREATE FUNCTION turnstile.complete_many(job_ids bigint[], attempts int[]) RETURNS int
+    LANGUAGE c VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    AS 'MODULE_PATHNAME', 'turnstile_complete_many';
+COMMENT ON FUNCTION turnstile.complete_many(bigint[], int[]) IS
+    'Finishes many runs with success and returns how many took effect: superseded and repeated ones are left alone and not counted. Errors: 22004, 22023 arrays of different length, 25006.';
+
+CREATE FUNCTION turnstile.complete_and_claim_next(
+    job_id bigint,
+    attempt int,
+    result jsonb DEFAULT NULL,
+    queue text DEFAULT NULL,
+    worker text DEFAULT NULL,
+    lease interval DEFAULT NULL
+) RETURNS SETOF turnstile.claimed_job
+    LANGUAGE c VOLATILE SECURITY DEFINER ROWS 1
+    SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET plan_cache_mode = force_generic_plan
+    AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim_next';
+COMMENT ON FUNCTION turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval) IS
+    'complete and claim_next in one transaction; the next job may use the slot that the finished one frees. queue NULL: that of the finished job. Errors: as complete and claim_next.';
+
+CREATE FUNCTION turnstile.fail(
+    job_id bigint,
+    attempt int,
+    error text DEFAULT NULL,
+    retry_in interval DEFAULT NULL,
+    discard boolean DEFAULT false
+) RETURNS text
+    LANGUAGE c VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    AS 'MODULE_PATHNAME', 'turnstile_fail';
+COMMENT ON FUNCTION turnstile.fail(bigint, int, text, interval, boolean) IS
+    'Finishes a run with failure; returns the new state. retryable: another attempt follows after retry_in, or n^4 times queue.retry_base (at most queue.retry_cap) plus up to 10 % after failure n; discarded: no attempts are left or discard was asked for. Errors: 22004, 22023, P0002, 55000, 25006.';
+
+CREATE FUNCTION turnstile.release(job_id bigint, attempt int) RETURNS boolean
+    LANGUAGE c VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    AS 'MODULE_PATHNAME', 'turnstile_release';
+COMMENT ON FUNCTION turnstile.release(bigint, int) IS
+    'Gives a run back that was not started after all; true. The attempt does not count: max_attempts grows by one, attempt stays, so that (id, attempt) never names two runs. Errors: 22004, P0002, 55000, 25006.';

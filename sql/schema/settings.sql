@@ -1,0 +1,94 @@
+-- Limits and settings. A change holds from the next claim after its commit on.
+-- The row named * holds the defaults for names without a row of their own.
+
+CREATE TABLE turnstile.queue (
+    name text NOT NULL,
+    paused boolean NOT NULL DEFAULT false,
+    max_running int,
+    policy text NOT NULL DEFAULT 'fifo',
+    lease interval NOT NULL DEFAULT '5 minutes',
+    max_attempts int NOT NULL DEFAULT 25,
+    retry_base interval NOT NULL DEFAULT '1 second',
+    retry_cap interval NOT NULL DEFAULT '1 day',
+    session_on_retry text NOT NULL DEFAULT 'hold',
+    gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('queue', NULL, name)) STORED,
+    CONSTRAINT queue_pkey PRIMARY KEY (name),
+    CONSTRAINT queue_gate_key UNIQUE (gate),
+    CONSTRAINT queue_name_check CHECK (name <> '' AND octet_length(name) <= 255),
+    CONSTRAINT queue_max_running_check CHECK (max_running >= 0),
+    CONSTRAINT queue_policy_check CHECK (policy IN ('fifo')),
+    CONSTRAINT queue_lease_check CHECK (lease > '0'),
+    CONSTRAINT queue_max_attempts_check CHECK (max_attempts >= 1),
+    CONSTRAINT queue_retry_base_check CHECK (retry_base >= '0'),
+    CONSTRAINT queue_retry_cap_check CHECK (retry_cap >= '0'),
+    CONSTRAINT queue_session_on_retry_check CHECK (session_on_retry IN ('hold', 'pass'))
+);
+COMMENT ON TABLE turnstile.queue IS 'Settings of queues; a queue needs no row. The row * holds the defaults.';
+COMMENT ON COLUMN turnstile.queue.paused IS 'No job of the queue starts.';
+COMMENT ON COLUMN turnstile.queue.max_running IS 'Jobs of the queue that may run at once; NULL: no limit, 0: none.';
+COMMENT ON COLUMN turnstile.queue.policy IS 'Order among tenants: fifo, by priority and position.';
+COMMENT ON COLUMN turnstile.queue.lease IS 'How long a claim holds a job, unless the claim says otherwise.';
+COMMENT ON COLUMN turnstile.queue.max_attempts IS 'Attempts of a job that is enqueued without max_attempts.';
+COMMENT ON COLUMN turnstile.queue.retry_base IS 'The wait after failure n is n^4 times this, plus up to 10 %.';
+COMMENT ON COLUMN turnstile.queue.retry_cap IS 'The longest wait before another attempt.';
+COMMENT ON COLUMN turnstile.queue.session_on_retry IS
+    'hold: while a job of a session waits to be retried no other of the session starts; pass: others may.';
+COMMENT ON COLUMN turnstile.queue.gate IS 'The key by which the scheduler knows the queue.';
+
+CREATE TABLE turnstile.tenant (
+    name text NOT NULL,
+    slots int,
+    weight int NOT NULL DEFAULT 1,
+    paused boolean NOT NULL DEFAULT false,
+    gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('tenant', NULL, name)) STORED,
+    CONSTRAINT tenant_pkey PRIMARY KEY (name),
+    CONSTRAINT tenant_gate_key UNIQUE (gate),
+    CONSTRAINT tenant_name_check CHECK (name <> '' AND octet_length(name) <= 255),
+    CONSTRAINT tenant_slots_check CHECK (slots >= 0),
+    CONSTRAINT tenant_weight_check CHECK (weight >= 1)
+);
+COMMENT ON TABLE turnstile.tenant IS 'Limits of tenants, over all queues. The row * holds the defaults.';
+COMMENT ON COLUMN turnstile.tenant.slots IS 'Jobs of the tenant that may run at once; NULL: no limit, 0: none.';
+COMMENT ON COLUMN turnstile.tenant.weight IS 'Share among tenants in queues whose policy asks for it.';
+COMMENT ON COLUMN turnstile.tenant.paused IS 'No job of the tenant starts.';
+COMMENT ON COLUMN turnstile.tenant.gate IS 'The key by which the scheduler knows the tenant.';
+
+CREATE TABLE turnstile.account (
+    tenant text NOT NULL,
+    name text NOT NULL,
+    slots int,
+    paused boolean NOT NULL DEFAULT false,
+    gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('account', tenant, name)) STORED,
+    CONSTRAINT account_pkey PRIMARY KEY (tenant, name),
+    CONSTRAINT account_gate_key UNIQUE (gate),
+    CONSTRAINT account_tenant_check CHECK (tenant <> '' AND octet_length(tenant) <= 255),
+    CONSTRAINT account_name_check CHECK (name <> '' AND octet_length(name) <= 255),
+    CONSTRAINT account_slots_check CHECK (slots >= 0)
+);
+COMMENT ON TABLE turnstile.account IS
+    'Limits of accounts within a tenant. Defaults: the row (tenant, *), then the row (*, *).';
+COMMENT ON COLUMN turnstile.account.slots IS 'Jobs of the account that may run at once; NULL: no limit, 0: none.';
+COMMENT ON COLUMN turnstile.account.paused IS 'No job of the account starts.';
+COMMENT ON COLUMN turnstile.account.gate IS 'The key by which the scheduler knows the account.';
+
+CREATE TABLE turnstile.concurrency (
+    key text NOT NULL,
+    slots int,
+    gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('concurrency', NULL, key)) STORED,
+    CONSTRAINT concurrency_pkey PRIMARY KEY (key),
+    CONSTRAINT concurrency_gate_key UNIQUE (gate),
+    CONSTRAINT concurrency_key_check CHECK (key <> '' AND octet_length(key) <= 255),
+    CONSTRAINT concurrency_slots_check CHECK (slots >= 0)
+);
+COMMENT ON TABLE turnstile.concurrency IS
+    'Limits of concurrency keys, across queues and tenants. The row * holds the default.';
+COMMENT ON COLUMN turnstile.concurrency.slots IS 'Jobs with the key that may run at once; NULL: no limit, 0: none.';
+COMMENT ON COLUMN turnstile.concurrency.gate IS 'The key by which the scheduler knows the concurrency key.';
+
+INSERT INTO turnstile.queue (name) VALUES ('*');
+
+-- A dump carries the rows that users made; CREATE EXTENSION makes the default row again.
+SELECT pg_catalog.pg_extension_config_dump('turnstile.queue', 'WHERE name <> ''*''');
+SELECT pg_catalog.pg_extension_config_dump('turnstile.tenant', '');
+SELECT pg_catalog.pg_extension_config_dump('turnstile.account', '');
+SELECT pg_catalog.pg_extension_config_dump('turnstile.concurrency', '');

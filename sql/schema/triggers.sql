@@ -1,0 +1,71 @@
+-- What connects the tables with the scheduler. ALWAYS: also under session_replication_role = replica.
+
+CREATE FUNCTION turnstile.job_changed() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_job_changed';
+COMMENT ON FUNCTION turnstile.job_changed() IS 'Notes a changed job for the scheduler; applied at commit.';
+CREATE FUNCTION turnstile.job_truncated() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_job_truncated';
+COMMENT ON FUNCTION turnstile.job_truncated() IS 'Has the scheduler rebuilt after TRUNCATE.';
+CREATE FUNCTION turnstile.setting_changed() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_setting_changed';
+COMMENT ON FUNCTION turnstile.setting_changed() IS 'Has the next claim read a changed limit.';
+CREATE FUNCTION turnstile.settings_truncated() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_settings_truncated';
+COMMENT ON FUNCTION turnstile.settings_truncated() IS 'Has the next claims read all limits of a kind.';
+
+CREATE FUNCTION turnstile.schedule_if_ahead() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    NEW.state := 'scheduled';
+    RETURN NEW;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.schedule_if_ahead() IS 'A job inserted with run_at ahead is scheduled.';
+
+CREATE TRIGGER schedule_if_ahead BEFORE INSERT ON turnstile.job
+    FOR EACH ROW WHEN (NEW.state = 'available' AND NEW.run_at > clock_timestamp())
+    EXECUTE FUNCTION turnstile.schedule_if_ahead();
+CREATE TRIGGER publish_insert AFTER INSERT ON turnstile.job
+    FOR EACH ROW EXECUTE FUNCTION turnstile.job_changed();
+CREATE TRIGGER publish_delete AFTER DELETE ON turnstile.job
+    FOR EACH ROW EXECUTE FUNCTION turnstile.job_changed();
+CREATE TRIGGER publish_update AFTER UPDATE ON turnstile.job
+    FOR EACH ROW WHEN (
+        OLD.state <> NEW.state OR OLD.lane <> NEW.lane OR OLD.position <> NEW.position
+        OR OLD.run_at <> NEW.run_at OR OLD.holds_session <> NEW.holds_session
+        OR OLD.session IS DISTINCT FROM NEW.session
+    )
+    EXECUTE FUNCTION turnstile.job_changed();
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.job
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.job_truncated();
+ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER schedule_if_ahead;
+ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_insert;
+ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_delete;
+ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_update;
+ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_truncate;
+
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.queue
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('queue');
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.tenant
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('tenant');
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.account
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('account');
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.concurrency
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('concurrency');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.queue
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('queue');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.tenant
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('tenant');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.account
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('account');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.concurrency
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('concurrency');
+ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.tenant ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.account ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.concurrency ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER publish_truncate;
+ALTER TABLE turnstile.tenant ENABLE ALWAYS TRIGGER publish_truncate;
+ALTER TABLE turnstile.account ENABLE ALWAYS TRIGGER publish_truncate;
+ALTER TABLE turnstile.concurrency ENABLE ALWAYS TRIGGER publish_truncate;

@@ -1,0 +1,237 @@
+//! Claims: ask memory which lane is next, take rows of it, tell memory what was found.
+
+use crate::api::names::{check_lease, required_name};
+use crate::api::output::Output;
+use crate::call::{Call, datum, must_be_writable, required};
+use crate::error::{Result, bad_value, null_argument, too_long};
+use crate::lane::queue_key;
+use crate::pending;
+use crate::plan::{Rows, Spi, Statement, statement, with_spi};
+use crate::rebuild::when_ready;
+use crate::shmem::{self, Phase};
+use crate::{catalog, due, limits};
+use pgrx::pg_sys::{self, Datum};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use turnstile_scheduler::{Credit, Outcome, Pick, Picked, ReservationId};
+
+static CLAIM: Statement = statement!(
+    "claim_lane",
+    [
+        INT8OID,
+        INT8OID,
+        INT8OID,
+        INT4OID,
+        TEXTOID,
+        INTERVALOID,
+        INT8ARRAYOID
+    ]
+);
+
+/// Columns of the statement before those of `claimed_job`: positions ahead, whether that is all, position.
+const COLUMNS_BEFORE: i32 = 3;
+const COLUMNS_OF_JOB: i32 = 13;
+/// Jobs that are reserved at one pick.
+const MOST_AT_ONCE: usize = 1_000;
+
+/// Who claims, and for how long.
+pub struct Claimer {
+    pub worker: Option<Datum>,
+    pub lease: Option<Datum>,
+}
+
+pub fn claim_next(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let queue = queue_key(required_name(call.text(0), "queue")?);
+    check_lease(call, 2)?;
+    let claimer = Claimer {
+        worker: call.raw(1),
+        lease: call.raw(2),
+    };
+    let mut output = Output::of(call);
+    with_spi(|spi| claim_from(spi, &[queue], 1, &claimer, &mut output))?;
+    Ok(None)
+}
+
+pub fn claim(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let queues = required(call.texts(0), "queues")?;
+    let queues = queues
+        .iter()
+        .map(|queue| required_name(queue.as_deref(), "queues").map(queue_key))
+        .collect::<Result<Vec<u64>>>()?;
+    let most = call.int4(1).ok_or_else(|| null_argument("max_jobs"))?;
+    let most = usize::try_from(most).map_err(|_| {
+        bad_value("max_jobs must not be negative")
+            .detail(format!("It is {most}."))
+            .hint("Pass how many jobs the worker can take.")
+    })?;
+    check_lease(call, 3)?;
+    let claimer = Claimer {
+        worker: call.raw(2),
+        lease: call.raw(3),
+    };
+    let mut output = Output::of(call);
+    with_spi(|spi| claim_from(spi, &queues, most, &claimer, &mut output))?;
+    Ok(None)
+}
+
+/// Claims up to `most` jobs, the queues in the order given.
+pub fn claim_from(
+    spi: &Spi,
+    queues: &[u64],
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<()> {
+    let job_table = catalog::job_table()?;
+    pending::with(|pending| pending.job_table = job_table);
+    due::promote(spi, job_table)?;
+    let mut left = most;
+    for &queue in queues {
+        while left > 0 {
+            let (pick, reservations) = pick(spi, job_table, queue, left)?;
+            match pick {
+                Pick::Nothing => break,
+                Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
+                Pick::Exhausted => return Err(too_many_reservations()),
+                Pick::Lane(picked) => {
+                    let taken = take(spi, job_table, &picked, &reservations, claimer, output)?;
+                    left = left.saturating_sub(taken);
+                }
+            }
+        }
+    }
+    show_hidden_lanes(job_table)
+}
+
+fn too_many_reservations() -> crate::error::Failure {
+    too_long("open transactions have claimed more jobs than can be tracked")
+        .detail("Each job that was claimed in a transaction still open takes a slot.")
+        .hint("Commit after claiming, or raise turnstile.max_lanes and restart the server.")
+}
+
+/// Reserves room in the next lane of a queue. What was reserved is on record even if the step fails.
+fn pick(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    queue: u64,
+    want: usize,
+) -> Result<(Pick, Vec<ReservationId>)> {
+    let mut reservations = vec![ReservationId::default(); want.min(MOST_AT_ONCE)];
+    let before = pending::with(|pending| pending.credits());
+    let mut credits = before.clone();
+    let pick = catch_unwind(AssertUnwindSafe(|| {
+        when_ready(spi, job_table, |memory| {
+            memory
+                .scheduler
+                .pick(queue, &mut credits, &mut reservations)
+        })
+    }));
+    reservations.retain(ReservationId::is_some);
+    let used = before
+        .iter()
+        .zip(&credits)
+        .filter(|(before, after)| before.count > after.count)
+        .map(|(before, after)| Credit {
+            count: before.count - after.count,
+            ..*before
+        });
+    if !reservations.is_empty() {
+        pending::at_current_level(|level| {
+            level.reservations.extend_from_slice(&reservations);
+            level.used.extend(used);
+        });
+    }
+    match pick {
+        Ok(pick) => Ok((pick?, reservations)),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Takes rows of the picked lane; returns how many.
+fn take(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    picked: &Picked,
+    reservations: &[ReservationId],
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<usize> {
+    let lane = picked.spec.lane;
+    let own = pending::with(|pending| {
+        pending.claiming = Some(lane);
+        pending.own_positions(lane)
+    });
+    let rows = spi.run(
+        &CLAIM,
+        &[
+            datum(lane.cast_signed()),
+            datum(picked.head),
+            datum(picked.bound.unwrap_or(i64::MAX)),
+            datum(i32::try_from(reservations.len()).unwrap_or(i32::MAX)),
+            claimer.worker,
+            claimer.lease,
+            datum(own),
+        ],
+    )?;
+    pending::with(|pending| pending.claiming = None);
+    let taken = give_out(&rows, output);
+    let ahead: Vec<i64> = rows.value(0, 1).unwrap_or_default();
+    let outcome = Outcome {
+        taken: &taken,
+        seen: &ahead,
+        seen_all: rows.value(0, 2).unwrap_or(false),
+    };
+    settle(job_table, picked, reservations, outcome)?;
+    Ok(taken.len())
+}
+
+/// Passes the claimed jobs on; returns their positions.
+fn give_out(rows: &Rows, output: &mut Output) -> Vec<i64> {
+    let mut taken = Vec::with_capacity(rows.len());
+    for row in 0..rows.len() {
+        if let Some(position) = rows.value::<i64>(row, COLUMNS_BEFORE) {
+            let columns = COLUMNS_BEFORE + 1..=COLUMNS_BEFORE + COLUMNS_OF_JOB;
+            output.push(columns.map(|column| rows.get(row, column)));
+            taken.push(position);
+        }
+    }
+    taken
+}
+
+fn settle(
+    job_table: pg_sys::Oid,
+    picked: &Picked,
+    reservations: &[ReservationId],
+    outcome: Outcome,
+) -> Result<()> {
+    let unused = reservations.get(outcome.taken.len()..).unwrap_or_default();
+    let blocked = shmem::with(job_table, |memory| match memory.desk.phase {
+        Phase::Stale => memory
+            .scheduler
+            .settle_stale(reservations, outcome.taken)
+            .map(|()| None),
+        Phase::Ready | Phase::Rebuilding => memory.scheduler.settle(picked, reservations, outcome),
+    })?;
+    pending::at_current_level(|level| {
+        level.reservations.retain(|id| !unused.contains(id));
+        if let Some(position) = blocked {
+            level.hidden.push((picked.spec, position));
+        }
+    });
+    Ok(())
+}
+
+/// The call is over: lanes whose next job a stranger has locked are looked at again.
+fn show_hidden_lanes(job_table: pg_sys::Oid) -> Result<()> {
+    let hidden = pending::at_current_level(|level| std::mem::take(&mut level.hidden));
+    if hidden.is_empty() {
+        return Ok(());
+    }
+    shmem::with(job_table, |memory| {
+        for (spec, position) in &hidden {
+            memory.scheduler.lower(spec, *position)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,81 @@
+use crate::api::claim::{Claimer, claim_from};
+use crate::api::finish::why_not_running;
+use crate::api::names::{check_lease, name, run};
+use crate::api::output::Output;
+use crate::call::{Call, datum, must_be_writable, required};
+use crate::error::{Result, bad_value, null_argument};
+use crate::lane::queue_key;
+use crate::plan::{Spi, Statement, statement, with_spi};
+use pgrx::pg_sys::Datum;
+
+static COMPLETE: Statement = statement!("complete", [INT8OID, INT4OID, JSONBOID]);
+static COMPLETE_MANY: Statement = statement!("complete_many", [INT8ARRAYOID, INT4ARRAYOID]);
+static WAS_COMPLETED: Statement = statement!("was_completed", [INT8OID, INT4OID]);
+
+/// A run that is completed, now or before.
+struct Completed {
+    queue: u64,
+    now: bool,
+}
+
+pub fn complete(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let (job_id, attempt) = run(call)?;
+    let completed = with_spi(|spi| finish(spi, job_id, attempt, call.raw(2)))?;
+    Ok(datum(completed.now))
+}
+
+fn finish(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> Result<Completed> {
+    let rows = spi.run(&COMPLETE, &[datum(job_id), datum(attempt), result])?;
+    if rows.len() > 0 {
+        let queue = queue_key(rows.required(0, 1)?);
+        return Ok(Completed { queue, now: true });
+    }
+    let before = spi.run(&WAS_COMPLETED, &[datum(job_id), datum(attempt)])?;
+    if before.len() > 0 {
+        let queue = queue_key(before.required(0, 1)?);
+        return Ok(Completed { queue, now: false });
+    }
+    Err(why_not_running(spi, job_id, attempt)?)
+}
+
+pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let job_ids = required(call.int8s(0), "job_ids")?;
+    let attempts = required(call.int4s(1), "attempts")?;
+    if job_ids.iter().any(Option::is_none) {
+        return Err(null_argument("job_ids"));
+    }
+    if attempts.iter().any(Option::is_none) {
+        return Err(null_argument("attempts"));
+    }
+    if job_ids.len() != attempts.len() {
+        return Err(bad_value("job_ids and attempts must be of the same length")
+            .detail(format!(
+                "They have {} and {} elements.",
+                job_ids.len(),
+                attempts.len()
+            ))
+            .hint("Pass the id and the attempt of each run at the same place."));
+    }
+    let done = with_spi(|spi| Ok(spi.run(&COMPLETE_MANY, &[call.raw(0), call.raw(1)])?.len()))?;
+    Ok(datum(i32::try_from(done).unwrap_or(i32::MAX)))
+}
+
+pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let (job_id, attempt) = run(call)?;
+    let queue = name(call.text(3), "queue")?.map(queue_key);
+    check_lease(call, 5)?;
+    let claimer = Claimer {
+        worker: call.raw(4),
+        lease: call.raw(5),
+    };
+    let mut output = Output::of(call);
+    with_spi(|spi| {
+        let completed = finish(spi, job_id, attempt, call.raw(2))?;
+        let queue = queue.unwrap_or(completed.queue);
+        claim_from(spi, &[queue], 1, &claimer, &mut output)
+    })?;
+    Ok(None)
+}

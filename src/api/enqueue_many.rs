@@ -1,0 +1,56 @@
+use crate::api::output::Output;
+use crate::call::{Call, datum, must_be_writable, required};
+use crate::error::{Failure, Result, bad_value};
+use crate::plan::{Spi, Statement, statement, with_spi};
+use crate::settings;
+use pgrx::pg_sys::Datum;
+use pgrx::prelude::PgSqlErrorCode;
+
+static IS_ARRAY: Statement = statement!("is_array", [JSONBOID]);
+static CHECK: Statement = statement!("check_many", [JSONBOID, INT4OID]);
+static INSERT: Statement = statement!("enqueue_many", [JSONBOID]);
+
+pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let jobs = required(call.raw(0), "jobs")?;
+    let mut output = Output::of(call);
+    with_spi(|spi| {
+        check(spi, jobs)?;
+        let rows = spi.run(&INSERT, &[Some(jobs)])?;
+        for row in 0..rows.len() {
+            output.push((1..=3).map(|column| rows.get(row, column)));
+        }
+        Ok(())
+    })?;
+    Ok(None)
+}
+
+fn check(spi: &Spi, jobs: Datum) -> Result<()> {
+    if !spi.run(&IS_ARRAY, &[Some(jobs)])?.required::<bool>(0, 1)? {
+        return Err(bad_value("jobs must be an array")
+            .detail("The jsonb value is of another type.")
+            .hint("Pass an array of objects whose keys are the arguments of turnstile.enqueue."));
+    }
+    let most = i32::try_from(settings::max_payload()).unwrap_or(i32::MAX);
+    let problem = spi.run(&CHECK, &[Some(jobs), datum(most)])?;
+    if problem.len() == 0 {
+        return Ok(());
+    }
+    let element: i32 = problem.required(0, 1)?;
+    let code: &str = problem.required(0, 2)?;
+    let message: &str = problem.required(0, 3)?;
+    Err(
+        Failure::new(code_of(code), format!("element {element}: {message}"))
+            .detail(format!("Element {element} of the array {message}."))
+            .hint("No job of the array was added."),
+    )
+}
+
+fn code_of(state: &str) -> PgSqlErrorCode {
+    match state {
+        "22004" => PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+        "54000" => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        "0A000" => PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+    }
+}

@@ -1,0 +1,76 @@
+//! One file a verb: check the arguments, run a plan, map errors.
+
+mod claim;
+mod complete;
+mod enqueue;
+mod enqueue_many;
+mod fail;
+mod finish;
+mod keys;
+mod names;
+mod output;
+mod release;
+
+use crate::call::sql_function;
+use crate::publish;
+
+sql_function!(turnstile_version, pg_finfo_turnstile_version, keys::version);
+sql_function!(turnstile_lane_key, pg_finfo_turnstile_lane_key, keys::lane);
+sql_function!(turnstile_gate_key, pg_finfo_turnstile_gate_key, keys::gate);
+sql_function!(
+    turnstile_job_changed,
+    pg_finfo_turnstile_job_changed,
+    publish::job_changed
+);
+sql_function!(
+    turnstile_job_truncated,
+    pg_finfo_turnstile_job_truncated,
+    publish::job_truncated
+);
+sql_function!(
+    turnstile_setting_changed,
+    pg_finfo_turnstile_setting_changed,
+    publish::setting_changed
+);
+sql_function!(
+    turnstile_settings_truncated,
+    pg_finfo_turnstile_settings_truncated,
+    publish::settings_truncated
+);
+sql_function!(
+    turnstile_enqueue,
+    pg_finfo_turnstile_enqueue,
+    enqueue::enqueue
+);
+sql_function!(
+    turnstile_enqueue_many,
+    pg_finfo_turnstile_enqueue_many,
+    enqueue_many::enqueue_many
+);
+sql_function!(
+    turnstile_claim_next,
+    pg_finfo_turnstile_claim_next,
+    claim::claim_next
+);
+sql_function!(turnstile_claim, pg_finfo_turnstile_claim, claim::claim);
+sql_function!(
+    turnstile_complete,
+    pg_finfo_turnstile_complete,
+    complete::complete
+);
+sql_function!(
+    turnstile_complete_many,
+    pg_finfo_turnstile_complete_many,
+    complete::complete_many
+);
+sql_function!(
+    turnstile_complete_and_claim_next,
+    pg_finfo_turnstile_complete_and_claim_next,
+    complete::complete_and_claim_next
+);
+sql_function!(turnstile_fail, pg_finfo_turnstile_fail, fail::fail);
+sql_function!(
+    turnstile_release,
+    pg_finfo_turnstile_release,
+    release::release
+);

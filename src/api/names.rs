@@ -1,0 +1,42 @@
+//! Checks of names and other arguments that several verbs share.
+
+use crate::call::Call;
+use crate::error::{Result, bad_value, null_argument, too_long};
+
+const LONGEST: usize = 255;
+
+/// A name that is not empty and fits; NULL stays NULL.
+pub fn name<'a>(value: Option<&'a str>, argument: &str) -> Result<Option<&'a str>> {
+    match value {
+        Some("") => Err(bad_value(format!("{argument} must not be empty"))
+            .detail(format!("The argument \"{argument}\" is an empty string."))
+            .hint("Pass NULL, or leave the argument out, for none.")),
+        Some(text) if text.len() > LONGEST => Err(too_long(format!(
+            "{argument} is longer than {LONGEST} bytes"
+        ))
+        .detail(format!("It has {} bytes.", text.len()))
+        .hint("Use a short name or a hash.")),
+        other => Ok(other),
+    }
+}
+
+pub fn required_name<'a>(value: Option<&'a str>, argument: &str) -> Result<&'a str> {
+    name(value, argument)?.ok_or_else(|| null_argument(argument))
+}
+
+/// The run that a finish is about.
+pub fn run(call: &Call) -> Result<(i64, i32)> {
+    let job_id = call.int8(0).ok_or_else(|| null_argument("job_id"))?;
+    let attempt = call.int4(1).ok_or_else(|| null_argument("attempt"))?;
+    Ok((job_id, attempt))
+}
+
+/// A lease must leave the worker some time.
+pub fn check_lease(call: &Call, index: usize) -> Result<()> {
+    match call.interval_micros(index) {
+        Some(micros) if micros <= 0 => Err(bad_value("lease must be positive")
+            .detail(format!("It is {micros} microseconds."))
+            .hint("Leave it out for the queue's setting.")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,148 @@
+//! Arguments and results of the SQL functions, without copies. The only reader of `FunctionCallInfo`.
+
+use crate::error::{Failure, Result, null_argument};
+use pgrx::pg_sys::{self, Datum};
+use pgrx::{FromDatum, IntoDatum};
+
+/// Makes a Rust function callable from SQL as `$symbol`: `fn(&Call) -> Result<Option<Datum>>`.
+macro_rules! sql_function {
+    ($symbol:ident, $finfo:ident, $function:path) => {
+        #[doc(hidden)]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $finfo() -> &'static pgrx::pg_sys::Pg_finfo_record {
+            const RECORD: pgrx::pg_sys::Pg_finfo_record =
+                pgrx::pg_sys::Pg_finfo_record { api_version: 1 };
+            &RECORD
+        }
+
+        #[doc(hidden)]
+        #[unsafe(no_mangle)]
+        #[pgrx::pg_guard]
+        pub unsafe extern "C-unwind" fn $symbol(
+            fcinfo: pgrx::pg_sys::FunctionCallInfo,
+        ) -> pgrx::pg_sys::Datum {
+            // SAFETY: the function manager passes a valid call frame.
+            let call = unsafe { $crate::call::Call::new(fcinfo) };
+            call.give($function(&call))
+        }
+    };
+}
+pub(crate) use sql_function;
+
+/// One call of one SQL function.
+pub struct Call {
+    fcinfo: pg_sys::FunctionCallInfo,
+}
+
+impl Call {
+    /// # Safety
+    /// `fcinfo` must be the frame of a call that is under way.
+    pub unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
+        Self { fcinfo }
+    }
+
+    pub fn give(&self, result: Result<Option<Datum>>) -> Datum {
+        match result {
+            Ok(Some(datum)) => datum,
+            Ok(None) => {
+                // SAFETY: the frame is valid for the whole call.
+                unsafe { (*self.fcinfo).isnull = true };
+                Datum::null()
+            }
+            Err(failure) => failure.raise(),
+        }
+    }
+
+    /// The argument as it was passed; jsonb payloads go on like this.
+    pub fn raw(&self, index: usize) -> Option<Datum> {
+        // SAFETY: the frame is valid; the declared argument count is checked before the access.
+        unsafe {
+            let count = usize::try_from((*self.fcinfo).nargs).unwrap_or(0);
+            let args = (*self.fcinfo).args.as_slice(count);
+            args.get(index)
+                .filter(|argument| !argument.isnull)
+                .map(|argument| argument.value)
+        }
+    }
+
+    fn read<'a, T: FromDatum + 'a>(&'a self, index: usize) -> Option<T> {
+        // SAFETY: the SQL declaration of each function fixes the argument's type.
+        self.raw(index)
+            .and_then(|datum| unsafe { T::from_datum(datum, false) })
+    }
+
+    pub fn text(&self, index: usize) -> Option<&str> {
+        self.read(index)
+    }
+
+    pub fn int4(&self, index: usize) -> Option<i32> {
+        self.read(index)
+    }
+
+    pub fn int8(&self, index: usize) -> Option<i64> {
+        self.read(index)
+    }
+
+    pub fn boolean(&self, index: usize) -> Option<bool> {
+        self.read(index)
+    }
+
+    pub fn texts(&self, index: usize) -> Option<Vec<Option<String>>> {
+        self.read(index)
+    }
+
+    pub fn int8s(&self, index: usize) -> Option<Vec<Option<i64>>> {
+        self.read(index)
+    }
+
+    pub fn int4s(&self, index: usize) -> Option<Vec<Option<i32>>> {
+        self.read(index)
+    }
+
+    /// An interval in microseconds, with months of 30 days, for telling its sign.
+    pub fn interval_micros(&self, index: usize) -> Option<i128> {
+        const DAY: i128 = 86_400_000_000;
+        self.raw(index).map(|datum| {
+            // SAFETY: an interval is passed by reference to a whole Interval struct.
+            let interval = unsafe { *datum.cast_mut_ptr::<pg_sys::Interval>() };
+            i128::from(interval.time)
+                + i128::from(interval.day) * DAY
+                + i128::from(interval.month) * 30 * DAY
+        })
+    }
+
+    /// Size of a variable-length argument before compression, without its header.
+    pub fn raw_size(&self, index: usize) -> usize {
+        self.raw(index)
+            // SAFETY: only asked for jsonb arguments.
+            .map_or(0, |datum| {
+                unsafe { pg_sys::toast_raw_datum_size(datum) }.saturating_sub(pg_sys::VARHDRSZ)
+            })
+    }
+
+    pub fn fcinfo(&self) -> pg_sys::FunctionCallInfo {
+        self.fcinfo
+    }
+}
+
+pub fn required<T>(value: Option<T>, name: &str) -> Result<T> {
+    value.ok_or_else(|| null_argument(name))
+}
+
+pub fn datum(value: impl IntoDatum) -> Option<Datum> {
+    value.into_datum()
+}
+
+/// An error unless the server accepts writes from this transaction.
+pub fn must_be_writable() -> std::result::Result<(), Failure> {
+    // SAFETY: both read process-local state.
+    unsafe {
+        if pg_sys::RecoveryInProgress() {
+            return Err(crate::error::on_standby());
+        }
+        if pg_sys::XactReadOnly {
+            return Err(crate::error::read_only());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! What can go wrong, as SQLSTATE, message, DETAIL and HINT.
+
+use pgrx::pg_sys::elog::PgLogLevel;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::PgSqlErrorCode;
+
+/// An error on its way to the client.
+#[derive(Debug)]
+pub struct Failure {
+    code: PgSqlErrorCode,
+    message: String,
+    detail: Option<String>,
+    hint: Option<&'static str>,
+}
+
+pub type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    pub fn new(code: PgSqlErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            detail: None,
+            hint: None,
+        }
+    }
+
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    pub fn hint(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    /// Raises the error; the transaction aborts.
+    pub fn raise(self) -> ! {
+        let mut report = ErrorReport::new(self.code, self.message, "turnstile");
+        if let Some(detail) = self.detail {
+            report = report.set_detail(detail);
+        }
+        if let Some(hint) = self.hint {
+            report = report.set_hint(hint);
+        }
+        report.report(PgLogLevel::ERROR);
+        unreachable!("an error report at level ERROR does not return")
+    }
+}
+
+pub fn null_argument(name: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+        format!("{name} must not be null"),
+    )
+    .detail(format!("The argument \"{name}\" is NULL."))
+    .hint("Pass a value, or leave the argument out where it has a default.")
+}
+
+pub fn bad_value(message: impl Into<String>) -> Failure {
+    Failure::new(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+}
+
+pub fn too_long(message: impl Into<String>) -> Failure {
+    Failure::new(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
+}
+
+pub fn no_such_job(job_id: i64) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_NO_DATA_FOUND,
+        format!("job {job_id} does not exist"),
+    )
+    .detail(format!(
+        "Neither turnstile.job nor turnstile.job_history has a row with id {job_id}."
+    ))
+    .hint("Its history may have been dropped, or the transaction that enqueued it rolled back.")
+}
+
+pub fn superseded(job_id: i64, attempt: i32, state: &str, current: i32) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("attempt {attempt} of job {job_id} is not running"),
+    )
+    .detail(format!(
+        "The job is {state} and its latest attempt is {current}."
+    ))
+    .hint("The run was finished or taken over; drop its result and claim another job.")
+}
+
+pub fn not_preloaded() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "turnstile must be loaded when the server starts",
+    )
+    .detail("The scheduler lives in shared memory, which is laid out at server start.")
+    .hint("Add this line to postgresql.conf and restart the server: shared_preload_libraries = 'turnstile'")
+}
+
+pub fn on_standby() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+        "jobs cannot be changed on a standby",
+    )
+    .detail("The server is in recovery.")
+    .hint("Connect to the primary.")
+}
+
+pub fn read_only() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+        "jobs cannot be changed in a read-only transaction",
+    )
+    .detail("The transaction was started as READ ONLY.")
+    .hint("Start a transaction that is READ WRITE.")
+}
+
+pub fn internal(message: impl Into<String>) -> Failure {
+    Failure::new(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message)
+}
+
+pub fn does_not_fit(what: &str, hint: &'static str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        format!("{what} do not fit into the scheduler's memory"),
+    )
+    .detail("Shared memory is laid out at server start and cannot grow.")
+    .hint(hint)
+}

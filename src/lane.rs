@@ -1,0 +1,89 @@
+//! The 64-bit keys by which the scheduler knows lanes and gates.
+//!
+//! They are stored in generated columns, so they must never change: SipHash-1-3 with a zero key over
+//! a tag and the length-prefixed names.
+
+use siphasher::sip::SipHasher13;
+use std::hash::Hasher;
+use turnstile_scheduler::{GateKind, LaneSpec};
+
+/// The name whose row holds the settings of all names without a row.
+pub const DEFAULT_ROW: &str = "*";
+
+/// The names of a job that decide where it may run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Names<'a> {
+    pub queue: &'a str,
+    pub tenant: Option<&'a str>,
+    pub account: Option<&'a str>,
+    pub session: Option<&'a str>,
+    pub concurrency_key: Option<&'a str>,
+}
+
+impl Names<'_> {
+    pub fn lane(&self, priority: i32) -> LaneSpec {
+        let queue = queue_key(self.queue);
+        let tenant = self.tenant.map_or(0, tenant_key);
+        let mut spec = LaneSpec {
+            lane: 0,
+            queue,
+            tenant,
+            account: self.account.map_or(0, |name| account_key(tenant, name)),
+            session: self
+                .session
+                .map_or(0, |name| session_key(queue, tenant, name)),
+            concurrency: self.concurrency_key.map_or(0, concurrency_key),
+            priority,
+        };
+        spec.lane = lane_key(&spec);
+        spec
+    }
+}
+
+pub fn queue_key(name: &str) -> u64 {
+    gate_key(GateKind::Queue, &[], name)
+}
+
+pub fn tenant_key(name: &str) -> u64 {
+    gate_key(GateKind::Tenant, &[], name)
+}
+
+/// Account names are scoped to the tenant.
+pub fn account_key(tenant: u64, name: &str) -> u64 {
+    gate_key(GateKind::Account, &[tenant], name)
+}
+
+/// Session names are scoped to the queue and the tenant.
+pub fn session_key(queue: u64, tenant: u64, name: &str) -> u64 {
+    gate_key(GateKind::Session, &[queue, tenant], name)
+}
+
+pub fn concurrency_key(name: &str) -> u64 {
+    gate_key(GateKind::Concurrency, &[], name)
+}
+
+fn gate_key(kind: GateKind, scope: &[u64], name: &str) -> u64 {
+    let mut hasher = SipHasher13::new();
+    hasher.write_u8(kind as u8);
+    for &key in scope {
+        hasher.write(&key.to_le_bytes());
+    }
+    hasher.write(&(name.len() as u64).to_le_bytes());
+    hasher.write(name.as_bytes());
+    not_none(hasher.finish())
+}
+
+fn lane_key(spec: &LaneSpec) -> u64 {
+    let mut hasher = SipHasher13::new();
+    hasher.write_u8(u8::MAX);
+    for kind in GateKind::ALL {
+        hasher.write(&spec.key_of(kind).to_le_bytes());
+    }
+    hasher.write(&spec.priority.to_le_bytes());
+    not_none(hasher.finish())
+}
+
+/// 0 stands for "no such gate".
+fn not_none(key: u64) -> u64 {
+    key.max(1)
+}

@@ -1,0 +1,36 @@
+//! Turnstile: a multi-tenant job queue inside PostgreSQL.
+//!
+//! Tables are the truth; memory is the dispatcher; one row trigger connects them. In reading order:
+
+mod api; // one file a verb
+mod call; // arguments and results of SQL functions
+mod catalog; // the extension's own tables
+mod due; // jobs whose time has come
+mod error; // what can go wrong
+mod lane; // the keys of lanes and gates
+mod limits; // limits of gates, read when a claim first meets them
+mod pending; // what the open transaction has changed
+mod plan; // prepared statements
+mod publish; // trigger and callbacks: tables -> scheduler
+mod rebuild; // tables -> scheduler, all at once
+mod row; // a job as the scheduler sees it
+mod schema;
+mod settings; // what an administrator can set at server start
+mod shmem; // one scheduler per database in shared memory
+mod trigger; // what a trigger function is told // the SQL that CREATE EXTENSION runs
+
+use pgrx::{pg_guard, pg_sys};
+
+pgrx::pg_module_magic!(name, version);
+
+/// Called when the library is loaded: by the postmaster, or too late by a backend.
+#[pg_guard]
+pub extern "C-unwind" fn _PG_init() {
+    // SAFETY: a flag of the process.
+    if !unsafe { pg_sys::process_shared_preload_libraries_in_progress } {
+        error::not_preloaded().raise();
+    }
+    settings::register();
+    shmem::install_hooks();
+    publish::register_callbacks();
+}

@@ -1,0 +1,211 @@
+//! What this backend's open transaction has changed and the scheduler does not know yet, by savepoint level.
+
+use pgrx::pg_sys;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use turnstile_scheduler::{Credit, GateKind, LaneSpec, ReservationId};
+
+/// Changes to the jobs of one lane.
+#[derive(Default)]
+pub struct LaneChange {
+    pub spec: LaneSpec,
+    /// Positions that became available.
+    pub available: Vec<i64>,
+    /// The least position that became available because its time had come; claims of the same
+    /// transaction may take it.
+    pub least_promoted: Option<i64>,
+    /// The least position that ceased to be available; an abort brings it back.
+    pub least_gone: Option<i64>,
+    /// Jobs that became running other than by a claim.
+    pub started: u32,
+    /// Jobs that ceased to run.
+    pub released: u32,
+}
+
+/// Changes made at one nesting level of savepoints.
+#[derive(Default)]
+pub struct Level {
+    nesting: i32,
+    pub lanes: HashMap<u64, LaneChange>,
+    pub reservations: Vec<ReservationId>,
+    /// Credits that claims of this level have used up.
+    pub used: Vec<Credit>,
+    /// Lanes that a claim hides while it runs, because a stranger has locked their next job.
+    pub hidden: Vec<(LaneSpec, i64)>,
+    pub settings: Vec<(GateKind, u64)>,
+    /// Kinds of gates whose default row changed.
+    pub defaults: Vec<GateKind>,
+    /// The earliest time for which a job was put off.
+    pub next_due: Option<i64>,
+    /// The due time that was taken from the scheduler; an abort brings it back.
+    pub due_taken: Option<i64>,
+    /// The tables changed in a way that rows do not tell: `TRUNCATE`.
+    pub rebuild: bool,
+}
+
+impl LaneChange {
+    /// Where the lane's head has to be lowered to when the transaction commits.
+    pub fn least_available(&self) -> Option<i64> {
+        least(self.available.iter().copied().min(), self.least_promoted)
+    }
+}
+
+impl Level {
+    fn is_empty(&self) -> bool {
+        self.lanes.is_empty()
+            && self.reservations.is_empty()
+            && self.hidden.is_empty()
+            && self.settings.is_empty()
+            && self.defaults.is_empty()
+            && self.next_due.is_none()
+            && self.due_taken.is_none()
+            && !self.rebuild
+    }
+
+    pub fn lane(&mut self, spec: LaneSpec) -> &mut LaneChange {
+        self.lanes.entry(spec.lane).or_insert_with(|| LaneChange {
+            spec,
+            ..LaneChange::default()
+        })
+    }
+
+    pub fn put_off_until(&mut self, time: i64) {
+        self.next_due = least(self.next_due, Some(time));
+    }
+
+    fn absorb(&mut self, inner: Level) {
+        for (_, change) in inner.lanes {
+            let lane = self.lane(change.spec);
+            lane.available.extend(change.available);
+            lane.least_promoted = least(lane.least_promoted, change.least_promoted);
+            lane.least_gone = least(lane.least_gone, change.least_gone);
+            lane.started += change.started;
+            lane.released += change.released;
+        }
+        self.reservations.extend(inner.reservations);
+        self.used.extend(inner.used);
+        self.hidden.extend(inner.hidden);
+        self.settings.extend(inner.settings);
+        self.defaults.extend(inner.defaults);
+        self.next_due = least(self.next_due, inner.next_due);
+        self.due_taken = least(self.due_taken, inner.due_taken);
+        self.rebuild |= inner.rebuild;
+    }
+}
+
+pub fn least(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    a.into_iter().chain(b).min()
+}
+
+/// Everything that the open transaction has changed.
+#[derive(Default)]
+pub struct Pending {
+    pub job_table: pg_sys::Oid,
+    levels: Vec<Level>,
+    /// The lane in which a claim of this backend is setting jobs running just now.
+    pub claiming: Option<u64>,
+    /// Jobs that a promotion of this backend is making available just now.
+    pub promoting: Option<Vec<(LaneSpec, i64)>>,
+    /// The rebuild that this backend is doing.
+    pub rebuilding: bool,
+}
+
+thread_local! {
+    static PENDING: RefCell<Pending> = RefCell::default();
+}
+
+/// Runs `change` on the pending changes. It must not call into the server.
+pub fn with<R>(change: impl FnOnce(&mut Pending) -> R) -> R {
+    PENDING.with(|pending| change(&mut pending.borrow_mut()))
+}
+
+/// As [`with`], at the current savepoint level.
+pub fn at_current_level<R>(change: impl FnOnce(&mut Level) -> R) -> R {
+    // SAFETY: reads the backend's transaction state.
+    let nesting = unsafe { pg_sys::GetCurrentTransactionNestLevel() };
+    with(|pending| change(pending.level(nesting)))
+}
+
+impl Pending {
+    fn level(&mut self, nesting: i32) -> &mut Level {
+        let is_open = self
+            .levels
+            .last()
+            .is_some_and(|level| level.nesting >= nesting);
+        if !is_open {
+            self.levels.push(Level {
+                nesting,
+                ..Level::default()
+            });
+        }
+        let last = self.levels.len() - 1;
+        // The vector was just made non-empty.
+        #[allow(clippy::indexing_slicing)]
+        &mut self.levels[last]
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.levels.iter().all(Level::is_empty)
+    }
+
+    /// The savepoint level was released: its changes are its parent's.
+    pub fn release_level(&mut self, nesting: i32) {
+        while let Some(inner) = self.take_from(nesting) {
+            self.level(nesting - 1).absorb(inner);
+        }
+    }
+
+    /// Takes the innermost level if it is at `nesting` or deeper.
+    pub fn take_from(&mut self, nesting: i32) -> Option<Level> {
+        self.levels.pop_if(|level| level.nesting >= nesting)
+    }
+
+    /// Ends the transaction: all changes as one.
+    pub fn take_all(&mut self) -> Level {
+        let mut all = Level::default();
+        for level in std::mem::take(&mut self.levels) {
+            all.absorb(level);
+        }
+        self.end_call();
+        all
+    }
+
+    /// An error has cut short whatever this backend was doing.
+    pub fn end_call(&mut self) {
+        self.claiming = None;
+        self.promoting = None;
+    }
+
+    /// Room that this transaction gives back when it commits and has not used again itself.
+    pub fn credits(&self) -> Vec<Credit> {
+        let mut credits: Vec<Credit> = Vec::new();
+        for lane in self.levels.iter().flat_map(|level| level.lanes.values()) {
+            let count = lane.released.saturating_sub(lane.started);
+            for (kind, key) in lane.spec.gates().filter(|_| count > 0) {
+                match credits.iter_mut().find(|c| c.kind == kind && c.key == key) {
+                    Some(credit) => credit.count += count,
+                    None => credits.push(Credit { kind, key, count }),
+                }
+            }
+        }
+        for used in self.levels.iter().flat_map(|level| &level.used) {
+            if let Some(credit) = credits
+                .iter_mut()
+                .find(|c| c.kind == used.kind && c.key == used.key)
+            {
+                credit.count = credit.count.saturating_sub(used.count);
+            }
+        }
+        credits.retain(|credit| credit.count > 0);
+        credits
+    }
+
+    /// Positions of a lane that this transaction made available: not committed, so not to be claimed.
+    pub fn own_positions(&self, lane: u64) -> Vec<i64> {
+        self.levels
+            .iter()
+            .filter_map(|level| level.lanes.get(&lane))
+            .flat_map(|change| change.available.iter().copied())
+            .collect()
+    }
+}

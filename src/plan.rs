@@ -1,0 +1,241 @@
+//! Prepared statements, kept for the life of the backend. The only caller of SPI.
+
+use crate::error::{Result, internal};
+use pgrx::pg_sys::{self, Datum, Oid};
+use std::ffi::CStr;
+use std::marker::PhantomData;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// A statement of `sql/queries`, prepared at first use.
+pub struct Statement {
+    name: &'static str,
+    sql: &'static CStr,
+    types: &'static [Oid],
+    plan: AtomicPtr<pg_sys::_SPI_plan>,
+}
+
+/// The statement in `sql/queries/$name.sql` with the types of its parameters.
+macro_rules! statement {
+    ($name:literal, [$($type:ident),*]) => {
+        $crate::plan::Statement::new(
+            $name,
+            concat!(
+                include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/sql/queries/",
+                    $name,
+                    ".sql"
+                )),
+                "\0"
+            ),
+            &[$(pgrx::pg_sys::$type),*],
+        )
+    };
+}
+pub(crate) use statement;
+
+impl Statement {
+    pub const fn new(name: &'static str, sql: &'static str, types: &'static [Oid]) -> Self {
+        let sql = match CStr::from_bytes_with_nul(sql.as_bytes()) {
+            Ok(sql) => sql,
+            Err(_) => c"",
+        };
+        Self {
+            name,
+            sql,
+            types,
+            plan: AtomicPtr::new(null_mut()),
+        }
+    }
+
+    fn plan(&self) -> Result<pg_sys::SPIPlanPtr> {
+        let kept = self.plan.load(Ordering::Relaxed);
+        if !kept.is_null() {
+            return Ok(kept);
+        }
+        let count = i32::try_from(self.types.len()).unwrap_or(0);
+        // SAFETY: SPI is connected (a Spi exists); the types are not written to.
+        unsafe {
+            let types = self.types.as_ptr().cast_mut();
+            let plan = pg_sys::SPI_prepare(self.sql.as_ptr(), count, types);
+            if plan.is_null() || pg_sys::SPI_keepplan(plan) != 0 {
+                return Err(internal(format!("cannot prepare {}", self.name)));
+            }
+            self.plan.store(plan, Ordering::Relaxed);
+            Ok(plan)
+        }
+    }
+}
+
+/// A connection to SPI; rows live no longer.
+pub struct Spi(PhantomData<*const ()>);
+
+/// The result of a statement.
+pub struct Rows<'spi> {
+    table: *mut pg_sys::SPITupleTable,
+    count: usize,
+    spi: PhantomData<&'spi Spi>,
+}
+
+/// Runs `work` with SPI connected. After an error the transaction's abort disconnects.
+pub fn with_spi<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<R> {
+    // SAFETY: connect and finish are paired on the way of success; an error aborts.
+    unsafe {
+        pg_sys::SPI_connect();
+        let result = work(&Spi(PhantomData))?;
+        pg_sys::SPI_finish();
+        Ok(result)
+    }
+}
+
+impl Spi {
+    /// Runs a statement with a snapshot taken now, whatever the isolation level: who is running and
+    /// what is waiting must be seen as it is.
+    pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
+        let plan = statement.plan()?;
+        let mut values: Vec<Datum> = arguments
+            .iter()
+            .map(|value| value.unwrap_or_else(Datum::null))
+            .collect();
+        let nulls: Vec<i8> = arguments
+            .iter()
+            .map(|value| if value.is_some() { b' ' } else { b'n' }.cast_signed())
+            .collect();
+        // SAFETY: values and nulls have one element a parameter; SPI copies the snapshot.
+        unsafe {
+            let code = pg_sys::SPI_execute_snapshot(
+                plan,
+                values.as_mut_ptr(),
+                nulls.as_ptr(),
+                pg_sys::GetLatestSnapshot(),
+                null_mut(),
+                false,
+                true,
+                0,
+            );
+            if code < 0 {
+                return Err(internal(format!("{} failed with {code}", statement.name)));
+            }
+            Ok(Rows::of_last_statement(self))
+        }
+    }
+
+    /// Reads the whole result of a statement under `snapshot`, in batches.
+    pub fn scan(
+        &self,
+        statement: &Statement,
+        snapshot: &Snapshot,
+        batch: i64,
+        mut visit: impl FnMut(&Rows) -> Result<()>,
+    ) -> Result<()> {
+        let plan = statement.plan()?;
+        // SAFETY: the portal is closed below or by the abort; the snapshot is registered meanwhile.
+        unsafe {
+            pg_sys::PushActiveSnapshot(snapshot.0);
+            let portal = pg_sys::SPI_cursor_open(null_mut(), plan, null_mut(), null_mut(), true);
+            loop {
+                pg_sys::SPI_cursor_fetch(portal, true, batch);
+                let rows = Rows::of_last_statement(self);
+                if rows.len() == 0 {
+                    break;
+                }
+                visit(&rows)?;
+                pg_sys::SPI_freetuptable(rows.table);
+                pgrx::check_for_interrupts!();
+            }
+            pg_sys::SPI_cursor_close(portal);
+            pg_sys::PopActiveSnapshot();
+        }
+        Ok(())
+    }
+}
+
+impl Rows<'_> {
+    fn of_last_statement(_spi: &Spi) -> Self {
+        // SAFETY: SPI sets both after each statement; the table is null without a result.
+        unsafe {
+            let table = pg_sys::SPI_tuptable;
+            let count = if table.is_null() {
+                0
+            } else {
+                pg_sys::SPI_processed
+            };
+            Self {
+                table,
+                count: usize::try_from(count).unwrap_or(0),
+                spi: PhantomData,
+            }
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// A column (from 1) of a row; a datum passed by reference lives as long as the rows.
+    pub fn get(&self, row: usize, column: i32) -> Option<Datum> {
+        if row >= self.count {
+            return None;
+        }
+        let mut is_null = false;
+        // SAFETY: the row exists; SPI_getbinval checks the column.
+        let value = unsafe {
+            let tuple = *(*self.table).vals.add(row);
+            pg_sys::SPI_getbinval(tuple, (*self.table).tupdesc, column, &mut is_null)
+        };
+        (!is_null).then_some(value)
+    }
+
+    /// A column as a Rust value.
+    pub fn value<T: pgrx::FromDatum>(&self, row: usize, column: i32) -> Option<T> {
+        // SAFETY: each caller reads a column by the type that its statement gives it.
+        self.get(row, column)
+            .and_then(|datum| unsafe { T::from_datum(datum, false) })
+    }
+
+    pub fn required<T: pgrx::FromDatum>(&self, row: usize, column: i32) -> Result<T> {
+        self.value(row, column)
+            .ok_or_else(|| internal(format!("column {column} is missing from a result")))
+    }
+}
+
+/// A registered snapshot.
+pub struct Snapshot(pg_sys::Snapshot);
+
+impl Snapshot {
+    /// What is committed now.
+    pub fn take() -> Self {
+        // SAFETY: called inside a transaction; registering copies the snapshot.
+        unsafe { Self(pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot())) }
+    }
+
+    /// The first transaction id that the snapshot does not see, and those before it that it does not see.
+    pub fn horizon(&self) -> (u64, &[u32]) {
+        // SAFETY: the snapshot is registered; xip has xcnt elements.
+        unsafe {
+            let snapshot = &*self.0;
+            let next = pg_sys::ReadNextFullTransactionId().value;
+            let next_short = next as u32;
+            let xmax = next - u64::from(next_short.wrapping_sub(u32::from(snapshot.xmax)));
+            let count = usize::try_from(snapshot.xcnt).unwrap_or(0);
+            let running = if count == 0 {
+                &[][..]
+            } else {
+                std::slice::from_raw_parts(snapshot.xip.cast::<u32>(), count)
+            };
+            (xmax, running)
+        }
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        // SAFETY: registered in `take`; after an error the resource owner has released it already.
+        unsafe {
+            if !std::thread::panicking() {
+                pg_sys::UnregisterSnapshot(self.0);
+            }
+        }
+    }
+}

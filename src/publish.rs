@@ -1,0 +1,305 @@
+//! Tells the scheduler what transactions have changed.
+//!
+//! One row trigger on `turnstile.job` and one on each table of settings note changes in
+//! [`crate::pending`]; the commit callback applies them once the rows are visible and before the
+//! client hears of it. Callbacks never raise, panic or call SPI: a failure there leaves the memory
+//! marked dirty, and the next claim rebuilds it.
+
+use crate::call::Call;
+use crate::error::{Failure, Result, internal};
+use crate::pending::{self, Level};
+use crate::row::JobRow;
+use crate::shmem::{self, Locked, Phase};
+use crate::trigger::Trigger;
+use pgrx::prelude::PgSqlErrorCode;
+use pgrx::{pg_guard, pg_sys};
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use turnstile_scheduler::{GateKind, Step};
+
+/// Called from `_PG_init`.
+pub fn register_callbacks() {
+    // SAFETY: the callbacks live as long as the process.
+    unsafe {
+        pg_sys::RegisterXactCallback(Some(at_transaction_end), null_mut());
+        pg_sys::RegisterSubXactCallback(Some(at_savepoint_end), null_mut());
+    }
+}
+
+/// AFTER ROW trigger on `turnstile.job`.
+pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
+    let trigger = Trigger::of(call)?;
+    let table = trigger.table();
+    let (claiming, promoting) = pending::with(|pending| {
+        pending.job_table = table;
+        (pending.claiming, pending.promoting.is_some())
+    });
+    if let Some(lane) = claiming
+        && trigger
+            .old_row()
+            .is_some_and(|row| row.is_available_in(lane))
+        && trigger.new_row().is_some_and(|row| row.is_running())
+    {
+        return Ok(Trigger::NOTHING);
+    }
+    let old = trigger.old_row().map(|row| row.read());
+    let new = trigger.new_row().map(|row| row.read());
+    pending::at_current_level(|level| {
+        if let Some(old) = old {
+            note_old(level, &old);
+        }
+        if let Some(new) = &new {
+            note_new(level, new, promoting);
+        }
+    });
+    if let Some(new) = new.filter(|row| promoting && row.available) {
+        pending::with(|pending| {
+            if let Some(promoted) = &mut pending.promoting {
+                promoted.push((new.spec, new.position));
+            }
+        });
+    }
+    Ok(Trigger::NOTHING)
+}
+
+fn note_old(level: &mut Level, row: &JobRow) {
+    if row.available {
+        let lane = level.lane(row.spec);
+        lane.least_gone = pending::least(lane.least_gone, Some(row.position));
+    }
+    if row.running {
+        level.lane(row.spec).released += 1;
+    }
+    if let Some(session) = row.held_session {
+        level.lane(session).released += 1;
+    }
+}
+
+fn note_new(level: &mut Level, row: &JobRow, promoting: bool) {
+    if row.available {
+        let lane = level.lane(row.spec);
+        if promoting {
+            lane.least_promoted = pending::least(lane.least_promoted, Some(row.position));
+        } else {
+            lane.available.push(row.position);
+        }
+    }
+    if row.running {
+        level.lane(row.spec).started += 1;
+    }
+    if let Some(session) = row.held_session {
+        level.lane(session).started += 1;
+    }
+    if let Some(time) = row.waits_until {
+        level.put_off_until(time);
+    }
+}
+
+/// AFTER STATEMENT trigger for `TRUNCATE turnstile.job`.
+pub fn job_truncated(call: &Call) -> Result<Option<pg_sys::Datum>> {
+    let table = Trigger::of(call)?.table();
+    pending::with(|pending| pending.job_table = table);
+    pending::at_current_level(|level| level.rebuild = true);
+    Ok(Trigger::NOTHING)
+}
+
+/// AFTER ROW trigger on the tables of settings: the gate of the old and the new row is read again.
+pub fn setting_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
+    let trigger = Trigger::of(call)?;
+    let kind = setting_kind(&trigger)?;
+    let keys = trigger.gate_keys()?;
+    let is_default = trigger.touches_default_row()?;
+    let table = crate::catalog::job_table()?;
+    pending::with(|pending| pending.job_table = table);
+    pending::at_current_level(|level| {
+        level
+            .settings
+            .extend(keys.into_iter().map(|key| (kind, key)));
+        if is_default {
+            level.defaults.push(kind);
+        }
+    });
+    Ok(Trigger::NOTHING)
+}
+
+/// AFTER STATEMENT trigger for `TRUNCATE` of a table of settings.
+pub fn settings_truncated(call: &Call) -> Result<Option<pg_sys::Datum>> {
+    let kind = setting_kind(&Trigger::of(call)?)?;
+    let table = crate::catalog::job_table()?;
+    pending::with(|pending| pending.job_table = table);
+    pending::at_current_level(|level| level.defaults.push(kind));
+    Ok(Trigger::NOTHING)
+}
+
+fn setting_kind(trigger: &Trigger) -> Result<GateKind> {
+    match trigger.argument() {
+        Some("queue") => Ok(GateKind::Queue),
+        Some("tenant") => Ok(GateKind::Tenant),
+        Some("account") => Ok(GateKind::Account),
+        Some("concurrency") => Ok(GateKind::Concurrency),
+        _ => Err(internal("the trigger's argument names no kind of gate")),
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn at_transaction_end(event: pg_sys::XactEvent::Type, _arg: *mut c_void) {
+    use pg_sys::XactEvent::{XACT_EVENT_ABORT, XACT_EVENT_COMMIT, XACT_EVENT_PRE_PREPARE};
+    match event {
+        XACT_EVENT_COMMIT => quietly(commit),
+        XACT_EVENT_ABORT => quietly(abort),
+        XACT_EVENT_PRE_PREPARE if pending::with(|pending| !pending.is_empty()) => {
+            cannot_prepare().raise()
+        }
+        _ => {}
+    }
+}
+
+fn cannot_prepare() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        "cannot PREPARE a transaction that has changed jobs",
+    )
+    .detail("Room reserved for its jobs could not be accounted for after a restart.")
+    .hint("Commit it in one phase, or enqueue the job from a transaction of its own.")
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn at_savepoint_end(
+    event: pg_sys::SubXactEvent::Type,
+    _own: pg_sys::SubTransactionId,
+    _parent: pg_sys::SubTransactionId,
+    _arg: *mut c_void,
+) {
+    use pg_sys::SubXactEvent::{SUBXACT_EVENT_ABORT_SUB, SUBXACT_EVENT_COMMIT_SUB};
+    // SAFETY: reads the backend's transaction state; the ending level is still the current one.
+    let nesting = unsafe { pg_sys::GetCurrentTransactionNestLevel() };
+    match event {
+        SUBXACT_EVENT_COMMIT_SUB => pending::with(|pending| pending.release_level(nesting)),
+        SUBXACT_EVENT_ABORT_SUB => quietly(|| abort_savepoint(nesting)),
+        _ => {}
+    }
+}
+
+/// In a callback a panic would take the server down. The step that failed has left its mark in memory.
+fn quietly(step: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(step));
+}
+
+fn commit() {
+    let Some((table, changes)) = take_all() else {
+        return;
+    };
+    // SAFETY: the ending transaction's id is still known to the backend.
+    let id = unsafe { pg_sys::GetTopFullTransactionIdIfAny() }.value;
+    let _ = shmem::with_existing(table, |memory| apply_commit(memory, &changes, id));
+}
+
+fn abort() {
+    abandon_rebuild();
+    if let Some((table, changes)) = take_all() {
+        let _ = shmem::with_existing(table, |memory| undo(memory, &changes));
+    }
+}
+
+fn abort_savepoint(nesting: i32) {
+    abandon_rebuild();
+    let (table, levels) = pending::with(|pending| {
+        pending.end_call();
+        let levels: Vec<Level> = std::iter::from_fn(|| pending.take_from(nesting)).collect();
+        (pending.job_table, levels)
+    });
+    for level in levels {
+        let _ = shmem::with_existing(table, |memory| undo(memory, &level));
+    }
+}
+
+/// A rebuild that was cut short has to be begun anew by somebody.
+fn abandon_rebuild() {
+    let was_rebuilding = pending::with(|pending| {
+        std::mem::take(&mut pending.rebuilding).then_some(pending.job_table)
+    });
+    if let Some(table) = was_rebuilding {
+        let _ = shmem::with_existing(table, |memory| {
+            memory.desk.phase = Phase::Stale;
+            Ok(())
+        });
+    }
+}
+
+fn take_all() -> Option<(pg_sys::Oid, Level)> {
+    pending::with(|pending| {
+        if pending.is_empty() {
+            pending.take_all();
+            return None;
+        }
+        Some((pending.job_table, pending.take_all()))
+    })
+}
+
+fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
+    if changes.rebuild {
+        memory.desk.phase = Phase::Stale;
+    }
+    if memory.desk.phase == Phase::Stale {
+        return forget_reservations(memory, changes);
+    }
+    let counted = memory.rebuild_has_seen(id);
+    let scheduler = &mut memory.scheduler;
+    for &kind in &changes.defaults {
+        scheduler.invalidate_kind(kind)?;
+    }
+    for &(kind, key) in &changes.settings {
+        scheduler.invalidate_gate(kind, key)?;
+    }
+    // Room that passes from one job to the next is held before it is given back.
+    for &reservation in &changes.reservations {
+        if counted {
+            scheduler.commit_counted(reservation)?;
+        } else {
+            scheduler.commit(reservation)?;
+        }
+    }
+    for lane in changes.lanes.values().filter(|_| !counted) {
+        scheduler.hold(&lane.spec, lane.started)?;
+    }
+    for lane in changes.lanes.values() {
+        if !counted {
+            scheduler.release(&lane.spec, lane.released)?;
+        }
+        if let Some(position) = lane.least_available() {
+            scheduler.lower(&lane.spec, position)?;
+        }
+    }
+    for (spec, position) in &changes.hidden {
+        scheduler.lower(spec, *position)?;
+    }
+    memory.note_due(changes.next_due);
+    Ok(())
+}
+
+fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
+    if memory.desk.phase == Phase::Stale {
+        return forget_reservations(memory, changes);
+    }
+    for &reservation in &changes.reservations {
+        memory.scheduler.abort(reservation)?;
+    }
+    let hidden = changes.hidden.iter().copied();
+    let gone = changes
+        .lanes
+        .values()
+        .filter_map(|lane| lane.least_gone.map(|position| (lane.spec, position)));
+    for (spec, position) in hidden.chain(gone) {
+        memory.scheduler.lower(&spec, position)?;
+    }
+    memory.note_due(changes.due_taken);
+    Ok(())
+}
+
+fn forget_reservations(memory: &mut Locked, changes: &Level) -> Step<()> {
+    for &reservation in &changes.reservations {
+        memory.scheduler.forget(reservation)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! Tables -> scheduler, all at once: at first use, after a restart, or when the memory is not to be trusted.
+//!
+//! 1. Under the lock: forget everything but open reservations and take a snapshot. A transaction whose
+//!    commit callback comes later either is visible to the snapshot, then its jobs will be counted below,
+//!    or it is not, then its callback applies its changes as always. The callback can tell which.
+//! 2. Count the jobs of the snapshot, in batches under the lock. Producers and finishers go on; claims wait.
+//! 3. Mark the memory ready.
+
+use crate::error::{Result, internal};
+use crate::lane::{Names, session_key};
+use crate::pending;
+use crate::plan::{Rows, Snapshot, Spi, Statement, statement};
+use crate::row::only_session;
+use crate::shmem::{self, Locked, Phase};
+use pgrx::pg_sys;
+use turnstile_scheduler::{LaneSpec, Step};
+
+static AVAILABLE: Statement = statement!("rebuild_available", []);
+static RUNNING: Statement = statement!("rebuild_running", []);
+static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
+static NEXT_DUE: Statement = statement!("next_due", []);
+
+/// Rows that are counted while the lock is held once.
+const BATCH: i64 = 1_000;
+
+/// Runs steps on memory that can be trusted, rebuilding it first if need be.
+pub fn when_ready<R>(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    mut steps: impl FnMut(&mut Locked) -> Step<R>,
+) -> Result<R> {
+    loop {
+        let result = shmem::with(job_table, |memory| match memory.desk.phase {
+            Phase::Ready => steps(memory).map(Some),
+            Phase::Stale | Phase::Rebuilding => Ok(None),
+        })?;
+        if let Some(result) = result {
+            return Ok(result);
+        }
+        let _turn = Turn::wait_for(job_table)?;
+        if shmem::with(job_table, |memory| Ok(memory.desk.phase))? != Phase::Ready {
+            rebuild(spi, job_table)?;
+        }
+    }
+}
+
+fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
+    pending::with(|pending| {
+        pending.job_table = job_table;
+        pending.rebuilding = true;
+    });
+    let (snapshot, generation) = shmem::with(job_table, begin)?;
+    let count = |memory: &mut Locked, spec: &LaneSpec, number: i64| {
+        memory
+            .scheduler
+            .hold(spec, u32::try_from(number).unwrap_or(u32::MAX))
+    };
+    scan(spi, job_table, &snapshot, &RUNNING, lane_of_row, count)?;
+    scan(
+        spi,
+        job_table,
+        &snapshot,
+        &HELD_SESSIONS,
+        session_of_row,
+        count,
+    )?;
+    scan(
+        spi,
+        job_table,
+        &snapshot,
+        &AVAILABLE,
+        lane_of_row,
+        |memory, spec, position| memory.scheduler.lower(spec, position),
+    )?;
+    let mut next_due = None;
+    spi.scan(&NEXT_DUE, &snapshot, 1, |rows| {
+        next_due = rows.value::<i64>(0, 1);
+        Ok(())
+    })?;
+    shmem::with(job_table, |memory| {
+        if memory.desk.generation != generation || memory.desk.phase != Phase::Rebuilding {
+            return Ok(());
+        }
+        memory.scheduler.end_rebuild()?;
+        memory.note_due(next_due);
+        memory.desk.phase = Phase::Ready;
+        Ok(())
+    })?;
+    pending::with(|pending| pending.rebuilding = false);
+    Ok(())
+}
+
+fn begin(memory: &mut Locked) -> Step<(Snapshot, u64)> {
+    memory.scheduler.begin_rebuild()?;
+    let snapshot = Snapshot::take();
+    let (xmax, running) = snapshot.horizon();
+    let mut count = 0;
+    for (slot, &id) in memory.running_at_rebuild.iter_mut().zip(running) {
+        *slot = id;
+        count += 1;
+    }
+    memory.desk.rebuild_xmax = xmax;
+    memory.desk.rebuild_running = count;
+    memory.desk.next_due = i64::MAX;
+    memory.desk.generation += 1;
+    memory.desk.phase = Phase::Rebuilding;
+    Ok((snapshot, memory.desk.generation))
+}
+
+fn scan(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    snapshot: &Snapshot,
+    statement: &Statement,
+    spec_of: impl Fn(&Rows, usize) -> LaneSpec,
+    apply: impl Fn(&mut Locked, &LaneSpec, i64) -> Step<()>,
+) -> Result<()> {
+    spi.scan(statement, snapshot, BATCH, |rows| {
+        let batch: Vec<(LaneSpec, i64)> = (0..rows.len())
+            .map(|row| Ok((spec_of(rows, row), rows.required(row, 7)?)))
+            .collect::<Result<_>>()?;
+        let stayed = shmem::with(job_table, |memory| {
+            if memory.desk.phase != Phase::Rebuilding {
+                return Ok(false);
+            }
+            for (spec, number) in &batch {
+                apply(memory, spec, *number)?;
+            }
+            Ok(true)
+        })?;
+        if stayed {
+            Ok(())
+        } else {
+            Err(
+                internal("the scheduler's memory was damaged during its rebuild")
+                    .hint("The next call rebuilds it."),
+            )
+        }
+    })
+}
+
+fn names<'rows>(rows: &'rows Rows, row: usize) -> Names<'rows> {
+    Names {
+        queue: rows.value(row, 1).unwrap_or_default(),
+        tenant: rows.value(row, 2),
+        account: rows.value(row, 3),
+        session: rows.value(row, 4),
+        concurrency_key: rows.value(row, 5),
+    }
+}
+
+fn lane_of_row(rows: &Rows, row: usize) -> LaneSpec {
+    names(rows, row).lane(rows.value(row, 6).unwrap_or(0))
+}
+
+fn session_of_row(rows: &Rows, row: usize) -> LaneSpec {
+    let names = names(rows, row);
+    let spec = names.lane(0);
+    let session = names.session.unwrap_or_default();
+    only_session(session_key(spec.queue, spec.tenant, session))
+}
+
+/// One backend rebuilds, the others wait for it: a lock that can be cancelled.
+struct Turn(pg_sys::LOCKTAG);
+
+impl Turn {
+    fn wait_for(job_table: pg_sys::Oid) -> Result<Self> {
+        // SAFETY: the tag is that of an object of this database, as LockDatabaseObject would set it,
+        // with a sub-id that no attribute of the table has.
+        unsafe {
+            let tag = pg_sys::LOCKTAG {
+                locktag_field1: pg_sys::MyDatabaseId.into(),
+                locktag_field2: pg_sys::RelationRelationId.into(),
+                locktag_field3: job_table.into(),
+                locktag_field4: u16::MAX,
+                locktag_type: pg_sys::LockTagType::LOCKTAG_OBJECT as u8,
+                locktag_lockmethodid: pg_sys::DEFAULT_LOCKMETHOD as u8,
+            };
+            pg_sys::LockAcquire(&tag, pg_sys::ExclusiveLock as i32, false, false);
+            Ok(Self(tag))
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: acquired in `wait_for`; after an error the abort releases it.
+            unsafe { pg_sys::LockRelease(&self.0, pg_sys::ExclusiveLock as i32, false) };
+        }
+    }
+}

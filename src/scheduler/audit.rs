@@ -1,0 +1,168 @@
+//! Reads the whole scheduler: for `turnstile.check()` and for tests. Changes nothing.
+
+use crate::{Entry, Fault, GateKind, Kind, LaneSpec, Limit, NONE, Scheduler, Step};
+
+/// A lane as the scheduler knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneView {
+    pub spec: LaneSpec,
+    pub head: i64,
+}
+
+/// A gate as the scheduler knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GateView {
+    pub kind: GateKind,
+    pub key: u64,
+    pub limit: Limit,
+    pub held: i32,
+}
+
+impl Scheduler<'_> {
+    /// Slots to ask [`Self::lane_at`] for.
+    pub fn lane_slots(&self) -> std::ops::RangeInclusive<u32> {
+        self.entries.touched()
+    }
+
+    pub fn lane_at(&self, slot: u32) -> Step<Option<LaneView>> {
+        let entry = self.entry(slot)?;
+        if entry.kind != Kind::Lane {
+            return Ok(None);
+        }
+        Ok(Some(LaneView {
+            spec: self.spec_of(entry)?,
+            head: entry.rank.head,
+        }))
+    }
+
+    /// Slots to ask [`Self::gate_at`] for.
+    pub fn gate_slots(&self) -> std::ops::RangeInclusive<u32> {
+        self.gates.touched()
+    }
+
+    pub fn gate_at(&self, slot: u32) -> Step<Option<GateView>> {
+        let gate = self.gate(slot)?;
+        if gate.version == 0 {
+            return Ok(None);
+        }
+        Ok(Some(GateView {
+            kind: gate.kind,
+            key: gate.key,
+            limit: gate.limit,
+            held: gate.held,
+        }))
+    }
+
+    /// Visits a gate once for every reservation that open transactions hold at it.
+    pub fn for_each_reserved_gate(&self, mut visit: impl FnMut(GateKind, u64)) -> Step<()> {
+        for at in self.reservations.touched() {
+            for (kind, key) in self.held_by_reservation(at)? {
+                visit(kind, key);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn is_spilled(&self) -> bool {
+        self.header.spilled
+    }
+
+    /// Checks every link, rank and place; names the first thing that is wrong.
+    pub fn audit(&self) -> Step<()> {
+        let mut lanes = 0;
+        let mut placed = 0;
+        for at in self.entries.touched() {
+            let entry = self.entry(at)?;
+            if entry.kind == Kind::Free {
+                continue;
+            }
+            if self.find_entry(entry.kind, entry.key)? != Some(at) {
+                return Err(Fault::Corrupt("an entry is not in its index"));
+            }
+            self.audit_place(entry)?;
+            self.audit_children(at, entry)?;
+            placed += u32::from(entry.place != NONE);
+            if entry.kind == Kind::Lane {
+                lanes += 1;
+                self.audit_spec(entry)?;
+            } else {
+                self.audit_gate_link(at, entry)?;
+            }
+        }
+        if lanes != self.header.lanes {
+            return Err(Fault::Corrupt("the number of lanes is wrong"));
+        }
+        if placed != self.count_reachable()? {
+            return Err(Fault::Corrupt("an entry with a place is not in a heap"));
+        }
+        Ok(())
+    }
+
+    fn audit_place(&self, entry: &Entry) -> Step<()> {
+        let place = match entry.kind {
+            Kind::Queue => NONE,
+            _ => self.place_of(entry)?,
+        };
+        if place != entry.place {
+            return Err(Fault::Corrupt("an entry is not where it belongs"));
+        }
+        if entry.place != NONE && self.rank_of(entry)? != entry.rank {
+            return Err(Fault::Corrupt("a node's rank is not its best member's"));
+        }
+        if entry.kind == Kind::Lane && entry.place == NONE {
+            return Err(Fault::Corrupt("a lane has no place"));
+        }
+        Ok(())
+    }
+
+    fn audit_children(&self, at: u32, entry: &Entry) -> Step<()> {
+        for child in [entry.left, entry.right] {
+            if child == NONE {
+                continue;
+            }
+            let child = self.entry(child)?;
+            if child.up != at || child.place != entry.place {
+                return Err(Fault::Corrupt("a heap's link is one-sided"));
+            }
+            if child.rank < entry.rank {
+                return Err(Fault::Corrupt("a heap is out of order"));
+            }
+        }
+        if entry.root != NONE && self.entry(entry.root)?.place != at {
+            return Err(Fault::Corrupt("a heap's top is in another place"));
+        }
+        Ok(())
+    }
+
+    fn audit_spec(&self, lane: &Entry) -> Step<()> {
+        for node in lane.nodes().into_iter().filter(|&node| node != NONE) {
+            if self.entry(node)?.lanes == 0 {
+                return Err(Fault::Corrupt("a lane's node counts no lanes"));
+            }
+        }
+        Ok(())
+    }
+
+    fn audit_gate_link(&self, at: u32, node: &Entry) -> Step<()> {
+        let linked_back = match node.gate_prev {
+            NONE => self.gate(node.gate)?.first_node == at,
+            prev => self.entry(prev)?.gate_next == at,
+        };
+        if !linked_back {
+            return Err(Fault::Corrupt("a node is not in its gate's list"));
+        }
+        Ok(())
+    }
+
+    /// Entries that the heaps of all nodes hold, by following the links down from each root.
+    fn count_reachable(&self) -> Step<u32> {
+        let mut count = 0;
+        for at in self.entries.touched() {
+            let entry = self.entry(at)?;
+            if entry.place != NONE && (entry.up != NONE || self.entry(entry.place)?.root == at) {
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,96 @@
+use crate::index::Slot;
+use crate::{Scheduler, Step};
+
+/// What an entry of the tree is.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    #[default]
+    Free,
+    Queue,
+    Tenant,
+    Account,
+    Session,
+    Concurrency,
+    Lane,
+}
+
+/// Order of claims: least priority first, then least position.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    pub priority: i32,
+    /// A lower bound of the lane's available positions.
+    pub head: i64,
+}
+
+/// A lane, or a node that gathers lanes behind one gate of one queue.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Entry {
+    pub key: u64,
+    /// A lane's own rank; a node's copy of its best member's.
+    pub rank: Rank,
+    /// Changes whenever a lane's head is lowered or the lane is made anew.
+    pub stamp: u64,
+    pub kind: Kind,
+    /// Leftist-heap distance to the nearest free child.
+    pub(crate) distance: u8,
+    pub(crate) left: u32,
+    pub(crate) right: u32,
+    pub(crate) up: u32,
+    /// The node in whose heap this entry sits.
+    pub(crate) place: u32,
+    /// The best member of this node's own heap.
+    pub(crate) root: u32,
+    pub(crate) index_next: u32,
+    pub(crate) gate: u32,
+    pub(crate) gate_prev: u32,
+    pub(crate) gate_next: u32,
+    pub(crate) queue: u32,
+    pub(crate) tenant: u32,
+    pub(crate) account: u32,
+    pub(crate) session: u32,
+    pub(crate) concurrency: u32,
+    /// Lanes that refer to this node.
+    pub(crate) lanes: u32,
+}
+
+impl Entry {
+    /// The nodes of a lane, in the order of [`crate::GateKind::ALL`].
+    pub(crate) fn nodes(&self) -> [u32; 5] {
+        [
+            self.queue,
+            self.tenant,
+            self.account,
+            self.session,
+            self.concurrency,
+        ]
+    }
+}
+
+impl Slot for Entry {
+    fn key(&self) -> u64 {
+        self.key
+    }
+    fn next(&self) -> u32 {
+        self.index_next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.index_next = next;
+    }
+}
+
+impl Scheduler<'_> {
+    pub(crate) fn entry(&self, at: u32) -> Step<&Entry> {
+        self.entries.get(at)
+    }
+
+    pub(crate) fn entry_mut(&mut self, at: u32) -> Step<&mut Entry> {
+        self.entries.get_mut(at)
+    }
+
+    pub(crate) fn find_entry(&self, kind: Kind, key: u64) -> Step<Option<u32>> {
+        self.entries.find(key, |entry| entry.kind == kind)
+    }
+}

@@ -1,0 +1,338 @@
+//! Counting limits: queue, tenant, account, session and concurrency key are all the same struct.
+
+use crate::index::Slot;
+use crate::{Fault, Kind, LaneSpec, NONE, Scheduler, Step};
+
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GateKind {
+    #[default]
+    Queue,
+    Tenant,
+    Account,
+    Session,
+    Concurrency,
+}
+
+impl GateKind {
+    pub const ALL: [GateKind; 5] = [
+        GateKind::Queue,
+        GateKind::Tenant,
+        GateKind::Account,
+        GateKind::Session,
+        GateKind::Concurrency,
+    ];
+
+    pub(crate) fn node(self) -> Kind {
+        match self {
+            GateKind::Queue => Kind::Queue,
+            GateKind::Tenant => Kind::Tenant,
+            GateKind::Account => Kind::Account,
+            GateKind::Session => Kind::Session,
+            GateKind::Concurrency => Kind::Concurrency,
+        }
+    }
+}
+
+/// How many may run behind a gate.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Limit {
+    /// Not read from the tables yet: the claim that meets the gate reads it.
+    #[default]
+    Unknown,
+    None,
+    AtMost(u32),
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gate {
+    pub key: u64,
+    pub kind: GateKind,
+    pub limit: Limit,
+    /// Committed running jobs plus what open transactions have reserved. Below 0 only during a rebuild,
+    /// when a job's end was heard of before the job was read.
+    pub held: i32,
+    /// Drawn anew whenever the limit in the tables may have changed.
+    pub version: u64,
+    pub(crate) index_next: u32,
+    pub(crate) first_node: u32,
+    idle_prev: u32,
+    idle_next: u32,
+    is_idle: bool,
+}
+
+impl Slot for Gate {
+    fn key(&self) -> u64 {
+        self.key
+    }
+    fn next(&self) -> u32 {
+        self.index_next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.index_next = next;
+    }
+}
+
+impl Gate {
+    /// An unknown limit counts as room: who wants to use it has to read it first.
+    pub fn room(&self) -> u32 {
+        match self.limit {
+            Limit::AtMost(most) => {
+                let room = i64::from(most) - i64::from(self.held);
+                u32::try_from(room.max(0)).unwrap_or(u32::MAX)
+            }
+            Limit::None | Limit::Unknown => u32::MAX,
+        }
+    }
+}
+
+impl Scheduler<'_> {
+    pub(crate) fn gate(&self, at: u32) -> Step<&Gate> {
+        self.gates.get(at)
+    }
+
+    pub(crate) fn gate_mut(&mut self, at: u32) -> Step<&mut Gate> {
+        self.gates.get_mut(at)
+    }
+
+    pub(crate) fn find_gate(&self, kind: GateKind, key: u64) -> Step<Option<u32>> {
+        self.gates.find(key, |gate| gate.kind == kind)
+    }
+
+    pub(crate) fn gate_is_open(&self, at: u32) -> Step<bool> {
+        Ok(self.gate(at)?.room() > 0)
+    }
+
+    pub(crate) fn find_or_make_gate(&mut self, kind: GateKind, key: u64) -> Step<u32> {
+        if let Some(at) = self.find_gate(kind, key)? {
+            return Ok(at);
+        }
+        if self.gates.left() == 0 {
+            self.forget_idle_gate()?;
+        }
+        let limit = match kind {
+            GateKind::Session => Limit::AtMost(1),
+            _ => Limit::Unknown,
+        };
+        let version = self.next_version();
+        let at = self.gates.insert(Gate {
+            key,
+            kind,
+            limit,
+            version,
+            ..Gate::default()
+        })?;
+        self.note_idleness(at)?;
+        Ok(at)
+    }
+
+    /// Adds `count` to every gate of the lane, whatever the limits say.
+    pub fn hold(&mut self, spec: &LaneSpec, count: u32) -> Step<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        for (kind, key) in spec.gates() {
+            self.hold_gate(kind, key, count)?;
+        }
+        Ok(())
+    }
+
+    /// Gives `count` back at every gate of the lane.
+    pub fn release(&mut self, spec: &LaneSpec, count: u32) -> Step<()> {
+        for (kind, key) in spec.gates() {
+            self.release_gate(kind, key, count)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn hold_gate(&mut self, kind: GateKind, key: u64, count: u32) -> Step<()> {
+        let at = self.find_or_make_gate(kind, key)?;
+        let held = self.gate(at)?.held;
+        let held = held
+            .checked_add_unsigned(count)
+            .ok_or(Fault::Corrupt("held"))?;
+        self.set_held(at, held)
+    }
+
+    pub(crate) fn release_gate(&mut self, kind: GateKind, key: u64, count: u32) -> Step<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let at = self.find_or_make_gate(kind, key)?;
+        let held = self.gate(at)?.held;
+        let held = held
+            .checked_sub_unsigned(count)
+            .filter(|&held| held >= 0 || self.header.rebuilding)
+            .ok_or(Fault::Corrupt("a gate gave back more than it held"))?;
+        self.set_held(at, held)
+    }
+
+    fn set_held(&mut self, at: u32, held: i32) -> Step<()> {
+        let was_open = self.gate_is_open(at)?;
+        self.gate_mut(at)?.held = held;
+        self.note_idleness(at)?;
+        self.follow_gate(at, was_open)
+    }
+
+    /// Stores a limit read from the tables, unless it may have changed since `version` was noted.
+    pub fn set_limit(
+        &mut self,
+        kind: GateKind,
+        key: u64,
+        version: u64,
+        limit: Limit,
+    ) -> Step<bool> {
+        let Some(at) = self.find_gate(kind, key)? else {
+            return Ok(false);
+        };
+        if self.gate(at)?.version != version {
+            return Ok(false);
+        }
+        self.put_limit(at, limit)?;
+        Ok(true)
+    }
+
+    /// The limit in the tables may have changed: the next claim that meets the gate reads it again.
+    pub fn invalidate_gate(&mut self, kind: GateKind, key: u64) -> Step<()> {
+        if let Some(at) = self.find_gate(kind, key)? {
+            self.invalidate(at)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::invalidate_gate`] for all gates of a kind: a default row has changed.
+    pub fn invalidate_kind(&mut self, kind: GateKind) -> Step<()> {
+        for at in self.gates.touched() {
+            let gate = self.gate(at)?;
+            if gate.version != 0 && gate.kind == kind {
+                self.invalidate(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn invalidate(&mut self, at: u32) -> Step<()> {
+        let version = self.next_version();
+        self.gate_mut(at)?.version = version;
+        self.put_limit(at, Limit::Unknown)
+    }
+
+    fn put_limit(&mut self, at: u32, limit: Limit) -> Step<()> {
+        let was_open = self.gate_is_open(at)?;
+        self.gate_mut(at)?.limit = limit;
+        self.follow_gate(at, was_open)
+    }
+
+    /// Takes the gate's nodes out of their parents' heaps, or puts them back, when it closed or opened.
+    fn follow_gate(&mut self, at: u32, was_open: bool) -> Step<()> {
+        if self.gate_is_open(at)? == was_open {
+            return Ok(());
+        }
+        let mut node = self.gate(at)?.first_node;
+        while node != NONE {
+            let next = self.entry(node)?.gate_next;
+            self.settle_place(node)?;
+            node = next;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn attach_to_gate(&mut self, node: u32, gate: u32) -> Step<()> {
+        let next = self.gate(gate)?.first_node;
+        if next != NONE {
+            self.entry_mut(next)?.gate_prev = node;
+        }
+        let entry = self.entry_mut(node)?;
+        entry.gate = gate;
+        entry.gate_next = next;
+        self.gate_mut(gate)?.first_node = node;
+        self.note_idleness(gate)
+    }
+
+    pub(crate) fn detach_from_gate(&mut self, node: u32) -> Step<()> {
+        let (gate, prev, next) = {
+            let entry = self.entry(node)?;
+            (entry.gate, entry.gate_prev, entry.gate_next)
+        };
+        if prev == NONE {
+            self.gate_mut(gate)?.first_node = next;
+        } else {
+            self.entry_mut(prev)?.gate_next = next;
+        }
+        if next != NONE {
+            self.entry_mut(next)?.gate_prev = prev;
+        }
+        self.entry_mut(node)?.gate = NONE;
+        self.note_idleness(gate)
+    }
+
+    /// Gates that nothing uses keep their limit until the space is needed; the longest unused goes first.
+    fn note_idleness(&mut self, at: u32) -> Step<()> {
+        let gate = *self.gate(at)?;
+        let idle = gate.held == 0 && gate.first_node == NONE;
+        match (idle, gate.is_idle) {
+            (true, false) => self.append_idle(at),
+            (false, true) => self.unlink_idle(at),
+            _ => Ok(()),
+        }
+    }
+
+    fn append_idle(&mut self, at: u32) -> Step<()> {
+        let last = std::mem::replace(&mut self.header.idle_last, at);
+        if last == NONE {
+            self.header.idle_first = at;
+        } else {
+            self.gate_mut(last)?.idle_next = at;
+        }
+        let gate = self.gate_mut(at)?;
+        gate.is_idle = true;
+        gate.idle_prev = last;
+        gate.idle_next = NONE;
+        self.header.idle += 1;
+        Ok(())
+    }
+
+    fn unlink_idle(&mut self, at: u32) -> Step<()> {
+        let Gate {
+            idle_prev: prev,
+            idle_next: next,
+            ..
+        } = *self.gate(at)?;
+        match prev {
+            NONE => self.header.idle_first = next,
+            prev => self.gate_mut(prev)?.idle_next = next,
+        }
+        match next {
+            NONE => self.header.idle_last = prev,
+            next => self.gate_mut(next)?.idle_prev = prev,
+        }
+        let gate = self.gate_mut(at)?;
+        gate.is_idle = false;
+        gate.idle_prev = NONE;
+        gate.idle_next = NONE;
+        self.header.idle -= 1;
+        Ok(())
+    }
+
+    fn forget_idle_gate(&mut self) -> Step<()> {
+        match self.header.idle_first {
+            NONE => Err(Fault::Full),
+            at => {
+                self.unlink_idle(at)?;
+                self.gates.remove(at)
+            }
+        }
+    }
+
+    /// Gates that can be made, counting those that nothing uses.
+    pub(crate) fn gates_left(&self) -> usize {
+        self.gates.left() + self.header.idle as usize
+    }
+
+    pub(crate) fn next_version(&mut self) -> u64 {
+        self.header.version += 1;
+        self.header.version
+    }
+}

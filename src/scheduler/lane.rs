@@ -1,0 +1,186 @@
+//! Lanes come when a job does and go when they are found empty.
+
+use crate::index::mix;
+use crate::{Entry, Fault, GateKind, Kind, NONE, Rank, Scheduler, Step};
+
+/// Nodes that a lane may need besides itself.
+const MOST_NODES: usize = 5;
+
+/// Everything that decides where the jobs of a lane may run. Keys are hashes; 0 is "none".
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LaneSpec {
+    pub lane: u64,
+    pub queue: u64,
+    pub tenant: u64,
+    pub account: u64,
+    pub session: u64,
+    pub concurrency: u64,
+    pub priority: i32,
+}
+
+impl LaneSpec {
+    pub fn key_of(&self, kind: GateKind) -> u64 {
+        match kind {
+            GateKind::Queue => self.queue,
+            GateKind::Tenant => self.tenant,
+            GateKind::Account => self.account,
+            GateKind::Session => self.session,
+            GateKind::Concurrency => self.concurrency,
+        }
+    }
+
+    /// The gates that the lane passes through: at most five.
+    pub fn gates(&self) -> impl Iterator<Item = (GateKind, u64)> + use<> {
+        let spec = *self;
+        GateKind::ALL
+            .into_iter()
+            .map(move |kind| (kind, spec.key_of(kind)))
+            .filter(|&(_, key)| key != 0)
+    }
+}
+
+impl Scheduler<'_> {
+    /// A job became available at `position`: the lane's head is at most there.
+    ///
+    /// Where no lane can be made the queue is marked as spilled: some of its lanes are known to the tables only.
+    pub fn lower(&mut self, spec: &LaneSpec, position: i64) -> Step<()> {
+        let stamp = self.next_stamp();
+        if let Some(lane) = self.find_entry(Kind::Lane, spec.lane)? {
+            self.entry_mut(lane)?.stamp = stamp;
+            if position < self.entry(lane)?.rank.head {
+                self.move_head(lane, position)?;
+            }
+            return Ok(());
+        }
+        if !self.can_make_lane() {
+            self.header.spilled = true;
+            return Ok(());
+        }
+        let lane = self.make_lane(spec, position)?;
+        self.entry_mut(lane)?.stamp = stamp;
+        self.settle_place(lane)
+    }
+
+    pub fn lane_count(&self) -> u32 {
+        self.header.lanes
+    }
+
+    fn can_make_lane(&self) -> bool {
+        self.header.lanes < self.max_lanes
+            && self.entries.left() > MOST_NODES
+            && self.gates_left() >= MOST_NODES
+    }
+
+    fn make_lane(&mut self, spec: &LaneSpec, head: i64) -> Step<u32> {
+        let queue = self.node(GateKind::Queue, spec.queue, spec.queue)?;
+        let mut nodes = [queue, NONE, NONE, NONE, NONE];
+        for (slot, kind) in nodes.iter_mut().zip(GateKind::ALL).skip(1) {
+            let key = spec.key_of(kind);
+            if key != 0 {
+                *slot = self.node(kind, spec.queue, key)?;
+            }
+        }
+        let [queue, tenant, account, session, concurrency] = nodes;
+        for node in [tenant, account, session, concurrency] {
+            if node != NONE {
+                let entry = self.entry_mut(node)?;
+                entry.queue = queue;
+                if entry.kind != Kind::Tenant && entry.kind != Kind::Concurrency {
+                    entry.tenant = tenant;
+                }
+            }
+        }
+        for node in nodes.into_iter().filter(|&node| node != NONE) {
+            self.entry_mut(node)?.lanes += 1;
+        }
+        self.header.lanes += 1;
+        self.entries.insert(Entry {
+            key: spec.lane,
+            kind: Kind::Lane,
+            rank: Rank {
+                priority: spec.priority,
+                head,
+            },
+            queue,
+            tenant,
+            account,
+            session,
+            concurrency,
+            ..Entry::default()
+        })
+    }
+
+    fn node(&mut self, kind: GateKind, queue: u64, key: u64) -> Step<u32> {
+        let node_key = mix(queue, key);
+        if let Some(at) = self.find_entry(kind.node(), node_key)? {
+            return Ok(at);
+        }
+        let gate = self.find_or_make_gate(kind, key)?;
+        let at = self.entries.insert(Entry {
+            key: node_key,
+            kind: kind.node(),
+            ..Entry::default()
+        })?;
+        self.attach_to_gate(at, gate)?;
+        Ok(at)
+    }
+
+    pub(crate) fn find_queue(&self, queue: u64) -> Step<Option<u32>> {
+        self.find_entry(Kind::Queue, mix(queue, queue))
+    }
+
+    /// Puts a lane where its new head belongs.
+    pub(crate) fn move_head(&mut self, lane: u32, head: i64) -> Step<()> {
+        let place = self.entry(lane)?.place;
+        if place == NONE {
+            return Err(Fault::Corrupt("a lane has no place"));
+        }
+        self.heap_remove(lane)?;
+        self.entry_mut(lane)?.rank.head = head;
+        self.heap_push(place, lane)?;
+        self.settle_place(place)
+    }
+
+    pub(crate) fn free_lane(&mut self, lane: u32) -> Step<()> {
+        let entry = *self.entry(lane)?;
+        if entry.place != NONE {
+            self.heap_remove(lane)?;
+            self.settle_place(entry.place)?;
+        }
+        self.entries.remove(lane)?;
+        self.header.lanes -= 1;
+        let nodes = [
+            entry.concurrency,
+            entry.session,
+            entry.account,
+            entry.tenant,
+            entry.queue,
+        ];
+        for node in nodes.into_iter().filter(|&node| node != NONE) {
+            self.drop_node_reference(node)?;
+        }
+        Ok(())
+    }
+
+    fn drop_node_reference(&mut self, node: u32) -> Step<()> {
+        let entry = self.entry_mut(node)?;
+        entry.lanes = entry
+            .lanes
+            .checked_sub(1)
+            .ok_or(Fault::Corrupt("a node counts fewer lanes than it has"))?;
+        if entry.lanes > 0 {
+            return Ok(());
+        }
+        if entry.place != NONE || entry.root != NONE {
+            return Err(Fault::Corrupt("a node without lanes is in use"));
+        }
+        self.detach_from_gate(node)?;
+        self.entries.remove(node)
+    }
+
+    pub(crate) fn next_stamp(&mut self) -> u64 {
+        self.header.stamp += 1;
+        self.header.stamp
+    }
+}

@@ -1,0 +1,66 @@
+//! Decides which lane of jobs runs next.
+//!
+//! All state lives in fixed arrays that the caller provides (shared memory in the server, vectors
+//! in tests); links are indexes, so nothing here allocates or holds a pointer. Every step is
+//! O(log n) and returns [`Fault::Corrupt`] instead of panicking where an invariant is broken.
+//!
+//! The tree of places, per queue:
+//!
+//! ```text
+//! queue ─┬─ tenant ─┬─ account ─┬─ session ── lane
+//!        │          │           └─ lane
+//!        │          ├─ session ── lane
+//!        │          └─ lane
+//!        └─ concurrency key ── sessions and lanes that were found waiting for the key
+//! ```
+//!
+//! Each node but the queue sits in the heap of its parent exactly while its gate is open and its own
+//! heap is not empty. Every node above a lane belongs to one of the lane's own gates, so a lane with
+//! room at all of its gates is always reachable from the root, wherever it waits; a lane that is
+//! reached and finds a gate closed moves below that closed gate. That is rule 5 of the design.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )
+)]
+
+mod audit;
+mod entry;
+mod gate;
+mod heap;
+mod index;
+mod lane;
+mod memory;
+mod pick;
+mod place;
+mod reservation;
+mod settle;
+
+pub use audit::{GateView, LaneView};
+pub use entry::{Entry, Kind, Rank};
+pub use gate::{Gate, GateKind, Limit};
+pub use lane::LaneSpec;
+pub use memory::{Capacity, Header, Memory, Pools, Scheduler};
+pub use pick::{Credit, Pick, Picked, UnknownGate};
+pub use reservation::{Reservation, ReservationId};
+pub use settle::Outcome;
+
+/// Why a step could not be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// An invariant is broken: the memory must be rebuilt from the tables.
+    Corrupt(&'static str),
+    /// The arrays hold no more; nothing was changed.
+    Full,
+}
+
+pub type Step<T> = Result<T, Fault>;
+
+/// The index that stands for "none" in every array; slot 0 is never handed out.
+pub(crate) const NONE: u32 = 0;

@@ -1,0 +1,143 @@
+//! The arrays that the scheduler works on, and how many slots each has.
+
+use crate::index::{Pool, Slab};
+use crate::{Entry, Fault, Gate, Reservation, Step};
+
+/// How many slots each array has, all derived from the number of lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    pub lanes: usize,
+    pub entries: usize,
+    pub gates: usize,
+    pub reservations: usize,
+}
+
+impl Capacity {
+    /// A lane commonly brings at most two nodes of its own (session, account); gates outlive their
+    /// lanes while jobs run.
+    pub const fn for_lanes(lanes: usize) -> Self {
+        Self {
+            lanes,
+            entries: 3 * lanes + 64,
+            gates: 2 * lanes + 4_096,
+            reservations: lanes / 4 + 16_384,
+        }
+    }
+
+    pub const fn entry_buckets(&self) -> usize {
+        self.entries.next_power_of_two()
+    }
+
+    pub const fn gate_buckets(&self) -> usize {
+        self.gates.next_power_of_two()
+    }
+
+    pub const fn reservation_buckets(&self) -> usize {
+        self.reservations.next_power_of_two()
+    }
+}
+
+/// What is not in an array.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Header {
+    pub(crate) stamp: u64,
+    pub(crate) version: u64,
+    pub(crate) lanes: u32,
+    pub(crate) idle: u32,
+    pub(crate) idle_first: u32,
+    pub(crate) idle_last: u32,
+    /// Some lanes with work found no slot.
+    pub(crate) spilled: bool,
+    /// Ends of jobs may be heard of before the jobs themselves.
+    pub(crate) rebuilding: bool,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pools {
+    entries: Pool,
+    gates: Pool,
+    reservations: Pool,
+}
+
+/// The parts that a scheduler is put together from; all zero is an empty scheduler.
+pub struct Memory<'m> {
+    pub header: &'m mut Header,
+    pub pools: &'m mut Pools,
+    pub entries: &'m mut [Entry],
+    pub entry_buckets: &'m mut [u32],
+    pub gates: &'m mut [Gate],
+    pub gate_buckets: &'m mut [u32],
+    pub reservations: &'m mut [Reservation],
+    pub reservation_buckets: &'m mut [u32],
+}
+
+pub struct Scheduler<'m> {
+    pub(crate) max_lanes: u32,
+    pub(crate) header: &'m mut Header,
+    pub(crate) entries: Slab<'m, Entry>,
+    pub(crate) gates: Slab<'m, Gate>,
+    pub(crate) reservations: Slab<'m, Reservation>,
+}
+
+impl<'m> Scheduler<'m> {
+    pub fn new(max_lanes: usize, memory: Memory<'m>) -> Self {
+        Self {
+            max_lanes: u32::try_from(max_lanes).unwrap_or(u32::MAX),
+            header: memory.header,
+            entries: Slab {
+                pool: &mut memory.pools.entries,
+                slots: memory.entries,
+                buckets: memory.entry_buckets,
+            },
+            gates: Slab {
+                pool: &mut memory.pools.gates,
+                slots: memory.gates,
+                buckets: memory.gate_buckets,
+            },
+            reservations: Slab {
+                pool: &mut memory.pools.reservations,
+                slots: memory.reservations,
+                buckets: memory.reservation_buckets,
+            },
+        }
+    }
+
+    /// Empties the memory for another use; open transactions have no part in it.
+    pub fn forget_everything(&mut self) {
+        self.entries.clear();
+        self.gates.clear();
+        self.reservations.clear();
+        *self.header = Header {
+            stamp: self.header.stamp,
+            version: self.header.version,
+            ..Header::default()
+        };
+    }
+
+    /// Starts a rebuild: forgets lanes and gates, and holds again what open transactions have reserved.
+    /// Trusts nothing but the reservations themselves and that stamps and versions only grow.
+    pub fn begin_rebuild(&mut self) -> Step<()> {
+        self.entries.clear();
+        self.gates.clear();
+        *self.header = Header {
+            stamp: self.header.stamp + 1,
+            version: self.header.version + 1,
+            rebuilding: true,
+            ..Header::default()
+        };
+        self.restore_reservations()
+    }
+
+    /// All jobs of the rebuild's snapshot have been counted.
+    pub fn end_rebuild(&mut self) -> Step<()> {
+        self.header.rebuilding = false;
+        for at in self.gates.touched() {
+            if self.gate(at)?.held < 0 {
+                return Err(Fault::Corrupt("a rebuilt gate holds less than nothing"));
+            }
+        }
+        Ok(())
+    }
+}

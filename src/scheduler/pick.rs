@@ -1,0 +1,233 @@
+//! Which lane is next.
+
+use crate::{Entry, Fault, GateKind, Kind, LaneSpec, NONE, Rank, ReservationId, Scheduler, Step};
+
+/// Room that the calling transaction gives back when it commits and may use itself before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credit {
+    pub kind: GateKind,
+    pub key: u64,
+    pub count: u32,
+}
+
+/// A gate whose limit has to be read from the tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnknownGate {
+    pub kind: GateKind,
+    pub key: u64,
+    /// To be handed back with the limit.
+    pub version: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// Nothing in memory may run now.
+    Nothing,
+    /// The best lane may run or not: these of its limits are missing (a key of 0 fills the rest).
+    Unknown(LaneSpec, [UnknownGate; 5]),
+    Lane(Picked),
+    /// Open transactions hold as many reservations as fit.
+    Exhausted,
+}
+
+/// A lane with room reserved in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Picked {
+    pub spec: LaneSpec,
+    /// Where the scan starts.
+    pub head: i64,
+    /// A job at or behind this position would overtake another lane.
+    pub bound: Option<i64>,
+    /// How many of the caller's reservations are filled in.
+    pub reserved: usize,
+    pub(crate) stamp: u64,
+}
+
+/// Where the descent from a queue ended.
+enum Found {
+    Nothing,
+    Unknown(u32, [UnknownGate; 5]),
+    Lane(u32),
+}
+
+impl Scheduler<'_> {
+    /// Finds the lane of the queue that a scan over all lanes would return, and reserves room for up
+    /// to as many jobs as there are `reservations` to fill in. `credits` are used up where they serve.
+    pub fn pick(
+        &mut self,
+        queue: u64,
+        credits: &mut [Credit],
+        reservations: &mut [ReservationId],
+    ) -> Step<Pick> {
+        let Some(queue) = self.find_queue(queue)? else {
+            return Ok(Pick::Nothing);
+        };
+        for credit in credits.iter() {
+            self.release_gate(credit.kind, credit.key, credit.count)?;
+        }
+        let pick = match self.descend(queue)? {
+            Found::Nothing => Pick::Nothing,
+            Found::Unknown(lane, gates) => {
+                let lane = *self.entry(lane)?;
+                Pick::Unknown(self.spec_of(&lane)?, gates)
+            }
+            Found::Lane(lane) => self.take_room(lane, credits, reservations)?,
+        };
+        for credit in credits.iter() {
+            if credit.count > 0 {
+                self.hold_gate(credit.kind, credit.key, credit.count)?;
+            }
+        }
+        Ok(pick)
+    }
+
+    fn descend(&mut self, queue: u32) -> Step<Found> {
+        // Each turn moves one unit below a closed gate, so there are no more turns than entries.
+        for _ in 0..=self.entries.pool.live {
+            let entry = self.entry(queue)?;
+            if entry.root == NONE || !self.gate_is_open(entry.gate)? {
+                return Ok(Found::Nothing);
+            }
+            let (unit, lane) = self.first_unit(queue)?;
+            let nodes = *self.entry(lane)?;
+            if let Some(unknown) = self.unknown_gates(&nodes)? {
+                return Ok(Found::Unknown(lane, unknown));
+            }
+            if self.is_closed(nodes.concurrency)? {
+                self.move_to_concurrency(unit, nodes.concurrency)?;
+            } else if self.is_closed(nodes.tenant)? || self.is_closed(nodes.account)? {
+                self.move_home(unit, lane)?;
+            } else {
+                return Ok(Found::Lane(lane));
+            }
+        }
+        Err(Fault::Corrupt("a pick goes round in circles"))
+    }
+
+    /// The best unit (a lane without session, or a session) below a node, and its first lane.
+    fn first_unit(&self, node: u32) -> Step<(u32, u32)> {
+        let mut at = node;
+        loop {
+            let entry = self.entry(at)?;
+            match entry.kind {
+                Kind::Lane => return Ok((at, at)),
+                Kind::Session => return Ok((at, entry.root)),
+                _ => at = entry.root,
+            }
+        }
+    }
+
+    fn is_closed(&self, node: u32) -> Step<bool> {
+        Ok(node != NONE && !self.gate_is_open(self.entry(node)?.gate)?)
+    }
+
+    fn unknown_gates(&self, lane: &Entry) -> Step<Option<[UnknownGate; 5]>> {
+        let mut unknown = [UnknownGate::default(); 5];
+        let mut any = false;
+        for (slot, node) in unknown.iter_mut().zip(lane.nodes()) {
+            if node == NONE {
+                continue;
+            }
+            let gate = self.gate(self.entry(node)?.gate)?;
+            if gate.limit == crate::Limit::Unknown {
+                *slot = UnknownGate {
+                    kind: gate.kind,
+                    key: gate.key,
+                    version: gate.version,
+                };
+                any = true;
+            }
+        }
+        Ok(any.then_some(unknown))
+    }
+
+    fn take_room(
+        &mut self,
+        lane: u32,
+        credits: &mut [Credit],
+        reservations: &mut [ReservationId],
+    ) -> Step<Pick> {
+        let bound = self.runner_up(lane)?;
+        let entry = *self.entry(lane)?;
+        let spec = self.spec_of(&entry)?;
+        let mut room = u32::MAX;
+        for node in entry.nodes().into_iter().filter(|&node| node != NONE) {
+            room = room.min(self.gate(self.entry(node)?.gate)?.room());
+        }
+        let most = (room as usize).min(self.reservations_left());
+        if most == 0 {
+            return Ok(Pick::Exhausted);
+        }
+        let mut reserved = 0;
+        for slot in reservations.iter_mut().take(most) {
+            *slot = self.reserve(spec)?;
+            self.hold_for(*slot, &spec, credits)?;
+            reserved += 1;
+        }
+        Ok(Pick::Lane(Picked {
+            spec,
+            head: entry.rank.head,
+            bound,
+            reserved,
+            stamp: entry.stamp,
+        }))
+    }
+
+    /// Holds room for one job, first from what the transaction itself gives back.
+    fn hold_for(&mut self, id: ReservationId, spec: &LaneSpec, credits: &mut [Credit]) -> Step<()> {
+        for (kind, key) in spec.gates() {
+            let credit = credits
+                .iter_mut()
+                .find(|credit| credit.kind == kind && credit.key == key && credit.count > 0);
+            if let Some(credit) = credit {
+                credit.count -= 1;
+                self.mark_transferred(id, kind)?;
+            }
+            self.hold_gate(kind, key, 1)?;
+        }
+        Ok(())
+    }
+
+    /// The head of the best other lane, if its priority is the same: the best of the siblings on the
+    /// way from the lane to its queue.
+    fn runner_up(&self, lane: u32) -> Step<Option<i64>> {
+        let own = self.entry(lane)?.rank.priority;
+        let mut best: Option<Rank> = None;
+        let mut at = lane;
+        loop {
+            let entry = self.entry(at)?;
+            if entry.kind == Kind::Queue {
+                break;
+            }
+            for child in [entry.left, entry.right] {
+                if child != NONE {
+                    let rank = self.entry(child)?.rank;
+                    best = Some(best.map_or(rank, |best| best.min(rank)));
+                }
+            }
+            at = entry.place;
+        }
+        Ok(best
+            .filter(|rank| rank.priority == own)
+            .map(|rank| rank.head))
+    }
+
+    pub(crate) fn spec_of(&self, lane: &Entry) -> Step<LaneSpec> {
+        let mut keys = [0; 5];
+        for (key, node) in keys.iter_mut().zip(lane.nodes()) {
+            if node != NONE {
+                *key = self.gate(self.entry(node)?.gate)?.key;
+            }
+        }
+        let [queue, tenant, account, session, concurrency] = keys;
+        Ok(LaneSpec {
+            lane: lane.key,
+            queue,
+            tenant,
+            account,
+            session,
+            concurrency,
+            priority: lane.rank.priority,
+        })
+    }
+}

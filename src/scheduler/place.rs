@@ -1,0 +1,101 @@
+//! Where an entry belongs, and moving it there.
+
+use crate::{Entry, Fault, Kind, NONE, Rank, Scheduler, Step};
+
+impl Scheduler<'_> {
+    /// Puts an entry, and then each node above it, where it belongs by its own heap, gate and rank.
+    pub(crate) fn settle_place(&mut self, from: u32) -> Step<()> {
+        let mut at = from;
+        loop {
+            let entry = *self.entry(at)?;
+            if entry.kind == Kind::Queue {
+                return Ok(());
+            }
+            let place = self.place_of(&entry)?;
+            let rank = self.rank_of(&entry)?;
+            if place == entry.place && (place == NONE || rank == entry.rank) {
+                return Ok(());
+            }
+            if entry.place != NONE {
+                self.heap_remove(at)?;
+            }
+            if place == NONE {
+                at = entry.place;
+                continue;
+            }
+            self.entry_mut(at)?.rank = rank;
+            self.heap_push(place, at)?;
+            if entry.place != NONE && entry.place != place {
+                self.settle_place(entry.place)?;
+            }
+            at = place;
+        }
+    }
+
+    pub(crate) fn rank_of(&self, entry: &Entry) -> Step<Rank> {
+        match entry.kind {
+            Kind::Lane => Ok(entry.rank),
+            _ if entry.root == NONE => Ok(entry.rank),
+            _ => Ok(self.entry(entry.root)?.rank),
+        }
+    }
+
+    /// The node in whose heap the entry belongs now; none for a closed or empty node.
+    pub(crate) fn place_of(&self, entry: &Entry) -> Step<u32> {
+        if entry.kind == Kind::Lane {
+            return match entry.session {
+                NONE => self.place_of_unit(entry, entry),
+                session => Ok(session),
+            };
+        }
+        if entry.root == NONE || !self.gate_is_open(entry.gate)? {
+            return Ok(NONE);
+        }
+        match entry.kind {
+            Kind::Tenant | Kind::Concurrency => Ok(entry.queue),
+            Kind::Account => Ok(first_of([entry.tenant, entry.queue])),
+            Kind::Session => self.place_of_unit(entry, self.entry(entry.root)?),
+            Kind::Free | Kind::Queue | Kind::Lane => Err(Fault::Corrupt("this entry has no place")),
+        }
+    }
+
+    /// A unit (a lane without session, or a session as its first lane) waits at home, or at the first
+    /// lane's concurrency key once it was found there.
+    fn place_of_unit(&self, unit: &Entry, first: &Entry) -> Step<u32> {
+        if unit.place != NONE && unit.place == first.concurrency {
+            return Ok(unit.place);
+        }
+        Ok(home_of(first))
+    }
+
+    /// Moves a unit that was reached at home to its closed concurrency key.
+    pub(crate) fn move_to_concurrency(&mut self, unit: u32, concurrency: u32) -> Step<()> {
+        self.move_unit(unit, concurrency)
+    }
+
+    /// Moves a unit that was reached through its concurrency key below its closed tenant or account.
+    pub(crate) fn move_home(&mut self, unit: u32, lane: u32) -> Step<()> {
+        let home = home_of(self.entry(lane)?);
+        self.move_unit(unit, home)
+    }
+
+    fn move_unit(&mut self, unit: u32, place: u32) -> Step<()> {
+        let old = self.entry(unit)?.place;
+        if old == place || old == NONE {
+            return Err(Fault::Corrupt("a closed gate was reached"));
+        }
+        self.heap_remove(unit)?;
+        self.heap_push(place, unit)?;
+        self.settle_place(old)?;
+        self.settle_place(place)
+    }
+}
+
+fn home_of(lane: &Entry) -> u32 {
+    first_of([first_of([lane.account, lane.tenant]), lane.queue])
+}
+
+fn first_of(nodes: [u32; 2]) -> u32 {
+    let [first, second] = nodes;
+    if first == NONE { second } else { first }
+}

@@ -1,0 +1,192 @@
+//! Room that open transactions have reserved, one slot a job. They outlive a rebuild, so that a
+//! limit holds across it.
+
+use crate::index::{Slot, mix};
+use crate::{Fault, GateKind, LaneSpec, NONE, Scheduler, Step};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReservationId(pub(crate) u32);
+
+impl ReservationId {
+    /// False for the default, which no reservation has.
+    pub fn is_some(&self) -> bool {
+        self.0 != NONE
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reservation {
+    spec: LaneSpec,
+    position: i64,
+    next: u32,
+    stage: Stage,
+    /// One bit a gate kind: gates at which this run took over room that its own transaction gives back.
+    transferred: u8,
+}
+
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Free,
+    /// Room is held, no job is known yet.
+    Room,
+    /// The job at `position` is locked by the owner.
+    Job,
+}
+
+impl Slot for Reservation {
+    fn key(&self) -> u64 {
+        match self.stage {
+            Stage::Job => job_key(self.spec.lane, self.position),
+            Stage::Free | Stage::Room => 0,
+        }
+    }
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+fn job_key(lane: u64, position: i64) -> u64 {
+    mix(lane, position.cast_unsigned())
+}
+
+fn bit(kind: GateKind) -> u8 {
+    1 << (kind as u8)
+}
+
+impl Reservation {
+    fn held_gates(&self) -> impl Iterator<Item = (GateKind, u64)> + use<> {
+        let transferred = self.transferred;
+        self.spec
+            .gates()
+            .filter(move |&(kind, _)| transferred & bit(kind) == 0)
+    }
+
+    fn transferred_gates(&self) -> impl Iterator<Item = (GateKind, u64)> + use<> {
+        let transferred = self.transferred;
+        self.spec
+            .gates()
+            .filter(move |&(kind, _)| transferred & bit(kind) != 0)
+    }
+}
+
+impl Scheduler<'_> {
+    pub(crate) fn reserve(&mut self, spec: LaneSpec) -> Step<ReservationId> {
+        self.reservations
+            .insert(Reservation {
+                spec,
+                stage: Stage::Room,
+                ..Reservation::default()
+            })
+            .map(ReservationId)
+    }
+
+    pub(crate) fn mark_transferred(&mut self, id: ReservationId, kind: GateKind) -> Step<()> {
+        self.reservations.get_mut(id.0)?.transferred |= bit(kind);
+        Ok(())
+    }
+
+    /// Gates at which the run took over room: credits to count again when the reservation goes.
+    pub fn transferred(
+        &self,
+        id: ReservationId,
+    ) -> Step<impl Iterator<Item = (GateKind, u64)> + use<>> {
+        Ok(self.reservations.get(id.0)?.transferred_gates())
+    }
+
+    /// The owner has locked the job at `position`.
+    pub(crate) fn assign(&mut self, id: ReservationId, position: i64) -> Step<()> {
+        self.reservations.unlink(id.0)?;
+        let reservation = self.reservations.get_mut(id.0)?;
+        reservation.stage = Stage::Job;
+        reservation.position = position;
+        self.reservations.link(id.0)
+    }
+
+    pub(crate) fn is_in_flight(&self, lane: u64, position: i64) -> Step<bool> {
+        let found = self.reservations.find(job_key(lane, position), |slot| {
+            slot.stage == Stage::Job && slot.spec.lane == lane && slot.position == position
+        })?;
+        Ok(found.is_some())
+    }
+
+    /// The owner has committed: the job runs, and room that was taken over is now held for it.
+    pub fn commit(&mut self, id: ReservationId) -> Step<()> {
+        let reservation = self.take(id)?;
+        for (kind, key) in reservation.transferred_gates() {
+            self.hold_gate(kind, key, 1)?;
+        }
+        Ok(())
+    }
+
+    /// The owner has committed, and a rebuild has counted the job as running already.
+    pub fn commit_counted(&mut self, id: ReservationId) -> Step<()> {
+        self.give_back(id).map(|_| ())
+    }
+
+    /// The owner has aborted: room and job are back.
+    pub fn abort(&mut self, id: ReservationId) -> Step<()> {
+        let reservation = self.give_back(id)?;
+        if reservation.stage == Stage::Job {
+            self.lower(&reservation.spec, reservation.position)?;
+        }
+        Ok(())
+    }
+
+    /// The owner has ended while the memory waits for a rebuild: only the slot matters.
+    pub fn forget(&mut self, id: ReservationId) -> Step<()> {
+        self.take(id).map(|_| ())
+    }
+
+    /// The room was not needed.
+    pub(crate) fn give_back(&mut self, id: ReservationId) -> Step<Reservation> {
+        let reservation = self.take(id)?;
+        for (kind, key) in reservation.held_gates() {
+            self.release_gate(kind, key, 1)?;
+        }
+        Ok(reservation)
+    }
+
+    fn take(&mut self, id: ReservationId) -> Step<Reservation> {
+        let reservation = *self.reservations.get(id.0)?;
+        if reservation.stage == Stage::Free {
+            return Err(Fault::Corrupt("a reservation was given back twice"));
+        }
+        self.reservations.remove(id.0)?;
+        Ok(reservation)
+    }
+
+    /// Puts the slots in order again from what each says of itself, and holds their room.
+    pub(crate) fn restore_reservations(&mut self) -> Step<()> {
+        self.reservations
+            .reindex(|slot| slot.stage != Stage::Free)?;
+        for at in self.reservations.touched() {
+            let reservation = *self.reservations.get(at)?;
+            if reservation.stage == Stage::Free {
+                continue;
+            }
+            for (kind, key) in reservation.held_gates() {
+                self.hold_gate(kind, key, 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn reservations_left(&self) -> usize {
+        self.reservations.left()
+    }
+
+    pub(crate) fn held_by_reservation(
+        &self,
+        at: u32,
+    ) -> Step<impl Iterator<Item = (GateKind, u64)> + use<>> {
+        let reservation = *self.reservations.get(at)?;
+        let live = reservation.stage != Stage::Free;
+        Ok(reservation.held_gates().filter(move |_| live))
+    }
+}

@@ -1,0 +1,58 @@
+//! The scheduler against a naive model, over random operations.
+//!
+//! `TURNSTILE_STEPS` sets how many steps all tests take together, `TURNSTILE_SEED` runs one seed only.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+mod world;
+
+use rand::rngs::SmallRng;
+use world::run::run;
+use world::shape::Shape;
+use world::tally::Tally;
+
+const STEPS_A_WORLD: u64 = 4_000;
+
+fn steps() -> u64 {
+    setting("TURNSTILE_STEPS").unwrap_or(1_000_000)
+}
+
+fn setting(name: &str) -> Option<u64> {
+    let value = std::env::var(name).ok()?;
+    Some(
+        value
+            .parse()
+            .unwrap_or_else(|_| panic!("{name} must be a number")),
+    )
+}
+
+fn run_worlds(steps: u64, steps_a_world: u64, shape: fn(&mut SmallRng) -> Shape) -> Tally {
+    let mut tally = Tally::default();
+    let seeds = match setting("TURNSTILE_SEED") {
+        Some(seed) => seed..=seed,
+        None => 1..=(steps / steps_a_world).max(1),
+    };
+    for seed in seeds {
+        match run(seed, steps_a_world, shape) {
+            Ok(more) => tally.add(&more),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    println!("{tally}");
+    tally
+}
+
+#[test]
+fn interleaved_transactions_keep_every_rule() {
+    run_worlds(steps() * 7 / 10, STEPS_A_WORLD, Shape::random);
+}
+
+#[test]
+fn nested_limits_hold() {
+    run_worlds(steps() * 3 / 10, 100_000, |_| Shape::nested());
+}

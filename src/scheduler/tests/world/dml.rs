@@ -1,0 +1,204 @@
+//! What transactions do between claims: enqueue, finish, lock, and change rows and limits directly.
+
+use rand::Rng;
+use turnstile_scheduler::{GateKind, LaneSpec};
+
+use super::table::{JobId, Row, State, Target};
+use super::transaction::LimitChange;
+use super::{World, shape};
+
+impl World {
+    /// One statement of an open transaction that is not claiming.
+    pub fn any_statement(&mut self, at: usize) {
+        match self.rng.random_range(0..100) {
+            0..25 => self.enqueue(at),
+            25..45 => self.finish_any(at),
+            45..65 => {
+                let (queue, wanted) = (self.shape.any_queue(&mut self.rng), self.any_wanted());
+                self.start_claim(at, queue, wanted);
+            }
+            65..72 => self.change_limit(at),
+            72..78 if self.transactions[at].level < 3 => self.savepoint(at),
+            78..82 if self.transactions[at].level > 0 => self.rollback_to_savepoint(at),
+            82..86 if self.transactions[at].level > 0 => self.release_savepoint(at),
+            86..100 if self.shape.meddling => self.meddle(at),
+            _ => {}
+        }
+    }
+
+    pub fn enqueue(&mut self, at: usize) {
+        for _ in 0..self.rng.random_range(1..4) {
+            if self.table.live() >= self.shape.jobs {
+                return;
+            }
+            let job = self.table.free_slot();
+            let row = Row {
+                spec: self.shape.any_spec(&mut self.rng),
+                position: self.table.next_position(),
+                state: State::Available,
+            };
+            self.change(at, job, row, None);
+        }
+    }
+
+    fn finish_any(&mut self, at: usize) {
+        for _ in 0..self.rng.random_range(1..4) {
+            if let Some((job, _)) = self.any_row(at, Row::is_running) {
+                self.finish(at, job);
+            }
+        }
+    }
+
+    /// The room of a run that the scheduler counts may be used by the transaction itself.
+    pub fn finish(&mut self, at: usize, job: JobId) {
+        let transaction = &self.transactions[at];
+        let row = transaction.view(job, self.table.jobs[job].row);
+        let mut own = transaction.changes.iter().rev();
+        let counted = match own.find(|change| change.job == job) {
+            Some(change) => change.run.is_some(),
+            None => true,
+        };
+        if counted {
+            let level = transaction.level;
+            self.transactions[at].finished.push((row.spec, level));
+        }
+        self.change(
+            at,
+            job,
+            Row {
+                state: State::Absent,
+                ..row
+            },
+            None,
+        );
+    }
+
+    /// A row of the wanted sort that the transaction sees and nobody else has locked.
+    pub fn any_row(&mut self, at: usize, wanted: impl Fn(&Row) -> bool) -> Option<(JobId, Row)> {
+        let transaction = &self.transactions[at];
+        let rows: Vec<(JobId, Row)> = self
+            .table
+            .jobs
+            .iter()
+            .enumerate()
+            .filter(|(_, job)| job.lock.is_none_or(|holder| holder == transaction.id))
+            .map(|(id, job)| (id, transaction.view(id, job.row)))
+            .filter(|(_, row)| wanted(row))
+            .collect();
+        match rows.len() {
+            0 => None,
+            count => Some(rows[self.rng.random_range(0..count)]),
+        }
+    }
+
+    fn meddle(&mut self, at: usize) {
+        let lives = |row: &Row| row.state != State::Absent;
+        let Some((job, row)) = self.any_row(at, lives) else {
+            return;
+        };
+        let fresh = self.table.next_position();
+        let changed = match self.rng.random_range(0..10) {
+            0..3 => {
+                self.lock(at, job);
+                return;
+            }
+            3 => Row {
+                state: State::Absent,
+                ..row
+            },
+            4 => Row {
+                state: State::Running,
+                ..row
+            },
+            5 => Row {
+                state: State::Available,
+                position: fresh,
+                ..row
+            },
+            6 => Row {
+                state: State::Available,
+                ..row
+            },
+            7 => Row {
+                position: self.any_position(),
+                ..row
+            },
+            8 => Row {
+                spec: self.moved(row.spec),
+                ..row
+            },
+            _ => Row {
+                spec: self.shape.any_spec(&mut self.rng),
+                ..row
+            },
+        };
+        if changed != row {
+            self.change(at, job, changed, None);
+        }
+    }
+
+    /// Positions are unique among all jobs.
+    fn any_position(&mut self) -> i64 {
+        let fresh = self.table.next_position();
+        let position = self.table.earlier_position(&mut self.rng);
+        let mut used = self.table.jobs.iter().map(|job| job.row.position);
+        let mut pending = self.transactions.iter().flat_map(|it| &it.changes);
+        let taken = used.any(|it| it == position)
+            || pending.any(|change| change.after.position == position);
+        if taken { fresh } else { position }
+    }
+
+    /// The same job for another tenant, or with another priority.
+    fn moved(&mut self, spec: LaneSpec) -> LaneSpec {
+        let other = self.shape.any_spec(&mut self.rng);
+        let moved = match self.rng.random_bool(0.5) {
+            true => LaneSpec {
+                priority: other.priority,
+                ..spec
+            },
+            false => LaneSpec {
+                queue: spec.queue,
+                priority: spec.priority,
+                ..other
+            },
+        };
+        let session = match (moved.session, spec.queue == other.queue) {
+            (0, _) => 0,
+            (_, true) => moved.session,
+            _ => shape::scoped(moved.queue * 8 + moved.tenant, 1),
+        };
+        shape::lane_of(LaneSpec { session, ..moved })
+    }
+
+    pub fn change_limit(&mut self, at: usize) {
+        let spec = self.shape.any_spec(&mut self.rng);
+        let kinds = [
+            GateKind::Queue,
+            GateKind::Tenant,
+            GateKind::Account,
+            GateKind::Concurrency,
+        ];
+        let kind = kinds[self.rng.random_range(0..kinds.len())];
+        let key = spec.key_of(kind);
+        let target = match self.rng.random_range(0..4) {
+            0 => Target::Default(kind as u8),
+            _ if key == 0 => return,
+            _ => Target::Gate(kind as u8, key),
+        };
+        if self.limit_is_locked(target, at) {
+            return;
+        }
+        let value = match self.rng.random_range(0..10) {
+            0 => None,
+            1 => Some(None),
+            2 => Some(Some(0)),
+            _ => Some(Some(self.rng.random_range(1..4))),
+        };
+        let transaction = &mut self.transactions[at];
+        transaction.limits.push(LimitChange {
+            target,
+            value,
+            level: transaction.level,
+        });
+    }
+}

@@ -1,0 +1,175 @@
+//! A world of open transactions over one table of jobs, in which the scheduler's steps interleave as
+//! they do in a server: rows become visible first, callbacks run later, anything may happen between.
+
+pub mod arena;
+pub mod claim;
+pub mod dml;
+pub mod naive;
+pub mod rebuild;
+pub mod rules;
+pub mod run;
+pub mod shape;
+pub mod table;
+pub mod tally;
+pub mod transaction;
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use arena::Arena;
+use rebuild::Trust;
+use shape::Shape;
+use table::{JobId, Table};
+use tally::Tally;
+use transaction::{Phase, Transaction};
+
+pub type Checked<T = ()> = Result<T, String>;
+
+pub struct World {
+    pub rng: SmallRng,
+    pub shape: Shape,
+    pub arena: Arena,
+    pub memory: Trust,
+    pub table: Table,
+    pub transactions: Vec<Transaction>,
+    pub tally: Tally,
+    last_transaction: u64,
+}
+
+impl World {
+    pub fn new(seed: u64, shape: impl FnOnce(&mut SmallRng) -> Shape) -> Self {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let shape = shape(&mut rng);
+        Self {
+            rng,
+            shape,
+            arena: Arena::new(shape.capacity),
+            memory: Trust::Ready,
+            table: Table::default(),
+            transactions: Vec::new(),
+            tally: Tally::default(),
+            last_transaction: 0,
+        }
+    }
+
+    /// Any one step of anybody.
+    pub fn step(&mut self) -> Checked {
+        if self.memory != Trust::Ready && self.rng.random_bool(0.3) {
+            return self.step_rebuild();
+        }
+        if self.shape.resets && self.rng.random_bool(0.004) {
+            self.distrust();
+            return Ok(());
+        }
+        if self.rng.random_bool(0.01) {
+            return self.run_alone();
+        }
+        let open = self.transactions.len();
+        let at = self.rng.random_range(0..self.shape.transactions);
+        if at >= open {
+            self.begin();
+            return Ok(());
+        }
+        if self.transactions[at].phase != Phase::Open {
+            return self.call_back(at);
+        }
+        match self.rng.random_range(0..100) {
+            0..2 => self.abort(at),
+            _ if self.claim_must_wait(at) => {}
+            _ if self.transactions[at].claim.is_some() => {
+                self.step_claim(at)?;
+            }
+            2..20 => self.commit(at)?,
+            20..24 => self.abort(at),
+            _ => self.any_statement(at),
+        }
+        Ok(())
+    }
+
+    pub fn begin(&mut self) -> usize {
+        self.last_transaction += 1;
+        self.transactions
+            .push(Transaction::new(self.last_transaction));
+        self.transactions.len() - 1
+    }
+
+    /// Brings all transactions to their end, one way or the other.
+    pub fn finish_all_transactions(&mut self) -> Checked {
+        while !self.transactions.is_empty() {
+            let at = self.rng.random_range(0..self.transactions.len());
+            match self.transactions[at].phase {
+                Phase::Open if self.claim_must_wait(at) => self.step_rebuild()?,
+                Phase::Open if self.transactions[at].claim.is_some() => {
+                    self.step_claim(at)?;
+                }
+                Phase::Open if self.rng.random_bool(0.7) => self.commit(at)?,
+                Phase::Open => self.abort(at),
+                _ => self.call_back(at)?,
+            }
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// Where lanes are known to the tables only, memory has to be read anew before it says "nothing".
+    fn refill(&mut self) -> Checked {
+        if self.memory == Trust::Ready && self.arena.scheduler().is_spilled() {
+            self.memory = Trust::Stale;
+        }
+        self.finish_rebuild()
+    }
+
+    /// Claims with nobody else about: the result must be the naive scan's, at once or one by one.
+    fn run_alone(&mut self) -> Checked {
+        self.finish_all_transactions()?;
+        self.refill()?;
+        let spilled = self.arena.scheduler().is_spilled();
+        let at = self.begin();
+        let queue = self.shape.any_queue(&mut self.rng);
+        let wanted = self.any_wanted();
+        for _ in 0..self.rng.random_range(0..3) {
+            if let Some((job, _)) = self.any_row(at, table::Row::is_running) {
+                self.finish(at, job);
+            }
+        }
+        let expected = self.naive_claim(at, queue, wanted);
+        self.savepoint(at);
+        let together = self.claim_at_once(at, queue, wanted)?;
+        self.rollback_to_savepoint(at);
+        self.check()?;
+        self.call_back(at)?;
+        self.check()?;
+        let mut singly = Vec::new();
+        for _ in 0..wanted {
+            singly.extend(self.claim_at_once(at, queue, 1)?);
+            self.check()?;
+        }
+        let enough = self.arena.capacity.reservations > wanted;
+        if !spilled && enough && (together != expected || singly != expected) {
+            return Err(format!(
+                "alone: expected {expected:?}, claimed {together:?} and one by one {singly:?}"
+            ));
+        }
+        self.tally.count("claim alone");
+        if !expected.is_empty() {
+            self.tally.count("claim alone that found something");
+        }
+        match self.rng.random_bool(0.8) {
+            true => self.commit(at)?,
+            false => self.abort(at),
+        }
+        self.call_back(at)
+    }
+
+    pub fn claim_at_once(&mut self, at: usize, queue: u64, wanted: usize) -> Checked<Vec<JobId>> {
+        self.start_claim(at, queue, wanted);
+        let most = 20 * (self.table.jobs.len() + 10);
+        for _ in 0..most {
+            if let Some(jobs) = self.step_claim(at)? {
+                return Ok(jobs);
+            }
+            self.check()?;
+        }
+        Err(format!("a claim did not end within {most} steps"))
+    }
+}

@@ -1,0 +1,70 @@
+//! What a claim that runs alone must return, by scanning the table.
+
+use std::collections::HashMap;
+
+use turnstile_scheduler::LaneSpec;
+
+use super::World;
+use super::table::{JobId, Row, most};
+
+impl World {
+    /// Picks the least (priority, position) that may run, `wanted` times over.
+    pub fn naive_claim(&self, at: usize, queue: u64, wanted: usize) -> Vec<JobId> {
+        let transaction = &self.transactions[at];
+        let mut rows: Vec<Row> = self
+            .table
+            .jobs
+            .iter()
+            .enumerate()
+            .map(|(job, it)| transaction.view(job, it.row))
+            .collect();
+        let mut claimed = Vec::new();
+        while claimed.len() < wanted {
+            let Some(job) = self.naive_next(&rows, queue) else {
+                break;
+            };
+            rows[job].state = super::table::State::Running;
+            claimed.push(job);
+        }
+        claimed
+    }
+
+    fn naive_next(&self, rows: &[Row], queue: u64) -> Option<JobId> {
+        let mut held: HashMap<(u8, u64), u32> = HashMap::new();
+        let running = rows.iter().filter(|row| row.is_running());
+        for (kind, key) in running.flat_map(|row| row.spec.gates()) {
+            *held.entry((kind as u8, key)).or_default() += 1;
+        }
+        let has_room = |spec: &LaneSpec| {
+            spec.gates().all(|(kind, key)| {
+                let held = held.get(&(kind as u8, key)).copied().unwrap_or(0);
+                held < most(self.effective_limit(kind, key))
+            })
+        };
+        let mut first_of: HashMap<u64, (i32, i64)> = HashMap::new();
+        for row in rows
+            .iter()
+            .filter(|row| row.is_available() && row.spec.session != 0)
+        {
+            let first = first_of.entry(row.spec.session).or_insert(order(row));
+            *first = (*first).min(order(row));
+        }
+        let eligible = |row: &Row| {
+            row.is_available()
+                && row.spec.queue == queue
+                && has_room(&row.spec)
+                && (row.spec.session == 0 || first_of.get(&row.spec.session) == Some(&order(row)))
+        };
+        let mut best: Option<(JobId, &Row)> = None;
+        for (job, row) in rows.iter().enumerate().filter(|(_, row)| eligible(row)) {
+            if best.is_none_or(|(_, other)| order(row) < order(other)) {
+                best = Some((job, row));
+            }
+        }
+        best.map(|(job, _)| job)
+    }
+}
+
+fn order(row: &Row) -> (i32, i64) {
+    (row.spec.priority, row.position)
+}

@@ -1,0 +1,128 @@
+//! What is committed: jobs, their row locks, and limits.
+
+use std::collections::HashMap;
+
+use rand::Rng;
+use rand::rngs::SmallRng;
+use turnstile_scheduler::{GateKind, LaneSpec, Limit};
+
+pub type JobId = usize;
+pub type TransactionId = u64;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    #[default]
+    Absent,
+    Available,
+    Running,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    pub spec: LaneSpec,
+    pub position: i64,
+    pub state: State,
+}
+
+impl Row {
+    pub fn is_available(&self) -> bool {
+        self.state == State::Available
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.state == State::Running
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Job {
+    pub row: Row,
+    pub lock: Option<TransactionId>,
+    /// The run was started by a direct change, which no limit holds back.
+    pub forced: bool,
+}
+
+#[derive(Default)]
+pub struct Table {
+    pub jobs: Vec<Job>,
+    pub limits: Limits,
+    sequence: i64,
+}
+
+impl Table {
+    /// Leaves gaps, so that a job can be put between two others.
+    pub fn next_position(&mut self) -> i64 {
+        self.sequence += 10;
+        self.sequence
+    }
+
+    pub fn earlier_position(&self, rng: &mut SmallRng) -> i64 {
+        let back = rng.random_range(0..300);
+        (self.sequence - back).max(1)
+    }
+
+    pub fn live(&self) -> usize {
+        let live = |job: &&Job| job.row.state != State::Absent || job.lock.is_some();
+        self.jobs.iter().filter(live).count()
+    }
+
+    pub fn running_behind(&self, kind: GateKind, key: u64) -> u32 {
+        let behind = |job: &&Job| job.row.is_running() && job.row.spec.key_of(kind) == key;
+        self.jobs.iter().filter(behind).count() as u32
+    }
+
+    pub fn free_slot(&mut self) -> JobId {
+        let free = |job: &Job| job.row.state == State::Absent && job.lock.is_none();
+        self.jobs.iter().position(free).unwrap_or_else(|| {
+            self.jobs.push(Job::default());
+            self.jobs.len() - 1
+        })
+    }
+}
+
+/// What a limit row is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    Gate(u8, u64),
+    Default(u8),
+}
+
+impl Target {
+    pub fn covers(&self, kind: GateKind, key: u64) -> bool {
+        *self == Target::Gate(kind as u8, key) || *self == Target::Default(kind as u8)
+    }
+}
+
+/// A missing row leaves the default in force; a row without a number is no limit.
+#[derive(Clone, Default)]
+pub struct Limits {
+    pub rows: HashMap<Target, Option<u32>>,
+}
+
+impl Limits {
+    pub fn in_force(&self, kind: GateKind, key: u64) -> Limit {
+        if kind == GateKind::Session {
+            return Limit::AtMost(1);
+        }
+        let row = self.rows.get(&Target::Gate(kind as u8, key));
+        let default = self.rows.get(&Target::Default(kind as u8));
+        match row.or(default) {
+            Some(Some(most)) => Limit::AtMost(*most),
+            Some(None) | None => Limit::None,
+        }
+    }
+
+    pub fn put(&mut self, target: Target, value: Option<Option<u32>>) {
+        match value {
+            Some(most) => self.rows.insert(target, most),
+            None => self.rows.remove(&target),
+        };
+    }
+}
+
+pub fn most(limit: Limit) -> u32 {
+    match limit {
+        Limit::AtMost(most) => most,
+        Limit::None | Limit::Unknown => u32::MAX,
+    }
+}

@@ -1,0 +1,41 @@
+//! The SQL that `CREATE EXTENSION` runs, in order.
+
+use pgrx::extension_sql_file;
+
+extension_sql_file!("../sql/schema/preload.sql", name = "preload", bootstrap);
+extension_sql_file!(
+    "../sql/schema/keys.sql",
+    name = "keys",
+    requires = ["preload"]
+);
+extension_sql_file!(
+    "../sql/schema/settings.sql",
+    name = "settings",
+    requires = ["keys"]
+);
+extension_sql_file!(
+    "../sql/schema/job.sql",
+    name = "job",
+    requires = ["settings"]
+);
+extension_sql_file!(
+    "../sql/schema/history.sql",
+    name = "history",
+    requires = ["job"]
+);
+extension_sql_file!(
+    "../sql/schema/triggers.sql",
+    name = "triggers",
+    requires = ["history"]
+);
+extension_sql_file!(
+    "../sql/schema/functions.sql",
+    name = "functions",
+    requires = ["triggers"]
+);
+extension_sql_file!(
+    "../sql/schema/grants.sql",
+    name = "grants",
+    requires = ["functions"],
+    finalize
+);

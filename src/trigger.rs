@@ -1,0 +1,169 @@
+//! What a trigger function is told. The only reader of `TriggerData` and tuple slots.
+
+use crate::call::Call;
+use crate::error::{Result, internal};
+use crate::lane::DEFAULT_ROW;
+use pgrx::FromDatum;
+use pgrx::pg_sys::{self, Datum};
+use std::ffi::CStr;
+use std::marker::PhantomData;
+
+pub struct Trigger<'call> {
+    data: *mut pg_sys::TriggerData,
+    call: PhantomData<&'call Call>,
+}
+
+/// The first columns of a row, as stored.
+pub struct RawRow {
+    slot: *mut pg_sys::TupleTableSlot,
+    columns: usize,
+}
+
+impl<'call> Trigger<'call> {
+    /// What an AFTER trigger returns: a null pointer, which is not NULL.
+    pub const NOTHING: Option<Datum> = Some(Datum::null());
+
+    pub fn of(call: &'call Call) -> Result<Self> {
+        // SAFETY: a context that is TriggerData says so in its node tag.
+        unsafe {
+            let context = (*call.fcinfo()).context;
+            if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_TriggerData {
+                return Err(internal("this function can only be called as a trigger"));
+            }
+            Ok(Self {
+                data: context.cast(),
+                call: PhantomData,
+            })
+        }
+    }
+
+    pub fn table(&self) -> pg_sys::Oid {
+        // SAFETY: the data is valid for the call.
+        unsafe { (*(*self.data).tg_relation).rd_id }
+    }
+
+    fn operation(&self) -> u32 {
+        // SAFETY: the data is valid for the call.
+        unsafe { (*self.data).tg_event & pg_sys::TRIGGER_EVENT_OPMASK }
+    }
+
+    /// The row before an UPDATE or DELETE.
+    pub fn old_row(&self) -> Option<RawRow> {
+        // SAFETY: AFTER ROW triggers are given the slots of their rows.
+        (self.operation() != pg_sys::TRIGGER_EVENT_INSERT)
+            .then(|| unsafe { RawRow::of((*self.data).tg_trigslot) })
+    }
+
+    /// The row after an INSERT or UPDATE.
+    pub fn new_row(&self) -> Option<RawRow> {
+        // SAFETY: as above.
+        match self.operation() {
+            pg_sys::TRIGGER_EVENT_INSERT => Some(unsafe { RawRow::of((*self.data).tg_trigslot) }),
+            pg_sys::TRIGGER_EVENT_UPDATE => Some(unsafe { RawRow::of((*self.data).tg_newslot) }),
+            _ => None,
+        }
+    }
+
+    /// The first argument in `CREATE TRIGGER`.
+    pub fn argument(&self) -> Option<&str> {
+        // SAFETY: tgargs has tgnargs C strings.
+        unsafe {
+            let trigger = (*self.data).tg_trigger;
+            if (*trigger).tgnargs < 1 {
+                return None;
+            }
+            CStr::from_ptr(*(*trigger).tgargs).to_str().ok()
+        }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = RawRow> {
+        self.old_row().into_iter().chain(self.new_row())
+    }
+
+    fn column(&self, name: &CStr) -> Result<usize> {
+        // SAFETY: the relation is open for the call.
+        let number =
+            unsafe { pg_sys::SPI_fnumber((*(*self.data).tg_relation).rd_att, name.as_ptr()) };
+        usize::try_from(number)
+            .ok()
+            .filter(|&number| number > 0)
+            .ok_or_else(|| internal("a column is missing from a table of settings"))
+    }
+
+    /// The gates of the old and the new row of a table of settings.
+    pub fn gate_keys(&self) -> Result<Vec<u64>> {
+        let column = self.column(c"gate")?;
+        Ok(self
+            .rows()
+            .filter_map(|row| row.up_to(column).int8(column))
+            .map(i64::cast_unsigned)
+            .collect())
+    }
+
+    /// Whether the old or the new row is a default row.
+    pub fn touches_default_row(&self) -> Result<bool> {
+        let name = match self.argument() {
+            Some("concurrency") => c"key",
+            _ => c"name",
+        };
+        let column = self.column(name)?;
+        Ok(self
+            .rows()
+            .any(|row| row.up_to(column).text(column) == Some(DEFAULT_ROW)))
+    }
+}
+
+impl RawRow {
+    /// # Safety
+    /// `slot` must hold a tuple for as long as the row is used.
+    unsafe fn of(slot: *mut pg_sys::TupleTableSlot) -> Self {
+        Self { slot, columns: 0 }.up_to(Self::COLUMNS)
+    }
+
+    /// Makes the columns up to this one readable.
+    fn up_to(mut self, column: usize) -> Self {
+        // SAFETY: the slot holds a tuple; columns beyond its descriptor are not asked for.
+        unsafe {
+            let natts = (*(*self.slot).tts_tupleDescriptor).natts;
+            self.columns = column.min(usize::try_from(natts).unwrap_or(0));
+            let columns = i32::try_from(self.columns).unwrap_or(0);
+            if i32::from((*self.slot).tts_nvalid) < columns {
+                pg_sys::slot_getsomeattrs_int(self.slot, columns);
+            }
+        }
+        self
+    }
+
+    fn raw(&self, column: usize) -> Option<Datum> {
+        if column == 0 || column > self.columns {
+            return None;
+        }
+        // SAFETY: `up_to` has filled in this many values.
+        unsafe {
+            let is_null = *(*self.slot).tts_isnull.add(column - 1);
+            (!is_null).then(|| *(*self.slot).tts_values.add(column - 1))
+        }
+    }
+
+    fn value<'row, T: FromDatum + 'row>(&'row self, column: usize) -> Option<T> {
+        // SAFETY: callers name columns by the types of the schema.
+        self.raw(column)
+            .and_then(|datum| unsafe { T::from_datum(datum, false) })
+    }
+
+    pub fn text(&self, column: usize) -> Option<&str> {
+        self.value(column)
+    }
+
+    pub fn int8(&self, column: usize) -> Option<i64> {
+        self.value(column)
+    }
+
+    pub fn int4(&self, column: usize) -> Option<i32> {
+        self.value(column)
+    }
+
+    pub fn boolean(&self, column: usize) -> Option<bool> {
+        self.value(column)
+    }
+}
