@@ -10,7 +10,7 @@ use crate::error::{Failure, Result, internal};
 use crate::pending::{self, Level};
 use crate::row::JobRow;
 use crate::shmem::{self, Locked, Phase};
-use crate::trigger::Trigger;
+use crate::trigger::{RawRow, Trigger};
 use pgrx::prelude::PgSqlErrorCode;
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
@@ -35,16 +35,17 @@ pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
         pending.job_table = table;
         (pending.claiming, pending.promoting.is_some())
     });
-    if let Some(lane) = claiming
-        && trigger
-            .old_row()
-            .is_some_and(|row| row.is_available_in(lane))
-        && trigger.new_row().is_some_and(|row| row.is_running())
-    {
-        return Ok(Trigger::NOTHING);
+    let (old, new) = (trigger.old_row(), trigger.new_row());
+    if let (Some(old), Some(new)) = (&old, &new) {
+        let claimed = claiming.is_some_and(|lane| old.is_available_in(lane)) && new.is_running();
+        if claimed || old.is_same_to_scheduler(new) {
+            return Ok(Trigger::NOTHING);
+        }
     }
-    let old = trigger.old_row().map(|row| row.read());
-    let new = trigger.new_row().map(|row| row.read());
+    if let Some(column) = new.as_ref().and_then(|row| row.nonsense()) {
+        return Err(nonsense(column));
+    }
+    let (old, new) = (old.map(|row| row.read()), new.map(|row| row.read()));
     pending::at_current_level(|level| {
         if let Some(old) = old {
             note_old(level, &old);
@@ -61,6 +62,26 @@ pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
         });
     }
     Ok(Trigger::NOTHING)
+}
+
+fn nonsense(column: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
+        format!("a row of turnstile.job has no sensible {column}"),
+    )
+    .detail("Names have 1 to 255 bytes; state is available, scheduled, running or retryable; max_attempts is 1 or more.")
+    .hint("Finished jobs live in turnstile.job_history.")
+}
+
+/// BEFORE INSERT trigger on `turnstile.job`: a job whose time is ahead is scheduled, whoever inserts it.
+pub fn schedule_if_ahead(call: &Call) -> Result<Option<pg_sys::Datum>> {
+    let trigger = Trigger::of(call)?;
+    // SAFETY: reads the clock.
+    let now = unsafe { pg_sys::GetCurrentTimestamp() };
+    if trigger.new_row().is_some_and(|row| row.is_ahead(now)) {
+        return trigger.with_text(RawRow::STATE, "scheduled").map(Some);
+    }
+    Ok(Some(trigger.row_unchanged()))
 }
 
 fn note_old(level: &mut Level, row: &JobRow) {
@@ -266,6 +287,9 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
     for lane in changes.lanes.values() {
         if !counted {
             scheduler.release(&lane.spec, lane.released)?;
+        }
+        if let Some(position) = lane.least_gone {
+            scheduler.withdraw(&lane.spec, position)?;
         }
         if let Some(position) = lane.least_available() {
             scheduler.lower(&lane.spec, position)?;

@@ -17,7 +17,13 @@ mod column {
     pub const ACCOUNT: usize = 10;
     pub const SESSION: usize = 11;
     pub const CONCURRENCY_KEY: usize = 12;
+    pub const KIND: usize = 13;
+    pub const ATTEMPT: usize = 14;
+    pub const MAX_ATTEMPTS: usize = 15;
+    pub const UNCOUNTED: usize = 16;
 }
+
+const LONGEST_NAME: usize = 255;
 
 pub struct JobRow {
     pub spec: LaneSpec,
@@ -32,7 +38,8 @@ pub struct JobRow {
 
 impl RawRow {
     /// The columns that [`Self::read`] needs.
-    pub const COLUMNS: usize = column::CONCURRENCY_KEY;
+    pub const COLUMNS: usize = column::UNCOUNTED;
+    pub const STATE: usize = column::STATE;
 
     pub fn is_available_in(&self, lane: u64) -> bool {
         self.text(column::STATE) == Some("available")
@@ -41,6 +48,49 @@ impl RawRow {
 
     pub fn is_running(&self) -> bool {
         self.text(column::STATE) == Some("running")
+    }
+
+    /// Whether the scheduler has nothing to hear of: the usual heartbeat or progress.
+    pub fn is_same_to_scheduler(&self, other: &RawRow) -> bool {
+        self.int8(column::LANE) == other.int8(column::LANE)
+            && self.int8(column::POSITION) == other.int8(column::POSITION)
+            && self.int8(column::RUN_AT) == other.int8(column::RUN_AT)
+            && self.text(column::STATE) == other.text(column::STATE)
+            && self.boolean(column::HOLDS_SESSION) == other.boolean(column::HOLDS_SESSION)
+            && self.text(column::SESSION) == other.text(column::SESSION)
+    }
+
+    /// Whether an insert of this row means a job for later.
+    pub fn is_ahead(&self, now: i64) -> bool {
+        self.int8(column::RUN_AT).is_some_and(|time| time > now)
+            && self.text(column::STATE) == Some("available")
+    }
+
+    /// What is wrong with the row, as the name of the column.
+    pub fn nonsense(&self) -> Option<&'static str> {
+        let names = [
+            (column::QUEUE, "queue"),
+            (column::TENANT, "tenant"),
+            (column::ACCOUNT, "account"),
+            (column::SESSION, "session"),
+            (column::CONCURRENCY_KEY, "concurrency_key"),
+            (column::KIND, "kind"),
+        ];
+        let states = ["available", "scheduled", "running", "retryable"];
+        let bad_name = names.into_iter().find(|&(column, _)| {
+            self.text(column)
+                .is_some_and(|name| name.is_empty() || name.len() > LONGEST_NAME)
+        });
+        let bad_state = !self
+            .text(column::STATE)
+            .is_some_and(|s| states.contains(&s));
+        let least = |column, least| self.int4(column).is_some_and(|number| number < least);
+        bad_name
+            .map(|(_, name)| name)
+            .or(bad_state.then_some("state"))
+            .or(least(column::ATTEMPT, 0).then_some("attempt"))
+            .or(least(column::MAX_ATTEMPTS, 1).then_some("max_attempts"))
+            .or(least(column::UNCOUNTED, 0).then_some("uncounted"))
     }
 
     pub fn read(&self) -> JobRow {

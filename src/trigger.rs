@@ -3,8 +3,8 @@
 use crate::call::Call;
 use crate::error::{Result, internal};
 use crate::lane::DEFAULT_ROW;
-use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Datum};
+use pgrx::{FromDatum, IntoDatum};
 use std::ffi::CStr;
 use std::marker::PhantomData;
 
@@ -62,6 +62,31 @@ impl<'call> Trigger<'call> {
             pg_sys::TRIGGER_EVENT_UPDATE => Some(unsafe { RawRow::of((*self.data).tg_newslot) }),
             _ => None,
         }
+    }
+
+    /// What a BEFORE INSERT trigger returns to keep the row as it is.
+    pub fn row_unchanged(&self) -> Datum {
+        // SAFETY: the data is valid for the call.
+        Datum::from(unsafe { (*self.data).tg_trigtuple })
+    }
+
+    /// The row of a BEFORE INSERT trigger with another text in one column.
+    pub fn with_text(&self, column: usize, text: &str) -> Result<Datum> {
+        let mut number = i32::try_from(column).unwrap_or(0);
+        let mut value = text.into_datum().ok_or_else(|| internal("no datum"))?;
+        let mut is_null = false;
+        // SAFETY: the column exists; the tuple is copied into the current memory context.
+        let tuple = unsafe {
+            pg_sys::heap_modify_tuple_by_cols(
+                (*self.data).tg_trigtuple,
+                (*(*self.data).tg_relation).rd_att,
+                1,
+                &mut number,
+                &mut value,
+                &mut is_null,
+            )
+        };
+        Ok(Datum::from(tuple))
     }
 
     /// The first argument in `CREATE TRIGGER`.

@@ -14,12 +14,12 @@ WITH target AS MATERIALIZED (
 )
 INSERT INTO turnstile.job_history (
     id, lane, position, priority, run_at, state, holds_session, queue, tenant, account, session, concurrency_key,
-    attempt, max_attempts, kind, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
+    kind, attempt, max_attempts, uncounted, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
     errors, metadata, unique_key, unique_mode, unique_until, batch_id, created_at, finished_at
 )
 SELECT
     id, lane, position, priority, run_at, 'completed', holds_session, queue, tenant, account, session, concurrency_key,
-    attempt, max_attempts, kind, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
+    kind, attempt, max_attempts, uncounted, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
     errors, metadata, unique_key, unique_mode, unique_until, batch_id, created_at, clock_timestamp()
 FROM finished
 RETURNING job_history.id

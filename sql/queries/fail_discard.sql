@@ -6,12 +6,12 @@ WITH finished AS (
 )
 INSERT INTO turnstile.job_history (
     id, lane, position, priority, run_at, state, holds_session, queue, tenant, account, session, concurrency_key,
-    attempt, max_attempts, kind, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
+    kind, attempt, max_attempts, uncounted, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
     errors, metadata, unique_key, unique_mode, unique_until, batch_id, created_at, finished_at
 )
 SELECT
     id, lane, position, priority, run_at, 'discarded', holds_session, queue, tenant, account, session, concurrency_key,
-    attempt, max_attempts, kind, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
+    kind, attempt, max_attempts, uncounted, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
     coalesce(errors, '[]') || jsonb_build_object('attempt', attempt, 'at', clock_timestamp(), 'worker', worker, 'error', $3),
     metadata, unique_key, unique_mode, unique_until, batch_id, created_at, clock_timestamp()
 FROM finished

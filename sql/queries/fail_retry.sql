@@ -1,11 +1,11 @@
 -- Puts the run ($1, $2) off with error $3, unless no attempts are left. $4: wait, or null for the backoff:
--- n^4 times retry_base after failure n, at most retry_cap, plus up to 10 %.
+-- n^4 times retry_base after counted attempt n, at most retry_cap, plus up to 10 %.
 UPDATE turnstile.job
 SET state = 'retryable',
     run_at = clock_timestamp() + coalesce(
         $4,
         least(
-            least(power(jsonb_array_length(coalesce(job.errors, '[]')) + 1, 4), 1e9) * setting.retry_base,
+            least(power(job.attempt - job.uncounted, 4), 1e9) * setting.retry_base,
             setting.retry_cap
         ) * (1 + random() * 0.1)
     ),
@@ -26,5 +26,5 @@ FROM (
     ORDER BY preference
     LIMIT 1
 ) AS setting
-WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running' AND job.attempt < job.max_attempts
+WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running' AND job.attempt - job.uncounted < job.max_attempts
 RETURNING job.state

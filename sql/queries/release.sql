@@ -2,7 +2,7 @@
 -- the head of their lane need not go back over dead rows.
 UPDATE turnstile.job
 SET state = 'available',
-    max_attempts = job.max_attempts + 1,
+    uncounted = job.uncounted + 1,
     position = CASE WHEN job.session IS NULL THEN nextval('turnstile.job_position_seq') ELSE job.position END,
     worker = NULL,
     claimed_at = NULL,

@@ -15,7 +15,8 @@ CREATE TYPE turnstile.claimed_job AS (
     created_at timestamptz,
     metadata jsonb
 );
-COMMENT ON TYPE turnstile.claimed_job IS 'A job that was handed to a worker; (id, attempt) names the run.';
+COMMENT ON TYPE turnstile.claimed_job IS
+    'A job that was handed to a worker; (id, attempt) names the run. attempt = max_attempts: the last one.';
 
 CREATE FUNCTION turnstile.enqueue(
     kind text,
@@ -112,7 +113,7 @@ CREATE FUNCTION turnstile.fail(
     SET enable_seqscan = off
     AS 'MODULE_PATHNAME', 'turnstile_fail';
 COMMENT ON FUNCTION turnstile.fail(bigint, int, text, interval, boolean) IS
-    'Finishes a run with failure; returns the new state. retryable: another attempt follows after retry_in, or n^4 times queue.retry_base (at most queue.retry_cap) plus up to 10 % after failure n; discarded: no attempts are left or discard was asked for. Errors: 22004, 22023, P0002, 55000, 25006.';
+    'Finishes a run with failure; returns the new state. retryable: another attempt follows after retry_in, or n^4 times queue.retry_base (at most queue.retry_cap) plus up to 10 % after counted attempt n; discarded: no attempts are left or discard was asked for. Errors: 22004, 22023, P0002, 55000, 25006.';
 
 CREATE FUNCTION turnstile.release(job_id bigint, attempt int) RETURNS boolean
     LANGUAGE c VOLATILE SECURITY DEFINER
@@ -120,4 +121,4 @@ CREATE FUNCTION turnstile.release(job_id bigint, attempt int) RETURNS boolean
     SET enable_seqscan = off
     AS 'MODULE_PATHNAME', 'turnstile_release';
 COMMENT ON FUNCTION turnstile.release(bigint, int) IS
-    'Gives a run back that was not started after all; true. The attempt does not count: max_attempts grows by one, attempt stays, so that (id, attempt) never names two runs. Errors: 22004, P0002, 55000, 25006.';
+    'Gives a run back that was not started after all; true. The attempt does not count, but its number is not used again: (id, attempt) never names two runs. Errors: 22004, P0002, 55000, 25006.';

@@ -3,8 +3,7 @@
 CREATE TABLE turnstile.job_history (
     LIKE turnstile.job INCLUDING COMMENTS,
     finished_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    result jsonb,
-    CONSTRAINT job_history_state_check CHECK (state IN ('completed', 'cancelled', 'discarded'))
+    result jsonb
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE turnstile.job_history IS 'Finished jobs: completed, cancelled or discarded.';
 COMMENT ON COLUMN turnstile.job_history.result IS 'What the worker passed to complete.';

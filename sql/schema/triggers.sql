@@ -14,35 +14,17 @@ CREATE FUNCTION turnstile.settings_truncated() RETURNS trigger
 COMMENT ON FUNCTION turnstile.settings_truncated() IS 'Has the next claims read all limits of a kind.';
 
 CREATE FUNCTION turnstile.schedule_if_ahead() RETURNS trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-AS $function$
-BEGIN
-    NEW.state := 'scheduled';
-    RETURN NEW;
-END
-$function$;
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_schedule_if_ahead';
 COMMENT ON FUNCTION turnstile.schedule_if_ahead() IS 'A job inserted with run_at ahead is scheduled.';
 
 CREATE TRIGGER schedule_if_ahead BEFORE INSERT ON turnstile.job
-    FOR EACH ROW WHEN (NEW.state = 'available' AND NEW.run_at > clock_timestamp())
-    EXECUTE FUNCTION turnstile.schedule_if_ahead();
-CREATE TRIGGER publish_insert AFTER INSERT ON turnstile.job
+    FOR EACH ROW EXECUTE FUNCTION turnstile.schedule_if_ahead();
+CREATE TRIGGER publish_change AFTER INSERT OR UPDATE OR DELETE ON turnstile.job
     FOR EACH ROW EXECUTE FUNCTION turnstile.job_changed();
-CREATE TRIGGER publish_delete AFTER DELETE ON turnstile.job
-    FOR EACH ROW EXECUTE FUNCTION turnstile.job_changed();
-CREATE TRIGGER publish_update AFTER UPDATE ON turnstile.job
-    FOR EACH ROW WHEN (
-        OLD.state <> NEW.state OR OLD.lane <> NEW.lane OR OLD.position <> NEW.position
-        OR OLD.run_at <> NEW.run_at OR OLD.holds_session <> NEW.holds_session
-        OR OLD.session IS DISTINCT FROM NEW.session
-    )
-    EXECUTE FUNCTION turnstile.job_changed();
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.job
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile.job_truncated();
 ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER schedule_if_ahead;
-ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_insert;
-ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_delete;
-ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_update;
+ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_change;
 ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_truncate;
 
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.queue

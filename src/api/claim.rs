@@ -27,9 +27,15 @@ static CLAIM: Statement = statement!(
     ]
 );
 
-/// Columns of the statement before those of `claimed_job`: positions ahead, whether that is all, position.
-const COLUMNS_BEFORE: i32 = 3;
+static LOOK_AHEAD: Statement = statement!("look_ahead", [INT8OID, INT8OID, INT8ARRAYOID]);
+
+/// Columns of the statement: those of `claimed_job`, then the position.
 const COLUMNS_OF_JOB: i32 = 13;
+const POSITION: i32 = COLUMNS_OF_JOB + 1;
+/// Rows that [`LOOK_AHEAD`] gives at most.
+const ROWS_AHEAD: usize = 4;
+/// A claim may scan over this many taken positions before it is worth a look where its lane goes on.
+const BEHIND_AT_MOST: i64 = 64;
 /// Jobs that are reserved at one pick.
 const MOST_AT_ONCE: usize = 1_000;
 
@@ -171,32 +177,53 @@ fn take(
             datum(i32::try_from(reservations.len()).unwrap_or(i32::MAX)),
             claimer.worker,
             claimer.lease,
-            datum(own),
+            datum(own.clone()),
         ],
     )?;
     pending::with(|pending| pending.claiming = None);
     let taken = give_out(&rows, output);
-    let ahead: Vec<i64> = rows.value(0, 1).unwrap_or_default();
-    let outcome = Outcome {
+    let mut outcome = Outcome {
         taken: &taken,
-        seen: &ahead,
-        seen_all: rows.value(0, 2).unwrap_or(false),
+        seen: &[],
+        seen_all: false,
     };
+    let ahead;
+    if is_worth_a_look(picked, reservations, &taken) {
+        ahead = look_ahead(spi, picked, own)?;
+        outcome.seen = &ahead;
+        outcome.seen_all = ahead.len() < ROWS_AHEAD;
+    }
     settle(job_table, picked, reservations, outcome)?;
     Ok(taken.len())
 }
 
-/// Passes the claimed jobs on; returns their positions.
+/// Where the lane goes on matters when nothing more was found, and when another lane may come before;
+/// alone, the lane's head may lag behind a little.
+fn is_worth_a_look(picked: &Picked, reservations: &[ReservationId], taken: &[i64]) -> bool {
+    let Some(last) = taken.last() else {
+        return true;
+    };
+    taken.len() < reservations.len()
+        || picked.bound.is_some()
+        || last.saturating_sub(picked.head) > BEHIND_AT_MOST
+}
+
+fn look_ahead(spi: &Spi, picked: &Picked, own: Vec<i64>) -> Result<Vec<i64>> {
+    let lane = picked.spec.lane.cast_signed();
+    let rows = spi.run(&LOOK_AHEAD, &[datum(lane), datum(picked.head), datum(own)])?;
+    (0..rows.len()).map(|row| rows.required(row, 1)).collect()
+}
+
+/// Passes the claimed jobs on, in order; returns their positions.
 fn give_out(rows: &Rows, output: &mut Output) -> Vec<i64> {
-    let mut taken = Vec::with_capacity(rows.len());
-    for row in 0..rows.len() {
-        if let Some(position) = rows.value::<i64>(row, COLUMNS_BEFORE) {
-            let columns = COLUMNS_BEFORE + 1..=COLUMNS_BEFORE + COLUMNS_OF_JOB;
-            output.push(columns.map(|column| rows.get(row, column)));
-            taken.push(position);
-        }
+    let mut order: Vec<(i64, usize)> = (0..rows.len())
+        .filter_map(|row| Some((rows.value(row, POSITION)?, row)))
+        .collect();
+    order.sort_unstable();
+    for &(_, row) in &order {
+        output.push((1..=COLUMNS_OF_JOB).map(|column| rows.get(row, column)));
     }
-    taken
+    order.into_iter().map(|(position, _)| position).collect()
 }
 
 fn settle(

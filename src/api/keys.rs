@@ -14,7 +14,7 @@ pub fn lane(call: &Call) -> Result<Option<Datum>> {
         queue: call.text(0).unwrap_or_default(),
         tenant: call.text(1),
         account: call.text(2),
-        session: call.text(3),
+        session: call.text(3).filter(|_| call.boolean(6) != Some(true)),
         concurrency_key: call.text(4),
     };
     let spec = names.lane(call.int4(5).unwrap_or(0));

@@ -23,6 +23,11 @@ sql_function!(
     publish::job_changed
 );
 sql_function!(
+    turnstile_schedule_if_ahead,
+    pg_finfo_turnstile_schedule_if_ahead,
+    publish::schedule_if_ahead
+);
+sql_function!(
     turnstile_job_truncated,
     pg_finfo_turnstile_job_truncated,
     publish::job_truncated

@@ -34,6 +34,12 @@ pub struct Entry {
     /// Changes whenever a lane's head is lowered or the lane is made anew.
     pub stamp: u64,
     pub kind: Kind,
+    /// A lane whose head was seen to be an available job, and nothing has raised doubts since.
+    pub(crate) is_exact: bool,
+    /// A session whose lanes differ in more than priority: one may be blocked while another is not.
+    pub(crate) is_mixed: bool,
+    /// A session whose next job is locked by somebody who is not claiming.
+    pub(crate) is_blocked: bool,
     /// Leftist-heap distance to the nearest free child.
     pub(crate) distance: u8,
     pub(crate) left: u32,

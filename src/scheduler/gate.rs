@@ -1,5 +1,6 @@
 //! Counting limits: queue, tenant, account, session and concurrency key are all the same struct.
 
+use crate::faults::{Seeded, armed};
 use crate::index::Slot;
 use crate::{Fault, Kind, LaneSpec, NONE, Scheduler, Step};
 
@@ -80,6 +81,7 @@ impl Gate {
     pub fn room(&self) -> u32 {
         match self.limit {
             Limit::AtMost(most) => {
+                let most = most.saturating_add(u32::from(armed(Seeded::OneTooMany)));
                 let room = i64::from(most) - i64::from(self.held);
                 u32::try_from(room.max(0)).unwrap_or(u32::MAX)
             }
@@ -187,7 +189,7 @@ impl Scheduler<'_> {
         let Some(at) = self.find_gate(kind, key)? else {
             return Ok(false);
         };
-        if self.gate(at)?.version != version {
+        if self.gate(at)?.version != version && !armed(Seeded::IgnoreVersion) {
             return Ok(false);
         }
         self.put_limit(at, limit)?;
@@ -228,6 +230,12 @@ impl Scheduler<'_> {
     /// Takes the gate's nodes out of their parents' heaps, or puts them back, when it closed or opened.
     fn follow_gate(&mut self, at: u32, was_open: bool) -> Step<()> {
         if self.gate_is_open(at)? == was_open {
+            return Ok(());
+        }
+        if armed(match was_open {
+            true => Seeded::MissClosing,
+            false => Seeded::MissOpening,
+        }) {
             return Ok(());
         }
         let mut node = self.gate(at)?.first_node;

@@ -1,5 +1,6 @@
 //! A leftist heap threaded through the entries: O(log n) worst case for every step, no storage of its own.
 
+use crate::faults::{Seeded, armed};
 use crate::{Fault, NONE, Scheduler, Step};
 
 /// Right spines of a leftist heap are logarithmic; anything deeper is a cycle.
@@ -63,11 +64,12 @@ impl Scheduler<'_> {
         if depth > DEEPEST {
             return Err(Fault::Corrupt("a heap is too deep"));
         }
-        let (top, other) = if self.entry(b)?.rank < self.entry(a)?.rank {
-            (b, a)
-        } else {
-            (a, b)
+        let (rank_a, rank_b) = (self.entry(a)?.rank, self.entry(b)?.rank);
+        let b_is_first = match armed(Seeded::IgnorePriority) {
+            true => rank_b.head < rank_a.head,
+            false => rank_b < rank_a,
         };
+        let (top, other) = if b_is_first { (b, a) } else { (a, b) };
         let right = self.meld(self.entry(top)?.right, other, depth + 1)?;
         self.entry_mut(right)?.up = top;
         self.entry_mut(top)?.right = right;

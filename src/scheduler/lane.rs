@@ -1,5 +1,6 @@
 //! Lanes come when a job does and go when they are found empty.
 
+use crate::faults::{Seeded, armed};
 use crate::index::mix;
 use crate::{Entry, Fault, GateKind, Kind, NONE, Rank, Scheduler, Step};
 
@@ -45,21 +46,39 @@ impl Scheduler<'_> {
     ///
     /// Where no lane can be made the queue is marked as spilled: some of its lanes are known to the tables only.
     pub fn lower(&mut self, spec: &LaneSpec, position: i64) -> Step<()> {
+        self.unblock_session(spec)?;
         let stamp = self.next_stamp();
         if let Some(lane) = self.find_entry(Kind::Lane, spec.lane)? {
             self.entry_mut(lane)?.stamp = stamp;
             if position < self.entry(lane)?.rank.head {
-                self.move_head(lane, position)?;
+                self.move_head(lane, position, false)?;
             }
             return Ok(());
         }
         if !self.can_make_lane() {
-            self.header.spilled = true;
+            self.header.spilled = !armed(Seeded::SpillSilently);
             return Ok(());
         }
         let lane = self.make_lane(spec, position)?;
         self.entry_mut(lane)?.stamp = stamp;
         self.settle_place(lane)
+    }
+
+    /// Jobs from `position` on ceased to be available other than by a claim: the first of them may have
+    /// been what its session waited for.
+    pub fn withdraw(&mut self, spec: &LaneSpec, position: i64) -> Step<()> {
+        if spec.session == 0 || armed(Seeded::IgnoreWithdrawal) {
+            return Ok(());
+        }
+        let stamp = self.next_stamp();
+        let Some(lane) = self.find_entry(Kind::Lane, spec.lane)? else {
+            return Ok(());
+        };
+        self.entry_mut(lane)?.stamp = stamp;
+        if position <= self.entry(lane)?.rank.head {
+            self.doubt(lane)?;
+        }
+        Ok(())
     }
 
     pub fn lane_count(&self) -> u32 {
@@ -90,6 +109,13 @@ impl Scheduler<'_> {
                     entry.tenant = tenant;
                 }
             }
+        }
+        if session != NONE {
+            let entry = self.entry_mut(session)?;
+            if entry.lanes == 0 {
+                (entry.account, entry.concurrency) = (account, concurrency);
+            }
+            entry.is_mixed |= (entry.account, entry.concurrency) != (account, concurrency);
         }
         for node in nodes.into_iter().filter(|&node| node != NONE) {
             self.entry_mut(node)?.lanes += 1;
@@ -130,16 +156,51 @@ impl Scheduler<'_> {
         self.find_entry(Kind::Queue, mix(queue, queue))
     }
 
+    /// The job at the lane's head may be gone.
+    pub(crate) fn doubt(&mut self, lane: u32) -> Step<()> {
+        let entry = self.entry(lane)?;
+        match entry.is_exact && entry.session != NONE {
+            true => self.move_head(lane, entry.rank.head, false),
+            false => Ok(()),
+        }
+    }
+
     /// Puts a lane where its new head belongs.
-    pub(crate) fn move_head(&mut self, lane: u32, head: i64) -> Step<()> {
-        let place = self.entry(lane)?.place;
+    pub(crate) fn move_head(&mut self, lane: u32, head: i64, is_exact: bool) -> Step<()> {
+        let entry = self.entry(lane)?;
+        if (entry.rank.head, entry.is_exact) == (head, is_exact) {
+            return Ok(());
+        }
+        let place = entry.place;
         if place == NONE {
             return Err(Fault::Corrupt("a lane has no place"));
         }
         self.heap_remove(lane)?;
-        self.entry_mut(lane)?.rank.head = head;
+        let entry = self.entry_mut(lane)?;
+        entry.rank.head = head;
+        entry.is_exact = is_exact;
         self.heap_push(place, lane)?;
         self.settle_place(place)
+    }
+
+    /// Nothing of the session may start before its next job.
+    pub(crate) fn block_session(&mut self, session: u32) -> Step<()> {
+        self.entry_mut(session)?.is_blocked = true;
+        self.settle_place(session)
+    }
+
+    fn unblock_session(&mut self, spec: &LaneSpec) -> Step<()> {
+        if spec.session == 0 {
+            return Ok(());
+        }
+        let session = self.find_entry(Kind::Session, mix(spec.queue, spec.session))?;
+        match session {
+            Some(session) if self.entry(session)?.is_blocked => {
+                self.entry_mut(session)?.is_blocked = false;
+                self.settle_place(session)
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn free_lane(&mut self, lane: u32) -> Step<()> {

@@ -32,6 +32,10 @@
 
 mod audit;
 mod entry;
+#[cfg(feature = "faults")]
+pub mod faults;
+#[cfg(not(feature = "faults"))]
+mod faults;
 mod gate;
 mod heap;
 mod index;

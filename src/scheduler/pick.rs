@@ -1,5 +1,6 @@
 //! Which lane is next.
 
+use crate::faults::{Seeded, armed};
 use crate::{Entry, Fault, GateKind, Kind, LaneSpec, NONE, Rank, ReservationId, Scheduler, Step};
 
 /// Room that the calling transaction gives back when it commits and may use itself before.
@@ -36,9 +37,10 @@ pub struct Picked {
     pub spec: LaneSpec,
     /// Where the scan starts.
     pub head: i64,
-    /// A job at or behind this position would overtake another lane.
+    /// A job at or behind this position would overtake another.
     pub bound: Option<i64>,
-    /// How many of the caller's reservations are filled in.
+    /// How many of the caller's reservations are filled in. None at all asks for a look at the lane
+    /// only: its session waits for a job that may be gone.
     pub reserved: usize,
     pub(crate) stamp: u64,
 }
@@ -48,6 +50,8 @@ enum Found {
     Nothing,
     Unknown(u32, [UnknownGate; 5]),
     Lane(u32),
+    /// A lane that may not run, and whose head is in doubt.
+    Doubtful(u32),
 }
 
 impl Scheduler<'_> {
@@ -72,6 +76,7 @@ impl Scheduler<'_> {
                 Pick::Unknown(self.spec_of(&lane)?, gates)
             }
             Found::Lane(lane) => self.take_room(lane, credits, reservations)?,
+            Found::Doubtful(lane) => Pick::Lane(self.picked(lane)?),
         };
         for credit in credits.iter() {
             if credit.count > 0 {
@@ -82,7 +87,7 @@ impl Scheduler<'_> {
     }
 
     fn descend(&mut self, queue: u32) -> Step<Found> {
-        // Each turn moves one unit below a closed gate, so there are no more turns than entries.
+        // Each turn but the last moves one unit below a closed gate, so they are no more than entries.
         for _ in 0..=self.entries.pool.live {
             let entry = self.entry(queue)?;
             if entry.root == NONE || !self.gate_is_open(entry.gate)? {
@@ -93,12 +98,18 @@ impl Scheduler<'_> {
             if let Some(unknown) = self.unknown_gates(&nodes)? {
                 return Ok(Found::Unknown(lane, unknown));
             }
-            if self.is_closed(nodes.concurrency)? {
-                self.move_to_concurrency(unit, nodes.concurrency)?;
-            } else if self.is_closed(nodes.tenant)? || self.is_closed(nodes.account)? {
-                self.move_home(unit, lane)?;
-            } else {
+            let waits_for_key = self.is_closed(nodes.concurrency)?;
+            if !(waits_for_key || self.is_closed(nodes.tenant)? || self.is_closed(nodes.account)?) {
                 return Ok(Found::Lane(lane));
+            }
+            let in_doubt = self.entry(unit)?.is_mixed && !nodes.is_exact;
+            if in_doubt && !armed(Seeded::TrustDoubtfulHead) {
+                return Ok(Found::Doubtful(lane));
+            }
+            if waits_for_key {
+                self.move_to_concurrency(unit, nodes.concurrency)?;
+            } else {
+                self.move_home(unit, lane)?;
             }
         }
         Err(Fault::Corrupt("a pick goes round in circles"))
@@ -147,30 +158,44 @@ impl Scheduler<'_> {
         credits: &mut [Credit],
         reservations: &mut [ReservationId],
     ) -> Step<Pick> {
-        let bound = self.runner_up(lane)?;
-        let entry = *self.entry(lane)?;
-        let spec = self.spec_of(&entry)?;
+        let mut picked = self.picked(lane)?;
         let mut room = u32::MAX;
-        for node in entry.nodes().into_iter().filter(|&node| node != NONE) {
+        for node in self
+            .entry(lane)?
+            .nodes()
+            .into_iter()
+            .filter(|&node| node != NONE)
+        {
             room = room.min(self.gate(self.entry(node)?.gate)?.room());
         }
         let most = (room as usize).min(self.reservations_left());
         if most == 0 {
             return Ok(Pick::Exhausted);
         }
-        let mut reserved = 0;
         for slot in reservations.iter_mut().take(most) {
-            *slot = self.reserve(spec)?;
-            self.hold_for(*slot, &spec, credits)?;
-            reserved += 1;
+            *slot = self.reserve(picked.spec)?;
+            self.hold_for(*slot, &picked.spec, credits)?;
+            picked.reserved += 1;
         }
-        Ok(Pick::Lane(Picked {
-            spec,
-            head: entry.rank.head,
+        Ok(Pick::Lane(picked))
+    }
+
+    fn picked(&self, lane: u32) -> Step<Picked> {
+        let entry = self.entry(lane)?;
+        let head = entry.rank.head;
+        let mut bound = self.runner_up(lane)?;
+        if entry.session != NONE {
+            // A session's jobs do not overtake each other, even if the next one is locked.
+            let behind_head = head.saturating_add(1);
+            bound = Some(bound.map_or(behind_head, |bound| bound.min(behind_head)));
+        }
+        Ok(Picked {
+            spec: self.spec_of(entry)?,
+            head,
             bound,
-            reserved,
+            reserved: 0,
             stamp: entry.stamp,
-        }))
+        })
     }
 
     /// Holds room for one job, first from what the transaction itself gives back.
@@ -188,8 +213,9 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// The head of the best other lane, if its priority is the same: the best of the siblings on the
-    /// way from the lane to its queue.
+    /// Where the best other lane comes before this one, if its priority is the same: behind its head,
+    /// as no two jobs have the same position. It is the best of the siblings on the way from the lane
+    /// to its queue.
     fn runner_up(&self, lane: u32) -> Step<Option<i64>> {
         let own = self.entry(lane)?.rank.priority;
         let mut best: Option<Rank> = None;
@@ -207,9 +233,10 @@ impl Scheduler<'_> {
             }
             at = entry.place;
         }
+        let behind = i64::from(!armed(Seeded::StopAtRunnerUp));
         Ok(best
-            .filter(|rank| rank.priority == own)
-            .map(|rank| rank.head))
+            .filter(|rank| rank.priority == own && !armed(Seeded::IgnoreRunnerUp))
+            .map(|rank| rank.head.saturating_add(behind)))
     }
 
     pub(crate) fn spec_of(&self, lane: &Entry) -> Step<LaneSpec> {

@@ -1,6 +1,7 @@
 //! Room that open transactions have reserved, one slot a job. They outlive a rebuild, so that a
 //! limit holds across it.
 
+use crate::faults::{Seeded, armed};
 use crate::index::{Slot, mix};
 use crate::{Fault, GateKind, LaneSpec, NONE, Scheduler, Step};
 
@@ -102,10 +103,16 @@ impl Scheduler<'_> {
     /// The owner has locked the job at `position`.
     pub(crate) fn assign(&mut self, id: ReservationId, position: i64) -> Step<()> {
         self.reservations.unlink(id.0)?;
+        self.note_job(id, position)?;
+        self.reservations.link(id.0)
+    }
+
+    /// As [`Self::assign`] where links are not to be trusted: a rebuild makes them anew.
+    pub(crate) fn note_job(&mut self, id: ReservationId, position: i64) -> Step<()> {
         let reservation = self.reservations.get_mut(id.0)?;
         reservation.stage = Stage::Job;
         reservation.position = position;
-        self.reservations.link(id.0)
+        Ok(())
     }
 
     pub(crate) fn is_in_flight(&self, lane: u64, position: i64) -> Step<bool> {
@@ -119,28 +126,34 @@ impl Scheduler<'_> {
     pub fn commit(&mut self, id: ReservationId) -> Step<()> {
         let reservation = self.take(id)?;
         for (kind, key) in reservation.transferred_gates() {
-            self.hold_gate(kind, key, 1)?;
+            let count = 1 + u32::from(armed(Seeded::HoldTransferredTwice));
+            self.hold_gate(kind, key, count)?;
         }
         Ok(())
     }
 
     /// The owner has committed, and a rebuild has counted the job as running already.
     pub fn commit_counted(&mut self, id: ReservationId) -> Step<()> {
+        if armed(Seeded::CountTwice) {
+            return self.commit(id);
+        }
         self.give_back(id).map(|_| ())
     }
 
     /// The owner has aborted: room and job are back.
     pub fn abort(&mut self, id: ReservationId) -> Step<()> {
         let reservation = self.give_back(id)?;
-        if reservation.stage == Stage::Job {
+        if reservation.stage == Stage::Job && !armed(Seeded::AbortWithoutLowering) {
             self.lower(&reservation.spec, reservation.position)?;
         }
         Ok(())
     }
 
-    /// The owner has ended while the memory waits for a rebuild: only the slot matters.
+    /// The owner has ended while the memory waits for a rebuild, which makes index and free list anew:
+    /// only the slot matters, and its links are not to be trusted.
     pub fn forget(&mut self, id: ReservationId) -> Step<()> {
-        self.take(id).map(|_| ())
+        *self.reservations.get_mut(id.0)? = Reservation::default();
+        Ok(())
     }
 
     /// The room was not needed.
@@ -149,10 +162,15 @@ impl Scheduler<'_> {
         for (kind, key) in reservation.held_gates() {
             self.release_gate(kind, key, 1)?;
         }
+        if armed(Seeded::ReleaseTransferred) {
+            for (kind, key) in reservation.transferred_gates() {
+                self.release_gate(kind, key, 1)?;
+            }
+        }
         Ok(reservation)
     }
 
-    fn take(&mut self, id: ReservationId) -> Step<Reservation> {
+    pub(crate) fn take(&mut self, id: ReservationId) -> Step<Reservation> {
         let reservation = *self.reservations.get(id.0)?;
         if reservation.stage == Stage::Free {
             return Err(Fault::Corrupt("a reservation was given back twice"));
@@ -167,7 +185,7 @@ impl Scheduler<'_> {
             .reindex(|slot| slot.stage != Stage::Free)?;
         for at in self.reservations.touched() {
             let reservation = *self.reservations.get(at)?;
-            if reservation.stage == Stage::Free {
+            if reservation.stage == Stage::Free || armed(Seeded::ForgetReservations) {
                 continue;
             }
             for (kind, key) in reservation.held_gates() {

@@ -1,6 +1,7 @@
 //! What a claim found in the lane that it picked.
 
-use crate::{Kind, Picked, ReservationId, Scheduler, Step};
+use crate::faults::{Seeded, armed};
+use crate::{Entry, Kind, NONE, Picked, Rank, ReservationId, Scheduler, Step};
 
 /// The rows that a claim saw and took, by position.
 #[derive(Clone, Copy, Debug)]
@@ -13,74 +14,98 @@ pub struct Outcome<'a> {
     pub seen_all: bool,
 }
 
+/// Where a lane goes on.
+enum Next {
+    /// An available job.
+    At(i64),
+    /// Nothing is known from there on.
+    From(i64),
+    Unknown,
+    Nowhere,
+}
+
 impl Scheduler<'_> {
     /// Binds the taken jobs to their reservations, gives the other reservations back and raises the
     /// lane's head, unless the lane was lowered since the pick.
     ///
-    /// Returns the position of a job that comes next but is locked by somebody who is not claiming:
-    /// the lane is hidden so that the caller can go on, and the caller must lower it there afterwards.
+    /// Returns the position of a job that comes next but is locked by somebody who is not claiming: it
+    /// is passed over (of a session, everything is) so that the caller can go on, and the caller must
+    /// lower the lane there afterwards.
     pub fn settle(
         &mut self,
         picked: &Picked,
         reservations: &[ReservationId],
         outcome: Outcome,
     ) -> Step<Option<i64>> {
-        for id in self.assign_taken(reservations, outcome.taken)? {
-            self.give_back(*id)?;
+        for (&id, &position) in reservations.iter().zip(outcome.taken) {
+            self.assign(id, position)?;
+        }
+        for &id in reservations.iter().skip(outcome.taken.len()) {
+            match armed(Seeded::KeepUnusedRoom) {
+                true => drop(self.take(id)?),
+                false => drop(self.give_back(id)?),
+            }
         }
         let Some(lane) = self.find_entry(Kind::Lane, picked.spec.lane)? else {
             return Ok(None);
         };
-        if self.entry(lane)?.stamp != picked.stamp {
-            return Ok(None);
+        let Entry {
+            stamp,
+            session,
+            rank: Rank { head, .. },
+            ..
+        } = *self.entry(lane)?;
+        if stamp != picked.stamp && !armed(Seeded::RaiseDespiteStamp) {
+            return self.doubt(lane).map(|()| None);
         }
-        match self.next_position(picked, outcome)? {
-            None => self.free_lane(lane).map(|()| None),
-            Some(next) if outcome.taken.is_empty() && may_run(picked, next) => {
-                self.free_lane(lane).map(|()| Some(next))
-            }
-            Some(next) if next > self.entry(lane)?.rank.head => {
-                self.move_head(lane, next).map(|()| None)
-            }
-            Some(_) => Ok(None),
+        let (mut blocked, next) = self.look_ahead(picked, outcome)?;
+        if armed(Seeded::ForgetLockedRows) {
+            blocked = None;
         }
+        if blocked.is_some() && session != NONE && !armed(Seeded::PassLockedSession) {
+            return self.block_session(session).map(|()| blocked);
+        }
+        match next {
+            Next::At(position) if position >= head => self.move_head(lane, position, true)?,
+            Next::From(position) if position > head => self.move_head(lane, position, false)?,
+            Next::Nowhere => self.free_lane(lane)?,
+            Next::At(_) | Next::From(_) | Next::Unknown => {}
+        }
+        Ok(blocked)
     }
 
     /// As [`Self::settle`] while the memory waits for a rebuild: only the reservations matter.
     pub fn settle_stale(&mut self, reservations: &[ReservationId], taken: &[i64]) -> Step<()> {
-        for id in self.assign_taken(reservations, taken)? {
-            self.forget(*id)?;
+        for (&id, &position) in reservations.iter().zip(taken) {
+            self.note_job(id, position)?;
+        }
+        for &id in reservations.iter().skip(taken.len()) {
+            self.forget(id)?;
         }
         Ok(())
     }
 
-    /// Binds the taken jobs to the first reservations and returns the others.
-    fn assign_taken<'r>(
-        &mut self,
-        reservations: &'r [ReservationId],
-        taken: &[i64],
-    ) -> Step<&'r [ReservationId]> {
-        for (&id, &position) in reservations.iter().zip(taken) {
-            self.assign(id, position)?;
-        }
-        Ok(reservations.get(taken.len()..).unwrap_or_default())
-    }
-
-    /// The least position that may still be available: the first that was seen and that no open claim
-    /// has locked (an abort lowers the head again). None if the lane is empty.
-    fn next_position(&self, picked: &Picked, outcome: Outcome) -> Step<Option<i64>> {
+    /// The first job that others have locked without claiming it, if that left nothing to take, and
+    /// where the lane goes on behind it. Jobs that open claims have locked are no more part of the lane:
+    /// an abort lowers the head again.
+    fn look_ahead(&self, picked: &Picked, outcome: Outcome) -> Step<(Option<i64>, Next)> {
+        let found_none = outcome.taken.is_empty() && picked.reserved > 0;
+        let mut blocked = None;
         for &position in outcome.seen {
-            if !self.is_in_flight(picked.spec.lane, position)? {
-                return Ok(Some(position));
+            if self.is_in_flight(picked.spec.lane, position)? {
+                continue;
             }
+            if found_none && picked.bound.is_none_or(|bound| position < bound) {
+                blocked = blocked.or(Some(position));
+                continue;
+            }
+            return Ok((blocked, Next::At(position)));
         }
-        Ok(match outcome.seen.last() {
-            Some(last) if !outcome.seen_all => Some(last.saturating_add(1)),
-            _ => None,
-        })
+        let next = match outcome.seen.last() {
+            _ if outcome.seen_all => Next::Nowhere,
+            Some(last) => Next::From(last.saturating_add(1)),
+            None => Next::Unknown,
+        };
+        Ok((blocked, next))
     }
-}
-
-fn may_run(picked: &Picked, position: i64) -> bool {
-    picked.bound.is_none_or(|bound| position < bound)
 }

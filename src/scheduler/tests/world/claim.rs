@@ -14,7 +14,8 @@ pub struct Claim {
     pub queue: u64,
     pub wanted: usize,
     pub taken: Vec<JobId>,
-    pub rounds: usize,
+    /// Jobs of the picked session that the scheduler knew of at the pick, passed over or not.
+    pub session: Vec<(JobId, Row)>,
     pub stage: Stage,
 }
 
@@ -52,7 +53,7 @@ impl World {
             queue,
             wanted,
             taken: Vec::new(),
-            rounds: 0,
+            session: Vec::new(),
             stage: Stage::Pick,
         });
     }
@@ -68,7 +69,7 @@ impl World {
             (Trust::Rebuilding(_), Some(stage)) => {
                 matches!(stage, Stage::Pick | Stage::Read(..))
             }
-            (Trust::Stale, Some(_)) => true,
+            (Trust::Stale, Some(stage)) => !matches!(stage, Stage::Settle(..)),
         }
     }
 
@@ -79,9 +80,12 @@ impl World {
         };
         let next = match claim.stage {
             Stage::Pick => {
-                claim.rounds += 1;
                 let missing = claim.wanted - claim.taken.len();
-                self.pick(at, claim.queue, missing)?
+                let next = self.pick(at, claim.queue, missing)?;
+                if let Some(Stage::Snapshot(picked, _)) = &next {
+                    claim.session = self.known_of_session(picked)?;
+                }
+                next
             }
             Stage::Read(unread, read) => Some(self.read_limits(unread, read)?),
             Stage::Snapshot(picked, ids) => {
@@ -90,6 +94,7 @@ impl World {
             }
             Stage::Query(picked, ids, snapshot) => {
                 let rows = self.query(at, &picked, &ids, &snapshot);
+                self.check_session_order(at, &claim.session, &rows)?;
                 Some(Stage::Settle(picked, ids, rows))
             }
             Stage::Settle(picked, ids, rows) => {
@@ -106,7 +111,7 @@ impl World {
             }
             None => {
                 let hidden = std::mem::take(&mut self.transactions[at].hidden);
-                for (spec, position) in hidden {
+                for (spec, position) in hidden.into_iter().filter(|_| self.memory != Trust::Stale) {
                     self.arena
                         .scheduler()
                         .lower(&spec, position)
@@ -119,14 +124,16 @@ impl World {
 
     fn pick(&mut self, at: usize, queue: u64, missing: usize) -> Checked<Option<Stage>> {
         let mut credits = self.credits(at)?;
-        let known = Known::read(&mut self.arena, &credits)?;
+        let left = self.reservations_left();
+        let hidden = self.hidden_sessions();
+        let known = Known::read(&mut self.arena, &credits, hidden)?;
         let mut ids = vec![ReservationId::default(); missing];
         let pick = self
             .arena
             .scheduler()
             .pick(queue, &mut credits, &mut ids)
             .at("pick")?;
-        known.check_pick(queue, missing, &pick)?;
+        known.check_pick(queue, missing.min(left), &pick)?;
         match pick {
             Pick::Nothing => {
                 self.tally.count("pick of nothing");
@@ -134,8 +141,10 @@ impl World {
             }
             Pick::Exhausted => {
                 self.tally.count("pick with all reservations in use");
-                self.check_exhausted()?;
-                Ok(None)
+                match left {
+                    0 => Ok(None),
+                    left => Err(format!("exhausted with {left} reservations left")),
+                }
             }
             Pick::Unknown(_, gates) => {
                 self.tally.count("pick that met an unknown limit");
@@ -143,8 +152,13 @@ impl World {
                 Ok(Some(Stage::Read(unread, Vec::new())))
             }
             Pick::Lane(picked) => {
-                self.tally.count("pick of a lane");
-                self.check_room(&picked, &credits)?;
+                self.tally.count(match picked.reserved {
+                    0 => "look at a lane that its session waits for",
+                    _ => "pick of a lane",
+                });
+                if picked.reserved > 0 {
+                    self.check_room(&picked, &credits)?;
+                }
                 ids.truncate(picked.reserved);
                 self.note_reserved(at, &picked, &ids);
                 let left = self.credits(at)?;
@@ -159,7 +173,53 @@ impl World {
         }
     }
 
+    fn hidden_sessions(&self) -> Vec<u64> {
+        let hidden = self.transactions.iter().flat_map(|it| &it.hidden);
+        hidden
+            .map(|(spec, _)| spec.session)
+            .filter(|&session| session != 0)
+            .collect()
+    }
+
+    fn known_of_session(&mut self, picked: &Picked) -> Checked<Vec<(JobId, Row)>> {
+        let session = picked.spec.session;
+        if session == 0 {
+            return Ok(Vec::new());
+        }
+        let known = Known::read(&mut self.arena, &[], Vec::new())?;
+        let rows = self.table.jobs.iter().map(|job| job.row).enumerate();
+        let waits = |row: &Row| row.is_available() && row.spec.session == session;
+        let passed_over = |row: &Row| {
+            let mut open = self.transactions.iter();
+            open.any(|it| it.has_passed_over(row.spec.lane, row.position))
+        };
+        Ok(rows
+            .filter(|(_, row)| waits(row) && (known.covers(row) || passed_over(row)))
+            .collect())
+    }
+
+    /// A session's job does not start before another that waited first, even one that is locked.
+    fn check_session_order(&self, at: usize, known: &[(JobId, Row)], rows: &Rows) -> Checked {
+        let claimed = |job| self.transactions[at].changes.iter().any(|it| it.job == job);
+        let Some(&(job, _)) = rows.taken.first() else {
+            return Ok(());
+        };
+        let taken = self.table.jobs[job].row;
+        let overtaken = known.iter().find(|&&(other, row)| {
+            (row.spec.priority, row.position) < (taken.spec.priority, taken.position)
+                && self.table.jobs[other].row == row
+                && !claimed(other)
+        });
+        match overtaken {
+            None => Ok(()),
+            Some(other) => Err(format!("{taken:?} overtakes {other:?} of its session")),
+        }
+    }
+
     fn note_reserved(&mut self, at: usize, picked: &Picked, ids: &[ReservationId]) {
+        if ids.is_empty() {
+            return;
+        }
         let transaction = &mut self.transactions[at];
         let level = transaction.level;
         transaction.reserved.extend(ids.iter().map(|&id| Reserved {
@@ -176,7 +236,8 @@ impl World {
             if picked.spec.key_of(gate.kind) == gate.key {
                 let key = (gate.kind as u8, gate.key);
                 let allowed = transaction.allowed.entry(key).or_default();
-                *allowed = (*allowed).max(most(gate.limit));
+                let committed = self.table.limits.in_force(gate.kind, gate.key);
+                *allowed = (*allowed).max(most(gate.limit)).max(most(committed));
             }
         }
     }
@@ -224,8 +285,10 @@ impl World {
             }
         }
         candidates.sort_by_key(|(_, row)| row.position);
-        let limit = picked.reserved + 1;
-        let seen: Vec<_> = candidates
+        // A query may look further than it has to, and leave out what it took.
+        let limit = picked.reserved + [1, 4][self.rng.random_range(0..2)];
+        let leaves_out_taken = self.rng.random_bool(0.5);
+        let mut seen: Vec<_> = candidates
             .iter()
             .take(limit)
             .map(|(_, row)| row.position)
@@ -258,6 +321,9 @@ impl World {
             );
             taken.push((job, newest.position));
         }
+        if leaves_out_taken {
+            seen.retain(|position| taken.iter().all(|(_, taken)| taken != position));
+        }
         Rows {
             taken,
             seen,
@@ -273,19 +339,19 @@ impl World {
         rows: &Rows,
     ) -> Checked {
         let taken: Vec<_> = rows.taken.iter().map(|&(_, position)| position).collect();
-        let hidden = self
-            .arena
-            .scheduler()
-            .settle(
-                picked,
-                ids,
-                Outcome {
+        let mut scheduler = self.arena.scheduler();
+        let hidden = match self.memory {
+            Trust::Stale => scheduler.settle_stale(ids, &taken).map(|()| None),
+            _ => {
+                let outcome = Outcome {
                     taken: &taken,
                     seen: &rows.seen,
                     seen_all: rows.seen_all,
-                },
-            )
-            .at("settle")?;
+                };
+                scheduler.settle(picked, ids, outcome)
+            }
+        }
+        .at("settle")?;
         let transaction = &mut self.transactions[at];
         if let Some(position) = hidden {
             self.tally.count("job passed over that somebody has locked");

@@ -4,7 +4,7 @@ use rand::Rng;
 use turnstile_scheduler::{GateKind, LaneSpec};
 
 use super::table::{JobId, Row, State, Target};
-use super::transaction::LimitChange;
+use super::transaction::{LimitChange, Transaction};
 use super::{World, shape};
 
 impl World {
@@ -76,6 +76,13 @@ impl World {
     /// A row of the wanted sort that the transaction sees and nobody else has locked.
     pub fn any_row(&mut self, at: usize, wanted: impl Fn(&Row) -> bool) -> Option<(JobId, Row)> {
         let transaction = &self.transactions[at];
+        // A run that was started by hand is not ended before the scheduler has heard of it: that would
+        // be taken for damage and end in a rebuild.
+        let unheard: Vec<JobId> = self
+            .transactions
+            .iter()
+            .flat_map(Transaction::unheard_runs)
+            .collect();
         let rows: Vec<(JobId, Row)> = self
             .table
             .jobs
@@ -83,7 +90,7 @@ impl World {
             .enumerate()
             .filter(|(_, job)| job.lock.is_none_or(|holder| holder == transaction.id))
             .map(|(id, job)| (id, transaction.view(id, job.row)))
-            .filter(|(_, row)| wanted(row))
+            .filter(|(job, row)| wanted(row) && !unheard.contains(job))
             .collect();
         match rows.len() {
             0 => None,

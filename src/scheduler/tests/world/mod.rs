@@ -23,6 +23,9 @@ use table::{JobId, Table};
 use tally::Tally;
 use transaction::{Phase, Transaction};
 
+/// Steps within which open transactions must come to their end.
+const PATIENCE: usize = 20_000;
+
 pub type Checked<T = ()> = Result<T, String>;
 
 pub struct World {
@@ -95,7 +98,10 @@ impl World {
 
     /// Brings all transactions to their end, one way or the other.
     pub fn finish_all_transactions(&mut self) -> Checked {
-        while !self.transactions.is_empty() {
+        for _ in 0..PATIENCE {
+            if self.transactions.is_empty() {
+                return Ok(());
+            }
             let at = self.rng.random_range(0..self.transactions.len());
             match self.transactions[at].phase {
                 Phase::Open if self.claim_must_wait(at) => self.step_rebuild()?,
@@ -108,7 +114,7 @@ impl World {
             }
             self.check()?;
         }
-        Ok(())
+        Err(format!("transactions do not end within {PATIENCE} steps"))
     }
 
     /// Where lanes are known to the tables only, memory has to be read anew before it says "nothing".
@@ -144,6 +150,7 @@ impl World {
             singly.extend(self.claim_at_once(at, queue, 1)?);
             self.check()?;
         }
+        let spilled = spilled || self.arena.scheduler().is_spilled();
         let enough = self.arena.capacity.reservations > wanted;
         if !spilled && enough && (together != expected || singly != expected) {
             return Err(format!(

@@ -17,10 +17,12 @@ pub struct Known {
     lanes: Vec<LaneView>,
     gates: HashMap<GateKey, GateView>,
     credits: Vec<Credit>,
+    /// Sessions that may be blocked by a job that somebody has locked.
+    blocked: Vec<u64>,
 }
 
 impl Known {
-    pub fn read(arena: &mut Arena, credits: &[Credit]) -> Checked<Self> {
+    pub fn read(arena: &mut Arena, credits: &[Credit], blocked: Vec<u64>) -> Checked<Self> {
         let scheduler = arena.scheduler();
         let mut lanes = Vec::new();
         for slot in scheduler.lane_slots() {
@@ -36,7 +38,14 @@ impl Known {
             lanes,
             gates,
             credits: credits.to_vec(),
+            blocked,
         })
+    }
+
+    /// Whether the scheduler knows that the row's lane has a job at its position or before.
+    pub fn covers(&self, row: &Row) -> bool {
+        let mut lanes = self.lanes.iter();
+        lanes.any(|lane| lane.spec.lane == row.spec.lane && lane.head <= row.position)
     }
 
     fn room(&self, kind: GateKind, key: u64) -> u32 {
@@ -62,14 +71,15 @@ impl Known {
             .all(|it| rank(lane) < rank(it) || (tie && rank(lane) == rank(it)))
     }
 
-    /// Every pick is what a scan over all lanes returns.
+    /// Every pick is what a scan over all lanes returns; `wanted` jobs can be reserved.
     pub fn check_pick(&self, queue: u64, wanted: usize, pick: &Pick) -> Checked {
         let of_queue = || self.lanes.iter().filter(|lane| lane.spec.queue == queue);
         let eligible = |tie| {
             of_queue()
                 .filter(move |lane| self.room_of(lane) > 0 && self.is_first_of_session(lane, tie))
         };
-        let best = eligible(false).map(rank).min();
+        let open = eligible(false).filter(|lane| !self.blocked.contains(&lane.spec.session));
+        let best = open.map(rank).min();
         let picked = match pick {
             Pick::Exhausted => return Ok(()),
             Pick::Nothing => {
@@ -90,15 +100,35 @@ impl Known {
             }
             Pick::Lane(picked) => picked,
         };
+        if picked.reserved == 0 {
+            return self.check_look(picked, best);
+        }
         let of_picked = eligible(true).find(|lane| lane.spec == picked.spec);
         let lane = of_picked.ok_or_else(|| format!("{picked:?} may not run"))?;
         if lane.head != picked.head || best.is_some_and(|best| best < rank(lane)) {
             return Err(format!("{picked:?} is not the best, {best:?} is"));
         }
-        if picked.reserved > wanted.min(self.room_of(lane) as usize) {
-            return Err(format!("{picked:?} reserves more than there is room for"));
+        if picked.reserved != wanted.min(self.room_of(lane) as usize) {
+            return Err(format!(
+                "{picked:?} does not reserve what there is room for"
+            ));
         }
         self.check_bound(picked)
+    }
+
+    /// A look is asked for at the first lane of a session that waits at a closed gate.
+    fn check_look(&self, picked: &Picked, best: Option<(i32, i64)>) -> Checked {
+        let mut lanes = self.lanes.iter();
+        let lane = lanes.find(|lane| lane.spec == picked.spec);
+        let lane = lane.ok_or_else(|| format!("{picked:?} is not known"))?;
+        let waits = lane.spec.session != 0
+            && self.is_first_of_session(lane, true)
+            && self.room(GateKind::Session, lane.spec.session) > 0
+            && self.room_of(lane) == 0;
+        match waits && best.is_none_or(|best| rank(lane) <= best) {
+            true => Ok(()),
+            false => Err(format!("{picked:?} needs no look")),
+        }
     }
 
     /// No job may be taken that comes behind the head of another lane that may run, or of a lane of
@@ -114,9 +144,10 @@ impl Known {
             .filter(|lane| lane.spec.priority == picked.spec.priority)
             .filter(|lane| {
                 same_session(lane)
-                    || (self.room_of(lane) > 0 && self.is_first_of_session(lane, false))
+                    || !self.blocked.contains(&lane.spec.session)
+                        && (self.room_of(lane) > 0 && self.is_first_of_session(lane, false))
             })
-            .find(|lane| picked.bound.is_none_or(|bound| bound > lane.head));
+            .find(|lane| picked.bound.is_none_or(|bound| bound > lane.head + 1));
         match overtaken {
             None => Ok(()),
             Some(lane) => Err(format!("{picked:?} may overtake {lane:?}")),
@@ -143,7 +174,7 @@ impl World {
         if self.memory != Trust::Ready {
             return Ok(());
         }
-        let known = Known::read(&mut self.arena, &[])?;
+        let known = Known::read(&mut self.arena, &[], Vec::new())?;
         self.check_heads(&known)?;
         self.check_held(&known)?;
         self.check_limits(&known)
@@ -234,7 +265,7 @@ impl World {
 
     /// Right after a pick: no gate is taken past its limit.
     pub fn check_room(&mut self, picked: &Picked, credits: &[Credit]) -> Checked {
-        let known = Known::read(&mut self.arena, credits)?;
+        let known = Known::read(&mut self.arena, credits, Vec::new())?;
         for (kind, key) in picked.spec.gates() {
             let Some(gate) = known.gates.get(&(kind as u8, key)) else {
                 return Err("a picked lane's gate is missing".into());
@@ -248,13 +279,11 @@ impl World {
         Ok(())
     }
 
-    pub fn check_exhausted(&self) -> Checked {
+    /// How many jobs can still be reserved.
+    pub fn reservations_left(&self) -> usize {
         let open = |it: &Transaction| it.reserved.len() + it.returning.len();
         let reserved: usize = self.transactions.iter().map(open).sum();
-        match reserved + 1 < self.arena.capacity.reservations {
-            true => Err(format!("exhausted with {reserved} reservations")),
-            false => Ok(()),
-        }
+        self.arena.capacity.reservations - 1 - reserved
     }
 
     /// A commit that raises the number running behind a gate stays within a limit that was in force
@@ -263,7 +292,7 @@ impl World {
         let transaction = &self.transactions[at];
         for (&(kind, key), &allowed) in &transaction.allowed {
             let kind = GateKind::ALL[kind as usize];
-            if transaction.held_difference(kind, key) <= 0 {
+            if transaction.admitted(kind, key) <= 0 {
                 continue;
             }
             let behind = self.table.jobs.iter().filter(|job| {

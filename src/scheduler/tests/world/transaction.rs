@@ -76,6 +76,7 @@ enum Effect {
     Commit(ReservationId),
     Release(LaneSpec),
     Lower(LaneSpec, i64),
+    Withdraw(LaneSpec, i64),
 }
 
 impl Change {
@@ -90,6 +91,9 @@ impl Change {
         }
         if before.is_running() && !(after.is_running() && before.spec == after.spec) {
             effects.push(Effect::Release(before.spec));
+        }
+        if before.is_available() && before != after && self.run.is_none() {
+            effects.push(Effect::Withdraw(before.spec, before.position));
         }
         if after.is_available() && before != after {
             effects.push(Effect::Lower(after.spec, after.position));
@@ -126,23 +130,40 @@ impl Transaction {
     pub fn held_difference(&self, kind: GateKind, key: u64) -> i64 {
         let effects = self.changes.iter().flat_map(Change::effects);
         let behind = |spec: &LaneSpec| i64::from(spec.key_of(kind) == key);
-        effects
-            .map(|effect| match effect {
-                Effect::Hold(spec) => behind(&spec),
-                Effect::Release(spec) => -behind(&spec),
-                Effect::Commit(id) => {
-                    let found = self.reserved.iter().find(|reserved| reserved.id == id);
-                    found.map_or(0, |reserved| behind(&reserved.spec))
-                }
-                Effect::Lower(..) => 0,
-            })
-            .sum()
+        let started = effects.map(|effect| match effect {
+            Effect::Hold(spec) => behind(&spec),
+            _ => 0,
+        });
+        started.sum::<i64>() + self.admitted(kind, key)
+    }
+
+    /// Runs that the transaction's claims add behind a gate, less those that it ends.
+    pub fn admitted(&self, kind: GateKind, key: u64) -> i64 {
+        let effects = self.changes.iter().flat_map(Change::effects);
+        let behind = |spec: &LaneSpec| i64::from(spec.key_of(kind) == key);
+        let admitted = effects.map(|effect| match effect {
+            Effect::Commit(id) => {
+                let found = self.reserved.iter().find(|reserved| reserved.id == id);
+                found.map_or(0, |reserved| behind(&reserved.spec))
+            }
+            Effect::Release(spec) => -behind(&spec),
+            Effect::Hold(_) | Effect::Lower(..) | Effect::Withdraw(..) => 0,
+        });
+        admitted.sum()
+    }
+
+    /// Whether a claim has passed over a locked job at the position or before it.
+    pub fn has_passed_over(&self, lane: u64, position: i64) -> bool {
+        let mut hidden = self.hidden.iter();
+        hidden.any(|&(spec, to)| spec.lane == lane && to <= position)
     }
 
     /// Whether the lane will be lowered to the position or before it.
     pub fn owes_lowering(&self, lane: u64, position: i64) -> bool {
-        let mut hidden = self.hidden.iter().chain(&self.gone);
-        if hidden.any(|&(spec, to)| spec.lane == lane && to <= position) {
+        let mut gone = self.gone.iter();
+        if self.has_passed_over(lane, position)
+            || gone.any(|&(spec, to)| spec.lane == lane && to <= position)
+        {
             return true;
         }
         let committed = matches!(self.phase, Phase::Committed { .. });
@@ -160,6 +181,14 @@ impl Transaction {
         let open = self.phase == Phase::Open || self.phase == Phase::RolledBack;
         reserved.any(|it| it.job == Some(job))
             || (open && self.changes.iter().any(|change| change.job == job))
+    }
+
+    /// Jobs that were set running by hand, or moved while running, with the callback still to come.
+    pub fn unheard_runs(&self) -> impl Iterator<Item = JobId> + use<'_> {
+        let committed = matches!(self.phase, Phase::Committed { .. });
+        let changes = self.changes.iter().filter(move |_| committed);
+        let unheard = changes.filter(|change| change.after.is_running() && change.run.is_none());
+        unheard.map(|change| change.job)
     }
 
     pub fn invalidates(&self, kind: GateKind, key: u64) -> bool {
@@ -324,6 +353,9 @@ impl World {
             match effect {
                 Effect::Release(spec) if !counted => scheduler.release(spec, 1).at("release")?,
                 Effect::Lower(spec, position) => scheduler.lower(spec, *position).at("lower")?,
+                Effect::Withdraw(spec, position) => {
+                    scheduler.withdraw(spec, *position).at("withdraw")?
+                }
                 _ => {}
             }
         }

@@ -1,0 +1,103 @@
+//! Faults that the property tests seed at the mechanisms, to see that they would notice.
+
+/// A fault and where it sits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seeded {
+    /// A settling raises the head although the lane was lowered since the pick.
+    RaiseDespiteStamp,
+    /// Room that was not needed is not given back.
+    KeepUnusedRoom,
+    /// A unit that moves stays in the heap that it came from.
+    TwoPlaces,
+    /// Nodes are not put back when their gate opens.
+    MissOpening,
+    /// Nodes are not taken out when their gate closes.
+    MissClosing,
+    /// A claim may overtake the runner-up.
+    IgnoreRunnerUp,
+    /// A job at the runner-up's head may not be taken.
+    StopAtRunnerUp,
+    /// Rows that others have locked are passed over as if their owners would lower the lane again.
+    ForgetLockedRows,
+    /// A limit is stored although it may have changed since it was read.
+    IgnoreVersion,
+    /// An abort does not lower the lane.
+    AbortWithoutLowering,
+    /// Room that was taken over counts twice.
+    HoldTransferredTwice,
+    /// Room that was taken over is given back by the claim that took it.
+    ReleaseTransferred,
+    /// A commit after a rebuild counts like any other.
+    CountTwice,
+    /// A rebuild forgets what open transactions have reserved.
+    ForgetReservations,
+    /// One more than the limit may run.
+    OneTooMany,
+    /// Heaps are ordered by head alone.
+    IgnorePriority,
+    /// A session stays below its old first lane's key.
+    SessionStaysAtKey,
+    /// A session waits for a lane that may be empty.
+    TrustDoubtfulHead,
+    /// A session does not hear that the job it waits for is gone.
+    IgnoreWithdrawal,
+    /// A session goes on past a locked job.
+    PassLockedSession,
+    /// A lane for which there is no slot is not marked as missing.
+    SpillSilently,
+}
+
+impl Seeded {
+    pub const ALL: [Seeded; 21] = [
+        Seeded::RaiseDespiteStamp,
+        Seeded::KeepUnusedRoom,
+        Seeded::TwoPlaces,
+        Seeded::MissOpening,
+        Seeded::MissClosing,
+        Seeded::IgnoreRunnerUp,
+        Seeded::StopAtRunnerUp,
+        Seeded::ForgetLockedRows,
+        Seeded::IgnoreVersion,
+        Seeded::AbortWithoutLowering,
+        Seeded::HoldTransferredTwice,
+        Seeded::ReleaseTransferred,
+        Seeded::CountTwice,
+        Seeded::ForgetReservations,
+        Seeded::OneTooMany,
+        Seeded::IgnorePriority,
+        Seeded::SessionStaysAtKey,
+        Seeded::TrustDoubtfulHead,
+        Seeded::IgnoreWithdrawal,
+        Seeded::PassLockedSession,
+        Seeded::SpillSilently,
+    ];
+}
+
+#[cfg(feature = "faults")]
+mod switch {
+    use super::Seeded;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    const NOTHING: u32 = u32::MAX;
+
+    static ARMED: AtomicU32 = AtomicU32::new(NOTHING);
+
+    pub fn arm(fault: Option<Seeded>) {
+        ARMED.store(
+            fault.map_or(NOTHING, |fault| fault as u32),
+            Ordering::SeqCst,
+        );
+    }
+
+    pub fn armed(fault: Seeded) -> bool {
+        ARMED.load(Ordering::Relaxed) == fault as u32
+    }
+}
+
+#[cfg(feature = "faults")]
+pub use switch::{arm, armed};
+
+#[cfg(not(feature = "faults"))]
+pub(crate) const fn armed(_: Seeded) -> bool {
+    false
+}
