@@ -5,10 +5,12 @@
 mod api; // one file a verb
 mod call; // arguments and results of SQL functions
 mod catalog; // the extension's own tables
+mod check; // memory compared with the tables
 mod due; // jobs whose time has come
 mod error; // what can go wrong
 mod lane; // the keys of lanes and gates
 mod limits; // limits of gates, read when a claim first meets them
+mod overflow; // more lanes than fit
 mod pending; // what the open transaction has changed
 mod plan; // prepared statements
 mod publish; // trigger and callbacks: tables -> scheduler

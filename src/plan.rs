@@ -89,25 +89,40 @@ pub fn with_spi<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<R> {
     }
 }
 
+/// Parameters as SPI takes them.
+struct Arguments {
+    values: Vec<Datum>,
+    nulls: Vec<i8>,
+}
+
+impl Arguments {
+    fn of(arguments: &[Option<Datum>]) -> Self {
+        let null = |value: &Option<Datum>| if value.is_some() { b' ' } else { b'n' };
+        Self {
+            values: arguments
+                .iter()
+                .map(|value| value.unwrap_or_else(Datum::null))
+                .collect(),
+            nulls: arguments
+                .iter()
+                .map(|value| null(value).cast_signed())
+                .collect(),
+        }
+    }
+}
+
 impl Spi {
     /// Runs a statement with a snapshot taken now, whatever the isolation level: who is running and
     /// what is waiting must be seen as it is.
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
         let plan = statement.plan()?;
-        let mut values: Vec<Datum> = arguments
-            .iter()
-            .map(|value| value.unwrap_or_else(Datum::null))
-            .collect();
-        let nulls: Vec<i8> = arguments
-            .iter()
-            .map(|value| if value.is_some() { b' ' } else { b'n' }.cast_signed())
-            .collect();
+        let mut arguments = Arguments::of(arguments);
         // SAFETY: values and nulls have one element a parameter; SPI copies the snapshot.
         unsafe {
             let code = pg_sys::SPI_execute_snapshot(
                 plan,
-                values.as_mut_ptr(),
-                nulls.as_ptr(),
+                arguments.values.as_mut_ptr(),
+                arguments.nulls.as_ptr(),
                 pg_sys::GetLatestSnapshot(),
                 null_mut(),
                 false,
@@ -125,15 +140,23 @@ impl Spi {
     pub fn scan(
         &self,
         statement: &Statement,
+        arguments: &[Option<Datum>],
         snapshot: &Snapshot,
         batch: i64,
         mut visit: impl FnMut(&Rows) -> Result<()>,
     ) -> Result<()> {
         let plan = statement.plan()?;
+        let mut arguments = Arguments::of(arguments);
         // SAFETY: the portal is closed below or by the abort; the snapshot is registered meanwhile.
         unsafe {
             pg_sys::PushActiveSnapshot(snapshot.0);
-            let portal = pg_sys::SPI_cursor_open(null_mut(), plan, null_mut(), null_mut(), true);
+            let portal = pg_sys::SPI_cursor_open(
+                null_mut(),
+                plan,
+                arguments.values.as_mut_ptr(),
+                arguments.nulls.as_ptr(),
+                true,
+            );
             loop {
                 pg_sys::SPI_cursor_fetch(portal, true, batch);
                 let rows = Rows::of_last_statement(self);
@@ -204,10 +227,15 @@ impl Rows<'_> {
 pub struct Snapshot(pg_sys::Snapshot);
 
 impl Snapshot {
-    /// What is committed now.
+    /// What is committed now, without what the transaction itself has changed.
     pub fn take() -> Self {
-        // SAFETY: called inside a transaction; registering copies the snapshot.
-        unsafe { Self(pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot())) }
+        // SAFETY: called inside a transaction; registering copies the snapshot. No change of the
+        // transaction belongs to a command before the first.
+        unsafe {
+            let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot());
+            (*snapshot).curcid = pg_sys::FirstCommandId;
+            Self(snapshot)
+        }
     }
 
     /// The first transaction id that the snapshot does not see, and those before it that it does not see.

@@ -20,8 +20,10 @@ static RUNNING: Statement = statement!("rebuild_running", []);
 static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
 static NEXT_DUE: Statement = statement!("next_due", []);
 
-/// Rows that are counted while the lock is held once.
-const BATCH: i64 = 1_000;
+/// Rows that are fetched at once.
+const BATCH: i64 = 10_000;
+/// Lanes that are counted while the lock is held once.
+const AT_ONCE: usize = 1_000;
 
 /// Runs steps on memory that can be trusted, rebuilding it first if need be.
 pub fn when_ready<R>(
@@ -50,30 +52,23 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
         pending.rebuilding = true;
     });
     let (snapshot, generation) = shmem::with(job_table, begin)?;
-    let count = |memory: &mut Locked, spec: &LaneSpec, number: i64| {
-        memory
-            .scheduler
-            .hold(spec, u32::try_from(number).unwrap_or(u32::MAX))
-    };
-    scan(spi, job_table, &snapshot, &RUNNING, lane_of_row, count)?;
-    scan(
-        spi,
-        job_table,
-        &snapshot,
-        &HELD_SESSIONS,
-        session_of_row,
-        count,
-    )?;
-    scan(
-        spi,
-        job_table,
-        &snapshot,
-        &AVAILABLE,
-        lane_of_row,
-        |memory, spec, position| memory.scheduler.lower(spec, position),
-    )?;
+    let mut count = Batch::new(job_table, |memory, spec, number| {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        memory.scheduler.hold(spec, number)
+    });
+    scan_running(spi, &snapshot, &mut |spec, number, _| {
+        count.add(spec, number)
+    })?;
+    count.finish()?;
+    let mut lower = Batch::new(job_table, |memory, spec, position| {
+        memory.scheduler.lower(spec, position)
+    });
+    scan_available(spi, &snapshot, &mut |spec, position, _| {
+        lower.add(spec, position)
+    })?;
+    lower.finish()?;
     let mut next_due = None;
-    spi.scan(&NEXT_DUE, &snapshot, 1, |rows| {
+    spi.scan(&NEXT_DUE, &[], &snapshot, 1, |rows| {
         next_due = rows.value::<i64>(0, 1);
         Ok(())
     })?;
@@ -102,41 +97,98 @@ fn begin(memory: &mut Locked) -> Step<(Snapshot, u64)> {
     memory.desk.rebuild_xmax = xmax;
     memory.desk.rebuild_running = count;
     memory.desk.next_due = i64::MAX;
+    memory.end_overflow_round();
     memory.desk.generation += 1;
     memory.desk.phase = Phase::Rebuilding;
     Ok((snapshot, memory.desk.generation))
 }
 
+/// A lane with a number, and its names for who reports it.
+type Visit<'v> = dyn FnMut(&LaneSpec, i64, &dyn Fn() -> String) -> Result<()> + 'v;
+
+/// Visits each lane with available jobs and the least of their positions.
+pub fn scan_available(spi: &Spi, snapshot: &Snapshot, visit: &mut Visit) -> Result<()> {
+    scan(spi, snapshot, &AVAILABLE, lane_of_row, visit)
+}
+
+/// Visits what runs, as lanes with a count; a held session counts as a lane with only its session.
+pub fn scan_running(spi: &Spi, snapshot: &Snapshot, visit: &mut Visit) -> Result<()> {
+    scan(spi, snapshot, &RUNNING, lane_of_row, visit)?;
+    scan(spi, snapshot, &HELD_SESSIONS, session_of_row, visit)
+}
+
 fn scan(
     spi: &Spi,
-    job_table: pg_sys::Oid,
     snapshot: &Snapshot,
     statement: &Statement,
     spec_of: impl Fn(&Rows, usize) -> LaneSpec,
-    apply: impl Fn(&mut Locked, &LaneSpec, i64) -> Step<()>,
+    visit: &mut Visit,
 ) -> Result<()> {
-    spi.scan(statement, snapshot, BATCH, |rows| {
-        let batch: Vec<(LaneSpec, i64)> = (0..rows.len())
-            .map(|row| Ok((spec_of(rows, row), rows.required(row, 7)?)))
-            .collect::<Result<_>>()?;
-        let stayed = shmem::with(job_table, |memory| {
+    spi.scan(statement, &[], snapshot, BATCH, |rows| {
+        for row in 0..rows.len() {
+            let number = rows.required(row, 7)?;
+            visit(&spec_of(rows, row), number, &|| {
+                format!("{:?}", names(rows, row))
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// Lanes that are applied to the memory together, so that the lock is held neither often nor long.
+struct Batch<F> {
+    job_table: pg_sys::Oid,
+    lanes: Vec<(LaneSpec, i64)>,
+    apply: F,
+}
+
+impl<F: Fn(&mut Locked, &LaneSpec, i64) -> Step<()>> Batch<F> {
+    fn new(job_table: pg_sys::Oid, apply: F) -> Self {
+        Self {
+            job_table,
+            lanes: Vec::new(),
+            apply,
+        }
+    }
+
+    fn add(&mut self, spec: &LaneSpec, number: i64) -> Result<()> {
+        self.lanes.push((*spec, number));
+        if self.lanes.len() < AT_ONCE {
+            return Ok(());
+        }
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let stayed = shmem::with(self.job_table, |memory| {
             if memory.desk.phase != Phase::Rebuilding {
                 return Ok(false);
             }
-            for (spec, number) in &batch {
-                apply(memory, spec, *number)?;
+            for (spec, number) in &self.lanes {
+                (self.apply)(memory, spec, *number)?;
             }
             Ok(true)
         })?;
+        self.lanes.clear();
         if stayed {
-            Ok(())
-        } else {
-            Err(
-                internal("the scheduler's memory was damaged during its rebuild")
-                    .hint("The next call rebuilds it."),
-            )
+            return Ok(());
         }
-    })
+        Err(
+            internal("the scheduler's memory was damaged during its rebuild")
+                .hint("The next call rebuilds it."),
+        )
+    }
+}
+
+/// Has the next use rebuild the memory, and does it at once.
+pub fn force(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
+    shmem::with(job_table, |memory| {
+        if memory.desk.phase == Phase::Ready {
+            memory.desk.phase = Phase::Stale;
+        }
+        Ok(())
+    })?;
+    when_ready(spi, job_table, |_| Ok(()))
 }
 
 fn names<'rows>(rows: &'rows Rows, row: usize) -> Names<'rows> {

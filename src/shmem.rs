@@ -38,6 +38,12 @@ pub struct Desk {
     pub generation: u64,
     /// No job waits for a time before this one (microseconds of PostgreSQL's epoch).
     pub next_due: i64,
+    /// Where the next lanes are loaded from while there are more than fit.
+    pub overflow_cursor: i64,
+    /// Claims since lanes were loaded.
+    pub claims_in_overflow: u32,
+    /// A round of loading is under way.
+    in_overflow_round: bool,
     /// Transactions from here on, and the listed ones, were not visible to the last rebuild.
     pub rebuild_xmax: u64,
     pub rebuild_running: u32,
@@ -63,6 +69,25 @@ impl Locked<'_> {
                 .iter()
                 .take(running)
                 .any(|&r| r == short)
+    }
+
+    /// Whether some lanes may be known to the tables only.
+    pub fn has_overflow(&self) -> bool {
+        self.scheduler.is_spilled() || self.desk.in_overflow_round
+    }
+
+    /// Lanes are about to be loaded from the cursor on; from the first key on it is another round.
+    pub fn begin_loading(&mut self) {
+        if self.desk.overflow_cursor == i64::MIN {
+            self.scheduler.forget_spill();
+            self.desk.in_overflow_round = true;
+        }
+    }
+
+    /// All keys have been seen: the overflow is over if all found room.
+    pub fn end_overflow_round(&mut self) {
+        self.desk.overflow_cursor = i64::MIN;
+        self.desk.in_overflow_round = false;
     }
 
     /// A job was put off until then.

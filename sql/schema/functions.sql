@@ -122,3 +122,17 @@ CREATE FUNCTION turnstile.release(job_id bigint, attempt int) RETURNS boolean
     AS 'MODULE_PATHNAME', 'turnstile_release';
 COMMENT ON FUNCTION turnstile.release(bigint, int) IS
     'Gives a run back that was not started after all; true. The attempt does not count, but its number is not used again: (id, attempt) never names two runs. Errors: 22004, P0002, 55000, 25006.';
+
+CREATE FUNCTION turnstile.check() RETURNS TABLE (problem text, detail text)
+    LANGUAGE c VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'turnstile_check';
+COMMENT ON FUNCTION turnstile.check() IS
+    'Compares the scheduler''s memory with the tables (lanes, heads, held counts, limits, structure) and lists every difference; no row: all is well. Stops nobody; reads all live jobs. Errors: 25006 on a standby.';
+
+CREATE FUNCTION turnstile.rebuild() RETURNS void
+    LANGUAGE c VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'turnstile_rebuild';
+COMMENT ON FUNCTION turnstile.rebuild() IS
+    'Rebuilds the scheduler''s memory from the tables. Producers and finishers go on, claims wait. It happens by itself where it is needed. Errors: 25006 on a standby.';

@@ -9,7 +9,7 @@ use crate::pending;
 use crate::plan::{Rows, Spi, Statement, statement, with_spi};
 use crate::rebuild::when_ready;
 use crate::shmem::{self, Phase};
-use crate::{catalog, due, limits};
+use crate::{catalog, due, limits, overflow};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use turnstile_scheduler::{Credit, Outcome, Pick, Picked, ReservationId};
@@ -91,13 +91,18 @@ pub fn claim_from(
 ) -> Result<()> {
     let job_table = catalog::job_table()?;
     pending::with(|pending| pending.job_table = job_table);
-    due::promote(spi, job_table)?;
+    run_errands(spi, job_table)?;
     let mut left = most;
+    let mut looks_elsewhere = 0;
     for &queue in queues {
         while left > 0 {
             let (pick, reservations) = pick(spi, job_table, queue, left)?;
             match pick {
-                Pick::Nothing => break,
+                Pick::Nothing => {
+                    if !overflow::look_elsewhere(spi, job_table, &mut looks_elsewhere)? {
+                        break;
+                    }
+                }
                 Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
                 Pick::Exhausted => return Err(too_many_reservations()),
                 Pick::Lane(picked) => {
@@ -108,6 +113,20 @@ pub fn claim_from(
         }
     }
     show_hidden_lanes(job_table)
+}
+
+/// What claims do for the queue in passing: a live queue needs no other hand.
+fn run_errands(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
+    let (due, load) = when_ready(spi, job_table, |memory| {
+        Ok((due::duty(memory), overflow::duty(memory)))
+    })?;
+    if let Some(due) = due {
+        due::promote(spi, job_table, &due)?;
+    }
+    if let Some(load) = load {
+        overflow::load(spi, job_table, &load)?;
+    }
+    Ok(())
 }
 
 fn too_many_reservations() -> crate::error::Failure {

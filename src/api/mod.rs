@@ -1,5 +1,6 @@
 //! One file a verb: check the arguments, run a plan, map errors.
 
+mod check;
 mod claim;
 mod complete;
 mod enqueue;
@@ -78,4 +79,10 @@ sql_function!(
     turnstile_release,
     pg_finfo_turnstile_release,
     release::release
+);
+sql_function!(turnstile_check, pg_finfo_turnstile_check, check::check);
+sql_function!(
+    turnstile_rebuild,
+    pg_finfo_turnstile_rebuild,
+    check::rebuild
 );

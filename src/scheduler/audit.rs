@@ -63,8 +63,14 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    pub fn is_spilled(&self) -> bool {
-        self.header.spilled
+    /// Visits each job (lane, position) that an open claim has locked.
+    pub fn for_each_job_in_flight(&self, mut visit: impl FnMut(u64, i64)) -> Step<()> {
+        for at in self.reservations.touched() {
+            if let Some((lane, position)) = self.job_of_reservation(at)? {
+                visit(lane, position);
+            }
+        }
+        Ok(())
     }
 
     /// Checks every link, rank and place; names the first thing that is wrong.

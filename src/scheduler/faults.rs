@@ -35,8 +35,8 @@ pub enum Seeded {
     OneTooMany,
     /// Heaps are ordered by head alone.
     IgnorePriority,
-    /// A session stays below its old first lane's key.
-    SessionStaysAtKey,
+    /// A pick gives up where it meets a closed gate.
+    StopAtClosedGate,
     /// A session waits for a lane that may be empty.
     TrustDoubtfulHead,
     /// A session does not hear that the job it waits for is gone.
@@ -47,6 +47,7 @@ pub enum Seeded {
     SpillSilently,
 }
 
+#[cfg(feature = "faults")]
 impl Seeded {
     pub const ALL: [Seeded; 21] = [
         Seeded::RaiseDespiteStamp,
@@ -65,7 +66,7 @@ impl Seeded {
         Seeded::ForgetReservations,
         Seeded::OneTooMany,
         Seeded::IgnorePriority,
-        Seeded::SessionStaysAtKey,
+        Seeded::StopAtClosedGate,
         Seeded::TrustDoubtfulHead,
         Seeded::IgnoreWithdrawal,
         Seeded::PassLockedSession,

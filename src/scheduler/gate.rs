@@ -5,7 +5,7 @@ use crate::index::Slot;
 use crate::{Fault, Kind, LaneSpec, NONE, Scheduler, Step};
 
 #[repr(u8)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GateKind {
     #[default]
     Queue,

@@ -152,7 +152,7 @@ impl<T: Slot> Slab<'_, T> {
     pub fn reindex(&mut self, live: impl Fn(&T) -> bool) -> Step<()> {
         self.buckets.fill(NONE);
         *self.pool = Pool::default();
-        let last = self.slots.iter().rposition(|slot| live(slot));
+        let last = self.slots.iter().rposition(&live);
         self.pool.used = last.and_then(|at| u32::try_from(at).ok()).unwrap_or(NONE);
         for at in self.touched() {
             if live(self.get(at)?) {

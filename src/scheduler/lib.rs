@@ -41,6 +41,7 @@ mod heap;
 mod index;
 mod lane;
 mod memory;
+mod overflow;
 mod pick;
 mod place;
 mod reservation;

@@ -49,6 +49,8 @@ pub struct Header {
     pub(crate) idle_last: u32,
     /// Some lanes with work found no slot.
     pub(crate) spilled: bool,
+    /// The slot whose lane was evicted last.
+    pub(crate) hand: u32,
     /// Ends of jobs may be heard of before the jobs themselves.
     pub(crate) rebuilding: bool,
 }

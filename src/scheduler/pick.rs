@@ -106,6 +106,9 @@ impl Scheduler<'_> {
             if in_doubt && !armed(Seeded::TrustDoubtfulHead) {
                 return Ok(Found::Doubtful(lane));
             }
+            if armed(Seeded::StopAtClosedGate) {
+                return Ok(Found::Nothing);
+            }
             if waits_for_key {
                 self.move_to_concurrency(unit, nodes.concurrency)?;
             } else {

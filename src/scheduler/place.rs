@@ -73,11 +73,7 @@ impl Scheduler<'_> {
     /// A unit (a lane without session, or a session as its first lane) waits at home, or at the first
     /// lane's concurrency key once it was found there.
     fn place_of_unit(&self, unit: &Entry, first: &Entry) -> Step<u32> {
-        let key = match armed(Seeded::SessionStaysAtKey) && unit.kind == Kind::Session {
-            true => unit.concurrency,
-            false => first.concurrency,
-        };
-        if unit.place != NONE && unit.place == key {
+        if unit.place != NONE && unit.place == first.concurrency {
             return Ok(unit.place);
         }
         Ok(home_of(first))

@@ -199,6 +199,12 @@ impl Scheduler<'_> {
         self.reservations.left()
     }
 
+    pub(crate) fn job_of_reservation(&self, at: u32) -> Step<Option<(u64, i64)>> {
+        let reservation = self.reservations.get(at)?;
+        let is_job = reservation.stage == Stage::Job;
+        Ok(is_job.then_some((reservation.spec.lane, reservation.position)))
+    }
+
     pub(crate) fn held_by_reservation(
         &self,
         at: u32,

@@ -8,9 +8,11 @@ use crate::{Entry, Kind, NONE, Picked, Rank, ReservationId, Scheduler, Step};
 pub struct Outcome<'a> {
     /// Jobs that the claim locked.
     pub taken: &'a [i64],
-    /// The first available positions from the picked head on in the claim's snapshot, locked or not, ascending.
+    /// The first available positions from the picked head on in a snapshot taken after the pick, locked
+    /// or not, ascending. Of a session also those that the claiming transaction has itself changed: until
+    /// it commits nobody may pass them.
     pub seen: &'a [i64],
-    /// There were no more than those.
+    /// There were no more than those. Neither these nor any seen: the claim did not look.
     pub seen_all: bool,
 }
 
@@ -69,7 +71,8 @@ impl Scheduler<'_> {
             Next::At(position) if position >= head => self.move_head(lane, position, true)?,
             Next::From(position) if position > head => self.move_head(lane, position, false)?,
             Next::Nowhere => self.free_lane(lane)?,
-            Next::At(_) | Next::From(_) | Next::Unknown => {}
+            Next::Unknown => self.doubt(lane)?,
+            Next::At(_) | Next::From(_) => {}
         }
         Ok(blocked)
     }

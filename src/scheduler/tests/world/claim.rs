@@ -4,10 +4,11 @@ use rand::Rng;
 use turnstile_scheduler::{Limit, Outcome, Pick, Picked, ReservationId, UnknownGate};
 
 use super::arena::At;
+use super::query::Rows;
 use super::rebuild::Trust;
 use super::rules::Known;
-use super::table::{JobId, Row, State, most};
-use super::transaction::{Change, Reserved};
+use super::table::{JobId, Row, most};
+use super::transaction::Reserved;
 use super::{Checked, World};
 
 pub struct Claim {
@@ -25,14 +26,9 @@ pub enum Stage {
     Read(Vec<UnknownGate>, Vec<(UnknownGate, Limit)>),
     Snapshot(Picked, Vec<ReservationId>),
     Query(Picked, Vec<ReservationId>, Vec<(JobId, Row)>),
+    /// Rows that were taken; a later snapshot tells where the lane goes on.
+    Look(Picked, Vec<ReservationId>, Rows),
     Settle(Picked, Vec<ReservationId>, Rows),
-}
-
-/// What the query returned.
-pub struct Rows {
-    taken: Vec<(JobId, i64)>,
-    seen: Vec<i64>,
-    seen_all: bool,
 }
 
 impl Stage {
@@ -42,6 +38,7 @@ impl Stage {
             Stage::Read(..) => "claim undone while reading limits",
             Stage::Snapshot(..) => "claim undone before its snapshot",
             Stage::Query(..) => "claim undone before its query",
+            Stage::Look(..) => "claim undone before it looks ahead",
             Stage::Settle(..) => "claim undone before settling",
         }
     }
@@ -93,8 +90,24 @@ impl World {
                 Some(Stage::Query(picked, ids, rows))
             }
             Stage::Query(picked, ids, snapshot) => {
-                let rows = self.query(at, &picked, &ids, &snapshot);
+                let mut rows = self.query(at, &picked, &ids, &snapshot);
                 self.check_session_order(at, &claim.session, &rows)?;
+                if self.rng.random_bool(0.3) {
+                    self.look_ahead(at, &picked, &mut rows, &snapshot);
+                    claim.stage = Stage::Settle(picked, ids, rows);
+                    self.transactions[at].claim = Some(claim);
+                    return Ok(None);
+                }
+                Some(
+                    match rows.is_worth_a_look(&picked) || self.rng.random_bool(0.5) {
+                        true => Stage::Look(picked, ids, rows),
+                        false => Stage::Settle(picked, ids, rows),
+                    },
+                )
+            }
+            Stage::Look(picked, ids, mut rows) => {
+                let ahead = self.available_in(&picked);
+                self.look_ahead(at, &picked, &mut rows, &ahead);
                 Some(Stage::Settle(picked, ids, rows))
             }
             Stage::Settle(picked, ids, rows) => {
@@ -181,41 +194,6 @@ impl World {
             .collect()
     }
 
-    fn known_of_session(&mut self, picked: &Picked) -> Checked<Vec<(JobId, Row)>> {
-        let session = picked.spec.session;
-        if session == 0 {
-            return Ok(Vec::new());
-        }
-        let known = Known::read(&mut self.arena, &[], Vec::new())?;
-        let rows = self.table.jobs.iter().map(|job| job.row).enumerate();
-        let waits = |row: &Row| row.is_available() && row.spec.session == session;
-        let passed_over = |row: &Row| {
-            let mut open = self.transactions.iter();
-            open.any(|it| it.has_passed_over(row.spec.lane, row.position))
-        };
-        Ok(rows
-            .filter(|(_, row)| waits(row) && (known.covers(row) || passed_over(row)))
-            .collect())
-    }
-
-    /// A session's job does not start before another that waited first, even one that is locked.
-    fn check_session_order(&self, at: usize, known: &[(JobId, Row)], rows: &Rows) -> Checked {
-        let claimed = |job| self.transactions[at].changes.iter().any(|it| it.job == job);
-        let Some(&(job, _)) = rows.taken.first() else {
-            return Ok(());
-        };
-        let taken = self.table.jobs[job].row;
-        let overtaken = known.iter().find(|&&(other, row)| {
-            (row.spec.priority, row.position) < (taken.spec.priority, taken.position)
-                && self.table.jobs[other].row == row
-                && !claimed(other)
-        });
-        match overtaken {
-            None => Ok(()),
-            Some(other) => Err(format!("{taken:?} overtakes {other:?} of its session")),
-        }
-    }
-
     fn note_reserved(&mut self, at: usize, picked: &Picked, ids: &[ReservationId]) {
         if ids.is_empty() {
             return;
@@ -263,74 +241,6 @@ impl World {
         })
     }
 
-    fn available_in(&self, picked: &Picked) -> Vec<(JobId, Row)> {
-        let rows = self.table.jobs.iter().map(|job| job.row).enumerate();
-        rows.filter(|(_, row)| is_candidate(row, picked)).collect()
-    }
-
-    fn query(
-        &mut self,
-        at: usize,
-        picked: &Picked,
-        ids: &[ReservationId],
-        snapshot: &[(JobId, Row)],
-    ) -> Rows {
-        let own = self.transactions[at].id;
-        let mut candidates: Vec<(JobId, Row)> = Vec::new();
-        // Its own changes are not committed, so not to be claimed.
-        for &(job, row) in snapshot {
-            let changed_here = self.transactions[at].changes.iter().any(|it| it.job == job);
-            if !changed_here {
-                candidates.push((job, row));
-            }
-        }
-        candidates.sort_by_key(|(_, row)| row.position);
-        // A query may look further than it has to, and leave out what it took.
-        let limit = picked.reserved + [1, 4][self.rng.random_range(0..2)];
-        let leaves_out_taken = self.rng.random_bool(0.5);
-        let mut seen: Vec<_> = candidates
-            .iter()
-            .take(limit)
-            .map(|(_, row)| row.position)
-            .collect();
-        let seen_all = candidates.len() < limit;
-
-        let mut taken = Vec::new();
-        for (job, row) in candidates {
-            if taken.len() == picked.reserved {
-                break;
-            }
-            // SKIP LOCKED, then the check of the newest version of the row.
-            let held_by = self.table.jobs[job].lock;
-            if held_by.is_some_and(|holder| holder != own) || !may_take(&row, picked) {
-                continue;
-            }
-            let newest = self.transactions[at].view(job, self.table.jobs[job].row);
-            if !is_candidate(&newest, picked) || !may_take(&newest, picked) {
-                continue;
-            }
-            let run = ids.get(taken.len()).copied();
-            self.change(
-                at,
-                job,
-                Row {
-                    state: State::Running,
-                    ..newest
-                },
-                run,
-            );
-            taken.push((job, newest.position));
-        }
-        if leaves_out_taken {
-            seen.retain(|position| taken.iter().all(|(_, taken)| taken != position));
-        }
-        Rows {
-            taken,
-            seen,
-            seen_all,
-        }
-    }
-
     fn settle(
         &mut self,
         at: usize,
@@ -369,38 +279,7 @@ impl World {
         Ok(())
     }
 
-    /// A change by the transaction itself, which locks the row.
-    pub fn change(&mut self, at: usize, job: JobId, after: Row, run: Option<ReservationId>) {
-        let before = self.transactions[at].view(job, self.table.jobs[job].row);
-        self.lock(at, job);
-        let transaction = &mut self.transactions[at];
-        transaction.changes.push(Change {
-            job,
-            before,
-            after,
-            run,
-            level: transaction.level,
-        });
-    }
-
-    pub fn lock(&mut self, at: usize, job: JobId) {
-        let transaction = &mut self.transactions[at];
-        let lock = &mut self.table.jobs[job].lock;
-        if lock.is_none() {
-            *lock = Some(transaction.id);
-            transaction.locks.push((job, transaction.level));
-        }
-    }
-
     pub fn any_wanted(&mut self) -> usize {
         [1, 1, 2, 5][self.rng.random_range(0..4)]
     }
-}
-
-fn is_candidate(row: &Row, picked: &Picked) -> bool {
-    row.is_available() && row.spec.lane == picked.spec.lane && row.position >= picked.head
-}
-
-fn may_take(row: &Row, picked: &Picked) -> bool {
-    picked.bound.is_none_or(|bound| row.position < bound)
 }

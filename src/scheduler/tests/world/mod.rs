@@ -1,10 +1,15 @@
 //! A world of open transactions over one table of jobs, in which the scheduler's steps interleave as
 //! they do in a server: rows become visible first, callbacks run later, anything may happen between.
 
+// Each test uses a part of it.
+#![allow(dead_code)]
+
 pub mod arena;
 pub mod claim;
 pub mod dml;
+pub mod ending;
 pub mod naive;
+pub mod query;
 pub mod rebuild;
 pub mod rules;
 pub mod run;
@@ -78,6 +83,7 @@ impl World {
         }
         match self.rng.random_range(0..100) {
             0..2 => self.abort(at),
+            2..4 if self.transactions[at].level > 0 => self.rollback_to_savepoint(at),
             _ if self.claim_must_wait(at) => {}
             _ if self.transactions[at].claim.is_some() => {
                 self.step_claim(at)?;

@@ -20,6 +20,8 @@ pub struct Shape {
     /// Direct changes of rows, and rows locked by transactions that do not claim.
     pub meddling: bool,
     pub resets: bool,
+    /// Whether the scheduler checks itself after each step, besides the checks from outside.
+    pub audits: bool,
 }
 
 const AMPLE: Capacity = Capacity {
@@ -43,6 +45,7 @@ impl Shape {
             capacity: AMPLE,
             meddling: rng.random_bool(0.7),
             resets: rng.random_bool(0.5),
+            audits: true,
         };
         if rng.random_bool(0.15) {
             shape.capacity = Capacity {
@@ -71,6 +74,7 @@ impl Shape {
             capacity: AMPLE,
             meddling: false,
             resets: false,
+            audits: true,
         }
     }
 

@@ -66,11 +66,6 @@ impl Table {
         self.jobs.iter().filter(live).count()
     }
 
-    pub fn running_behind(&self, kind: GateKind, key: u64) -> u32 {
-        let behind = |job: &&Job| job.row.is_running() && job.row.spec.key_of(kind) == key;
-        self.jobs.iter().filter(behind).count() as u32
-    }
-
     pub fn free_slot(&mut self) -> JobId {
         let free = |job: &Job| job.row.state == State::Absent && job.lock.is_none();
         self.jobs.iter().position(free).unwrap_or_else(|| {

@@ -1,0 +1,24 @@
+use crate::api::output::Output;
+use crate::call::{Call, datum, must_be_writable};
+use crate::error::Result;
+use crate::plan::with_spi;
+use crate::{catalog, check, rebuild};
+use pgrx::pg_sys::Datum;
+
+pub fn check(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let mut output = Output::of(call);
+    with_spi(|spi| {
+        for difference in check::run(spi, catalog::job_table()?)? {
+            output.push([datum(difference.problem), datum(difference.detail)].into_iter());
+        }
+        Ok(())
+    })?;
+    Ok(None)
+}
+
+pub fn rebuild(_call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    with_spi(|spi| rebuild::force(spi, catalog::job_table()?))?;
+    Ok(Some(Datum::null()))
+}

@@ -1,0 +1,240 @@
+//! Memory compared with the tables, without stopping anyone.
+//!
+//! The scheduler is copied and a snapshot taken at one moment under its lock. A transaction that was
+//! between becoming visible and its commit callback just then shows as a difference that is none; so only
+//! what several passes find alike is reported.
+
+use crate::call::datum;
+use crate::error::Result;
+use crate::lane::{DEFAULT_ROW, concurrency_key, queue_key, tenant_key};
+use crate::plan::{Rows, Snapshot, Spi, Statement, statement};
+use crate::rebuild::{self, when_ready};
+use crate::shmem::Locked;
+use pgrx::pg_sys;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+use turnstile_scheduler::{Fault, GateKind, Limit, Step};
+
+static LIMITS: Statement = statement!("check_limits", []);
+static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID]);
+
+const PASSES: usize = 6;
+const BETWEEN_PASSES: Duration = Duration::from_millis(20);
+const BATCH: i64 = 10_000;
+
+/// A difference, as `turnstile.check()` reports it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Difference {
+    pub problem: &'static str,
+    pub detail: String,
+}
+
+type Gate = (GateKind, u64);
+
+/// The scheduler at one moment.
+#[derive(Default)]
+struct Copy {
+    broken: Option<&'static str>,
+    heads: HashMap<u64, i64>,
+    gates: HashMap<Gate, (i64, Limit)>,
+    in_flight: HashSet<(u64, i64)>,
+    has_overflow: bool,
+}
+
+/// What the tables say at the same moment.
+#[derive(Default)]
+struct Truth {
+    lanes: HashMap<u64, (i64, String)>,
+    running: HashMap<Gate, (i64, String)>,
+    limits: HashMap<Gate, Limit>,
+}
+
+/// Lists every difference that is there to stay.
+pub fn run(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
+    let mut differences = pass(spi, job_table)?;
+    for _ in 1..PASSES {
+        if differences.is_empty() {
+            break;
+        }
+        std::thread::sleep(BETWEEN_PASSES);
+        pgrx::check_for_interrupts!();
+        let again: HashSet<Difference> = pass(spi, job_table)?.into_iter().collect();
+        differences.retain(|difference| again.contains(difference));
+    }
+    Ok(differences)
+}
+
+fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
+    let (copy, snapshot) = when_ready(spi, job_table, |memory| {
+        let snapshot = Snapshot::take();
+        Ok((copy(memory)?, snapshot))
+    })?;
+    let truth = read_truth(spi, &snapshot)?;
+    let mut differences = Vec::new();
+    if let Some(what) = copy.broken {
+        differences.push(Difference {
+            problem: "the scheduler's structure is damaged",
+            detail: what.into(),
+        });
+    }
+    compare_lanes(spi, &snapshot, &copy, &truth, &mut differences)?;
+    compare_held(&copy, &truth, &mut differences);
+    compare_limits(&copy, &truth, &mut differences);
+    Ok(differences)
+}
+
+fn copy(memory: &mut Locked) -> Step<Copy> {
+    let scheduler = &memory.scheduler;
+    let mut copy = Copy {
+        has_overflow: memory.has_overflow(),
+        ..Copy::default()
+    };
+    if let Err(fault) = scheduler.audit() {
+        copy.broken = Some(match fault {
+            Fault::Corrupt(what) => what,
+            Fault::Full => "full",
+        });
+    }
+    for slot in scheduler.lane_slots() {
+        if let Some(lane) = scheduler.lane_at(slot)? {
+            copy.heads.insert(lane.spec.lane, lane.head);
+        }
+    }
+    for slot in scheduler.gate_slots() {
+        if let Some(gate) = scheduler.gate_at(slot)? {
+            let held = i64::from(gate.held);
+            copy.gates.insert((gate.kind, gate.key), (held, gate.limit));
+        }
+    }
+    scheduler.for_each_reserved_gate(|kind, key| {
+        if let Some((held, _)) = copy.gates.get_mut(&(kind, key)) {
+            *held -= 1;
+        }
+    })?;
+    scheduler.for_each_job_in_flight(|lane, position| {
+        copy.in_flight.insert((lane, position));
+    })?;
+    Ok(copy)
+}
+
+fn read_truth(spi: &Spi, snapshot: &Snapshot) -> Result<Truth> {
+    let mut truth = Truth::default();
+    rebuild::scan_available(spi, snapshot, &mut |spec, position, label| {
+        truth.lanes.insert(spec.lane, (position, label()));
+        Ok(())
+    })?;
+    rebuild::scan_running(spi, snapshot, &mut |spec, count, label| {
+        for gate in spec.gates() {
+            let entry = truth.running.entry(gate).or_insert_with(|| (0, label()));
+            entry.0 += count;
+        }
+        Ok(())
+    })?;
+    spi.scan(&LIMITS, &[], snapshot, BATCH, |rows| {
+        for row in 0..rows.len() {
+            let (gate, limit) = limit_row(rows, row)?;
+            truth.limits.insert(gate, limit);
+        }
+        Ok(())
+    })?;
+    Ok(truth)
+}
+
+fn limit_row(rows: &Rows, row: usize) -> Result<(Gate, Limit)> {
+    let kind: i32 = rows.required(row, 1)?;
+    let kind = GateKind::ALL
+        .into_iter()
+        .find(|&known| known as i32 == kind)
+        .unwrap_or_default();
+    let key: i64 = rows.required(row, 2)?;
+    let limit = match rows.value::<i32>(row, 3) {
+        Some(most) => Limit::AtMost(u32::try_from(most).unwrap_or(0)),
+        None => Limit::None,
+    };
+    Ok(((kind, key.cast_unsigned()), limit))
+}
+
+/// Rule 2: no available job lies before its lane's head, but those that open claims have locked.
+fn compare_lanes(
+    spi: &Spi,
+    snapshot: &Snapshot,
+    copy: &Copy,
+    truth: &Truth,
+    differences: &mut Vec<Difference>,
+) -> Result<()> {
+    for (&lane, (position, label)) in &truth.lanes {
+        let head = copy.heads.get(&lane).copied();
+        if head.is_some_and(|head| head <= *position) || (head.is_none() && copy.has_overflow) {
+            continue;
+        }
+        let end = head.unwrap_or(i64::MAX);
+        let bounds = [datum(lane.cast_signed()), datum(end)];
+        let mut unseen = None;
+        spi.scan(&BELOW_HEAD, &bounds, snapshot, BATCH, |rows| {
+            let mut positions = (0..rows.len()).filter_map(|row| rows.value::<i64>(row, 1));
+            unseen = unseen.or(positions.find(|&at| !copy.in_flight.contains(&(lane, at))));
+            Ok(())
+        })?;
+        if let Some(position) = unseen {
+            differences.push(Difference {
+                problem: match head {
+                    Some(_) => "a lane's head is behind an available job",
+                    None => "a lane with available jobs is missing",
+                },
+                detail: format!("{label}: position {position}, head {head:?}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Rule 3: a gate holds what runs behind it, and what open transactions have reserved.
+fn compare_held(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
+    let gates: HashSet<Gate> = copy
+        .gates
+        .keys()
+        .chain(truth.running.keys())
+        .copied()
+        .collect();
+    for gate in gates {
+        let held = copy.gates.get(&gate).map_or(0, |&(held, _)| held);
+        let running = truth.running.get(&gate).map_or(0, |&(count, _)| count);
+        if held != running {
+            let label = truth.running.get(&gate).map_or("", |(_, label)| label);
+            differences.push(Difference {
+                problem: "a gate does not hold what runs behind it",
+                detail: format!(
+                    "{:?} gate {:x} ({label}) holds {} more than run",
+                    gate.0,
+                    gate.1,
+                    held - running
+                ),
+            });
+        }
+    }
+}
+
+fn compare_limits(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
+    for (&(kind, key), &(_, limit)) in &copy.gates {
+        let default = match kind {
+            GateKind::Queue => queue_key(DEFAULT_ROW),
+            GateKind::Tenant => tenant_key(DEFAULT_ROW),
+            GateKind::Concurrency => concurrency_key(DEFAULT_ROW),
+            GateKind::Account | GateKind::Session => key,
+        };
+        let row = truth.limits.get(&(kind, key));
+        let expected = match (kind, row.or_else(|| truth.limits.get(&(kind, default)))) {
+            (_, Some(&limit)) => limit,
+            // Which default holds for an account depends on the name of its tenant.
+            (GateKind::Account, None) => continue,
+            (GateKind::Session, None) => Limit::AtMost(1),
+            (_, None) => Limit::None,
+        };
+        if limit != expected && limit != Limit::Unknown {
+            differences.push(Difference {
+                problem: "a gate has another limit than the tables",
+                detail: format!("{kind:?} gate {key:x}: {limit:?} instead of {expected:?}"),
+            });
+        }
+    }
+}
