@@ -7,7 +7,21 @@ static MAX_LANES: GucSetting<i32> = GucSetting::<i32>::new(65_536);
 static MAX_DATABASES: GucSetting<i32> = GucSetting::<i32>::new(4);
 static MAX_PAYLOAD: GucSetting<i32> = GucSetting::<i32>::new(1_048_576);
 
+#[cfg(feature = "fault_injection")]
+static PANIC_AT: GucSetting<i32> = GucSetting::<i32>::new(0);
+
 pub fn register() {
+    #[cfg(feature = "fault_injection")]
+    GucRegistry::define_int_guc(
+        c"turnstile.panic_at",
+        c"Which change of a slot within each scheduler step panics; 0: none.",
+        c"Only in test builds.",
+        &PANIC_AT,
+        0,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
     GucRegistry::define_int_guc(
         c"turnstile.max_lanes",
         c"Lanes (distinct queue, tenant, account, session, key and priority) with waiting jobs that fit in memory.",
@@ -46,6 +60,11 @@ pub fn max_lanes() -> usize {
 
 pub fn max_databases() -> usize {
     usize::try_from(MAX_DATABASES.get()).unwrap_or(0)
+}
+
+#[cfg(feature = "fault_injection")]
+pub fn panic_at() -> u32 {
+    u32::try_from(PANIC_AT.get()).unwrap_or(0)
 }
 
 pub fn max_payload() -> usize {

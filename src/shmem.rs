@@ -343,6 +343,8 @@ fn run<R>(
     if std::mem::replace(&mut locked.desk.dirty, true) {
         locked.desk.phase = Phase::Stale;
     }
+    #[cfg(feature = "fault_injection")]
+    turnstile_scheduler::injection::arm(settings::panic_at());
     match steps(&mut locked) {
         Ok(result) => {
             locked.desk.dirty = false;

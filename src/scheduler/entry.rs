@@ -93,6 +93,8 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn entry_mut(&mut self, at: u32) -> Step<&mut Entry> {
+        #[cfg(feature = "fault_injection")]
+        crate::injection::touch();
         self.entries.get_mut(at)
     }
 

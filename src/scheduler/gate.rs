@@ -96,6 +96,8 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn gate_mut(&mut self, at: u32) -> Step<&mut Gate> {
+        #[cfg(feature = "fault_injection")]
+        crate::injection::touch();
         self.gates.get_mut(at)
     }
 

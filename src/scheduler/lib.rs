@@ -39,6 +39,8 @@ mod faults;
 mod gate;
 mod heap;
 mod index;
+#[cfg(feature = "fault_injection")]
+pub mod injection;
 mod lane;
 mod memory;
 mod overflow;

@@ -9,6 +9,7 @@ pub mod claim;
 pub mod dml;
 pub mod ending;
 pub mod naive;
+pub mod overflow;
 pub mod query;
 pub mod rebuild;
 pub mod rules;
@@ -22,6 +23,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 use arena::Arena;
+use overflow::Overflow;
 use rebuild::Trust;
 use shape::Shape;
 use table::{JobId, Table};
@@ -38,6 +40,7 @@ pub struct World {
     pub shape: Shape,
     pub arena: Arena,
     pub memory: Trust,
+    pub overflow: Overflow,
     pub table: Table,
     pub transactions: Vec<Transaction>,
     pub tally: Tally,
@@ -53,6 +56,7 @@ impl World {
             shape,
             arena: Arena::new(shape.capacity),
             memory: Trust::Ready,
+            overflow: Overflow::default(),
             table: Table::default(),
             transactions: Vec::new(),
             tally: Tally::default(),
@@ -71,6 +75,12 @@ impl World {
         }
         if self.rng.random_bool(0.01) {
             return self.run_alone();
+        }
+        if self.rng.random_bool(0.2) && self.has_overflow() {
+            return self.step_overflow();
+        }
+        if self.shape.resets && self.memory == Trust::Ready && self.rng.random_bool(0.003) {
+            return self.evict_any();
         }
         let open = self.transactions.len();
         let at = self.rng.random_range(0..self.shape.transactions);
@@ -123,19 +133,11 @@ impl World {
         Err(format!("transactions do not end within {PATIENCE} steps"))
     }
 
-    /// Where lanes are known to the tables only, memory has to be read anew before it says "nothing".
-    fn refill(&mut self) -> Checked {
-        if self.memory == Trust::Ready && self.arena.scheduler().is_spilled() {
-            self.memory = Trust::Stale;
-        }
-        self.finish_rebuild()
-    }
-
     /// Claims with nobody else about: the result must be the naive scan's, at once or one by one.
     fn run_alone(&mut self) -> Checked {
         self.finish_all_transactions()?;
-        self.refill()?;
-        let spilled = self.arena.scheduler().is_spilled();
+        self.finish_rebuild()?;
+        let overflows = self.has_overflow();
         let at = self.begin();
         let queue = self.shape.any_queue(&mut self.rng);
         let wanted = self.any_wanted();
@@ -156,9 +158,9 @@ impl World {
             singly.extend(self.claim_at_once(at, queue, 1)?);
             self.check()?;
         }
-        let spilled = spilled || self.arena.scheduler().is_spilled();
+        let overflows = overflows || self.has_overflow();
         let enough = self.arena.capacity.reservations > wanted;
-        if !spilled && enough && (together != expected || singly != expected) {
+        if !overflows && enough && (together != expected || singly != expected) {
             return Err(format!(
                 "alone: expected {expected:?}, claimed {together:?} and one by one {singly:?}"
             ));

@@ -107,7 +107,7 @@ impl World {
 
     pub fn known_of_session(&mut self, picked: &Picked) -> Checked<Vec<(JobId, Row)>> {
         let session = picked.spec.session;
-        if session == 0 {
+        if session == 0 || self.has_overflow() {
             return Ok(Vec::new());
         }
         let known = Known::read(&mut self.arena, &[], Vec::new())?;

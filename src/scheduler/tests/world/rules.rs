@@ -1,6 +1,6 @@
 //! The rules of the design, checked against the tables and against a naive scan.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use turnstile_scheduler::{Credit, GateKind, GateView, LaneView, Limit, Pick, Picked};
 
@@ -184,7 +184,7 @@ impl World {
 
     /// Rule 2.
     fn check_heads(&mut self, known: &Known) -> Checked {
-        if self.arena.scheduler().is_spilled() {
+        if self.has_overflow() {
             return Ok(());
         }
         let heads: HashMap<u64, i64> = known
@@ -209,6 +209,16 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Whether memory has no gate to spare.
+    pub fn all_gates_are_in_use(&mut self) -> Checked<bool> {
+        let known = Known::read(&mut self.arena, &[], Vec::new())?;
+        let gates = known.lanes.iter().flat_map(|lane| lane.spec.gates());
+        let used: HashSet<GateKey> = gates.map(|(kind, key)| (kind as u8, key)).collect();
+        let mut gates = known.gates.iter();
+        let in_use = gates.all(|(key, gate)| gate.held != 0 || used.contains(key));
+        Ok(in_use && known.gates.len() + 1 == self.arena.capacity.gates)
     }
 
     /// Rule 3.

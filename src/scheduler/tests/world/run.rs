@@ -18,7 +18,7 @@ pub fn run(seed: u64, steps: u64, shape: fn(&mut SmallRng) -> Shape) -> Checked<
     for step in 0..steps {
         let outcome = world.step().and_then(|()| world.check());
         match outcome {
-            Err(error) if error.starts_with("Full") && world.shape.is_tight() => {
+            Err(error) if error.starts_with("Full") && world.all_gates_are_in_use()? => {
                 world.tally.count("world that ran out of gates");
                 return Ok(world.tally);
             }
@@ -35,12 +35,13 @@ impl World {
     fn run_dry(&mut self) -> Checked {
         self.finish_all_transactions()?;
         self.lift_limits()?;
-        for _ in 0..=2 * self.table.jobs.len() {
+        self.finish_rebuild()?;
+        for _ in 0..=10 * self.table.jobs.len() {
             self.finish_running()?;
             if self.table.live() == 0 {
                 return self.check_empty();
             }
-            self.refill()?;
+            self.load_some()?;
             for queue in 1..=self.shape.queues {
                 let at = self.begin();
                 let wanted = self.rng.random_range(1..20);
