@@ -49,21 +49,59 @@ impl Statement {
         }
     }
 
-    fn plan(&self) -> Result<pg_sys::SPIPlanPtr> {
+    /// The kept plan, and whether running it will have to plan it first.
+    fn plan(&self) -> Result<(pg_sys::SPIPlanPtr, bool)> {
         let kept = self.plan.load(Ordering::Relaxed);
         if !kept.is_null() {
-            return Ok(kept);
+            // SAFETY: the plan is kept for the life of the backend.
+            return Ok((kept, unsafe { !pg_sys::SPI_plan_is_valid(kept) }));
         }
         let count = i32::try_from(self.types.len()).unwrap_or(0);
         // SAFETY: SPI is connected (a Spi exists); the types are not written to.
         unsafe {
             let types = self.types.as_ptr().cast_mut();
-            let plan = pg_sys::SPI_prepare(self.sql.as_ptr(), count, types);
+            let options = pg_sys::CURSOR_OPT_GENERIC_PLAN.cast_signed();
+            let plan = pg_sys::SPI_prepare_cursor(self.sql.as_ptr(), count, types, options);
             if plan.is_null() || pg_sys::SPI_keepplan(plan) != 0 {
                 return Err(internal(format!("cannot prepare {}", self.name)));
             }
             self.plan.store(plan, Ordering::Relaxed);
-            Ok(plan)
+            Ok((plan, true))
+        }
+    }
+}
+
+/// While it lives the planner prefers indexes. A kept plan that was made while the table was small would
+/// read all of it later. Only statements that are planned anew pay for the setting.
+struct PreferIndexes(i32);
+
+impl PreferIndexes {
+    fn during_planning(is_planned: bool) -> Option<Self> {
+        is_planned.then(|| {
+            // SAFETY: an abort undoes the setting as well.
+            unsafe {
+                let level = pg_sys::NewGUCNestLevel();
+                pg_sys::set_config_option(
+                    c"enable_seqscan".as_ptr(),
+                    c"off".as_ptr(),
+                    pg_sys::GucContext::PGC_USERSET,
+                    pg_sys::GucSource::PGC_S_SESSION,
+                    pg_sys::GucAction::GUC_ACTION_SAVE,
+                    true,
+                    0,
+                    false,
+                );
+                Self(level)
+            }
+        })
+    }
+}
+
+impl Drop for PreferIndexes {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: the level was opened in `during_planning`; after an error the abort closes it.
+            unsafe { pg_sys::AtEOXact_GUC(false, self.0) };
         }
     }
 }
@@ -115,7 +153,8 @@ impl Spi {
     /// Runs a statement with a snapshot taken now, whatever the isolation level: who is running and
     /// what is waiting must be seen as it is.
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
-        let plan = statement.plan()?;
+        let (plan, is_planned) = statement.plan()?;
+        let _prefer_indexes = PreferIndexes::during_planning(is_planned);
         let mut arguments = Arguments::of(arguments);
         // SAFETY: values and nulls have one element a parameter; SPI copies the snapshot.
         unsafe {
@@ -145,7 +184,7 @@ impl Spi {
         batch: i64,
         mut visit: impl FnMut(&Rows) -> Result<()>,
     ) -> Result<()> {
-        let plan = statement.plan()?;
+        let (plan, _) = statement.plan()?;
         let mut arguments = Arguments::of(arguments);
         // SAFETY: the portal is closed below or by the abort; the snapshot is registered meanwhile.
         unsafe {

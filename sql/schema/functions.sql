@@ -52,8 +52,6 @@ CREATE FUNCTION turnstile.claim_next(
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE SECURITY DEFINER ROWS 1
     SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off
-    SET plan_cache_mode = force_generic_plan
     AS 'MODULE_PATHNAME', 'turnstile_claim_next';
 COMMENT ON FUNCTION turnstile.claim_next(text, text, interval) IS
     'Hands out the eligible job of the queue with the least (priority, position), or no row. lease NULL: the queue''s setting. Errors: 22004, 22023, 54000, 25006.';
@@ -63,8 +61,6 @@ CREATE FUNCTION turnstile.claim(
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE SECURITY DEFINER ROWS 10
     SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off
-    SET plan_cache_mode = force_generic_plan
     AS 'MODULE_PATHNAME', 'turnstile_claim';
 COMMENT ON FUNCTION turnstile.claim(text[], int, text, interval) IS
     'Hands out up to max_jobs jobs, the queues in the order given: what as many calls of claim_next would. Errors: 22004, 22023, 54000, 25006.';
@@ -72,7 +68,6 @@ COMMENT ON FUNCTION turnstile.claim(text[], int, text, interval) IS
 CREATE FUNCTION turnstile.complete(job_id bigint, attempt int, result jsonb DEFAULT NULL) RETURNS boolean
     LANGUAGE c VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off
     AS 'MODULE_PATHNAME', 'turnstile_complete';
 COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
     'Finishes a run with success. True: done; false: this run was completed before. Errors: 22004, P0002 no such job, 55000 the run was superseded, 25006.';
@@ -80,7 +75,6 @@ COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
 CREATE FUNCTION turnstile.complete_many(job_ids bigint[], attempts int[]) RETURNS int
     LANGUAGE c VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off
     AS 'MODULE_PATHNAME', 'turnstile_complete_many';
 COMMENT ON FUNCTION turnstile.complete_many(bigint[], int[]) IS
     'Finishes many runs with success and returns how many took effect: superseded and repeated ones are left alone and not counted. Errors: 22004, 22023 arrays of different length, 25006.';
@@ -95,8 +89,6 @@ CREATE FUNCTION turnstile.complete_and_claim_next(
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE SECURITY DEFINER ROWS 1
     SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off
-    SET plan_cache_mode = force_generic_plan
     AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim_next';
 COMMENT ON FUNCTION turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval) IS
     'complete and claim_next in one transaction; the next job may use the slot that the finished one frees. queue NULL: that of the finished job. Errors: as complete and claim_next.';
@@ -110,7 +102,6 @@ CREATE FUNCTION turnstile.fail(
 ) RETURNS text
     LANGUAGE c VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off
     AS 'MODULE_PATHNAME', 'turnstile_fail';
 COMMENT ON FUNCTION turnstile.fail(bigint, int, text, interval, boolean) IS
     'Finishes a run with failure; returns the new state. retryable: another attempt follows after retry_in, or n^4 times queue.retry_base (at most queue.retry_cap) plus up to 10 % after counted attempt n; discarded: no attempts are left or discard was asked for. Errors: 22004, 22023, P0002, 55000, 25006.';
@@ -118,7 +109,6 @@ COMMENT ON FUNCTION turnstile.fail(bigint, int, text, interval, boolean) IS
 CREATE FUNCTION turnstile.release(job_id bigint, attempt int) RETURNS boolean
     LANGUAGE c VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
-    SET enable_seqscan = off
     AS 'MODULE_PATHNAME', 'turnstile_release';
 COMMENT ON FUNCTION turnstile.release(bigint, int) IS
     'Gives a run back that was not started after all; true. The attempt does not count, but its number is not used again: (id, attempt) never names two runs. Errors: 22004, P0002, 55000, 25006.';

@@ -95,6 +95,7 @@ impl Scheduler<'_> {
                 self.audit_gate_link(at, entry)?;
             }
         }
+        self.audit_idle_gates()?;
         if lanes != self.header.lanes {
             return Err(Fault::Corrupt("the number of lanes is wrong"));
         }

@@ -336,6 +336,32 @@ impl Scheduler<'_> {
         }
     }
 
+    /// Checks that the list of unused gates holds each of them once.
+    pub(crate) fn audit_idle_gates(&self) -> Step<()> {
+        let mut idle = 0;
+        for at in self.gates.touched() {
+            let gate = self.gate(at)?;
+            let unused = gate.version != 0 && gate.held == 0 && gate.first_node == NONE;
+            if gate.is_idle != unused {
+                return Err(Fault::Corrupt("a gate's idleness is wrong"));
+            }
+            idle += u32::from(unused);
+        }
+        let (mut at, mut before) = (self.header.idle_first, NONE);
+        for _ in 0..idle {
+            let gate = self.gate(at)?;
+            if !gate.is_idle || gate.idle_prev != before {
+                return Err(Fault::Corrupt("the list of idle gates is broken"));
+            }
+            (at, before) = (gate.idle_next, at);
+        }
+        let ends = (at, before, self.header.idle) == (NONE, self.header.idle_last, idle);
+        match ends {
+            true => Ok(()),
+            false => Err(Fault::Corrupt("the list of idle gates does not end")),
+        }
+    }
+
     /// Gates that can be made, counting those that nothing uses.
     pub(crate) fn gates_left(&self) -> usize {
         self.gates.left() + self.header.idle as usize

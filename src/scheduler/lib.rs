@@ -2,7 +2,8 @@
 //!
 //! All state lives in fixed arrays that the caller provides (shared memory in the server, vectors
 //! in tests); links are indexes, so nothing here allocates or holds a pointer. Every step is
-//! O(log n) and returns [`Fault::Corrupt`] instead of panicking where an invariant is broken.
+//! O(log n), a pick for each unit that it has to move, and returns [`Fault::Corrupt`] instead of
+//! panicking where an invariant is broken.
 //!
 //! The tree of places, per queue:
 //!
@@ -18,6 +19,10 @@
 //! heap is not empty. Every node above a lane belongs to one of the lane's own gates, so a lane with
 //! room at all of its gates is always reachable from the root, wherever it waits; a lane that is
 //! reached and finds a gate closed moves below that closed gate. That is rule 5 of the design.
+//!
+//! A session is a unit like a lane and waits where its first lane does, so that lane must not be empty. If
+//! the lanes of a session pass different gates and it is in doubt whether the first has a job at its head,
+//! the session sits in the queue's own heap, and a pick that reaches it asks for a look at the lane.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -47,7 +47,7 @@ impl Shape {
             resets: rng.random_bool(0.5),
             audits: true,
         };
-        if rng.random_bool(0.15) {
+        if rng.random_bool(0.25) {
             shape.capacity = Capacity {
                 lanes: rng.random_range(2..=12),
                 entries: 80,
@@ -55,7 +55,8 @@ impl Shape {
                 reservations: 6,
             };
         } else if rng.random_bool(0.15) {
-            shape.capacity.gates = shape.gates().max(14) - 4;
+            let most = shape.gates().max(16);
+            shape.capacity.gates = rng.random_range(12.max(most / 2)..most);
         }
         shape
     }

@@ -1,0 +1,284 @@
+"""Memory may be lost at any time: what is rebuilt from the tables admits exactly what may run."""
+
+import contextlib
+import os
+import random
+import subprocess
+
+import pytest
+from psycopg import sql
+
+from faults import rules
+from faults.cluster import binary, own_cluster
+from faults.witness import Sampler, has_each_once, is_sound, passed, run_to_the_end, within
+from support import rows
+from support.calls import (
+    claim, claim_all, claim_next, complete, complete_and_claim_next, enqueue, enqueue_many, enqueue_times, fail, ids,
+)  # fmt: skip
+from support.client import RestlessClient
+from support.crew import Progress, together
+from support.database import Database, fresh_database
+from support.load import QUEUES, random_jobs, random_limits, set_limit
+from support.runlog import Limits, repeated, violations
+from support.settings import configure
+from support.sweep import running_by_gate
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with own_cluster("faults_rebuild", fsync="off", max_connections=200) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def db(cluster):
+    with fresh_database() as database:
+        yield database
+
+
+def _fill(conn, seed: int) -> tuple[dict[str, int], list[int]]:
+    """Limits, jobs in every state, and some that run: what a rebuild has to count."""
+    chance = random.Random(seed)
+    slots = random_limits(chance)
+    for gate, number in slots.items():
+        set_limit(conn, gate, number)
+    made = ids(enqueue_many(conn, random_jobs(chance, 300)))
+    made += enqueue_times(conn, 3, queue="q1", session="s1", run_at="infinity")
+    runs = claim(conn, QUEUES, 6)
+    fail(conn, runs.pop(), retry_in="1 hour")
+    assert complete(conn, runs.pop()) is True
+    return slots, made
+
+
+def _admits_what_may_run(conn, slots, made) -> None:
+    """Each claim is the one that the rules predict, until nothing more may run; then all jobs run."""
+    rules.claim_all_as_predicted(conn, QUEUES)
+    within(conn, slots)
+    is_sound(conn)
+    conn.execute("UPDATE turnstile.job SET run_at = now() WHERE state IN ('scheduled', 'retryable')")
+    run_to_the_end(conn, QUEUES, slots)
+    is_sound(conn)
+    has_each_once(conn, made)
+
+
+def _clean_restart(cluster, conn):
+    cluster.restart()
+
+
+def _crash(cluster, conn):
+    cluster.restart(immediate=True)
+
+
+def _by_hand(cluster, conn):
+    conn.execute("SELECT turnstile.rebuild()")
+
+
+@pytest.mark.parametrize("lose", [_clean_restart, _crash, _by_hand], ids=["restart", "immediate stop", "rebuild()"])
+def test_lost_memory_is_rebuilt_and_admits_what_may_run(cluster, db, conn, lose, seed):
+    slots, made = _fill(conn, seed)
+    lose(cluster, conn)
+    _admits_what_may_run(db.connect(), slots, made)
+
+
+@pytest.mark.parametrize("immediate", [False, True], ids=["restart", "immediate stop"])
+def test_many_connections_at_the_same_moment_after_a_restart_pass_no_limit(cluster, db, conn, immediate, seed):
+    slots, made = _fill(conn, seed)
+    cluster.restart(immediate)
+    connections = [db.connect() for _ in range(16)]
+    claimed = together([lambda c=c: claim(c, QUEUES, 3) for c in connections])
+    handed_out = [job.id for jobs in claimed for job in jobs]
+    assert handed_out
+    assert len(set(handed_out)) == len(handed_out)
+    within(connections[0], slots)
+    _admits_what_may_run(connections[0], slots, made)
+
+
+def test_truncated_jobs_hold_nothing_any_more(db, conn):
+    configure(conn, "tenant", "acme", slots=1)
+    enqueue_times(conn, 3, tenant="acme")
+    assert claim_next(conn) is not None
+    conn.execute("TRUNCATE turnstile.job")
+    assert claim_next(conn) is None
+    is_sound(conn)
+    fresh = enqueue_times(conn, 2, tenant="acme")
+    assert ids(claim_all(conn)) == fresh[:1]
+    is_sound(conn)
+
+
+def test_a_rolled_back_truncate_changes_nothing(db, conn, other):
+    configure(conn, "tenant", "acme", slots=2)
+    made = enqueue_times(conn, 3, tenant="acme")
+    assert claim_next(conn).id == made[0]
+    conn.execute("BEGIN; SAVEPOINT s; TRUNCATE turnstile.job; ROLLBACK TO SAVEPOINT s; COMMIT")
+    conn.execute("BEGIN; TRUNCATE turnstile.job; ROLLBACK")
+    assert ids(claim_all(other)) == made[1:2]
+    is_sound(other)
+
+
+def test_an_extension_made_again_knows_nothing_of_the_one_before(db, conn, other):
+    configure(conn, "tenant", "acme", slots=1)
+    enqueue_times(conn, 3, tenant="acme")
+    assert claim_next(other) is not None
+    conn.execute("DROP EXTENSION turnstile CASCADE; DROP SCHEMA IF EXISTS turnstile CASCADE")
+    conn.execute("CREATE EXTENSION turnstile")
+    for connection in (conn, other, db.connect()):
+        assert claim_next(connection) is None
+        is_sound(connection)
+    configure(conn, "tenant", "acme", slots=1)
+    fresh = enqueue_times(other, 2, tenant="acme")
+    assert ids(claim_all(conn)) == fresh[:1]
+    assert claim_next(other) is None
+    is_sound(other)
+
+
+def test_dropped_and_rolled_back_is_as_before(db, conn, other):
+    configure(conn, "tenant", "acme", slots=1)
+    made = enqueue_times(conn, 2, tenant="acme")
+    run = claim_next(conn)
+    conn.execute("BEGIN; DROP EXTENSION turnstile CASCADE; ROLLBACK")
+    assert claim_next(other) is None
+    assert complete_and_claim_next(conn, run).id == made[1]
+    is_sound(other)
+
+
+@pytest.mark.parametrize("case", range(2))
+def test_rebuilds_under_load_pass_no_limit(db, conn, case, seed):
+    """Producers, finishers and open claims go on while memory is rebuilt again and again."""
+    chance = random.Random(seed)
+    slots = random_limits(chance)
+    for gate, number in slots.items():
+        set_limit(conn, gate, number)
+    made, batches = [], [random_jobs(chance, 10) for _ in range(80)]
+    progress = Progress(800)
+    clients = [RestlessClient(db.connect(), seed + n, progress) for n in range(6)]
+    sampler = Sampler(db.connect, progress, slots)
+    rebuilds = 0
+
+    def produce():
+        for batch in batches:
+            made.extend(ids(enqueue_many(conn, batch)))
+
+    def rebuild():
+        nonlocal rebuilds
+        connection = db.connect()
+        while progress.going:
+            connection.execute("SELECT turnstile.rebuild()")
+            rebuilds += 1
+
+    together([*[client.work for client in clients], produce, rebuild, sampler], progress)
+
+    runs = [run for client in clients for run in client.log.runs]
+    assert rebuilds > 10
+    assert violations(runs, Limits(slots)) == []
+    assert repeated(runs) == []
+    sampler.saw_no_limit_passed()
+    is_sound(conn)
+    has_each_once(conn, made)
+    enqueue_many(conn, random_jobs(chance, 200))
+    assert len(rules.claim_all_as_predicted(conn, QUEUES)) > 0
+
+
+@pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])
+def test_a_rebuild_in_a_transaction_that_has_itself_changed_jobs(db, conn, other, end):
+    configure(conn, "tenant", "acme", slots=2)
+    made = enqueue_times(conn, 5, tenant="acme")
+    run = claim_next(conn)
+    conn.execute("BEGIN")
+    assert claim_next(conn).id == made[1]
+    assert complete(conn, run) is True
+    assert claim_next(conn).id == made[2]
+    own = enqueue(conn, tenant="acme", priority=-1)
+    conn.execute("SELECT turnstile.rebuild()")
+    assert claim_next(conn) is None
+    assert claim_next(other) is None
+    conn.execute(end)
+    is_sound(other)
+    if end == "COMMIT":
+        assert claim_next(other) is None
+        has_each_once(conn, [*made, own])
+    else:
+        assert ids(claim_all(other)) == made[1:2]
+        has_each_once(conn, made)
+    within(conn, {"tenant acme": 2})
+    run_to_the_end(conn, ["default"], {"tenant acme": 2})
+    is_sound(conn)
+
+
+@pytest.mark.parametrize("ends", [("COMMIT", "ROLLBACK"), ("ROLLBACK", "COMMIT"), ("ROLLBACK", "ROLLBACK")])
+@pytest.mark.parametrize("savepoint", [False, True], ids=["plain", "in a savepoint"])
+def test_open_claims_across_a_rebuild_keep_their_room(db, conn, other, ends, savepoint):
+    configure(conn, "tenant", "acme", slots=3)
+    made = enqueue_times(conn, 8, tenant="acme")
+    claimers = [db.connect(), db.connect()]
+    for claimer, job in zip(claimers, made, strict=False):
+        claimer.execute("BEGIN")
+        if savepoint:
+            claimer.execute("SAVEPOINT s")
+        assert claim_next(claimer).id == job
+    conn.execute("SELECT turnstile.rebuild()")
+    assert ids(claim_all(other)) == made[2:3]
+    conn.execute("SELECT turnstile.rebuild()")
+    for claimer, end in zip(claimers, ends, strict=True):
+        if savepoint and end == "ROLLBACK":
+            claimer.execute("ROLLBACK TO SAVEPOINT s; COMMIT")
+        else:
+            claimer.execute(end)
+        within(conn, {"tenant acme": 3})
+        is_sound(conn)
+    freed = [job for job, end in zip(made, ends, strict=False) if end == "ROLLBACK"]
+    assert ids(claim_all(other)) == freed
+    is_sound(conn)
+    run_to_the_end(conn, ["default"], {"tenant acme": 3})
+    has_each_once(conn, made)
+    is_sound(conn)
+
+
+def test_an_open_claim_across_a_truncate_leaks_no_room(db, conn, other):
+    """The truncate waits for the claim's lock on the table; what was claimed goes with the rest."""
+    configure(conn, "tenant", "acme", slots=1)
+    enqueue_times(conn, 2, tenant="acme")
+    conn.execute("BEGIN")
+    run = claim_next(conn)
+    conn.execute("TRUNCATE turnstile.job")
+    conn.execute("COMMIT")
+    is_sound(other)
+    assert claim_next(other) is None
+    assert rows.state(other, run.id) is None
+    fresh = enqueue_times(other, 2, tenant="acme")
+    assert ids(claim_all(conn)) == fresh[:1]
+    is_sound(other)
+
+
+DUMPS = {"custom": ["-Fc"], "plain": ["-Fp"], "data only of the tables": ["-Fc", "--inserts"]}
+
+
+@contextlib.contextmanager
+def _restored(db: Database, conn, path: str, options: list[str]):
+    subprocess.run([binary(conn, "pg_dump"), *options, "-f", path, db.name], check=True)
+    with fresh_database(extension=False) as copy:
+        if "-Fc" in options:
+            command = ["pg_restore", "--exit-on-error", "-d", copy.name, path]
+        else:
+            command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", copy.name, "-f", path]
+        done = subprocess.run([binary(conn, command[0]), *command[1:]], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        yield copy
+
+
+@pytest.mark.parametrize("options", DUMPS.values(), ids=DUMPS.keys())
+def test_a_restored_dump_is_claimable(db, conn, tmp_path, options, seed):
+    slots, made = _fill(conn, seed)
+    before = rows.everything(conn)
+    running = running_by_gate(conn)
+    with _restored(db, conn, os.fspath(tmp_path / "dump"), options) as copy:
+        restored = copy.connect()
+        assert rows.everything(restored) == before
+        assert running_by_gate(restored) == running
+        assert passed(running, slots) == {}
+        new = enqueue(restored, queue="q1")
+        assert new > max(made), "the ids go on where they were"
+        position = sql.SQL("SELECT position FROM turnstile.job WHERE id = %s")
+        last = restored.execute("SELECT max(position) FROM turnstile.job WHERE id <> %s", [new]).fetchone()[0]
+        assert restored.execute(position, [new]).fetchone()[0] > last, "new jobs queue behind the others"
+        _admits_what_may_run(restored, slots, [*made, new])
+    _admits_what_may_run(conn, slots, made)

@@ -1,0 +1,167 @@
+//! Puts one scheduler per database into shared memory, each behind an LWLock. The only pointer casts.
+
+mod segment;
+mod slot;
+
+use crate::error::{Result, does_not_fit, internal};
+#[cfg(feature = "fault_injection")]
+use crate::settings;
+use pgrx::pg_sys;
+use turnstile_scheduler::{Fault, Scheduler, Step};
+
+pub use segment::install_hooks;
+use segment::{Guard, open};
+use slot::{assign_slot, cached_slot, my_database};
+
+/// How far the memory of a database can be trusted.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Must be rebuilt before use.
+    #[default]
+    Stale,
+    /// A backend is reading the tables; commits are applied, claims wait.
+    Rebuilding,
+    Ready,
+}
+
+/// What a database's slot holds besides the scheduler.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Desk {
+    database: pg_sys::Oid,
+    /// The OID of `turnstile.job`: a new one after `DROP EXTENSION` and `CREATE EXTENSION`.
+    job_table: pg_sys::Oid,
+    pub phase: Phase,
+    /// Set while a step is under way: if it is found set, the step was cut short.
+    dirty: bool,
+    /// Which rebuild the memory comes from.
+    pub generation: u64,
+    /// No job waits for a time before this one (microseconds of PostgreSQL's epoch).
+    pub next_due: i64,
+    /// Where the next lanes are loaded from while there are more than fit.
+    pub overflow_cursor: i64,
+    /// Claims since lanes were loaded.
+    pub claims_in_overflow: u32,
+    /// A round of loading is under way.
+    in_overflow_round: bool,
+    /// Transactions from here on, and the listed ones, were not visible to the last rebuild.
+    pub rebuild_xmax: u64,
+    pub rebuild_running: u32,
+}
+
+/// One database's memory, while its lock is held.
+pub struct Locked<'m> {
+    pub desk: &'m mut Desk,
+    pub scheduler: Scheduler<'m>,
+    /// Top-level transactions that ran when the last rebuild took its snapshot.
+    pub running_at_rebuild: &'m mut [u32],
+}
+
+impl Locked<'_> {
+    /// Whether the last rebuild's snapshot saw the commit of a transaction.
+    pub fn rebuild_has_seen(&self, id: u64) -> bool {
+        let running = self.desk.rebuild_running as usize;
+        let short = id as u32;
+        id != 0
+            && id < self.desk.rebuild_xmax
+            && !self
+                .running_at_rebuild
+                .iter()
+                .take(running)
+                .any(|&r| r == short)
+    }
+
+    /// Whether some lanes may be known to the tables only.
+    pub fn has_overflow(&self) -> bool {
+        self.scheduler.is_spilled() || self.desk.in_overflow_round
+    }
+
+    /// Lanes are about to be loaded from the cursor on; from the first key on it is another round.
+    pub fn begin_loading(&mut self) {
+        if self.desk.overflow_cursor == i64::MIN {
+            self.scheduler.forget_spill();
+            self.desk.in_overflow_round = true;
+        }
+    }
+
+    /// All keys have been seen: the overflow is over if all found room.
+    pub fn end_overflow_round(&mut self) {
+        self.desk.overflow_cursor = i64::MIN;
+        self.desk.in_overflow_round = false;
+    }
+
+    /// A job was put off until then.
+    pub fn note_due(&mut self, time: Option<i64>) {
+        if let Some(time) = time {
+            self.desk.next_due = self.desk.next_due.min(time);
+        }
+    }
+}
+
+/// Runs steps on the memory of this database, giving it a slot if it has none.
+pub fn with<R>(job_table: pg_sys::Oid, mut steps: impl FnMut(&mut Locked) -> Step<R>) -> Result<R> {
+    loop {
+        let slot = match cached_slot(job_table) {
+            Some(slot) => slot,
+            None => assign_slot(job_table)?,
+        };
+        if let Some(result) = run(slot, job_table, &mut steps)? {
+            return Ok(result);
+        }
+    }
+}
+
+/// As [`with`] for commit and abort callbacks: no slot means that there is nothing to keep right.
+pub fn with_existing<R>(
+    job_table: pg_sys::Oid,
+    steps: impl FnOnce(&mut Locked) -> Step<R>,
+) -> Result<Option<R>> {
+    match cached_slot(job_table) {
+        Some(slot) => run(slot, job_table, steps),
+        None => match slot::existing_slot()? {
+            Some(slot) => run(slot, job_table, steps),
+            None => Ok(None),
+        },
+    }
+}
+
+/// None if the slot is another extension's by now. If a step fails or panics the memory stays marked
+/// dirty and the next use rebuilds it.
+fn run<R>(
+    slot: usize,
+    job_table: pg_sys::Oid,
+    steps: impl FnOnce(&mut Locked) -> Step<R>,
+) -> Result<Option<R>> {
+    let _guard = Guard::acquire(slot + 1)?;
+    // SAFETY: the slot's lock is held until the end of this function.
+    let mut locked = unsafe { open(slot) };
+    if locked.desk.job_table != job_table || locked.desk.database != my_database() {
+        return Ok(None);
+    }
+    if std::mem::replace(&mut locked.desk.dirty, true) {
+        locked.desk.phase = Phase::Stale;
+    }
+    #[cfg(feature = "fault_injection")]
+    turnstile_scheduler::injection::arm(settings::panic_at());
+    match steps(&mut locked) {
+        Ok(result) => {
+            locked.desk.dirty = false;
+            Ok(Some(result))
+        }
+        Err(Fault::Full) => {
+            locked.desk.phase = Phase::Stale;
+            Err(does_not_fit(
+                "the limits of the running jobs",
+                "Raise turnstile.max_lanes and restart the server, or finish jobs.",
+            ))
+        }
+        Err(Fault::Corrupt(what)) => {
+            locked.desk.phase = Phase::Stale;
+            Err(
+                internal(format!("the scheduler's memory is damaged: {what}"))
+                    .hint("The next call rebuilds it from the tables; please report this."),
+            )
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The segment of shared memory: its layout, its locks, and the pointers into it.
+
+use super::{Desk, Locked};
+use crate::error::{Result, internal, not_preloaded};
+use crate::settings;
+use pgrx::{pg_guard, pg_sys};
+use std::ptr::{NonNull, null_mut};
+use std::sync::OnceLock;
+use turnstile_scheduler::{Capacity, Header, Memory, Pools, Scheduler};
+
+const NAME: &std::ffi::CStr = c"turnstile";
+/// Fields start at multiples of this.
+const ALIGNMENT: usize = 64;
+
+static mut PREVIOUS_REQUEST_HOOK: pg_sys::shmem_request_hook_type = None;
+static mut PREVIOUS_STARTUP_HOOK: pg_sys::shmem_startup_hook_type = None;
+static mut BASE: *mut u8 = null_mut();
+static mut LOCKS: *mut pg_sys::LWLockPadded = null_mut();
+
+/// How large each field of a slot is.
+#[derive(Clone, Copy)]
+struct Layout {
+    capacity: Capacity,
+    running: usize,
+    size: usize,
+}
+
+struct Cursor {
+    base: *mut u8,
+    offset: usize,
+}
+
+impl Cursor {
+    fn advance<T>(&mut self, count: usize) -> *mut T {
+        let at = self.offset.next_multiple_of(ALIGNMENT);
+        self.offset = at + count * size_of::<T>();
+        self.base.wrapping_add(at).cast()
+    }
+}
+
+static LAYOUT: OnceLock<Layout> = OnceLock::new();
+
+impl Layout {
+    fn of_settings() -> Self {
+        *LAYOUT.get_or_init(Self::measure)
+    }
+
+    fn measure() -> Self {
+        let capacity = Capacity::for_lanes(settings::max_lanes());
+        // SAFETY: set before the hooks run.
+        let backends = unsafe { pg_sys::MaxBackends };
+        // As many transactions as the process array has places.
+        let running = backends + settings::max_prepared_transactions();
+        let mut layout = Self {
+            capacity,
+            running: usize::try_from(running).unwrap_or(0),
+            size: 0,
+        };
+        let mut cursor = Cursor {
+            base: null_mut(),
+            offset: 0,
+        };
+        layout.pointers(&mut cursor);
+        layout.size = cursor.offset.next_multiple_of(ALIGNMENT);
+        layout
+    }
+
+    fn pointers(&self, cursor: &mut Cursor) -> Pointers {
+        let capacity = self.capacity;
+        Pointers {
+            desk: cursor.advance(1),
+            header: cursor.advance(1),
+            pools: cursor.advance(1),
+            entries: cursor.advance(capacity.entries),
+            entry_buckets: cursor.advance(capacity.entry_buckets()),
+            gates: cursor.advance(capacity.gates),
+            gate_buckets: cursor.advance(capacity.gate_buckets()),
+            reservations: cursor.advance(capacity.reservations),
+            reservation_buckets: cursor.advance(capacity.reservation_buckets()),
+            running: cursor.advance(self.running),
+        }
+    }
+}
+
+struct Pointers {
+    desk: *mut Desk,
+    header: *mut Header,
+    pools: *mut Pools,
+    entries: *mut turnstile_scheduler::Entry,
+    entry_buckets: *mut u32,
+    gates: *mut turnstile_scheduler::Gate,
+    gate_buckets: *mut u32,
+    reservations: *mut turnstile_scheduler::Reservation,
+    reservation_buckets: *mut u32,
+    running: *mut u32,
+}
+
+/// Called from `_PG_init` while the server preloads the library.
+pub fn install_hooks() {
+    // SAFETY: the postmaster is single-threaded.
+    unsafe {
+        PREVIOUS_REQUEST_HOOK = pg_sys::shmem_request_hook;
+        pg_sys::shmem_request_hook = Some(request);
+        PREVIOUS_STARTUP_HOOK = pg_sys::shmem_startup_hook;
+        pg_sys::shmem_startup_hook = Some(startup);
+    }
+}
+
+fn total_size() -> usize {
+    Layout::of_settings().size * settings::max_databases()
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn request() {
+    // SAFETY: called by the postmaster, where both calls are allowed.
+    unsafe {
+        if let Some(previous) = PREVIOUS_REQUEST_HOOK {
+            previous();
+        }
+        pg_sys::RequestAddinShmemSpace(total_size() + ALIGNMENT);
+        let locks = settings::max_databases() + 1;
+        pg_sys::RequestNamedLWLockTranche(NAME.as_ptr(), i32::try_from(locks).unwrap_or(i32::MAX));
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn startup() {
+    // SAFETY: called at start with the request granted; fresh shared memory is zeroed, which is an
+    // empty scheduler, so a page is touched only when it is needed.
+    unsafe {
+        if let Some(previous) = PREVIOUS_STARTUP_HOOK {
+            previous();
+        }
+        let mut found = false;
+        let start = pg_sys::ShmemInitStruct(NAME.as_ptr(), total_size() + ALIGNMENT, &mut found);
+        let start = start.cast::<u8>();
+        BASE = start.wrapping_add(start.align_offset(ALIGNMENT));
+        LOCKS = pg_sys::GetNamedLWLockTranche(NAME.as_ptr());
+    }
+}
+
+/// Holds an LWLock; releases it also when a panic unwinds.
+pub(super) struct Guard(NonNull<pg_sys::LWLock>);
+
+impl Guard {
+    /// Lock 0 guards the assignment of slots to databases, lock n+1 the slot n.
+    pub(super) fn acquire(index: usize) -> Result<Self> {
+        // SAFETY: the tranche has max_databases + 1 locks; LOCKS is null only without the preload.
+        unsafe {
+            if LOCKS.is_null() {
+                return Err(not_preloaded());
+            }
+            let lock = &raw mut (*LOCKS.wrapping_add(index)).lock;
+            pg_sys::LWLockAcquire(lock, pg_sys::LWLockMode::LW_EXCLUSIVE);
+            NonNull::new(lock)
+                .map(Self)
+                .ok_or_else(|| internal("no lock"))
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // SAFETY: acquired in `acquire`, unless error recovery has released all locks already.
+        unsafe {
+            if pg_sys::LWLockHeldByMe(self.0.as_ptr()) {
+                pg_sys::LWLockRelease(self.0.as_ptr());
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The slot's lock must be held for as long as the result lives.
+pub(super) unsafe fn open<'m>(slot: usize) -> Locked<'m> {
+    let layout = Layout::of_settings();
+    // SAFETY: the segment has max_databases slots of this layout; each pointer is aligned, in
+    // bounds, and disjoint from the others; all-zero is valid for every type.
+    unsafe {
+        let mut cursor = Cursor {
+            base: BASE.wrapping_add(slot * layout.size),
+            offset: 0,
+        };
+        let at = layout.pointers(&mut cursor);
+        let capacity = layout.capacity;
+        let memory = Memory {
+            header: &mut *at.header,
+            pools: &mut *at.pools,
+            entries: std::slice::from_raw_parts_mut(at.entries, capacity.entries),
+            entry_buckets: std::slice::from_raw_parts_mut(
+                at.entry_buckets,
+                capacity.entry_buckets(),
+            ),
+            gates: std::slice::from_raw_parts_mut(at.gates, capacity.gates),
+            gate_buckets: std::slice::from_raw_parts_mut(at.gate_buckets, capacity.gate_buckets()),
+            reservations: std::slice::from_raw_parts_mut(at.reservations, capacity.reservations),
+            reservation_buckets: std::slice::from_raw_parts_mut(
+                at.reservation_buckets,
+                capacity.reservation_buckets(),
+            ),
+        };
+        Locked {
+            desk: &mut *at.desk,
+            scheduler: Scheduler::new(capacity.lanes, memory),
+            running_at_rebuild: std::slice::from_raw_parts_mut(at.running, layout.running),
+        }
+    }
+}
+
+/// Whose slot it is. Read without the slot's lock: who acts on it checks again under the lock.
+pub(super) fn peek(slot: usize) -> (pg_sys::Oid, pg_sys::Oid) {
+    let layout = Layout::of_settings();
+    let mut cursor = Cursor {
+        // SAFETY: BASE is set once, before any backend starts.
+        base: unsafe { BASE }.wrapping_add(slot * layout.size),
+        offset: 0,
+    };
+    let desk = layout.pointers(&mut cursor).desk;
+    // SAFETY: the desk is in bounds and aligned.
+    unsafe {
+        (
+            (&raw const (*desk).database).read_volatile(),
+            (&raw const (*desk).job_table).read_volatile(),
+        )
+    }
+}

@@ -1,0 +1,78 @@
+//! Which slot of the segment belongs to which database.
+
+use super::Desk;
+use super::segment::{Guard, open, peek};
+use crate::error::{Failure, Result, does_not_fit};
+use crate::settings;
+use pgrx::pg_sys;
+use std::cell::Cell;
+
+thread_local! {
+    static SLOT: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+pub(super) fn my_database() -> pg_sys::Oid {
+    // SAFETY: a constant of the backend.
+    unsafe { pg_sys::MyDatabaseId }
+}
+
+/// The slot that this backend used last, if it is still the extension's.
+pub(super) fn cached_slot(job_table: pg_sys::Oid) -> Option<usize> {
+    SLOT.get()
+        .filter(|&slot| peek(slot) == (my_database(), job_table))
+}
+
+/// Finds the slot of this database; takes a free one, or one whose database is gone, if it has none.
+pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
+    let _directory = Guard::acquire(0)?;
+    let database = my_database();
+    let slot = find_where(|other| other == database)
+        .or_else(|| find_where(|other| other == pg_sys::InvalidOid))
+        .or_else(|| find_where(|other| !database_exists(other)))
+        .ok_or_else(no_slot_left)?;
+    let _guard = Guard::acquire(slot + 1)?;
+    // SAFETY: the slot's lock is held.
+    let mut locked = unsafe { open(slot) };
+    if locked.desk.database != database || locked.desk.job_table != job_table {
+        locked.scheduler.forget_everything();
+        *locked.desk = Desk {
+            database,
+            job_table,
+            generation: locked.desk.generation + 1,
+            ..Desk::default()
+        };
+    }
+    SLOT.set(Some(slot));
+    Ok(slot)
+}
+
+/// The slot of this database, if it has one.
+pub(super) fn existing_slot() -> Result<Option<usize>> {
+    let _directory = Guard::acquire(0)?;
+    Ok(find_where(|database| database == my_database()))
+}
+
+/// The caller holds the directory lock, under which slots change hands.
+fn find_where(is_it: impl Fn(pg_sys::Oid) -> bool) -> Option<usize> {
+    (0..settings::max_databases()).find(|&slot| is_it(peek(slot).0))
+}
+
+fn database_exists(database: pg_sys::Oid) -> bool {
+    // SAFETY: slots are assigned inside a transaction only.
+    unsafe {
+        pg_sys::SearchSysCacheExists(
+            pg_sys::SysCacheIdentifier::DATABASEOID as i32,
+            pg_sys::Datum::from(database),
+            pg_sys::Datum::from(0),
+            pg_sys::Datum::from(0),
+            pg_sys::Datum::from(0),
+        )
+    }
+}
+
+fn no_slot_left() -> Failure {
+    does_not_fit(
+        "the schedulers of so many databases",
+        "Raise turnstile.max_databases and restart the server.",
+    )
+}
