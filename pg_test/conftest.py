@@ -10,7 +10,7 @@ import secrets
 import pytest
 from psycopg import sql
 
-from support.database import Database, fresh_database, server
+from support.database import Database, disagreements, fresh_database, server
 
 
 def pytest_addoption(parser):
@@ -22,6 +22,7 @@ def db():
     """A database of this test's own."""
     with fresh_database() as database:
         yield database
+        assert disagreements(database) == [], "turnstile.check() found the scheduler's memory and the tables to differ"
 
 
 @pytest.fixture

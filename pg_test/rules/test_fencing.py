@@ -5,7 +5,7 @@ import pytest
 
 from support import rows
 from support.calls import (
-    Run, claim_all, claim_next, complete, complete_and_claim_next, complete_many, discard, enqueue, enqueue_times, fail,
+    Run, claim, claim_all, claim_next, complete, complete_and_claim_next, complete_many, discard, enqueue, enqueue_times, fail,
     release,
 )  # fmt: skip
 from support.due import claim_when_due
@@ -15,7 +15,6 @@ LOCK_NOT_AVAILABLE = "55P03"
 
 FINISHES = {
     "complete": complete,
-    "complete_many": lambda conn, run: complete_many(conn, [run]),
     "complete_and_claim_next": complete_and_claim_next,
     "fail": fail,
     "fail for good": discard,
@@ -143,14 +142,30 @@ def test_complete_with_another_attempt_of_a_completed_job_is_refused(conn):
         complete(conn, Run(current.id, current.attempt + 1))
 
 
-def test_complete_many_with_one_superseded_run_completes_none(conn):
+@pytest.mark.parametrize("again", SUPERSEDED_BY.values(), ids=SUPERSEDED_BY.keys())
+def test_complete_many_leaves_a_superseded_run_alone_and_does_not_count_it(conn, again):
+    """A batch is not refused for one stale run: the others would lose what they did."""
     enqueue_times(conn, 3)
     runs = claim_all(conn)
-    stale = runs[1]
-    _again_after_release(conn, stale)
-    with refused(WRONG_STATE):
-        complete_many(conn, runs)
-    assert rows.counts(conn) == {"running": 3}
+    current = again(conn, runs[1])
+    before = rows.live(conn, current.id)
+    assert complete_many(conn, runs) == 2
+    assert rows.live(conn, current.id) == before
+    assert complete_many(conn, [current]) == 1
+
+
+def test_complete_many_does_not_count_what_is_not_running(conn):
+    waiting, failed, discarded = enqueue_times(conn, 3)
+    enqueue(conn, run_at="infinity")
+    runs = claim(conn, ["default"], 3)
+    release(conn, runs[0])
+    fail(conn, runs[1], retry_in="1 hour")
+    discard(conn, runs[2])
+    before = rows.everything(conn)
+    unknown = [Run(0, 1), Run(-1, 1), Run(2**63 - 1, 1)]
+    assert complete_many(conn, [*runs, Run(waiting, 2), *unknown]) == 0
+    assert rows.everything(conn) == before
+    assert [rows.state(conn, job_id) for job_id in (waiting, failed, discarded)] == ["available", "retryable", "discarded"]
 
 
 @pytest.mark.parametrize("finish", [complete, fail, release, discard, complete_and_claim_next])

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import time
 
 import psycopg
 from psycopg import sql
@@ -51,3 +52,15 @@ def fresh_database(extension: bool = True):
         database.close()
         with server() as admin:
             admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def disagreements(database: Database) -> list:
+    """What turnstile.check() says of a database once all its connections are gone."""
+    database.close()
+    with psycopg.connect(dbname=database.name, autocommit=True, options=GUARDS) as last:
+        give_up = time.monotonic() + 60
+        others = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        while last.execute(others + " AND backend_type = 'client backend'").fetchone():
+            assert time.monotonic() < give_up, "a closed connection's backend is still there"
+            time.sleep(0.002)
+        return last.execute("SELECT * FROM turnstile.check()").fetchall()

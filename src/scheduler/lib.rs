@@ -68,7 +68,7 @@ pub use settle::Outcome;
 pub enum Fault {
     /// An invariant is broken: the memory must be rebuilt from the tables.
     Corrupt(&'static str),
-    /// The arrays hold no more; nothing was changed.
+    /// The arrays hold no more. The step may be half done: as after damage, the memory must be rebuilt.
     Full,
 }
 

@@ -20,8 +20,9 @@ const STEPS_A_WORLD: u64 = 4_000;
 const DEFAULT_STEPS: u64 = 1_000_000;
 
 /// What the default run must have been through.
-const SITUATIONS: [&str; 19] = [
+const SITUATIONS: [&str; 20] = [
     "abort",
+    "callback cut short",
     "claim alone that found something",
     "claim undone before a pick",
     "claim undone before it looks ahead",

@@ -1,5 +1,6 @@
 //! How transactions and savepoints end: first rows and locks, later the callback.
 
+use rand::Rng;
 use turnstile_scheduler::{Credit, GateKind, Limit};
 
 use super::arena::At;
@@ -124,6 +125,15 @@ impl World {
             .iter()
             .flat_map(Change::effects)
             .collect();
+        let is_cut_short = self.shape.resets && self.rng.random_bool(0.01);
+        if is_cut_short && self.memory == Trust::Ready {
+            // What is done by then is done; all reservations must be forgotten, or they are held for ever.
+            if let Some(reserved) = transaction.reserved.first() {
+                scheduler.commit(reserved.id).at("commit")?;
+            }
+            self.tally.count("callback cut short");
+            self.memory = Trust::Stale;
+        }
         if self.memory == Trust::Stale {
             for reserved in &transaction.reserved {
                 scheduler.forget(reserved.id).at("forget")?;
