@@ -178,26 +178,23 @@ impl Pending {
 
     /// Room that this transaction gives back when it commits and has not used again itself.
     pub fn credits(&self) -> Vec<Credit> {
-        let mut credits: Vec<Credit> = Vec::new();
+        let mut balance: HashMap<(GateKind, u64), i64> = HashMap::new();
         for lane in self.levels.iter().flat_map(|level| level.lanes.values()) {
-            let count = lane.released.saturating_sub(lane.started);
-            for (kind, key) in lane.spec.gates().filter(|_| count > 0) {
-                match credits.iter_mut().find(|c| c.kind == kind && c.key == key) {
-                    Some(credit) => credit.count += count,
-                    None => credits.push(Credit { kind, key, count }),
-                }
+            for gate in lane.spec.gates() {
+                *balance.entry(gate).or_default() +=
+                    i64::from(lane.released) - i64::from(lane.started);
             }
         }
         for used in self.levels.iter().flat_map(|level| &level.used) {
-            if let Some(credit) = credits
-                .iter_mut()
-                .find(|c| c.kind == used.kind && c.key == used.key)
-            {
-                credit.count = credit.count.saturating_sub(used.count);
-            }
+            *balance.entry((used.kind, used.key)).or_default() -= i64::from(used.count);
         }
-        credits.retain(|credit| credit.count > 0);
-        credits
+        let credit = |((kind, key), count)| Credit {
+            kind,
+            key,
+            count: u32::try_from(count).unwrap_or(0),
+        };
+        let balance = balance.into_iter().filter(|&(_, count)| count > 0);
+        balance.map(credit).collect()
     }
 
     /// Positions of a lane that this transaction made available: not committed, so not to be claimed.
