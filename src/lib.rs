@@ -9,6 +9,7 @@ mod check; // memory compared with the tables
 mod due; // jobs whose time has come
 mod error; // what can go wrong
 mod lane; // the keys of lanes and gates
+mod lease; // how long a claim holds a job
 mod limits; // limits of gates, read when a claim first meets them
 mod overflow; // more lanes than fit
 mod pending; // what the open transaction has changed

@@ -108,9 +108,11 @@ def nothing_acknowledged_is_lost(conn, workers: list[Survivor]) -> None:
     """Each job whose enqueue was acknowledged is there once, and what was acknowledged as completed stays so."""
     states = conn.execute("SELECT id, array_agg(state) FROM turnstile.jobs GROUP BY id").fetchall()
     states = {job_id: found for job_id, found in states}
-    assert [found for found in states.values() if len(found) > 1] == []
+    twice = {job_id: found for job_id, found in states.items() if len(found) > 1}
+    assert twice == {}, f"there more than once: {twice}"
     missing = {job_id for worker in workers for job_id in worker.enqueued} - set(states)
-    assert missing == set(), "enqueued, but not there"
+    assert missing == set(), f"enqueued, but not there: {missing}"
     done = [job_id for worker in workers for job_id in worker.completed]
     assert len(set(done)) == len(done), "completed twice"
-    assert {job_id: states.get(job_id) for job_id in done if states.get(job_id) != ["completed"]} == {}
+    undone = {job_id: states.get(job_id) for job_id in done if states.get(job_id) != ["completed"]}
+    assert undone == {}, f"acknowledged as completed, but now: {undone}"

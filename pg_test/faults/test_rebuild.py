@@ -1,27 +1,23 @@
 """Memory may be lost at any time: what is rebuilt from the tables admits exactly what may run."""
 
-import contextlib
-import os
 import random
-import subprocess
 
 import pytest
-from psycopg import sql
 
 from faults import rules
-from faults.cluster import binary, own_cluster
-from faults.witness import Sampler, has_each_once, is_sound, passed, run_to_the_end, within
+from faults.cluster import own_cluster
+from faults.mixture import admits_what_may_run, fill
+from faults.witness import Sampler, has_each_once, is_sound, run_to_the_end, within
 from support import rows
 from support.calls import (
     claim, claim_all, claim_next, complete, complete_and_claim_next, enqueue, enqueue_many, enqueue_times, fail, ids,
 )  # fmt: skip
 from support.client import RestlessClient
 from support.crew import Progress, together
-from support.database import Database, fresh_database
+from support.database import fresh_database
 from support.load import QUEUES, random_jobs, random_limits, set_limit
 from support.runlog import Limits, repeated, violations
 from support.settings import configure
-from support.sweep import running_by_gate
 
 
 @pytest.fixture(scope="module")
@@ -34,31 +30,6 @@ def cluster():
 def db(cluster):
     with fresh_database() as database:
         yield database
-
-
-def _fill(conn, seed: int) -> tuple[dict[str, int], list[int]]:
-    """Limits, jobs in every state, and some that run: what a rebuild has to count."""
-    chance = random.Random(seed)
-    slots = random_limits(chance)
-    for gate, number in slots.items():
-        set_limit(conn, gate, number)
-    made = ids(enqueue_many(conn, random_jobs(chance, 300)))
-    made += enqueue_times(conn, 3, queue="q1", session="s1", run_at="infinity")
-    runs = claim(conn, QUEUES, 6)
-    fail(conn, runs.pop(), retry_in="1 hour")
-    assert complete(conn, runs.pop()) is True
-    return slots, made
-
-
-def _admits_what_may_run(conn, slots, made) -> None:
-    """Each claim is the one that the rules predict, until nothing more may run; then all jobs run."""
-    rules.claim_all_as_predicted(conn, QUEUES)
-    within(conn, slots)
-    is_sound(conn)
-    conn.execute("UPDATE turnstile.job SET run_at = now() WHERE state IN ('scheduled', 'retryable')")
-    run_to_the_end(conn, QUEUES, slots)
-    is_sound(conn)
-    has_each_once(conn, made)
 
 
 def _clean_restart(cluster, conn):
@@ -74,15 +45,15 @@ def _by_hand(cluster, conn):
 
 
 @pytest.mark.parametrize("lose", [_clean_restart, _crash, _by_hand], ids=["restart", "immediate stop", "rebuild()"])
-def test_lost_memory_is_rebuilt_and_admits_what_may_run(cluster, db, conn, lose, seed):
-    slots, made = _fill(conn, seed)
+def test_lost_memory_is_rebuilt_andadmits_what_may_run(cluster, db, conn, lose, seed):
+    slots, made = fill(conn, seed)
     lose(cluster, conn)
-    _admits_what_may_run(db.connect(), slots, made)
+    admits_what_may_run(db.connect(), slots, made)
 
 
 @pytest.mark.parametrize("immediate", [False, True], ids=["restart", "immediate stop"])
 def test_many_connections_at_the_same_moment_after_a_restart_pass_no_limit(cluster, db, conn, immediate, seed):
-    slots, made = _fill(conn, seed)
+    slots, made = fill(conn, seed)
     cluster.restart(immediate)
     connections = [db.connect() for _ in range(16)]
     claimed = together([lambda c=c: claim(c, QUEUES, 3) for c in connections])
@@ -90,7 +61,7 @@ def test_many_connections_at_the_same_moment_after_a_restart_pass_no_limit(clust
     assert handed_out
     assert len(set(handed_out)) == len(handed_out)
     within(connections[0], slots)
-    _admits_what_may_run(connections[0], slots, made)
+    admits_what_may_run(connections[0], slots, made)
 
 
 def test_truncated_jobs_hold_nothing_any_more(db, conn):
@@ -178,6 +149,36 @@ def test_rebuilds_under_load_pass_no_limit(db, conn, case, seed):
     assert len(rules.claim_all_as_predicted(conn, QUEUES)) > 0
 
 
+OWN_CHANGES = {
+    "claimed": lambda conn, run: claim_next(conn),
+    "completed": complete,
+    "claimed with what it freed": lambda conn, run: complete_and_claim_next(conn, run),
+    "completed and claimed": lambda conn, run: (claim_next(conn), complete(conn, run)),
+    "failed": lambda conn, run: fail(conn, run, retry_in="1 hour"),
+    "deleted": lambda conn, run: conn.execute("DELETE FROM turnstile.job WHERE id = %s", [run.id]),
+    "enqueued": lambda conn, run: enqueue(conn, tenant="acme", priority=-1),
+}
+
+
+@pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])
+@pytest.mark.parametrize("change", OWN_CHANGES.values(), ids=OWN_CHANGES.keys())
+def test_a_rebuild_by_a_transaction_older_than_one_that_has_ended(db, conn, other, change, end):
+    """The rebuild's snapshot does not see its own transaction, though that is older than others which it sees."""
+    configure(conn, "tenant", "acme", slots=2)
+    enqueue_times(conn, 5, tenant="acme")
+    run = claim_next(conn)
+    conn.execute("BEGIN")
+    change(conn, run)
+    enqueue(other, tenant="globex")
+    conn.execute("SELECT turnstile.rebuild()")
+    is_sound(other)
+    conn.execute(end)
+    is_sound(other)
+    rules.claim_all_as_predicted(other, ["default"])
+    within(other, {"tenant acme": 2})
+    is_sound(other)
+
+
 @pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])
 def test_a_rebuild_in_a_transaction_that_has_itself_changed_jobs(db, conn, other, end):
     configure(conn, "tenant", "acme", slots=2)
@@ -247,38 +248,3 @@ def test_an_open_claim_across_a_truncate_leaks_no_room(db, conn, other):
     fresh = enqueue_times(other, 2, tenant="acme")
     assert ids(claim_all(conn)) == fresh[:1]
     is_sound(other)
-
-
-DUMPS = {"custom": ["-Fc"], "plain": ["-Fp"], "data only of the tables": ["-Fc", "--inserts"]}
-
-
-@contextlib.contextmanager
-def _restored(db: Database, conn, path: str, options: list[str]):
-    subprocess.run([binary(conn, "pg_dump"), *options, "-f", path, db.name], check=True)
-    with fresh_database(extension=False) as copy:
-        if "-Fc" in options:
-            command = ["pg_restore", "--exit-on-error", "-d", copy.name, path]
-        else:
-            command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", copy.name, "-f", path]
-        done = subprocess.run([binary(conn, command[0]), *command[1:]], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        yield copy
-
-
-@pytest.mark.parametrize("options", DUMPS.values(), ids=DUMPS.keys())
-def test_a_restored_dump_is_claimable(db, conn, tmp_path, options, seed):
-    slots, made = _fill(conn, seed)
-    before = rows.everything(conn)
-    running = running_by_gate(conn)
-    with _restored(db, conn, os.fspath(tmp_path / "dump"), options) as copy:
-        restored = copy.connect()
-        assert rows.everything(restored) == before
-        assert running_by_gate(restored) == running
-        assert passed(running, slots) == {}
-        new = enqueue(restored, queue="q1")
-        assert new > max(made), "the ids go on where they were"
-        position = sql.SQL("SELECT position FROM turnstile.job WHERE id = %s")
-        last = restored.execute("SELECT max(position) FROM turnstile.job WHERE id <> %s", [new]).fetchone()[0]
-        assert restored.execute(position, [new]).fetchone()[0] > last, "new jobs queue behind the others"
-        _admits_what_may_run(restored, slots, [*made, new])
-    _admits_what_may_run(conn, slots, made)

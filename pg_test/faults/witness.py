@@ -18,14 +18,17 @@ def differences(conn) -> list:
 
 def is_sound(conn) -> None:
     """Memory agrees with the tables, and no job is there twice."""
-    assert differences(conn) == []
+    found = differences(conn)
+    assert found == [], f"turnstile.check() found: {found}"
     twice = conn.execute("SELECT id FROM turnstile.jobs GROUP BY id HAVING count(*) > 1").fetchall()
     assert twice == [], f"in the tables more than once: {twice}"
 
 
 def has_each_once(conn, made) -> None:
     """These jobs, and no others, are live or finished, each once."""
-    assert [row[0] for row in conn.execute("SELECT id FROM turnstile.jobs ORDER BY id")] == sorted(made)
+    there = [row[0] for row in conn.execute("SELECT id FROM turnstile.jobs ORDER BY id")]
+    lost, strange = set(made) - set(there), set(there) - set(made)
+    assert there == sorted(made), f"lost {sorted(lost)}, strange {sorted(strange)}, {len(there)} rows"
 
 
 def passed(running: dict[str, int], slots: dict[str, int | None]) -> dict[str, int]:
@@ -40,7 +43,8 @@ def passed(running: dict[str, int], slots: dict[str, int | None]) -> dict[str, i
 
 def within(conn, slots: dict[str, int | None]) -> None:
     """No limit is passed just now, by the committed rows of one snapshot."""
-    assert passed(running_by_gate(conn), slots) == {}
+    beyond = passed(running_by_gate(conn), slots)
+    assert beyond == {}, f"limits passed: {beyond}"
 
 
 class Sampler:
@@ -70,7 +74,7 @@ class Sampler:
 
     def saw_no_limit_passed(self) -> None:
         assert self.most, "the sampler saw nothing"
-        assert self.beyond == {}
+        assert self.beyond == {}, f"limits passed: {self.beyond}"
 
 
 def finish_what_runs(conn) -> None:

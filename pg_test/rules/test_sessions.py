@@ -47,6 +47,27 @@ def test_a_session_spans_accounts_and_concurrency_keys(conn):
     assert ids(claim_all(conn)) == [first]
 
 
+@pytest.mark.parametrize(
+    ("behind", "table", "key", "closed", "opened"),
+    [
+        ({"concurrency_key": "smtp"}, "concurrency", ["smtp"], {"slots": 0}, {"slots": 1}),
+        ({"account": "sales"}, "account", ["acme", "sales"], {"slots": 0}, {"slots": 1}),
+        ({"account": "sales"}, "account", ["acme", "sales"], {"paused": True}, {"paused": False}),
+    ],
+)
+def test_a_session_waits_for_its_next_job_whatever_holds_that_back(conn, behind, table, key, closed, opened):
+    configure(conn, table, *key, **closed)
+    first = enqueue(conn, tenant="acme", session="chat-1", **behind)
+    second = enqueue(conn, tenant="acme", session="chat-1")
+    outside = enqueue(conn, tenant="acme")
+    assert ids(claim_all(conn)) == [outside], "jobs of a session do not overtake each other"
+    configure(conn, table, *key, **opened)
+    run = claim_next(conn)
+    assert run.id == first
+    complete(conn, run)
+    assert claim_next(conn).id == second
+
+
 def test_a_released_job_keeps_its_place_in_the_session(conn):
     enqueued = enqueue_times(conn, 3, session="chat-1")
     for _ in range(3):

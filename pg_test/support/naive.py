@@ -1,6 +1,7 @@
 """The rules of a claim as one slow query over the tables: the job that a scan over all jobs would return.
 
 It knows jobs that are `available`, not those whose time comes while it looks; and fifo queues only.
+The jobs of a session do not overtake each other, even where the first of them finds another of its gates full.
 """
 
 from support.calls import claim_next
@@ -35,6 +36,10 @@ SELECT j.id
         OR concurrency.slots > (SELECT count(*) FROM running r WHERE r.concurrency_key = j.concurrency_key))
    AND NOT EXISTS (SELECT 1 FROM running r
                     WHERE r.queue = j.queue AND r.session = j.session AND r.tenant IS NOT DISTINCT FROM j.tenant)
+   AND NOT EXISTS (SELECT 1 FROM turnstile.job earlier
+                    WHERE earlier.queue = j.queue AND earlier.session = j.session
+                      AND earlier.tenant IS NOT DISTINCT FROM j.tenant AND earlier.state = 'available'
+                      AND (earlier.priority, earlier.position) < (j.priority, j.position))
  ORDER BY j.priority, j.position
  LIMIT 1
 """

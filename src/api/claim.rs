@@ -9,7 +9,7 @@ use crate::pending;
 use crate::plan::{Rows, Spi, Statement, statement, with_spi};
 use crate::rebuild::when_ready;
 use crate::shmem::{self, Phase};
-use crate::{catalog, due, limits, overflow};
+use crate::{catalog, due, lease, limits, overflow};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use turnstile_scheduler::{Credit, Outcome, Pick, Picked, ReservationId};
@@ -183,24 +183,11 @@ fn take(
     output: &mut Output,
 ) -> Result<usize> {
     let lane = picked.spec.lane;
-    let own = pending::with(|pending| {
-        pending.claiming = Some(lane);
-        pending.own_positions(lane)
-    });
-    let rows = spi.run(
-        &CLAIM,
-        &[
-            datum(lane.cast_signed()),
-            datum(picked.head),
-            datum(picked.bound.unwrap_or(i64::MAX)),
-            datum(i32::try_from(reservations.len()).unwrap_or(i32::MAX)),
-            claimer.worker,
-            claimer.lease,
-            datum(own.clone()),
-        ],
-    )?;
-    pending::with(|pending| pending.claiming = None);
-    let taken = give_out(&rows, output);
+    let own = pending::with(|pending| pending.own_positions(lane));
+    let taken = match reservations {
+        [] => Vec::new(),
+        some => lock_jobs(spi, picked, some.len(), &own, claimer, output)?,
+    };
     let mut outcome = Outcome {
         taken: &taken,
         seen: &[],
@@ -208,12 +195,43 @@ fn take(
     };
     let ahead;
     if is_worth_a_look(picked, reservations, &taken) {
-        ahead = look_ahead(spi, picked, own)?;
+        ahead = look_ahead(spi, picked, &own)?;
         outcome.seen = &ahead;
         outcome.seen_all = ahead.len() < ROWS_AHEAD;
     }
     settle(job_table, picked, reservations, outcome)?;
     Ok(taken.len())
+}
+
+/// Sets up to `most` jobs of the lane running and passes them on; returns their positions.
+fn lock_jobs(
+    spi: &Spi,
+    picked: &Picked,
+    most: usize,
+    own: &[i64],
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<Vec<i64>> {
+    let lane = picked.spec.lane;
+    let lease = match claimer.lease {
+        Some(lease) => Some(lease),
+        None => datum(lease::of_queue(spi, picked)?),
+    };
+    pending::with(|pending| pending.claiming = Some(lane));
+    let rows = spi.run(
+        &CLAIM,
+        &[
+            datum(lane.cast_signed()),
+            datum(picked.head),
+            datum(picked.bound.unwrap_or(i64::MAX)),
+            datum(i32::try_from(most).unwrap_or(i32::MAX)),
+            claimer.worker,
+            lease,
+            datum(own),
+        ],
+    )?;
+    pending::with(|pending| pending.claiming = None);
+    Ok(give_out(&rows, output))
 }
 
 /// Where the lane goes on matters when nothing more was found, and when another lane may come before;
@@ -227,7 +245,7 @@ fn is_worth_a_look(picked: &Picked, reservations: &[ReservationId], taken: &[i64
         || last.saturating_sub(picked.head) > BEHIND_AT_MOST
 }
 
-fn look_ahead(spi: &Spi, picked: &Picked, own: Vec<i64>) -> Result<Vec<i64>> {
+fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<Vec<i64>> {
     let lane = picked.spec.lane.cast_signed();
     let rows = spi.run(&LOOK_AHEAD, &[datum(lane), datum(picked.head), datum(own)])?;
     (0..rows.len()).map(|row| rows.required(row, 1)).collect()

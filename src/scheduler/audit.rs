@@ -135,6 +135,10 @@ impl Scheduler<'_> {
                 return Err(Fault::Corrupt("a heap is out of order"));
             }
         }
+        let (left, right) = (self.distance(entry.left)?, self.distance(entry.right)?);
+        if entry.place != NONE && (left < right || entry.distance != right.saturating_add(1)) {
+            return Err(Fault::Corrupt("a heap is too deep on the right"));
+        }
         if entry.root != NONE && self.entry(entry.root)?.place != at {
             return Err(Fault::Corrupt("a heap's top is in another place"));
         }

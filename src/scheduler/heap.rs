@@ -97,7 +97,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    fn distance(&self, at: u32) -> Step<u8> {
+    pub(crate) fn distance(&self, at: u32) -> Step<u8> {
         if at == NONE {
             return Ok(0);
         }

@@ -42,6 +42,8 @@ pub struct Picked {
     /// How many of the caller's reservations are filled in. None at all asks for a look at the lane
     /// only: its session waits for a job that may be gone.
     pub reserved: usize,
+    /// Changes whenever the settings of the lane's queue may have.
+    pub settings_version: u64,
     pub(crate) stamp: u64,
 }
 
@@ -197,6 +199,7 @@ impl Scheduler<'_> {
             head,
             bound,
             reserved: 0,
+            settings_version: self.gate(self.entry(entry.queue)?.gate)?.version,
             stamp: entry.stamp,
         })
     }

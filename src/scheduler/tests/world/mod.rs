@@ -177,6 +177,7 @@ impl World {
     }
 
     pub fn claim_at_once(&mut self, at: usize, queue: u64, wanted: usize) -> Checked<Vec<JobId>> {
+        self.finish_rebuild()?;
         self.start_claim(at, queue, wanted);
         let most = 20 * (self.table.jobs.len() + 10);
         for _ in 0..most {

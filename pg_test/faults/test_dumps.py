@@ -1,0 +1,49 @@
+"""A dump carries the whole queue: what is restored from it can be claimed."""
+
+import contextlib
+import os
+import subprocess
+
+import pytest
+
+from faults.cluster import binary
+from faults.mixture import admits_what_may_run, fill
+from faults.witness import passed
+from support import rows
+from support.calls import enqueue
+from support.database import Database, fresh_database
+from support.sweep import running_by_gate
+
+DUMPS = {"custom": ["-Fc"], "plain": ["-Fp"], "as inserts": ["-Fc", "--inserts"]}
+
+
+@contextlib.contextmanager
+def _restored(db: Database, conn, path: str, options: list[str]):
+    subprocess.run([binary(conn, "pg_dump"), *options, "-f", path, db.name], check=True)
+    with fresh_database(extension=False) as copy:
+        if "-Fc" in options:
+            command = ["pg_restore", "--exit-on-error", "-d", copy.name, path]
+        else:
+            command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", copy.name, "-f", path]
+        done = subprocess.run([binary(conn, command[0]), *command[1:]], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        yield copy
+
+
+@pytest.mark.parametrize("options", DUMPS.values(), ids=DUMPS.keys())
+def test_a_restored_dump_is_claimable(db, conn, tmp_path, options, seed):
+    slots, made = fill(conn, seed)
+    before = rows.everything(conn)
+    running = running_by_gate(conn)
+    with _restored(db, conn, os.fspath(tmp_path / "dump"), options) as copy:
+        restored = copy.connect()
+        assert rows.everything(restored) == before
+        assert running_by_gate(restored) == running
+        assert passed(running, slots) == {}
+        new = enqueue(restored, queue="q1")
+        assert new > max(made), "the ids go on where they were"
+        position = "SELECT position FROM turnstile.job WHERE id = %s"
+        last = restored.execute("SELECT max(position) FROM turnstile.job WHERE id <> %s", [new]).fetchone()[0]
+        assert restored.execute(position, [new]).fetchone()[0] > last, "new jobs queue behind the others"
+        admits_what_may_run(restored, slots, [*made, new])
+    admits_what_may_run(conn, slots, made)
