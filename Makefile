@@ -10,7 +10,7 @@ unexport RUST_BACKTRACE
 unexport RUST_LIB_BACKTRACE
 
 SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler
-TEST_PARTS := test-scheduler test-rules regress isolation test-concurrent
+TEST_PARTS := test-scheduler test-seeded-faults test-rules regress isolation test-concurrent test-faults test-injected
 
 .PHONY: help
 help: ## list the targets
@@ -48,6 +48,10 @@ test-scheduler: setup ## test the scheduler by itself, against a naive model (ST
 	  { $(SCHEDULER_TEST) --no-run && echo 'the scheduler has no tests' >&2; exit 1; }
 	@$(SCHEDULER_TEST)
 
+.PHONY: test-seeded-faults
+test-seeded-faults: setup ## break each mechanism of the scheduler in turn: its tests must notice
+	@cargo test --release -p turnstile-scheduler --features faults --test faults
+
 .PHONY: test-rules
 test-rules: install ## test each promise of the documentation
 	@scripts/run-pytest pg_test/rules
@@ -61,8 +65,16 @@ isolation: install ## interleave sessions step by step and compare
 	@pg_test/isolation/run
 
 .PHONY: test-concurrent
-test-concurrent: install ## many workers, crashes and restarts at once
+test-concurrent: install ## many workers at once, their history checked afterwards
 	@scripts/run-pytest pg_test/concurrent
+
+.PHONY: test-faults
+test-faults: install ## rebuilds, crashes, isolation levels, direct DML, overflow (TURNSTILE_KILLS=…, TURNSTILE_STOPS=…)
+	@TURNSTILE_CLUSTER=faults scripts/run-pytest pg_test/faults
+
+.PHONY: test-injected
+test-injected: install ## panics injected into the scheduler's steps, with a build of its own
+	@TURNSTILE_CLUSTER=injected scripts/run-pytest pg_test/faults_injected
 
 .PHONY: lint
 lint: setup ## check formatting, clippy and the rules of the house

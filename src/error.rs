@@ -58,6 +58,15 @@ pub fn null_argument(name: &str) -> Failure {
     .hint("Pass a value, or leave the argument out where it has a default.")
 }
 
+pub fn null_element(name: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+        format!("{name} must not contain null"),
+    )
+    .detail(format!("An element of the array \"{name}\" is NULL."))
+    .hint("Leave the element out.")
+}
+
 pub fn bad_value(message: impl Into<String>) -> Failure {
     Failure::new(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
 }

@@ -22,14 +22,19 @@ pub struct LaneChange {
     pub released: u32,
 }
 
+/// Room that a claim has reserved for a job.
+pub struct Reserved {
+    pub id: ReservationId,
+    /// Gates at which it took over room that this transaction gives back.
+    pub transferred: Vec<(GateKind, u64)>,
+}
+
 /// Changes made at one nesting level of savepoints.
 #[derive(Default)]
 pub struct Level {
     nesting: i32,
     pub lanes: HashMap<u64, LaneChange>,
-    pub reservations: Vec<ReservationId>,
-    /// Credits that claims of this level have used up.
-    pub used: Vec<Credit>,
+    pub reservations: Vec<Reserved>,
     /// Lanes that a claim hides while it runs, because a stranger has locked their next job.
     pub hidden: Vec<(LaneSpec, i64)>,
     pub settings: Vec<(GateKind, u64)>,
@@ -83,7 +88,6 @@ impl Level {
             lane.released += change.released;
         }
         self.reservations.extend(inner.reservations);
-        self.used.extend(inner.used);
         self.hidden.extend(inner.hidden);
         self.settings.extend(inner.settings);
         self.defaults.extend(inner.defaults);
@@ -185,8 +189,9 @@ impl Pending {
                     i64::from(lane.released) - i64::from(lane.started);
             }
         }
-        for used in self.levels.iter().flat_map(|level| &level.used) {
-            *balance.entry((used.kind, used.key)).or_default() -= i64::from(used.count);
+        let reserved = self.levels.iter().flat_map(|level| &level.reservations);
+        for &gate in reserved.flat_map(|reserved| &reserved.transferred) {
+            *balance.entry(gate).or_default() -= 1;
         }
         let credit = |((kind, key), count)| Credit {
             kind,

@@ -38,12 +38,17 @@ pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
     let (old, new) = (trigger.old_row(), trigger.new_row());
     if let (Some(old), Some(new)) = (&old, &new) {
         let claimed = claiming.is_some_and(|lane| old.is_available_in(lane)) && new.is_running();
-        if claimed || old.is_same_to_scheduler(new) {
+        if claimed {
             return Ok(Trigger::NOTHING);
         }
     }
     if let Some(column) = new.as_ref().and_then(|row| row.nonsense()) {
         return Err(nonsense(column));
+    }
+    if let (Some(old), Some(new)) = (&old, &new)
+        && old.is_same_to_scheduler(new)
+    {
+        return Ok(Trigger::NOTHING);
     }
     let (old, new) = (old.map(|row| row.read()), new.map(|row| row.read()));
     pending::at_current_level(|level| {
@@ -274,11 +279,11 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         scheduler.invalidate_gate(kind, key)?;
     }
     // Room that passes from one job to the next is held before it is given back.
-    for &reservation in &changes.reservations {
+    for reserved in &changes.reservations {
         if counted {
-            scheduler.commit_counted(reservation)?;
+            scheduler.commit_counted(reserved.id)?;
         } else {
-            scheduler.commit(reservation)?;
+            scheduler.commit(reserved.id)?;
         }
     }
     for lane in changes.lanes.values().filter(|_| !counted) {
@@ -306,8 +311,8 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
     if memory.desk.phase == Phase::Stale {
         return forget_reservations(memory, changes);
     }
-    for &reservation in &changes.reservations {
-        memory.scheduler.abort(reservation)?;
+    for reserved in &changes.reservations {
+        memory.scheduler.abort(reserved.id)?;
     }
     let hidden = changes.hidden.iter().copied();
     let gone = changes
@@ -322,8 +327,8 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
 }
 
 fn forget_reservations(memory: &mut Locked, changes: &Level) -> Step<()> {
-    for &reservation in &changes.reservations {
-        memory.scheduler.forget(reservation)?;
+    for reserved in &changes.reservations {
+        memory.scheduler.forget(reserved.id)?;
     }
     Ok(())
 }

@@ -43,7 +43,9 @@ class Governor:
     def __call__(self):
         while self.progress.going:
             gate = self.chance.choice(self.gates)
-            slots = self.chance.choice([None, *[random_slots(self.chance, gate)] * 4])
+            slots = random_slots(self.chance, gate)
+            if gate.startswith("queue ") and self.chance.random() < 0.3:
+                slots = None
             sent = time.monotonic()
             set_limit(self.conn, gate, slots)
             self.limits.change(gate, slots, sent, time.monotonic())

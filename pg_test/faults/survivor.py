@@ -81,17 +81,22 @@ class Survivor:
         self.conn.execute("BEGIN")
         runs = self.take()
         kept = self.chance.random() < 0.6
-        for run in runs:
-            complete(self.conn, run)
-        if kept:
+        try:
+            for run in runs:
+                complete(self.conn, run)
             for run in runs:
                 ending(run)
-        else:
-            undoing(runs)
-        self.conn.execute("COMMIT" if kept else "ROLLBACK")
+            self.conn.execute("COMMIT" if kept else "ROLLBACK")
+        except psycopg.OperationalError:
+            # Nobody knows since when the transaction is over.
+            for run in runs:
+                run.ended, run.undone = run.got, True
+            raise
         if kept:
             self.completed += ids(runs)
             self.progress.add(len(runs))
+        else:
+            undoing(runs)
 
     def hand_on(self) -> None:
         for run in self.take():

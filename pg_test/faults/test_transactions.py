@@ -272,3 +272,22 @@ def test_a_job_claimed_and_released_again_and_again_in_one_transaction(conn, oth
     assert complete(conn, run) is True
     assert ids(claim_all(other)) == [second]
     is_sound(other)
+
+
+@pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK", "ROLLBACK TO SAVEPOINT s; COMMIT"])
+@pytest.mark.parametrize("slots", [3, 0, None])
+def test_an_uncommitted_limit_admits_and_refuses_nobody_else(conn, other, slots, end):
+    configure(conn, "tenant", "acme", slots=1)
+    enqueue_times(conn, 5, tenant="acme")
+    conn.execute("BEGIN; SAVEPOINT s")
+    configure(conn, "tenant", "acme", slots=slots)
+    mine = claim_next(conn)
+    others = claim(other, ["default"], 9)
+    assert len(others) == (0 if mine else 1), "the committed limit is 1"
+    conn.execute(end)
+    is_sound(other)
+    holds = slots if end == "COMMIT" else 1
+    claim_all(other)
+    running = other.execute("SELECT count(*) FROM turnstile.job WHERE state = 'running'").fetchone()[0]
+    assert running == max(len(others), 5 if holds is None else holds)
+    is_sound(other)

@@ -1,13 +1,24 @@
--- Makes up to $1 jobs available whose time has come, earliest first. A session's job keeps its place.
-WITH due AS MATERIALIZED (
-    SELECT job.id
+-- Makes up to $1 jobs available whose time has come, earliest first; of the queues with the gates $2, if
+-- given, and then among the first 1,000 that are due. A session's job keeps its place.
+WITH first AS MATERIALIZED (
+    SELECT job.id, job.queue
     FROM turnstile.job
     WHERE job.state IN ('scheduled', 'retryable') AND job.run_at <= clock_timestamp()
+    ORDER BY job.run_at, job.position
+    LIMIT 1000
+), due AS MATERIALIZED (
+    SELECT job.id, job.run_at, job.position
+    FROM turnstile.job
+    WHERE job.id = ANY (ARRAY (
+            SELECT first.id FROM first WHERE $2 IS NULL OR turnstile.gate_key('queue', NULL, first.queue) = ANY ($2)
+        ))
+        AND job.state IN ('scheduled', 'retryable') AND job.run_at <= clock_timestamp()
     ORDER BY job.run_at, job.position
     LIMIT $1
     FOR NO KEY UPDATE SKIP LOCKED
 ), placed AS MATERIALIZED (
-    SELECT due.id, nextval('turnstile.job_position_seq') AS position FROM due
+    SELECT due.id, nextval('turnstile.job_position_seq') AS position
+    FROM (SELECT * FROM due ORDER BY due.run_at, due.position) AS due
 )
 UPDATE turnstile.job
 SET state = 'available',

@@ -3,16 +3,16 @@
 use crate::api::names::{check_lease, required_name};
 use crate::api::output::Output;
 use crate::call::{Call, datum, must_be_writable, required};
-use crate::error::{Result, bad_value, null_argument, too_long};
+use crate::error::{Result, bad_value, null_argument, null_element, too_long};
 use crate::lane::queue_key;
-use crate::pending;
+use crate::pending::{self, Reserved};
 use crate::plan::{Rows, Spi, Statement, statement, with_spi};
 use crate::rebuild::when_ready;
 use crate::shmem::{self, Phase};
 use crate::{catalog, due, lease, limits, overflow};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use turnstile_scheduler::{Credit, Outcome, Pick, Picked, ReservationId};
+use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
 
 static CLAIM: Statement = statement!(
     "claim_lane",
@@ -63,7 +63,10 @@ pub fn claim(call: &Call) -> Result<Option<Datum>> {
     let queues = required(call.texts(0), "queues")?;
     let queues = queues
         .iter()
-        .map(|queue| required_name(queue.as_deref(), "queues").map(queue_key))
+        .map(|queue| {
+            let queue = queue.as_deref().ok_or_else(|| null_element("queues"))?;
+            required_name(Some(queue), "queues").map(queue_key)
+        })
         .collect::<Result<Vec<u64>>>()?;
     let most = call.int4(1).ok_or_else(|| null_argument("max_jobs"))?;
     let most = usize::try_from(most).map_err(|_| {
@@ -91,7 +94,7 @@ pub fn claim_from(
 ) -> Result<()> {
     let job_table = catalog::job_table()?;
     pending::with(|pending| pending.job_table = job_table);
-    run_errands(spi, job_table)?;
+    run_errands(spi, job_table, queues, most)?;
     let mut left = most;
     let mut looks_elsewhere = 0;
     for &queue in queues {
@@ -116,12 +119,12 @@ pub fn claim_from(
 }
 
 /// What claims do for the queue in passing: a live queue needs no other hand.
-fn run_errands(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
+fn run_errands(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
     let (due, load) = when_ready(spi, job_table, |memory| {
         Ok((due::duty(memory), overflow::duty(memory)))
     })?;
     if let Some(due) = due {
-        due::promote(spi, job_table, &due)?;
+        due::promote(spi, job_table, &due, queues, most)?;
     }
     if let Some(load) = load {
         overflow::load(spi, job_table, &load)?;
@@ -143,34 +146,39 @@ fn pick(
     want: usize,
 ) -> Result<(Pick, Vec<ReservationId>)> {
     let mut reservations = vec![ReservationId::default(); want.min(MOST_AT_ONCE)];
-    let before = pending::with(|pending| pending.credits());
-    let mut credits = before.clone();
+    let mut credits = pending::with(|pending| pending.credits());
+    let mut transferred = Vec::new();
     let pick = catch_unwind(AssertUnwindSafe(|| {
         when_ready(spi, job_table, |memory| {
-            memory
+            let pick = memory
                 .scheduler
-                .pick(queue, &mut credits, &mut reservations)
+                .pick(queue, &mut credits, &mut reservations)?;
+            for &id in reservations.iter().filter(|id| id.is_some()) {
+                transferred.push(memory.scheduler.transferred(id)?.collect());
+            }
+            Ok(pick)
         })
     }));
     reservations.retain(ReservationId::is_some);
-    let used = before
-        .iter()
-        .zip(&credits)
-        .filter(|(before, after)| before.count > after.count)
-        .map(|(before, after)| Credit {
-            count: before.count - after.count,
-            ..*before
-        });
-    if !reservations.is_empty() {
-        pending::at_current_level(|level| {
-            level.reservations.extend_from_slice(&reservations);
-            level.used.extend(used);
-        });
-    }
+    record(&reservations, transferred);
     match pick {
         Ok(pick) => Ok((pick?, reservations)),
         Err(panic) => resume_unwind(panic),
     }
+}
+
+/// Puts reservations on record, so that the end of the transaction finds them.
+fn record(reservations: &[ReservationId], transferred: Vec<Vec<(GateKind, u64)>>) {
+    if reservations.is_empty() {
+        return;
+    }
+    let transferred = transferred.into_iter().chain(std::iter::repeat(Vec::new()));
+    pending::at_current_level(|level| {
+        let reserved = reservations.iter().zip(transferred);
+        level
+            .reservations
+            .extend(reserved.map(|(&id, transferred)| Reserved { id, transferred }));
+    });
 }
 
 /// Takes rows of the picked lane; returns how many.
@@ -278,7 +286,9 @@ fn settle(
         Phase::Ready | Phase::Rebuilding => memory.scheduler.settle(picked, reservations, outcome),
     })?;
     pending::at_current_level(|level| {
-        level.reservations.retain(|id| !unused.contains(id));
+        level
+            .reservations
+            .retain(|reserved| !unused.contains(&reserved.id));
         if let Some(position) = blocked {
             level.hidden.push((picked.spec, position));
         }

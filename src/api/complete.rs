@@ -3,7 +3,7 @@ use crate::api::finish::why_not_running;
 use crate::api::names::{check_lease, name, run};
 use crate::api::output::Output;
 use crate::call::{Call, datum, must_be_writable, required};
-use crate::error::{Result, bad_value, null_argument};
+use crate::error::{Result, bad_value, null_element};
 use crate::lane::queue_key;
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
@@ -44,10 +44,10 @@ pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
     let job_ids = required(call.int8s(0), "job_ids")?;
     let attempts = required(call.int4s(1), "attempts")?;
     if job_ids.iter().any(Option::is_none) {
-        return Err(null_argument("job_ids"));
+        return Err(null_element("job_ids"));
     }
     if attempts.iter().any(Option::is_none) {
-        return Err(null_argument("attempts"));
+        return Err(null_element("attempts"));
     }
     if job_ids.len() != attempts.len() {
         return Err(bad_value("job_ids and attempts must be of the same length")

@@ -41,8 +41,8 @@ fn check(spi: &Spi, jobs: Datum) -> Result<()> {
     let message: &str = problem.required(0, 3)?;
     Err(
         Failure::new(code_of(code), format!("element {element}: {message}"))
-            .detail(format!("Element {element} of the array {message}."))
-            .hint("No job of the array was added."),
+            .detail("It is the first element that is no job, counted from 1; none was added.")
+            .hint("Each element is an object whose keys are the arguments of turnstile.enqueue."),
     )
 }
 

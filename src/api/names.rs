@@ -10,7 +10,7 @@ pub fn name<'a>(value: Option<&'a str>, argument: &str) -> Result<Option<&'a str
     match value {
         Some("") => Err(bad_value(format!("{argument} must not be empty"))
             .detail(format!("The argument \"{argument}\" is an empty string."))
-            .hint("Pass NULL, or leave the argument out, for none.")),
+            .hint("Pass a name; an optional one can be left out.")),
         Some(text) if text.len() > LONGEST => Err(too_long(format!(
             "{argument} is longer than {LONGEST} bytes"
         ))

@@ -1,0 +1,159 @@
+"""More lanes than fit: all jobs run, no limit is passed, nobody starves, and in the end the order is exact again."""
+
+import time
+
+import pytest
+
+from faults import rules
+from faults.cluster import own_cluster
+from faults.witness import Sampler, is_sound, within
+from support.calls import claim, claim_next, complete, complete_and_claim_next, complete_many, enqueue_times
+from support.crew import Progress, together
+from support.database import fresh_database
+from support.settings import configure
+
+PATIENCE = 60
+
+
+@pytest.fixture(scope="module")
+def small_cluster():
+    with own_cluster("faults_overflow", fsync="off", max_connections=50, **{"turnstile.max_lanes": 64}) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def db(small_cluster):
+    with fresh_database() as database:
+        yield database
+
+
+def _sessions(conn, tenant: str, sessions: int, jobs: int = 1) -> None:
+    conn.execute(
+        "INSERT INTO turnstile.job (queue, kind, tenant, session)"
+        " SELECT 'default', 'work', %s, 'chat-' || s FROM generate_series(1, %s) j, generate_series(1, %s) s",
+        [tenant, jobs, sessions],
+    )
+
+
+def _left(conn, where: str = "true") -> int:
+    return conn.execute(f"SELECT count(*) FROM turnstile.job WHERE {where}").fetchone()[0]
+
+
+def _drain(conn, progress: Progress) -> None:
+    """One worker: single claims, batches, and claims handed on."""
+    while progress.going:
+        runs = claim(conn, ["default"], 3)
+        if not runs:
+            progress.idle()
+            continue
+        first, *rest = runs
+        following = complete_and_claim_next(conn, first)
+        assert complete_many(conn, rest) == len(rest)
+        if following:
+            assert complete(conn, following) is True
+        progress.add(len(runs) + (1 if following else 0))
+
+
+def _order_is_exact(conn) -> None:
+    made = [enqueue_times(conn, 1, tenant="t1", session=f"late-{n}", priority=n % 3)[0] for n in range(20)]
+    while runs := rules.claim_all_as_predicted(conn, ["default"]):
+        assert complete_many(conn, runs) == len(runs)
+    assert conn.execute("SELECT count(*) FROM turnstile.job_history WHERE id = ANY (%s)", [made]).fetchone() == (20,)
+
+
+def _history_kept_session_order(conn) -> None:
+    """No two runs of a session at once, and each session in the order of its jobs."""
+    overtaken = conn.execute(
+        "SELECT count(*) FROM (SELECT claimed_at, lag(finished_at) OVER (PARTITION BY tenant, session ORDER BY position)"
+        " AS before FROM turnstile.job_history) h WHERE claimed_at < before"
+    )
+    assert overtaken.fetchone() == (0,)
+
+
+def test_thousands_of_sessions_in_sixty_four_lanes_all_run(db, conn):
+    """A paused tenant with many sessions is in front of everybody."""
+    slots = {"tenant t1": 2, "tenant t2": 3, "tenant t3": 1, "queue default": 8}
+    configure(conn, "queue", "default", max_running=slots["queue default"])
+    configure(conn, "tenant", "paused", paused=True)
+    for tenant in ("t1", "t2", "t3"):
+        configure(conn, "tenant", tenant, slots=slots[f"tenant {tenant}"])
+    _sessions(conn, "paused", 1500)
+    for tenant in ("t1", "t2", "t3", "free"):
+        _sessions(conn, tenant, 500, jobs=2)
+    is_sound(conn)
+    running = Progress(4000)
+    sampler = Sampler(db.connect, running, slots)
+    together([*[lambda c=db.connect(): _drain(c, running) for _ in range(6)], sampler], running)
+
+    assert _left(conn, "tenant <> 'paused'") == 0
+    assert _left(conn) == 1500
+    sampler.saw_no_limit_passed()
+    _history_kept_session_order(conn)
+    is_sound(conn)
+    configure(conn, "tenant", "paused", paused=False)
+    running = Progress(1500)
+    together([lambda c=db.connect(): _drain(c, running) for _ in range(2)], running)
+    assert _left(conn) == 0
+    is_sound(conn)
+    _order_is_exact(conn)
+    is_sound(conn)
+
+
+def test_nobody_starves_while_others_keep_producing(db, conn):
+    """Jobs that wait in the overflow get their turn although there are always more of the others."""
+    _sessions(conn, "many", 400)
+    _sessions(conn, "few", 50)
+    give_up = time.monotonic() + PATIENCE
+    number = 0
+    while _left(conn, "tenant = 'few'"):
+        assert time.monotonic() < give_up, "starved"
+        runs = claim(conn, ["default"], 10)
+        assert complete_many(conn, runs) == len(runs)
+        enqueue_times(conn, len(runs), tenant="many", session=f"new-{number}")
+        number += 1
+    is_sound(conn)
+
+
+def test_limits_hold_and_rolled_back_claims_come_back_in_the_overflow(db, conn, other):
+    configure(conn, "tenant", "t1", slots=2)
+    _sessions(conn, "t1", 300)
+    conn.execute("BEGIN")
+    held = [claim_next(conn), claim_next(conn)]
+    assert all(held)
+    assert claim_next(other) is None
+    conn.execute("ROLLBACK")
+    assert len(claim(other, ["default"], 5)) == 2
+    within(other, {"tenant t1": 2})
+    is_sound(other)
+    conn.execute("SELECT turnstile.rebuild()")
+    assert claim_next(other) is None
+    conn.execute("DELETE FROM turnstile.job WHERE state = 'running'")
+    is_sound(other)
+    assert len(claim(other, ["default"], 5)) == 2
+    is_sound(other)
+
+
+def test_a_hundred_thousand_sessions_in_a_thousand_lanes():
+    settings = {"turnstile.max_lanes": 1024, "shared_buffers": "256MB"}
+    with own_cluster("faults_overflow_big", fsync="off", max_connections=20, **settings), fresh_database() as db:
+        conn = db.connect()
+        configure(conn, "tenant", "t1", slots=150)
+        for tenant in ("t1", "t2", "t3", "t4"):
+            _sessions(conn, tenant, 25_000)
+        progress = Progress(100_000)
+
+        def work(worker) -> None:
+            while progress.going:
+                runs = claim(worker, ["default"], 100)
+                if runs:
+                    assert complete_many(worker, runs) == len(runs)
+                    progress.add(len(runs))
+                else:
+                    progress.idle()
+
+        together([lambda c=db.connect(): work(c) for _ in range(2)], progress)
+        assert _left(conn) == 0
+        assert conn.execute("SELECT count(DISTINCT id) FROM turnstile.job_history").fetchone() == (100_000,)
+        is_sound(conn)
+        _order_is_exact(conn)
+        is_sound(conn)
