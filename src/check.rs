@@ -7,7 +7,7 @@
 use crate::call::datum;
 use crate::error::Result;
 use crate::lane::{DEFAULT_ROW, concurrency_key, queue_key, tenant_key};
-use crate::plan::{Rows, Snapshot, Spi, Statement, statement};
+use crate::plan::{Rows, Snapshot, Spi, Statement, next_transaction_id, statement};
 use crate::rebuild::{self, when_ready};
 use crate::shmem::Locked;
 use pgrx::pg_sys;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use turnstile_scheduler::{Fault, GateKind, Limit, Step};
 
 static LIMITS: Statement = statement!("check_limits", []);
-static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID]);
+static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID]);
 
 const PASSES: usize = 6;
 const BETWEEN_PASSES: Duration = Duration::from_millis(20);
@@ -168,7 +168,8 @@ fn compare_lanes(
             continue;
         }
         let end = head.unwrap_or(i64::MAX);
-        let bounds = [datum(lane.cast_signed()), datum(end)];
+        let next = datum(next_transaction_id().cast_signed());
+        let bounds = [datum(lane.cast_signed()), datum(end), next];
         let mut unseen = None;
         spi.scan(&BELOW_HEAD, &bounds, snapshot, BATCH, |rows| {
             let mut positions = (0..rows.len()).filter_map(|row| rows.value::<i64>(row, 1));

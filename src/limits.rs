@@ -51,8 +51,8 @@ fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Limit> {
         GateKind::Session => return Ok(Limit::AtMost(1)),
     };
     let rows: Vec<i64> = rows.into_iter().map(u64::cast_signed).collect();
-    let found = spi.run(statement, &[datum(rows)])?;
-    Ok(match found.value::<i32>(0, 1) {
+    let most = spi.committed::<i32>(statement, &[datum(rows)])?;
+    Ok(match most {
         Some(most) => Limit::AtMost(u32::try_from(most).unwrap_or(0)),
         None => Limit::None,
     })

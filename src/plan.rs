@@ -175,6 +175,21 @@ impl Spi {
         }
     }
 
+    /// The first value of a statement's result as it is committed, whatever the transaction itself has
+    /// changed: what goes into shared memory must not be undone by a rollback.
+    pub fn committed<T: pgrx::FromDatum>(
+        &self,
+        statement: &Statement,
+        arguments: &[Option<Datum>],
+    ) -> Result<Option<T>> {
+        let mut value = None;
+        self.scan(statement, arguments, &Snapshot::take(), 1, |rows| {
+            value = value.take().or(rows.value(0, 1));
+            Ok(())
+        })?;
+        Ok(value)
+    }
+
     /// Reads the whole result of a statement under `snapshot`, in batches.
     pub fn scan(
         &self,
@@ -262,6 +277,12 @@ impl Rows<'_> {
     }
 }
 
+/// The id that the next transaction will get, with its epoch.
+pub fn next_transaction_id() -> u64 {
+    // SAFETY: reads shared memory under the server's own lock.
+    unsafe { pg_sys::ReadNextFullTransactionId().value }
+}
+
 /// A registered snapshot.
 pub struct Snapshot(pg_sys::Snapshot);
 
@@ -277,20 +298,21 @@ impl Snapshot {
         }
     }
 
-    /// The first transaction id that the snapshot does not see, and those before it that it does not see.
-    pub fn horizon(&self) -> (u64, &[u32]) {
+    /// The first transaction id that the snapshot does not see, and those before it that it does not see:
+    /// the ones that ran, and the transaction's own.
+    pub fn horizon(&self) -> (u64, Vec<u32>) {
         // SAFETY: the snapshot is registered; xip has xcnt elements.
         unsafe {
             let snapshot = &*self.0;
-            let next = pg_sys::ReadNextFullTransactionId().value;
+            let next = next_transaction_id();
             let next_short = next as u32;
             let xmax = next - u64::from(next_short.wrapping_sub(u32::from(snapshot.xmax)));
             let count = usize::try_from(snapshot.xcnt).unwrap_or(0);
-            let running = if count == 0 {
-                &[][..]
-            } else {
-                std::slice::from_raw_parts(snapshot.xip.cast::<u32>(), count)
+            let mut running = match count {
+                0 => Vec::new(),
+                _ => std::slice::from_raw_parts(snapshot.xip.cast::<u32>(), count).to_vec(),
             };
+            running.push(u32::from(pg_sys::GetTopTransactionIdIfAny()));
             (xmax, running)
         }
     }

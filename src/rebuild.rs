@@ -90,7 +90,7 @@ fn begin(memory: &mut Locked) -> Step<(Snapshot, u64)> {
     let snapshot = Snapshot::take();
     let (xmax, running) = snapshot.horizon();
     let mut count = 0;
-    for (slot, &id) in memory.running_at_rebuild.iter_mut().zip(running) {
+    for (slot, id) in memory.running_at_rebuild.iter_mut().zip(running) {
         *slot = id;
         count += 1;
     }

@@ -64,8 +64,9 @@ def _order_is_exact(conn) -> None:
 def _history_kept_session_order(conn) -> None:
     """No two runs of a session at once, and each session in the order of its jobs."""
     overtaken = conn.execute(
-        "SELECT count(*) FROM (SELECT claimed_at, lag(finished_at) OVER (PARTITION BY tenant, session ORDER BY position)"
-        " AS before FROM turnstile.job_history) h WHERE claimed_at < before"
+        "SELECT count(*) FROM (SELECT claimed_at,"
+        " lag(finished_at) OVER (PARTITION BY tenant, session ORDER BY position) AS before"
+        " FROM turnstile.job_history) h WHERE claimed_at < before"
     )
     assert overtaken.fetchone() == (0,)
 

@@ -149,7 +149,8 @@ class _Nest:
         elif way == "claim":
             self.runs += claim(self.conn, ["default"], self.chance.randint(1, 3))
         elif way == "rerank":
-            self.conn.execute("UPDATE turnstile.job SET priority = 1 - priority WHERE state = 'available' AND id % 7 = 0")
+            where = "state = 'available' AND id % 7 = 0"
+            self.conn.execute(f"UPDATE turnstile.job SET priority = 1 - priority WHERE {where}")
         elif way == "limit":
             configure(self.conn, "tenant", "globex", slots=self.chance.choice([None, 5, 20]))
         elif self.runs:
@@ -289,5 +290,16 @@ def test_an_uncommitted_limit_admits_and_refuses_nobody_else(conn, other, slots,
     holds = slots if end == "COMMIT" else 1
     claim_all(other)
     running = other.execute("SELECT count(*) FROM turnstile.job WHERE state = 'running'").fetchone()[0]
-    assert running == max(len(others), 5 if holds is None else holds)
+    kept = len(others) + (1 if mine and end == "COMMIT" else 0)
+    assert running == max(kept, 5 if holds is None else holds)
     is_sound(other)
+
+
+def test_an_uncommitted_lease_is_forgotten_with_its_transaction(conn):
+    enqueue_times(conn, 2)
+    conn.execute("BEGIN; UPDATE turnstile.queue SET lease = '1 day'")
+    assert claim_next(conn) is not None
+    conn.execute("ROLLBACK")
+    run = claim_next(conn)
+    soon = "SELECT %s < clock_timestamp() + interval '1 hour'"
+    assert conn.execute(soon, [run.lease_expires_at]).fetchone() == (True,)

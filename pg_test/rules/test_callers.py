@@ -157,7 +157,8 @@ def test_a_generic_plan_and_a_custom_one_claim_alike(conn):
 
 @pytest.mark.parametrize(
     "setting",
-    ["search_path = pg_temp", "search_path = ''", "enable_indexscan = off", "enable_seqscan = off", "default_transaction_deferrable = on",
+    ["search_path = pg_temp", "search_path = ''", "enable_indexscan = off", "enable_seqscan = off",
+     "default_transaction_deferrable = on",
      "IntervalStyle = sql_standard", "TimeZone = 'Asia/Kathmandu'", "bytea_output = escape",
      "standard_conforming_strings = off", "row_security = off", "jit_above_cost = 0", "xmloption = document"],
 )  # fmt: skip

@@ -10,9 +10,9 @@ WITH element AS (
     SELECT element.ord, '22023' AS code, 'is not an object' AS message
     FROM element WHERE jsonb_typeof(element.value) <> 'object'
     UNION ALL
-    SELECT element.ord, '22004', 'kind must not be null'
+    SELECT element.ord, '22023', 'has no kind'
     FROM element
-    WHERE jsonb_typeof(element.value) = 'object' AND coalesce(jsonb_typeof(element.value -> 'kind'), 'null') = 'null'
+    WHERE jsonb_typeof(element.value) = 'object' AND element.value -> 'kind' IS NULL
     UNION ALL
     SELECT field.ord, '22023', 'has the unknown key "' || field.key || '"'
     FROM field
@@ -23,7 +23,7 @@ WITH element AS (
     UNION ALL
     SELECT field.ord, '22004', field.key || ' must not be null'
     FROM field
-    WHERE field.key IN ('payload', 'queue', 'priority', 'unique_mode') AND field.type = 'null'
+    WHERE field.key IN ('kind', 'payload', 'queue', 'priority', 'unique_mode') AND field.type = 'null'
     UNION ALL
     SELECT field.ord, '22023', field.key || ' must be a string'
     FROM field

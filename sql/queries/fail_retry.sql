@@ -1,13 +1,13 @@
 -- Puts the run ($1, $2) off with error $3, unless no attempts are left. $4: wait, or null for the backoff:
--- n^4 times retry_base after counted attempt n, at most retry_cap, plus up to 10 %.
+-- n^4 times retry_base after counted attempt n, plus up to 10 %, at most retry_cap.
 UPDATE turnstile.job
 SET state = 'retryable',
     run_at = clock_timestamp() + coalesce(
         $4,
         least(
-            least(power(job.attempt - job.uncounted, 4), 1e9) * setting.retry_base,
+            least(power(job.attempt - job.uncounted, 4), 1e9) * setting.retry_base * (1 + random() * 0.1),
             setting.retry_cap
-        ) * (1 + random() * 0.1)
+        )
     ),
     holds_session = job.session IS NOT NULL AND setting.session_on_retry = 'hold',
     worker = NULL,

@@ -7,9 +7,11 @@ CREATE TABLE turnstile.job_history (
 ) PARTITION BY RANGE (finished_at);
 COMMENT ON TABLE turnstile.job_history IS 'Finished jobs: completed, cancelled or discarded.';
 COMMENT ON COLUMN turnstile.job_history.result IS 'What the worker passed to complete.';
-CREATE INDEX job_history_id_idx ON turnstile.job_history (id);
 
+-- Each partition has an index of its own: one of the parent would be made for a partition that a dump
+-- attaches, before the dump makes it by the same name.
 CREATE TABLE turnstile.job_history_default PARTITION OF turnstile.job_history DEFAULT;
+CREATE INDEX job_history_default_id_idx ON turnstile.job_history_default (id);
 COMMENT ON TABLE turnstile.job_history_default IS 'Catches finished jobs of a day whose partition was not made ahead.';
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job_history_default', '');
 
@@ -46,6 +48,7 @@ BEGIN
             'CREATE TABLE turnstile.%I PARTITION OF turnstile.job_history FOR VALUES FROM (%L) TO (%L)',
             partition, day::timestamptz, (day + 1)::timestamptz
         );
+        EXECUTE pg_catalog.format('CREATE INDEX ON turnstile.%I (id)', partition);
         made := made + 1;
     END LOOP;
     RETURN made;

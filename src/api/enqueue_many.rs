@@ -1,10 +1,13 @@
 use crate::api::output::Output;
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::{Failure, Result, bad_value};
-use crate::plan::{Spi, Statement, statement, with_spi};
+use crate::plan::{Rows, Spi, Statement, statement, with_spi};
 use crate::settings;
+use pgrx::PgTryBuilder;
 use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::PgSqlErrorCode;
+use std::panic::AssertUnwindSafe;
 
 static IS_ARRAY: Statement = statement!("is_array", [JSONBOID]);
 static CHECK: Statement = statement!("check_many", [JSONBOID, INT4OID]);
@@ -16,7 +19,7 @@ pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
     let mut output = Output::of(call);
     with_spi(|spi| {
         check(spi, jobs)?;
-        let rows = spi.run(&INSERT, &[Some(jobs)])?;
+        let rows = insert(spi, jobs)?;
         for row in 0..rows.len() {
             output.push((1..=3).map(|column| rows.get(row, column)));
         }
@@ -44,6 +47,25 @@ fn check(spi: &Spi, jobs: Datum) -> Result<()> {
             .detail("It is the first element that is no job, counted from 1; none was added.")
             .hint("Each element is an object whose keys are the arguments of turnstile.enqueue."),
     )
+}
+
+/// What SQL cannot check without trying: the error of a cast becomes one of the argument.
+fn insert(spi: &Spi, jobs: Datum) -> Result<Rows<'_>> {
+    let not_a_time = |cause| {
+        let detail = match cause {
+            CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => {
+                report.message().to_owned()
+            }
+            other => other.rethrow(),
+        };
+        Err(bad_value("an element has no sensible run_at")
+            .detail(format!("The server says: {detail}."))
+            .hint("Write a timestamp with time zone, such as 2030-01-31T12:00:00Z."))
+    };
+    PgTryBuilder::new(AssertUnwindSafe(|| spi.run(&INSERT, &[Some(jobs)])))
+        .catch_when(PgSqlErrorCode::ERRCODE_INVALID_DATETIME_FORMAT, not_a_time)
+        .catch_when(PgSqlErrorCode::ERRCODE_DATETIME_FIELD_OVERFLOW, not_a_time)
+        .execute()
 }
 
 fn code_of(state: &str) -> PgSqlErrorCode {

@@ -48,6 +48,9 @@ impl Shape {
             audits: true,
         };
         if rng.random_bool(0.25) {
+            shape = shape.of_sessions(rng);
+        }
+        if rng.random_bool(0.25) {
             shape.capacity = Capacity {
                 lanes: rng.random_range(2..=12),
                 entries: 80,
@@ -59,6 +62,20 @@ impl Shape {
             shape.capacity.gates = rng.random_range(12.max(most / 2)..most);
         }
         shape
+    }
+
+    /// Few sessions, whose lanes differ in their gates.
+    fn of_sessions(self, rng: &mut SmallRng) -> Self {
+        Self {
+            queues: 1,
+            tenants: rng.random_range(0..=1),
+            accounts: rng.random_range(0..=1),
+            sessions: rng.random_range(1..=2),
+            keys: 2,
+            priorities: rng.random_range(1..=2),
+            jobs: 12,
+            ..self
+        }
     }
 
     /// Three queues, four tenants with three accounts each, nothing else.

@@ -52,12 +52,12 @@ pub struct Table {
 impl Table {
     /// Leaves gaps, so that a job can be put between two others.
     pub fn next_position(&mut self) -> i64 {
-        self.sequence += 10;
+        self.sequence += 2;
         self.sequence
     }
 
     pub fn earlier_position(&self, rng: &mut SmallRng) -> i64 {
-        let back = rng.random_range(0..300);
+        let back = rng.random_range(0..60);
         (self.sequence - back).max(1)
     }
 
