@@ -21,6 +21,7 @@ const STEPS_PER_CLAIM: usize = 8;
 
 /// Lanes that a claim is to load.
 pub struct Load {
+    round: u64,
     after: i64,
     count: u32,
     make_room: bool,
@@ -46,7 +47,9 @@ pub fn duty(memory: &mut Locked) -> Option<Load> {
 
 fn next_load(memory: &mut Locked) -> Load {
     memory.desk.claims_in_overflow = 0;
+    let round = memory.overflow_round();
     Load {
+        round,
         after: memory.desk.overflow_cursor,
         count: batch(),
         make_room: memory.scheduler.free_lanes() < batch(),
@@ -71,6 +74,7 @@ pub fn look_elsewhere(spi: &Spi, job_table: pg_sys::Oid, steps: &mut usize) -> R
 /// Loads the lanes behind a key.
 pub fn load(spi: &Spi, job_table: pg_sys::Oid, next: &Load) -> Result<()> {
     let &Load {
+        round,
         after,
         count,
         make_room,
@@ -91,10 +95,9 @@ pub fn load(spi: &Spi, job_table: pg_sys::Oid, next: &Load) -> Result<()> {
     }
     let is_end = lanes.len() < count as usize;
     shmem::with(job_table, |memory| {
-        if memory.desk.overflow_cursor != after {
+        if (memory.desk.overflow_round, memory.desk.overflow_cursor) != (round, after) {
             return Ok(());
         }
-        memory.begin_loading();
         if make_room {
             memory.scheduler.evict(count)?;
         }

@@ -202,6 +202,15 @@ impl Pending {
         balance.map(credit).collect()
     }
 
+    /// The least position of a lane that this transaction made unavailable.
+    pub fn least_gone(&self, lane: u64) -> Option<i64> {
+        let changes = self
+            .levels
+            .iter()
+            .filter_map(|level| level.lanes.get(&lane));
+        changes.filter_map(|change| change.least_gone).min()
+    }
+
     /// Positions of a lane that this transaction made available: not committed, so not to be claimed.
     pub fn own_positions(&self, lane: u64) -> Vec<i64> {
         self.levels

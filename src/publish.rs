@@ -16,7 +16,7 @@ use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
-use turnstile_scheduler::{GateKind, Step};
+use turnstile_scheduler::{Fault, GateKind, Step};
 
 /// Called from `_PG_init`.
 pub fn register_callbacks() {
@@ -218,13 +218,13 @@ fn commit() {
     };
     // SAFETY: the ending transaction's id is still known to the backend.
     let id = unsafe { pg_sys::GetTopFullTransactionIdIfAny() }.value;
-    let _ = shmem::with_existing(table, |memory| apply_commit(memory, &changes, id));
+    end_with(table, &changes, |memory| apply_commit(memory, &changes, id));
 }
 
 fn abort() {
     abandon_rebuild();
     if let Some((table, changes)) = take_all() {
-        let _ = shmem::with_existing(table, |memory| undo(memory, &changes));
+        end_with(table, &changes, |memory| undo(memory, &changes));
     }
 }
 
@@ -236,8 +236,23 @@ fn abort_savepoint(nesting: i32) {
         (pending.job_table, levels)
     });
     for level in levels {
-        let _ = shmem::with_existing(table, |memory| undo(memory, &level));
+        end_with(table, &level, |memory| undo(memory, &level));
     }
+}
+
+/// Takes the steps that end a transaction or savepoint. If they are cut short the memory will be rebuilt,
+/// and reservations that were not reached must not outlive their owner; so they are dropped under the same lock.
+fn end_with(table: pg_sys::Oid, changes: &Level, steps: impl Fn(&mut Locked) -> Step<()>) {
+    let _ = shmem::with_existing(table, |memory| {
+        match catch_unwind(AssertUnwindSafe(|| steps(memory))) {
+            Ok(Ok(())) => Ok(()),
+            cut_short => {
+                memory.desk.phase = Phase::Stale;
+                forget_reservations(memory, changes)?;
+                cut_short.unwrap_or(Err(Fault::Corrupt("a callback was cut short")))
+            }
+        }
+    });
 }
 
 /// A rebuild that was cut short has to be begun anew by somebody.

@@ -203,9 +203,10 @@ fn take(
     };
     let ahead;
     if is_worth_a_look(picked, reservations, &taken) {
-        ahead = look_ahead(spi, picked, &own)?;
+        let is_all;
+        (ahead, is_all) = look_ahead(spi, picked, &own)?;
         outcome.seen = &ahead;
-        outcome.seen_all = ahead.len() < ROWS_AHEAD;
+        outcome.seen_all = is_all;
     }
     settle(job_table, picked, reservations, outcome)?;
     Ok(taken.len())
@@ -253,10 +254,20 @@ fn is_worth_a_look(picked: &Picked, reservations: &[ReservationId], taken: &[i64
         || last.saturating_sub(picked.head) > BEHIND_AT_MOST
 }
 
-fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<Vec<i64>> {
+/// The next available positions of the lane, and whether there are no more.
+fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<(Vec<i64>, bool)> {
     let lane = picked.spec.lane.cast_signed();
     let rows = spi.run(&LOOK_AHEAD, &[datum(lane), datum(picked.head), datum(own)])?;
-    (0..rows.len()).map(|row| rows.required(row, 1)).collect()
+    let mut ahead: Vec<i64> = (0..rows.len())
+        .map(|row| rows.required(row, 1))
+        .collect::<Result<_>>()?;
+    // For everybody else a job that this transaction took out of a session is its next until the commit.
+    let gone = pending::with(|pending| pending.least_gone(picked.spec.lane));
+    if let Some(gone) = gone.filter(|&gone| picked.spec.session != 0 && gone >= picked.head) {
+        ahead.push(gone);
+        ahead.sort_unstable();
+    }
+    Ok((ahead, rows.len() < ROWS_AHEAD))
 }
 
 /// Passes the claimed jobs on, in order; returns their positions.

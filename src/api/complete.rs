@@ -1,5 +1,5 @@
 use crate::api::claim::{Claimer, claim_from};
-use crate::api::finish::why_not_running;
+use crate::api::finish::{End, finish, why_not_running};
 use crate::api::names::{check_lease, name, run};
 use crate::api::output::Output;
 use crate::call::{Call, datum, must_be_writable, required};
@@ -8,7 +8,6 @@ use crate::lane::queue_key;
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
-static COMPLETE: Statement = statement!("complete", [INT8OID, INT4OID, JSONBOID]);
 static COMPLETE_MANY: Statement = statement!("complete_many", [INT8ARRAYOID, INT4ARRAYOID]);
 static WAS_COMPLETED: Statement = statement!("was_completed", [INT8OID, INT4OID]);
 
@@ -21,12 +20,12 @@ struct Completed {
 pub fn complete(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let (job_id, attempt) = run(call)?;
-    let completed = with_spi(|spi| finish(spi, job_id, attempt, call.raw(2)))?;
+    let completed = with_spi(|spi| complete_run(spi, job_id, attempt, call.raw(2)))?;
     Ok(datum(completed.now))
 }
 
-fn finish(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> Result<Completed> {
-    let rows = spi.run(&COMPLETE, &[datum(job_id), datum(attempt), result])?;
+fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> Result<Completed> {
+    let rows = finish(spi, job_id, attempt, End::Completed { result })?;
     if rows.len() > 0 {
         let queue = queue_key(rows.required(0, 1)?);
         return Ok(Completed { queue, now: true });
@@ -73,7 +72,7 @@ pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
     };
     let mut output = Output::of(call);
     with_spi(|spi| {
-        let completed = finish(spi, job_id, attempt, call.raw(2))?;
+        let completed = complete_run(spi, job_id, attempt, call.raw(2))?;
         let queue = queue.unwrap_or(completed.queue);
         claim_from(spi, &[queue], 1, &claimer, &mut output)
     })?;

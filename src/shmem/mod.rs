@@ -43,6 +43,8 @@ pub struct Desk {
     pub overflow_cursor: i64,
     /// Claims since lanes were loaded.
     pub claims_in_overflow: u32,
+    /// Rounds of loading so far.
+    pub overflow_round: u64,
     /// A round of loading is under way.
     in_overflow_round: bool,
     /// Transactions from here on, and the listed ones, were not visible to the last rebuild.
@@ -77,12 +79,16 @@ impl Locked<'_> {
         self.scheduler.is_spilled() || self.desk.in_overflow_round
     }
 
-    /// Lanes are about to be loaded from the cursor on; from the first key on it is another round.
-    pub fn begin_loading(&mut self) {
-        if self.desk.overflow_cursor == i64::MIN {
+    /// Lanes are about to be read from the cursor on, for the round whose number is returned. A round begins
+    /// before its first look: what finds no room from then on keeps the overflow going.
+    pub fn overflow_round(&mut self) -> u64 {
+        if !self.desk.in_overflow_round {
             self.scheduler.forget_spill();
             self.desk.in_overflow_round = true;
+            self.desk.overflow_cursor = i64::MIN;
+            self.desk.overflow_round += 1;
         }
+        self.desk.overflow_round
     }
 
     /// All keys have been seen: the overflow is over if all found room.
