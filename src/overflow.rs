@@ -6,9 +6,8 @@
 
 use crate::call::datum;
 use crate::error::Result;
-use crate::lane::Names;
 use crate::plan::{Spi, Statement, statement};
-use crate::rebuild::when_ready;
+use crate::rebuild::{lane_of_row, when_ready};
 use crate::settings;
 use crate::shmem::{self, Locked};
 use pgrx::pg_sys;
@@ -81,18 +80,9 @@ pub fn load(spi: &Spi, job_table: pg_sys::Oid, next: &Load) -> Result<()> {
     } = next;
     let most = i32::try_from(count).unwrap_or(i32::MAX);
     let rows = spi.run(&NEXT_LANES, &[datum(after), datum(most)])?;
-    let mut lanes = Vec::with_capacity(rows.len());
-    for row in 0..rows.len() {
-        let names = Names {
-            queue: rows.required(row, 3)?,
-            tenant: rows.value(row, 4),
-            account: rows.value(row, 5),
-            session: rows.value(row, 6),
-            concurrency_key: rows.value(row, 7),
-        };
-        let spec = names.lane(rows.required(row, 8)?);
-        lanes.push((rows.required::<i64>(row, 1)?, spec, rows.required(row, 2)?));
-    }
+    let lanes = (0..rows.len())
+        .map(|row| Ok((lane_of_row(&rows, row), rows.required(row, 7)?)))
+        .collect::<Result<Vec<(LaneSpec, i64)>>>()?;
     let is_end = lanes.len() < count as usize;
     shmem::with(job_table, |memory| {
         if (memory.desk.overflow_round, memory.desk.overflow_cursor) != (round, after) {
@@ -105,14 +95,14 @@ pub fn load(spi: &Spi, job_table: pg_sys::Oid, next: &Load) -> Result<()> {
     })
 }
 
-fn insert(memory: &mut Locked, lanes: &[(i64, LaneSpec, i64)], is_end: bool) -> Step<()> {
-    for (_, spec, head) in lanes {
+fn insert(memory: &mut Locked, lanes: &[(LaneSpec, i64)], is_end: bool) -> Step<()> {
+    for (spec, head) in lanes {
         memory.scheduler.lower(spec, *head)?;
     }
     if is_end {
         memory.end_overflow_round();
-    } else if let Some((key, _, _)) = lanes.last() {
-        memory.desk.overflow_cursor = *key;
+    } else if let Some((last, _)) = lanes.last() {
+        memory.desk.overflow_cursor = last.lane.cast_signed();
     }
     Ok(())
 }

@@ -201,7 +201,8 @@ fn names<'rows>(rows: &'rows Rows, row: usize) -> Names<'rows> {
     }
 }
 
-fn lane_of_row(rows: &Rows, row: usize) -> LaneSpec {
+/// The lane that the first six columns name.
+pub fn lane_of_row(rows: &Rows, row: usize) -> LaneSpec {
     names(rows, row).lane(rows.value(row, 6).unwrap_or(0))
 }
 

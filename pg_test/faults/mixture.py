@@ -2,8 +2,8 @@
 
 import random
 
-from faults import rules
 from faults.witness import has_each_once, is_sound, run_to_the_end, within
+from support import naive
 from support.calls import claim, complete, enqueue_many, enqueue_times, fail, ids
 from support.load import QUEUES, random_jobs, random_limits, set_limit
 
@@ -24,7 +24,7 @@ def fill(conn, seed: int) -> tuple[dict[str, int], list[int]]:
 
 def admits_what_may_run(conn, slots, made) -> None:
     """Each claim is the one that the rules predict, until nothing more may run; then all jobs run."""
-    rules.claim_all_as_predicted(conn, QUEUES)
+    naive.claim_all_as_predicted(conn, QUEUES)
     within(conn, slots)
     is_sound(conn)
     conn.execute("UPDATE turnstile.job SET run_at = now() WHERE state IN ('scheduled', 'retryable')")

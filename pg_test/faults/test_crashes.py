@@ -9,10 +9,10 @@ import time
 import psycopg
 import pytest
 
-from faults import rules
 from faults.cluster import own_cluster, wait_until_up
 from faults.survivor import Survivor, nothing_acknowledged_is_lost
 from faults.witness import Sampler, differences, is_sound, run_to_the_end
+from support import naive
 from support.calls import enqueue_many, ids
 from support.crew import Progress, together
 from support.database import fresh_database
@@ -91,7 +91,7 @@ def test_a_crash_under_load_loses_nothing_and_passes_no_limit(cluster, db, conn,
         assert violations([run for worker in workers for run in worker.log.runs], Limits(slots)) == []
         workers[0].enqueued += waiting
         nothing_acknowledged_is_lost(fresh, workers)
-        rules.claim_all_as_predicted(fresh, QUEUES)
+        naive.claim_all_as_predicted(fresh, QUEUES)
         run_to_the_end(fresh, QUEUES, slots)
         is_sound(fresh)
         nothing_acknowledged_is_lost(fresh, workers)

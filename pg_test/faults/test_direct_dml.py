@@ -6,8 +6,8 @@ import time
 import psycopg
 import pytest
 
-from faults import rules
 from faults.witness import is_sound, passed, run_to_the_end, within
+from support import naive
 from support.calls import claim, claim_all, claim_next, complete, complete_many, enqueue_many, enqueue_times, fail, ids
 from support.crew import Progress, together
 from support.load import QUEUES, TENANTS, random_jobs, random_limits, set_limit
@@ -146,7 +146,7 @@ def test_random_changes_under_load(db, conn, case, seed):
         set_limit(conn, gate, number)
     conn.execute("UPDATE turnstile.job SET state = 'available' WHERE state <> 'available'")
     is_sound(conn)
-    rules.claim_all_as_predicted(conn, QUEUES)
+    naive.claim_all_as_predicted(conn, QUEUES)
     within(conn, slots)
     run_to_the_end(conn, QUEUES, slots)
     is_sound(conn)

@@ -7,8 +7,8 @@ import time
 import psycopg
 import pytest
 
-from faults import rules
 from faults.witness import Sampler, has_each_once, is_sound, run_to_the_end
+from support import naive
 from support.calls import claim, complete, complete_and_claim_next, complete_many, enqueue_many, fail, ids, release
 from support.crew import Progress, together
 from support.load import QUEUES, gates_of, random_jobs, random_limits, set_limit
@@ -175,7 +175,7 @@ def test_a_random_load_loses_doubles_and_blocks_nothing(db, conn, levels, seed):
     has_each_once(conn, made)
     assert conn.execute("SELECT count(*) FROM turnstile.job").fetchone() == (0,)
     made += ids(enqueue_many(conn, random_jobs(chance, 200)))
-    rules.claim_all_as_predicted(conn, QUEUES)
+    naive.claim_all_as_predicted(conn, QUEUES)
     run_to_the_end(conn, QUEUES, slots)
     is_sound(conn)
     has_each_once(conn, made)

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from faults import rules
 from faults.cluster import own_cluster
 from faults.witness import Sampler, is_sound, within
+from support import naive
 from support.calls import claim, claim_next, complete, complete_and_claim_next, complete_many, enqueue_times
 from support.crew import Progress, together
 from support.database import fresh_database
@@ -56,7 +56,7 @@ def _drain(conn, progress: Progress) -> None:
 
 def _order_is_exact(conn) -> None:
     made = [enqueue_times(conn, 1, tenant="t1", session=f"late-{n}", priority=n % 3)[0] for n in range(20)]
-    while runs := rules.claim_all_as_predicted(conn, ["default"]):
+    while runs := naive.claim_all_as_predicted(conn, ["default"]):
         assert complete_many(conn, runs) == len(runs)
     assert conn.execute("SELECT count(*) FROM turnstile.job_history WHERE id = ANY (%s)", [made]).fetchone() == (20,)
 

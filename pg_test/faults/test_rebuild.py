@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from faults import rules
 from faults.cluster import own_cluster
 from faults.mixture import admits_what_may_run, fill
 from faults.witness import Sampler, has_each_once, is_sound, run_to_the_end, within
 from support import rows
+from support import naive
 from support.calls import (
     claim, claim_all, claim_next, complete, complete_and_claim_next, enqueue, enqueue_many, enqueue_times, fail, ids,
 )  # fmt: skip
@@ -146,7 +146,7 @@ def test_rebuilds_under_load_pass_no_limit(db, conn, case, seed):
     is_sound(conn)
     has_each_once(conn, made)
     enqueue_many(conn, random_jobs(chance, 200))
-    assert len(rules.claim_all_as_predicted(conn, QUEUES)) > 0
+    assert len(naive.claim_all_as_predicted(conn, QUEUES)) > 0
 
 
 OWN_CHANGES = {
@@ -174,7 +174,7 @@ def test_a_rebuild_by_a_transaction_older_than_one_that_has_ended(db, conn, othe
     is_sound(other)
     conn.execute(end)
     is_sound(other)
-    rules.claim_all_as_predicted(other, ["default"])
+    naive.claim_all_as_predicted(other, ["default"])
     within(other, {"tenant acme": 2})
     is_sound(other)
 

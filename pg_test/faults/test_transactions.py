@@ -8,8 +8,8 @@ import time
 import psycopg
 import pytest
 
-from faults import rules
 from faults.witness import has_each_once, is_sound, run_to_the_end, within
+from support import naive
 from support.calls import (
     claim, claim_all, claim_next, complete, complete_and_claim_next, complete_many, enqueue, enqueue_times, fail, ids,
     release,
@@ -35,7 +35,7 @@ def _fill(conn) -> list[int]:
 
 def _all_is_well(conn, made: list[int]) -> None:
     is_sound(conn)
-    rules.claim_all_as_predicted(conn, ["default"])
+    naive.claim_all_as_predicted(conn, ["default"])
     within(conn, SLOTS)
     run_to_the_end(conn, ["default"], SLOTS)
     is_sound(conn)

@@ -12,9 +12,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from faults import rules
 from faults.cluster import own_cluster
 from faults.witness import has_each_once, is_sound, run_to_the_end, within
+from support import naive
 from support.calls import (
     claim, claim_next, complete, complete_and_claim_next, complete_many, enqueue, enqueue_times, fail, release,
 )  # fmt: skip
@@ -131,7 +131,7 @@ def test_a_panic_at_any_change_of_a_slot_is_followed_by_a_rebuild(cluster, db, c
     is_sound(conn)
     made = [row[0] for row in conn.execute("SELECT id FROM turnstile.jobs")]
     conn.execute("UPDATE turnstile.job SET state = 'available' WHERE state <> 'available'")
-    rules.claim_all_as_predicted(conn, ["default"])
+    naive.claim_all_as_predicted(conn, ["default"])
     within(conn, SLOTS)
     run_to_the_end(conn, ["default"], SLOTS)
     is_sound(conn)

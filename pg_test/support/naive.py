@@ -36,10 +36,12 @@ SELECT j.id
         OR concurrency.slots > (SELECT count(*) FROM running r WHERE r.concurrency_key = j.concurrency_key))
    AND NOT EXISTS (SELECT 1 FROM running r
                     WHERE r.queue = j.queue AND r.session = j.session AND r.tenant IS NOT DISTINCT FROM j.tenant)
-   AND NOT EXISTS (SELECT 1 FROM turnstile.job earlier
-                    WHERE earlier.queue = j.queue AND earlier.session = j.session
-                      AND earlier.tenant IS NOT DISTINCT FROM j.tenant AND earlier.state = 'available'
-                      AND (earlier.priority, earlier.position) < (j.priority, j.position))
+   AND NOT EXISTS (SELECT 1 FROM turnstile.job first
+                    WHERE first.queue = j.queue AND first.session = j.session
+                      AND first.tenant IS NOT DISTINCT FROM j.tenant AND first.id <> j.id
+                      AND (first.holds_session
+                           OR first.state = 'available' AND NOT j.holds_session
+                              AND (first.priority, first.position) < (j.priority, j.position)))
  ORDER BY j.priority, j.position
  LIMIT 1
 """

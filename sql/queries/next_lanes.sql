@@ -22,7 +22,7 @@ WITH RECURSIVE lane AS (
     ) AS next
     WHERE lane.number < $2
 )
-SELECT lane.lane, lane.position, lane.queue, lane.tenant, lane.account,
-    CASE WHEN NOT lane.holds_session THEN lane.session END, lane.concurrency_key, lane.priority
+SELECT lane.queue, lane.tenant, lane.account, CASE WHEN NOT lane.holds_session THEN lane.session END,
+    lane.concurrency_key, lane.priority, lane.position
 FROM lane
 ORDER BY lane.lane
