@@ -10,17 +10,17 @@ mod column {
     pub const POSITION: usize = 3;
     pub const PRIORITY: usize = 4;
     pub const RUN_AT: usize = 5;
-    pub const STATE: usize = 6;
-    pub const HOLDS_SESSION: usize = 7;
-    pub const QUEUE: usize = 8;
-    pub const TENANT: usize = 9;
-    pub const ACCOUNT: usize = 10;
-    pub const SESSION: usize = 11;
-    pub const CONCURRENCY_KEY: usize = 12;
-    pub const KIND: usize = 13;
-    pub const ATTEMPT: usize = 14;
-    pub const MAX_ATTEMPTS: usize = 15;
-    pub const UNCOUNTED: usize = 16;
+    pub const STATE: usize = 7;
+    pub const HOLDS_SESSION: usize = 8;
+    pub const QUEUE: usize = 9;
+    pub const TENANT: usize = 10;
+    pub const ACCOUNT: usize = 11;
+    pub const SESSION: usize = 12;
+    pub const CONCURRENCY_KEY: usize = 13;
+    pub const KIND: usize = 16;
+    pub const ATTEMPT: usize = 17;
+    pub const MAX_ATTEMPTS: usize = 18;
+    pub const UNCOUNTED: usize = 19;
 }
 
 const LONGEST_NAME: usize = 255;

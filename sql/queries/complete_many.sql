@@ -13,13 +13,15 @@ WITH target AS MATERIALIZED (
     RETURNING job.*
 )
 INSERT INTO turnstile.job_history (
-    id, lane, position, priority, run_at, state, holds_session, queue, tenant, account, session, concurrency_key,
-    kind, attempt, max_attempts, uncounted, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
-    errors, metadata, unique_key, unique_mode, unique_until, batch_id, created_at, finished_at
+    id, lane, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant, account, session,
+    concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted, payload, worker, owner_pid,
+    owner_started_at, claimed_at, cancel_requested_at, progress,
+    errors, metadata, unique_until, batch_id, created_at, finished_at
 )
 SELECT
-    id, lane, position, priority, run_at, 'completed', holds_session, queue, tenant, account, session, concurrency_key,
-    kind, attempt, max_attempts, uncounted, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
-    errors, metadata, unique_key, unique_mode, unique_until, batch_id, created_at, clock_timestamp()
+    id, lane, position, priority, run_at, lease_expires_at, 'completed', holds_session, queue, tenant, account, session,
+    concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted, payload, worker, owner_pid,
+    owner_started_at, claimed_at, cancel_requested_at, progress,
+    errors, metadata, unique_until, batch_id, created_at, clock_timestamp()
 FROM finished
 RETURNING job_history.id

@@ -6,19 +6,21 @@ WITH finished AS (
     RETURNING job.*
 )
 INSERT INTO turnstile.job_history (
-    id, lane, position, priority, run_at, state, holds_session, queue, tenant, account, session, concurrency_key,
-    kind, attempt, max_attempts, uncounted, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
-    errors, metadata, unique_key, unique_mode, unique_until, batch_id, created_at, finished_at, result
+    id, lane, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant, account, session,
+    concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted, payload, worker, owner_pid,
+    owner_started_at, claimed_at, cancel_requested_at, progress,
+    errors, metadata, unique_until, batch_id, created_at, finished_at, result
 )
 SELECT
-    id, lane, position, priority, run_at, $3, holds_session, queue, tenant, account, session, concurrency_key,
-    kind, attempt, max_attempts, uncounted, payload, worker, claimed_at, lease_expires_at, cancel_requested_at, progress,
+    id, lane, position, priority, run_at, lease_expires_at, $3, holds_session, queue, tenant, account, session,
+    concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted, payload, worker, owner_pid,
+    owner_started_at, claimed_at, cancel_requested_at, progress,
     CASE WHEN $3 = 'discarded'
         THEN coalesce(errors, '[]') || jsonb_build_object(
             'attempt', attempt, 'at', clock_timestamp(), 'worker', worker, 'error', $5
         )
         ELSE errors
     END,
-    metadata, unique_key, unique_mode, unique_until, batch_id, created_at, clock_timestamp(), $4
+    metadata, unique_until, batch_id, created_at, clock_timestamp(), $4
 FROM finished
 RETURNING job_history.queue

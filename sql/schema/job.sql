@@ -1,4 +1,4 @@
--- Live jobs. The trigger reads the first sixteen columns by number (src/row.rs).
+-- Live jobs. The trigger reads the first nineteen columns by number (src/row.rs).
 --
 -- The trigger also refuses nonsense, with 23514 as a CHECK would: the server parses the text of every
 -- CHECK and of every trigger's WHEN anew for each statement, which cost more than the rest of a claim.
@@ -14,6 +14,7 @@ CREATE TABLE turnstile.job (
     position bigint NOT NULL DEFAULT nextval('turnstile.job_position_seq'),
     priority int NOT NULL DEFAULT 0,
     run_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    lease_expires_at timestamptz,
     state text NOT NULL DEFAULT 'available',
     holds_session boolean NOT NULL DEFAULT false,
     queue text NOT NULL DEFAULT 'default',
@@ -21,20 +22,21 @@ CREATE TABLE turnstile.job (
     account text,
     session text,
     concurrency_key text,
+    unique_key text,
+    unique_mode text,
     kind text NOT NULL,
     attempt int NOT NULL DEFAULT 0,
     max_attempts int NOT NULL DEFAULT 25,
     uncounted int NOT NULL DEFAULT 0,
     payload jsonb NOT NULL DEFAULT '{}',
     worker text,
+    owner_pid int,
+    owner_started_at timestamptz,
     claimed_at timestamptz,
-    lease_expires_at timestamptz,
     cancel_requested_at timestamptz,
     progress jsonb,
     errors jsonb,
     metadata jsonb,
-    unique_key text,
-    unique_mode text,
     unique_until timestamptz,
     batch_id bigint,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -59,6 +61,7 @@ COMMENT ON COLUMN turnstile.job.holds_session IS 'Failed under session_on_retry 
 COMMENT ON COLUMN turnstile.job.attempt IS 'Claims so far; with the id it names one run.';
 COMMENT ON COLUMN turnstile.job.max_attempts IS 'Attempts that may fail, the uncounted ones aside; after the last the job is discarded.';
 COMMENT ON COLUMN turnstile.job.uncounted IS 'Attempts that were released: attempt never goes back, so that (id, attempt) never names two runs.';
+COMMENT ON COLUMN turnstile.job.owner_pid IS 'The backend that a run is bound to: with its start time, as a pid is used again. NULL: bound to none.';
 COMMENT ON COLUMN turnstile.job.errors IS 'Failed attempts: array of {attempt, at, worker, error}.';
 
 CREATE INDEX job_claim_idx ON turnstile.job (lane, position) WHERE state = 'available';
