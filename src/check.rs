@@ -221,15 +221,14 @@ fn compare_limits(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>)
             GateKind::Queue => queue_key(DEFAULT_ROW),
             GateKind::Tenant => tenant_key(DEFAULT_ROW),
             GateKind::Concurrency => concurrency_key(DEFAULT_ROW),
-            GateKind::Account | GateKind::Session => key,
+            GateKind::Account | GateKind::Session | GateKind::Unique => key,
         };
         let row = truth.limits.get(&(kind, key));
         let expected = match (kind, row.or_else(|| truth.limits.get(&(kind, default)))) {
             (_, Some(&limit)) => limit,
             // Which default holds for an account depends on the name of its tenant.
             (GateKind::Account, None) => continue,
-            (GateKind::Session, None) => Limit::AtMost(1),
-            (_, None) => Limit::None,
+            (kind, None) => kind.fixed_limit().unwrap_or(Limit::None),
         };
         if limit != expected && limit != Limit::Unknown {
             differences.push(Difference {

@@ -33,6 +33,7 @@ impl Names<'_> {
                 .session
                 .map_or(0, |name| session_key(queue, tenant, name)),
             concurrency: self.concurrency_key.map_or(0, concurrency_key),
+            unique: 0,
             priority,
         };
         spec.lane = lane_key(&spec);

@@ -48,7 +48,7 @@ fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Limit> {
             ],
         ),
         GateKind::Concurrency => (&CONCURRENCY, vec![gate.key, concurrency_key(DEFAULT_ROW)]),
-        GateKind::Session => return Ok(Limit::AtMost(1)),
+        GateKind::Session | GateKind::Unique => return Ok(Limit::AtMost(1)),
     };
     let rows: Vec<i64> = rows.into_iter().map(u64::cast_signed).collect();
     let most = spi.committed::<i32>(statement, &[datum(rows)])?;

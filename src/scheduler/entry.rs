@@ -1,3 +1,4 @@
+use crate::gate::MOST_GATES;
 use crate::index::Slot;
 use crate::{Scheduler, Step};
 
@@ -12,6 +13,7 @@ pub enum Kind {
     Account,
     Session,
     Concurrency,
+    Unique,
     Lane,
 }
 
@@ -58,20 +60,33 @@ pub struct Entry {
     pub(crate) account: u32,
     pub(crate) session: u32,
     pub(crate) concurrency: u32,
+    pub(crate) unique: u32,
     /// Lanes that refer to this node.
     pub(crate) lanes: u32,
 }
 
 impl Entry {
     /// The nodes of a lane, in the order of [`crate::GateKind::ALL`].
-    pub(crate) fn nodes(&self) -> [u32; 5] {
+    pub(crate) fn nodes(&self) -> [u32; MOST_GATES] {
         [
             self.queue,
             self.tenant,
             self.account,
             self.session,
             self.concurrency,
+            self.unique,
         ]
+    }
+
+    /// The nodes of a lane that gather units of several homes: a unit waits at one of them only once it
+    /// was found closed.
+    pub(crate) fn keys(&self) -> [u32; 2] {
+        [self.concurrency, self.unique]
+    }
+
+    /// What the lanes of a session differ in if one may wait at a gate while another does not.
+    pub(crate) fn own_gates(&self) -> (u32, [u32; 2]) {
+        (self.account, self.keys())
     }
 }
 

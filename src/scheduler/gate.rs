@@ -1,4 +1,4 @@
-//! Counting limits: queue, tenant, account, session and concurrency key are all the same struct.
+//! Counting limits: queue, tenant, account, session, concurrency key and unique key are all the same struct.
 
 use crate::faults::{Seeded, armed};
 use crate::index::Slot;
@@ -13,16 +13,26 @@ pub enum GateKind {
     Account,
     Session,
     Concurrency,
+    Unique,
 }
 
+/// Gates that a lane may pass through.
+pub(crate) const MOST_GATES: usize = GateKind::ALL.len();
+
 impl GateKind {
-    pub const ALL: [GateKind; 5] = [
+    pub const ALL: [GateKind; 6] = [
         GateKind::Queue,
         GateKind::Tenant,
         GateKind::Account,
         GateKind::Session,
         GateKind::Concurrency,
+        GateKind::Unique,
     ];
+
+    /// The limit of gates that have no row of settings.
+    pub fn fixed_limit(self) -> Option<Limit> {
+        matches!(self, GateKind::Session | GateKind::Unique).then_some(Limit::AtMost(1))
+    }
 
     pub(crate) fn node(self) -> Kind {
         match self {
@@ -31,6 +41,7 @@ impl GateKind {
             GateKind::Account => Kind::Account,
             GateKind::Session => Kind::Session,
             GateKind::Concurrency => Kind::Concurrency,
+            GateKind::Unique => Kind::Unique,
         }
     }
 }
@@ -116,10 +127,7 @@ impl Scheduler<'_> {
         if self.gates.left() == 0 {
             self.forget_idle_gate()?;
         }
-        let limit = match kind {
-            GateKind::Session => Limit::AtMost(1),
-            _ => Limit::Unknown,
-        };
+        let limit = kind.fixed_limit().unwrap_or_default();
         let version = self.next_version();
         let at = self.gates.insert(Gate {
             key,

@@ -1,11 +1,9 @@
 //! Lanes come when a job does and go when they are found empty.
 
 use crate::faults::{Seeded, armed};
+use crate::gate::MOST_GATES;
 use crate::index::mix;
 use crate::{Entry, Fault, GateKind, Kind, NONE, Rank, Scheduler, Step};
-
-/// Nodes that a lane may need besides itself.
-const MOST_NODES: usize = 5;
 
 /// Everything that decides where the jobs of a lane may run. Keys are hashes; 0 is "none".
 #[repr(C)]
@@ -17,6 +15,8 @@ pub struct LaneSpec {
     pub account: u64,
     pub session: u64,
     pub concurrency: u64,
+    /// Jobs with the same unique key run one at a time, wherever they are.
+    pub unique: u64,
     pub priority: i32,
 }
 
@@ -28,10 +28,11 @@ impl LaneSpec {
             GateKind::Account => self.account,
             GateKind::Session => self.session,
             GateKind::Concurrency => self.concurrency,
+            GateKind::Unique => self.unique,
         }
     }
 
-    /// The gates that the lane passes through: at most five.
+    /// The gates that the lane passes through: at most six.
     pub fn gates(&self) -> impl Iterator<Item = (GateKind, u64)> + use<> {
         let spec = *self;
         GateKind::ALL
@@ -87,41 +88,20 @@ impl Scheduler<'_> {
 
     fn can_make_lane(&self) -> bool {
         self.header.lanes < self.max_lanes
-            && self.entries.left() > MOST_NODES
-            && self.gates_left() >= MOST_NODES
+            && self.entries.left() > MOST_GATES
+            && self.gates_left() >= MOST_GATES
     }
 
     fn make_lane(&mut self, spec: &LaneSpec, head: i64) -> Step<u32> {
-        let queue = self.node(GateKind::Queue, spec.queue, spec.queue)?;
-        let mut nodes = [queue, NONE, NONE, NONE, NONE];
-        for (slot, kind) in nodes.iter_mut().zip(GateKind::ALL).skip(1) {
+        let mut nodes = [NONE; MOST_GATES];
+        for (slot, kind) in nodes.iter_mut().zip(GateKind::ALL) {
             let key = spec.key_of(kind);
             if key != 0 {
                 *slot = self.node(kind, spec.queue, key)?;
             }
         }
-        let [queue, tenant, account, session, concurrency] = nodes;
-        for node in [tenant, account, session, concurrency] {
-            if node != NONE {
-                let entry = self.entry_mut(node)?;
-                entry.queue = queue;
-                if entry.kind != Kind::Tenant && entry.kind != Kind::Concurrency {
-                    entry.tenant = tenant;
-                }
-            }
-        }
-        if session != NONE {
-            let entry = self.entry_mut(session)?;
-            if entry.lanes == 0 {
-                (entry.account, entry.concurrency) = (account, concurrency);
-            }
-            entry.is_mixed |= (entry.account, entry.concurrency) != (account, concurrency);
-        }
-        for node in nodes.into_iter().filter(|&node| node != NONE) {
-            self.entry_mut(node)?.lanes += 1;
-        }
-        self.header.lanes += 1;
-        self.entries.insert(Entry {
+        let [queue, tenant, account, session, concurrency, unique] = nodes;
+        let lane = Entry {
             key: spec.lane,
             kind: Kind::Lane,
             rank: Rank {
@@ -133,8 +113,41 @@ impl Scheduler<'_> {
             account,
             session,
             concurrency,
+            unique,
             ..Entry::default()
-        })
+        };
+        self.link_nodes(&lane)?;
+        for node in nodes.into_iter().filter(|&node| node != NONE) {
+            self.entry_mut(node)?.lanes += 1;
+        }
+        self.header.lanes += 1;
+        self.entries.insert(lane)
+    }
+
+    /// Tells the nodes of a new lane what lies above them, and a session what its lanes differ in.
+    fn link_nodes(&mut self, lane: &Entry) -> Step<()> {
+        let Entry {
+            queue,
+            tenant,
+            account,
+            session,
+            ..
+        } = *lane;
+        for node in lane.nodes().into_iter().filter(|&node| node != NONE) {
+            self.entry_mut(node)?.queue = queue;
+        }
+        for node in [account, session].into_iter().filter(|&node| node != NONE) {
+            self.entry_mut(node)?.tenant = tenant;
+        }
+        if session != NONE {
+            let entry = self.entry_mut(session)?;
+            if entry.lanes == 0 {
+                (entry.account, entry.concurrency, entry.unique) =
+                    (account, lane.concurrency, lane.unique);
+            }
+            entry.is_mixed |= entry.own_gates() != lane.own_gates();
+        }
+        Ok(())
     }
 
     fn node(&mut self, kind: GateKind, queue: u64, key: u64) -> Step<u32> {
@@ -211,14 +224,7 @@ impl Scheduler<'_> {
         }
         self.entries.remove(lane)?;
         self.header.lanes -= 1;
-        let nodes = [
-            entry.concurrency,
-            entry.session,
-            entry.account,
-            entry.tenant,
-            entry.queue,
-        ];
-        for node in nodes.into_iter().filter(|&node| node != NONE) {
+        for node in entry.nodes().into_iter().rev().filter(|&node| node != NONE) {
             self.drop_node_reference(node)?;
         }
         Ok(())

@@ -12,7 +12,8 @@
 //!        │          │           └─ lane
 //!        │          ├─ session ── lane
 //!        │          └─ lane
-//!        └─ concurrency key ── sessions and lanes that were found waiting for the key
+//!        ├─ concurrency key ── sessions and lanes that were found waiting for the key
+//!        └─ unique key ── the same
 //! ```
 //!
 //! Each node but the queue sits in the heap of its parent exactly while its gate is open and its own

@@ -1,6 +1,8 @@
 //! Which lane is next.
 
 use crate::faults::{Seeded, armed};
+use crate::gate::MOST_GATES;
+use crate::place::home_of;
 use crate::{Entry, Fault, GateKind, Kind, LaneSpec, NONE, Rank, ReservationId, Scheduler, Step};
 
 /// Room that the calling transaction gives back when it commits and may use itself before.
@@ -25,7 +27,7 @@ pub enum Pick {
     /// Nothing in memory may run now.
     Nothing,
     /// The best lane may run or not: these of its limits are missing (a key of 0 fills the rest).
-    Unknown(LaneSpec, [UnknownGate; 5]),
+    Unknown(LaneSpec, [UnknownGate; MOST_GATES]),
     Lane(Picked),
     /// Open transactions hold as many reservations as fit.
     Exhausted,
@@ -50,7 +52,7 @@ pub struct Picked {
 /// Where the descent from a queue ended.
 enum Found {
     Nothing,
-    Unknown(u32, [UnknownGate; 5]),
+    Unknown(u32, [UnknownGate; MOST_GATES]),
     Lane(u32),
     /// A lane that may not run, and whose head is in doubt.
     Doubtful(u32),
@@ -100,10 +102,9 @@ impl Scheduler<'_> {
             if let Some(unknown) = self.unknown_gates(&nodes)? {
                 return Ok(Found::Unknown(lane, unknown));
             }
-            let waits_for_key = self.is_closed(nodes.concurrency)?;
-            if !(waits_for_key || self.is_closed(nodes.tenant)? || self.is_closed(nodes.account)?) {
+            let Some(waits_at) = self.closed_place(&nodes)? else {
                 return Ok(Found::Lane(lane));
-            }
+            };
             let in_doubt = self.entry(unit)?.is_mixed && !nodes.is_exact;
             if in_doubt && !armed(Seeded::TrustDoubtfulHead) {
                 return Ok(Found::Doubtful(lane));
@@ -111,11 +112,7 @@ impl Scheduler<'_> {
             if armed(Seeded::StopAtClosedGate) {
                 return Ok(Found::Nothing);
             }
-            if waits_for_key {
-                self.move_to_concurrency(unit, nodes.concurrency)?;
-            } else {
-                self.move_home(unit, lane)?;
-            }
+            self.move_unit(unit, waits_at)?;
         }
         Err(Fault::Corrupt("a pick goes round in circles"))
     }
@@ -133,12 +130,23 @@ impl Scheduler<'_> {
         }
     }
 
+    /// Where a lane waits that has no room: at a closed key, or at home, which lies below all its other gates.
+    fn closed_place(&self, lane: &Entry) -> Step<Option<u32>> {
+        for key in lane.keys() {
+            if self.is_closed(key)? {
+                return Ok(Some(key));
+            }
+        }
+        let home_is_closed = self.is_closed(lane.tenant)? || self.is_closed(lane.account)?;
+        Ok(home_is_closed.then(|| home_of(lane)))
+    }
+
     fn is_closed(&self, node: u32) -> Step<bool> {
         Ok(node != NONE && !self.gate_is_open(self.entry(node)?.gate)?)
     }
 
-    fn unknown_gates(&self, lane: &Entry) -> Step<Option<[UnknownGate; 5]>> {
-        let mut unknown = [UnknownGate::default(); 5];
+    fn unknown_gates(&self, lane: &Entry) -> Step<Option<[UnknownGate; MOST_GATES]>> {
+        let mut unknown = [UnknownGate::default(); MOST_GATES];
         let mut any = false;
         for (slot, node) in unknown.iter_mut().zip(lane.nodes()) {
             if node == NONE {
@@ -246,13 +254,13 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn spec_of(&self, lane: &Entry) -> Step<LaneSpec> {
-        let mut keys = [0; 5];
+        let mut keys = [0; MOST_GATES];
         for (key, node) in keys.iter_mut().zip(lane.nodes()) {
             if node != NONE {
                 *key = self.gate(self.entry(node)?.gate)?.key;
             }
         }
-        let [queue, tenant, account, session, concurrency] = keys;
+        let [queue, tenant, account, session, concurrency, unique] = keys;
         Ok(LaneSpec {
             lane: lane.key,
             queue,
@@ -260,6 +268,7 @@ impl Scheduler<'_> {
             account,
             session,
             concurrency,
+            unique,
             priority: lane.rank.priority,
         })
     }

@@ -53,7 +53,7 @@ impl Scheduler<'_> {
             return Ok(NONE);
         }
         match entry.kind {
-            Kind::Tenant | Kind::Concurrency => Ok(entry.queue),
+            Kind::Tenant | Kind::Concurrency | Kind::Unique => Ok(entry.queue),
             Kind::Account => Ok(first_of([entry.tenant, entry.queue])),
             Kind::Session => self.place_of_session(entry),
             Kind::Free | Kind::Queue | Kind::Lane => Err(Fault::Corrupt("this entry has no place")),
@@ -70,27 +70,17 @@ impl Scheduler<'_> {
         self.place_of_unit(session, first)
     }
 
-    /// A unit (a lane without session, or a session as its first lane) waits at home, or at the first
-    /// lane's concurrency key once it was found there.
+    /// A unit (a lane without session, or a session as its first lane) waits at home, or at a key of the
+    /// first lane once it was found to wait for it.
     fn place_of_unit(&self, unit: &Entry, first: &Entry) -> Step<u32> {
-        if unit.place != NONE && unit.place == first.concurrency {
+        if unit.place != NONE && first.keys().contains(&unit.place) {
             return Ok(unit.place);
         }
         Ok(home_of(first))
     }
 
-    /// Moves a unit that was reached at home to its closed concurrency key.
-    pub(crate) fn move_to_concurrency(&mut self, unit: u32, concurrency: u32) -> Step<()> {
-        self.move_unit(unit, concurrency)
-    }
-
-    /// Moves a unit that was reached through its concurrency key below its closed tenant or account.
-    pub(crate) fn move_home(&mut self, unit: u32, lane: u32) -> Step<()> {
-        let home = home_of(self.entry(lane)?);
-        self.move_unit(unit, home)
-    }
-
-    fn move_unit(&mut self, unit: u32, place: u32) -> Step<()> {
+    /// Moves a unit that was reached below a closed gate: a key of its first lane, or else its home.
+    pub(crate) fn move_unit(&mut self, unit: u32, place: u32) -> Step<()> {
         let old = self.entry(unit)?.place;
         if old == place || old == NONE {
             return Err(Fault::Corrupt("a closed gate was reached"));
@@ -105,7 +95,7 @@ impl Scheduler<'_> {
     }
 }
 
-fn home_of(lane: &Entry) -> u32 {
+pub(crate) fn home_of(lane: &Entry) -> u32 {
     first_of([first_of([lane.account, lane.tenant]), lane.queue])
 }
 

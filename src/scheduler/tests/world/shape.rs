@@ -11,6 +11,7 @@ pub struct Shape {
     pub accounts: u64,
     pub sessions: u64,
     pub keys: u64,
+    pub uniques: u64,
     pub priorities: i32,
     /// Live jobs that the producers aim at.
     pub jobs: usize,
@@ -39,6 +40,7 @@ impl Shape {
             accounts: rng.random_range(0..=3),
             sessions: [0, 1, 3][rng.random_range(0..3)],
             keys: rng.random_range(0..=2),
+            uniques: [0, 0, 3][rng.random_range(0..3)],
             priorities: rng.random_range(1..=3),
             jobs: [10, 40, 120][rng.random_range(0..3)],
             transactions: rng.random_range(1..=6),
@@ -72,6 +74,7 @@ impl Shape {
             accounts: rng.random_range(0..=1),
             sessions: rng.random_range(1..=2),
             keys: 2,
+            uniques: rng.random_range(0..=2),
             priorities: rng.random_range(1..=2),
             jobs: 12,
             ..self
@@ -86,6 +89,7 @@ impl Shape {
             accounts: 3,
             sessions: 0,
             keys: 0,
+            uniques: 0,
             priorities: 1,
             jobs: 60,
             transactions: 4,
@@ -100,7 +104,8 @@ impl Shape {
         let tenancies = 1 + self.tenants;
         let gates = self.queues * (1 + tenancies * self.sessions)
             + self.tenants * (1 + self.accounts)
-            + self.keys;
+            + self.keys
+            + self.uniques;
         gates as usize
     }
 
@@ -129,6 +134,7 @@ impl Shape {
             account,
             session,
             concurrency: rng.random_range(0..=self.keys),
+            unique: rng.random_range(0..=self.uniques),
             priority: rng.random_range(0..self.priorities),
         })
     }
@@ -150,6 +156,7 @@ pub fn lane_of(spec: LaneSpec) -> LaneSpec {
         spec.account,
         spec.session,
         spec.concurrency,
+        spec.unique,
         u64::from(spec.priority.unsigned_abs()),
     ];
     let lane = fields.iter().fold(0xCBF2_9CE4_8422_2325, |hash, field| {

@@ -96,8 +96,8 @@ pub struct Limits {
 
 impl Limits {
     pub fn in_force(&self, kind: GateKind, key: u64) -> Limit {
-        if kind == GateKind::Session {
-            return Limit::AtMost(1);
+        if let Some(limit) = kind.fixed_limit() {
+            return limit;
         }
         let row = self.rows.get(&Target::Gate(kind as u8, key));
         let default = self.rows.get(&Target::Default(kind as u8));
