@@ -5,7 +5,7 @@
 //! client hears of it. Callbacks never raise, panic or call SPI: a failure there leaves the memory
 //! marked dirty, and the next claim rebuilds it.
 
-use crate::call::Call;
+use crate::call::{Call, datum};
 use crate::error::{Failure, Result, internal};
 use crate::pending::{self, Level};
 use crate::row::JobRow;
@@ -45,6 +45,9 @@ pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
     if let Some(column) = new.as_ref().and_then(|row| row.nonsense()) {
         return Err(nonsense(column));
     }
+    if new.as_ref().is_some_and(|row| !row.is_in_its_lane()) {
+        return Err(out_of_lane());
+    }
     if let (Some(old), Some(new)) = (&old, &new)
         && old.is_same_to_scheduler(new)
     {
@@ -78,15 +81,36 @@ fn nonsense(column: &str) -> Failure {
     .hint("Finished jobs live in turnstile.job_history.")
 }
 
-/// BEFORE INSERT trigger on `turnstile.job`: a job whose time is ahead is scheduled, whoever inserts it.
-pub fn schedule_if_ahead(call: &Call) -> Result<Option<pg_sys::Datum>> {
+fn out_of_lane() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
+        "a row of turnstile.job is not in its lane",
+    )
+    .detail("Another trigger has changed its queue, tenant, account, session, concurrency key or priority after the trigger place_job had read them.")
+    .hint("Give that trigger a name that sorts before place_job.")
+}
+
+/// BEFORE ROW trigger on `turnstile.job`, whoever writes the row: puts it into its lane, and has a job whose
+/// time is ahead wait for it. A generated column would have its expression parsed anew for each statement.
+pub fn place_job(call: &Call) -> Result<Option<pg_sys::Datum>> {
     let trigger = Trigger::of(call)?;
+    let Some(row) = trigger.new_row() else {
+        return Ok(Some(trigger.row_unchanged()));
+    };
+    let mut changes = Vec::with_capacity(2);
+    if !row.is_in_its_lane() {
+        let lane = datum(row.read().spec.lane.cast_signed());
+        changes.extend(lane.map(|lane| (RawRow::LANE, lane)));
+    }
     // SAFETY: reads the clock.
     let now = unsafe { pg_sys::GetCurrentTimestamp() };
-    if trigger.new_row().is_some_and(|row| row.is_ahead(now)) {
-        return trigger.with_text(RawRow::STATE, "scheduled").map(Some);
+    if row.is_ahead(now) {
+        changes.extend(datum("scheduled").map(|state| (RawRow::STATE, state)));
     }
-    Ok(Some(trigger.row_unchanged()))
+    Ok(Some(match changes.as_slice() {
+        [] => trigger.row_unchanged(),
+        changes => trigger.row_with(changes),
+    }))
 }
 
 fn note_old(level: &mut Level, row: &JobRow) {

@@ -39,11 +39,21 @@ pub struct JobRow {
 impl RawRow {
     /// The columns that [`Self::read`] needs.
     pub const COLUMNS: usize = column::UNCOUNTED;
+    pub const LANE: usize = column::LANE;
     pub const STATE: usize = column::STATE;
 
+    /// The lane as stored.
+    fn lane(&self) -> Option<i64> {
+        self.int8(column::LANE)
+    }
+
+    /// Whether the stored lane is that of the row's names and priority.
+    pub fn is_in_its_lane(&self) -> bool {
+        self.lane() == Some(self.read().spec.lane.cast_signed())
+    }
+
     pub fn is_available_in(&self, lane: u64) -> bool {
-        self.text(column::STATE) == Some("available")
-            && self.int8(column::LANE) == Some(lane.cast_signed())
+        self.text(column::STATE) == Some("available") && self.lane() == Some(lane.cast_signed())
     }
 
     pub fn is_running(&self) -> bool {
@@ -52,7 +62,7 @@ impl RawRow {
 
     /// Whether the scheduler has nothing to hear of: the usual heartbeat or progress.
     pub fn is_same_to_scheduler(&self, other: &RawRow) -> bool {
-        self.int8(column::LANE) == other.int8(column::LANE)
+        self.lane() == other.lane()
             && self.int8(column::POSITION) == other.int8(column::POSITION)
             && self.int8(column::RUN_AT) == other.int8(column::RUN_AT)
             && self.text(column::STATE) == other.text(column::STATE)
@@ -60,7 +70,7 @@ impl RawRow {
             && self.text(column::SESSION) == other.text(column::SESSION)
     }
 
-    /// Whether an insert of this row means a job for later.
+    /// Whether the row means a job for later.
     pub fn is_ahead(&self, now: i64) -> bool {
         self.int8(column::RUN_AT).is_some_and(|time| time > now)
             && self.text(column::STATE) == Some("available")

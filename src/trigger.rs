@@ -3,8 +3,8 @@
 use crate::call::Call;
 use crate::error::{Result, internal};
 use crate::lane::DEFAULT_ROW;
+use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Datum};
-use pgrx::{FromDatum, IntoDatum};
 use std::ffi::CStr;
 use std::marker::PhantomData;
 
@@ -64,29 +64,39 @@ impl<'call> Trigger<'call> {
         }
     }
 
-    /// What a BEFORE INSERT trigger returns to keep the row as it is.
+    /// The row that a BEFORE ROW trigger of an INSERT or UPDATE returns to keep it as it is.
     pub fn row_unchanged(&self) -> Datum {
-        // SAFETY: the data is valid for the call.
-        Datum::from(unsafe { (*self.data).tg_trigtuple })
+        Datum::from(self.new_tuple())
     }
 
-    /// The row of a BEFORE INSERT trigger with another text in one column.
-    pub fn with_text(&self, column: usize, text: &str) -> Result<Datum> {
-        let mut number = i32::try_from(column).unwrap_or(0);
-        let mut value = text.into_datum().ok_or_else(|| internal("no datum"))?;
-        let mut is_null = false;
-        // SAFETY: the column exists; the tuple is copied into the current memory context.
+    /// As [`Self::row_unchanged`] with other values in some columns.
+    pub fn row_with(&self, columns: &[(usize, Datum)]) -> Datum {
+        let mut numbers: Vec<i32> = columns
+            .iter()
+            .map(|&(column, _)| i32::try_from(column).unwrap_or(0))
+            .collect();
+        let mut values: Vec<Datum> = columns.iter().map(|&(_, value)| value).collect();
+        let mut nulls = vec![false; columns.len()];
+        // SAFETY: the columns exist; the tuple is copied into the current memory context.
         let tuple = unsafe {
             pg_sys::heap_modify_tuple_by_cols(
-                (*self.data).tg_trigtuple,
+                self.new_tuple(),
                 (*(*self.data).tg_relation).rd_att,
-                1,
-                &mut number,
-                &mut value,
-                &mut is_null,
+                i32::try_from(columns.len()).unwrap_or(0),
+                numbers.as_mut_ptr(),
+                values.as_mut_ptr(),
+                nulls.as_mut_ptr(),
             )
         };
-        Ok(Datum::from(tuple))
+        Datum::from(tuple)
+    }
+
+    fn new_tuple(&self) -> pg_sys::HeapTuple {
+        // SAFETY: row triggers are given the tuples of their rows.
+        match self.operation() {
+            pg_sys::TRIGGER_EVENT_UPDATE => unsafe { (*self.data).tg_newtuple },
+            _ => unsafe { (*self.data).tg_trigtuple },
+        }
     }
 
     /// The first argument in `CREATE TRIGGER`.

@@ -1,5 +1,6 @@
 """Plain DML on the tables is as good as the functions: the scheduler follows the rows."""
 
+import psycopg
 import pytest
 
 from support import naive, rows
@@ -264,3 +265,35 @@ def test_live_rows_written_as_restored_are_followed(conn):
     assert len(claim_all(conn)) == 1
     assert complete(conn, run)
     assert len(claim_all(conn)) == 1
+
+
+def test_the_lane_cannot_be_set_by_hand(conn):
+    first, second = enqueue_times(conn, 2)
+    conn.execute("UPDATE turnstile.job SET lane = 1 WHERE id = %s", [first])
+    assert [run.id for run in claim_all(conn)] == [first, second]
+    assert conn.execute("SELECT count(DISTINCT lane) FROM turnstile.job").fetchone() == (1,)
+
+
+def test_a_job_set_ahead_by_update_becomes_scheduled(conn):
+    job_id = enqueue(conn)
+    conn.execute("UPDATE turnstile.job SET run_at = clock_timestamp() + '1 hour' WHERE id = %s", [job_id])
+    assert rows.state(conn, job_id) == "scheduled"
+    assert claim_next(conn) is None
+
+
+LATE_TRIGGER = """
+    CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.priority := 7; RETURN NEW; END $$;
+    CREATE TRIGGER zz_late BEFORE UPDATE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION late();
+"""
+
+
+def test_a_trigger_that_moves_a_placed_job_is_refused(conn):
+    """The scheduler would look for the job where it is not."""
+    job_id = enqueue(conn)
+    conn.execute(LATE_TRIGGER)
+    try:
+        with pytest.raises(psycopg.errors.CheckViolation):
+            conn.execute("UPDATE turnstile.job SET metadata = '1' WHERE id = %s", [job_id])
+    finally:
+        conn.execute("DROP FUNCTION late CASCADE")
+    assert claim_next(conn).id == job_id

@@ -7,8 +7,8 @@ SET state = 'running',
     worker = $5,
     claimed_at = clock_timestamp(),
     lease_expires_at = clock_timestamp() + $6
-WHERE job.id = ANY (ARRAY (
-    SELECT next.id
+WHERE job.ctid = ANY (ARRAY (
+    SELECT next.ctid
     FROM turnstile.job AS next
     WHERE next.lane = $1 AND next.position >= $2 AND next.position < $3 AND next.state = 'available'
         AND NOT next.position = ANY ($7)

@@ -8,9 +8,7 @@ CREATE SEQUENCE turnstile.job_position_seq;
 
 CREATE TABLE turnstile.job (
     id bigint NOT NULL DEFAULT nextval('turnstile.job_id_seq'),
-    lane bigint NOT NULL GENERATED ALWAYS AS (
-        turnstile.lane_key(queue, tenant, account, session, concurrency_key, priority, holds_session)
-    ) STORED,
+    lane bigint NOT NULL,
     position bigint NOT NULL DEFAULT nextval('turnstile.job_position_seq'),
     priority int NOT NULL DEFAULT 0,
     run_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -52,7 +50,8 @@ ALTER SEQUENCE turnstile.job_position_seq OWNED BY turnstile.job.position;
 
 COMMENT ON TABLE turnstile.job IS
     'Live jobs. Any DML is safe: INSERT and COPY enqueue, UPDATE re-ranks, DELETE frees the slot.';
-COMMENT ON COLUMN turnstile.job.lane IS 'Jobs that share queue, tenant, account, session, concurrency key and priority.';
+COMMENT ON COLUMN turnstile.job.lane IS
+    'Jobs that share queue, tenant, account, session, concurrency key and priority: a stable 64-bit hash, set by a trigger. A job that holds its session waits for it no more.';
 COMMENT ON COLUMN turnstile.job.position IS 'Order within the lane and, for equal priority, within the queue.';
 COMMENT ON COLUMN turnstile.job.priority IS 'Lower runs first.';
 COMMENT ON COLUMN turnstile.job.run_at IS 'Not before; a job whose time is ahead is scheduled or retryable.';

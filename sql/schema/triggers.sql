@@ -13,17 +13,21 @@ CREATE FUNCTION turnstile.settings_truncated() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_settings_truncated';
 COMMENT ON FUNCTION turnstile.settings_truncated() IS 'Has the next claims read all limits of a kind.';
 
-CREATE FUNCTION turnstile.schedule_if_ahead() RETURNS trigger
-    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_schedule_if_ahead';
-COMMENT ON FUNCTION turnstile.schedule_if_ahead() IS 'A job inserted with run_at ahead is scheduled.';
+CREATE FUNCTION turnstile.place_job() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_place_job';
+COMMENT ON FUNCTION turnstile.place_job() IS
+    'Puts a job into its lane; one that is available with run_at ahead becomes scheduled.';
 
-CREATE TRIGGER schedule_if_ahead BEFORE INSERT ON turnstile.job
-    FOR EACH ROW EXECUTE FUNCTION turnstile.schedule_if_ahead();
+-- Not on every UPDATE: a claim changes none of these.
+CREATE TRIGGER place_job BEFORE INSERT OR UPDATE OF
+    lane, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key
+    ON turnstile.job
+    FOR EACH ROW EXECUTE FUNCTION turnstile.place_job();
 CREATE TRIGGER publish_change AFTER INSERT OR UPDATE OR DELETE ON turnstile.job
     FOR EACH ROW EXECUTE FUNCTION turnstile.job_changed();
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.job
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile.job_truncated();
-ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER schedule_if_ahead;
+ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER place_job;
 ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_change;
 ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_truncate;
 

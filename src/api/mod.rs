@@ -16,7 +16,6 @@ use crate::call::sql_function;
 use crate::publish;
 
 sql_function!(turnstile_version, pg_finfo_turnstile_version, keys::version);
-sql_function!(turnstile_lane_key, pg_finfo_turnstile_lane_key, keys::lane);
 sql_function!(turnstile_gate_key, pg_finfo_turnstile_gate_key, keys::gate);
 sql_function!(
     turnstile_job_changed,
@@ -24,9 +23,9 @@ sql_function!(
     publish::job_changed
 );
 sql_function!(
-    turnstile_schedule_if_ahead,
-    pg_finfo_turnstile_schedule_if_ahead,
-    publish::schedule_if_ahead
+    turnstile_place_job,
+    pg_finfo_turnstile_place_job,
+    publish::place_job
 );
 sql_function!(
     turnstile_job_truncated,

@@ -79,8 +79,6 @@ mail
 \echo :SQLSTATE
 INSERT INTO turnstile.job (kind) VALUES (NULL);
 \echo :SQLSTATE
-INSERT INTO turnstile.job (kind, lane) VALUES ('mail', 1);
-\echo :SQLSTATE
 SELECT count(*) FROM turnstile.job;
 
 -- and on the way to becoming it
