@@ -10,6 +10,9 @@ use turnstile_scheduler::{GateKind, LaneSpec};
 /// The name whose row holds the settings of all names without a row.
 pub const DEFAULT_ROW: &str = "*";
 
+/// What a claim names to take jobs of all queues; no queue has this name.
+pub const EVERY_QUEUE: &str = "*";
+
 /// The names of a job that decide where it may run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Names<'a> {

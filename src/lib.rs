@@ -16,6 +16,7 @@ mod pending; // what the open transaction has changed
 mod plan; // prepared statements
 mod publish; // trigger and callbacks: tables -> scheduler
 mod rebuild; // tables -> scheduler, all at once
+mod routes; // which queue the jobs of a kind go to
 mod row; // a job as the scheduler sees it
 mod schema;
 mod settings; // what an administrator can set at server start

@@ -40,6 +40,8 @@ pub struct Level {
     pub settings: Vec<(GateKind, u64)>,
     /// Kinds of gates whose default row changed.
     pub defaults: Vec<GateKind>,
+    /// Rows of `turnstile.route` changed.
+    pub routes: bool,
     /// The earliest time for which a job was put off.
     pub next_due: Option<i64>,
     /// The due time that was taken from the scheduler; an abort brings it back.
@@ -62,6 +64,7 @@ impl Level {
             && self.hidden.is_empty()
             && self.settings.is_empty()
             && self.defaults.is_empty()
+            && !self.routes
             && self.next_due.is_none()
             && self.due_taken.is_none()
             && !self.rebuild
@@ -72,6 +75,16 @@ impl Level {
             spec,
             ..LaneChange::default()
         })
+    }
+
+    /// Whether what [`crate::routes`] keeps is no longer what the tables say.
+    pub fn changes_routes(&self) -> bool {
+        self.routes
+            || self.defaults.contains(&GateKind::Queue)
+            || self
+                .settings
+                .iter()
+                .any(|&(kind, _)| kind == GateKind::Queue)
     }
 
     pub fn put_off_until(&mut self, time: i64) {
@@ -91,6 +104,7 @@ impl Level {
         self.hidden.extend(inner.hidden);
         self.settings.extend(inner.settings);
         self.defaults.extend(inner.defaults);
+        self.routes |= inner.routes;
         self.next_due = least(self.next_due, inner.next_due);
         self.due_taken = least(self.due_taken, inner.due_taken);
         self.rebuild |= inner.rebuild;
@@ -150,6 +164,10 @@ impl Pending {
 
     pub fn is_empty(&self) -> bool {
         self.levels.iter().all(Level::is_empty)
+    }
+
+    pub fn changes_routes(&self) -> bool {
+        self.levels.iter().any(Level::changes_routes)
     }
 
     /// The savepoint level was released: its changes are its parent's.

@@ -173,6 +173,14 @@ pub fn setting_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
     Ok(Trigger::NOTHING)
 }
 
+/// AFTER STATEMENT trigger on `turnstile.route`.
+pub fn routes_changed(_call: &Call) -> Result<Option<pg_sys::Datum>> {
+    let table = crate::catalog::job_table()?;
+    pending::with(|pending| pending.job_table = table);
+    pending::at_current_level(|level| level.routes = true);
+    Ok(Trigger::NOTHING)
+}
+
 /// AFTER STATEMENT trigger for `TRUNCATE` of a table of settings.
 pub fn settings_truncated(call: &Call) -> Result<Option<pg_sys::Datum>> {
     let kind = setting_kind(&Trigger::of(call)?)?;
@@ -242,7 +250,12 @@ fn commit() {
     };
     // SAFETY: the ending transaction's id is still known to the backend.
     let id = unsafe { pg_sys::GetTopFullTransactionIdIfAny() }.value;
-    end_with(table, &changes, |memory| apply_commit(memory, &changes, id));
+    end_with(table, &changes, |memory| {
+        if changes.changes_routes() {
+            memory.draw_routes_version();
+        }
+        apply_commit(memory, &changes, id)
+    });
 }
 
 fn abort() {

@@ -1,6 +1,6 @@
 //! A row of `turnstile.job` as the scheduler sees it.
 
-use crate::lane::{Names, session_key};
+use crate::lane::{EVERY_QUEUE, Names, session_key};
 use crate::trigger::RawRow;
 use turnstile_scheduler::LaneSpec;
 
@@ -95,8 +95,10 @@ impl RawRow {
             .text(column::STATE)
             .is_some_and(|s| states.contains(&s));
         let least = |column, least| self.int4(column).is_some_and(|number| number < least);
+        let every_queue = self.text(column::QUEUE) == Some(EVERY_QUEUE);
         bad_name
             .map(|(_, name)| name)
+            .or(every_queue.then_some("queue"))
             .or(bad_state.then_some("state"))
             .or(least(column::ATTEMPT, 0).then_some("attempt"))
             .or(least(column::MAX_ATTEMPTS, 1).then_some("max_attempts"))

@@ -34,8 +34,18 @@ extension_sql_file!(
     requires = ["triggers"]
 );
 extension_sql_file!(
+    "../sql/schema/setters.sql",
+    name = "setters",
+    requires = ["functions"]
+);
+extension_sql_file!(
+    "../sql/schema/routes.sql",
+    name = "routes",
+    requires = ["setters"]
+);
+extension_sql_file!(
     "../sql/schema/grants.sql",
     name = "grants",
-    requires = ["functions"],
+    requires = ["routes"],
     finalize
 );

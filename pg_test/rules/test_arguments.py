@@ -26,11 +26,17 @@ CALLS = {
     "complete_and_claim_next": RUN | {"result": {}, "queue": "q", "worker": "w", "lease": "1 minute"},
     "fail": RUN | {"error": "no", "retry_in": "1 minute", "discard": False},
     "release": RUN,
+    "route_of": {"kind": "work"},
+    "reroute": {"pattern": "work", "max_jobs": 1, "from_queue": "q"},
+    "set_route": {
+        "pattern": "work", "queue": "q", "priority_offset": 1, "override": False, "concurrency_key": "c", "clear": [],
+    },
+    "drop_route": {"pattern": "work"},
 }  # fmt: skip
 
 # NULL stands for "not given" exactly where the documented default is NULL.
 NEEDED = {
-    "enqueue": ["kind", "payload", "queue", "priority", "unique_mode"],
+    "enqueue": ["kind", "payload", "priority", "unique_mode"],
     "enqueue_many": ["jobs"],
     "claim_next": ["queue"],
     "claim": ["queues", "max_jobs"],
@@ -39,6 +45,10 @@ NEEDED = {
     "complete_and_claim_next": ["job_id", "attempt"],
     "fail": ["job_id", "attempt", "discard"],
     "release": ["job_id", "attempt"],
+    "route_of": ["kind"],
+    "reroute": ["pattern", "max_jobs"],
+    "set_route": ["pattern"],
+    "drop_route": ["pattern"],
 }
 
 OPTIONAL = [
@@ -51,6 +61,13 @@ OPTIONAL = [
 NAMES = [("enqueue", name) for name in ("kind", "queue", "tenant", "account", "session", "concurrency_key")] + [
     ("claim_next", "queue"),
     ("complete_and_claim_next", "queue"),
+    ("route_of", "kind"),
+    ("reroute", "pattern"),
+    ("reroute", "from_queue"),
+    ("set_route", "pattern"),
+    ("set_route", "queue"),
+    ("set_route", "concurrency_key"),
+    ("drop_route", "pattern"),
 ]
 
 
@@ -162,6 +179,11 @@ BAD = [
     ("fail", {"retry_in": "-1 second"}),
     ("complete_many", {"job_ids": [1, 2], "attempts": [1]}),
     ("complete_many", {"job_ids": [], "attempts": [1]}),
+    ("enqueue", {"queue": "*"}),
+    ("reroute", {"max_jobs": -1}),
+    ("set_route", {"queue": "*"}),
+    ("set_route", {"clear": ["pattern"]}),
+    ("set_route", {"clear": ["queue", None]}),
 ]
 
 
@@ -181,6 +203,7 @@ MALFORMED = [
     [{"kind": "work", "priority": "high"}], [{"kind": "work", "priority": 1.5}], [{"kind": "work", "priority": 2**31}],
     [{"kind": "work", "max_attempts": 0}], [{"kind": "work", "max_attempts": {}}], [{"kind": "work", "run_at": "soon"}],
     [{"kind": "work", "run_at": 7}], [{"kind": "work", "unique_mode": "sometimes"}],
+    [{"kind": "work", "queue": "*"}],
 ]  # fmt: skip
 
 

@@ -15,6 +15,11 @@ CONTRACT = {
     " -> SETOF turnstile.claimed_job",
     "fail": "(job_id bigint, attempt integer, error text, retry_in interval, discard boolean) -> text",
     "release": "(job_id bigint, attempt integer) -> boolean",
+    "route_of": "(kind text) -> text",
+    "reroute": "(pattern text, max_jobs integer, from_queue text) -> integer",
+    "set_route": "(pattern text, queue text, priority_offset integer, override boolean, concurrency_key text, clear text[])"
+    " -> turnstile.route",
+    "drop_route": "(pattern text) -> boolean",
 }
 
 COLUMNS = {
@@ -24,6 +29,7 @@ COLUMNS = {
     "tenant": "name slots weight paused",
     "account": "tenant name slots paused",
     "concurrency": "key slots",
+    "route": "pattern queue priority_offset override concurrency_key",
 }
 COLUMNS["job_history"] = COLUMNS["jobs"] = COLUMNS["job"] + " finished_at result"
 

@@ -18,6 +18,10 @@ VERBS = {
     "complete_and_claim_next": {"job_id": 1, "attempt": 1},
     "fail": {"job_id": 1, "attempt": 1},
     "release": {"job_id": 1, "attempt": 1},
+    "route_of": {"kind": "work"},
+    "reroute": {"pattern": "work"},
+    "set_route": {"pattern": "work"},
+    "drop_route": {"pattern": "work"},
 }
 
 # Every routine a user can call, with a NULL of the right type in each place: the privilege comes before the call.
@@ -66,7 +70,7 @@ def test_a_role_without_rights_can_call_nothing(conn, role, as_role, schema_usag
 @pytest.mark.parametrize("statement", ["SELECT 1 FROM turnstile.{}", "DELETE FROM turnstile.{}"])
 def test_a_role_without_rights_can_reach_no_table(conn, role, as_role, statement):
     _grant(conn, role, "USAGE ON SCHEMA turnstile")
-    for table in ("job", "job_history", "jobs", "queue", "tenant", "account", "concurrency"):
+    for table in ("job", "job_history", "jobs", "queue", "tenant", "account", "concurrency", "route"):
         with pytest.raises(psycopg.Error) as caught:
             as_role.execute(statement.format(table))
         assert caught.value.sqlstate in (NO_PRIVILEGE, "55000"), "55000: the view cannot be written to at all"

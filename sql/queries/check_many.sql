@@ -23,7 +23,7 @@ WITH element AS (
     UNION ALL
     SELECT field.ord, '22004', field.key || ' must not be null'
     FROM field
-    WHERE field.key IN ('kind', 'payload', 'queue', 'priority', 'unique_mode') AND field.type = 'null'
+    WHERE field.key IN ('kind', 'payload', 'priority', 'unique_mode') AND field.type = 'null'
     UNION ALL
     SELECT field.ord, '22023', field.key || ' must be a string'
     FROM field
@@ -36,6 +36,10 @@ WITH element AS (
     FROM field
     WHERE field.key IN ('kind', 'queue', 'tenant', 'account', 'session', 'concurrency_key', 'unique_key')
         AND field.value = '""'
+    UNION ALL
+    SELECT field.ord, '22023', 'queue must not be *, which stands for all queues'
+    FROM field
+    WHERE field.key = 'queue' AND field.value = '"*"'
     UNION ALL
     SELECT field.ord, '54000', field.key || ' is longer than 255 bytes'
     FROM field

@@ -21,7 +21,7 @@ COMMENT ON TYPE turnstile.claimed_job IS
 CREATE FUNCTION turnstile.enqueue(
     kind text,
     payload jsonb DEFAULT '{}',
-    queue text DEFAULT 'default',
+    queue text DEFAULT NULL,
     tenant text DEFAULT NULL,
     account text DEFAULT NULL,
     session text DEFAULT NULL,
@@ -38,7 +38,7 @@ CREATE FUNCTION turnstile.enqueue(
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_enqueue';
 COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb) IS
-    'Adds a job and returns its id; it can be claimed once the transaction commits. run_at NULL: now; max_attempts NULL: the queue''s setting. unique_key is not supported yet. Errors: 22004 a NULL where a value is needed, 22023 a bad value, 54000 a name over 255 bytes or a payload over turnstile.max_payload, 0A000 unique_key, 25006 on a standby.';
+    'Adds a job and returns its id; it can be claimed once the transaction commits. queue NULL, left out: the one that turnstile.route gives the kind, else default. run_at NULL: now; max_attempts NULL: the queue''s setting. unique_key is not supported yet. Errors: 22004 a NULL where a value is needed, 22023 a bad value, 54000 a name over 255 bytes or a payload over turnstile.max_payload, 0A000 unique_key, 25006 on a standby.';
 
 CREATE FUNCTION turnstile.enqueue_many(jobs jsonb) RETURNS TABLE (ord int, id bigint, created boolean)
     LANGUAGE c VOLATILE SECURITY DEFINER

@@ -1,8 +1,9 @@
 use crate::api::names::{name, required_name};
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::{Failure, Result, bad_value, too_long};
+use crate::lane::EVERY_QUEUE;
 use crate::plan::{Statement, statement, with_spi};
-use crate::settings;
+use crate::{routes, settings};
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::PgSqlErrorCode;
 
@@ -52,35 +53,50 @@ mod argument {
 pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
     use argument::*;
     must_be_writable()?;
-    required_name(call.text(KIND), "kind")?;
-    required_name(call.text(QUEUE), "queue")?;
+    let kind = required_name(call.text(KIND), "kind")?;
+    let queue = real_queue(call.text(QUEUE))?;
     name(call.text(TENANT), "tenant")?;
     name(call.text(ACCOUNT), "account")?;
     name(call.text(SESSION), "session")?;
-    name(call.text(CONCURRENCY_KEY), "concurrency_key")?;
+    let key = name(call.text(CONCURRENCY_KEY), "concurrency_key")?;
     required(call.raw(PAYLOAD), "payload")?;
-    required(call.int4(PRIORITY), "priority")?;
+    let priority = required(call.int4(PRIORITY), "priority")?;
     check_payload(call.raw_size(PAYLOAD))?;
     check_max_attempts(call.int4(MAX_ATTEMPTS))?;
     check_unique(call)?;
     let id = with_spi(|spi| {
+        let routes = routes::current(spi)?;
+        let target = routes.target(kind, queue, key, priority);
+        let max_attempts = match call.int4(MAX_ATTEMPTS) {
+            Some(number) => number,
+            None => routes::max_attempts(spi, target.queue)?,
+        };
         let columns = [
-            KIND,
-            PAYLOAD,
-            QUEUE,
-            TENANT,
-            ACCOUNT,
-            SESSION,
-            CONCURRENCY_KEY,
-            PRIORITY,
-            RUN_AT,
-            MAX_ATTEMPTS,
-            METADATA,
+            call.raw(KIND),
+            call.raw(PAYLOAD),
+            datum(target.queue),
+            call.raw(TENANT),
+            call.raw(ACCOUNT),
+            call.raw(SESSION),
+            target.concurrency_key.and_then(datum),
+            datum(target.priority),
+            call.raw(RUN_AT),
+            datum(max_attempts),
+            call.raw(METADATA),
         ];
-        let columns = columns.map(|column| call.raw(column));
         spi.run(&INSERT, &columns)?.required::<i64>(0, 1)
     })?;
     Ok(datum(id))
+}
+
+/// A queue that a job can be in; NULL: the routes decide.
+fn real_queue(value: Option<&str>) -> Result<Option<&str>> {
+    match name(value, "queue")? {
+        Some(EVERY_QUEUE) => Err(bad_value("queue must not be *")
+            .detail("The name * stands for all queues.")
+            .hint("Name one queue, or leave it out to have it routed by the kind.")),
+        queue => Ok(queue),
+    }
 }
 
 fn check_payload(size: usize) -> Result<()> {

@@ -2,6 +2,7 @@ use crate::api::output::Output;
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::{Failure, Result, bad_value};
 use crate::plan::{Rows, Spi, Statement, statement, with_spi};
+use crate::routes::{self, Columns};
 use crate::settings;
 use pgrx::PgTryBuilder;
 use pgrx::pg_sys::Datum;
@@ -11,7 +12,18 @@ use std::panic::AssertUnwindSafe;
 
 static IS_ARRAY: Statement = statement!("is_array", [JSONBOID]);
 static CHECK: Statement = statement!("check_many", [JSONBOID, INT4OID]);
-static INSERT: Statement = statement!("enqueue_many", [JSONBOID]);
+static KINDS: Statement = statement!("kinds_of_many", [JSONBOID]);
+static INSERT: Statement = statement!(
+    "enqueue_many",
+    [
+        JSONBOID,
+        TEXTARRAYOID,
+        TEXTARRAYOID,
+        INT4ARRAYOID,
+        BOOLARRAYOID,
+        TEXTARRAYOID
+    ]
+);
 
 pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
@@ -19,7 +31,7 @@ pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
     let mut output = Output::of(call);
     with_spi(|spi| {
         check(spi, jobs)?;
-        let rows = insert(spi, jobs)?;
+        let rows = insert(spi, jobs, routes_of(spi, jobs)?)?;
         for row in 0..rows.len() {
             output.push((1..=3).map(|column| rows.get(row, column)));
         }
@@ -49,8 +61,27 @@ fn check(spi: &Spi, jobs: Datum) -> Result<()> {
     )
 }
 
+/// The routes that hold for kinds of these jobs.
+fn routes_of(spi: &Spi, jobs: Datum) -> Result<Columns> {
+    let routes = routes::current(spi)?;
+    if routes.is_empty() {
+        return Ok(Columns::default());
+    }
+    let rows = spi.run(&KINDS, &[Some(jobs)])?;
+    let kinds = (0..rows.len()).filter_map(|row| rows.value(row, 1));
+    Ok(Columns::of(&routes, kinds))
+}
+
 /// What SQL cannot check without trying: the error of a cast becomes one of the argument.
-fn insert(spi: &Spi, jobs: Datum) -> Result<Rows<'_>> {
+fn insert(spi: &Spi, jobs: Datum, routes: Columns) -> Result<Rows<'_>> {
+    let arguments = [
+        Some(jobs),
+        datum(routes.kinds),
+        datum(routes.queues),
+        datum(routes.priority_offsets),
+        datum(routes.overrides),
+        datum(routes.concurrency_keys),
+    ];
     let not_a_time = |cause| {
         let detail = match cause {
             CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => {
@@ -62,7 +93,7 @@ fn insert(spi: &Spi, jobs: Datum) -> Result<Rows<'_>> {
             .detail(format!("The server says: {detail}."))
             .hint("Write a timestamp with time zone, such as 2030-01-31T12:00:00Z."))
     };
-    PgTryBuilder::new(AssertUnwindSafe(|| spi.run(&INSERT, &[Some(jobs)])))
+    PgTryBuilder::new(AssertUnwindSafe(|| spi.run(&INSERT, &arguments)))
         .catch_when(PgSqlErrorCode::ERRCODE_INVALID_DATETIME_FORMAT, not_a_time)
         .catch_when(PgSqlErrorCode::ERRCODE_DATETIME_FIELD_OVERFLOW, not_a_time)
         .execute()

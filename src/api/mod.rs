@@ -11,6 +11,7 @@ mod keys;
 mod names;
 mod output;
 mod release;
+mod reroute;
 
 use crate::call::sql_function;
 use crate::publish;
@@ -78,6 +79,21 @@ sql_function!(
     turnstile_release,
     pg_finfo_turnstile_release,
     release::release
+);
+sql_function!(
+    turnstile_routes_changed,
+    pg_finfo_turnstile_routes_changed,
+    publish::routes_changed
+);
+sql_function!(
+    turnstile_route_of,
+    pg_finfo_turnstile_route_of,
+    reroute::route_of
+);
+sql_function!(
+    turnstile_reroute,
+    pg_finfo_turnstile_reroute,
+    reroute::reroute
 );
 sql_function!(turnstile_check, pg_finfo_turnstile_check, check::check);
 sql_function!(

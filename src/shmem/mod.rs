@@ -7,6 +7,7 @@ use crate::error::{Result, does_not_fit, internal};
 #[cfg(feature = "fault_injection")]
 use crate::settings;
 use pgrx::pg_sys;
+use std::sync::atomic::{AtomicU64, Ordering};
 use turnstile_scheduler::{Fault, Scheduler, Step};
 
 pub use segment::install_hooks;
@@ -27,7 +28,7 @@ pub enum Phase {
 
 /// What a database's slot holds besides the scheduler.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Desk {
     database: pg_sys::Oid,
     /// The OID of `turnstile.job`: a new one after `DROP EXTENSION` and `CREATE EXTENSION`.
@@ -50,6 +51,8 @@ pub struct Desk {
     /// Transactions from here on, and the listed ones, were not visible to the last rebuild.
     pub rebuild_xmax: u64,
     pub rebuild_running: u32,
+    /// Changes whenever routes or settings of queues do; read without the lock.
+    routes_version: AtomicU64,
 }
 
 /// One database's memory, while its lock is held.
@@ -97,6 +100,11 @@ impl Locked<'_> {
         self.desk.in_overflow_round = false;
     }
 
+    /// Routes or settings of queues have changed.
+    pub fn draw_routes_version(&mut self) {
+        self.desk.routes_version.fetch_add(1, Ordering::Release);
+    }
+
     /// A job was put off until then.
     pub fn note_due(&mut self, time: Option<i64>) {
         if let Some(time) = time {
@@ -105,13 +113,23 @@ impl Locked<'_> {
     }
 }
 
+fn slot(job_table: pg_sys::Oid) -> Result<usize> {
+    match cached_slot(job_table) {
+        Some(slot) => Ok(slot),
+        None => assign_slot(job_table),
+    }
+}
+
+/// Drawn anew by each commit that changes routes or settings of queues, once its rows are visible: what is read
+/// from them after this call is right for as long as it returns the same.
+pub fn routes_version(job_table: pg_sys::Oid) -> Result<u64> {
+    slot(job_table).map(segment::routes_version)
+}
+
 /// Runs steps on the memory of this database, giving it a slot if it has none.
 pub fn with<R>(job_table: pg_sys::Oid, mut steps: impl FnMut(&mut Locked) -> Step<R>) -> Result<R> {
     loop {
-        let slot = match cached_slot(job_table) {
-            Some(slot) => slot,
-            None => assign_slot(job_table)?,
-        };
+        let slot = slot(job_table)?;
         if let Some(result) = run(slot, job_table, &mut steps)? {
             return Ok(result);
         }

@@ -6,6 +6,7 @@ use crate::settings;
 use pgrx::{pg_guard, pg_sys};
 use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 use turnstile_scheduler::{Capacity, Header, Memory, Pools, Scheduler};
 
 const NAME: &std::ffi::CStr = c"turnstile";
@@ -207,15 +208,24 @@ pub(super) unsafe fn open<'m>(slot: usize) -> Locked<'m> {
     }
 }
 
-/// Whose slot it is. Read without the slot's lock: who acts on it checks again under the lock.
-pub(super) fn peek(slot: usize) -> (pg_sys::Oid, pg_sys::Oid) {
+fn desk(slot: usize) -> *mut Desk {
     let layout = Layout::of_settings();
     let mut cursor = Cursor {
         // SAFETY: BASE is set once, before any backend starts.
         base: unsafe { BASE }.wrapping_add(slot * layout.size),
         offset: 0,
     };
-    let desk = layout.pointers(&mut cursor).desk;
+    layout.pointers(&mut cursor).desk
+}
+
+pub(super) fn routes_version(slot: usize) -> u64 {
+    // SAFETY: the desk is in bounds and aligned; the field is atomic, as it is read without the lock.
+    unsafe { &(*desk(slot)).routes_version }.load(Ordering::Acquire)
+}
+
+/// Whose slot it is. Read without the slot's lock: who acts on it checks again under the lock.
+pub(super) fn peek(slot: usize) -> (pg_sys::Oid, pg_sys::Oid) {
+    let desk = desk(slot);
     // SAFETY: the desk is in bounds and aligned.
     unsafe {
         (

@@ -35,12 +35,15 @@ pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
     let mut locked = unsafe { open(slot) };
     if locked.desk.database != database || locked.desk.job_table != job_table {
         locked.scheduler.forget_everything();
+        let before = std::mem::take(locked.desk);
         *locked.desk = Desk {
             database,
             job_table,
-            generation: locked.desk.generation + 1,
+            generation: before.generation + 1,
+            routes_version: before.routes_version,
             ..Desk::default()
         };
+        locked.draw_routes_version();
     }
     SLOT.set(Some(slot));
     Ok(slot)

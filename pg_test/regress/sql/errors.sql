@@ -10,7 +10,7 @@ SELECT turnstile.enqueue(NULL);
 \echo :SQLSTATE
 SELECT turnstile.enqueue('mail', payload => NULL);
 \echo :SQLSTATE
-SELECT turnstile.enqueue('mail', queue => NULL);
+SELECT turnstile.enqueue('mail', queue => '*');
 \echo :SQLSTATE
 SELECT turnstile.enqueue('mail', priority => NULL);
 \echo :SQLSTATE
