@@ -44,8 +44,18 @@ extension_sql_file!(
     requires = ["setters"]
 );
 extension_sql_file!(
+    "../sql/schema/retention.sql",
+    name = "retention",
+    requires = ["routes"]
+);
+extension_sql_file!(
+    "../sql/schema/maintain.sql",
+    name = "maintain",
+    requires = ["retention"]
+);
+extension_sql_file!(
     "../sql/schema/grants.sql",
     name = "grants",
-    requires = ["routes"],
+    requires = ["maintain"],
     finalize
 );

@@ -20,12 +20,14 @@ CONTRACT = {
     "set_route": "(pattern text, queue text, priority_offset integer, override boolean, concurrency_key text, clear text[])"
     " -> turnstile.route",
     "drop_route": "(pattern text) -> boolean",
+    "make_history_partitions": "(days_ahead integer) -> integer",
+    "maintain": "() -> TABLE(task text, affected bigint)",
 }
 
 COLUMNS = {
     "job": "id queue kind payload priority state run_at tenant account session concurrency_key attempt max_attempts"
     " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata batch_id created_at lane position",
-    "queue": "name paused max_running policy lease max_attempts",
+    "queue": "name paused max_running policy lease max_attempts keep_completed keep_discarded",
     "tenant": "name slots weight paused",
     "account": "tenant name slots paused",
     "concurrency": "key slots",

@@ -22,6 +22,8 @@ VERBS = {
     "reroute": {"pattern": "work"},
     "set_route": {"pattern": "work"},
     "drop_route": {"pattern": "work"},
+    "make_history_partitions": {},
+    "maintain": {},
 }
 
 # Every routine a user can call, with a NULL of the right type in each place: the privilege comes before the call.
@@ -70,7 +72,8 @@ def test_a_role_without_rights_can_call_nothing(conn, role, as_role, schema_usag
 @pytest.mark.parametrize("statement", ["SELECT 1 FROM turnstile.{}", "DELETE FROM turnstile.{}"])
 def test_a_role_without_rights_can_reach_no_table(conn, role, as_role, statement):
     _grant(conn, role, "USAGE ON SCHEMA turnstile")
-    for table in ("job", "job_history", "jobs", "queue", "tenant", "account", "concurrency", "route"):
+    for table in ("job", "job_history", "jobs", "queue", "tenant", "account", "concurrency", "route",
+                  "history_partition", "history_pass"):  # fmt: skip
         with pytest.raises(psycopg.Error) as caught:
             as_role.execute(statement.format(table))
         assert caught.value.sqlstate in (NO_PRIVILEGE, "55000"), "55000: the view cannot be written to at all"

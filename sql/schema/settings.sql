@@ -11,6 +11,8 @@ CREATE TABLE turnstile.queue (
     retry_base interval NOT NULL DEFAULT '1 second',
     retry_cap interval NOT NULL DEFAULT '1 day',
     session_on_retry text NOT NULL DEFAULT 'hold',
+    keep_completed interval DEFAULT '7 days',
+    keep_discarded interval DEFAULT '7 days',
     gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('queue', NULL, name)) STORED,
     CONSTRAINT queue_pkey PRIMARY KEY (name),
     CONSTRAINT queue_gate_key UNIQUE (gate),
@@ -21,7 +23,9 @@ CREATE TABLE turnstile.queue (
     CONSTRAINT queue_max_attempts_check CHECK (max_attempts >= 1),
     CONSTRAINT queue_retry_base_check CHECK (retry_base >= '0'),
     CONSTRAINT queue_retry_cap_check CHECK (retry_cap >= '0'),
-    CONSTRAINT queue_session_on_retry_check CHECK (session_on_retry IN ('hold', 'pass'))
+    CONSTRAINT queue_session_on_retry_check CHECK (session_on_retry IN ('hold', 'pass')),
+    CONSTRAINT queue_keep_completed_check CHECK (keep_completed >= '0'),
+    CONSTRAINT queue_keep_discarded_check CHECK (keep_discarded >= '0')
 );
 COMMENT ON TABLE turnstile.queue IS 'Settings of queues; a queue needs no row. The row * holds the defaults.';
 COMMENT ON COLUMN turnstile.queue.paused IS 'No job of the queue starts.';
@@ -33,6 +37,10 @@ COMMENT ON COLUMN turnstile.queue.retry_base IS 'The wait after failure n is n^4
 COMMENT ON COLUMN turnstile.queue.retry_cap IS 'The longest wait before another attempt.';
 COMMENT ON COLUMN turnstile.queue.session_on_retry IS
     'hold: while a job of a session waits to be retried no other of the session starts; pass: others may.';
+COMMENT ON COLUMN turnstile.queue.keep_completed IS
+    'How long completed jobs stay in history, from the end of their day (UTC); NULL: for ever.';
+COMMENT ON COLUMN turnstile.queue.keep_discarded IS
+    'How long discarded and cancelled jobs stay in history, from the end of their day (UTC); NULL: for ever.';
 COMMENT ON COLUMN turnstile.queue.gate IS 'The key by which the scheduler knows the queue.';
 
 CREATE TABLE turnstile.tenant (

@@ -1,0 +1,70 @@
+-- What has to be done from time to time. Each task by itself: one that fails or is busy elsewhere does not keep
+-- the others from their work. What takes strong locks comes last, so that they are held for an instant only.
+
+CREATE FUNCTION turnstile.run_task(task text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    attachable constant bigint := 64 * 1024 * 1024;
+BEGIN
+    CASE task
+        WHEN 'thin history' THEN
+            RETURN turnstile.thin_history();
+        WHEN 'make partitions' THEN
+            IF turnstile.missing_history_days(7) IS NOT NULL
+                AND pg_catalog.pg_relation_size('turnstile.job_history_default') > attachable
+            THEN
+                RAISE EXCEPTION 'the default partition of the history is too large to attach others meanwhile'
+                    USING ERRCODE = '55000',
+                    DETAIL = pg_catalog.format('It has %s.', pg_catalog.pg_size_pretty(
+                        pg_catalog.pg_relation_size('turnstile.job_history_default')
+                    )),
+                    HINT = 'Run SELECT turnstile.make_history_partitions() at a quiet time: who finishes jobs waits while it reads the default partition once a day to make.';
+            END IF;
+            RETURN turnstile.make_history_partitions(7);
+        WHEN 'drop partitions' THEN
+            RETURN turnstile.drop_history();
+    END CASE;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.run_task(text) IS 'For maintain(): runs one task and returns how much it did.';
+
+CREATE FUNCTION turnstile.maintain() RETURNS TABLE (task text, affected bigint)
+    LANGUAGE plpgsql SECURITY DEFINER ROWS 10
+    SET search_path = pg_catalog, pg_temp
+    SET lock_timeout = '50ms'
+AS $function$
+DECLARE
+    why text;
+    hint text;
+BEGIN
+    IF pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'maintain() must be able to write' USING ERRCODE = '25006',
+            DETAIL = 'The server is in recovery or the transaction is read-only.', HINT = 'Run it on the primary.';
+    END IF;
+    FOREACH task IN ARRAY ARRAY['thin history', 'make partitions', 'drop partitions'] LOOP
+        affected := 0;
+        BEGIN
+            IF pg_catalog.pg_try_advisory_xact_lock(
+                pg_catalog.hashtext('turnstile.maintain'), pg_catalog.hashtext(task)
+            ) THEN
+                affected := turnstile.run_task(task);
+            END IF;
+        EXCEPTION
+            WHEN lock_not_available OR deadlock_detected THEN
+                affected := NULL;
+                RAISE NOTICE 'maintain() has skipped the task "%"', task
+                    USING DETAIL = SQLERRM, HINT = 'The next run tries again.';
+            WHEN OTHERS THEN
+                GET STACKED DIAGNOSTICS why = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+                affected := NULL;
+                RAISE WARNING 'maintain() could not do the task "%": %', task, SQLERRM
+                    USING ERRCODE = SQLSTATE, DETAIL = why, HINT = hint;
+        END;
+        RETURN NEXT;
+    END LOOP;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.maintain() IS
+    'Does what has to be done from time to time, a bounded amount a call: makes the partitions of the history for the week ahead, drops those that nobody keeps any longer, and deletes single jobs whose time in history is over. Returns a row a task and how much it did: 0 also where another session is at it, NULL where it failed (with a WARNING) or would have had to wait for others (with a NOTICE). Call it by itself, about once a minute, from as many places as you like. Errors: 25006.';
