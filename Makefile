@@ -10,7 +10,7 @@ unexport RUST_BACKTRACE
 unexport RUST_LIB_BACKTRACE
 
 SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler
-TEST_PARTS := test-scheduler test-seeded-faults test-rules regress isolation test-concurrent test-faults test-injected
+TEST_PARTS := test-scheduler test-seeded-faults test-fuzz test-rules regress isolation test-concurrent test-faults test-injected
 
 .PHONY: help
 help: ## list the targets
@@ -52,6 +52,14 @@ test-scheduler: setup ## test the scheduler by itself, against a naive model (ST
 test-seeded-faults: setup ## break each mechanism of the scheduler in turn: its tests must notice
 	@cargo test --release -p turnstile-scheduler --features faults --test faults
 
+.PHONY: test-fuzz
+test-fuzz: setup ## fuzz the scheduler for a minute, whole and with its memory damaged
+	@scripts/fuzz 30
+
+.PHONY: fuzz
+fuzz: setup ## fuzz the scheduler for long (FUZZ_SECONDS=…: of each of the two targets)
+	@scripts/fuzz $(or $(FUZZ_SECONDS),3600)
+
 .PHONY: test-rules
 test-rules: install ## test each promise of the documentation
 	@scripts/run-pytest pg_test/rules
@@ -81,6 +89,8 @@ lint: setup ## check formatting, clippy and the rules of the house
 	@status=0; \
 	cargo fmt --all --check || status=1; \
 	cargo clippy --workspace --all-targets -- -D warnings || status=1; \
+	cargo fmt --manifest-path fuzz/Cargo.toml --check || status=1; \
+	cargo clippy --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz -- -D warnings || status=1; \
 	scripts/check-house || status=1; \
 	exit $$status
 

@@ -70,9 +70,9 @@ pub struct Gate {
     pub version: u64,
     pub(crate) index_next: u32,
     pub(crate) first_node: u32,
-    idle_prev: u32,
-    idle_next: u32,
-    is_idle: bool,
+    pub(crate) idle_prev: u32,
+    pub(crate) idle_next: u32,
+    pub(crate) is_idle: bool,
 }
 
 impl Slot for Gate {
@@ -249,12 +249,15 @@ impl Scheduler<'_> {
             return Ok(());
         }
         let mut node = self.gate(at)?.first_node;
-        while node != NONE {
+        for _ in 0..=self.entries.slots.len() {
+            if node == NONE {
+                return Ok(());
+            }
             let next = self.entry(node)?.gate_next;
             self.settle_place(node)?;
             node = next;
         }
-        Ok(())
+        Err(Fault::Corrupt("a gate's list has a cycle"))
     }
 
     pub(crate) fn attach_to_gate(&mut self, node: u32, gate: u32) -> Step<()> {
@@ -308,7 +311,7 @@ impl Scheduler<'_> {
         gate.is_idle = true;
         gate.idle_prev = last;
         gate.idle_next = NONE;
-        self.header.idle += 1;
+        self.header.idle = self.header.idle.saturating_add(1);
         Ok(())
     }
 
@@ -330,7 +333,8 @@ impl Scheduler<'_> {
         gate.is_idle = false;
         gate.idle_prev = NONE;
         gate.idle_next = NONE;
-        self.header.idle -= 1;
+        let idle = self.header.idle.checked_sub(1);
+        self.header.idle = idle.ok_or(Fault::Corrupt("more idle gates than were counted"))?;
         Ok(())
     }
 
@@ -376,7 +380,8 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn next_version(&mut self) -> u64 {
-        self.header.version += 1;
+        // 0 stands for a slot without a gate.
+        self.header.version = self.header.version.wrapping_add(1).max(1);
         self.header.version
     }
 }

@@ -91,10 +91,13 @@ impl Scheduler<'_> {
 
     fn restore_distances(&mut self, from: u32) -> Step<()> {
         let mut at = from;
-        while at != NONE && self.lean_left(at)? {
+        for _ in 0..=self.entries.slots.len() {
+            if at == NONE || !self.lean_left(at)? {
+                return Ok(());
+            }
             at = self.entry(at)?.up;
         }
-        Ok(())
+        Err(Fault::Corrupt("a heap has a cycle"))
     }
 
     pub(crate) fn distance(&self, at: u32) -> Step<u8> {

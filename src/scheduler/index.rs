@@ -14,8 +14,8 @@ pub(crate) trait Slot: Copy + Default {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pool {
     pub live: u32,
-    used: u32,
-    free: u32,
+    pub(crate) used: u32,
+    pub(crate) free: u32,
 }
 
 /// Mixes keys that are already hashes (the finaliser of splitmix64).
@@ -73,7 +73,7 @@ impl<T: Slot> Slab<'_, T> {
                 at
             }
         };
-        self.pool.live += 1;
+        self.pool.live = self.pool.live.saturating_add(1);
         *self.get_mut(at)? = value;
         self.link(at)?;
         Ok(at)
@@ -85,7 +85,8 @@ impl<T: Slot> Slab<'_, T> {
         empty.set_next(self.pool.free);
         *self.get_mut(at)? = empty;
         self.pool.free = at;
-        self.pool.live -= 1;
+        let live = self.pool.live.checked_sub(1);
+        self.pool.live = live.ok_or(Fault::Corrupt("more slots than were handed out"))?;
         Ok(())
     }
 

@@ -118,9 +118,10 @@ impl Scheduler<'_> {
         };
         self.link_nodes(&lane)?;
         for node in nodes.into_iter().filter(|&node| node != NONE) {
-            self.entry_mut(node)?.lanes += 1;
+            let entry = self.entry_mut(node)?;
+            entry.lanes = entry.lanes.saturating_add(1);
         }
-        self.header.lanes += 1;
+        self.header.lanes = self.header.lanes.saturating_add(1);
         self.entries.insert(lane)
     }
 
@@ -223,7 +224,8 @@ impl Scheduler<'_> {
             self.settle_place(entry.place)?;
         }
         self.entries.remove(lane)?;
-        self.header.lanes -= 1;
+        let lanes = self.header.lanes.checked_sub(1);
+        self.header.lanes = lanes.ok_or(Fault::Corrupt("more lanes than were counted"))?;
         for node in entry.nodes().into_iter().rev().filter(|&node| node != NONE) {
             self.drop_node_reference(node)?;
         }
@@ -247,7 +249,7 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn next_stamp(&mut self) -> u64 {
-        self.header.stamp += 1;
+        self.header.stamp = self.header.stamp.wrapping_add(1);
         self.header.stamp
     }
 }

@@ -37,6 +37,8 @@
 )]
 
 mod audit;
+#[cfg(feature = "damage")]
+mod damage;
 mod entry;
 #[cfg(feature = "faults")]
 pub mod faults;

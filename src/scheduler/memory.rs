@@ -124,8 +124,8 @@ impl<'m> Scheduler<'m> {
         self.entries.clear();
         self.gates.clear();
         *self.header = Header {
-            stamp: self.header.stamp + 1,
-            version: self.header.version + 1,
+            stamp: self.header.stamp.wrapping_add(1),
+            version: self.header.version.wrapping_add(1),
             rebuilding: true,
             ..Header::default()
         };

@@ -2,7 +2,7 @@
 
 use crate::faults::{Seeded, armed};
 use crate::gate::MOST_GATES;
-use crate::place::home_of;
+use crate::place::{DEEPEST_NODE, home_of};
 use crate::{Entry, Fault, GateKind, Kind, LaneSpec, NONE, Rank, ReservationId, Scheduler, Step};
 
 /// Room that the calling transaction gives back when it commits and may use itself before.
@@ -92,7 +92,7 @@ impl Scheduler<'_> {
 
     fn descend(&mut self, queue: u32) -> Step<Found> {
         // Each turn but the last moves one unit below a closed gate, so they are no more than entries.
-        for _ in 0..=self.entries.pool.live {
+        for _ in 0..self.entries.slots.len() {
             let entry = self.entry(queue)?;
             if entry.root == NONE || !self.gate_is_open(entry.gate)? {
                 return Ok(Found::Nothing);
@@ -120,7 +120,7 @@ impl Scheduler<'_> {
     /// The best unit (a lane without session, or a session) below a node, and its first lane.
     fn first_unit(&self, node: u32) -> Step<(u32, u32)> {
         let mut at = node;
-        loop {
+        for _ in 0..DEEPEST_NODE {
             let entry = self.entry(at)?;
             match entry.kind {
                 Kind::Lane => return Ok((at, at)),
@@ -128,6 +128,7 @@ impl Scheduler<'_> {
                 _ => at = entry.root,
             }
         }
+        Err(Fault::Corrupt("the tree of places is too deep"))
     }
 
     /// Where a lane waits that has no room: at a closed key, or at home, which lies below all its other gates.
@@ -234,7 +235,7 @@ impl Scheduler<'_> {
         let own = self.entry(lane)?.rank.priority;
         let mut best: Option<Rank> = None;
         let mut at = lane;
-        loop {
+        for _ in 0..DEEPEST_NODE {
             let entry = self.entry(at)?;
             if entry.kind == Kind::Queue {
                 break;

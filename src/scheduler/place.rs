@@ -3,11 +3,18 @@
 use crate::faults::{Seeded, armed};
 use crate::{Entry, Fault, Kind, NONE, Rank, Scheduler, Step};
 
+/// Steps from a lane up to its queue, at most: more are a cycle.
+pub(crate) const DEEPEST_NODE: u32 = 8;
+
 impl Scheduler<'_> {
     /// Puts an entry, and then each node above it, where it belongs by its own heap, gate and rank.
     pub(crate) fn settle_place(&mut self, from: u32) -> Step<()> {
+        self.settle_upwards(from, DEEPEST_NODE)
+    }
+
+    fn settle_upwards(&mut self, from: u32, levels: u32) -> Step<()> {
         let mut at = from;
-        loop {
+        for left in (0..levels).rev() {
             let entry = *self.entry(at)?;
             if entry.kind == Kind::Queue {
                 return Ok(());
@@ -27,10 +34,11 @@ impl Scheduler<'_> {
             self.entry_mut(at)?.rank = rank;
             self.heap_push(place, at)?;
             if entry.place != NONE && entry.place != place {
-                self.settle_place(entry.place)?;
+                self.settle_upwards(entry.place, left)?;
             }
             at = place;
         }
+        Err(Fault::Corrupt("the tree of places is too deep"))
     }
 
     pub(crate) fn rank_of(&self, entry: &Entry) -> Step<Rank> {

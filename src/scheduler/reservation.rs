@@ -18,17 +18,17 @@ impl ReservationId {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reservation {
-    spec: LaneSpec,
-    position: i64,
-    next: u32,
-    stage: Stage,
+    pub(crate) spec: LaneSpec,
+    pub(crate) position: i64,
+    pub(crate) next: u32,
+    pub(crate) stage: Stage,
     /// One bit a gate kind: gates at which this run took over room that its own transaction gives back.
-    transferred: u8,
+    pub(crate) transferred: u8,
 }
 
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+pub(crate) enum Stage {
     #[default]
     Free,
     /// Room is held, no job is known yet.
@@ -110,6 +110,9 @@ impl Scheduler<'_> {
     /// As [`Self::assign`] where links are not to be trusted: a rebuild makes them anew.
     pub(crate) fn note_job(&mut self, id: ReservationId, position: i64) -> Step<()> {
         let reservation = self.reservations.get_mut(id.0)?;
+        if reservation.stage == Stage::Free {
+            return Err(Fault::Corrupt("a job was bound to no reservation"));
+        }
         reservation.stage = Stage::Job;
         reservation.position = position;
         Ok(())
