@@ -10,11 +10,17 @@ import secrets
 import pytest
 from psycopg import sql
 
-from support.database import Database, disagreements, fresh_database, server
+from support.database import Database, disagreements, drop_template, fresh_database, server
 
 
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, help="repeat the random tests with this seed (each test prints its own)")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def template():
+    yield
+    drop_template()
 
 
 @pytest.fixture
