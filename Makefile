@@ -10,7 +10,9 @@ unexport RUST_BACKTRACE
 unexport RUST_LIB_BACKTRACE
 
 SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler
-TEST_PARTS := test-scheduler test-seeded-faults test-fuzz test-rules regress isolation test-concurrent test-faults test-injected
+HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED)) \
+  $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
+TEST_PARTS := test-scheduler test-seeded-faults test-fuzz test-rules regress isolation test-concurrent test-faults test-injected test-histories
 
 .PHONY: help
 help: ## list the targets
@@ -77,8 +79,20 @@ test-concurrent: install ## many workers at once, their history checked afterwar
 	@scripts/run-pytest pg_test/concurrent
 
 .PHONY: test-faults
-test-faults: install ## rebuilds, crashes, isolation levels, direct DML, overflow (TURNSTILE_KILLS=…, TURNSTILE_STOPS=…)
+test-faults: install ## rebuilds, isolation levels, direct DML, overflow
 	@TURNSTILE_CLUSTER=faults scripts/run-pytest pg_test/faults
+
+.PHONY: test-histories
+test-histories: install ## a long random history with crashes, and the checker's own tests (TURNSTILE_OPERATIONS=…, TURNSTILE_CRASHES=…)
+	@TURNSTILE_CLUSTER=histories scripts/run-pytest pg_test/histories
+
+.PHONY: histories
+histories: install ## record and check one random history (SEED=…, OPERATIONS=…, CRASHES=…)
+	@$(HISTORIES)
+
+.PHONY: soak
+soak: install ## histories for hours, each with other seeds (SEED=…, ROUNDS=…, OPERATIONS=…, CRASHES=…)
+	@$(HISTORIES) --rounds $(or $(ROUNDS),40) --operations $(or $(OPERATIONS),250000) --crashes $(or $(CRASHES),5)
 
 .PHONY: test-injected
 test-injected: install ## panics injected into the scheduler's steps, with a build of its own

@@ -1,0 +1,87 @@
+"""The end of a history: what runs is finished, claims are as the naive model predicts, and then every job runs."""
+
+import time
+
+from histories.administrator import CHECK
+from histories.client import XID, Client, Refused
+from histories.worker import CLAIM, CLAIM_NEXT
+from histories import mix
+from support import naive
+
+PREDICTED = 60
+PATIENCE = 60
+# Everything may run: no limit, no pause, all due.
+OPEN = [
+    f"WITH changed AS (UPDATE turnstile.{table} SET {columns} RETURNING 1) SELECT jsonb_agg(1), {XID} FROM changed"
+    for table, columns in {
+        "queue": "max_running = NULL, paused = false",
+        "tenant": "slots = NULL, paused = false",
+        "account": "slots = NULL, paused = false",
+        "concurrency": "slots = NULL",
+    }.items()
+]
+FINISH_ALL = (
+    "SELECT jsonb_agg(jsonb_build_array(id, attempt, turnstile.complete(id, attempt))), " + XID + " FROM turnstile.job"
+    " WHERE state = 'running'"
+)
+PUT_OFF, HURRY = (
+    f"WITH changed AS (UPDATE turnstile.job SET run_at = clock_timestamp() + interval '{ahead}' WHERE state IN ('scheduled', 'retryable')"
+    f" RETURNING id) SELECT jsonb_agg(id), {XID} FROM changed"
+    for ahead in ("1 hour", "0")
+)
+RUNNING = "SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]'), NULL FROM turnstile.job WHERE state = 'running'"
+LEFT = "SELECT count(*), NULL FROM turnstile.job"
+
+
+class Closer(Client):
+    def __init__(self, station):
+        super().__init__(station, "closer", station.seed)
+
+    def close(self) -> None:
+        self.connect()
+        self.call("check", CHECK)
+        self.predict()
+        self.call("check", CHECK)
+        for statement in OPEN:
+            self.call("set limit", statement)
+        self.run_all()
+        self.call("check", CHECK)
+        self.conn.close()
+
+    def predict(self) -> None:
+        """Claims one by one what the rules predict, from the tables as they were left; nothing falls due meanwhile."""
+        self.finish_all()
+        self.call("put off", PUT_OFF)
+        for number in range(PREDICTED):
+            queue = mix.QUEUES[number % len(mix.QUEUES)]
+            expected = naive.next_id(self.conn, queue)
+            taken = self.call("claim_next", CLAIM_NEXT, {"queue": queue, "lease": None}, queues=[queue], most=1)
+            self.note("prediction", [expected, taken[0][0] if taken else None])
+
+    def finish_all(self) -> int:
+        """Completes whatever runs; returns how many."""
+        runs = self.call("running", RUNNING)
+        if runs:
+            self.call("finish all", FINISH_ALL, runs=runs)
+        return len(runs)
+
+    def note(self, what: str, answer) -> None:
+        """Something seen, in the log among the calls."""
+        self.log.invoked(what, {})
+        self.log.ended("ok", answer=answer, xid=None)
+
+    def run_all(self) -> None:
+        """Claims and completes until no job is left; gives up where nothing moves any more."""
+        last = time.monotonic()
+        while self.call("left", LEFT):
+            try:
+                if self.finish_all():
+                    last = time.monotonic()
+                self.call("hurry", HURRY)
+                values = {"queues": mix.QUEUES, "most": 50, "lease": None}
+                self.call("claim", CLAIM, values, queues=mix.QUEUES, most=50)
+            except Refused:
+                pass
+            if time.monotonic() - last > PATIENCE:
+                self.note("stuck", self.call("left", LEFT))
+                return

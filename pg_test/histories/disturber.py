@@ -1,0 +1,69 @@
+"""What goes wrong on purpose while clients work: crashes of the server, and lesser disturbances in between."""
+
+import contextlib
+import os
+import random
+import signal
+import time
+
+import psycopg
+
+from faults.cluster import wait_until_up
+
+_BACKENDS = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+
+
+class Disturber:
+    def __init__(self, cluster, station, crew, seed: int):
+        self.cluster, self.station, self.crew = cluster, station, crew
+        self.chance = random.Random(f"{seed} disturber")
+        self.done: dict[str, int] = {}
+        self.crashes = [self.kill_postmaster, self.stop_at_once, self.kill_backend]
+
+    def crash(self) -> None:
+        """The next kind of crash, in turn; returns when the server takes connections again."""
+        crash = self.crashes[sum(self.done.get(way.__name__, 0) for way in self.crashes) % len(self.crashes)]
+        self._do(crash)
+
+    def disturb(self) -> None:
+        self._do(self.chance.choice([self.cancel, self.cancel, self.cancel, self.terminate, self.kill_worker, self.pause_worker]))
+
+    def _do(self, way) -> None:
+        with contextlib.suppress(psycopg.OperationalError, ProcessLookupError):
+            way()
+        self.done[way.__name__] = self.done.get(way.__name__, 0) + 1
+
+    def kill_postmaster(self) -> None:
+        os.kill(self.cluster.pid, signal.SIGKILL)
+        self.cluster.restart(immediate=True)
+
+    def stop_at_once(self) -> None:
+        self.cluster.restart(immediate=True)
+
+    def kill_backend(self) -> None:
+        """The server ends all other backends too, and recovers."""
+        os.kill(self._backend(), signal.SIGKILL)
+        time.sleep(0.2)
+        wait_until_up()
+
+    def cancel(self) -> None:
+        self._on_backend("SELECT pg_cancel_backend(%s)")
+
+    def terminate(self) -> None:
+        self._on_backend("SELECT pg_terminate_backend(%s)")
+
+    def kill_worker(self) -> None:
+        self.crew.kill(self.chance.choice(self.crew.workers()))
+
+    def pause_worker(self) -> None:
+        """Long enough for the shorter leases to end."""
+        self.crew.pause(self.chance.choice(self.crew.workers()), 2.5)
+
+    def _backend(self) -> int:
+        with psycopg.connect(dbname=self.station.dbname, autocommit=True) as conn:
+            return self.chance.choice([row[0] for row in conn.execute(_BACKENDS, [self.station.dbname])])
+
+    def _on_backend(self, query: str) -> None:
+        pid = self._backend()
+        with psycopg.connect(dbname=self.station.dbname, autocommit=True) as conn:
+            conn.execute(query, [pid])

@@ -1,0 +1,174 @@
+"""A whole history: what the clients saw beside what the server wrote, and which of the two belong together."""
+
+import json
+from collections import defaultdict
+from functools import cached_property
+from pathlib import Path
+
+from histories.decoding import read_stream
+from histories.limits import SOON, Limits
+from histories.model import NEVER, Call, Change, Commit, Transaction
+
+# The calls that may lock jobs that wait.
+LOCKING = {"claim", "claim_next", "complete_and_claim_next", "rerank", "move", "put off", "hurry", "delete"}
+
+
+class History:
+    def __init__(self, transactions: list[Transaction], commits: list[Commit], settings=None, rest=None, server_log=""):
+        self.transactions, self.commits = transactions, commits
+        self.rest = rest
+        self.server_log = server_log
+        self._settings = settings or {}
+        self.calls: list[Call] = [call for transaction in transactions for call in transaction.calls]
+        self._match()
+
+    def _match(self) -> None:
+        """Finds the transaction of each commit: by its id, else by the calls that its rows name."""
+        by_xid, by_token, by_run = {}, {}, defaultdict(list)
+        for transaction in self.transactions:
+            for call in transaction.calls:
+                by_token[call.token] = transaction
+                # What a crash has cut short leaves its id to others.
+                if call.xid is not None and (transaction.outcome == "committed" or call.xid not in by_xid):
+                    by_xid[call.xid] = transaction
+                if transaction.outcome == "unknown":
+                    for run in call.arguments.get("runs", []):
+                        by_run[tuple(run)].append(transaction)
+        for commit in self.commits:
+            commit.transaction = by_xid.get(commit.xid) or _named(commit, by_token) or _unknown(commit, by_run)
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        return [change for commit in self.commits for change in commit.changes]
+
+    @cached_property
+    def touches(self) -> dict[int, list[Change]]:
+        """The changes of each job, in order."""
+        found = defaultdict(list)
+        for change in self.changes:
+            found[change.id].append(change)
+        return found
+
+    @cached_property
+    def lost(self) -> tuple[dict[int, list], list]:
+        """The calls that came to nothing, but may have locked jobs until their transaction was over: by job where
+        it is known which, and those of which it is not."""
+        by_job, blind = defaultdict(list), []
+        for transaction in self.transactions:
+            for call in transaction.calls:
+                if call.verb in LOCKING and (transaction.outcome != "committed" or call not in transaction.kept):
+                    over = transaction.ended if transaction.ended != NEVER else transaction.calls[-1].sent + 5 * SOON
+                    lost = (call.sent, over if transaction.outcome == "committed" else over + SOON)
+                    if call.outcome == "ok":
+                        for found in call.answer or []:
+                            by_job[found[0] if isinstance(found, list) else found].append(lost)
+                    else:
+                        blind.append(lost)
+        return by_job, blind
+
+    def may_be_locked(self, job_id: int, during: Call) -> bool:
+        """Whether something that came to nothing may have locked the job during a call."""
+        by_job, blind = self.lost
+        return any(sent <= during.ended and during.sent <= over for sent, over in [*by_job.get(job_id, []), *blind])
+
+    @cached_property
+    def end(self) -> float:
+        """When the last call was over."""
+        return max((call.ended for call in self.calls if call.ended != NEVER), default=0.0)
+
+    @cached_property
+    def by_token(self) -> dict[str, Call]:
+        return {call.token: call for call in self.calls}
+
+    @cached_property
+    def limits(self) -> Limits:
+        return Limits(self._settings, self.commits)
+
+    def called(self, *verbs: str):
+        return (call for call in self.calls if call.verb in verbs)
+
+
+def _named(commit: Commit, by_token: dict) -> Transaction | None:
+    for change in commit.changes:
+        if change.old is None and (found := by_token.get(change.new.kind)):
+            return found
+        if change.new is not None and change.new.worker and (not change.old or change.new.worker != change.old.worker):
+            if found := by_token.get(change.new.worker):
+                return found
+    for job in commit.finished:
+        if job.result and '"by"' in job.result and (found := by_token.get(json.loads(job.result)["by"])):
+            return found
+    return None
+
+
+def _unknown(commit: Commit, by_run: dict) -> Transaction | None:
+    """A lost transaction that asked for the end of one of the runs that end here."""
+    for change in commit.changes:
+        if change.old is not None and change.old.state == "running":
+            for transaction in by_run.get((change.id, change.old.attempt), []):
+                return transaction
+    return None
+
+
+def load(directory: Path) -> History:
+    """Reads what `recording.record` has left."""
+    transactions = []
+    for path in sorted(directory.glob("*.calls")):
+        transactions += transactions_of(read_calls(path))
+    with (directory / "stream").open(encoding="utf-8") as stream:
+        commits = read_stream(stream)
+    settings = json.loads((directory / "settings.json").read_text())
+    rest = json.loads((directory / "rest.json").read_text())
+    return History(transactions, commits, settings, rest, (directory / "server.log").read_text())
+
+
+def read_calls(path: Path) -> list[Call]:
+    calls: list[Call] = []
+    for line in path.read_bytes().splitlines():
+        entry = json.loads(line)
+        if "verb" in entry:
+            calls.append(Call(path.stem, entry["n"], entry["verb"], entry["arguments"], entry["at"]))
+        else:
+            call = calls[-1]
+            call.ended, call.outcome = entry["at"], entry["outcome"]
+            call.answer, call.xid = entry.get("answer"), entry.get("xid")
+            call.sqlstate, call.message = entry.get("sqlstate"), entry.get("message")
+    return calls
+
+
+def transactions_of(calls: list[Call]) -> list[Transaction]:
+    """The transactions of one client: each call by itself, or all from `begin` to the end of the block."""
+    found, block, marks = [], None, []
+    for call in calls:
+        if block is None:
+            if call.verb == "begin" and call.outcome == "ok":
+                block, marks = [call], []
+            else:
+                outcome = {"ok": "committed", "error": "rolled back", "unknown": "unknown"}[call.outcome]
+                found.append(Transaction([call], outcome, call.ended))
+            continue
+        block.append(call)
+        if call.verb == "savepoint":
+            marks.append(len(block))
+        elif call.verb == "release savepoint" and call.outcome == "ok":
+            marks.pop()
+        elif call.verb == "rollback to savepoint" and call.outcome == "ok":
+            for undone in block[marks.pop() :]:
+                undone.undone = True
+        if (outcome := _outcome(call)) is not None:
+            found.append(Transaction(block, outcome, call.ended))
+            block = None
+    if block:
+        found.append(Transaction(block, "rolled back"))
+    return found
+
+
+def _outcome(call: Call) -> str | None:
+    """What a call inside a block makes of the block; None: it goes on."""
+    if call.verb == "commit":
+        if call.outcome == "ok":
+            return "committed" if call.answer == "COMMIT" else "rolled back"
+        return {"error": "rolled back", "unknown": "unknown"}[call.outcome]
+    if call.verb in ("rollback", "disconnect") or call.outcome == "unknown":
+        return "rolled back"
+    return None

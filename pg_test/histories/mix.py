@@ -1,0 +1,73 @@
+"""The names that clients fight over, and random jobs and limits for them.
+
+What is named `free` has a row of its own without a limit, so that some jobs never wait for room.
+"""
+
+import random
+
+QUEUES = ["q1", "q2", "q3", "free"]
+TENANTS = ["t1", "t2", "t3", "free"]
+ACCOUNTS = ["a1", "a2"]
+KEYS = ["c1", "c2"]
+SESSIONS = ["s1", "s2", "s3"]
+PRIORITIES = [-5, 0, 0, 0, 5]
+
+_KEY = {"queue": "(name)", "tenant": "(name)", "account": "(tenant, name)", "concurrency": "(key)"}
+_LIMIT = {"queue": "max_running", "tenant": "slots", "account": "slots", "concurrency": "slots"}
+_NAMES = {
+    "queue": [[queue] for queue in QUEUES if queue != "free"] + [["*"]],
+    "tenant": [[tenant] for tenant in TENANTS if tenant != "free"] + [["*"]],
+    "account": [["t1", "a1"], ["t1", "*"], ["t2", "a1"], ["t2", "a2"], ["*", "*"]],
+    "concurrency": [["c1"], ["c2"], ["*"]],
+}
+_MOST = {"queue": 9, "tenant": 5, "account": 3, "concurrency": 3}
+
+
+def job(chance: random.Random, kind: str) -> dict:
+    """A job as an element for enqueue_many; its kind tells the call that asked for it."""
+    tenant = chance.choice([*TENANTS, None, None])
+    found = {
+        "kind": kind,
+        "queue": chance.choice(QUEUES),
+        "tenant": tenant,
+        "account": chance.choice([*ACCOUNTS, None]) if tenant and tenant != "free" else None,
+        "session": chance.choice([*SESSIONS, *[None] * 9]),
+        "concurrency_key": chance.choice([*KEYS, *[None] * 6]),
+        "priority": chance.choice(PRIORITIES),
+        "max_attempts": chance.choice([1, 2, 3, 25, 25, 25]),
+        "payload": {"bytes": "x" * chance.choice([0, 10, 200])},
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def setting(chance: random.Random) -> tuple[str, list[str], dict]:
+    """A table of settings, a key of it, and columns to set there: low limits, none, nought, pauses."""
+    table = chance.choice(list(_NAMES))
+    key = chance.choice(_NAMES[table])
+    if key == ["*"]:
+        return table, key, {_LIMIT[table]: chance.choice([None, _MOST[table]])}
+    limit = 0 if chance.random() < 0.04 else chance.choice([None, *range(1, _MOST[table] + 1)])
+    columns = {_LIMIT[table]: limit}
+    if table != "concurrency":
+        columns["paused"] = chance.random() < 0.04
+    return table, key, columns
+
+
+def upsert(table: str, key: list[str], columns: dict) -> tuple[str, list]:
+    """The statement that gives a row of settings these columns, and its values."""
+    names = _KEY[table].strip("()").split(", ") + list(columns)
+    statement = (
+        f"INSERT INTO turnstile.{table} ({', '.join(names)}) VALUES ({', '.join(['%s'] * len(names))})"
+        f" ON CONFLICT {_KEY[table]} DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in columns)}"
+    )
+    return statement, [*key, *columns.values()]
+
+
+def free_rows() -> list[tuple[str, list]]:
+    """The rows of what is never limited."""
+    return [upsert("queue", ["free"], {"max_running": None}), upsert("tenant", ["free"], {"slots": None})]
+
+
+def removal(table: str, key: list[str]) -> tuple[str, list]:
+    """The statement that takes a row of settings away; the defaults of queues stay."""
+    return f"DELETE FROM turnstile.{table} WHERE {_KEY[table]} = ({', '.join(['%s'] * len(key))})", key

@@ -1,0 +1,145 @@
+"""Records one history: clients at work, crashes, then rest; all that the checker needs, in one directory."""
+
+import contextlib
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+from faults.cluster import own_cluster
+from histories import mix
+from histories.administrator import Administrator
+from histories.closing import Closer
+from histories.crew import Crew, Station
+from histories.disturber import Disturber
+from support.database import fresh_database
+
+SLOT = "histories"
+# Jobs that may wait, so that a claim has a choice and a scan over all of them stays cheap.
+ENOUGH_WAITING = 1000
+STALL = 120
+SETTINGS = {
+    "fsync": "off",
+    "wal_level": "logical",
+    "max_connections": 60,
+    "deadlock_timeout": "100ms",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_line_prefix": "%m [%p] %e ",
+    "max_wal_size": "4GB",
+    "max_locks_per_transaction": 128,
+}
+TABLES = ["queue", "tenant", "account", "concurrency"]
+
+
+@dataclass
+class Plan:
+    """What a history is made of; the same plan gives the same mix of calls."""
+
+    seed: int
+    operations: int = 20_000
+    crashes: int = 1
+    settings: dict = field(default_factory=dict)
+
+
+class Stalled(Exception):
+    """Nothing is done any more."""
+
+
+def record(plan: Plan, directory: Path) -> dict:
+    """Runs the plan and leaves its record in the directory; returns how often what was done."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with own_cluster(f"histories_{os.getpid()}", **(SETTINGS | plan.settings)) as cluster, fresh_database() as database:
+        station = Station(directory, database.name, plan.seed)
+        _begin(station)
+        done = _run(plan, cluster, station)
+        Closer(station).close()
+        _collect(cluster, station)
+        (directory / "plan.json").write_text(json.dumps({**vars(plan), "done": done}))
+    return done
+
+
+def _begin(station: Station) -> None:
+    with psycopg.connect(dbname=station.dbname, autocommit=True) as conn:
+        conn.execute("SELECT pg_create_logical_replication_slot(%s, 'test_decoding')", [SLOT])
+        rows = {table: _rows(conn, f"turnstile.{table}") for table in TABLES}
+        (station.directory / "settings.json").write_text(json.dumps(rows))
+    first = Administrator(station, "first", station.seed)
+    first.connect()
+    for change in mix.free_rows():
+        first.apply("set limit", change)
+    for _ in range(20):
+        first.set_limit()
+    first.conn.close()
+
+
+def _run(plan: Plan, cluster, station: Station) -> dict:
+    crew = Crew(station)
+    disturber = Disturber(cluster, station, crew, plan.seed)
+    try:
+        for crash in range(plan.crashes + 1):
+            _until(station, crew, disturber, plan.operations * (crash + 1) // (plan.crashes + 1))
+            if crash < plan.crashes:
+                disturber.crash()
+                _check(station)
+        crew.finish()
+    except BaseException:
+        crew.abandon()
+        raise
+    return {"calls": station.operations, **disturber.done}
+
+
+def _until(station: Station, crew: Crew, disturber: Disturber, operations: int) -> None:
+    """Lets the clients work until so many calls are made, with a disturbance now and then."""
+    before, since = station.operations, time.monotonic()
+    while station.operations < operations:
+        time.sleep(0.1)
+        with contextlib.suppress(psycopg.OperationalError):
+            with psycopg.connect(dbname=station.dbname, autocommit=True) as conn:
+                waiting = conn.execute("SELECT count(*) FROM turnstile.job WHERE state <> 'running'").fetchone()[0]
+                station.full.value = waiting > ENOUGH_WAITING
+        if disturber.chance.random() < 0.3:
+            disturber.disturb()
+        if crew.failed():
+            raise RuntimeError(f"clients broke: {crew.failed()}: see {station.directory}/*.broken")
+        if station.operations != before:
+            before, since = station.operations, time.monotonic()
+        elif time.monotonic() - since > STALL:
+            raise Stalled(f"{before} calls, then none for {STALL} seconds")
+
+
+def _check(station: Station) -> None:
+    """What turnstile.check() says after a crash, while the clients come back."""
+    checker = Administrator(station, "checker", station.seed)
+    while checker.conn is None:
+        with contextlib.suppress(Exception):
+            checker.connect()
+    checker.check()
+    checker.conn.close()
+
+
+def _rows(conn, table: str, columns: str = "*") -> list[dict]:
+    query = f"SELECT to_jsonb(t) FROM (SELECT {columns} FROM {table}) t"
+    return [row[0] for row in conn.execute(query)]
+
+
+def _collect(cluster, station: Station) -> None:
+    """The commit-ordered stream, the tables at rest, and the server's log."""
+    changes = (
+        f"COPY (SELECT data FROM pg_logical_slot_get_changes('{SLOT}', NULL, NULL,"
+        " 'include-timestamp', 'on', 'skip-empty-xacts', 'on')) TO STDOUT"
+    )
+    with psycopg.connect(dbname=station.dbname, autocommit=True) as conn:
+        with (station.directory / "stream").open("wb") as stream, conn.cursor() as cursor, cursor.copy(changes) as copy:
+            for block in copy:
+                stream.write(block)
+        rest = {
+            "live": _rows(conn, "turnstile.job", "id, state, attempt"),
+            "finished": _rows(conn, "turnstile.job_history", "id, state, attempt"),
+        }
+        (station.directory / "rest.json").write_text(json.dumps(rest))
+        conn.execute("SELECT pg_drop_replication_slot(%s)", [SLOT])
+    (station.directory / "server.log").write_text(cluster.log)

@@ -1,0 +1,45 @@
+"""The rules that every history must keep: each a function from a history to the violations that it finds."""
+
+from histories.rules import jobs, limits, order, progress, runs, server
+
+RULES = [
+    jobs.acknowledged_jobs_exist,
+    jobs.jobs_come_from_kept_calls,
+    jobs.jobs_do_not_vanish,
+    jobs.rolled_back_stays_rolled_back,
+    jobs.tables_at_rest_agree,
+    runs.claims_take_available_jobs,
+    runs.claims_are_handed_to_their_caller,
+    runs.attempts_suffice,
+    runs.ends_were_asked_for,
+    runs.acknowledged_ends_hold,
+    runs.jobs_finish_once,
+    limits.limits_hold_at_every_commit,
+    limits.held_sessions_wait,
+    order.sessions_keep_their_order,
+    order.nobody_is_passed_over,
+    order.nobody_runs_too_early,
+    progress.who_may_run_is_claimed,
+    progress.everything_ends,
+    server.checks_are_empty,
+    server.predictions_come_true,
+    server.errors_are_expected,
+    server.the_server_is_well,
+]
+
+# Of one rule: the first show what is wrong, the others that it is.
+MOST_SHOWN = 10
+
+
+def violations(history) -> dict[str, list[str]]:
+    """What each broken rule found."""
+    found = {rule.__name__: list(rule(history)) for rule in RULES}
+    return {name: lines for name, lines in found.items() if lines}
+
+
+def report(found: dict[str, list[str]]) -> str:
+    parts = []
+    for name, lines in found.items():
+        parts.append(f"{name}: {len(lines)} violations")
+        parts += [f"    {line}" for line in lines[:MOST_SHOWN]]
+    return "\n".join(parts)

@@ -1,0 +1,140 @@
+"""Order: by priority and position among those that may run, strictly inside a session, and not before its time."""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+
+from histories.history import History
+from histories.limits import done
+from histories.model import NEVER, Call, Job, gates, is_claim, rank, session
+from histories.rules.runs import CLAIMS
+
+FULL = (NEVER, NEVER)
+NOTHING = (-NEVER, -NEVER)
+
+
+def nobody_runs_too_early(history: History):
+    """A job is claimed when its time has come, by the server's clock."""
+    for change in history.changes:
+        if is_claim(change) and change.new.claimed_at < change.new.run_at:
+            yield f"job {change.id} was claimed before its time: {change.new}"
+
+
+@dataclass(slots=True)
+class Rest:
+    """A job that was available, and touched by nobody whose work was kept, from one time to another."""
+
+    job: Job
+    begin: float
+    end: float
+
+
+def rests(history: History) -> list[Rest]:
+    """The times at which jobs were available, for certain."""
+    found = []
+    for touches in history.touches.values():
+        for change, following in zip(touches, [*touches[1:], None], strict=True):
+            if change.new is None or change.new.state != "available":
+                continue
+            begin = done(change.commit)
+            end = NEVER
+            if following is not None:
+                end = following.commit.transaction.sent if following.commit.transaction else -NEVER
+            if begin < end:
+                found.append(Rest(change.new, begin, end))
+    return found
+
+
+def sessions_keep_their_order(history: History):
+    """No job of a session starts while one before it was available; a failed one that holds its session goes first."""
+    waiting = defaultdict(list)
+    for rest in rests(history):
+        if rest.job.session is not None:
+            waiting[session(rest.job)].append(rest)
+    for change in history.changes:
+        if not is_claim(change) or change.new.session is None or change.new.holds_session:
+            continue
+        call = history.by_token.get(change.new.worker)
+        for rest in waiting[session(change.new)] if call and call.outcome == "ok" else []:
+            first = rank(rest.job) < rank(change.new) and rest.job.id != change.id
+            if first and rest.begin < call.sent and call.ended < rest.end and not history.may_be_locked(rest.job.id, call):
+                yield f"job {change.id} started before {rest.job} of its session: {call}"
+
+
+class Claims:
+    """The claims of one queue by the time that they were sent, each with the worst rank that it took there."""
+
+    def __init__(self, claims: list[tuple[Call, tuple]]):
+        self.claims = sorted(claims, key=lambda claim: claim[0].sent)
+        self.sent = [call.sent for call, _ in self.claims]
+        self.levels = [[worst for _, worst in self.claims]]
+        width = 1
+        while 2 * width <= len(self.claims):
+            below = self.levels[-1]
+            self.levels.append([max(below[n], below[n + width]) for n in range(len(below) - width)])
+            width *= 2
+
+    def worst(self, first: int, last: int) -> tuple:
+        """The worst rank that the claims from number `first` to before `last` have taken."""
+        if first >= last:
+            return NOTHING
+        level = (last - first).bit_length() - 1
+        return max(self.levels[level][first], self.levels[level][last - (1 << level)])
+
+    def that_passed(self, job: Job, begin: float, end: float):
+        """The claims within these times that took a worse job than this one, or too few."""
+        first, last = bisect_right(self.sent, begin), bisect_left(self.sent, end)
+        if self.worst(first, last) > rank(job):
+            for call, worst in self.claims[first:last]:
+                if worst > rank(job) and call.ended < end:
+                    yield call
+
+
+def nobody_is_passed_over(history: History):
+    """While a job without session or limit is available, no claim of its queue takes a worse one, or none at all."""
+    by_queue = claims_by_queue(history)
+    for rest in rests(history):
+        if rest.job.session is not None or rest.job.queue not in by_queue:
+            continue
+        for begin, end in free_times(history, rest):
+            for call in by_queue[rest.job.queue].that_passed(rest.job, begin, end):
+                if not history.may_be_locked(rest.job.id, call):
+                    yield f"job {rest.job.id} was passed over: {rest.job} by {call}"
+
+
+def free_times(history: History, rest: Rest) -> list[tuple[float, float]]:
+    """The times of the rest in which no gate of the job was limited."""
+    times = [(rest.begin, rest.end)]
+    for gate in gates(rest.job):
+        free = history.limits.unlimited_times(gate)
+        times = [(max(a, c), min(b, d)) for a, b in times for c, d in free if c < b and d > a]
+    return times
+
+
+def claims_by_queue(history: History) -> dict[str, Claims]:
+    taken: dict[str, dict] = defaultdict(dict)
+    for change in history.changes:
+        if is_claim(change) and change.old is not None:
+            taken[change.new.worker][(change.id, change.new.attempt)] = change.old
+    found = defaultdict(list)
+    for transaction in history.transactions:
+        for call in transaction.calls:
+            if call.verb in CLAIMS and call.outcome == "ok" and "queues" in call.arguments:
+                for queue, worst in worst_by_queue(call, taken.get(call.token, {})):
+                    found[queue].append((call, worst))
+    return {queue: Claims(claims) for queue, claims in found.items()}
+
+
+def worst_by_queue(call: Call, taken: dict[tuple, Job]):
+    """For each queue of a claim the rank up to which it looked, as far as what it took is known."""
+    runs = [tuple(run) for run in call.answer]
+    if any(run not in taken for run in runs):
+        return
+    queues = call.arguments["queues"]
+    if len(runs) < call.arguments["most"]:
+        yield from ((queue, FULL) for queue in queues)
+        return
+    last = max(queues.index(taken[run].queue) for run in runs)
+    for number, queue in enumerate(queues[: last + 1]):
+        ranks = [rank(taken[run]) for run in runs if taken[run].queue == queue]
+        yield queue, FULL if number < last else max(ranks)

@@ -1,0 +1,105 @@
+"""Runs: each is handed to one caller, ends once, and only by who holds it."""
+
+from collections import defaultdict
+
+from histories.history import History
+from histories.model import Change, Commit, is_claim
+
+CLAIMS = ("claim", "claim_next", "complete_and_claim_next")
+
+
+def claims_take_available_jobs(history: History):
+    """A claim takes a job that was available, under the attempt after the last; so no run is named twice."""
+    for change in history.changes:
+        if not is_claim(change):
+            continue
+        if change.old is None or change.old.state != "available":
+            yield f"job {change.id} was claimed while it was {change.old and change.old.state}: {change.new}"
+        elif change.new.attempt != change.old.attempt + 1:
+            yield f"job {change.id} went from attempt {change.old.attempt} to {change.new.attempt}"
+
+
+def claims_are_handed_to_their_caller(history: History):
+    """What a committed claim answered is what it has claimed."""
+    by_call = defaultdict(set)
+    for change in history.changes:
+        if is_claim(change):
+            by_call[change.new.worker].add((change.id, change.new.attempt))
+    for token in by_call.keys() - history.by_token.keys():
+        yield f"claimed by nobody: {token} {by_call[token]}"
+    for transaction in history.transactions:
+        for call in transaction.calls:
+            if call.verb not in CLAIMS or call.outcome == "unknown":
+                continue
+            answer = {tuple(run) for run in call.answer or []}
+            if call.outcome == "error" or call.undone or transaction.outcome == "rolled back":
+                if by_call[call.token]:
+                    yield f"{call.token} was undone, but has claimed {by_call[call.token]}"
+            elif transaction.outcome == "committed" and answer != by_call[call.token]:
+                yield f"{call.token} answered {sorted(answer)}, but has claimed {sorted(by_call[call.token])}"
+
+
+def attempts_suffice(history: History):
+    """No job is claimed more often than its attempts allow."""
+    for change in history.changes:
+        if is_claim(change) and change.new.attempt - change.new.uncounted > change.new.max_attempts:
+            yield f"job {change.id} was claimed once more than its attempts allow: {change.new}"
+
+
+def ends_of_runs(history: History) -> list[tuple[Commit, Change]]:
+    """Where runs end, in whatever way."""
+    found = []
+    for commit in history.commits:
+        for change in commit.changes:
+            old, new = change.old, change.new
+            if old is not None and old.state == "running":
+                if new is None or new.state != "running" or new.attempt != old.attempt:
+                    found.append((commit, change))
+    return found
+
+
+def ends_were_asked_for(history: History):
+    """A run ends because its holder, by id and attempt, says so; or its job is deleted; or its lease is over."""
+    for commit, change in ends_of_runs(history):
+        run = (change.id, change.old.attempt)
+        calls = commit.transaction.kept if commit.transaction else []
+        asked = {tuple(named) for call in calls for named in call.arguments.get("runs", [])}
+        deleted = any(call.verb == "delete" for call in calls)
+        lease = change.old.lease_expires_at
+        rescued = lease is not None and lease <= commit.at
+        if run not in asked and not deleted and not rescued:
+            yield f"run {run} was ended by somebody who does not hold it: {calls[-1] if calls else 'nobody'}"
+
+
+def acknowledged_ends_hold(history: History):
+    """A run whose end was acknowledged has ended by that very transaction."""
+    ended = {(change.id, change.old.attempt): commit.transaction for commit, change in ends_of_runs(history)}
+    for transaction in history.transactions:
+        if transaction.outcome != "committed":
+            continue
+        for call in transaction.kept:
+            for run in _acknowledged(call):
+                if ended.get(run) is not transaction:
+                    yield f"{call.token}: the end of run {run} was acknowledged, but is not committed by it"
+
+
+def _acknowledged(call) -> list[tuple]:
+    """The runs that a call says it has ended."""
+    runs = [tuple(run) for run in call.arguments.get("runs", [])]
+    if call.verb in ("complete", "release") and call.answer is True or call.verb == "fail":
+        return runs
+    if call.verb == "complete_many" and call.answer == len(runs):
+        return runs
+    return []
+
+
+def jobs_finish_once(history: History):
+    """A job that goes to history leaves the live ones in the same commit, as the run that it was."""
+    for commit in history.commits:
+        gone = {change.id: change.old for change in commit.changes if change.new is None}
+        for job in commit.finished:
+            old = gone.pop(job.id, None)
+            if old is None:
+                yield f"job {job.id} was finished once more at commit {commit.index}: {job}"
+            elif job.state == "completed" and (old.state != "running" or old.attempt != job.attempt):
+                yield f"job {job.id} was completed, but it was not that run: {old} {job}"

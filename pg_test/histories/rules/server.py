@@ -1,0 +1,38 @@
+"""The server: its memory agrees with the tables, its answers are those of the rules, nothing breaks."""
+
+import re
+
+from histories.history import History
+
+# Serialization, deadlock, cancelled, lock timeout, superseded or finished, no such job: each may happen to anybody.
+EXPECTED = {"40001", "40P01", "57014", "55P03", "55000", "P0002"}
+_BROKEN = re.compile(r"PANIC|panicked|terminated by signal (?!9)|TRAP:|\] XX\d\d\d ERROR|could not (read|write|access)")
+
+
+def checks_are_empty(history: History):
+    """turnstile.check() finds nothing, while clients work, after each crash, and at rest."""
+    for call in history.called("check"):
+        if call.outcome == "ok" and call.answer:
+            yield f"{call.token}: {call.answer[:5]}"
+
+
+def predictions_come_true(history: History):
+    """At rest each claim takes what a slow scan over all jobs says."""
+    for call in history.called("prediction"):
+        expected, found = call.answer
+        if expected != found:
+            yield f"{call.token}: job {found} was claimed where the rules say {expected}"
+
+
+def errors_are_expected(history: History):
+    """The server refuses only what clients do to each other."""
+    for call in history.calls:
+        if call.outcome == "error" and call.sqlstate not in EXPECTED:
+            yield f"{call.token}: {call.verb} {call.sqlstate} {call.message}"
+
+
+def the_server_is_well(history: History):
+    """No panic, no signal but the one that was sent, no internal error in the server's log."""
+    for line in history.server_log.splitlines():
+        if _BROKEN.search(line):
+            yield line[:300]

@@ -1,0 +1,376 @@
+"""The rules themselves: each finds what it is there for, in a history made by hand, and nothing in one without fault."""
+
+import pytest
+
+from histories.rules import RULES, violations
+from histories.rules.jobs import ENQUEUES
+from histories.story import Story
+
+BAD = []
+
+
+def bad(rule: str):
+    """A story that this rule, at least, must not accept."""
+
+    def note(tell):
+        BAD.append(pytest.param(rule, tell, id=tell.__name__))
+        return tell
+
+    return note
+
+
+def ordinary(story: Story) -> None:
+    """Jobs enqueued, claimed, failed and completed under limits that change, as it should be."""
+    story.limits("tenant", "acme", slots="2")
+    story.enqueues(1, 2, 3, tenant="acme")
+    story.enqueues(4, 5, session="chat")
+    story.claims(1, 2)
+    story.limits("tenant", "acme", slots="1")
+    story.completes(1)
+    story.completes(2)
+    story.claims(3, 4, most=2)
+    story.fails(4, holds_session=True)
+    story.completes(3)
+    story.claims(most=1)
+    transaction = story.ended(story.called("hurry", [4]))
+    story.committed(transaction, {"id": 4, "state": "available"})
+    story.claims(4)
+    story.completes(4)
+    story.claims(5)
+    story.completes(5)
+    story.ended(story.called("check", []))
+
+
+def test_an_ordinary_history_breaks_no_rule():
+    story = Story()
+    ordinary(story)
+    finished = [{"id": job_id, "state": "completed", "attempt": 2 if job_id == 4 else 1} for job_id in range(1, 6)]
+    story.rest = {"live": [], "finished": finished}
+    assert violations(story.told()) == {}
+
+
+@pytest.mark.parametrize(("rule", "tell"), BAD)
+def test_a_bad_history_is_found(rule, tell):
+    story = Story()
+    tell(story)
+    assert rule in violations(story.told())
+
+
+def test_every_rule_has_a_bad_history():
+    assert {rule.__name__ for rule in RULES} - {case.values[0] for case in BAD} == set()
+
+
+@bad("acknowledged_jobs_exist")
+def an_acknowledged_job_is_lost(story):
+    story.ended(story.called("enqueue", [1], jobs=1))
+
+
+@bad("acknowledged_jobs_exist")
+def a_copy_loses_a_row(story):
+    call = story.called("copy", jobs=2)
+    story.committed(story.ended(call), {"id": 1, "kind": call.token})
+
+
+@bad("jobs_come_from_kept_calls")
+def a_job_comes_from_nowhere(story):
+    story.committed(story.ended(story.called("claim", [], queues=["q"], most=1)), {"id": 1, "kind": "stranger"})
+
+
+@bad("jobs_come_from_kept_calls")
+def an_enqueue_is_rolled_back_to_a_savepoint_and_there(story):
+    call = story.called("enqueue", [1], jobs=1)
+    call.undone = True
+    story.committed(story.ended(call), {"id": 1, "kind": call.token})
+
+
+@bad("jobs_come_from_kept_calls")
+def an_enqueue_makes_two_jobs(story):
+    call = story.called(ENQUEUES[0], [1], jobs=1)
+    story.committed(story.ended(call), {"id": 1, "kind": call.token}, {"id": 2, "kind": call.token})
+
+
+@bad("rolled_back_stays_rolled_back")
+def a_rolled_back_enqueue_is_there(story):
+    call = story.called("enqueue", [1], jobs=1)
+    transaction = story.ended(call, story.called("rollback"), outcome="rolled back")
+    story.committed(transaction, {"id": 1, "kind": call.token})
+
+
+@bad("jobs_do_not_vanish")
+def a_finished_job_reaches_no_history(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.committed(story.ended(story.called("complete", True, runs=[[1, 1]])), {"id": 1, "gone": True})
+
+
+@bad("tables_at_rest_agree")
+def a_job_is_not_in_the_tables_at_rest(story):
+    story.enqueues(1)
+    story.rest = {"live": [], "finished": []}
+
+
+@bad("tables_at_rest_agree")
+def a_job_is_in_history_twice(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.completes(1)
+    story.rest = {"live": [], "finished": [{"id": 1, "state": "completed", "attempt": 1}] * 2}
+
+
+@bad("claims_take_available_jobs")
+def a_running_job_is_claimed(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.claims(1)
+
+
+@bad("claims_take_available_jobs")
+def an_attempt_is_used_again(story):
+    story.enqueues(1, attempt=3)
+    call = story.called("claim", [[1, 3]], queues=["q"], most=1)
+    story.committed(story.ended(call), story.running(call, 1, 3))
+
+
+@bad("claims_are_handed_to_their_caller")
+def a_claim_is_handed_to_nobody(story):
+    story.enqueues(1)
+    call = story.called("claim", [], queues=["q"], most=1)
+    story.committed(story.ended(call), story.running(call, 1, 1))
+
+
+@bad("claims_are_handed_to_their_caller")
+def a_claim_is_answered_but_not_made(story):
+    story.enqueues(1)
+    story.ended(story.called("claim", [[1, 1]], queues=["q"], most=1))
+
+
+@bad("claims_are_handed_to_their_caller")
+def a_claim_outlives_its_savepoint(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.transactions[-1].calls[0].undone = True
+
+
+@bad("attempts_suffice")
+def a_job_is_claimed_too_often(story):
+    story.enqueues(1, attempt=2, max_attempts=2)
+    story.claims(1)
+
+
+@bad("ends_were_asked_for")
+def a_superseded_finisher_finishes(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.completes(1, attempt=0)
+
+
+@bad("acknowledged_ends_hold")
+def an_acknowledged_end_is_lost(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.ended(story.called("complete", True, runs=[[1, 1]]))
+
+
+@bad("acknowledged_ends_hold")
+def two_finishers_are_both_told_yes(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.completes(1)
+    story.ended(story.called("complete", True, runs=[[1, 1]]))
+
+
+@bad("jobs_finish_once")
+def a_job_is_finished_twice(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.completes(1)
+    story.commits[-1].finished *= 2
+
+
+@bad("jobs_finish_once")
+def a_waiting_job_is_completed(story):
+    story.enqueues(1)
+    story.completes(1)
+
+
+@bad("limits_hold_at_every_commit")
+def a_tenant_passes_its_slots(story):
+    story.limits("tenant", "acme", slots="1")
+    story.enqueues(1, 2, tenant="acme")
+    story.claims(1)
+    story.claims(2)
+
+
+@bad("limits_hold_at_every_commit")
+def a_lowered_limit_admits_before_there_is_room(story):
+    story.limits("queue", "q", max_running="3")
+    story.enqueues(1, 2, 3, 4)
+    story.claims(1, 2, 3)
+    story.limits("queue", "q", max_running="1")
+    story.completes(1)
+    story.claims(4)
+
+
+@bad("limits_hold_at_every_commit")
+def a_paused_queue_starts_a_job(story):
+    story.limits("queue", "q", max_running=None, paused="true")
+    story.enqueues(1)
+    story.claims(1)
+
+
+@bad("limits_hold_at_every_commit")
+def a_default_of_accounts_is_passed(story):
+    story.limits("account", "acme", "*", slots="1")
+    story.enqueues(1, 2, tenant="acme", account="sales")
+    story.claims(1, 2)
+
+
+@bad("limits_hold_at_every_commit")
+def two_of_a_session_run_at_once(story):
+    story.enqueues(1, 2, session="chat")
+    story.claims(1)
+    story.claims(2)
+
+
+@bad("held_sessions_wait")
+def a_session_goes_on_while_its_failed_job_waits(story):
+    story.enqueues(1, 2, session="chat")
+    story.claims(1)
+    story.fails(1, holds_session=True)
+    story.claims(2)
+
+
+@bad("sessions_keep_their_order")
+def a_session_goes_out_of_order(story):
+    story.enqueues(1, 2, session="chat")
+    story.claims(2)
+
+
+@bad("nobody_is_passed_over")
+def a_worse_job_is_taken(story):
+    story.enqueues(1, priority=5)
+    story.enqueues(2, priority=1)
+    story.claims(1)
+
+
+@bad("nobody_is_passed_over")
+def a_claim_finds_nothing_where_there_is_something(story):
+    story.enqueues(1)
+    story.claims(most=1)
+
+
+@bad("nobody_is_passed_over")
+def a_later_queue_is_served_first(story):
+    story.enqueues(1)
+    story.enqueues(2, queue="other")
+    story.claims(2, queues=["q", "other"])
+
+
+@bad("nobody_runs_too_early")
+def a_scheduled_job_runs_before_its_time(story):
+    story.enqueues(1, run_at=1000.0)
+    story.claims(1)
+
+
+@bad("who_may_run_is_claimed")
+def a_job_with_room_is_forgotten(story):
+    story.limits("tenant", "acme", slots="1")
+    story.enqueues(1, tenant="acme")
+    for _ in range(6):
+        story.waits(2)
+        story.claims(most=1)
+
+
+@bad("everything_ends")
+def jobs_are_left(story):
+    story.ended(story.called("stuck", 3))
+
+
+@bad("checks_are_empty")
+def a_check_finds_something(story):
+    story.ended(story.called("check", [["held", "1 is held, 0 run"]]))
+
+
+@bad("predictions_come_true")
+def a_claim_is_not_as_predicted(story):
+    story.ended(story.called("prediction", [1, 2]))
+
+
+@bad("errors_are_expected")
+def an_internal_error(story):
+    call = story.called("claim", outcome="error", queues=["q"], most=1)
+    call.sqlstate = "XX000"
+    story.ended(call, outcome="rolled back")
+
+
+@bad("the_server_is_well")
+def a_backend_crashes(story):
+    story.server_log = "LOG:  server process (PID 1) was terminated by signal 11: Segmentation fault"
+
+
+GOOD = []
+
+
+def good(tell):
+    """A story that looks bad, but is not."""
+    GOOD.append(pytest.param(tell, id=tell.__name__))
+    return tell
+
+
+@pytest.mark.parametrize("tell", GOOD)
+def test_what_only_looks_bad_is_accepted(tell):
+    story = Story()
+    tell(story)
+    assert violations(story.told()) == {}
+
+
+@good
+def a_claim_was_on_its_way_when_the_limit_came_down(story):
+    story.enqueues(1, 2, tenant="acme")
+    story.claims(1)
+    call = story.called("claim", [[2, 1]], queues=["q"], most=1, lasts=5.0)
+    transaction = story.ended(call)
+    story.now -= 4
+    story.limits("tenant", "acme", slots="1")
+    story.now += 4
+    story.committed(transaction, story.running(call, 2, 1))
+
+
+@good
+def an_unknown_commit_has_happened(story):
+    call = story.called("enqueue", outcome="unknown", jobs=1)
+    story.committed(story.ended(call, outcome="unknown"), {"id": 1, "kind": call.token})
+
+
+@good
+def an_unknown_commit_has_not_happened(story):
+    story.ended(story.called("enqueue", [1], outcome="unknown", jobs=1), outcome="unknown")
+
+
+@good
+def the_better_job_was_locked_by_a_claim_that_was_rolled_back(story):
+    story.enqueues(1, priority=1)
+    story.enqueues(2, priority=5)
+    lost = story.called("claim", [[1, 1]], queues=["q"], most=1)
+    story.claims(2)
+    story.ended(lost, story.called("rollback"), outcome="rolled back")
+
+
+@good
+def a_run_whose_lease_is_over_is_rescued(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.live[1] = story.live[1]._replace(lease_expires_at=story.now - 0.5)
+    story.waits(1)
+    transaction = story.ended(story.called("claim", [], queues=["other"], most=1))
+    story.committed(transaction, {"id": 1, "state": "retryable", "worker": None})
+
+
+@good
+def a_full_gate_makes_everybody_wait(story):
+    story.limits("tenant", "acme", slots="1")
+    story.enqueues(1, 2, tenant="acme")
+    story.claims(1)
+    for _ in range(6):
+        story.waits(2)
+        story.claims(most=1)

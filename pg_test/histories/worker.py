@@ -1,0 +1,119 @@
+"""A worker: claims in every way, ends its runs in every way, sometimes twice, late, or not at all."""
+
+import time
+
+from histories import mix
+from histories.client import XID, Client
+
+MOST_HELD = 6
+# What a claim answers: [id, attempt] of each job, in order.
+_ANSWER = f"SELECT (SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]') FROM {{}}), {XID}"
+CLAIM = _ANSWER.format("turnstile.claim(%(queues)s, %(most)s, %(me)s, %(lease)s::interval)")
+CLAIM_NEXT = _ANSWER.format("turnstile.claim_next(%(queue)s, %(me)s, %(lease)s::interval)")
+COMPLETE_AND_CLAIM = _ANSWER.format(
+    "turnstile.complete_and_claim_next(%(id)s, %(attempt)s, %(result)s, NULL, %(me)s, %(lease)s::interval)"
+)
+LEFT_BEHIND = (
+    "SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]'), NULL FROM turnstile.job"
+    " WHERE state = 'running' AND worker LIKE %(name)s || ':%%'"
+)
+
+
+class Worker(Client):
+    def __init__(self, station, name: str, seed: int):
+        super().__init__(station, name, seed)
+        self.held: list[list[int]] = []
+        self.over: list[list[int]] = []
+
+    def remember(self):
+        return list(self.held), list(self.over)
+
+    def recall(self, remembered) -> None:
+        self.held, self.over = remembered
+
+    def came_back(self) -> None:
+        self.held = self.call("left behind", LEFT_BEHIND, {"name": self.name})
+
+    def step(self) -> None:
+        chance = self.chance.random()
+        if chance < 0.003:
+            self.be_impatient()
+        elif chance < 0.004:
+            self.hang_up()
+        elif chance < 0.006:
+            self.came_back()
+        elif chance < 0.12:
+            self.block(self.chance.randint(1, 4), self.move)
+            if self.chance.random() < 0.05:
+                self.hang_up()
+        else:
+            self.move()
+
+    def move(self) -> None:
+        if self.held and (len(self.held) >= MOST_HELD or self.chance.random() < 0.6):
+            self.chance.choice(self.ways_to_end())()
+        elif self.over and self.chance.random() < 0.03:
+            self.end_again()
+        else:
+            self.take()
+
+    def take(self) -> None:
+        lease = self.chance.choice([None, None, "2 seconds", "1 hour"])
+        if self.chance.random() < 0.6:
+            queues, most = [self.chance.choice(mix.QUEUES)], 1
+            taken = self.call("claim_next", CLAIM_NEXT, {"queue": queues[0], "lease": lease}, queues=queues, most=most)
+        else:
+            queues = self.chance.sample(mix.QUEUES, self.chance.randint(1, 4))
+            most = self.chance.randint(1, 4)
+            values = {"queues": queues, "most": most, "lease": lease}
+            taken = self.call("claim", CLAIM, values, queues=queues, most=most)
+        self.held += taken
+        if not taken:
+            self.station.idle(self)
+
+    def pick(self) -> list[int]:
+        run = self.chance.choice(self.held)
+        self.held.remove(run)
+        self.over = [*self.over[-5:], run]
+        return run
+
+    def on_run(self, verb: str, arguments: str, run: list[int], **values):
+        """A call about one run; what it asks for is logged with the run."""
+        query = f"SELECT turnstile.{verb}(%(id)s, %(attempt)s{arguments}), {XID}"
+        return self.call(verb, query, {"id": run[0], "attempt": run[1], **values}, runs=[run])
+
+    def ways_to_end(self) -> list:
+        return [*[self.complete] * 6, *[self.complete_many] * 3, *[self.hand_on] * 6, self.fail, self.release, self.hold]
+
+    def complete(self) -> None:
+        self.on_run("complete", ", %(result)s", self.pick(), result={"by": self.next_me})
+
+    def complete_many(self) -> None:
+        runs = [self.pick() for _ in range(min(len(self.held), self.chance.randint(1, 4)))]
+        query = f"SELECT turnstile.complete_many(%(ids)s, %(attempts)s), {XID}"
+        values = {"ids": [run[0] for run in runs], "attempts": [run[1] for run in runs]}
+        self.call("complete_many", query, values, runs=runs)
+
+    def hand_on(self) -> None:
+        run = self.pick()
+        values = {"id": run[0], "attempt": run[1], "result": {"by": self.next_me}, "lease": None}
+        self.held += self.call("complete_and_claim_next", COMPLETE_AND_CLAIM, values, runs=[run], most=1)
+
+    def fail(self) -> None:
+        wait = self.chance.choice(["0", "5 milliseconds", "50 milliseconds", "1 second"])
+        discard = self.chance.random() < 0.1
+        arguments = ", 'no luck', %(wait)s::interval, %(discard)s"
+        self.on_run("fail", arguments, self.pick(), wait=wait, discard=discard)
+
+    def release(self) -> None:
+        self.on_run("release", "", self.pick())
+
+    def hold(self) -> None:
+        time.sleep(self.chance.random() * 0.01)
+
+    def end_again(self) -> None:
+        """A run that is over is ended once more, or under the attempt before: it must change nothing."""
+        run = list(self.chance.choice(self.over))
+        run[1] -= self.chance.choice([0, 0, 1])
+        verb, arguments = self.chance.choice([("complete", ""), ("fail", ""), ("release", "")])
+        self.on_run(verb, arguments, run)
