@@ -18,6 +18,8 @@ use turnstile_scheduler::{Fault, GateKind, Limit, Step};
 static LIMITS: Statement = statement!("check_limits", []);
 static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID]);
 
+static LEASES: Statement = statement!("check_leases", [TIMESTAMPTZOID, INT8ARRAYOID, INT8OID]);
+
 const PASSES: usize = 6;
 const BETWEEN_PASSES: Duration = Duration::from_millis(20);
 const BATCH: i64 = 10_000;
@@ -39,6 +41,9 @@ struct Copy {
     gates: HashMap<Gate, (i64, Limit)>,
     in_flight: HashSet<(u64, i64)>,
     has_overflow: bool,
+    /// No lease ends before this but those of the stragglers; none: a search is under way.
+    lease_floor: Option<i64>,
+    stragglers: Vec<i64>,
 }
 
 /// What the tables say at the same moment.
@@ -80,6 +85,7 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     compare_lanes(spi, &snapshot, &copy, &truth, &mut differences)?;
     compare_held(&copy, &truth, &mut differences);
     compare_limits(&copy, &truth, &mut differences);
+    compare_leases(spi, &snapshot, &copy, &mut differences)?;
     Ok(differences)
 }
 
@@ -87,6 +93,8 @@ fn copy(memory: &mut Locked) -> Step<Copy> {
     let scheduler = &memory.scheduler;
     let mut copy = Copy {
         has_overflow: memory.has_overflow(),
+        lease_floor: memory.desk.leases.settled_floor(),
+        stragglers: memory.desk.leases.stragglers().map(|run| run.job).collect(),
         ..Copy::default()
     };
     if let Err(fault) = scheduler.audit() {
@@ -237,4 +245,29 @@ fn compare_limits(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>)
             });
         }
     }
+}
+
+/// No run is forgotten by the search for expired leases.
+fn compare_leases(
+    spi: &Spi,
+    snapshot: &Snapshot,
+    copy: &Copy,
+    differences: &mut Vec<Difference>,
+) -> Result<()> {
+    let Some(floor) = copy.lease_floor else {
+        return Ok(());
+    };
+    let next = datum(next_transaction_id().cast_signed());
+    let bounds = [datum(floor), datum(copy.stragglers.clone()), next];
+    spi.scan(&LEASES, &bounds, snapshot, BATCH, |rows| {
+        for row in 0..rows.len() {
+            let id: i64 = rows.required(row, 1)?;
+            let lease: &str = rows.required(row, 2)?;
+            differences.push(Difference {
+                problem: "the lease of a run is not watched",
+                detail: format!("job {id}, until {lease}"),
+            });
+        }
+        Ok(())
+    })
 }

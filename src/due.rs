@@ -4,6 +4,8 @@ use crate::call::datum;
 use crate::error::Result;
 use crate::pending;
 use crate::plan::{Spi, Statement, statement};
+use crate::rebuild::when_ready;
+use crate::server;
 use crate::shmem::{self, Locked};
 use pgrx::pg_sys;
 
@@ -20,33 +22,59 @@ pub struct Due(i64);
 
 /// Asked by every claim: whether jobs have fallen due that nobody else is at.
 pub fn duty(memory: &mut Locked) -> Option<Due> {
-    // SAFETY: reads the clock.
-    let now = unsafe { pg_sys::GetCurrentTimestamp() };
+    let now = server::now();
     let is_due = memory.desk.next_due <= now;
-    is_due.then(|| Due(std::mem::replace(&mut memory.desk.next_due, i64::MAX)))
+    is_due.then(|| take(memory))
 }
 
-/// Makes due jobs available. The scheduler hears of them at once, so that the claim that promoted them
-/// can take them: a head is only a lower bound, and who else looks there finds nothing before the commit.
-///
+fn take(memory: &mut Locked) -> Due {
+    Due(std::mem::replace(&mut memory.desk.next_due, i64::MAX))
+}
+
 /// What is promoted stays locked until the transaction ends. So a claim inside a transaction block, which
 /// may stay open, promotes no more than it came for, and of its own queues only.
-pub fn promote(
+pub fn promote_for_claim(
     spi: &Spi,
     job_table: pg_sys::Oid,
     due: &Due,
     queues: &[u64],
     most: usize,
 ) -> Result<()> {
-    // SAFETY: reads the backend's transaction state.
-    let may_stay_open = unsafe { pg_sys::IsTransactionBlock() };
-    let (batch, queues) = if may_stay_open {
+    let (batch, queues) = if server::in_transaction_block() {
         let queues: Vec<i64> = queues.iter().map(|key| key.cast_signed()).collect();
         let most = i64::try_from(most).unwrap_or(BATCH);
         (most.min(BATCH), datum(queues))
     } else {
         (BATCH, None)
     };
+    promote(spi, job_table, due, batch, queues).map(|_| ())
+}
+
+/// Promotes up to `most` jobs without waiting for their turn.
+pub fn on_demand(spi: &Spi, job_table: pg_sys::Oid, most: usize) -> Result<usize> {
+    let mut promoted = 0;
+    while promoted < most {
+        let left = i64::try_from(most - promoted).unwrap_or(BATCH);
+        let due = when_ready(spi, job_table, |memory| Ok(take(memory)))?;
+        let now = promote(spi, job_table, &due, left.min(BATCH), None)?;
+        if now == 0 {
+            break;
+        }
+        promoted += now;
+        pgrx::check_for_interrupts!();
+    }
+    Ok(promoted)
+}
+
+/// Makes due jobs available. The scheduler hears of them at once, so that the claim that promoted them
+/// can take them: a head is only a lower bound, and who else looks there finds nothing before the commit.
+fn promote(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    due: &Due,
+    batch: i64,
+    queues: Option<pg_sys::Datum>,
+) -> Result<usize> {
     pending::with(|pending| {
         pending.job_table = job_table;
         pending.promoting = Some(Vec::new());
@@ -57,10 +85,9 @@ pub fn promote(
     let promoted = spi.run(&PROMOTE, &[datum(batch), queues])?.len();
     let jobs = pending::with(|pending| pending.promoting.take()).unwrap_or_default();
     let next = spi.run(&NEXT, &[])?.value::<i64>(0, 1);
-    // SAFETY: reads the clock.
-    let now = unsafe { pg_sys::GetCurrentTimestamp() };
+    let now = server::now();
     let took_all = i64::try_from(promoted).is_ok_and(|promoted| promoted < batch);
-    let rest_is_locked = took_all && !may_stay_open;
+    let rest_is_locked = took_all && queues.is_none();
     let next = next.map(|time| {
         if rest_is_locked {
             time.max(now.saturating_add(LOCKED_AGAIN))
@@ -74,5 +101,6 @@ pub fn promote(
         }
         memory.note_due(next);
         Ok(())
-    })
+    })?;
+    Ok(promoted)
 }

@@ -7,21 +7,25 @@ mod call; // arguments and results of SQL functions
 mod catalog; // the extension's own tables
 mod check; // memory compared with the tables
 mod due; // jobs whose time has come
+mod errands; // what claims do in passing
 mod error; // what can go wrong
 mod lane; // the keys of lanes and gates
 mod lease; // how long a claim holds a job
 mod limits; // limits of gates, read when a claim first meets them
 mod overflow; // more lanes than fit
+mod owner; // the connection that a run is bound to
 mod pending; // what the open transaction has changed
 mod plan; // prepared statements
 mod publish; // trigger and callbacks: tables -> scheduler
 mod rebuild; // tables -> scheduler, all at once
+mod rescue; // runs that nobody is at any more
 mod routes; // which queue the jobs of a kind go to
 mod row; // a job as the scheduler sees it
-mod schema;
+mod schema; // the SQL that CREATE EXTENSION runs
+mod server; // time, backend, transaction
 mod settings; // what an administrator can set at server start
 mod shmem; // one scheduler per database in shared memory
-mod trigger; // what a trigger function is told // the SQL that CREATE EXTENSION runs
+mod trigger; // what a trigger function is told
 
 use pgrx::{pg_guard, pg_sys};
 

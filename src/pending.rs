@@ -1,5 +1,6 @@
 //! What this backend's open transaction has changed and the scheduler does not know yet, by savepoint level.
 
+use crate::shmem::{Gone, Search};
 use pgrx::pg_sys;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -46,6 +47,12 @@ pub struct Level {
     pub next_due: Option<i64>,
     /// The due time that was taken from the scheduler; an abort brings it back.
     pub due_taken: Option<i64>,
+    /// The earliest time at which the lease of a run ends.
+    pub next_lease: Option<i64>,
+    /// The same of runs that ended or whose lease was changed; an abort brings it back.
+    pub lease_gone: Option<i64>,
+    /// Backends that were taken from memory, to rescue the runs bound to them; an abort brings them back.
+    pub gone: Gone,
     /// The tables changed in a way that rows do not tell: `TRUNCATE`.
     pub rebuild: bool,
 }
@@ -67,6 +74,9 @@ impl Level {
             && !self.routes
             && self.next_due.is_none()
             && self.due_taken.is_none()
+            && self.next_lease.is_none()
+            && self.lease_gone.is_none()
+            && self.gone.is_empty()
             && !self.rebuild
     }
 
@@ -91,6 +101,14 @@ impl Level {
         self.next_due = least(self.next_due, Some(time));
     }
 
+    pub fn note_lease(&mut self, time: Option<i64>) {
+        self.next_lease = least(self.next_lease, time);
+    }
+
+    pub fn note_lease_gone(&mut self, time: Option<i64>) {
+        self.lease_gone = least(self.lease_gone, time);
+    }
+
     fn absorb(&mut self, inner: Level) {
         for (_, change) in inner.lanes {
             let lane = self.lane(change.spec);
@@ -107,6 +125,9 @@ impl Level {
         self.routes |= inner.routes;
         self.next_due = least(self.next_due, inner.next_due);
         self.due_taken = least(self.due_taken, inner.due_taken);
+        self.next_lease = least(self.next_lease, inner.next_lease);
+        self.lease_gone = least(self.lease_gone, inner.lease_gone);
+        self.gone.absorb(inner.gone);
         self.rebuild |= inner.rebuild;
     }
 }
@@ -126,6 +147,8 @@ pub struct Pending {
     pub promoting: Option<Vec<(LaneSpec, i64)>>,
     /// The rebuild that this backend is doing.
     pub rebuilding: bool,
+    /// What the search for expired leases that this backend is doing has taken from memory.
+    pub searching: Option<Search>,
 }
 
 thread_local! {
@@ -142,6 +165,16 @@ pub fn at_current_level<R>(change: impl FnOnce(&mut Level) -> R) -> R {
     // SAFETY: reads the backend's transaction state.
     let nesting = unsafe { pg_sys::GetCurrentTransactionNestLevel() };
     with(|pending| change(pending.level(nesting)))
+}
+
+/// A lower bound of the leases needs to hear of a shorter one, and of the old one if this is undone.
+pub fn note_lease_change(old: Option<i64>, new: Option<i64>) {
+    if old != new {
+        at_current_level(|level| {
+            level.note_lease_gone(old);
+            level.note_lease(new);
+        });
+    }
 }
 
 impl Pending {

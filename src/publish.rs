@@ -6,9 +6,11 @@
 //! marked dirty, and the next claim rebuilds it.
 
 use crate::call::{Call, datum};
+use crate::errands;
 use crate::error::{Failure, Result, internal};
 use crate::pending::{self, Level};
 use crate::row::JobRow;
+use crate::server;
 use crate::shmem::{self, Locked, Phase};
 use crate::trigger::{RawRow, Trigger};
 use pgrx::prelude::PgSqlErrorCode;
@@ -51,6 +53,7 @@ pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
     if let (Some(old), Some(new)) = (&old, &new)
         && old.is_same_to_scheduler(new)
     {
+        pending::note_lease_change(old.lease(), new.lease());
         return Ok(Trigger::NOTHING);
     }
     let (old, new) = (old.map(|row| row.read()), new.map(|row| row.read()));
@@ -102,9 +105,7 @@ pub fn place_job(call: &Call) -> Result<Option<pg_sys::Datum>> {
         let lane = datum(row.read().spec.lane.cast_signed());
         changes.extend(lane.map(|lane| (RawRow::LANE, lane)));
     }
-    // SAFETY: reads the clock.
-    let now = unsafe { pg_sys::GetCurrentTimestamp() };
-    if row.is_ahead(now) {
+    if row.is_ahead(server::now()) {
         changes.extend(datum("scheduled").map(|state| (RawRow::STATE, state)));
     }
     Ok(Some(match changes.as_slice() {
@@ -120,6 +121,7 @@ fn note_old(level: &mut Level, row: &JobRow) {
     }
     if row.running {
         level.lane(row.spec).released += 1;
+        level.note_lease_gone(row.lease);
     }
     if let Some(session) = row.held_session {
         level.lane(session).released += 1;
@@ -137,6 +139,7 @@ fn note_new(level: &mut Level, row: &JobRow, promoting: bool) {
     }
     if row.running {
         level.lane(row.spec).started += 1;
+        level.note_lease(row.lease);
     }
     if let Some(session) = row.held_session {
         level.lane(session).started += 1;
@@ -259,14 +262,14 @@ fn commit() {
 }
 
 fn abort() {
-    abandon_rebuild();
+    errands::abandon();
     if let Some((table, changes)) = take_all() {
         end_with(table, &changes, |memory| undo(memory, &changes));
     }
 }
 
 fn abort_savepoint(nesting: i32) {
-    abandon_rebuild();
+    errands::abandon();
     let (table, levels) = pending::with(|pending| {
         pending.end_call();
         let levels: Vec<Level> = std::iter::from_fn(|| pending.take_from(nesting)).collect();
@@ -290,19 +293,6 @@ fn end_with(table: pg_sys::Oid, changes: &Level, steps: impl Fn(&mut Locked) -> 
             }
         }
     });
-}
-
-/// A rebuild that was cut short has to be begun anew by somebody.
-fn abandon_rebuild() {
-    let was_rebuilding = pending::with(|pending| {
-        std::mem::take(&mut pending.rebuilding).then_some(pending.job_table)
-    });
-    if let Some(table) = was_rebuilding {
-        let _ = shmem::with_existing(table, |memory| {
-            memory.desk.phase = Phase::Stale;
-            Ok(())
-        });
-    }
 }
 
 fn take_all() -> Option<(pg_sys::Oid, Level)> {
@@ -356,10 +346,15 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         scheduler.lower(spec, *position)?;
     }
     memory.note_due(changes.next_due);
+    memory.note_lease(changes.next_lease);
     Ok(())
 }
 
 fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
+    memory
+        .desk
+        .gone
+        .put_back(&changes.gone, errands::after_failure());
     if memory.desk.phase == Phase::Stale {
         return forget_reservations(memory, changes);
     }
@@ -375,6 +370,7 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
         memory.scheduler.lower(&spec, position)?;
     }
     memory.note_due(changes.due_taken);
+    memory.note_lease(changes.lease_gone);
     Ok(())
 }
 

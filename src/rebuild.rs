@@ -19,6 +19,7 @@ static AVAILABLE: Statement = statement!("rebuild_available", []);
 static RUNNING: Statement = statement!("rebuild_running", []);
 static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
 static NEXT_DUE: Statement = statement!("next_due", []);
+static FIRST_LEASE: Statement = statement!("first_lease", []);
 
 /// Rows that are fetched at once.
 const BATCH: i64 = 10_000;
@@ -67,22 +68,29 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
         lower.add(spec, position)
     })?;
     lower.finish()?;
-    let mut next_due = None;
-    spi.scan(&NEXT_DUE, &[], &snapshot, 1, |rows| {
-        next_due = rows.value::<i64>(0, 1);
-        Ok(())
-    })?;
+    let next_due = first_time(spi, &NEXT_DUE, &snapshot)?;
+    let first_lease = first_time(spi, &FIRST_LEASE, &snapshot)?;
     shmem::with(job_table, |memory| {
         if memory.desk.generation != generation || memory.desk.phase != Phase::Rebuilding {
             return Ok(());
         }
         memory.scheduler.end_rebuild()?;
         memory.note_due(next_due);
+        memory.note_lease(first_lease);
         memory.desk.phase = Phase::Ready;
         Ok(())
     })?;
     pending::with(|pending| pending.rebuilding = false);
     Ok(())
+}
+
+fn first_time(spi: &Spi, statement: &Statement, snapshot: &Snapshot) -> Result<Option<i64>> {
+    let mut time = None;
+    spi.scan(statement, &[], snapshot, 1, |rows| {
+        time = rows.value(0, 1);
+        Ok(())
+    })?;
+    Ok(time)
 }
 
 fn begin(memory: &mut Locked) -> Step<(Snapshot, u64)> {
@@ -97,6 +105,8 @@ fn begin(memory: &mut Locked) -> Step<(Snapshot, u64)> {
     memory.desk.rebuild_xmax = xmax;
     memory.desk.rebuild_running = count;
     memory.desk.next_due = i64::MAX;
+    memory.desk.leases.forget();
+    memory.desk.gone.look_at_all();
     memory.end_overflow_round();
     memory.desk.generation += 1;
     memory.desk.phase = Phase::Rebuilding;

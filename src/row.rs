@@ -10,6 +10,7 @@ mod column {
     pub const POSITION: usize = 3;
     pub const PRIORITY: usize = 4;
     pub const RUN_AT: usize = 5;
+    pub const LEASE_EXPIRES_AT: usize = 6;
     pub const STATE: usize = 7;
     pub const HOLDS_SESSION: usize = 8;
     pub const QUEUE: usize = 9;
@@ -32,6 +33,8 @@ pub struct JobRow {
     pub running: bool,
     /// When a job that was put off falls due.
     pub waits_until: Option<i64>,
+    /// When the lease of a run ends.
+    pub lease: Option<i64>,
     /// A spec with only the session's gate: the job holds its session while it waits to be retried.
     pub held_session: Option<LaneSpec>,
 }
@@ -60,7 +63,13 @@ impl RawRow {
         self.text(column::STATE) == Some("running")
     }
 
-    /// Whether the scheduler has nothing to hear of: the usual heartbeat or progress.
+    /// When the lease of a run ends; the other states have none.
+    pub fn lease(&self) -> Option<i64> {
+        let lease = self.int8(column::LEASE_EXPIRES_AT);
+        lease.filter(|_| self.is_running())
+    }
+
+    /// Whether the scheduler has nothing to hear of but a lease: heartbeat and progress.
     pub fn is_same_to_scheduler(&self, other: &RawRow) -> bool {
         self.lane() == other.lane()
             && self.int8(column::POSITION) == other.int8(column::POSITION)
@@ -124,6 +133,7 @@ impl RawRow {
             available: state == "available",
             running: state == "running",
             waits_until: self.int8(column::RUN_AT).filter(|_| put_off),
+            lease: self.lease(),
             held_session: session
                 .filter(|_| holds_session)
                 .map(|name| only_session(session_key(spec.queue, spec.tenant, name))),

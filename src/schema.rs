@@ -54,8 +54,13 @@ extension_sql_file!(
     requires = ["retention"]
 );
 extension_sql_file!(
+    "../sql/schema/lifecycle.sql",
+    name = "lifecycle",
+    requires = ["maintain"]
+);
+extension_sql_file!(
     "../sql/schema/grants.sql",
     name = "grants",
-    requires = ["maintain"],
+    requires = ["lifecycle"],
     finalize
 );

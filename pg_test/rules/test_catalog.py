@@ -7,12 +7,13 @@ CONTRACT = {
     " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
     " unique_for interval, metadata jsonb) -> bigint",
     "enqueue_many": "(jobs jsonb) -> TABLE(ord integer, id bigint, created boolean)",
-    "claim_next": "(queue text, worker text, lease interval) -> SETOF turnstile.claimed_job",
-    "claim": "(queues text[], max_jobs integer, worker text, lease interval) -> SETOF turnstile.claimed_job",
+    "claim_next": "(queue text, worker text, lease interval, bind_to_connection boolean) -> SETOF turnstile.claimed_job",
+    "claim": "(queues text[], max_jobs integer, worker text, lease interval, bind_to_connection boolean)"
+    " -> SETOF turnstile.claimed_job",
     "complete": "(job_id bigint, attempt integer, result jsonb) -> boolean",
     "complete_many": "(job_ids bigint[], attempts integer[]) -> integer",
-    "complete_and_claim_next": "(job_id bigint, attempt integer, result jsonb, queue text, worker text, lease interval)"
-    " -> SETOF turnstile.claimed_job",
+    "complete_and_claim_next": "(job_id bigint, attempt integer, result jsonb, queue text, worker text, lease interval,"
+    " bind_to_connection boolean) -> SETOF turnstile.claimed_job",
     "fail": "(job_id bigint, attempt integer, error text, retry_in interval, discard boolean) -> text",
     "release": "(job_id bigint, attempt integer) -> boolean",
     "route_of": "(kind text) -> text",
@@ -22,6 +23,8 @@ CONTRACT = {
     "drop_route": "(pattern text) -> boolean",
     "make_history_partitions": "(days_ahead integer) -> integer",
     "maintain": "() -> TABLE(task text, affected bigint)",
+    "rescue": "(max_jobs integer) -> integer",
+    "promote": "(max_jobs integer) -> integer",
 }
 
 COLUMNS = {

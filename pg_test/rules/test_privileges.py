@@ -24,6 +24,8 @@ VERBS = {
     "drop_route": {"pattern": "work"},
     "make_history_partitions": {},
     "maintain": {},
+    "rescue": {},
+    "promote": {},
 }
 
 # Every routine a user can call, with a NULL of the right type in each place: the privilege comes before the call.

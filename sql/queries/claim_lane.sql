@@ -1,10 +1,13 @@
 -- Takes up to $4 jobs of lane $1, by position from $2 on and before $3, for worker $5 under lease $6.
 -- $7: positions that this transaction made available itself; they are not committed, so not eligible.
+-- $8, $9: process and start time of the backend that the runs are bound to, or null.
 -- ARRAY () fences: it runs once, where a join might run the SKIP LOCKED scan again.
 UPDATE turnstile.job
 SET state = 'running',
     attempt = job.attempt + 1,
     worker = $5,
+    owner_pid = $8,
+    owner_started_at = $9,
     claimed_at = clock_timestamp(),
     lease_expires_at = clock_timestamp() + $6
 WHERE job.ctid = ANY (ARRAY (
@@ -17,4 +20,5 @@ WHERE job.ctid = ANY (ARRAY (
     FOR NO KEY UPDATE SKIP LOCKED
 ))
 RETURNING job.id, job.attempt, job.queue, job.kind, job.payload, job.priority, job.tenant, job.account, job.session,
-    job.max_attempts + job.uncounted, job.lease_expires_at, job.created_at, job.metadata, job.position
+    least(job.max_attempts::bigint + job.uncounted, 2147483647)::int, job.lease_expires_at, job.created_at,
+    job.metadata, job.position

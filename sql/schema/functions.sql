@@ -48,22 +48,29 @@ COMMENT ON FUNCTION turnstile.enqueue_many(jsonb) IS
     'Adds the jobs of an array of objects whose keys are the arguments of enqueue; all or none. Returns a row a job, in order, ord from 1. Errors: as enqueue, naming the element.';
 
 CREATE FUNCTION turnstile.claim_next(
-    queue text DEFAULT 'default', worker text DEFAULT NULL, lease interval DEFAULT NULL
+    queue text DEFAULT 'default',
+    worker text DEFAULT NULL,
+    lease interval DEFAULT NULL,
+    bind_to_connection boolean DEFAULT false
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE SECURITY DEFINER ROWS 1
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_claim_next';
-COMMENT ON FUNCTION turnstile.claim_next(text, text, interval) IS
-    'Hands out the eligible job of the queue with the least (priority, position), or no row. lease NULL: the queue''s setting. Errors: 22004, 22023, 54000, 25006.';
+COMMENT ON FUNCTION turnstile.claim_next(text, text, interval, boolean) IS
+    'Hands out the eligible job of the queue with the least (priority, position), or no row. lease NULL: the queue''s setting. bind_to_connection: the run fails with error "connection lost" as soon as this connection''s backend has gone. Errors: 22004, 22023, 54000, 25006.';
 
 CREATE FUNCTION turnstile.claim(
-    queues text[], max_jobs int DEFAULT 1, worker text DEFAULT NULL, lease interval DEFAULT NULL
+    queues text[],
+    max_jobs int DEFAULT 1,
+    worker text DEFAULT NULL,
+    lease interval DEFAULT NULL,
+    bind_to_connection boolean DEFAULT false
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE SECURITY DEFINER ROWS 10
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_claim';
-COMMENT ON FUNCTION turnstile.claim(text[], int, text, interval) IS
-    'Hands out up to max_jobs jobs, the queues in the order given: what as many calls of claim_next would. Errors: 22004, 22023, 54000, 25006.';
+COMMENT ON FUNCTION turnstile.claim(text[], int, text, interval, boolean) IS
+    'Hands out up to max_jobs jobs, the queues in the order given: what as many calls of claim_next would. lease and bind_to_connection as there. Errors: 22004, 22023, 54000, 25006.';
 
 CREATE FUNCTION turnstile.complete(job_id bigint, attempt int, result jsonb DEFAULT NULL) RETURNS boolean
     LANGUAGE c VOLATILE SECURITY DEFINER
@@ -85,12 +92,13 @@ CREATE FUNCTION turnstile.complete_and_claim_next(
     result jsonb DEFAULT NULL,
     queue text DEFAULT NULL,
     worker text DEFAULT NULL,
-    lease interval DEFAULT NULL
+    lease interval DEFAULT NULL,
+    bind_to_connection boolean DEFAULT false
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE SECURITY DEFINER ROWS 1
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim_next';
-COMMENT ON FUNCTION turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval) IS
+COMMENT ON FUNCTION turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval, boolean) IS
     'complete and claim_next in one transaction; the next job may use the slot that the finished one frees. queue NULL: that of the finished job. Errors: as complete and claim_next.';
 
 CREATE FUNCTION turnstile.fail(

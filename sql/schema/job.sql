@@ -61,10 +61,14 @@ COMMENT ON COLUMN turnstile.job.attempt IS 'Claims so far; with the id it names 
 COMMENT ON COLUMN turnstile.job.max_attempts IS 'Attempts that may fail, the uncounted ones aside; after the last the job is discarded.';
 COMMENT ON COLUMN turnstile.job.uncounted IS 'Attempts that were released: attempt never goes back, so that (id, attempt) never names two runs.';
 COMMENT ON COLUMN turnstile.job.owner_pid IS 'The backend that a run is bound to: with its start time, as a pid is used again. NULL: bound to none.';
-COMMENT ON COLUMN turnstile.job.errors IS 'Failed attempts: array of {attempt, at, worker, error}.';
+COMMENT ON COLUMN turnstile.job.lease_expires_at IS 'Until when a run counts as alive without another heartbeat. NULL: for ever.';
+COMMENT ON COLUMN turnstile.job.errors IS
+    'Failed attempts: array of {attempt, at, worker, error}, the last 1,000; an error is cut after 4,000 characters.';
 
 CREATE INDEX job_claim_idx ON turnstile.job (lane, position) WHERE state = 'available';
 CREATE INDEX job_due_idx ON turnstile.job (run_at, position) WHERE state IN ('scheduled', 'retryable');
+CREATE INDEX job_lease_idx ON turnstile.job (lease_expires_at) WHERE state = 'running';
+CREATE INDEX job_owner_idx ON turnstile.job (owner_pid) WHERE state = 'running' AND owner_pid IS NOT NULL;
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job_id_seq', '');

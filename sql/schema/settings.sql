@@ -19,7 +19,7 @@ CREATE TABLE turnstile.queue (
     CONSTRAINT queue_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT queue_max_running_check CHECK (max_running >= 0),
     CONSTRAINT queue_policy_check CHECK (policy IN ('fifo')),
-    CONSTRAINT queue_lease_check CHECK (lease > '0'),
+    CONSTRAINT queue_lease_check CHECK (lease > '0' AND lease <= '100 years'),
     CONSTRAINT queue_max_attempts_check CHECK (max_attempts >= 1),
     CONSTRAINT queue_retry_base_check CHECK (retry_base >= '0'),
     CONSTRAINT queue_retry_cap_check CHECK (retry_cap >= '0'),

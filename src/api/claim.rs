@@ -1,15 +1,15 @@
 //! Claims: ask memory which lane is next, take rows of it, tell memory what was found.
 
-use crate::api::names::{check_lease, required_name};
+use crate::api::names::{bound, check_lease, required_name};
 use crate::api::output::Output;
 use crate::call::{Call, datum, must_be_writable, required};
-use crate::error::{Result, bad_value, null_argument, null_element, too_long};
+use crate::error::{Result, null_element, too_long};
 use crate::lane::queue_key;
 use crate::pending::{self, Reserved};
 use crate::plan::{Rows, Spi, Statement, statement, with_spi};
 use crate::rebuild::when_ready;
-use crate::shmem::{self, Phase};
-use crate::{catalog, due, lease, limits, overflow};
+use crate::shmem::{self, Owner, Phase};
+use crate::{catalog, errands, lease, limits, overflow, owner};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
@@ -23,7 +23,9 @@ static CLAIM: Statement = statement!(
         INT4OID,
         TEXTOID,
         INTERVALOID,
-        INT8ARRAYOID
+        INT8ARRAYOID,
+        INT4OID,
+        TIMESTAMPTZOID
     ]
 );
 
@@ -32,6 +34,7 @@ static LOOK_AHEAD: Statement = statement!("look_ahead", [INT8OID, INT8OID, INT8A
 /// Columns of the statement: those of `claimed_job`, then the position.
 const COLUMNS_OF_JOB: i32 = 13;
 const POSITION: i32 = COLUMNS_OF_JOB + 1;
+const LEASE_EXPIRES_AT: i32 = 11;
 /// Rows that [`LOOK_AHEAD`] gives at most.
 const ROWS_AHEAD: usize = 4;
 /// A claim may scan over this many taken positions before it is worth a look where its lane goes on.
@@ -41,18 +44,31 @@ const MOST_AT_ONCE: usize = 1_000;
 
 /// Who claims, and for how long.
 pub struct Claimer {
-    pub worker: Option<Datum>,
-    pub lease: Option<Datum>,
+    worker: Option<Datum>,
+    lease: Option<Datum>,
+    owner: Option<Owner>,
+}
+
+impl Claimer {
+    /// The last arguments of each call that claims: worker, lease, bind_to_connection.
+    pub fn of(call: &Call, first: usize) -> Result<Self> {
+        check_lease(call, first + 1)?;
+        let bind = required(call.boolean(first + 2), "bind_to_connection")?;
+        Ok(Self {
+            worker: call.raw(first),
+            lease: call.raw(first + 1),
+            owner: match bind {
+                true => Some(owner::bind(catalog::job_table()?)),
+                false => None,
+            },
+        })
+    }
 }
 
 pub fn claim_next(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let queue = queue_key(required_name(call.text(0), "queue")?);
-    check_lease(call, 2)?;
-    let claimer = Claimer {
-        worker: call.raw(1),
-        lease: call.raw(2),
-    };
+    let claimer = Claimer::of(call, 1)?;
     let mut output = Output::of(call);
     with_spi(|spi| claim_from(spi, &[queue], 1, &claimer, &mut output))?;
     Ok(None)
@@ -68,17 +84,8 @@ pub fn claim(call: &Call) -> Result<Option<Datum>> {
             required_name(Some(queue), "queues").map(queue_key)
         })
         .collect::<Result<Vec<u64>>>()?;
-    let most = call.int4(1).ok_or_else(|| null_argument("max_jobs"))?;
-    let most = usize::try_from(most).map_err(|_| {
-        bad_value("max_jobs must not be negative")
-            .detail(format!("It is {most}."))
-            .hint("Pass how many jobs the worker can take.")
-    })?;
-    check_lease(call, 3)?;
-    let claimer = Claimer {
-        worker: call.raw(2),
-        lease: call.raw(3),
-    };
+    let most = bound(call, 1)?;
+    let claimer = Claimer::of(call, 2)?;
     let mut output = Output::of(call);
     with_spi(|spi| claim_from(spi, &queues, most, &claimer, &mut output))?;
     Ok(None)
@@ -94,7 +101,7 @@ pub fn claim_from(
 ) -> Result<()> {
     let job_table = catalog::job_table()?;
     pending::with(|pending| pending.job_table = job_table);
-    run_errands(spi, job_table, queues, most)?;
+    errands::run(spi, job_table, queues, most)?;
     let mut left = most;
     let mut looks_elsewhere = 0;
     for &queue in queues {
@@ -116,20 +123,6 @@ pub fn claim_from(
         }
     }
     show_hidden_lanes(job_table)
-}
-
-/// What claims do for the queue in passing: a live queue needs no other hand.
-fn run_errands(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
-    let (due, load) = when_ready(spi, job_table, |memory| {
-        Ok((due::duty(memory), overflow::duty(memory)))
-    })?;
-    if let Some(due) = due {
-        due::promote(spi, job_table, &due, queues, most)?;
-    }
-    if let Some(load) = load {
-        overflow::load(spi, job_table, &load)?;
-    }
-    Ok(())
 }
 
 fn too_many_reservations() -> crate::error::Failure {
@@ -237,10 +230,21 @@ fn lock_jobs(
             claimer.worker,
             lease,
             datum(own),
+            claimer.owner.and_then(|owner| datum(owner.pid)),
+            claimer.owner.and_then(|owner| datum(owner.started_at)),
         ],
     )?;
     pending::with(|pending| pending.claiming = None);
+    note_leases(&rows);
     Ok(give_out(&rows, output))
+}
+
+/// The trigger passes over claimed rows; so the claim itself tells when their leases end.
+fn note_leases(rows: &Rows) {
+    let leases = (0..rows.len()).filter_map(|row| rows.value::<i64>(row, LEASE_EXPIRES_AT));
+    if let Some(first) = leases.min() {
+        pending::at_current_level(|level| level.note_lease(Some(first)));
+    }
 }
 
 /// Where the lane goes on matters when nothing more was found, and when another lane may come before;

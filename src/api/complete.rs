@@ -1,6 +1,6 @@
 use crate::api::claim::{Claimer, claim_from};
-use crate::api::finish::{End, finish, why_not_running};
-use crate::api::names::{check_lease, name, run};
+use crate::api::finish::{finish, why_not_running};
+use crate::api::names::{name, run};
 use crate::api::output::Output;
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::{Result, bad_value, null_element};
@@ -25,7 +25,7 @@ pub fn complete(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> Result<Completed> {
-    let rows = finish(spi, job_id, attempt, End::Completed { result })?;
+    let rows = finish(spi, job_id, attempt, "completed", result)?;
     if rows.len() > 0 {
         let queue = queue_key(rows.required(0, 1)?);
         return Ok(Completed { queue, now: true });
@@ -65,11 +65,7 @@ pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let (job_id, attempt) = run(call)?;
     let queue = name(call.text(3), "queue")?.map(queue_key);
-    check_lease(call, 5)?;
-    let claimer = Claimer {
-        worker: call.raw(4),
-        lease: call.raw(5),
-    };
+    let claimer = Claimer::of(call, 4)?;
     let mut output = Output::of(call);
     with_spi(|spi| {
         let completed = complete_run(spi, job_id, attempt, call.raw(2))?;

@@ -5,23 +5,51 @@ use crate::error::{Failure, Result, no_such_job, superseded};
 use crate::plan::{Rows, Spi, Statement, statement};
 use pgrx::pg_sys::Datum;
 
-static FINISH: Statement = statement!("finish_run", [INT8OID, INT4OID, TEXTOID, JSONBOID, TEXTOID]);
+static FINISH: Statement = statement!("finish_run", [INT8OID, INT4OID, TEXTOID, JSONBOID]);
+static FAIL: Statement = statement!(
+    "fail_runs",
+    [INT8ARRAYOID, INT4ARRAYOID, TEXTOID, INTERVALOID, BOOLOID]
+);
 static FIND: Statement = statement!("find_run", [INT8OID]);
 
-/// How a run ends for good.
-pub enum End {
-    Completed { result: Option<Datum> },
-    Discarded { error: Option<Datum> },
+/// Moves a run to history; gives its queue and whether its cancellation was asked for, or no row if it is
+/// not running.
+pub fn finish<'spi>(
+    spi: &'spi Spi,
+    job_id: i64,
+    attempt: i32,
+    state: &str,
+    result: Option<Datum>,
+) -> Result<Rows<'spi>> {
+    let arguments = [datum(job_id), datum(attempt), datum(state), result];
+    spi.run(&FINISH, &arguments)
 }
 
-/// Moves a run to history; gives its queue, or no row if it is not running.
-pub fn finish(spi: &Spi, job_id: i64, attempt: i32, end: End) -> Result<Rows<'_>> {
-    let (state, result, error) = match end {
-        End::Completed { result } => ("completed", result, None),
-        End::Discarded { error } => ("discarded", None, error),
-    };
-    let arguments = [datum(job_id), datum(attempt), datum(state), result, error];
-    spi.run(&FINISH, &arguments)
+/// How runs fail.
+#[derive(Default)]
+pub struct Failing {
+    pub error: Option<Datum>,
+    /// Instead of the queue's backoff.
+    pub retry_in: Option<Datum>,
+    /// No other attempt follows.
+    pub discard: bool,
+}
+
+/// Fails the runs that are running; gives (id, new state) of each.
+pub fn fail_runs<'spi>(
+    spi: &'spi Spi,
+    ids: &[i64],
+    attempts: &[i32],
+    failing: &Failing,
+) -> Result<Rows<'spi>> {
+    let arguments = [
+        datum(ids),
+        datum(attempts),
+        failing.error,
+        failing.retry_in,
+        datum(failing.discard),
+    ];
+    spi.run(&FAIL, &arguments)
 }
 
 /// Why the run (job_id, attempt) is not running.

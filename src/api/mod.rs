@@ -6,12 +6,13 @@ mod complete;
 mod enqueue;
 mod enqueue_many;
 mod fail;
-mod finish;
+pub mod finish;
 mod keys;
 mod names;
 mod output;
 mod release;
 mod reroute;
+mod rescue;
 
 use crate::call::sql_function;
 use crate::publish;
@@ -94,6 +95,12 @@ sql_function!(
     turnstile_reroute,
     pg_finfo_turnstile_reroute,
     reroute::reroute
+);
+sql_function!(turnstile_rescue, pg_finfo_turnstile_rescue, rescue::rescue);
+sql_function!(
+    turnstile_promote,
+    pg_finfo_turnstile_promote,
+    rescue::promote
 );
 sql_function!(turnstile_check, pg_finfo_turnstile_check, check::check);
 sql_function!(

@@ -31,12 +31,39 @@ pub fn run(call: &Call) -> Result<(i64, i32)> {
     Ok((job_id, attempt))
 }
 
+/// Times that are added to the clock: longer ones would leave the range of timestamps.
+const LONGEST_TIME: i128 = 100 * 365 * 86_400_000_000;
+
 /// A lease must leave the worker some time.
 pub fn check_lease(call: &Call, index: usize) -> Result<()> {
     match call.interval_micros(index) {
-        Some(micros) if micros <= 0 => Err(bad_value("lease must be positive")
-            .detail(format!("It is {micros} microseconds."))
-            .hint("Leave it out for the queue's setting.")),
+        Some(micros) if !(1..=LONGEST_TIME).contains(&micros) => {
+            Err(bad_value("lease must be positive and at most 100 years")
+                .detail(format!("It is {micros} microseconds."))
+                .hint("Leave it out for the queue's setting."))
+        }
         _ => Ok(()),
     }
+}
+
+/// A time to wait.
+pub fn check_wait(call: &Call, index: usize, argument: &str) -> Result<()> {
+    match call.interval_micros(index) {
+        Some(micros) if !(0..=LONGEST_TIME).contains(&micros) => Err(bad_value(format!(
+            "{argument} must not be negative, and at most 100 years"
+        ))
+        .detail(format!("It is {micros} microseconds."))
+        .hint("Pass the time from now on.")),
+        _ => Ok(()),
+    }
+}
+
+/// How many jobs a call may be about.
+pub fn bound(call: &Call, index: usize) -> Result<usize> {
+    let most = call.int4(index).ok_or_else(|| null_argument("max_jobs"))?;
+    usize::try_from(most).map_err(|_| {
+        bad_value("max_jobs must not be negative")
+            .detail(format!("It is {most}."))
+            .hint("Pass how many jobs the call may be about at most.")
+    })
 }

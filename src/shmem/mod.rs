@@ -1,5 +1,7 @@
 //! Puts one scheduler per database into shared memory, each behind an LWLock. The only pointer casts.
 
+mod leases;
+mod owners;
 mod segment;
 mod slot;
 
@@ -10,6 +12,8 @@ use pgrx::pg_sys;
 use std::sync::atomic::{AtomicU64, Ordering};
 use turnstile_scheduler::{Fault, Scheduler, Step};
 
+pub use leases::{Leases, Search, Straggler};
+pub use owners::{Gone, GoneOwners, Owner};
 pub use segment::install_hooks;
 use segment::{Guard, open};
 use slot::{assign_slot, cached_slot, my_database};
@@ -40,6 +44,8 @@ pub struct Desk {
     pub generation: u64,
     /// No job waits for a time before this one (microseconds of PostgreSQL's epoch).
     pub next_due: i64,
+    pub leases: Leases,
+    pub gone: GoneOwners,
     /// Where the next lanes are loaded from while there are more than fit.
     pub overflow_cursor: i64,
     /// Claims since lanes were loaded.
@@ -109,6 +115,13 @@ impl Locked<'_> {
     pub fn note_due(&mut self, time: Option<i64>) {
         if let Some(time) = time {
             self.desk.next_due = self.desk.next_due.min(time);
+        }
+    }
+
+    /// There is a run whose lease ends then.
+    pub fn note_lease(&mut self, time: Option<i64>) {
+        if let Some(time) = time {
+            self.desk.leases.note(time);
         }
     }
 }

@@ -1,0 +1,31 @@
+"""Leases that end, and what becomes of the runs."""
+
+import time
+
+from support import rows
+
+PATIENCE = 60
+EXPIRED = "lease expired"
+LOST = "connection lost"
+
+
+def let_lease_end(conn, *runs) -> None:
+    """Puts the end of these leases into the past, as if the time had gone by."""
+    conn.execute(
+        "UPDATE turnstile.job SET lease_expires_at = clock_timestamp() - interval '1 millisecond' WHERE id = ANY(%s)",
+        [[run.id for run in runs]],
+    )
+
+
+def until(conn, job_id: int, state: str, meanwhile=lambda: None) -> None:
+    """Waits until the job is in that state, doing something meanwhile."""
+    give_up = time.monotonic() + PATIENCE
+    while (found := rows.state(conn, job_id)) != state:
+        assert time.monotonic() < give_up, f"job {job_id} is still {found}"
+        meanwhile()
+        time.sleep(0.01)
+
+
+def errors(conn, job_id: int) -> list[str]:
+    """The errors of a live job's failed attempts."""
+    return [entry["error"] for entry in rows.live(conn, job_id).errors or []]

@@ -1,0 +1,75 @@
+-- Fails the runs ($1[i], $2[i]) that are running with error $3; (id, new state) for each. A run goes to history as
+-- cancelled if that was asked for, as discarded if $5 says so or no attempts are left; else it is put off.
+-- $4: for how long, or null for the backoff: n^4 times retry_base after counted attempt n, plus up to 10 %, at
+-- most retry_cap. Times are kept within 30 years: what an administrator sets must never make a rescue fail.
+-- Locked in order of id, so that two such calls cannot deadlock.
+WITH run AS MATERIALIZED (
+    SELECT
+        job.id,
+        CASE
+            WHEN job.cancel_requested_at IS NOT NULL THEN 'cancelled'
+            WHEN $5 OR job.attempt - job.uncounted >= job.max_attempts THEN 'discarded'
+            ELSE 'retryable'
+        END AS state,
+        coalesce($4, make_interval(secs => least(
+            power(job.attempt - job.uncounted, 4) * (1 + random() * 0.1)
+                * extract(epoch FROM coalesce(setting.retry_base, '1 second'))::float8,
+            extract(epoch FROM coalesce(setting.retry_cap, '1 day'))::float8,
+            extract(epoch FROM interval '30 years')::float8
+        ))) AS wait,
+        job.session IS NOT NULL AND coalesce(setting.session_on_retry, 'hold') = 'hold' AS holds_session,
+        CASE
+            WHEN jsonb_typeof(job.errors) <> 'array' THEN '[]'
+            WHEN jsonb_array_length(job.errors) >= 1000 THEN job.errors - 0
+            ELSE coalesce(job.errors, '[]')
+        END || jsonb_build_object('attempt', job.attempt, 'at', clock_timestamp(), 'worker', job.worker, 'error',
+            CASE
+                WHEN length($3) > 4000 THEN left($3, 4000) || ' [cut: ' || length($3) || ' characters]'
+                ELSE $3
+            END
+        ) AS errors
+    FROM unnest($1, $2) AS given (id, attempt)
+    JOIN turnstile.job ON job.id = given.id AND job.attempt = given.attempt AND job.state = 'running'
+    LEFT JOIN LATERAL (
+        SELECT queue.retry_base, queue.retry_cap, queue.session_on_retry
+        FROM turnstile.queue
+        WHERE queue.name IN (job.queue, '*')
+        ORDER BY queue.name = '*'
+        LIMIT 1
+    ) AS setting ON true
+    ORDER BY job.id
+    FOR UPDATE OF job
+), retried AS (
+    UPDATE turnstile.job
+    SET state = 'retryable',
+        run_at = clock_timestamp() + run.wait,
+        holds_session = run.holds_session,
+        worker = NULL,
+        owner_pid = NULL,
+        owner_started_at = NULL,
+        claimed_at = NULL,
+        lease_expires_at = NULL,
+        progress = NULL,
+        errors = run.errors
+    FROM run
+    WHERE job.id = run.id AND run.state = 'retryable'
+), ended AS (
+    DELETE FROM turnstile.job
+    USING run
+    WHERE job.id = run.id AND run.state <> 'retryable'
+    RETURNING job.*, run.state AS new_state, run.errors AS all_errors
+), kept AS (
+    INSERT INTO turnstile.job_history (
+        id, lane, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant, account, session,
+        concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted, payload, worker, owner_pid,
+        owner_started_at, claimed_at, cancel_requested_at, progress,
+        errors, metadata, unique_until, batch_id, created_at, finished_at
+    )
+    SELECT
+        id, lane, position, priority, run_at, lease_expires_at, new_state, holds_session, queue, tenant, account,
+        session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted, payload, worker,
+        owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress,
+        all_errors, metadata, unique_until, batch_id, created_at, clock_timestamp()
+    FROM ended
+)
+SELECT run.id, run.state FROM run

@@ -1,0 +1,55 @@
+//! What claims do in passing, and who does it again if that was cut short.
+
+use crate::error::Result;
+use crate::pending;
+use crate::plan::Spi;
+use crate::rebuild::when_ready;
+use crate::server;
+use crate::shmem::{self, Phase};
+use crate::{due, overflow, rescue};
+use pgrx::pg_sys;
+
+/// What claims do for the queue in passing: a live queue needs no other hand.
+pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
+    let (rescue, due, load) = when_ready(spi, job_table, |memory| {
+        let load = overflow::duty(memory);
+        Ok((rescue::duty(memory), due::duty(memory), load))
+    })?;
+    if let Some(duty) = rescue {
+        let scope = rescue::Scope::of_claim(queues, most);
+        rescue::perform(spi, job_table, duty, &scope)?;
+    }
+    if let Some(due) = due {
+        due::promote_for_claim(spi, job_table, &due, queues, most)?;
+    }
+    if let Some(load) = load {
+        overflow::load(spi, job_table, &load)?;
+    }
+    Ok(())
+}
+
+/// A rebuild or a search that was cut short has to be begun anew by somebody.
+pub fn abandon() {
+    let (table, rebuilding, search) = pending::with(|pending| {
+        let rebuilding = std::mem::take(&mut pending.rebuilding);
+        (pending.job_table, rebuilding, pending.searching.take())
+    });
+    if !rebuilding && search.is_none() {
+        return;
+    }
+    let _ = shmem::with_existing(table, |memory| {
+        if rebuilding {
+            memory.desk.phase = Phase::Stale;
+        }
+        if let Some(search) = &search {
+            memory.desk.leases.put_back(search, after_failure());
+            memory.desk.leases.end_search();
+        }
+        Ok(())
+    });
+}
+
+/// If it is a row that makes a rescue fail, it shall not fail every claim.
+pub fn after_failure() -> i64 {
+    server::now().saturating_add(server::SECOND)
+}
