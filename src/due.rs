@@ -8,6 +8,7 @@ use crate::rebuild::when_ready;
 use crate::server;
 use crate::shmem::{self, Locked};
 use pgrx::pg_sys;
+use turnstile_scheduler::EVERY_QUEUE;
 
 static PROMOTE: Statement = statement!("promote_due", [INT8OID, INT8ARRAYOID]);
 static NEXT: Statement = statement!("next_due", []);
@@ -41,9 +42,13 @@ pub fn promote_for_claim(
     most: usize,
 ) -> Result<()> {
     let (batch, queues) = if server::in_transaction_block() {
-        let queues: Vec<i64> = queues.iter().map(|key| key.cast_signed()).collect();
         let most = i64::try_from(most).unwrap_or(BATCH);
-        (most.min(BATCH), datum(queues))
+        let keys: Vec<i64> = queues.iter().map(|key| key.cast_signed()).collect();
+        let keys = match queues.contains(&EVERY_QUEUE) {
+            true => None,
+            false => datum(keys),
+        };
+        (most.min(BATCH), keys)
     } else {
         (BATCH, None)
     };

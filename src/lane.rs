@@ -44,6 +44,14 @@ impl Names<'_> {
     }
 }
 
+/// The key by which a claim names a queue, or all of them.
+pub fn claimed_key(name: &str) -> u64 {
+    match name {
+        EVERY_QUEUE => turnstile_scheduler::EVERY_QUEUE,
+        name => queue_key(name),
+    }
+}
+
 pub fn queue_key(name: &str) -> u64 {
     gate_key(GateKind::Queue, &[], name)
 }

@@ -57,7 +57,7 @@ CREATE FUNCTION turnstile.claim_next(
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_claim_next';
 COMMENT ON FUNCTION turnstile.claim_next(text, text, interval, boolean) IS
-    'Hands out the eligible job of the queue with the least (priority, position), or no row. lease NULL: the queue''s setting. bind_to_connection: the run fails with error "connection lost" as soon as this connection''s backend has gone. Errors: 22004, 22023, 54000, 25006.';
+    'Hands out the eligible job of the queue with the least (priority, position), or no row. queue *: of all queues. lease NULL: the queue''s setting. bind_to_connection: the run fails with error "connection lost" as soon as this connection''s backend has gone. Errors: 22004, 22023, 54000, 25006.';
 
 CREATE FUNCTION turnstile.claim(
     queues text[],
@@ -70,7 +70,7 @@ CREATE FUNCTION turnstile.claim(
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_claim';
 COMMENT ON FUNCTION turnstile.claim(text[], int, text, interval, boolean) IS
-    'Hands out up to max_jobs jobs, the queues in the order given: what as many calls of claim_next would. lease and bind_to_connection as there. Errors: 22004, 22023, 54000, 25006.';
+    'Hands out up to max_jobs jobs, the queues in the order given; * stands for all queues, by (priority, position): what as many calls of claim_next would. lease and bind_to_connection as there. Errors: 22004, 22023, 54000, 25006.';
 
 CREATE FUNCTION turnstile.complete(job_id bigint, attempt int, result jsonb DEFAULT NULL) RETURNS boolean
     LANGUAGE c VOLATILE SECURITY DEFINER

@@ -4,7 +4,7 @@ use crate::api::names::{bound, check_lease, required_name};
 use crate::api::output::Output;
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::{Result, null_element, too_long};
-use crate::lane::queue_key;
+use crate::lane::claimed_key;
 use crate::pending::{self, Reserved};
 use crate::plan::{Rows, Spi, Statement, statement, with_spi};
 use crate::rebuild::when_ready;
@@ -67,7 +67,7 @@ impl Claimer {
 
 pub fn claim_next(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let queue = queue_key(required_name(call.text(0), "queue")?);
+    let queue = claimed_key(required_name(call.text(0), "queue")?);
     let claimer = Claimer::of(call, 1)?;
     let mut output = Output::of(call);
     with_spi(|spi| claim_from(spi, &[queue], 1, &claimer, &mut output))?;
@@ -81,7 +81,7 @@ pub fn claim(call: &Call) -> Result<Option<Datum>> {
         .iter()
         .map(|queue| {
             let queue = queue.as_deref().ok_or_else(|| null_element("queues"))?;
-            required_name(Some(queue), "queues").map(queue_key)
+            required_name(Some(queue), "queues").map(claimed_key)
         })
         .collect::<Result<Vec<u64>>>()?;
     let most = bound(call, 1)?;

@@ -4,7 +4,7 @@ use crate::api::names::{name, run};
 use crate::api::output::Output;
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::{Result, bad_value, null_element};
-use crate::lane::queue_key;
+use crate::lane::{claimed_key, queue_key};
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
@@ -64,7 +64,7 @@ pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
 pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let (job_id, attempt) = run(call)?;
-    let queue = name(call.text(3), "queue")?.map(queue_key);
+    let queue = name(call.text(3), "queue")?.map(claimed_key);
     let claimer = Claimer::of(call, 4)?;
     let mut output = Output::of(call);
     with_spi(|spi| {

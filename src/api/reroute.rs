@@ -1,8 +1,8 @@
 //! Moves jobs that wait to where the routes say now.
 
-use crate::api::names::{name, required_name};
+use crate::api::names::{bound, name, required_name};
 use crate::call::{Call, datum, must_be_writable};
-use crate::error::{Result, bad_value, null_argument};
+use crate::error::Result;
 use crate::plan::{Statement, statement, with_spi};
 use crate::routes::{self, Columns, matches};
 use pgrx::pg_sys::Datum;
@@ -25,12 +25,7 @@ pub fn route_of(call: &Call) -> Result<Option<Datum>> {
 pub fn reroute(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let pattern = required_name(call.text(0), "pattern")?;
-    let most = call.int4(1).ok_or_else(|| null_argument("max_jobs"))?;
-    if most < 0 {
-        return Err(bad_value("max_jobs must not be negative")
-            .detail(format!("It is {most}."))
-            .hint("Pass how many jobs one call may lock."));
-    }
+    let most = i32::try_from(bound(call, 1)?).unwrap_or(i32::MAX);
     name(call.text(2), "from_queue")?;
     let from_queue = call.raw(2);
     let moved = with_spi(|spi| {

@@ -76,6 +76,7 @@ impl Scheduler<'_> {
     /// Checks every link, rank and place; names the first thing that is wrong.
     pub fn audit(&self) -> Step<()> {
         let mut lanes = 0;
+        let mut queues = 0;
         let mut placed = 0;
         for at in self.entries.touched() {
             let entry = self.entry(at)?;
@@ -87,6 +88,7 @@ impl Scheduler<'_> {
             }
             self.audit_place(entry)?;
             self.audit_children(at, entry)?;
+            queues += u32::from(entry.kind == Kind::Queue);
             placed += u32::from(entry.place != NONE);
             if entry.kind == Kind::Lane {
                 lanes += 1;
@@ -96,6 +98,7 @@ impl Scheduler<'_> {
             }
         }
         self.audit_idle_gates()?;
+        self.audit_queues(queues)?;
         if lanes != self.header.lanes {
             return Err(Fault::Corrupt("the number of lanes is wrong"));
         }

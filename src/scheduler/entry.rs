@@ -55,6 +55,9 @@ pub struct Entry {
     pub(crate) gate: u32,
     pub(crate) gate_prev: u32,
     pub(crate) gate_next: u32,
+    /// Links of a queue's node in the chain of all queues.
+    pub(crate) queue_prev: u32,
+    pub(crate) queue_next: u32,
     pub(crate) queue: u32,
     pub(crate) tenant: u32,
     pub(crate) account: u32,

@@ -15,6 +15,8 @@ pub enum Seeded {
     MissClosing,
     /// A claim may overtake the runner-up.
     IgnoreRunnerUp,
+    /// A claim from all queues may overtake jobs of queues other than the picked lane's.
+    IgnoreOtherQueues,
     /// A job at the runner-up's head may not be taken.
     StopAtRunnerUp,
     /// Rows that others have locked are passed over as if their owners would lower the lane again.
@@ -49,13 +51,14 @@ pub enum Seeded {
 
 #[cfg(feature = "faults")]
 impl Seeded {
-    pub const ALL: [Seeded; 21] = [
+    pub const ALL: [Seeded; 22] = [
         Seeded::RaiseDespiteStamp,
         Seeded::KeepUnusedRoom,
         Seeded::TwoPlaces,
         Seeded::MissOpening,
         Seeded::MissClosing,
         Seeded::IgnoreRunnerUp,
+        Seeded::IgnoreOtherQueues,
         Seeded::StopAtRunnerUp,
         Seeded::ForgetLockedRows,
         Seeded::IgnoreVersion,

@@ -163,6 +163,9 @@ impl Scheduler<'_> {
             ..Entry::default()
         })?;
         self.attach_to_gate(at, gate)?;
+        if kind == GateKind::Queue {
+            self.link_queue(at)?;
+        }
         Ok(at)
     }
 
@@ -243,6 +246,9 @@ impl Scheduler<'_> {
         }
         if entry.place != NONE || entry.root != NONE {
             return Err(Fault::Corrupt("a node without lanes is in use"));
+        }
+        if entry.kind == Kind::Queue {
+            self.unlink_queue(node)?;
         }
         self.detach_from_gate(node)?;
         self.entries.remove(node)

@@ -40,6 +40,7 @@ mod audit;
 #[cfg(feature = "damage")]
 mod damage;
 mod entry;
+mod every;
 #[cfg(feature = "faults")]
 pub mod faults;
 #[cfg(not(feature = "faults"))]
@@ -59,6 +60,7 @@ mod settle;
 
 pub use audit::{GateView, LaneView};
 pub use entry::{Entry, Kind, Rank};
+pub use every::EVERY_QUEUE;
 pub use gate::{Gate, GateKind, Limit};
 pub use lane::LaneSpec;
 pub use memory::{Capacity, Header, Memory, Pools, Scheduler};

@@ -47,6 +47,8 @@ pub struct Header {
     pub(crate) idle: u32,
     pub(crate) idle_first: u32,
     pub(crate) idle_last: u32,
+    /// The first in the chain of the queues that have lanes.
+    pub(crate) first_queue: u32,
     /// Some lanes with work found no slot.
     pub(crate) spilled: bool,
     /// The slot whose lane was evicted last.

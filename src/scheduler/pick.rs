@@ -3,7 +3,9 @@
 use crate::faults::{Seeded, armed};
 use crate::gate::MOST_GATES;
 use crate::place::{DEEPEST_NODE, home_of};
-use crate::{Entry, Fault, GateKind, Kind, LaneSpec, NONE, Rank, ReservationId, Scheduler, Step};
+use crate::{
+    EVERY_QUEUE, Entry, Fault, GateKind, Kind, LaneSpec, NONE, Rank, ReservationId, Scheduler, Step,
+};
 
 /// Room that the calling transaction gives back when it commits and may use itself before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +61,7 @@ enum Found {
 }
 
 impl Scheduler<'_> {
-    /// Finds the lane of the queue that a scan over all lanes would return, and reserves room for up
+    /// Finds the lane of the queue, or of every queue, that a scan over all lanes would return, and reserves room for up
     /// to as many jobs as there are `reservations` to fill in. `credits` are used up where they serve.
     pub fn pick(
         &mut self,
@@ -67,9 +69,9 @@ impl Scheduler<'_> {
         credits: &mut [Credit],
         reservations: &mut [ReservationId],
     ) -> Step<Pick> {
-        let Some(queue) = self.find_queue(queue)? else {
+        if queue != EVERY_QUEUE && self.find_queue(queue)?.is_none() {
             return Ok(Pick::Nothing);
-        };
+        }
         for credit in credits.iter() {
             self.release_gate(credit.kind, credit.key, credit.count)?;
         }
@@ -79,8 +81,11 @@ impl Scheduler<'_> {
                 let lane = *self.entry(lane)?;
                 Pick::Unknown(self.spec_of(&lane)?, gates)
             }
-            Found::Lane(lane) => self.take_room(lane, credits, reservations)?,
-            Found::Doubtful(lane) => Pick::Lane(self.picked(lane)?),
+            Found::Lane(lane) => {
+                let picked = self.picked(lane, queue)?;
+                self.take_room(lane, picked, credits, reservations)?
+            }
+            Found::Doubtful(lane) => Pick::Lane(self.picked(lane, queue)?),
         };
         for credit in credits.iter() {
             if credit.count > 0 {
@@ -90,14 +95,13 @@ impl Scheduler<'_> {
         Ok(pick)
     }
 
-    fn descend(&mut self, queue: u32) -> Step<Found> {
+    fn descend(&mut self, queue: u64) -> Step<Found> {
         // Each turn but the last moves one unit below a closed gate, so they are no more than entries.
         for _ in 0..self.entries.slots.len() {
-            let entry = self.entry(queue)?;
-            if entry.root == NONE || !self.gate_is_open(entry.gate)? {
+            let Some(best) = self.best_queue(queue)? else {
                 return Ok(Found::Nothing);
-            }
-            let (unit, lane) = self.first_unit(queue)?;
+            };
+            let (unit, lane) = self.first_unit(best)?;
             let nodes = *self.entry(lane)?;
             if let Some(unknown) = self.unknown_gates(&nodes)? {
                 return Ok(Found::Unknown(lane, unknown));
@@ -118,7 +122,7 @@ impl Scheduler<'_> {
     }
 
     /// The best unit (a lane without session, or a session) below a node, and its first lane.
-    fn first_unit(&self, node: u32) -> Step<(u32, u32)> {
+    pub(crate) fn first_unit(&self, node: u32) -> Step<(u32, u32)> {
         let mut at = node;
         for _ in 0..DEEPEST_NODE {
             let entry = self.entry(at)?;
@@ -169,10 +173,10 @@ impl Scheduler<'_> {
     fn take_room(
         &mut self,
         lane: u32,
+        mut picked: Picked,
         credits: &mut [Credit],
         reservations: &mut [ReservationId],
     ) -> Step<Pick> {
-        let mut picked = self.picked(lane)?;
         let mut room = u32::MAX;
         for node in self
             .entry(lane)?
@@ -194,10 +198,10 @@ impl Scheduler<'_> {
         Ok(Pick::Lane(picked))
     }
 
-    fn picked(&self, lane: u32) -> Step<Picked> {
+    fn picked(&self, lane: u32, queue: u64) -> Step<Picked> {
         let entry = self.entry(lane)?;
         let head = entry.rank.head;
-        let mut bound = self.runner_up(lane)?;
+        let mut bound = self.runner_up(lane, queue)?;
         if entry.session != NONE {
             // A session's jobs do not overtake each other, even if the next one is locked.
             let behind_head = head.saturating_add(1);
@@ -230,8 +234,8 @@ impl Scheduler<'_> {
 
     /// Where the best other lane comes before this one, if its priority is the same: behind its head,
     /// as no two jobs have the same position. It is the best of the siblings on the way from the lane
-    /// to its queue.
-    fn runner_up(&self, lane: u32) -> Step<Option<i64>> {
+    /// to its queue; where all queues are claimed from, also what comes first in the others.
+    fn runner_up(&self, lane: u32, queue: u64) -> Step<Option<i64>> {
         let own = self.entry(lane)?.rank.priority;
         let mut best: Option<Rank> = None;
         let mut at = lane;
@@ -247,6 +251,9 @@ impl Scheduler<'_> {
                 }
             }
             at = entry.place;
+        }
+        if queue == EVERY_QUEUE && !armed(Seeded::IgnoreOtherQueues) {
+            best = best.into_iter().chain(self.best_of_other_queues(at)?).min();
         }
         let behind = i64::from(!armed(Seeded::StopAtRunnerUp));
         Ok(best

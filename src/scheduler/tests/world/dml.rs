@@ -14,7 +14,8 @@ impl World {
             0..25 => self.enqueue(at),
             25..45 => self.finish_any(at),
             45..65 => {
-                let (queue, wanted) = (self.shape.any_queue(&mut self.rng), self.any_wanted());
+                let queue = self.shape.any_claimed_queue(&mut self.rng);
+                let wanted = self.any_wanted();
                 self.start_claim(at, queue, wanted);
             }
             65..72 => self.change_limit(at),

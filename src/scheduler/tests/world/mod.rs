@@ -142,7 +142,7 @@ impl World {
         self.finish_rebuild()?;
         let overflows = self.has_overflow();
         let at = self.begin();
-        let queue = self.shape.any_queue(&mut self.rng);
+        let queue = self.shape.any_claimed_queue(&mut self.rng);
         let wanted = self.any_wanted();
         for _ in 0..self.rng.random_range(0..3) {
             if let Some((job, _)) = self.any_row(at, table::Row::is_running) {

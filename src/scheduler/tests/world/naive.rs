@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use turnstile_scheduler::LaneSpec;
+use turnstile_scheduler::{EVERY_QUEUE, LaneSpec};
 
 use super::World;
 use super::table::{JobId, Row, most};
@@ -51,7 +51,7 @@ impl World {
         }
         let eligible = |row: &Row| {
             row.is_available()
-                && row.spec.queue == queue
+                && [row.spec.queue, EVERY_QUEUE].contains(&queue)
                 && has_room(&row.spec)
                 && (row.spec.session == 0 || first_of.get(&row.spec.session) == Some(&order(row)))
         };

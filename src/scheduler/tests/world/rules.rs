@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use turnstile_scheduler::{Credit, GateKind, GateView, LaneView, Limit, Pick, Picked};
+use turnstile_scheduler::{Credit, EVERY_QUEUE, GateKind, GateView, LaneView, Limit, Pick, Picked};
 
 use super::arena::{Arena, At};
 use super::rebuild::Trust;
@@ -73,7 +73,7 @@ impl Known {
 
     /// Every pick is what a scan over all lanes returns; `wanted` jobs can be reserved.
     pub fn check_pick(&self, queue: u64, wanted: usize, pick: &Pick) -> Checked {
-        let of_queue = || self.lanes.iter().filter(|lane| lane.spec.queue == queue);
+        let of_queue = || self.lanes.iter().filter(|lane| is_asked(lane, queue));
         let eligible = |tie| {
             of_queue()
                 .filter(move |lane| self.room_of(lane) > 0 && self.is_first_of_session(lane, tie))
@@ -113,7 +113,7 @@ impl Known {
                 "{picked:?} does not reserve what there is room for"
             ));
         }
-        self.check_bound(picked)
+        self.check_bound(queue, picked)
     }
 
     /// A look is asked for at the first lane of a session that waits at a closed gate.
@@ -133,13 +133,13 @@ impl Known {
 
     /// No job may be taken that comes behind the head of another lane that may run, or of a lane of
     /// the same session.
-    fn check_bound(&self, picked: &Picked) -> Checked {
+    fn check_bound(&self, queue: u64, picked: &Picked) -> Checked {
         let same_session =
             |lane: &LaneView| picked.spec.session != 0 && lane.spec.session == picked.spec.session;
         let overtaken = self
             .lanes
             .iter()
-            .filter(|lane| lane.spec.queue == picked.spec.queue)
+            .filter(|lane| is_asked(lane, queue))
             .filter(|lane| lane.spec.lane != picked.spec.lane)
             .filter(|lane| lane.spec.priority == picked.spec.priority)
             .filter(|lane| {
@@ -158,6 +158,11 @@ impl Known {
 fn room_left(gate: &GateView, credit: u32) -> u32 {
     let room = i64::from(most(gate.limit)) + i64::from(credit) - i64::from(gate.held);
     u32::try_from(room.max(0)).unwrap_or(u32::MAX)
+}
+
+/// Whether a claim from that queue, or from all, may take jobs of the lane.
+fn is_asked(lane: &LaneView, queue: u64) -> bool {
+    [lane.spec.queue, EVERY_QUEUE].contains(&queue)
 }
 
 fn rank(lane: &LaneView) -> (i32, i64) {

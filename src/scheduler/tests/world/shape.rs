@@ -2,7 +2,7 @@
 
 use rand::Rng;
 use rand::rngs::SmallRng;
-use turnstile_scheduler::{Capacity, LaneSpec};
+use turnstile_scheduler::{Capacity, EVERY_QUEUE, LaneSpec};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -116,6 +116,14 @@ impl Shape {
 
     pub fn any_queue(&self, rng: &mut SmallRng) -> u64 {
         rng.random_range(1..=self.queues)
+    }
+
+    /// What a claim may ask for: one queue or all of them.
+    pub fn any_claimed_queue(&self, rng: &mut SmallRng) -> u64 {
+        match rng.random_bool(0.2) {
+            true => EVERY_QUEUE,
+            false => self.any_queue(rng),
+        }
     }
 
     /// Keys of different kinds are equal on purpose: the scheduler has to tell them apart.
