@@ -2,13 +2,13 @@
 
 use crate::call::datum;
 use crate::error::Result;
+use crate::lane::gates_of_claim;
 use crate::pending;
 use crate::plan::{Spi, Statement, statement};
 use crate::rebuild::when_ready;
 use crate::server;
 use crate::shmem::{self, Locked};
 use pgrx::pg_sys;
-use turnstile_scheduler::EVERY_QUEUE;
 
 static PROMOTE: Statement = statement!("promote_due", [INT8OID, INT8ARRAYOID]);
 static NEXT: Statement = statement!("next_due", []);
@@ -43,12 +43,7 @@ pub fn promote_for_claim(
 ) -> Result<()> {
     let (batch, queues) = if server::in_transaction_block() {
         let most = i64::try_from(most).unwrap_or(BATCH);
-        let keys: Vec<i64> = queues.iter().map(|key| key.cast_signed()).collect();
-        let keys = match queues.contains(&EVERY_QUEUE) {
-            true => None,
-            false => datum(keys),
-        };
-        (most.min(BATCH), keys)
+        (most.min(BATCH), gates_of_claim(queues).and_then(datum))
     } else {
         (BATCH, None)
     };

@@ -52,6 +52,12 @@ pub fn claimed_key(name: &str) -> u64 {
     }
 }
 
+/// The gates of the queues that a claim names, for a statement; none: those of all.
+pub fn gates_of_claim(queues: &[u64]) -> Option<Vec<i64>> {
+    let names_all = queues.contains(&turnstile_scheduler::EVERY_QUEUE);
+    (!names_all).then(|| queues.iter().map(|key| key.cast_signed()).collect())
+}
+
 pub fn queue_key(name: &str) -> u64 {
     gate_key(GateKind::Queue, &[], name)
 }

@@ -4,6 +4,7 @@
 use crate::api::finish::{Failing, fail_runs};
 use crate::call::datum;
 use crate::error::Result;
+use crate::lane::gates_of_claim;
 use crate::pending;
 use crate::plan::{Rows, Spi, Statement, statement};
 use crate::rebuild::when_ready;
@@ -66,7 +67,7 @@ impl Scope {
         if server::in_transaction_block() {
             Self {
                 most: i64::try_from(most).unwrap_or(BATCH).min(BATCH),
-                queues: Some(queues.iter().map(|key| key.cast_signed()).collect()),
+                queues: gates_of_claim(queues),
             }
         } else {
             Self::all(BATCH)
