@@ -12,7 +12,7 @@ unexport RUST_LIB_BACKTRACE
 SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler
 HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED)) \
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
-TEST_PARTS := test-scheduler test-seeded-faults test-fuzz test-rules regress isolation test-concurrent test-faults test-injected test-histories
+TEST_PARTS := test-scheduler test-seeded-faults test-fuzz test-rules regress isolation test-concurrent test-faults test-injected test-mutants test-histories
 
 .PHONY: help
 help: ## list the targets
@@ -97,6 +97,10 @@ soak: install ## histories for hours, each with other seeds (SEED=â€¦, ROUNDS=â€
 .PHONY: test-injected
 test-injected: install ## panics injected into the scheduler's steps, with a build of its own
 	@TURNSTILE_CLUSTER=injected scripts/run-pytest pg_test/faults_injected
+
+.PHONY: test-mutants
+test-mutants: install ## leave out each mechanism of the server side in turn: the test that guards it must fail
+	@TURNSTILE_CLUSTER=mutants scripts/run-pytest pg_test/mutants
 
 .PHONY: lint
 lint: setup ## check formatting, clippy and the rules of the house

@@ -136,3 +136,30 @@ pub fn does_not_fit(what: &str, hint: &'static str) -> Failure {
     .detail("Shared memory is laid out at server start and cannot grow.")
     .hint(hint)
 }
+
+pub fn nonsense(column: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
+        format!("a row of turnstile.job has no sensible {column}"),
+    )
+    .detail("Names have 1 to 255 bytes; state is available, scheduled, running or retryable; max_attempts is 1 or more.")
+    .hint("Finished jobs live in turnstile.job_history.")
+}
+
+pub fn out_of_lane() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
+        "a row of turnstile.job is not in its lane",
+    )
+    .detail("Another trigger has changed its queue, tenant, account, session, concurrency key or priority after the trigger place_job had read them.")
+    .hint("Give that trigger a name that sorts before place_job.")
+}
+
+pub fn cannot_prepare() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        "cannot PREPARE a transaction that has changed jobs",
+    )
+    .detail("Room reserved for its jobs could not be accounted for after a restart.")
+    .hint("Commit it in one phase, or enqueue the job from a transaction of its own.")
+}

@@ -22,6 +22,7 @@ mod rescue; // runs that nobody is at any more
 mod routes; // which queue the jobs of a kind go to
 mod row; // a job as the scheduler sees it
 mod schema; // the SQL that CREATE EXTENSION runs
+mod seeded; // mechanisms that test builds can leave out
 mod server; // time, backend, transaction
 mod settings; // what an administrator can set at server start
 mod shmem; // one scheduler per database in shared memory

@@ -4,6 +4,7 @@ use crate::call::datum;
 use crate::error::Result;
 use crate::lane::{DEFAULT_ROW, account_key, concurrency_key, queue_key, tenant_key};
 use crate::plan::{Spi, Statement, statement};
+use crate::seeded::{Seeded, armed};
 use crate::shmem;
 use pgrx::pg_sys;
 use turnstile_scheduler::{GateKind, LaneSpec, Limit, UnknownGate};
@@ -51,7 +52,10 @@ fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Limit> {
         GateKind::Session | GateKind::Unique => return Ok(Limit::AtMost(1)),
     };
     let rows: Vec<i64> = rows.into_iter().map(u64::cast_signed).collect();
-    let most = spi.committed::<i32>(statement, &[datum(rows)])?;
+    let most = match armed(Seeded::ReadOwnLimits) {
+        true => spi.run(statement, &[datum(rows)])?.value(0, 1),
+        false => spi.committed::<i32>(statement, &[datum(rows)])?,
+    };
     Ok(match most {
         Some(most) => Limit::AtMost(u32::try_from(most).unwrap_or(0)),
         None => Limit::None,

@@ -1,5 +1,6 @@
 //! What this backend's open transaction has changed and the scheduler does not know yet, by savepoint level.
 
+use crate::seeded::{Seeded, armed};
 use crate::shmem::{Gone, Search};
 use pgrx::pg_sys;
 use std::cell::RefCell;
@@ -206,6 +207,9 @@ impl Pending {
     /// The savepoint level was released: its changes are its parent's.
     pub fn release_level(&mut self, nesting: i32) {
         while let Some(inner) = self.take_from(nesting) {
+            if armed(Seeded::LoseReleasedLevel) {
+                continue;
+            }
             self.level(nesting - 1).absorb(inner);
         }
     }
@@ -242,6 +246,9 @@ impl Pending {
         }
         let reserved = self.levels.iter().flat_map(|level| &level.reservations);
         for &gate in reserved.flat_map(|reserved| &reserved.transferred) {
+            if armed(Seeded::ReuseCredits) {
+                break;
+            }
             *balance.entry(gate).or_default() -= 1;
         }
         let credit = |((kind, key), count)| Credit {
@@ -249,7 +256,9 @@ impl Pending {
             key,
             count: u32::try_from(count).unwrap_or(0),
         };
-        let balance = balance.into_iter().filter(|&(_, count)| count > 0);
+        let balance = balance
+            .into_iter()
+            .filter(|&(_, count)| count > 0 && !armed(Seeded::WithholdCredits));
         balance.map(credit).collect()
     }
 
@@ -259,7 +268,8 @@ impl Pending {
             .levels
             .iter()
             .filter_map(|level| level.lanes.get(&lane));
-        changes.filter_map(|change| change.least_gone).min()
+        let gone = changes.filter_map(|change| change.least_gone).min();
+        gone.filter(|_| !armed(Seeded::PassOwnGone))
     }
 
     /// Positions of a lane that this transaction made available: not committed, so not to be claimed.
@@ -268,6 +278,7 @@ impl Pending {
             .iter()
             .filter_map(|level| level.lanes.get(&lane))
             .flat_map(|change| change.available.iter().copied())
+            .filter(|_| !armed(Seeded::ClaimOwnJobs))
             .collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Prepared statements, kept for the life of the backend. The only caller of SPI.
 
 use crate::error::{Result, internal};
+use crate::seeded::{Seeded, armed};
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -57,11 +58,15 @@ impl Statement {
             return Ok((kept, unsafe { !pg_sys::SPI_plan_is_valid(kept) }));
         }
         let count = i32::try_from(self.types.len()).unwrap_or(0);
+        #[cfg(feature = "seeded_faults")]
+        let sql = crate::seeded::text(self.name, self.sql)?;
+        #[cfg(not(feature = "seeded_faults"))]
+        let sql = self.sql;
         // SAFETY: SPI is connected (a Spi exists); the types are not written to.
         unsafe {
             let types = self.types.as_ptr().cast_mut();
             let options = pg_sys::CURSOR_OPT_GENERIC_PLAN.cast_signed();
-            let plan = pg_sys::SPI_prepare_cursor(self.sql.as_ptr(), count, types, options);
+            let plan = pg_sys::SPI_prepare_cursor(sql.as_ptr(), count, types, options);
             if plan.is_null() || pg_sys::SPI_keepplan(plan) != 0 {
                 return Err(internal(format!("cannot prepare {}", self.name)));
             }
@@ -158,11 +163,15 @@ impl Spi {
         let mut arguments = Arguments::of(arguments);
         // SAFETY: values and nulls have one element a parameter; SPI copies the snapshot.
         unsafe {
+            let snapshot = match armed(Seeded::ClaimWithOldSnapshot) {
+                true => pg_sys::GetTransactionSnapshot(),
+                false => pg_sys::GetLatestSnapshot(),
+            };
             let code = pg_sys::SPI_execute_snapshot(
                 plan,
                 arguments.values.as_mut_ptr(),
                 arguments.nulls.as_ptr(),
-                pg_sys::GetLatestSnapshot(),
+                snapshot,
                 null_mut(),
                 false,
                 true,
@@ -312,7 +321,9 @@ impl Snapshot {
                 0 => Vec::new(),
                 _ => std::slice::from_raw_parts(snapshot.xip.cast::<u32>(), count).to_vec(),
             };
-            running.push(u32::from(pg_sys::GetTopTransactionIdIfAny()));
+            if !armed(Seeded::RebuildSeesItself) {
+                running.push(u32::from(pg_sys::GetTopTransactionIdIfAny()));
+            }
             (xmax, running)
         }
     }

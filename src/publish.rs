@@ -7,13 +7,13 @@
 
 use crate::call::{Call, datum};
 use crate::errands;
-use crate::error::{Failure, Result, internal};
+use crate::error::{Result, cannot_prepare, internal, nonsense, out_of_lane};
 use crate::pending::{self, Level};
 use crate::row::JobRow;
+use crate::seeded::{Seeded, armed};
 use crate::server;
 use crate::shmem::{self, Locked, Phase};
 use crate::trigger::{RawRow, Trigger};
-use pgrx::prelude::PgSqlErrorCode;
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,7 +44,9 @@ pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
             return Ok(Trigger::NOTHING);
         }
     }
-    if let Some(column) = new.as_ref().and_then(|row| row.nonsense()) {
+    if let Some(column) = new.as_ref().and_then(|row| row.nonsense())
+        && !armed(Seeded::AcceptNonsense)
+    {
         return Err(nonsense(column));
     }
     if new.as_ref().is_some_and(|row| !row.is_in_its_lane()) {
@@ -73,24 +75,6 @@ pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
         });
     }
     Ok(Trigger::NOTHING)
-}
-
-fn nonsense(column: &str) -> Failure {
-    Failure::new(
-        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
-        format!("a row of turnstile.job has no sensible {column}"),
-    )
-    .detail("Names have 1 to 255 bytes; state is available, scheduled, running or retryable; max_attempts is 1 or more.")
-    .hint("Finished jobs live in turnstile.job_history.")
-}
-
-fn out_of_lane() -> Failure {
-    Failure::new(
-        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
-        "a row of turnstile.job is not in its lane",
-    )
-    .detail("Another trigger has changed its queue, tenant, account, session, concurrency key or priority after the trigger place_job had read them.")
-    .hint("Give that trigger a name that sorts before place_job.")
 }
 
 /// BEFORE ROW trigger on `turnstile.job`, whoever writes the row: puts it into its lane, and has a job whose
@@ -153,7 +137,7 @@ fn note_new(level: &mut Level, row: &JobRow, promoting: bool) {
 pub fn job_truncated(call: &Call) -> Result<Option<pg_sys::Datum>> {
     let table = Trigger::of(call)?.table();
     pending::with(|pending| pending.job_table = table);
-    pending::at_current_level(|level| level.rebuild = true);
+    pending::at_current_level(|level| level.rebuild = !armed(Seeded::IgnoreTruncate));
     Ok(Trigger::NOTHING)
 }
 
@@ -165,11 +149,14 @@ pub fn setting_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
     let is_default = trigger.touches_default_row()?;
     let table = crate::catalog::job_table()?;
     pending::with(|pending| pending.job_table = table);
+    if armed(Seeded::IgnoreSetting) {
+        return Ok(Trigger::NOTHING);
+    }
     pending::at_current_level(|level| {
         level
             .settings
             .extend(keys.into_iter().map(|key| (kind, key)));
-        if is_default {
+        if is_default && !armed(Seeded::IgnoreDefaultRow) {
             level.defaults.push(kind);
         }
     });
@@ -209,20 +196,13 @@ unsafe extern "C-unwind" fn at_transaction_end(event: pg_sys::XactEvent::Type, _
     match event {
         XACT_EVENT_COMMIT => quietly(commit),
         XACT_EVENT_ABORT => quietly(abort),
-        XACT_EVENT_PRE_PREPARE if pending::with(|pending| !pending.is_empty()) => {
+        XACT_EVENT_PRE_PREPARE
+            if pending::with(|pending| !pending.is_empty()) && !armed(Seeded::AllowPrepare) =>
+        {
             cannot_prepare().raise()
         }
         _ => {}
     }
-}
-
-fn cannot_prepare() -> Failure {
-    Failure::new(
-        PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
-        "cannot PREPARE a transaction that has changed jobs",
-    )
-    .detail("Room reserved for its jobs could not be accounted for after a restart.")
-    .hint("Commit it in one phase, or enqueue the job from a transaction of its own.")
 }
 
 #[pg_guard]
@@ -237,6 +217,9 @@ unsafe extern "C-unwind" fn at_savepoint_end(
     let nesting = unsafe { pg_sys::GetCurrentTransactionNestLevel() };
     match event {
         SUBXACT_EVENT_COMMIT_SUB => pending::with(|pending| pending.release_level(nesting)),
+        SUBXACT_EVENT_ABORT_SUB if armed(Seeded::KeepSavepointLevel) => {
+            pending::with(|pending| pending.release_level(nesting));
+        }
         SUBXACT_EVENT_ABORT_SUB => quietly(|| abort_savepoint(nesting)),
         _ => {}
     }
@@ -263,7 +246,9 @@ fn commit() {
 
 fn abort() {
     errands::abandon();
-    if let Some((table, changes)) = take_all() {
+    if let Some((table, changes)) = take_all()
+        && !armed(Seeded::IgnoreAbort)
+    {
         end_with(table, &changes, |memory| undo(memory, &changes));
     }
 }
@@ -276,6 +261,9 @@ fn abort_savepoint(nesting: i32) {
         (pending.job_table, levels)
     });
     for level in levels {
+        if armed(Seeded::IgnoreSavepointRollback) {
+            continue;
+        }
         end_with(table, &level, |memory| undo(memory, &level));
     }
 }
@@ -288,7 +276,9 @@ fn end_with(table: pg_sys::Oid, changes: &Level, steps: impl Fn(&mut Locked) -> 
             Ok(Ok(())) => Ok(()),
             cut_short => {
                 memory.desk.phase = Phase::Stale;
-                forget_reservations(memory, changes)?;
+                if !armed(Seeded::KeepReservationsCutShort) {
+                    forget_reservations(memory, changes)?;
+                }
                 cut_short.unwrap_or(Err(Fault::Corrupt("a callback was cut short")))
             }
         }
@@ -328,14 +318,17 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
             scheduler.commit(reserved.id)?;
         }
     }
-    for lane in changes.lanes.values().filter(|_| !counted) {
+    let starts = !counted && !armed(Seeded::CommitWithoutHold);
+    for lane in changes.lanes.values().filter(|_| starts) {
         scheduler.hold(&lane.spec, lane.started)?;
     }
     for lane in changes.lanes.values() {
-        if !counted {
+        if !counted && !armed(Seeded::CommitWithoutRelease) {
             scheduler.release(&lane.spec, lane.released)?;
         }
-        if let Some(position) = lane.least_gone {
+        if let Some(position) = lane.least_gone
+            && !armed(Seeded::CommitWithoutWithdrawal)
+        {
             scheduler.withdraw(&lane.spec, position)?;
         }
         if let Some(position) = lane.least_available() {
@@ -345,7 +338,9 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
     for (spec, position) in &changes.hidden {
         scheduler.lower(spec, *position)?;
     }
-    memory.note_due(changes.next_due);
+    if !armed(Seeded::HideDueTime) {
+        memory.note_due(changes.next_due);
+    }
     memory.note_lease(changes.next_lease);
     Ok(())
 }
@@ -366,10 +361,13 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
         .lanes
         .values()
         .filter_map(|lane| lane.least_gone.map(|position| (lane.spec, position)));
+    let gone = gone.filter(|_| !armed(Seeded::ForgetGone));
     for (spec, position) in hidden.chain(gone) {
         memory.scheduler.lower(&spec, position)?;
     }
-    memory.note_due(changes.due_taken);
+    if !armed(Seeded::LoseDueTime) {
+        memory.note_due(changes.due_taken);
+    }
     memory.note_lease(changes.lease_gone);
     Ok(())
 }

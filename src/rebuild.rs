@@ -11,6 +11,7 @@ use crate::lane::{Names, session_key};
 use crate::pending;
 use crate::plan::{Rows, Snapshot, Spi, Statement, statement};
 use crate::row::only_session;
+use crate::seeded::{Seeded, armed};
 use crate::shmem::{self, Locked, Phase};
 use pgrx::pg_sys;
 use turnstile_scheduler::{LaneSpec, Step};
@@ -35,6 +36,7 @@ pub fn when_ready<R>(
     loop {
         let result = shmem::with(job_table, |memory| match memory.desk.phase {
             Phase::Ready => steps(memory).map(Some),
+            Phase::Stale if armed(Seeded::UseStaleMemory) => steps(memory).map(Some),
             Phase::Stale | Phase::Rebuilding => Ok(None),
         })?;
         if let Some(result) = result {

@@ -7,10 +7,23 @@ static MAX_LANES: GucSetting<i32> = GucSetting::<i32>::new(65_536);
 static MAX_DATABASES: GucSetting<i32> = GucSetting::<i32>::new(4);
 static MAX_PAYLOAD: GucSetting<i32> = GucSetting::<i32>::new(1_048_576);
 
+#[cfg(feature = "seeded_faults")]
+static SEEDED_FAULT: GucSetting<Option<std::ffi::CString>> =
+    GucSetting::<Option<std::ffi::CString>>::new(None);
+
 #[cfg(feature = "fault_injection")]
 static PANIC_AT: GucSetting<i32> = GucSetting::<i32>::new(0);
 
 pub fn register() {
+    #[cfg(feature = "seeded_faults")]
+    GucRegistry::define_string_guc(
+        c"turnstile.seeded_fault",
+        c"The mechanism that is left out; see src/seeded.rs.",
+        c"Only in test builds.",
+        &SEEDED_FAULT,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
     #[cfg(feature = "fault_injection")]
     GucRegistry::define_int_guc(
         c"turnstile.panic_at",
@@ -60,6 +73,11 @@ pub fn max_lanes() -> usize {
 
 pub fn max_databases() -> usize {
     usize::try_from(MAX_DATABASES.get()).unwrap_or(0)
+}
+
+#[cfg(feature = "seeded_faults")]
+pub fn seeded_fault() -> Option<std::ffi::CString> {
+    SEEDED_FAULT.get()
 }
 
 #[cfg(feature = "fault_injection")]

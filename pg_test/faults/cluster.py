@@ -26,6 +26,8 @@ class Cluster:
 
     def __init__(self, name: str, **settings):
         self.name = name
+        if fault := os.environ.get("TURNSTILE_SEEDED_FAULT"):
+            settings["turnstile.seeded_fault"] = fault
         _run("start", name, *[f"{setting}={value}" for setting, value in settings.items()])
         self.enter()
 

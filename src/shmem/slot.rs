@@ -3,6 +3,7 @@
 use super::Desk;
 use super::segment::{Guard, open, peek};
 use crate::error::{Failure, Result, does_not_fit};
+use crate::seeded::{Seeded, armed};
 use crate::settings;
 use pgrx::pg_sys;
 use std::cell::Cell;
@@ -19,7 +20,7 @@ pub(super) fn my_database() -> pg_sys::Oid {
 /// The slot that this backend used last, if it is still the extension's.
 pub(super) fn cached_slot(job_table: pg_sys::Oid) -> Option<usize> {
     SLOT.get()
-        .filter(|&slot| peek(slot) == (my_database(), job_table))
+        .filter(|&slot| peek(slot) == (my_database(), job_table) || armed(Seeded::UseForeignSlot))
 }
 
 /// Finds the slot of this database; takes a free one, or one whose database is gone, if it has none.
