@@ -65,7 +65,9 @@ VENV=$ROOT/target/venv
 TEST_CLUSTER=${TURNSTILE_CLUSTER:-test}
 
 # Without prepared transactions the server itself refuses PREPARE, before the extension is asked.
-TEST_SETTINGS=(fsync=off max_connections=300 max_prepared_transactions=20)
+# TURNSTILE_SETTINGS adds some, as words of the form setting=value.
+read -ra MORE_SETTINGS <<<"${TURNSTILE_SETTINGS:-}"
+TEST_SETTINGS=(fsync=off max_connections=300 max_prepared_transactions=20 "${MORE_SETTINGS[@]}")
 
 use_test_cluster() {
   local address

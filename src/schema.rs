@@ -59,8 +59,13 @@ extension_sql_file!(
     requires = ["maintain"]
 );
 extension_sql_file!(
+    "../sql/schema/recurring.sql",
+    name = "recurring",
+    requires = ["lifecycle"]
+);
+extension_sql_file!(
     "../sql/schema/grants.sql",
     name = "grants",
-    requires = ["lifecycle"],
+    requires = ["recurring"],
     finalize
 );

@@ -25,6 +25,13 @@ CONTRACT = {
     "maintain": "() -> TABLE(task text, affected bigint)",
     "rescue": "(max_jobs integer) -> integer",
     "promote": "(max_jobs integer) -> integer",
+    "enable_cron": "(schedule text) -> bigint",
+    "disable_cron": "() -> integer",
+    "schedule": "(name text, cron text, kind text, payload jsonb, queue text, tenant text, account text, session text,"
+    " concurrency_key text, priority integer, max_attempts integer, unique_key text, unique_mode text,"
+    " unique_for interval, metadata jsonb) -> bigint",
+    "unschedule": "(name text) -> boolean",
+    "enqueue_recurring": "(name text) -> bigint",
 }
 
 COLUMNS = {

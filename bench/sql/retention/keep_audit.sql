@@ -1,0 +1,1 @@
+INSERT INTO turnstile.queue (name, keep_completed) VALUES ('audit', NULL)

@@ -1,0 +1,1 @@
+SELECT task, affected FROM turnstile.maintain()

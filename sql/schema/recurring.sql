@@ -1,0 +1,276 @@
+-- Recurring jobs and maintain() by the clock, with pg_cron where the database has it. pg_cron knows when; what is
+-- enqueued is a row of turnstile.recurring, so a dump carries it.
+
+CREATE TABLE turnstile.recurring (
+    name text NOT NULL,
+    cron text NOT NULL,
+    kind text NOT NULL,
+    payload jsonb NOT NULL DEFAULT '{}',
+    queue text,
+    tenant text,
+    account text,
+    session text,
+    concurrency_key text,
+    priority int NOT NULL DEFAULT 0,
+    max_attempts int,
+    unique_key text,
+    unique_mode text NOT NULL DEFAULT 'until_executed',
+    unique_for interval,
+    metadata jsonb,
+    last_firing timestamptz,
+    last_job_id bigint,
+    cron_entry text NOT NULL GENERATED ALWAYS AS ('turnstile recurring ' || md5(name)) STORED,
+    CONSTRAINT recurring_pkey PRIMARY KEY (name),
+    CONSTRAINT recurring_name_check CHECK (name <> '' AND octet_length(name) <= 255)
+);
+COMMENT ON TABLE turnstile.recurring IS 'Jobs that schedule() has set up; the view recurring_jobs also says what pg_cron knows of them.';
+COMMENT ON COLUMN turnstile.recurring.cron IS 'When, as pg_cron writes it: minute, hour, day of month, month, day of week.';
+COMMENT ON COLUMN turnstile.recurring.last_firing IS 'The minute of the last firing that enqueued a job: none does so twice.';
+COMMENT ON COLUMN turnstile.recurring.last_job_id IS 'The job of the last firing.';
+COMMENT ON COLUMN turnstile.recurring.cron_entry IS 'The name of its entry in cron.job, where a name has 63 bytes at most.';
+SELECT pg_catalog.pg_extension_config_dump('turnstile.recurring', '');
+
+CREATE FUNCTION turnstile.require_cron() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron') THEN
+        RAISE EXCEPTION 'pg_cron is not installed in this database' USING ERRCODE = '55000',
+            DETAIL = pg_catalog.format('The database "%s" does not have the extension pg_cron.', current_database()),
+            HINT = 'Have any clock run SELECT turnstile.maintain() once a minute: cron with psql, a systemd timer, or pg_cron in its own database with cron.schedule_in_database(). Or install pg_cron here: shared_preload_libraries = ''turnstile,pg_cron'', cron.database_name, CREATE EXTENSION pg_cron.';
+    END IF;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.require_cron() IS 'Errors: 55000 without pg_cron in this database; the hint says what else can be done.';
+
+-- Entries belong to the owner of these functions. A replaced entry is a new one, so that it runs in this
+-- database, and runs at all, whatever became of the old one.
+CREATE FUNCTION turnstile.set_cron_entry(entry text, cron text, command text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF cron IS NULL THEN
+        RAISE EXCEPTION 'the schedule must not be null' USING ERRCODE = '22004',
+            DETAIL = 'The argument is NULL.', HINT = 'Pass five fields, for example ''*/5 * * * *''.';
+    END IF;
+    PERFORM turnstile.remove_cron_entry(entry);
+    RETURN cron.schedule(entry, cron, command);
+EXCEPTION WHEN invalid_parameter_value THEN
+    RAISE EXCEPTION 'the schedule is not one that pg_cron knows' USING ERRCODE = '22023',
+        DETAIL = pg_catalog.format('It is "%s". pg_cron says: %s', cron, SQLERRM),
+        HINT = 'Use five fields: minute, hour, day of month, month, day of week; for example ''*/5 * * * *''.';
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_cron_entry(text, text, text) IS
+    'For enable_cron() and schedule(): makes or replaces an entry of pg_cron and returns its jobid. Errors: 22004, 22023, 55000 without pg_cron.';
+
+CREATE FUNCTION turnstile.remove_cron_entry(entry text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    removed boolean;
+BEGIN
+    PERFORM turnstile.require_cron();
+    SELECT coalesce(bool_or(cron.unschedule(job.jobid)), false) INTO removed
+    FROM cron.job
+    WHERE job.jobname = entry::name AND job.username = current_user;
+    RETURN removed;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.remove_cron_entry(text) IS
+    'For disable_cron() and unschedule(): removes an entry of pg_cron; false: there was none. Errors: 55000 without pg_cron.';
+
+CREATE FUNCTION turnstile.cron_entries() RETURNS TABLE (entry text, schedule text, active boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron') THEN
+        RETURN QUERY
+            SELECT job.jobname::text, job.schedule, job.active
+            FROM cron.job
+            WHERE job.jobname LIKE 'turnstile %' AND job.username = current_user AND job.database = current_database();
+    END IF;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.cron_entries() IS 'What pg_cron knows of enable_cron() and schedule(); no row without pg_cron.';
+
+-- ---- maintain() -----------------------------------------------------------------------------------
+
+CREATE FUNCTION turnstile.enable_cron(schedule text DEFAULT '* * * * *') RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    entry bigint;
+BEGIN
+    entry := turnstile.set_cron_entry('turnstile maintain', schedule, 'SELECT turnstile.maintain()');
+    PERFORM turnstile.set_cron_entry('turnstile clean-up', '17 * * * *', 'SELECT turnstile.clean_cron_log()');
+    RETURN entry;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.enable_cron(text) IS
+    'Has pg_cron run maintain() by this schedule, and delete the log of such runs that is older than three days; returns the jobid of the first. Again: replaces the schedule. Errors: 22004, 22023 a schedule that pg_cron does not know, 55000 without pg_cron.';
+
+CREATE FUNCTION turnstile.disable_cron() RETURNS int
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT turnstile.remove_cron_entry('turnstile maintain')::int + turnstile.remove_cron_entry('turnstile clean-up')::int
+$function$;
+COMMENT ON FUNCTION turnstile.disable_cron() IS
+    'Removes what enable_cron() has set up and returns how many entries of pg_cron that were. Recurring jobs stay. Errors: 55000 without pg_cron.';
+
+CREATE FUNCTION turnstile.clean_cron_log(keep interval DEFAULT '3 days') RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    deleted bigint;
+BEGIN
+    IF keep IS NULL THEN
+        RAISE EXCEPTION 'keep must not be null' USING ERRCODE = '22004',
+            DETAIL = 'The argument "keep" is NULL.', HINT = 'Leave it out for three days.';
+    END IF;
+    PERFORM turnstile.require_cron();
+    DELETE FROM cron.job_run_details
+    WHERE runid = ANY (ARRAY (
+        SELECT run.runid FROM cron.job_run_details AS run
+        WHERE run.username = current_user AND run.database = current_database()
+            AND (
+                run.command IN ('SELECT turnstile.maintain()', 'SELECT turnstile.clean_cron_log()')
+                OR run.command LIKE 'SELECT turnstile.enqueue\_recurring(%'
+            )
+            AND coalesce(run.end_time, run.start_time) < pg_catalog.now() - keep
+        LIMIT 10000
+    ));
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    RETURN deleted;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.clean_cron_log(interval) IS
+    'Deletes from pg_cron''s log the runs of maintain(), of recurring jobs and of itself that are older, up to 10,000; returns how many. Errors: 22004, 55000 without pg_cron.';
+
+-- ---- Recurring jobs -------------------------------------------------------------------------------
+
+CREATE FUNCTION turnstile.schedule(
+    name text,
+    cron text,
+    kind text,
+    payload jsonb DEFAULT '{}',
+    queue text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    priority int DEFAULT 0,
+    max_attempts int DEFAULT NULL,
+    unique_key text DEFAULT NULL,
+    unique_mode text DEFAULT 'until_executed',
+    unique_for interval DEFAULT NULL,
+    metadata jsonb DEFAULT NULL
+) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_variable
+BEGIN
+    PERFORM turnstile.check_name('name', name);
+    -- What enqueue() would refuse at each firing is refused here: it is tried and undone.
+    BEGIN
+        PERFORM turnstile.enqueue(
+            kind => kind, payload => payload, queue => queue, tenant => tenant, account => account, session => session,
+            concurrency_key => concurrency_key, priority => priority, max_attempts => max_attempts,
+            unique_key => unique_key, unique_mode => unique_mode, unique_for => unique_for, metadata => metadata
+        );
+        RAISE EXCEPTION SQLSTATE 'TS000';
+    EXCEPTION WHEN SQLSTATE 'TS000' THEN
+    END;
+    IF cron LIKE '%second%' THEN
+        RAISE EXCEPTION 'a recurring job fires once a minute at most' USING ERRCODE = '22023',
+            DETAIL = pg_catalog.format('The schedule is "%s".', cron),
+            HINT = 'Use five fields: minute, hour, day of month, month, day of week; for example ''*/5 * * * *''.';
+    END IF;
+    INSERT INTO turnstile.recurring VALUES (
+        name, coalesce(cron, ''), kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts,
+        unique_key, unique_mode, unique_for, metadata
+    )
+    ON CONFLICT ON CONSTRAINT recurring_pkey DO UPDATE
+    SET (cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
+            unique_mode, unique_for, metadata)
+        = (excluded.cron, excluded.kind, excluded.payload, excluded.queue, excluded.tenant, excluded.account,
+            excluded.session, excluded.concurrency_key, excluded.priority, excluded.max_attempts, excluded.unique_key,
+            excluded.unique_mode, excluded.unique_for, excluded.metadata);
+    RETURN turnstile.set_cron_entry(
+        (SELECT recurring.cron_entry FROM turnstile.recurring WHERE recurring.name = schedule.name),
+        cron, pg_catalog.format('SELECT turnstile.enqueue_recurring(%L)', name)
+    );
+END
+$function$;
+COMMENT ON FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb) IS
+    'Has pg_cron enqueue such a job by this schedule, in pg_cron''s time zone (UTC unless pg_cron says otherwise); returns the jobid of pg_cron. The options are those of enqueue. Again with the same name: replaced. Errors: as enqueue, 22023 a schedule that pg_cron does not know, 55000 without pg_cron.';
+
+CREATE FUNCTION turnstile.unschedule(name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    entry text;
+BEGIN
+    PERFORM turnstile.check_name('name', name);
+    DELETE FROM turnstile.recurring WHERE recurring.name = unschedule.name RETURNING recurring.cron_entry INTO entry;
+    IF entry IS NOT NULL AND EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron') THEN
+        PERFORM turnstile.remove_cron_entry(entry);
+    END IF;
+    RETURN entry IS NOT NULL;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.unschedule(text) IS
+    'Ends a recurring job; false: there is none of that name. Jobs that it has enqueued stay. Errors: 22004, 22023, 54000.';
+
+-- The row of the recurring job is locked until the commit: of two firings of a minute the second waits
+-- for the first, and then finds the minute taken, or free again if the first was rolled back.
+CREATE FUNCTION turnstile.enqueue_recurring(name text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    firing constant timestamptz := pg_catalog.date_trunc('minute', pg_catalog.clock_timestamp());
+    due turnstile.recurring;
+    job_id bigint;
+BEGIN
+    PERFORM turnstile.check_name('name', name);
+    UPDATE turnstile.recurring SET last_firing = firing
+    WHERE recurring.name = enqueue_recurring.name AND coalesce(recurring.last_firing < firing, true)
+    RETURNING * INTO due;
+    IF NOT FOUND THEN
+        IF EXISTS (SELECT FROM turnstile.recurring WHERE recurring.name = enqueue_recurring.name) THEN
+            RETURN NULL;
+        END IF;
+        RAISE EXCEPTION 'there is no recurring job "%"', name USING ERRCODE = 'P0002',
+            DETAIL = 'turnstile.recurring has no row of that name.', HINT = 'Set it up with turnstile.schedule().';
+    END IF;
+    job_id := turnstile.enqueue(
+        kind => due.kind, payload => due.payload, queue => due.queue, tenant => due.tenant, account => due.account,
+        session => due.session, concurrency_key => due.concurrency_key, priority => due.priority,
+        max_attempts => due.max_attempts, unique_key => due.unique_key, unique_mode => due.unique_mode,
+        unique_for => due.unique_for, metadata => due.metadata
+    );
+    UPDATE turnstile.recurring SET last_job_id = job_id WHERE recurring.name = due.name;
+    RETURN job_id;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.enqueue_recurring(text) IS
+    'What pg_cron calls at each firing: enqueues the recurring job and returns the id, or NULL if that was done in this minute before. Errors: P0002 no such recurring job, and those of enqueue.';
+
+CREATE VIEW turnstile.recurring_jobs AS
+    SELECT
+        recurring.name, recurring.cron, coalesce(entry.active, false) AS active, recurring.kind, recurring.payload,
+        recurring.queue, recurring.tenant, recurring.last_firing, recurring.last_job_id
+    FROM turnstile.recurring
+    LEFT JOIN turnstile.cron_entries() AS entry ON entry.entry = recurring.cron_entry;
+COMMENT ON VIEW turnstile.recurring_jobs IS
+    'Recurring jobs; active: pg_cron has an entry for it that is not switched off. Needs EXECUTE on cron_entries().';
