@@ -3,6 +3,7 @@
 import psycopg
 import pytest
 
+from support import rows
 from support.calls import claim_next, complete, enqueue, enqueue_times
 from support.crew import Progress, together
 from support.errors import refused
@@ -14,6 +15,18 @@ TASKS = ["rescue", "promote", "thin history", "make partitions", "drop partition
 def test_each_task_has_a_row(conn):
     assert list(maintain(conn)) == TASKS
     assert set(maintain(conn).values()) == {0}
+
+
+def test_an_idle_queue_is_rescued_and_its_due_jobs_are_made_available(conn):
+    lost, due = enqueue(conn, max_attempts=1), enqueue(conn, queue="later")
+    claim_next(conn)
+    conn.execute("UPDATE turnstile.job SET lease_expires_at = now() - interval '1 second' WHERE id = %s", [lost])
+    conn.execute(
+        "UPDATE turnstile.job SET state = 'scheduled', run_at = now() - interval '1 second' WHERE id = %s", [due]
+    )
+    done = maintain(conn)
+    assert (done["rescue"], done["promote"]) == (1, 1)
+    assert (rows.state(conn, lost), rows.state(conn, due)) == ("discarded", "available")
 
 
 def test_a_second_session_leaves_a_task_to_the_first(conn, other):

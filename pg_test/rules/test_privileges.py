@@ -36,8 +36,10 @@ CALLABLE = """
       JOIN pg_namespace n ON n.oid = pronamespace
       JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = pg_proc.oid AND d.deptype = 'e'
       JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND extname = 'turnstile'
-     CROSS JOIN LATERAL (SELECT string_agg(format('NULL::%s', format_type(t, NULL)), ', ') AS nulls
-                           FROM unnest(proargtypes) t) arguments
+     CROSS JOIN LATERAL (SELECT string_agg(
+                                  CASE WHEN provariadic <> 0 AND place = pronargs THEN 'VARIADIC ' ELSE '' END
+                                  || format('NULL::%s', format_type(t, NULL)), ', ' ORDER BY place) AS nulls
+                           FROM unnest(proargtypes) WITH ORDINALITY argument(t, place)) arguments
      WHERE prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype) AND prokind IN ('f', 'p')
        AND 'internal'::regtype <> ALL (proargtypes) AND prorettype <> 'internal'::regtype
 """
