@@ -47,3 +47,14 @@ def test_a_restored_dump_is_claimable(db, conn, tmp_path, options, seed):
         assert restored.execute(position, [new]).fetchone()[0] > last, "new jobs queue behind the others"
         admits_what_may_run(restored, slots, [*made, new])
     admits_what_may_run(conn, slots, made)
+
+
+@pytest.mark.parametrize("options", DUMPS.values(), ids=DUMPS.keys())
+def test_a_restored_dump_has_all_settings(db, conn, tmp_path, options):
+    """Those of the default row, too: what was to be kept for ever must not go after a restore."""
+    conn.execute("UPDATE turnstile.queue SET keep_completed = NULL, lease = '1 hour' WHERE name = '*'")
+    conn.execute("INSERT INTO turnstile.queue (name, keep_discarded) VALUES ('mail', '1 day')")
+    settings = "SELECT q::text FROM turnstile.queue q ORDER BY name"
+    before = conn.execute(settings).fetchall()
+    with _restored(db, conn, os.fspath(tmp_path / "dump"), options) as copy:
+        assert copy.connect().execute(settings).fetchall() == before

@@ -93,10 +93,13 @@ COMMENT ON TABLE turnstile.concurrency IS
 COMMENT ON COLUMN turnstile.concurrency.slots IS 'Jobs with the key that may run at once; NULL: no limit, 0: none.';
 COMMENT ON COLUMN turnstile.concurrency.gate IS 'The key by which the scheduler knows the concurrency key.';
 
-INSERT INTO turnstile.queue (name) VALUES ('*');
+-- A restore brings the default row with what was set in it: pg_dump and pg_restore switch row_security and
+-- check_function_bodies off, which no session does by default.
+INSERT INTO turnstile.queue (name)
+SELECT '*'
+WHERE NOT (current_setting('row_security') = 'off' AND current_setting('check_function_bodies') = 'off');
 
--- A dump carries the rows that users made; CREATE EXTENSION makes the default row again.
-SELECT pg_catalog.pg_extension_config_dump('turnstile.queue', 'WHERE name <> ''*''');
+SELECT pg_catalog.pg_extension_config_dump('turnstile.queue', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.tenant', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.account', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.concurrency', '');
