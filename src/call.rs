@@ -101,14 +101,7 @@ impl Call {
 
     /// An interval in microseconds, with months of 30 days, for telling its sign.
     pub fn interval_micros(&self, index: usize) -> Option<i128> {
-        const DAY: i128 = 86_400_000_000;
-        self.raw(index).map(|datum| {
-            // SAFETY: an interval is passed by reference to a whole Interval struct.
-            let interval = unsafe { *datum.cast_mut_ptr::<pg_sys::Interval>() };
-            i128::from(interval.time)
-                + i128::from(interval.day) * DAY
-                + i128::from(interval.month) * 30 * DAY
-        })
+        self.raw(index).map(interval_micros)
     }
 
     /// Size of a variable-length argument before compression, without its header.
@@ -123,6 +116,16 @@ impl Call {
     pub fn fcinfo(&self) -> pg_sys::FunctionCallInfo {
         self.fcinfo
     }
+}
+
+/// An interval in microseconds, with months of 30 days. The datum must be one of an interval.
+pub fn interval_micros(datum: Datum) -> i128 {
+    const DAY: i128 = 86_400_000_000;
+    // SAFETY: an interval is passed by reference to a whole Interval struct.
+    let interval = unsafe { *datum.cast_mut_ptr::<pg_sys::Interval>() };
+    i128::from(interval.time)
+        + i128::from(interval.day) * DAY
+        + i128::from(interval.month) * 30 * DAY
 }
 
 pub fn required<T>(value: Option<T>, name: &str) -> Result<T> {

@@ -35,6 +35,12 @@ impl Failure {
         self
     }
 
+    /// The same about one element of an array.
+    pub fn of_element(mut self, ord: i32) -> Self {
+        self.message = format!("element {ord}: {}", self.message);
+        self
+    }
+
     /// Raises the error; the transaction aborts.
     pub fn raise(self) -> ! {
         let mut report = ErrorReport::new(self.code, self.message, "turnstile");
@@ -151,7 +157,7 @@ pub fn out_of_lane() -> Failure {
         PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
         "a row of turnstile.job is not in its lane",
     )
-    .detail("Another trigger has changed its queue, tenant, account, session, concurrency key or priority after the trigger place_job had read them.")
+    .detail("Another trigger has changed its queue, tenant, account, session, concurrency key, unique key or priority after the trigger place_job had read them.")
     .hint("Give that trigger a name that sorts before place_job.")
 }
 

@@ -21,6 +21,8 @@ pub struct Names<'a> {
     pub account: Option<&'a str>,
     pub session: Option<&'a str>,
     pub concurrency_key: Option<&'a str>,
+    /// Only where its mode lets one job with the key run at a time.
+    pub unique_key: Option<&'a str>,
 }
 
 impl Names<'_> {
@@ -36,7 +38,7 @@ impl Names<'_> {
                 .session
                 .map_or(0, |name| session_key(queue, tenant, name)),
             concurrency: self.concurrency_key.map_or(0, concurrency_key),
-            unique: 0,
+            unique: self.unique_key.map_or(0, |name| unique_key(tenant, name)),
             priority,
         };
         spec.lane = lane_key(&spec);
@@ -78,6 +80,11 @@ pub fn session_key(queue: u64, tenant: u64, name: &str) -> u64 {
 
 pub fn concurrency_key(name: &str) -> u64 {
     gate_key(GateKind::Concurrency, &[], name)
+}
+
+/// Unique keys are scoped to the tenant.
+pub fn unique_key(tenant: u64, name: &str) -> u64 {
+    gate_key(GateKind::Unique, &[tenant], name)
 }
 
 fn gate_key(kind: GateKind, scope: &[u64], name: &str) -> u64 {

@@ -27,6 +27,7 @@ mod server; // time, backend, transaction
 mod settings; // what an administrator can set at server start
 mod shmem; // one scheduler per database in shared memory
 mod trigger; // what a trigger function is told
+mod unique; // how long a job holds its unique key
 
 use pgrx::{pg_guard, pg_sys};
 

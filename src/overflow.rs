@@ -7,7 +7,7 @@
 use crate::call::datum;
 use crate::error::Result;
 use crate::plan::{Spi, Statement, statement};
-use crate::rebuild::{lane_of_row, when_ready};
+use crate::rebuild::{NUMBER, lane_of_row, when_ready};
 use crate::settings;
 use crate::shmem::{self, Locked};
 use pgrx::pg_sys;
@@ -81,7 +81,7 @@ pub fn load(spi: &Spi, job_table: pg_sys::Oid, next: &Load) -> Result<()> {
     let most = i32::try_from(count).unwrap_or(i32::MAX);
     let rows = spi.run(&NEXT_LANES, &[datum(after), datum(most)])?;
     let lanes = (0..rows.len())
-        .map(|row| Ok((lane_of_row(&rows, row), rows.required(row, 7)?)))
+        .map(|row| Ok((lane_of_row(&rows, row), rows.required(row, NUMBER)?)))
         .collect::<Result<Vec<(LaneSpec, i64)>>>()?;
     let is_end = lanes.len() < count as usize;
     shmem::with(job_table, |memory| {

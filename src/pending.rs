@@ -39,6 +39,8 @@ pub struct Level {
     pub reservations: Vec<Reserved>,
     /// Lanes that a claim hides while it runs, because a stranger has locked their next job.
     pub hidden: Vec<(LaneSpec, i64)>,
+    /// Jobs that this transaction keeps from being claimed before it ends, without changing them.
+    pub kept_waiting: Vec<(LaneSpec, i64)>,
     pub settings: Vec<(GateKind, u64)>,
     /// Kinds of gates whose default row changed.
     pub defaults: Vec<GateKind>,
@@ -70,6 +72,7 @@ impl Level {
         self.lanes.is_empty()
             && self.reservations.is_empty()
             && self.hidden.is_empty()
+            && self.kept_waiting.is_empty()
             && self.settings.is_empty()
             && self.defaults.is_empty()
             && !self.routes
@@ -121,6 +124,7 @@ impl Level {
         }
         self.reservations.extend(inner.reservations);
         self.hidden.extend(inner.hidden);
+        self.kept_waiting.extend(inner.kept_waiting);
         self.settings.extend(inner.settings);
         self.defaults.extend(inner.defaults);
         self.routes |= inner.routes;

@@ -1,5 +1,6 @@
 //! Prepared statements, kept for the life of the backend. The only caller of SPI.
 
+use crate::call::interval_micros;
 use crate::error::{Result, internal};
 use crate::seeded::{Seeded, armed};
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -280,6 +281,10 @@ impl Rows<'_> {
             .and_then(|datum| unsafe { T::from_datum(datum, false) })
     }
 
+    pub fn interval_micros(&self, row: usize, column: i32) -> Option<i128> {
+        self.get(row, column).map(interval_micros)
+    }
+
     pub fn required<T: pgrx::FromDatum>(&self, row: usize, column: i32) -> Result<T> {
         self.value(row, column)
             .ok_or_else(|| internal(format!("column {column} is missing from a result")))
@@ -290,6 +295,18 @@ impl Rows<'_> {
 pub fn next_transaction_id() -> u64 {
     // SAFETY: reads shared memory under the server's own lock.
     unsafe { pg_sys::ReadNextFullTransactionId().value }
+}
+
+/// The oldest transaction id that some snapshot of the server may take for running, in a table of this database.
+pub fn oldest_seen_transaction_id(table: pg_sys::Oid) -> pg_sys::TransactionId {
+    // SAFETY: the table is open meanwhile, with a lock that nothing waits for but its end.
+    unsafe {
+        let lock = pg_sys::AccessShareLock as i32;
+        let relation = pg_sys::table_open(table, lock);
+        let oldest = pg_sys::GetOldestNonRemovableTransactionId(relation);
+        pg_sys::table_close(relation, lock);
+        oldest
+    }
 }
 
 /// A registered snapshot.

@@ -335,7 +335,7 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
             scheduler.lower(&lane.spec, position)?;
         }
     }
-    for (spec, position) in &changes.hidden {
+    for (spec, position) in changes.hidden.iter().chain(&changes.kept_waiting) {
         scheduler.lower(spec, *position)?;
     }
     if !armed(Seeded::HideDueTime) {
@@ -356,7 +356,7 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
     for reserved in &changes.reservations {
         memory.scheduler.abort(reserved.id)?;
     }
-    let hidden = changes.hidden.iter().copied();
+    let hidden = changes.hidden.iter().chain(&changes.kept_waiting).copied();
     let gone = changes
         .lanes
         .values()

@@ -22,6 +22,8 @@ static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
 static NEXT_DUE: Statement = statement!("next_due", []);
 static FIRST_LEASE: Statement = statement!("first_lease", []);
 
+/// The column behind those that name a lane: a position or a count.
+pub const NUMBER: i32 = 8;
 /// Rows that are fetched at once.
 const BATCH: i64 = 10_000;
 /// Lanes that are counted while the lock is held once.
@@ -138,7 +140,7 @@ fn scan(
 ) -> Result<()> {
     spi.scan(statement, &[], snapshot, BATCH, |rows| {
         for row in 0..rows.len() {
-            let number = rows.required(row, 7)?;
+            let number = rows.required(row, NUMBER)?;
             visit(&spec_of(rows, row), number, &|| {
                 format!("{:?}", names(rows, row))
             })?;
@@ -210,12 +212,13 @@ fn names<'rows>(rows: &'rows Rows, row: usize) -> Names<'rows> {
         account: rows.value(row, 3),
         session: rows.value(row, 4),
         concurrency_key: rows.value(row, 5),
+        unique_key: rows.value(row, 6),
     }
 }
 
-/// The lane that the first six columns name.
+/// The lane that the first seven columns name.
 pub fn lane_of_row(rows: &Rows, row: usize) -> LaneSpec {
-    names(rows, row).lane(rows.value(row, 6).unwrap_or(0))
+    names(rows, row).lane(rows.value(row, 7).unwrap_or(0))
 }
 
 fn session_of_row(rows: &Rows, row: usize) -> LaneSpec {

@@ -3,6 +3,7 @@
 use crate::lane::{EVERY_QUEUE, Names, session_key};
 use crate::seeded::{Seeded, armed};
 use crate::trigger::RawRow;
+use crate::unique::{Mode, runs_alone};
 use turnstile_scheduler::LaneSpec;
 
 /// Attribute numbers, fixed by the order of columns in `sql/schema/job.sql`.
@@ -19,6 +20,8 @@ mod column {
     pub const ACCOUNT: usize = 11;
     pub const SESSION: usize = 12;
     pub const CONCURRENCY_KEY: usize = 13;
+    pub const UNIQUE_KEY: usize = 14;
+    pub const UNIQUE_MODE: usize = 15;
     pub const KIND: usize = 16;
     pub const ATTEMPT: usize = 17;
     pub const MAX_ATTEMPTS: usize = 18;
@@ -95,6 +98,7 @@ impl RawRow {
             (column::ACCOUNT, "account"),
             (column::SESSION, "session"),
             (column::CONCURRENCY_KEY, "concurrency_key"),
+            (column::UNIQUE_KEY, "unique_key"),
             (column::KIND, "kind"),
         ];
         let states = ["available", "scheduled", "running", "retryable"];
@@ -105,12 +109,16 @@ impl RawRow {
         let bad_state = !self
             .text(column::STATE)
             .is_some_and(|s| states.contains(&s));
+        let bad_mode = self
+            .text(column::UNIQUE_MODE)
+            .is_some_and(|mode| Mode::named(mode).is_none());
         let least = |column, least| self.int4(column).is_some_and(|number| number < least);
         let every_queue = self.text(column::QUEUE) == Some(EVERY_QUEUE);
         bad_name
             .map(|(_, name)| name)
             .or(every_queue.then_some("queue"))
             .or(bad_state.then_some("state"))
+            .or(bad_mode.then_some("unique_mode"))
             .or(least(column::ATTEMPT, 0).then_some("attempt"))
             .or(least(column::MAX_ATTEMPTS, 1).then_some("max_attempts"))
             .or(least(column::UNCOUNTED, 0).then_some("uncounted"))
@@ -126,6 +134,9 @@ impl RawRow {
             account: self.text(column::ACCOUNT),
             session: session.filter(|_| !holds_session),
             concurrency_key: self.text(column::CONCURRENCY_KEY),
+            unique_key: self
+                .text(column::UNIQUE_KEY)
+                .filter(|_| runs_alone(self.text(column::UNIQUE_MODE))),
         };
         let spec = names.lane(self.int4(column::PRIORITY).unwrap_or(0));
         let put_off = matches!(state, "scheduled" | "retryable");

@@ -29,9 +29,14 @@ extension_sql_file!(
     requires = ["history"]
 );
 extension_sql_file!(
+    "../sql/schema/unique.sql",
+    name = "unique",
+    requires = ["triggers"]
+);
+extension_sql_file!(
     "../sql/schema/functions.sql",
     name = "functions",
-    requires = ["triggers"]
+    requires = ["unique"]
 );
 extension_sql_file!(
     "../sql/schema/setters.sql",

@@ -16,7 +16,7 @@ CALLS = {
     "enqueue": {
         "kind": "work", "payload": {}, "queue": "q", "tenant": "t", "account": "a", "session": "s",
         "concurrency_key": "c", "priority": 0, "run_at": "2001-01-01", "max_attempts": 3,
-        "unique_mode": "until_executed", "metadata": {},
+        "unique_key": "u", "unique_mode": "until_executed", "unique_for": "1 minute", "metadata": {},
     },
     "enqueue_many": {"jobs": []},
     "claim_next": {"queue": "q", "worker": "w", "lease": "1 minute", "bind_to_connection": False},
@@ -41,6 +41,7 @@ CALLS = {
     "drop_route": {"pattern": "work"},
     "rescue": {"max_jobs": 1},
     "promote": {"max_jobs": 1},
+    "prune_unique_keys": {"max_keys": 1},
 }  # fmt: skip
 
 # NULL stands for "not given" exactly where the documented default is NULL.
@@ -66,6 +67,7 @@ NEEDED = {
     "drop_route": ["pattern"],
     "rescue": ["max_jobs"],
     "promote": ["max_jobs"],
+    "prune_unique_keys": ["max_keys"],
 }
 
 OPTIONAL = [
@@ -73,9 +75,12 @@ OPTIONAL = [
     for function in ("enqueue", "claim_next", "claim", "complete", "complete_and_claim_next", "fail")
     for argument in CALLS[function]
     if argument not in NEEDED[function]
-] + [("enqueue", "unique_key"), ("enqueue", "unique_for")]
+] + [("enqueue", "unique_by")]
 
-NAMES = [("enqueue", name) for name in ("kind", "queue", "tenant", "account", "session", "concurrency_key")] + [
+NAMES = [
+    ("enqueue", name)
+    for name in ("kind", "queue", "tenant", "account", "session", "concurrency_key", "unique_key")
+] + [
     ("claim_next", "queue"),
     ("complete_and_claim_next", "queue"),
     ("route_of", "kind"),
@@ -143,6 +148,7 @@ def _without_times(conn):
         ("complete_many", {"job_ids": [1, None], "attempts": [1, 1]}),
         ("complete_many", {"job_ids": [1, 2], "attempts": [None, 1]}),
         ("enqueue_many", {"jobs": [{"kind": None}]}),
+        ("enqueue", {"kind": "work", "unique_by": ["kind", None]}),
     ],
 )
 def test_null_as_an_array_element_is_refused(module_conn, function, arguments):
@@ -189,6 +195,17 @@ BAD = [
     ("claim", {"max_jobs": -(2**31)}),
     ("enqueue", {"unique_mode": "sometimes"}),
     ("enqueue", {"unique_mode": ""}),
+    ("enqueue", {"unique_by": ["kind"]}),
+    ("enqueue", {"unique_by": [], "unique_key": None}),
+    ("enqueue", {"unique_by": ["colour"], "unique_key": None}),
+    ("enqueue", {"unique_key": None}),
+    ("enqueue", {"unique_for": "0 seconds"}),
+    ("enqueue", {"unique_for": "-1 second"}),
+    ("enqueue", {"unique_for": "1001 years"}),
+    ("enqueue", {"unique_for": None, "unique_mode": "until_expired"}),
+    ("enqueue", {"unique_mode": "while_executing"}),
+    ("prune_unique_keys", {"max_keys": 0}),
+    ("prune_unique_keys", {"max_keys": -1}),
     ("enqueue", {"max_attempts": 0}),
     ("enqueue", {"max_attempts": -1}),
     ("claim", {"lease": "0 seconds"}),

@@ -5,7 +5,7 @@ import pytest
 CONTRACT = {
     "enqueue": "(kind text, payload jsonb, queue text, tenant text, account text, session text, concurrency_key text,"
     " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
-    " unique_for interval, metadata jsonb) -> bigint",
+    " unique_for interval, metadata jsonb, unique_by text[]) -> bigint",
     "enqueue_many": "(jobs jsonb) -> TABLE(ord integer, id bigint, created boolean)",
     "claim_next": "(queue text, worker text, lease interval, bind_to_connection boolean) -> SETOF turnstile.claimed_job",
     "claim": "(queues text[], max_jobs integer, worker text, lease interval, bind_to_connection boolean)"
@@ -15,6 +15,7 @@ CONTRACT = {
     "complete_and_claim_next": "(job_id bigint, attempt integer, result jsonb, queue text, worker text, lease interval,"
     " bind_to_connection boolean) -> SETOF turnstile.claimed_job",
     "fail": "(job_id bigint, attempt integer, error text, retry_in interval, discard boolean) -> text",
+    "prune_unique_keys": "(max_keys integer) -> integer",
     "release": "(job_id bigint, attempt integer) -> boolean",
     "route_of": "(kind text) -> text",
     "reroute": "(pattern text, max_jobs integer, from_queue text) -> integer",
@@ -36,12 +37,14 @@ CONTRACT = {
 
 COLUMNS = {
     "job": "id queue kind payload priority state run_at tenant account session concurrency_key attempt max_attempts"
-    " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata batch_id created_at lane position",
+    " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata batch_id created_at lane position"
+    " unique_key unique_mode unique_until",
     "queue": "name paused max_running policy lease max_attempts keep_completed keep_discarded",
     "tenant": "name slots weight paused",
     "account": "tenant name slots paused",
     "concurrency": "key slots",
     "route": "pattern queue priority_offset override concurrency_key",
+    "unique_key": "tenant key generation job_id mode expires_at",
 }
 COLUMNS["job_history"] = COLUMNS["jobs"] = COLUMNS["job"] + " finished_at result"
 

@@ -27,6 +27,7 @@ VERBS = {
     "rescue": {},
     "promote": {},
     "unschedule": {"name": "nightly"},
+    "prune_unique_keys": {},
 }
 
 # Every routine a user can call, with a NULL of the right type in each place: the privilege comes before the call.
@@ -78,7 +79,7 @@ def test_a_role_without_rights_can_call_nothing(conn, role, as_role, schema_usag
 def test_a_role_without_rights_can_reach_no_table(conn, role, as_role, statement):
     _grant(conn, role, "USAGE ON SCHEMA turnstile")
     for table in ("job", "job_history", "jobs", "queue", "tenant", "account", "concurrency", "route",
-                  "history_partition", "history_pass", "recurring", "recurring_jobs"):  # fmt: skip
+                  "history_partition", "history_pass", "recurring", "recurring_jobs", "unique_key"):  # fmt: skip
         with pytest.raises(psycopg.Error) as caught:
             as_role.execute(statement.format(table))
         assert caught.value.sqlstate in (NO_PRIVILEGE, "55000"), "55000: the view cannot be written to at all"

@@ -18,7 +18,7 @@ WITH element AS (
     FROM field
     WHERE field.key NOT IN (
         'kind', 'payload', 'queue', 'tenant', 'account', 'session', 'concurrency_key', 'priority', 'run_at',
-        'max_attempts', 'unique_key', 'unique_mode', 'unique_for', 'metadata'
+        'max_attempts', 'unique_key', 'unique_mode', 'unique_for', 'unique_by', 'metadata'
     )
     UNION ALL
     SELECT field.ord, '22004', field.key || ' must not be null'
@@ -68,8 +68,8 @@ WITH element AS (
         'until_executing', 'until_executed', 'until_expired', 'while_executing', 'until_and_while_executing', 'replace'
     )
     UNION ALL
-    SELECT field.ord, '0A000', 'unique_key is not supported yet'
+    SELECT field.ord, '22023', 'unique_by must be an array'
     FROM field
-    WHERE field.key = 'unique_key' AND field.type = 'string'
+    WHERE field.key = 'unique_by' AND field.type NOT IN ('array', 'null')
 )
 SELECT problem.ord::int, problem.code, problem.message FROM problem ORDER BY problem.ord, problem.code DESC LIMIT 1

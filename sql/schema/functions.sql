@@ -32,20 +32,21 @@ CREATE FUNCTION turnstile.enqueue(
     unique_key text DEFAULT NULL,
     unique_mode text DEFAULT 'until_executed',
     unique_for interval DEFAULT NULL,
-    metadata jsonb DEFAULT NULL
+    metadata jsonb DEFAULT NULL,
+    unique_by text[] DEFAULT NULL
 ) RETURNS bigint
     LANGUAGE c VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_enqueue';
-COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb) IS
-    'Adds a job and returns its id; it can be claimed once the transaction commits. queue NULL, left out: the one that turnstile.route gives the kind, else default. run_at NULL: now; max_attempts NULL: the queue''s setting. unique_key is not supported yet. Errors: 22004 a NULL where a value is needed, 22023 a bad value, 54000 a name over 255 bytes or a payload over turnstile.max_payload, 0A000 unique_key, 25006 on a standby.';
+COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[]) IS
+    'Adds a job and returns its id; it can be claimed once the transaction commits. queue NULL, left out: the one that turnstile.route gives the kind, else default. run_at NULL: now; max_attempts NULL: the queue''s setting. unique_key, within the tenant: while another job holds the key, which unique_mode and unique_for decide, that one''s id is returned instead (see docs/unique.md). unique_by makes the key from the named columns: kind, payload, queue, tenant, account, session, concurrency_key. Errors: 22004 a NULL where a value is needed, 22023 a bad value, 54000 a name over 255 bytes or a payload over turnstile.max_payload, 25006 on a standby.';
 
 CREATE FUNCTION turnstile.enqueue_many(jobs jsonb) RETURNS TABLE (ord int, id bigint, created boolean)
     LANGUAGE c VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_enqueue_many';
 COMMENT ON FUNCTION turnstile.enqueue_many(jsonb) IS
-    'Adds the jobs of an array of objects whose keys are the arguments of enqueue; all or none. Returns a row a job, in order, ord from 1. Errors: as enqueue, naming the element.';
+    'Adds the jobs of an array of objects whose keys are the arguments of enqueue; all or none. Returns a row a job, in order, ord from 1; created is false where id is that of the job that holds the unique key. Errors: as enqueue, naming the element.';
 
 CREATE FUNCTION turnstile.claim_next(
     queue text DEFAULT 'default',

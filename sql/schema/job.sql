@@ -51,12 +51,15 @@ ALTER SEQUENCE turnstile.job_position_seq OWNED BY turnstile.job.position;
 COMMENT ON TABLE turnstile.job IS
     'Live jobs. Any DML is safe: INSERT and COPY enqueue, UPDATE re-ranks, DELETE frees the slot.';
 COMMENT ON COLUMN turnstile.job.lane IS
-    'Jobs that share queue, tenant, account, session, concurrency key and priority: a stable 64-bit hash, set by a trigger. A job that holds its session waits for it no more.';
+    'Jobs that share queue, tenant, account, session, concurrency key, unique key (where its mode lets one run at a time) and priority: a stable 64-bit hash, set by a trigger. A job that holds its session waits for it no more.';
 COMMENT ON COLUMN turnstile.job.position IS 'Order within the lane and, for equal priority, within the queue.';
 COMMENT ON COLUMN turnstile.job.priority IS 'Lower runs first.';
 COMMENT ON COLUMN turnstile.job.run_at IS 'Not before; a job whose time is ahead is scheduled or retryable.';
 COMMENT ON COLUMN turnstile.job.state IS 'available, scheduled (run_at ahead), running, or retryable (failed, waiting to try again).';
 COMMENT ON COLUMN turnstile.job.holds_session IS 'Failed under session_on_retry = hold: no other job of its session starts before it ends.';
+COMMENT ON COLUMN turnstile.job.unique_key IS 'Within the tenant; enqueue keeps duplicates out, an INSERT does not.';
+COMMENT ON COLUMN turnstile.job.unique_mode IS 'How long the job holds its key; see docs/unique.md.';
+COMMENT ON COLUMN turnstile.job.unique_until IS 'When the job ceases to hold its key, whatever its state.';
 COMMENT ON COLUMN turnstile.job.attempt IS 'Claims so far; with the id it names one run.';
 COMMENT ON COLUMN turnstile.job.max_attempts IS 'Attempts that may fail, the uncounted ones aside; after the last the job is discarded.';
 COMMENT ON COLUMN turnstile.job.uncounted IS 'Attempts that were released: attempt never goes back, so that (id, attempt) never names two runs.';

@@ -15,6 +15,8 @@ BEGIN
             RETURN turnstile.promote();
         WHEN 'thin history' THEN
             RETURN turnstile.thin_history();
+        WHEN 'prune unique keys' THEN
+            RETURN turnstile.prune_unique_keys();
         WHEN 'make partitions' THEN
             IF turnstile.missing_history_days(7) IS NOT NULL
                 AND pg_catalog.pg_relation_size('turnstile.job_history_default') > attachable
@@ -47,7 +49,7 @@ BEGIN
         RAISE EXCEPTION 'maintain() must be able to write' USING ERRCODE = '25006',
             DETAIL = 'The server is in recovery or the transaction is read-only.', HINT = 'Run it on the primary.';
     END IF;
-    FOREACH task IN ARRAY ARRAY['rescue', 'promote', 'thin history', 'make partitions', 'drop partitions'] LOOP
+    FOREACH task IN ARRAY ARRAY['rescue', 'promote', 'thin history', 'prune unique keys', 'make partitions', 'drop partitions'] LOOP
         affected := 0;
         BEGIN
             IF pg_catalog.pg_try_advisory_xact_lock(
@@ -71,4 +73,4 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.maintain() IS
-    'Does what has to be done from time to time, a bounded amount a call: fails runs that nobody is at any more, makes due jobs available, makes the partitions of the history for the week ahead, drops those that nobody keeps any longer, and deletes single jobs whose time in history is over. Returns a row a task and how much it did: 0 also where another session is at it, NULL where it failed (with a WARNING) or would have had to wait for others (with a NOTICE). Call it by itself, about once a minute, from as many places as you like. Errors: 25006.';
+    'Does what has to be done from time to time, a bounded amount a call: fails runs that nobody is at any more, makes due jobs available, makes the partitions of the history for the week ahead, drops those that nobody keeps any longer, deletes single jobs whose time in history is over, and unique keys that nobody holds. Returns a row a task and how much it did: 0 also where another session is at it, NULL where it failed (with a WARNING) or would have had to wait for others (with a NOTICE). Call it by itself, about once a minute, from as many places as you like. Errors: 25006.';

@@ -20,7 +20,7 @@ COMMENT ON FUNCTION turnstile.place_job() IS
 
 -- Not on every UPDATE: a claim changes none of these.
 CREATE TRIGGER place_job BEFORE INSERT OR UPDATE OF
-    lane, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key
+    lane, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key, unique_key, unique_mode
     ON turnstile.job
     FOR EACH ROW EXECUTE FUNCTION turnstile.place_job();
 CREATE TRIGGER publish_change AFTER INSERT OR UPDATE OR DELETE ON turnstile.job

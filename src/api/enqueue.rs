@@ -1,11 +1,12 @@
+use crate::api::enqueue_unique::enqueue_unique;
 use crate::api::names::{name, required_name};
+use crate::api::new_job::{Asked, Named, NewJob, Values};
 use crate::call::{Call, datum, must_be_writable, required};
-use crate::error::{Failure, Result, bad_value, too_long};
+use crate::error::{Result, bad_value, too_long};
 use crate::lane::EVERY_QUEUE;
 use crate::plan::{Statement, statement, with_spi};
-use crate::{routes, settings};
+use crate::settings;
 use pgrx::pg_sys::Datum;
-use pgrx::prelude::PgSqlErrorCode;
 
 static INSERT: Statement = statement!(
     "enqueue",
@@ -24,15 +25,6 @@ static INSERT: Statement = statement!(
     ]
 );
 
-const UNIQUE_MODES: [&str; 6] = [
-    "until_executing",
-    "until_executed",
-    "until_expired",
-    "while_executing",
-    "until_and_while_executing",
-    "replace",
-];
-
 /// Arguments by position, as declared in `sql/schema/functions.sql`.
 mod argument {
     pub const KIND: usize = 0;
@@ -47,7 +39,9 @@ mod argument {
     pub const MAX_ATTEMPTS: usize = 9;
     pub const UNIQUE_KEY: usize = 10;
     pub const UNIQUE_MODE: usize = 11;
+    pub const UNIQUE_FOR: usize = 12;
     pub const METADATA: usize = 13;
+    pub const UNIQUE_BY: usize = 14;
 }
 
 pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
@@ -63,28 +57,42 @@ pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
     let priority = required(call.int4(PRIORITY), "priority")?;
     check_payload(call.raw_size(PAYLOAD))?;
     check_max_attempts(call.int4(MAX_ATTEMPTS))?;
-    check_unique(call)?;
+    let mode = required_name(call.text(UNIQUE_MODE), "unique_mode")?;
+    let unique = Asked::of_call(call, UNIQUE_KEY, mode, UNIQUE_FOR, UNIQUE_BY);
+    let named = Named {
+        kind,
+        queue,
+        concurrency_key: key,
+        priority,
+        max_attempts: call.int4(MAX_ATTEMPTS),
+    };
+    let asked: Values = [
+        KIND,
+        PAYLOAD,
+        QUEUE,
+        TENANT,
+        ACCOUNT,
+        SESSION,
+        CONCURRENCY_KEY,
+        PRIORITY,
+        RUN_AT,
+        MAX_ATTEMPTS,
+        METADATA,
+    ]
+    .map(|argument| call.raw(argument));
     let id = with_spi(|spi| {
-        let routes = routes::current(spi)?;
-        let target = routes.target(kind, queue, key, priority);
-        let max_attempts = match call.int4(MAX_ATTEMPTS) {
-            Some(number) => number,
-            None => routes::max_attempts(spi, target.queue)?,
+        let unique = unique.unique_key(spi, &asked)?;
+        let values = named.routed(spi, &asked)?;
+        let Some(unique) = unique else {
+            return spi.run(&INSERT, &values)?.required::<i64>(0, 1);
         };
-        let columns = [
-            call.raw(KIND),
-            call.raw(PAYLOAD),
-            datum(target.queue),
-            call.raw(TENANT),
-            call.raw(ACCOUNT),
-            call.raw(SESSION),
-            target.concurrency_key.and_then(datum),
-            datum(target.priority),
-            call.raw(RUN_AT),
-            datum(max_attempts),
-            call.raw(METADATA),
-        ];
-        spi.run(&INSERT, &columns)?.required::<i64>(0, 1)
+        let job = NewJob {
+            values,
+            tenant: call.text(TENANT),
+            id: None,
+            position: None,
+        };
+        enqueue_unique(spi, &job, Some(&unique)).map(|(id, _)| id)
     })?;
     Ok(datum(id))
 }
@@ -116,22 +124,4 @@ fn check_max_attempts(value: Option<i32>) -> Result<()> {
             .hint("Leave it out for the queue's setting.")),
         _ => Ok(()),
     }
-}
-
-fn check_unique(call: &Call) -> Result<()> {
-    let mode = required_name(call.text(argument::UNIQUE_MODE), "unique_mode")?;
-    if !UNIQUE_MODES.contains(&mode) {
-        return Err(bad_value("unique_mode is unknown")
-            .detail(format!("It is \"{mode}\"."))
-            .hint("Use until_executing, until_executed, until_expired, while_executing, until_and_while_executing or replace."));
-    }
-    if name(call.text(argument::UNIQUE_KEY), "unique_key")?.is_none() {
-        return Ok(());
-    }
-    Err(Failure::new(
-        PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
-        "unique_key is not supported yet",
-    )
-    .detail("This version would not keep duplicates out.")
-    .hint("Leave unique_key out."))
 }

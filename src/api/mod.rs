@@ -5,11 +5,14 @@ mod claim;
 mod complete;
 mod enqueue;
 mod enqueue_many;
+mod enqueue_unique;
 mod fail;
 pub mod finish;
 mod keys;
 mod names;
+mod new_job;
 mod output;
+mod prune;
 mod release;
 mod reroute;
 mod rescue;
@@ -53,6 +56,11 @@ sql_function!(
     turnstile_enqueue_many,
     pg_finfo_turnstile_enqueue_many,
     enqueue_many::enqueue_many
+);
+sql_function!(
+    turnstile_prune_unique_keys,
+    pg_finfo_turnstile_prune_unique_keys,
+    prune::prune_unique_keys
 );
 sql_function!(
     turnstile_claim_next,

@@ -61,6 +61,24 @@ SELECT turnstile.enqueue('mail', max_attempts => 0);
 \echo :SQLSTATE
 SELECT turnstile.enqueue('mail', unique_mode => 'sometimes');
 \echo :SQLSTATE
+SELECT turnstile.enqueue('mail', unique_key => 'once', unique_by => ARRAY['kind']);
+\echo :SQLSTATE
+SELECT turnstile.enqueue('mail', unique_by => ARRAY[]::text[]);
+\echo :SQLSTATE
+SELECT turnstile.enqueue('mail', unique_by => ARRAY['colour']);
+\echo :SQLSTATE
+SELECT turnstile.enqueue('mail', unique_key => 'once', unique_mode => 'until_expired');
+\echo :SQLSTATE
+SELECT turnstile.enqueue('mail', unique_key => 'once', unique_for => '-1 hour');
+\echo :SQLSTATE
+SELECT turnstile.enqueue('mail', unique_for => '1 hour');
+\echo :SQLSTATE
+SELECT turnstile.enqueue('mail', unique_key => 'once', unique_mode => 'while_executing', unique_for => '1 hour');
+\echo :SQLSTATE
+SELECT turnstile.enqueue_many('[{"kind": "mail"}, {"kind": "mail", "unique_key": "once", "unique_for": "soon"}]');
+\echo :SQLSTATE
+SELECT turnstile.enqueue_many('[{"kind": "mail"}, {"kind": "mail", "unique_by": ["colour"]}]');
+\echo :SQLSTATE
 SELECT turnstile.enqueue_many('{"kind": "mail"}');
 \echo :SQLSTATE
 SELECT turnstile.enqueue_many('["mail"]');
@@ -138,7 +156,7 @@ SELECT turnstile.fail(7, 2);
 SELECT turnstile.release(7, 2);
 \echo :SQLSTATE
 
--- 0A000: PREPARE TRANSACTION after changing jobs; unique keys for now
+-- 0A000: PREPARE TRANSACTION after changing jobs
 BEGIN;
 SELECT turnstile.enqueue('mail') IS NOT NULL;
 PREPARE TRANSACTION 'mail';
@@ -150,10 +168,6 @@ BEGIN;
 SELECT count(*) FROM turnstile.claim_next();
 PREPARE TRANSACTION 'nothing changed';
 ROLLBACK PREPARED 'nothing changed';
-SELECT turnstile.enqueue('mail', unique_key => 'once');
-\echo :SQLSTATE
-SELECT turnstile.enqueue_many('[{"kind": "mail", "unique_key": "once"}]');
-\echo :SQLSTATE
 
 -- 25006: where nothing can be written
 BEGIN READ ONLY;

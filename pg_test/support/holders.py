@@ -1,0 +1,82 @@
+"""A job with a unique key, brought into each state that a holder can be in."""
+
+from support.calls import claim_next, complete, discard, enqueue, fail, release
+
+# A day's window is neither over nor close to it.
+WINDOW = {"until_expired": {"unique_for": "1 day"}}
+MODES = [
+    "until_executing", "until_executed", "until_expired", "while_executing", "until_and_while_executing", "replace",
+]  # fmt: skip
+
+
+def ask(conn, mode: str, name: str = "k", **arguments) -> int:
+    """Enqueues with the key `name` into a queue of that name."""
+    return enqueue(conn, queue=name, unique_key=name, unique_mode=mode, **WINDOW.get(mode, {}) | arguments)
+
+
+def run(conn, name: str, holder: int):
+    job = claim_next(conn, name)
+    assert job.id == holder
+    return job
+
+
+def scheduled(conn, mode, name="k"):
+    return ask(conn, mode, name, run_at="2100-01-01")
+
+
+def available(conn, mode, name="k"):
+    return ask(conn, mode, name)
+
+
+def running(conn, mode, name="k"):
+    holder = ask(conn, mode, name)
+    run(conn, name, holder)
+    return holder
+
+
+def retryable(conn, mode, name="k"):
+    holder = ask(conn, mode, name)
+    assert fail(conn, run(conn, name, holder), retry_in="1 day") == "retryable"
+    return holder
+
+
+def available_again(conn, mode, name="k"):
+    """Failed, and due for another attempt."""
+    holder = retryable(conn, mode, name)
+    conn.execute("UPDATE turnstile.job SET state = 'available', run_at = now() WHERE id = %s", [holder])
+    return holder
+
+
+def running_again(conn, mode, name="k"):
+    holder = available_again(conn, mode, name)
+    run(conn, name, holder)
+    return holder
+
+
+def released(conn, mode, name="k"):
+    holder = ask(conn, mode, name)
+    assert release(conn, run(conn, name, holder))
+    return holder
+
+
+def completed(conn, mode, name="k"):
+    holder = ask(conn, mode, name)
+    assert complete(conn, run(conn, name, holder))
+    return holder
+
+
+def discarded(conn, mode, name="k"):
+    holder = ask(conn, mode, name)
+    assert discard(conn, run(conn, name, holder)) == "discarded"
+    return holder
+
+
+def deleted(conn, mode, name="k"):
+    holder = ask(conn, mode, name)
+    conn.execute("DELETE FROM turnstile.job WHERE id = %s", [holder])
+    return holder
+
+
+STATES = [
+    available, scheduled, running, retryable, available_again, running_again, released, completed, discarded, deleted,
+]  # fmt: skip

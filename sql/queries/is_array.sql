@@ -1,1 +1,0 @@
-SELECT jsonb_typeof($1) = 'array'

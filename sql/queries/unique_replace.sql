@@ -1,0 +1,32 @@
+-- Makes the waiting job $12 the job that was asked for; it keeps its id, its age and, while it is available, its
+-- place. Attempts start afresh; the trigger place_job has it wait for a time that is ahead. No row if it waits no
+-- more.
+WITH waiting AS MATERIALIZED (
+    SELECT job.ctid
+    FROM turnstile.job
+    WHERE job.id >= $12 AND job.id <= $12 AND job.state IN ('available', 'scheduled', 'retryable')
+    ORDER BY job.id DESC
+    LIMIT 1
+    FOR NO KEY UPDATE
+)
+UPDATE turnstile.job
+SET kind = $1,
+    payload = $2,
+    queue = $3,
+    account = $5,
+    session = $6,
+    concurrency_key = $7,
+    priority = $8,
+    run_at = coalesce($9, clock_timestamp()),
+    max_attempts = $10,
+    metadata = $11,
+    state = 'available',
+    position = CASE
+        WHEN job.state = 'available' OR $6 IS NOT NULL THEN job.position
+        ELSE nextval('turnstile.job_position_seq')
+    END,
+    holds_session = job.holds_session AND job.session IS NOT DISTINCT FROM $6,
+    uncounted = job.attempt
+FROM waiting
+WHERE job.ctid = waiting.ctid
+RETURNING job.id

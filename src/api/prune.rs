@@ -1,0 +1,20 @@
+use crate::call::{Call, datum, must_be_writable, required};
+use crate::catalog;
+use crate::error::{Result, bad_value};
+use crate::plan::{Statement, oldest_seen_transaction_id, statement, with_spi};
+use pgrx::pg_sys::Datum;
+
+static PRUNE: Statement = statement!("prune_unique_keys", [INT4OID, XIDOID]);
+
+pub fn prune_unique_keys(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let most = required(call.int4(0), "max_keys")?;
+    if most < 1 {
+        return Err(bad_value("max_keys must be positive")
+            .detail(format!("It is {most}."))
+            .hint("Leave it out for the default."));
+    }
+    let oldest = oldest_seen_transaction_id(catalog::job_table()?);
+    let pruned = with_spi(|spi| Ok(spi.run(&PRUNE, &[datum(most), datum(oldest)])?.len()))?;
+    Ok(datum(i32::try_from(pruned).unwrap_or(i32::MAX)))
+}
