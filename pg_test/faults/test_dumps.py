@@ -49,7 +49,6 @@ def test_a_restored_dump_is_claimable(db, conn, tmp_path, options, seed):
     admits_what_may_run(conn, slots, made)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("options", DUMPS.values(), ids=DUMPS.keys())
 def test_a_restored_dump_has_all_settings(db, conn, tmp_path, options):
     """Those of the default row, too: what was to be kept for ever must not go after a restore."""
@@ -59,7 +58,8 @@ def test_a_restored_dump_has_all_settings(db, conn, tmp_path, options):
     before = conn.execute(settings).fetchall()
     with _restored(db, conn, os.fspath(tmp_path / "dump"), options) as copy:
         assert copy.connect().execute(settings).fetchall() == before
-=======
+
+
 def test_a_restored_dump_knows_who_holds_which_key(db, conn, tmp_path):
     key = {"unique_key": "k", "tenant": "t"}
     expired = {"unique_key": "e", "unique_mode": "until_expired", "unique_for": "1 day"}
@@ -75,4 +75,3 @@ def test_a_restored_dump_knows_who_holds_which_key(db, conn, tmp_path):
         assert again[:2] == holders[:2]
         assert again[2] != holders[2], "it runs"
         assert claim_next(restored) is None, "so its successor waits"
->>>>>>> 75e0a1e (Unique keys: six modes without races, by generations of a key and a sixth gate)
