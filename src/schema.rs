@@ -69,8 +69,18 @@ extension_sql_file!(
     requires = ["lifecycle"]
 );
 extension_sql_file!(
+    "../sql/schema/pauses.sql",
+    name = "pauses",
+    requires = ["recurring"]
+);
+extension_sql_file!(
+    "../sql/schema/views.sql",
+    name = "views",
+    requires = ["pauses"]
+);
+extension_sql_file!(
     "../sql/schema/grants.sql",
     name = "grants",
-    requires = ["recurring"],
+    requires = ["views"],
     finalize
 );

@@ -22,6 +22,18 @@ CONTRACT = {
     "set_route": "(pattern text, queue text, priority_offset integer, override boolean, concurrency_key text, clear text[])"
     " -> turnstile.route",
     "drop_route": "(pattern text) -> boolean",
+    "set_queue": "(name text, max_running integer, paused boolean, policy text, lease interval, max_attempts integer,"
+    " retry_base interval, retry_cap interval, session_on_retry text, keep_completed interval, keep_discarded interval,"
+    " clear text[]) -> turnstile.queue",
+    "set_tenant": "(name text, slots integer, weight integer, paused boolean, clear text[]) -> turnstile.tenant",
+    "set_account": "(tenant text, name text, slots integer, paused boolean, clear text[]) -> turnstile.account",
+    "set_concurrency": "(key text, slots integer, clear text[]) -> turnstile.concurrency",
+    "pause_queue": "(name text) -> void",
+    "resume_queue": "(name text) -> void",
+    "pause_tenant": "(name text) -> void",
+    "resume_tenant": "(name text) -> void",
+    "pause_account": "(tenant text, name text) -> void",
+    "resume_account": "(tenant text, name text) -> void",
     "make_history_partitions": "(days_ahead integer) -> integer",
     "maintain": "() -> TABLE(task text, affected bigint)",
     "rescue": "(max_jobs integer) -> integer",
@@ -43,6 +55,14 @@ COLUMNS = {
     "tenant": "name slots weight paused",
     "account": "tenant name slots paused",
     "concurrency": "key slots",
+    "queues": "name max_running paused waiting scheduled retryable running free oldest_waiting claimed_per_minute"
+    " finished_per_minute",
+    "tenants": "name slots weight paused waiting scheduled retryable running free oldest_waiting claimed_per_minute"
+    " finished_per_minute",
+    "accounts": "tenant name slots paused waiting scheduled retryable running free oldest_waiting claimed_per_minute"
+    " finished_per_minute",
+    "concurrency_keys": "key slots waiting scheduled retryable running free oldest_waiting claimed_per_minute"
+    " finished_per_minute",
     "route": "pattern queue priority_offset override concurrency_key",
     "unique_key": "tenant key generation job_id mode expires_at",
 }

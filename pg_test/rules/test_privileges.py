@@ -22,6 +22,16 @@ VERBS = {
     "reroute": {"pattern": "work"},
     "set_route": {"pattern": "work"},
     "drop_route": {"pattern": "work"},
+    "set_queue": {"name": "q"},
+    "set_tenant": {"name": "t"},
+    "set_account": {"tenant": "t", "name": "a"},
+    "set_concurrency": {"key": "c"},
+    "pause_queue": {"name": "paused"},
+    "resume_queue": {"name": "paused"},
+    "pause_tenant": {"name": "paused"},
+    "resume_tenant": {"name": "paused"},
+    "pause_account": {"tenant": "paused", "name": "a"},
+    "resume_account": {"tenant": "paused", "name": "a"},
     "make_history_partitions": {},
     "maintain": {},
     "rescue": {},
@@ -79,7 +89,8 @@ def test_a_role_without_rights_can_call_nothing(conn, role, as_role, schema_usag
 def test_a_role_without_rights_can_reach_no_table(conn, role, as_role, statement):
     _grant(conn, role, "USAGE ON SCHEMA turnstile")
     for table in ("job", "job_history", "jobs", "queue", "tenant", "account", "concurrency", "route",
-                  "history_partition", "history_pass", "recurring", "recurring_jobs", "unique_key"):  # fmt: skip
+                  "history_partition", "history_pass", "recurring", "recurring_jobs", "unique_key",
+                  "queues", "tenants", "accounts", "concurrency_keys"):  # fmt: skip
         with pytest.raises(psycopg.Error) as caught:
             as_role.execute(statement.format(table))
         assert caught.value.sqlstate in (NO_PRIVILEGE, "55000"), "55000: the view cannot be written to at all"

@@ -12,6 +12,8 @@ COMMENT ON COLUMN turnstile.job_history.result IS 'What the worker passed to com
 -- attaches, before the dump makes it by the same name.
 CREATE TABLE turnstile.job_history_default PARTITION OF turnstile.job_history DEFAULT;
 CREATE INDEX job_history_default_id_idx ON turnstile.job_history_default (id);
+CREATE INDEX job_history_default_finished_at_idx ON turnstile.job_history_default
+    USING brin (finished_at) WITH (autosummarize = on);
 COMMENT ON TABLE turnstile.job_history_default IS 'Catches finished jobs of a day whose partition was not made ahead.';
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job_history_default', '');
 
@@ -133,6 +135,7 @@ BEGIN
         EXECUTE pg_catalog.format(
             'CREATE TABLE turnstile.%1$I (LIKE turnstile.job_history INCLUDING DEFAULTS INCLUDING STORAGE);
              CREATE INDEX ON turnstile.%1$I (id);
+             CREATE INDEX ON turnstile.%1$I USING brin (finished_at) WITH (autosummarize = on);
              WITH stray AS (
                  DELETE FROM turnstile.job_history_default WHERE finished_at >= %2$L AND finished_at < %3$L RETURNING *
              )

@@ -49,3 +49,171 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.refuse_setting(text) IS 'Says 22023 where a CHECK of a table of settings was broken.';
+
+CREATE FUNCTION turnstile.set_queue(
+    name text,
+    max_running int DEFAULT NULL,
+    paused boolean DEFAULT NULL,
+    policy text DEFAULT NULL,
+    lease interval DEFAULT NULL,
+    max_attempts int DEFAULT NULL,
+    retry_base interval DEFAULT NULL,
+    retry_cap interval DEFAULT NULL,
+    session_on_retry text DEFAULT NULL,
+    keep_completed interval DEFAULT NULL,
+    keep_discarded interval DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.queue
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.queue;
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('name', set_queue.name);
+    PERFORM turnstile.check_clear(set_queue.clear, 'max_running', 'keep_completed', 'keep_discarded');
+    INSERT INTO turnstile.queue (
+        name, max_running, paused, policy, lease, max_attempts, retry_base, retry_cap, session_on_retry,
+        keep_completed, keep_discarded
+    )
+    SELECT set_queue.name, star.max_running, star.paused, star.policy, star.lease, star.max_attempts, star.retry_base,
+        star.retry_cap, star.session_on_retry, star.keep_completed, star.keep_discarded
+    FROM turnstile.queue AS star
+    WHERE star.name = '*'
+    ON CONFLICT DO NOTHING;
+    INSERT INTO turnstile.queue (name) VALUES (set_queue.name) ON CONFLICT DO NOTHING;
+    UPDATE turnstile.queue
+    SET max_running = CASE WHEN 'max_running' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.max_running, max_running) END,
+        paused = coalesce(set_queue.paused, paused),
+        policy = coalesce(set_queue.policy, policy),
+        lease = coalesce(set_queue.lease, lease),
+        max_attempts = coalesce(set_queue.max_attempts, max_attempts),
+        retry_base = coalesce(set_queue.retry_base, retry_base),
+        retry_cap = coalesce(set_queue.retry_cap, retry_cap),
+        session_on_retry = coalesce(set_queue.session_on_retry, session_on_retry),
+        keep_completed = CASE WHEN 'keep_completed' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.keep_completed, keep_completed) END,
+        keep_discarded = CASE WHEN 'keep_discarded' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.keep_discarded, keep_discarded) END
+    WHERE name = set_queue.name
+    RETURNING * INTO made;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, text, interval, int, interval, interval, text, interval, interval, text[]) IS
+    'Sets what is given for a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: max_running, keep_completed, keep_discarded. Errors: 22004, 22023, 54000.';
+
+CREATE FUNCTION turnstile.set_tenant(
+    name text,
+    slots int DEFAULT NULL,
+    weight int DEFAULT NULL,
+    paused boolean DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.tenant
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.tenant;
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('name', set_tenant.name);
+    PERFORM turnstile.check_clear(set_tenant.clear, 'slots');
+    INSERT INTO turnstile.tenant (name, slots, weight, paused)
+    SELECT set_tenant.name, star.slots, star.weight, star.paused
+    FROM turnstile.tenant AS star
+    WHERE star.name = '*'
+    ON CONFLICT DO NOTHING;
+    INSERT INTO turnstile.tenant (name) VALUES (set_tenant.name) ON CONFLICT DO NOTHING;
+    UPDATE turnstile.tenant
+    SET slots = CASE WHEN 'slots' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.slots, slots) END,
+        weight = coalesce(set_tenant.weight, weight),
+        paused = coalesce(set_tenant.paused, paused)
+    WHERE name = set_tenant.name
+    RETURNING * INTO made;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, text[]) IS
+    'Sets what is given for a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots. Errors: 22004, 22023, 54000.';
+
+CREATE FUNCTION turnstile.set_account(
+    tenant text,
+    name text,
+    slots int DEFAULT NULL,
+    paused boolean DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.account
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.account;
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('tenant', set_account.tenant);
+    PERFORM turnstile.check_name('name', set_account.name);
+    PERFORM turnstile.check_clear(set_account.clear, 'slots');
+    INSERT INTO turnstile.account (tenant, name, slots, paused)
+    SELECT set_account.tenant, set_account.name, star.slots, star.paused
+    FROM turnstile.account AS star
+    WHERE star.tenant IN (set_account.tenant, '*') AND star.name = '*'
+    ORDER BY star.tenant = '*'
+    LIMIT 1
+    ON CONFLICT DO NOTHING;
+    INSERT INTO turnstile.account (tenant, name) VALUES (set_account.tenant, set_account.name) ON CONFLICT DO NOTHING;
+    UPDATE turnstile.account
+    SET slots = CASE WHEN 'slots' = ANY (set_account.clear) THEN NULL ELSE coalesce(set_account.slots, slots) END,
+        paused = coalesce(set_account.paused, paused)
+    WHERE tenant = set_account.tenant AND name = set_account.name
+    RETURNING * INTO made;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_account(text, text, int, boolean, text[]) IS
+    'Sets what is given for an account, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots. Errors: 22004, 22023, 54000.';
+
+CREATE FUNCTION turnstile.set_concurrency(
+    key text,
+    slots int DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.concurrency
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.concurrency;
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('key', set_concurrency.key);
+    PERFORM turnstile.check_clear(set_concurrency.clear, 'slots');
+    INSERT INTO turnstile.concurrency (key, slots)
+    SELECT set_concurrency.key, star.slots
+    FROM turnstile.concurrency AS star
+    WHERE star.key = '*'
+    ON CONFLICT DO NOTHING;
+    INSERT INTO turnstile.concurrency (key) VALUES (set_concurrency.key) ON CONFLICT DO NOTHING;
+    UPDATE turnstile.concurrency
+    SET slots = CASE WHEN 'slots' = ANY (set_concurrency.clear) THEN NULL ELSE coalesce(set_concurrency.slots, slots) END
+    WHERE key = set_concurrency.key
+    RETURNING * INTO made;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_concurrency(text, int, text[]) IS
+    'Sets what is given for a concurrency key, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots. Errors: 22004, 22023, 54000.';

@@ -1,0 +1,151 @@
+"""Setters and pauses: what is not named stays, what is new begins as it was in force, and nonsense is refused."""
+
+import pytest
+
+from support.calls import call, claim_all, claim_next, enqueue, enqueue_times, ids
+from support.errors import BAD_VALUE, NULL_VALUE, TOO_LONG, refused
+
+SETTERS = {
+    "set_queue": ("queue", {"name": "mail"}, "max_running", {"queue": "mail"}),
+    "set_tenant": ("tenant", {"name": "acme"}, "slots", {"tenant": "acme"}),
+    "set_account": ("account", {"tenant": "acme", "name": "sales"}, "slots", {"tenant": "acme", "account": "sales"}),
+    "set_concurrency": ("concurrency", {"key": "smtp"}, "slots", {"concurrency_key": "smtp"}),
+}
+each_setter = pytest.mark.parametrize("setter", SETTERS)
+
+PAUSES = {
+    "queue": ({"name": "mail"}, {"queue": "mail"}),
+    "tenant": ({"name": "acme"}, {"tenant": "acme"}),
+    "account": ({"tenant": "acme", "name": "sales"}, {"tenant": "acme", "account": "sales"}),
+}
+each_pause = pytest.mark.parametrize("what", PAUSES)
+
+
+def _set(conn, setter, **columns):
+    _, key, limit, _ = SETTERS[setter]
+    named = {limit if name == "limit" else name: value for name, value in columns.items()}
+    row = call(conn, setter, **key | named)[0]
+    return row._asdict()[limit]
+
+
+@each_setter
+def test_a_limit_holds_from_the_next_claim_on_and_can_be_lifted(conn, setter):
+    _, key, limit, behind = SETTERS[setter]
+    queue = behind.get("queue", "default")
+    enqueue_times(conn, 6, **behind)
+    assert _set(conn, setter, limit=1) == 1
+    assert len(claim_all(conn, queue)) == 1
+    assert _set(conn, setter, limit=3) == 3
+    assert len(claim_all(conn, queue)) == 2
+    assert _set(conn, setter) == 3, "what is not named stays"
+    assert _set(conn, setter, clear=[limit]) is None
+    assert len(claim_all(conn, queue)) == 3
+
+
+@each_setter
+def test_a_new_row_begins_as_what_was_in_force(conn, setter):
+    table, key, limit, _ = SETTERS[setter]
+    star = dict.fromkeys(key, "*")
+    call(conn, setter, **star | {limit: 7})
+    assert _set(conn, setter) == 7
+    call(conn, setter, **star | {limit: 8})
+    assert _set(conn, setter) == 7, "it is a row of its own by now"
+    conn.execute(f"DELETE FROM turnstile.{table} WHERE {list(key)[-1]} = %s", [list(key.values())[-1]])
+    assert _set(conn, setter) == 8
+
+
+def test_a_new_account_begins_as_the_default_of_its_tenant(conn):
+    call(conn, "set_account", tenant="*", name="*", slots=7)
+    call(conn, "set_account", tenant="acme", name="*", slots=3)
+    assert _set(conn, "set_account") == 3
+
+
+def test_a_new_row_without_a_default_row_has_the_defaults_of_its_columns(conn):
+    conn.execute("DELETE FROM turnstile.queue")
+    row = call(conn, "set_queue", name="mail", max_attempts=3)[0]
+    assert (row.name, row.paused, row.max_running, row.policy, row.max_attempts) == ("mail", False, None, "fifo", 3)
+
+
+@each_setter
+@pytest.mark.parametrize("bad", [{"limit": -1}, {"clear": ["gate"]}, {"clear": [None]}])
+def test_nonsense_is_refused_and_changes_nothing(conn, setter, bad):
+    table = SETTERS[setter][0]
+    before = conn.execute(f"SELECT * FROM turnstile.{table}").fetchall()
+    with refused(BAD_VALUE):
+        _set(conn, setter, **bad)
+    assert conn.execute(f"SELECT * FROM turnstile.{table}").fetchall() == before
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"policy": "random"}, {"lease": "0"}, {"max_attempts": 0}, {"retry_base": "-1 s"}, {"retry_cap": "-1 s"},
+        {"session_on_retry": "never"}, {"keep_completed": "-1 day"}, {"keep_discarded": "-1 day"},
+    ],
+)  # fmt: skip
+def test_nonsense_for_a_queue_is_refused(module_conn, bad):
+    with refused(BAD_VALUE) as caught:
+        call(module_conn, "set_queue", name="mail", **bad)
+    assert f"queue_{next(iter(bad))}_check" in caught.value.diag.message_primary
+
+
+def test_a_weight_of_nought_is_refused(module_conn):
+    with refused(BAD_VALUE):
+        call(module_conn, "set_tenant", name="acme", weight=0)
+
+
+@each_setter
+def test_a_plain_update_is_refused_by_the_same_rule(conn, setter):
+    table, _, limit, _ = SETTERS[setter]
+    _set(conn, setter)
+    with pytest.raises(Exception, match=f"{table}_{limit}_check") as caught:
+        conn.execute(f"UPDATE turnstile.{table} SET {limit} = -1")
+    assert caught.value.sqlstate == "23514"
+
+
+@each_setter
+def test_a_name_is_needed(module_conn, setter):
+    key = SETTERS[setter][1]
+    for argument in key:
+        for value, code in ((None, NULL_VALUE), ("", BAD_VALUE), ("n" * 256, TOO_LONG)):
+            with refused(code):
+                call(module_conn, setter, **key | {argument: value})
+
+
+@each_setter
+def test_a_setter_rolled_back_never_was(conn, other, setter):
+    _, _, _, behind = SETTERS[setter]
+    queue = behind.get("queue", "default")
+    enqueue_times(conn, 2, **behind)
+    conn.execute("BEGIN")
+    _set(conn, setter, limit=0)
+    assert claim_next(other, queue) is not None
+    conn.execute("ROLLBACK")
+    assert claim_next(other, queue) is not None
+
+
+@each_pause
+def test_a_pause_lasts_until_it_is_resumed_and_keeps_the_limits(conn, what):
+    key, behind = PAUSES[what]
+    queue = behind.get("queue", "default")
+    limit = "max_running" if what == "queue" else "slots"
+    call(conn, f"set_{what}", **key | {limit: 2})
+    enqueued = enqueue_times(conn, 3, **behind)
+    call(conn, f"pause_{what}", **key)
+    assert claim_all(conn, queue) == []
+    call(conn, f"pause_{what}", **key)
+    free = enqueue(conn, queue="elsewhere")
+    assert claim_next(conn, "*").id == free
+    call(conn, f"resume_{what}", **key)
+    assert ids(claim_all(conn, queue)) == enqueued[:2]
+    call(conn, f"resume_{what}", **key)
+
+
+@each_pause
+@pytest.mark.parametrize("verb", ["pause", "resume"])
+def test_a_pause_needs_a_name(module_conn, what, verb):
+    key, _ = PAUSES[what]
+    for argument in key:
+        for value, code in ((None, NULL_VALUE), ("", BAD_VALUE), ("n" * 256, TOO_LONG)):
+            with refused(code):
+                call(module_conn, f"{verb}_{what}", **key | {argument: value})
