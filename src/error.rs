@@ -55,6 +55,12 @@ impl Failure {
     }
 }
 
+/// Tells the client something that is no error.
+pub fn notice(message: impl Into<String>) {
+    let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
+    ErrorReport::new(code, message.into(), "turnstile").report(PgLogLevel::NOTICE);
+}
+
 pub fn null_argument(name: &str) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,

@@ -10,6 +10,10 @@ from support.calls import call, claim_next, complete, enqueue, enqueue_many
 from support.errors import BAD_VALUE, NULL_VALUE, TOO_LONG, refused
 
 RUN = {"job_id": 1, "attempt": 1}
+FILTER = {
+    "queue": "q", "kind": "k", "tenant": "t", "account": "a", "session": "s", "state": "retryable", "older_than": "1 day",
+    "max_jobs": 1,
+}  # fmt: skip
 
 # A call of each function that is valid in all its arguments, to spoil them one by one.
 CALLS = {
@@ -42,6 +46,16 @@ CALLS = {
     "rescue": {"max_jobs": 1},
     "promote": {"max_jobs": 1},
     "prune_unique_keys": {"max_keys": 1},
+    "heartbeat": RUN | {"lease": "1 minute"},
+    "progress": RUN | {"done": 1, "total": 2, "message": "half"},
+    "snooze": RUN | {"delay": "1 minute"},
+    "cancel": {"job_id": 1},
+    "discard": RUN | {"error": "no"},
+    "retry": {"job_id": 1},
+    "reprioritize": {"job_id": 1, "priority": 1},
+    "cancel_many": FILTER,
+    "discard_many": FILTER,
+    "retry_many": FILTER,
 }  # fmt: skip
 
 # NULL stands for "not given" exactly where the documented default is NULL.
@@ -68,6 +82,16 @@ NEEDED = {
     "rescue": ["max_jobs"],
     "promote": ["max_jobs"],
     "prune_unique_keys": ["max_keys"],
+    "heartbeat": ["job_id", "attempt"],
+    "progress": ["job_id", "attempt", "done"],
+    "snooze": ["job_id", "attempt", "delay"],
+    "cancel": ["job_id"],
+    "discard": ["job_id"],
+    "retry": ["job_id"],
+    "reprioritize": ["job_id", "priority"],
+    "cancel_many": ["max_jobs"],
+    "discard_many": ["max_jobs"],
+    "retry_many": ["max_jobs"],
 }
 
 OPTIONAL = [
@@ -215,6 +239,15 @@ BAD = [
     ("fail", {"retry_in": "200000 years"}),
     ("rescue", {"max_jobs": -1}),
     ("promote", {"max_jobs": -1}),
+    ("heartbeat", {"lease": "0"}),
+    ("heartbeat", {"lease": "110 years"}),
+    ("snooze", {"delay": "-1 second"}),
+    ("snooze", {"delay": "110 years"}),
+    ("cancel_many", {"state": "completed"}),
+    ("cancel_many", {"max_jobs": -1}),
+    ("cancel_many", {"older_than": "-1 second"}),
+    ("discard_many", {"state": "running"}),
+    ("retry_many", {"state": "running"}),
     ("complete_many", {"job_ids": [1, 2], "attempts": [1]}),
     ("complete_many", {"job_ids": [], "attempts": [1]}),
     ("enqueue", {"queue": "*"}),

@@ -45,6 +45,19 @@ CONTRACT = {
     " unique_for interval, metadata jsonb) -> bigint",
     "unschedule": "(name text) -> boolean",
     "enqueue_recurring": "(name text) -> bigint",
+    "heartbeat": "(job_id bigint, attempt integer, lease interval) -> boolean",
+    "progress": "(job_id bigint, attempt integer, done numeric, total numeric, message text) -> boolean",
+    "snooze": "(job_id bigint, attempt integer, delay interval) -> boolean",
+    "cancel": "(job_id bigint) -> text",
+    "discard": "(job_id bigint, attempt integer, error text) -> text",
+    "retry": "(job_id bigint) -> text",
+    "reprioritize": "(job_id bigint, priority integer) -> boolean",
+    "cancel_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
+    " max_jobs integer) -> integer",
+    "discard_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
+    " max_jobs integer) -> integer",
+    "retry_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
+    " max_jobs integer) -> integer",
 }
 
 COLUMNS = {
@@ -67,6 +80,7 @@ COLUMNS = {
     "unique_key": "tenant key generation job_id mode expires_at",
 }
 COLUMNS["job_history"] = COLUMNS["jobs"] = COLUMNS["job"] + " finished_at result"
+COLUMNS["jobs"] += " queued_at started_at waiting running"
 
 
 def _one_column(conn, query: str, *parameters) -> list:

@@ -38,6 +38,16 @@ VERBS = {
     "promote": {},
     "unschedule": {"name": "nightly"},
     "prune_unique_keys": {},
+    "heartbeat": {"job_id": 1, "attempt": 1},
+    "progress": {"job_id": 1, "attempt": 1, "done": 1},
+    "snooze": {"job_id": 1, "attempt": 1, "delay": "0"},
+    "cancel": {"job_id": 1},
+    "discard": {"job_id": 1, "attempt": 1},
+    "retry": {"job_id": 2},
+    "reprioritize": {"job_id": 1, "priority": 1},
+    "cancel_many": {"queue": "none"},
+    "discard_many": {"queue": "none"},
+    "retry_many": {"queue": "none"},
 }
 
 # Every routine a user can call, with a NULL of the right type in each place: the privilege comes before the call.
@@ -102,6 +112,7 @@ def test_execute_on_one_function_allows_that_one_alone(conn, role, as_role, gran
     _grant(conn, role, f"EXECUTE ON FUNCTION {_function(conn, granted)}")
     enqueue(conn)
     claim_next(conn)
+    enqueue(conn)
     for function, arguments in VERBS.items():
         if function == granted:
             call(as_role, function, **arguments)

@@ -1,4 +1,5 @@
--- Moves the runs ($1[i], $2[i]) that are running to history as completed; a row for each.
+-- Moves the runs ($1[i], $2[i]) that are running to history as completed: for each, whether its cancellation was
+-- asked for.
 -- Locked in order of id, so that two such calls cannot deadlock.
 WITH target AS MATERIALIZED (
     SELECT job.id
@@ -24,4 +25,4 @@ SELECT
     owner_started_at, claimed_at, cancel_requested_at, progress,
     errors, metadata, unique_until, batch_id, created_at, clock_timestamp()
 FROM finished
-RETURNING job_history.id
+RETURNING job_history.cancel_requested_at IS NOT NULL

@@ -1,4 +1,4 @@
--- Gives the run ($1, $2) back. A session's job keeps its place; others take a fresh position, so that
+-- Gives the run ($1, $2) back, unless its cancellation was asked for. A session's job keeps its place; others take a fresh position, so that
 -- the head of their lane need not go back over dead rows.
 UPDATE turnstile.job
 SET state = 'available',
@@ -10,5 +10,5 @@ SET state = 'available',
     claimed_at = NULL,
     lease_expires_at = NULL,
     progress = NULL
-WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running'
+WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running' AND job.cancel_requested_at IS NULL
 RETURNING job.id

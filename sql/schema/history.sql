@@ -172,7 +172,19 @@ END
 $block$;
 
 CREATE VIEW turnstile.jobs AS
-    SELECT job.*, NULL::timestamptz AS finished_at, NULL::jsonb AS result FROM turnstile.job
-    UNION ALL
-    SELECT * FROM turnstile.job_history;
-COMMENT ON VIEW turnstile.jobs IS 'Live and finished jobs together.';
+    SELECT
+        job.*,
+        job.created_at AS queued_at,
+        job.claimed_at AS started_at,
+        greatest(coalesce(job.claimed_at, job.finished_at, clock_timestamp()) - job.run_at, '0') AS waiting,
+        coalesce(job.finished_at, clock_timestamp()) - job.claimed_at AS running
+    FROM (
+        SELECT job.*, NULL::timestamptz AS finished_at, NULL::jsonb AS result FROM turnstile.job
+        UNION ALL
+        SELECT * FROM turnstile.job_history
+    ) AS job;
+COMMENT ON VIEW turnstile.jobs IS 'Live and finished jobs together; one that was brought back is there as both.';
+COMMENT ON COLUMN turnstile.jobs.queued_at IS 'When it was enqueued.';
+COMMENT ON COLUMN turnstile.jobs.started_at IS 'When its last run was claimed; NULL: it waits, or never ran.';
+COMMENT ON COLUMN turnstile.jobs.waiting IS 'How long it waited since it was due (run_at) until its last run was claimed, or until now.';
+COMMENT ON COLUMN turnstile.jobs.running IS 'How long its last run took, or has taken so far; NULL: it waits, or never ran.';

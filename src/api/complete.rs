@@ -3,9 +3,9 @@ use crate::api::finish::{finish, why_not_running};
 use crate::api::names::{name, run};
 use crate::api::output::Output;
 use crate::call::{Call, datum, must_be_writable, required};
-use crate::error::{Result, bad_value, null_element};
+use crate::error::{Result, bad_value, notice, null_element};
 use crate::lane::{claimed_key, queue_key};
-use crate::plan::{Spi, Statement, statement, with_spi};
+use crate::plan::{Rows, Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
 static COMPLETE_MANY: Statement = statement!("complete_many", [INT8ARRAYOID, INT4ARRAYOID]);
@@ -28,6 +28,7 @@ fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> 
     let rows = finish(spi, job_id, attempt, "completed", result)?;
     if rows.len() > 0 {
         let queue = queue_key(rows.required(0, 1)?);
+        notice_too_late(&rows, 2);
         return Ok(Completed { queue, now: true });
     }
     let before = spi.run(&WAS_COMPLETED, &[datum(job_id), datum(attempt)])?;
@@ -36,6 +37,17 @@ fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> 
         return Ok(Completed { queue, now: false });
     }
     Err(why_not_running(spi, job_id, attempt)?)
+}
+
+/// Says so if a column tells of runs that were to be cancelled.
+fn notice_too_late(rows: &Rows, column: i32) {
+    let asked = (0..rows.len()).filter(|&row| rows.value(row, column) == Some(true));
+    let count = asked.count();
+    if count > 0 {
+        notice(format!(
+            "the cancellation of {count} completed job(s) had been asked for"
+        ));
+    }
 }
 
 pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
@@ -57,7 +69,11 @@ pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
             ))
             .hint("Pass the id and the attempt of each run at the same place."));
     }
-    let done = with_spi(|spi| Ok(spi.run(&COMPLETE_MANY, &[call.raw(0), call.raw(1)])?.len()))?;
+    let done = with_spi(|spi| {
+        let rows = spi.run(&COMPLETE_MANY, &[call.raw(0), call.raw(1)])?;
+        notice_too_late(&rows, 1);
+        Ok(rows.len())
+    })?;
     Ok(datum(i32::try_from(done).unwrap_or(i32::MAX)))
 }
 

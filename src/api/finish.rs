@@ -4,6 +4,7 @@ use crate::call::datum;
 use crate::error::{Failure, Result, no_such_job, superseded};
 use crate::plan::{Rows, Spi, Statement, statement};
 use pgrx::pg_sys::Datum;
+use pgrx::prelude::PgSqlErrorCode;
 
 static FINISH: Statement = statement!("finish_run", [INT8OID, INT4OID, TEXTOID, JSONBOID]);
 static FAIL: Statement = statement!(
@@ -60,4 +61,18 @@ pub fn why_not_running(spi: &Spi, job_id: i64, attempt: i32) -> Result<Failure> 
     }
     let state: &str = rows.required(0, 1)?;
     Ok(superseded(job_id, attempt, state, rows.required(0, 2)?))
+}
+
+/// The state of a job, live or finished; none if there is no such job.
+pub fn state_of(spi: &Spi, job_id: i64) -> Result<Option<String>> {
+    Ok(spi.run(&FIND, &[datum(job_id)])?.value(0, 1))
+}
+
+pub fn wrong_state(job_id: i64, state: &str, hint: &'static str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("job {job_id} is {state}"),
+    )
+    .detail("The call needs a job in another state.")
+    .hint(hint)
 }

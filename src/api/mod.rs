@@ -1,5 +1,7 @@
 //! One file a verb: check the arguments, run a plan, map errors.
 
+mod alive;
+mod cancel;
 mod check;
 mod claim;
 mod complete;
@@ -7,15 +9,17 @@ mod enqueue;
 mod enqueue_many;
 mod enqueue_unique;
 mod fail;
+mod filter;
 pub mod finish;
 mod keys;
 mod names;
 mod new_job;
 mod output;
 mod prune;
-mod release;
+mod put_back;
 mod reroute;
 mod rescue;
+mod retry;
 
 use crate::call::sql_function;
 use crate::publish;
@@ -87,7 +91,7 @@ sql_function!(turnstile_fail, pg_finfo_turnstile_fail, fail::fail);
 sql_function!(
     turnstile_release,
     pg_finfo_turnstile_release,
-    release::release
+    put_back::release
 );
 sql_function!(
     turnstile_routes_changed,
@@ -109,6 +113,48 @@ sql_function!(
     turnstile_promote,
     pg_finfo_turnstile_promote,
     rescue::promote
+);
+sql_function!(
+    turnstile_snooze,
+    pg_finfo_turnstile_snooze,
+    put_back::snooze
+);
+sql_function!(
+    turnstile_heartbeat,
+    pg_finfo_turnstile_heartbeat,
+    alive::heartbeat
+);
+sql_function!(
+    turnstile_progress,
+    pg_finfo_turnstile_progress,
+    alive::progress
+);
+sql_function!(turnstile_cancel, pg_finfo_turnstile_cancel, cancel::cancel);
+sql_function!(
+    turnstile_discard,
+    pg_finfo_turnstile_discard,
+    cancel::discard
+);
+sql_function!(turnstile_retry, pg_finfo_turnstile_retry, retry::retry);
+sql_function!(
+    turnstile_cancel_many,
+    pg_finfo_turnstile_cancel_many,
+    cancel::cancel_many
+);
+sql_function!(
+    turnstile_discard_many,
+    pg_finfo_turnstile_discard_many,
+    cancel::discard_many
+);
+sql_function!(
+    turnstile_retry_many,
+    pg_finfo_turnstile_retry_many,
+    retry::retry_many
+);
+sql_function!(
+    turnstile_reprioritize,
+    pg_finfo_turnstile_reprioritize,
+    retry::reprioritize
 );
 sql_function!(turnstile_check, pg_finfo_turnstile_check, check::check);
 sql_function!(

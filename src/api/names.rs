@@ -24,9 +24,13 @@ pub fn required_name<'a>(value: Option<&'a str>, argument: &str) -> Result<&'a s
     name(value, argument)?.ok_or_else(|| null_argument(argument))
 }
 
+pub fn job(call: &Call) -> Result<i64> {
+    call.int8(0).ok_or_else(|| null_argument("job_id"))
+}
+
 /// The run that a finish is about.
 pub fn run(call: &Call) -> Result<(i64, i32)> {
-    let job_id = call.int8(0).ok_or_else(|| null_argument("job_id"))?;
+    let job_id = job(call)?;
     let attempt = call.int4(1).ok_or_else(|| null_argument("attempt"))?;
     Ok((job_id, attempt))
 }

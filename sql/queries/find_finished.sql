@@ -1,0 +1,20 @@
+-- Locks and gives up to $8 finished jobs that are not live again, of queue $1, kind $2, tenant $3, account $4, session
+-- $5, whose last end was in one of the states $6 and longer ago than $7. NULL: any. Those that are locked are passed over.
+SELECT finished.id
+FROM turnstile.job_history AS finished
+WHERE ($1 IS NULL OR finished.queue = $1)
+    AND ($2 IS NULL OR finished.kind = $2)
+    AND ($3 IS NULL OR finished.tenant = $3)
+    AND ($4 IS NULL OR finished.account = $4)
+    AND ($5 IS NULL OR finished.session = $5)
+    AND finished.state = ANY ($6)
+    AND ($7 IS NULL OR finished.finished_at < clock_timestamp() - $7)
+    AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = finished.id)
+    AND NOT EXISTS (
+        SELECT
+        FROM turnstile.job_history AS later
+        WHERE later.id = finished.id AND later.finished_at > finished.finished_at
+    )
+ORDER BY finished.finished_at, finished.id
+LIMIT $8
+FOR UPDATE OF finished SKIP LOCKED

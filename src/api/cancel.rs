@@ -1,0 +1,118 @@
+//! Ends that come from outside: `cancel`, `discard`, and the same for many jobs.
+
+use crate::api::filter::{Filter, filter_statement};
+use crate::api::finish::{Failing, fail_runs, state_of, why_not_running, wrong_state};
+use crate::api::names::job;
+use crate::call::{Call, datum, must_be_writable};
+use crate::error::{Result, no_such_job};
+use crate::plan::{Rows, Spi, Statement, statement, with_spi};
+use pgrx::pg_sys::Datum;
+
+static END_WAITING: Statement = statement!("end_waiting", [INT8ARRAYOID, TEXTOID, TEXTOID]);
+static FIND_JOBS: Statement = filter_statement!("find_jobs");
+
+const WAITING: [&str; 3] = ["available", "scheduled", "retryable"];
+const LIVE: [&str; 4] = ["available", "scheduled", "retryable", "running"];
+
+fn end_waiting<'spi>(
+    spi: &'spi Spi,
+    ids: &[i64],
+    state: &str,
+    error: Option<Datum>,
+) -> Result<Rows<'spi>> {
+    spi.run(&END_WAITING, &[datum(ids), datum(state), error])
+}
+
+pub fn cancel(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let job_id = job(call)?;
+    with_spi(|spi| {
+        loop {
+            let before = end_waiting(spi, &[job_id], "cancelled", None)?;
+            if let Some(before) = before.value::<&str>(0, 2) {
+                let is_running = before == "running";
+                return Ok(datum(if is_running { before } else { "cancelled" }));
+            }
+            match state_of(spi, job_id)?.as_deref() {
+                None => return Err(no_such_job(job_id)),
+                Some("cancelled") => return Ok(datum("cancelled")),
+                Some(state @ ("completed" | "discarded")) => {
+                    let hint = "A finished job cannot be cancelled.";
+                    return Err(wrong_state(job_id, state, hint));
+                }
+                // Somebody has brought it back meanwhile.
+                Some(_) => {
+                    pgrx::check_for_interrupts!();
+                }
+            }
+        }
+    })
+}
+
+pub fn discard(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let job_id = job(call)?;
+    let error = call.raw(2);
+    let state = with_spi(|spi| match call.int4(1) {
+        Some(attempt) => discard_run(spi, job_id, attempt, error),
+        None => discard_waiting(spi, job_id, error),
+    })?;
+    Ok(datum(state))
+}
+
+fn discard_run(spi: &Spi, job_id: i64, attempt: i32, error: Option<Datum>) -> Result<String> {
+    let failing = Failing {
+        error,
+        retry_in: None,
+        discard: true,
+    };
+    let rows = fail_runs(spi, &[job_id], &[attempt], &failing)?;
+    match rows.value(0, 2) {
+        Some(state) => Ok(state),
+        None => Err(why_not_running(spi, job_id, attempt)?),
+    }
+}
+
+fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<String> {
+    loop {
+        let before = end_waiting(spi, &[job_id], "discarded", error)?;
+        match before.value::<&str>(0, 2) {
+            Some(state @ "running") => {
+                let hint = "Pass the attempt to discard the run, or ask for its cancellation.";
+                return Err(wrong_state(job_id, state, hint));
+            }
+            Some(_) => return Ok("discarded".into()),
+            None => {}
+        }
+        match state_of(spi, job_id)? {
+            None => return Err(no_such_job(job_id)),
+            Some(state) if state == "discarded" => return Ok(state),
+            Some(state) if state == "completed" || state == "cancelled" => {
+                let hint = "A finished job cannot be discarded.";
+                return Err(wrong_state(job_id, &state, hint));
+            }
+            // Somebody has brought it back meanwhile.
+            Some(_) => {
+                pgrx::check_for_interrupts!();
+            }
+        }
+    }
+}
+
+pub fn cancel_many(call: &Call) -> Result<Option<Datum>> {
+    end_many(call, &LIVE, "cancelled")
+}
+
+pub fn discard_many(call: &Call) -> Result<Option<Datum>> {
+    end_many(call, &WAITING, "discarded")
+}
+
+fn end_many(call: &Call, states: &[&'static str], state: &str) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let filter = Filter::of(call, states, &[])?;
+    let ended = with_spi(|spi| {
+        let ids = filter.lock(spi, &FIND_JOBS, 0)?;
+        Ok(end_waiting(spi, &ids, state, None)?.len())
+    })?;
+    Ok(datum(i32::try_from(ended).unwrap_or(i32::MAX)))
+}

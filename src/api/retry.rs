@@ -1,0 +1,102 @@
+//! `retry` brings jobs back; `reprioritize` has them run sooner or later than others.
+
+use crate::api::filter::{Filter, filter_statement};
+use crate::api::finish::{state_of, wrong_state};
+use crate::api::names::job;
+use crate::call::{Call, datum, must_be_writable, required};
+use crate::error::{Result, no_such_job};
+use crate::plan::{Spi, Statement, statement, with_spi};
+use pgrx::pg_sys::Datum;
+
+static LIVE: Statement = statement!("retry_live", [INT8ARRAYOID]);
+static LOCK_FINISHED: Statement = statement!("lock_finished", [INT8OID]);
+static FINISHED: Statement = statement!("retry_finished", [INT8ARRAYOID]);
+static FIND_JOBS: Statement = filter_statement!("find_jobs");
+static FIND_FINISHED: Statement = filter_statement!("find_finished");
+static REPRIORITIZE: Statement = statement!("reprioritize", [INT8OID, INT4OID]);
+
+const USUAL: [&str; 3] = ["retryable", "cancelled", "discarded"];
+const OTHERS: [&str; 2] = ["scheduled", "completed"];
+
+pub fn retry(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let job_id = job(call)?;
+    with_spi(|spi| {
+        loop {
+            if spi.run(&LIVE, &[datum(vec![job_id])])?.len() > 0 {
+                return Ok(datum("available"));
+            }
+            match state_of(spi, job_id)?.as_deref() {
+                None => return Err(no_such_job(job_id)),
+                Some("available") => return Ok(datum("available")),
+                Some(state @ "running") => {
+                    let hint = "It can be brought back once it has ended.";
+                    return Err(wrong_state(job_id, state, hint));
+                }
+                Some("completed" | "cancelled" | "discarded") => {
+                    // The look at its last end must be younger than the lock: the attempt that it shows is
+                    // never to be made again.
+                    spi.run(&LOCK_FINISHED, &[datum(job_id)])?;
+                    if bring_back(spi, &[job_id])? > 0 {
+                        return Ok(datum("available"));
+                    }
+                }
+                // It was put off meanwhile.
+                Some(_) => {}
+            }
+            pgrx::check_for_interrupts!();
+        }
+    })
+}
+
+/// Makes finished jobs live again whose history is locked; returns how many.
+fn bring_back(spi: &Spi, ids: &[i64]) -> Result<usize> {
+    Ok(spi.run(&FINISHED, &[datum(ids)])?.len())
+}
+
+pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let mut filter = Filter::of(call, &USUAL, &OTHERS)?;
+    let states = std::mem::take(&mut filter.states);
+    let (waiting, finished): (Vec<&'static str>, Vec<&'static str>) = states
+        .into_iter()
+        .partition(|state| matches!(*state, "retryable" | "scheduled"));
+    let retried = with_spi(|spi| {
+        let mut retried = 0;
+        if !waiting.is_empty() {
+            filter.states = waiting;
+            let ids = filter.lock(spi, &FIND_JOBS, 0)?;
+            retried += spi.run(&LIVE, &[datum(ids)])?.len();
+        }
+        if !finished.is_empty() {
+            filter.states = finished;
+            let ids = filter.lock(spi, &FIND_FINISHED, retried)?;
+            retried += bring_back(spi, &ids)?;
+        }
+        Ok(retried)
+    })?;
+    Ok(datum(i32::try_from(retried).unwrap_or(i32::MAX)))
+}
+
+pub fn reprioritize(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let job_id = job(call)?;
+    let priority = required(call.int4(1), "priority")?;
+    with_spi(|spi| {
+        if spi
+            .run(&REPRIORITIZE, &[datum(job_id), datum(priority)])?
+            .len()
+            > 0
+        {
+            return Ok(datum(true));
+        }
+        match state_of(spi, job_id)?.as_deref() {
+            None => Err(no_such_job(job_id)),
+            Some(state @ ("completed" | "cancelled" | "discarded")) => {
+                let hint = "A finished job waits for nothing.";
+                Err(wrong_state(job_id, state, hint))
+            }
+            Some(_) => Ok(datum(false)),
+        }
+    })
+}
