@@ -154,7 +154,7 @@ pub fn nonsense(column: &str) -> Failure {
         PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
         format!("a row of turnstile.job has no sensible {column}"),
     )
-    .detail("Names have 1 to 255 bytes; state is available, scheduled, running or retryable; max_attempts is 1 or more.")
+    .detail("Names have 1 to 255 bytes; state is available, scheduled, running or retryable; max_attempts is 1 or more; attempt and uncounted are 0 to 1,000,000,000.")
     .hint("Finished jobs live in turnstile.job_history.")
 }
 

@@ -29,6 +29,8 @@ mod column {
 }
 
 const LONGEST_NAME: usize = 255;
+/// Far from where counting one more would overflow: such a job could never be claimed, and would stop its queue.
+const MOST_ATTEMPTS: i32 = 1_000_000_000;
 
 pub struct JobRow {
     pub spec: LaneSpec,
@@ -112,16 +114,22 @@ impl RawRow {
         let bad_mode = self
             .text(column::UNIQUE_MODE)
             .is_some_and(|mode| Mode::named(mode).is_none());
-        let least = |column, least| self.int4(column).is_some_and(|number| number < least);
+        let no_attempt = self.int4(column::MAX_ATTEMPTS).is_some_and(|n| n < 1);
+        let count = |column| {
+            self.int4(column)
+                .is_some_and(|n| !(0..=MOST_ATTEMPTS).contains(&n))
+        };
         let every_queue = self.text(column::QUEUE) == Some(EVERY_QUEUE);
+        let no_position = self.int8(column::POSITION) == Some(i64::MAX);
         bad_name
             .map(|(_, name)| name)
+            .or(no_position.then_some("position"))
             .or(every_queue.then_some("queue"))
             .or(bad_state.then_some("state"))
             .or(bad_mode.then_some("unique_mode"))
-            .or(least(column::ATTEMPT, 0).then_some("attempt"))
-            .or(least(column::MAX_ATTEMPTS, 1).then_some("max_attempts"))
-            .or(least(column::UNCOUNTED, 0).then_some("uncounted"))
+            .or(count(column::ATTEMPT).then_some("attempt"))
+            .or(no_attempt.then_some("max_attempts"))
+            .or(count(column::UNCOUNTED).then_some("uncounted"))
     }
 
     pub fn read(&self) -> JobRow {

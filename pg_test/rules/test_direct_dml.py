@@ -4,7 +4,8 @@ import psycopg
 import pytest
 
 from support import naive, rows
-from support.calls import claim, claim_all, claim_next, complete, enqueue, enqueue_times, ids
+from support.calls import claim, claim_all, claim_next, complete, enqueue, enqueue_times, ids, release
+from support.errors import refused
 from support.settings import configure, unconfigure
 
 
@@ -297,3 +298,27 @@ def test_a_trigger_that_moves_a_placed_job_is_refused(conn):
     finally:
         conn.execute("DROP FUNCTION late CASCADE")
     assert claim_next(conn).id == job_id
+
+
+@pytest.mark.parametrize("column", ["attempt", "uncounted"])
+@pytest.mark.parametrize("number", [-1, 1_000_000_001, 2**31 - 1])
+def test_a_count_that_could_not_be_raised_is_refused(conn, column, number):
+    """A job that cannot be claimed would stop its queue for all others."""
+    enqueue(conn)
+    with refused("23514"):
+        conn.execute(f"UPDATE turnstile.job SET {column} = %s", [number])
+    assert claim_next(conn) is not None
+
+
+def test_a_position_behind_all_others_is_refused(conn):
+    enqueue(conn)
+    with refused("23514"):
+        conn.execute("UPDATE turnstile.job SET position = 9223372036854775807")
+    conn.execute("UPDATE turnstile.job SET position = 9223372036854775806")
+    assert claim_next(conn) is not None
+
+
+def test_a_job_with_the_greatest_max_attempts_can_be_released_and_claimed(conn):
+    enqueue(conn, max_attempts=2**31 - 1)
+    release(conn, claim_next(conn))
+    assert claim_next(conn).max_attempts == 2**31 - 1

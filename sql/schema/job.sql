@@ -4,7 +4,8 @@
 -- CHECK and of every trigger's WHEN anew for each statement, which cost more than the rest of a claim.
 
 CREATE SEQUENCE turnstile.job_id_seq;
-CREATE SEQUENCE turnstile.job_position_seq;
+-- A claim looks for positions below a bound, so the last of all numbers is none.
+CREATE SEQUENCE turnstile.job_position_seq MAXVALUE 9223372036854775806;
 
 CREATE TABLE turnstile.job (
     id bigint NOT NULL DEFAULT nextval('turnstile.job_id_seq'),
