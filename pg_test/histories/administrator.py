@@ -19,7 +19,19 @@ DELETE = _CHANGE.format(
 CHECK = "SELECT coalesce(jsonb_agg(jsonb_build_array(problem, detail)), '[]'), NULL FROM turnstile.check()"
 
 
+ANY_JOB = "(SELECT id FROM turnstile.job ORDER BY id OFFSET %(skip)s LIMIT 1)"
+ANY_DISCARDED = "(SELECT id FROM turnstile.job_history WHERE state = 'discarded' ORDER BY id DESC OFFSET %(skip)s / 10 LIMIT 1)"
+ON_JOB = "SELECT jsonb_build_array(id, turnstile.{}(id)), " + XID + " FROM {} job"
+
+
 class Administrator(Client):
+    def __init__(self, station, name: str, seed: int):
+        super().__init__(station, name, seed)
+        self.changes = [self.set_limit] * 10 + [self.rerank, self.move, self.put_off, self.hurry, self.delete, self.remove_limit]
+        self.changes += self.available({self.cancel: ("cancel", 2), self.retry: ("retry", 2)})
+        self.upkeep = [self.rebuild, self.check]
+        self.upkeep += self.available({self.rescue: ("rescue", 1), self.promote: ("promote", 1), self.maintain: ("maintain", 1)})
+
     def step(self) -> None:
         if self.chance.random() < 0.15:
             self.block(self.chance.randint(1, 3), self.change)
@@ -28,10 +40,7 @@ class Administrator(Client):
         self.station.rest(self.chance, 10)
 
     def change(self) -> None:
-        ways = [self.set_limit] * 10 + [self.rerank, self.move, self.put_off, self.hurry, self.delete, self.remove_limit]
-        if not self.in_block:
-            ways += [self.rebuild, self.check]
-        self.chance.choice(ways)()
+        self.chance.choice(self.changes if self.in_block else self.changes + self.upkeep)()
 
     def set_limit(self) -> None:
         table, key, columns = mix.setting(self.chance)
@@ -64,6 +73,21 @@ class Administrator(Client):
 
     def delete(self) -> None:
         self.call("delete", DELETE, {"skip": self.skip()})
+
+    def cancel(self) -> None:
+        self.call("cancel", ON_JOB.format("cancel", ANY_JOB), {"skip": self.skip()})
+
+    def retry(self) -> None:
+        self.call("retry", ON_JOB.format("retry", ANY_DISCARDED), {"skip": self.skip()})
+
+    def rescue(self) -> None:
+        self.call("rescue", f"SELECT turnstile.rescue(), {XID}")
+
+    def promote(self) -> None:
+        self.call("promote", f"SELECT turnstile.promote(), {XID}")
+
+    def maintain(self) -> None:
+        self.call("maintain", f"SELECT count(*), {XID} FROM turnstile.maintain()")
 
     def rebuild(self) -> None:
         self.call("rebuild", f"SELECT turnstile.rebuild()::text, {XID}")

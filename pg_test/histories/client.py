@@ -35,6 +35,10 @@ class Client:
         self.conn = None
         self.in_block = False
 
+    def available(self, ways: dict) -> list:
+        """The ways whose function the server has, each as often as it says."""
+        return [way for way, (function, times) in ways.items() if function in self.station.functions for _ in range(times)]
+
     def work(self) -> None:
         while self.station.going.value:
             try:
@@ -57,6 +61,8 @@ class Client:
         except psycopg.OperationalError:
             time.sleep(0.05)
             raise Lost from None
+        self.log.invoked("connect", {})
+        self.log.ended("ok", answer=None, xid=None)
         self.came_back()
 
     def came_back(self) -> None:

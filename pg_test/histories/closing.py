@@ -55,7 +55,7 @@ class Closer(Client):
         for number in range(PREDICTED):
             queue = mix.QUEUES[number % len(mix.QUEUES)]
             expected = naive.next_id(self.conn, queue)
-            taken = self.call("claim_next", CLAIM_NEXT, {"queue": queue, "lease": None}, queues=[queue], most=1)
+            taken = self.call("claim_next", CLAIM_NEXT, {"queue": queue, "lease": None, "bound": False}, queues=[queue], most=1)
             self.note("prediction", [expected, taken[0][0] if taken else None])
 
     def finish_all(self) -> int:
@@ -78,7 +78,7 @@ class Closer(Client):
                 if self.finish_all():
                     last = time.monotonic()
                 self.call("hurry", HURRY)
-                values = {"queues": mix.QUEUES, "most": 50, "lease": None}
+                values = {"queues": mix.QUEUES, "most": 50, "lease": None, "bound": False}
                 self.call("claim", CLAIM, values, queues=mix.QUEUES, most=50)
             except Refused:
                 pass

@@ -23,6 +23,7 @@ class Station:
     directory: Path
     dbname: str
     seed: int
+    functions: set[str] = field(default_factory=set)  # of the schema, so that clients call only what there is
     names: list[str] = field(default_factory=lambda: [f"{r}{n}" for r, (_, number) in ROLES.items() for n in range(number)])
 
     def __post_init__(self):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from histories.decoding import read_stream
 from histories.limits import SOON, Limits
-from histories.model import NEVER, Call, Change, Commit, Transaction
+from histories.model import EVERY_QUEUE, NEVER, Call, Change, Commit, Transaction
 
 # The calls that may lock jobs that wait.
-LOCKING = {"claim", "claim_next", "complete_and_claim_next", "rerank", "move", "put off", "hurry", "delete"}
+LOCKING = {"claim", "claim_next", "complete_and_claim_next", "rerank", "move", "put off", "hurry", "delete", "cancel"}
 
 
 class History:
@@ -23,19 +23,21 @@ class History:
         self._match()
 
     def _match(self) -> None:
-        """Finds the transaction of each commit: by its id, else by the calls that its rows name."""
+        """Finds the transaction of each commit: by the calls that its rows name, else by its id."""
         by_xid, by_token, by_run = {}, {}, defaultdict(list)
         for transaction in self.transactions:
             for call in transaction.calls:
                 by_token[call.token] = transaction
-                # What a crash has cut short leaves its id to others.
                 if call.xid is not None and (transaction.outcome == "committed" or call.xid not in by_xid):
                     by_xid[call.xid] = transaction
                 if transaction.outcome == "unknown":
                     for run in call.arguments.get("runs", []):
                         by_run[tuple(run)].append(transaction)
         for commit in self.commits:
-            commit.transaction = by_xid.get(commit.xid) or _named(commit, by_token) or _unknown(commit, by_run)
+            # A crash leaves the id of what it has cut short to others, so names count more.
+            commit.transaction = (
+                _named(commit, by_token, self.births) or by_xid.get(commit.xid) or _unknown(commit, by_run)
+            )
 
     @cached_property
     def changes(self) -> list[Change]:
@@ -48,6 +50,11 @@ class History:
         for change in self.changes:
             found[change.id].append(change)
         return found
+
+    @cached_property
+    def births(self) -> dict[int, Change]:
+        """The first change of each job."""
+        return {job_id: touches[0] for job_id, touches in self.touches.items()}
 
     @cached_property
     def lost(self) -> tuple[dict[int, list], list]:
@@ -84,13 +91,30 @@ class History:
     def limits(self) -> Limits:
         return Limits(self._settings, self.commits)
 
+    @cached_property
+    def queues(self) -> set[str]:
+        return {change.new.queue for change in self.changes if change.new is not None}
+
+    def queues_of(self, claim: Call) -> list[str]:
+        """The queues from which a claim may take."""
+        named = claim.arguments.get("queues", [])
+        return sorted(self.queues) if named == [EVERY_QUEUE] else named
+
+    @cached_property
+    def by_client(self) -> dict[str, list[Call]]:
+        """The calls of each client, in order: number n is at n - 1."""
+        found = defaultdict(list)
+        for call in sorted(self.calls, key=lambda call: call.number):
+            found[call.client].append(call)
+        return found
+
     def called(self, *verbs: str):
         return (call for call in self.calls if call.verb in verbs)
 
 
-def _named(commit: Commit, by_token: dict) -> Transaction | None:
+def _named(commit: Commit, by_token: dict, births: dict) -> Transaction | None:
     for change in commit.changes:
-        if change.old is None and (found := by_token.get(change.new.kind)):
+        if change is births[change.id] and (found := by_token.get(change.new.kind)):
             return found
         if change.new is not None and change.new.worker and (not change.old or change.new.worker != change.old.worker):
             if found := by_token.get(change.new.worker):

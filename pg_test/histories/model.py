@@ -4,6 +4,8 @@ from collections import namedtuple
 from dataclasses import dataclass, field
 
 NEVER = float("inf")
+# What a claim names to take from all queues, by priority and position.
+EVERY_QUEUE = "*"
 
 # A live or finished job, as far as the rules ask.
 Job = namedtuple(

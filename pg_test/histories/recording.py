@@ -65,6 +65,8 @@ def record(plan: Plan, directory: Path) -> dict:
 def _begin(station: Station) -> None:
     with psycopg.connect(dbname=station.dbname, autocommit=True) as conn:
         conn.execute("SELECT pg_create_logical_replication_slot(%s, 'test_decoding')", [SLOT])
+        named = "SELECT proname FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace"
+        station.functions.update(row[0] for row in conn.execute(named))
         rows = {table: _rows(conn, f"turnstile.{table}") for table in TABLES}
         (station.directory / "settings.json").write_text(json.dumps(rows))
     first = Administrator(station, "first", station.seed)

@@ -164,6 +164,16 @@ def a_superseded_finisher_finishes(story):
     story.completes(1, attempt=0)
 
 
+@bad("ends_were_asked_for")
+def a_run_is_taken_from_a_connection_that_is_alive(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.transactions[-1].calls[0].arguments["bound"] = True
+    transaction = story.ended(story.called("claim", [], queues=["other"], most=1))
+    story.committed(transaction, {"id": 1, "state": "retryable", "worker": None})
+    story.ended(story.called("progress", True, runs=[]))
+
+
 @bad("acknowledged_ends_hold")
 def an_acknowledged_end_is_lost(story):
     story.enqueues(1)
@@ -266,6 +276,13 @@ def a_later_queue_is_served_first(story):
     story.claims(2, queues=["q", "other"])
 
 
+@bad("nobody_is_passed_over")
+def a_claim_from_all_queues_takes_the_worse_job(story):
+    story.enqueues(1, priority=1)
+    story.enqueues(2, queue="other", priority=2)
+    story.claims(2, queues=["*"])
+
+
 @bad("nobody_runs_too_early")
 def a_scheduled_job_runs_before_its_time(story):
     story.enqueues(1, run_at=1000.0)
@@ -364,6 +381,23 @@ def a_run_whose_lease_is_over_is_rescued(story):
     story.waits(1)
     transaction = story.ended(story.called("claim", [], queues=["other"], most=1))
     story.committed(transaction, {"id": 1, "state": "retryable", "worker": None})
+
+
+@good
+def a_run_is_taken_from_a_connection_that_is_gone(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.transactions[-1].calls[0].arguments["bound"] = True
+    story.ended(story.called("connect"))
+    transaction = story.ended(story.called("claim", [], queues=["other"], most=1))
+    story.committed(transaction, {"id": 1, "state": "retryable", "worker": None})
+
+
+@good
+def a_claim_from_all_queues_takes_the_better_job(story):
+    story.enqueues(1, priority=2)
+    story.enqueues(2, queue="other", priority=1)
+    story.claims(2, queues=["*"])
 
 
 @good

@@ -4,12 +4,13 @@ import time
 
 from histories import mix
 from histories.client import XID, Client
+from histories.model import EVERY_QUEUE
 
 MOST_HELD = 6
 # What a claim answers: [id, attempt] of each job, in order.
 _ANSWER = f"SELECT (SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]') FROM {{}}), {XID}"
-CLAIM = _ANSWER.format("turnstile.claim(%(queues)s, %(most)s, %(me)s, %(lease)s::interval)")
-CLAIM_NEXT = _ANSWER.format("turnstile.claim_next(%(queue)s, %(me)s, %(lease)s::interval)")
+CLAIM = _ANSWER.format("turnstile.claim(%(queues)s, %(most)s, %(me)s, %(lease)s::interval, %(bound)s)")
+CLAIM_NEXT = _ANSWER.format("turnstile.claim_next(%(queue)s, %(me)s, %(lease)s::interval, %(bound)s)")
 COMPLETE_AND_CLAIM = _ANSWER.format(
     "turnstile.complete_and_claim_next(%(id)s, %(attempt)s, %(result)s, NULL, %(me)s, %(lease)s::interval)"
 )
@@ -24,6 +25,10 @@ class Worker(Client):
         super().__init__(station, name, seed)
         self.held: list[list[int]] = []
         self.over: list[list[int]] = []
+        self.ways_with_a_run = [*[self.complete] * 6, *[self.complete_many] * 3, *[self.hand_on] * 6, self.fail, self.release]
+        self.ways_with_a_run += [self.hold] + self.available(
+            {self.heartbeat: ("heartbeat", 2), self.progress: ("progress", 1), self.snooze: ("snooze", 1)}
+        )
 
     def remember(self):
         return list(self.held), list(self.over)
@@ -51,22 +56,22 @@ class Worker(Client):
 
     def move(self) -> None:
         if self.held and (len(self.held) >= MOST_HELD or self.chance.random() < 0.6):
-            self.chance.choice(self.ways_to_end())()
+            self.chance.choice(self.ways_with_a_run)()
         elif self.over and self.chance.random() < 0.03:
             self.end_again()
         else:
             self.take()
 
     def take(self) -> None:
-        lease = self.chance.choice([None, None, "2 seconds", "1 hour"])
+        values = {"lease": self.chance.choice([None, None, "2 seconds", "1 hour"]), "bound": self.chance.random() < 0.2}
         if self.chance.random() < 0.6:
-            queues, most = [self.chance.choice(mix.QUEUES)], 1
-            taken = self.call("claim_next", CLAIM_NEXT, {"queue": queues[0], "lease": lease}, queues=queues, most=most)
+            queues, most = [self.chance.choice([*mix.QUEUES, EVERY_QUEUE])], 1
+            verb, query, values["queue"] = "claim_next", CLAIM_NEXT, queues[0]
         else:
-            queues = self.chance.sample(mix.QUEUES, self.chance.randint(1, 4))
+            queues = self.chance.sample(mix.QUEUES, self.chance.randint(1, 4)) if self.chance.random() < 0.8 else [EVERY_QUEUE]
             most = self.chance.randint(1, 4)
-            values = {"queues": queues, "most": most, "lease": lease}
-            taken = self.call("claim", CLAIM, values, queues=queues, most=most)
+            verb, query, values["queues"], values["most"] = "claim", CLAIM, queues, most
+        taken = self.call(verb, query, values, queues=queues, most=most, bound=values["bound"])
         self.held += taken
         if not taken:
             self.station.idle(self)
@@ -81,9 +86,6 @@ class Worker(Client):
         """A call about one run; what it asks for is logged with the run."""
         query = f"SELECT turnstile.{verb}(%(id)s, %(attempt)s{arguments}), {XID}"
         return self.call(verb, query, {"id": run[0], "attempt": run[1], **values}, runs=[run])
-
-    def ways_to_end(self) -> list:
-        return [*[self.complete] * 6, *[self.complete_many] * 3, *[self.hand_on] * 6, self.fail, self.release, self.hold]
 
     def complete(self) -> None:
         self.on_run("complete", ", %(result)s", self.pick(), result={"by": self.next_me})
@@ -107,6 +109,15 @@ class Worker(Client):
 
     def release(self) -> None:
         self.on_run("release", "", self.pick())
+
+    def heartbeat(self) -> None:
+        self.on_run("heartbeat", ", %(lease)s::interval", self.chance.choice(self.held), lease="3 seconds")
+
+    def progress(self) -> None:
+        self.on_run("progress", ", 1, 2, 'half'", self.chance.choice(self.held))
+
+    def snooze(self) -> None:
+        self.on_run("snooze", ", %(delay)s::interval", self.pick(), delay=self.chance.choice(["0", "50 milliseconds"]))
 
     def hold(self) -> None:
         time.sleep(self.chance.random() * 0.01)

@@ -9,15 +9,15 @@ ENQUEUES = ("enqueue", "enqueue_many", "insert", "copy")
 
 def acknowledged_jobs_exist(history: History):
     """A committed enqueue has made the jobs whose ids it returned, as many as it was asked for."""
-    made = {change.id for change in history.changes if change.old is None}
-    by_call = Counter(change.new.kind for change in history.changes if change.old is None)
+    made = history.births
+    by_call = Counter(birth.new.kind for birth in history.births.values())
     for transaction in history.transactions:
         if transaction.outcome != "committed":
             continue
         for call in transaction.kept:
             if call.verb not in ENQUEUES:
                 continue
-            missing = set(call.answer or []) - made
+            missing = set(call.answer or []) - made.keys()
             if missing:
                 yield f"{call.token}: {call.verb} was acknowledged, but there are no jobs {sorted(missing)}"
             if not call.arguments.get("unique") and by_call[call.token] != call.arguments["jobs"]:
@@ -26,12 +26,8 @@ def acknowledged_jobs_exist(history: History):
 
 def jobs_come_from_kept_calls(history: History):
     """Each job was asked for by a call that was not undone, and no call has made more than it asked for."""
-    first = {}
-    for change in history.changes:
-        if change.old is None and change.id not in first:
-            first[change.id] = change
-    by_call = Counter(change.new.kind for change in first.values())
-    for change in first.values():
+    by_call = Counter(birth.new.kind for birth in history.births.values())
+    for change in history.births.values():
         call = history.by_token.get(change.new.kind)
         if call is None or call.verb not in ENQUEUES:
             yield f"job {change.id} comes from nowhere: {change.new.kind}"
@@ -67,6 +63,10 @@ def tables_at_rest_agree(history: History):
     live, finished = {}, Counter()
     for commit in history.commits:
         for change in commit.changes:
+            if change.old is None and change.id in live:
+                # Brought back: it is no longer finished.
+                for row in [row for row in finished if row[0] == change.id]:
+                    del finished[row]
             live[change.id] = change.new
         finished.update((job.id, job.state, job.attempt) for job in commit.finished)
     expected = {(job.id, job.state, job.attempt) for job in live.values() if job is not None}
@@ -78,5 +78,4 @@ def tables_at_rest_agree(history: History):
         if times > finished[row]:
             yield f"finished in the tables only: {row}"
     for row in set(finished) - set(ended):
-        if row[0] not in live or live[row[0]] is None:
-            yield f"finished in the commits only: {row}"
+        yield f"finished in the commits only: {row}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from histories.history import History
 from histories.limits import done
-from histories.model import NEVER, Call, Job, gates, is_claim, rank, session
+from histories.model import EVERY_QUEUE, NEVER, Call, Job, gates, is_claim, rank, session
 from histories.rules.runs import CLAIMS
 
 FULL = (NEVER, NEVER)
@@ -120,19 +120,21 @@ def claims_by_queue(history: History) -> dict[str, Claims]:
     for transaction in history.transactions:
         for call in transaction.calls:
             if call.verb in CLAIMS and call.outcome == "ok" and "queues" in call.arguments:
-                for queue, worst in worst_by_queue(call, taken.get(call.token, {})):
+                for queue, worst in worst_by_queue(call, history.queues_of(call), taken.get(call.token, {})):
                     found[queue].append((call, worst))
     return {queue: Claims(claims) for queue, claims in found.items()}
 
 
-def worst_by_queue(call: Call, taken: dict[tuple, Job]):
+def worst_by_queue(call: Call, queues: list[str], taken: dict[tuple, Job]):
     """For each queue of a claim the rank up to which it looked, as far as what it took is known."""
     runs = [tuple(run) for run in call.answer]
     if any(run not in taken for run in runs):
         return
-    queues = call.arguments["queues"]
     if len(runs) < call.arguments["most"]:
         yield from ((queue, FULL) for queue in queues)
+        return
+    if call.arguments["queues"] == [EVERY_QUEUE]:
+        yield from ((queue, max(rank(taken[run]) for run in runs)) for queue in queues)
         return
     last = max(queues.index(taken[run].queue) for run in runs)
     for number, queue in enumerate(queues[: last + 1]):

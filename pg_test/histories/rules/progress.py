@@ -24,7 +24,7 @@ def who_may_run_is_claimed(history: History):
     nothing = defaultdict(list)
     for call in history.called(*CLAIMS):
         if call.outcome == "ok" and not call.answer:
-            for queue in call.arguments.get("queues", []):
+            for queue in history.queues_of(call):
                 nothing[queue].append(call)
     full, first = full_times(history), first_times(history)
     for job, since, until in long_waits(history):

@@ -1,10 +1,14 @@
 """Runs: each is handed to one caller, ends once, and only by who holds it."""
 
 from collections import defaultdict
+from itertools import takewhile
 
 from histories.history import History
+from histories.limits import done
 from histories.model import Change, Commit, is_claim
 
+# Calls about a run that do not end it.
+GOES_ON = ("heartbeat", "progress")
 CLAIMS = ("claim", "claim_next", "complete_and_claim_next")
 
 
@@ -63,12 +67,22 @@ def ends_were_asked_for(history: History):
     for commit, change in ends_of_runs(history):
         run = (change.id, change.old.attempt)
         calls = commit.transaction.kept if commit.transaction else []
-        asked = {tuple(named) for call in calls for named in call.arguments.get("runs", [])}
+        asked = {tuple(named) for call in calls if call.verb not in GOES_ON for named in call.arguments.get("runs", [])}
         deleted = any(call.verb == "delete" for call in calls)
         lease = change.old.lease_expires_at
         rescued = lease is not None and lease <= commit.at
-        if run not in asked and not deleted and not rescued:
+        if run not in asked and not deleted and not rescued and not abandoned(history, change, commit):
             yield f"run {run} was ended by somebody who does not hold it: {calls[-1] if calls else 'nobody'}"
+
+
+def abandoned(history: History, change: Change, commit: Commit) -> bool:
+    """Whether a run was bound to a connection that may have been gone when it was ended."""
+    claim = history.by_token.get(change.old.worker)
+    if claim is None or not claim.arguments.get("bound"):
+        return False
+    later = history.by_client[claim.client][claim.number :]
+    same_connection = takewhile(lambda call: call.verb != "connect", later)
+    return not any(call.outcome == "ok" and call.sent > done(commit) for call in same_connection)
 
 
 def acknowledged_ends_hold(history: History):
@@ -86,7 +100,7 @@ def acknowledged_ends_hold(history: History):
 def _acknowledged(call) -> list[tuple]:
     """The runs that a call says it has ended."""
     runs = [tuple(run) for run in call.arguments.get("runs", [])]
-    if call.verb in ("complete", "release") and call.answer is True or call.verb == "fail":
+    if call.verb in ("complete", "release", "snooze") and call.answer is True or call.verb == "fail":
         return runs
     if call.verb == "complete_many" and call.answer == len(runs):
         return runs
