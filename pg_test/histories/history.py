@@ -58,12 +58,13 @@ class History:
 
     @cached_property
     def lost(self) -> tuple[dict[int, list], list]:
-        """The calls that came to nothing, but may have locked jobs until their transaction was over: by job where
-        it is known which, and those of which it is not."""
+        """When calls that changed nothing may have locked jobs, until their transaction was over: by job where it is
+        known which, and where it is not. A duplicate of a unique key locks the job that it found, too."""
         by_job, blind = defaultdict(list), []
         for transaction in self.transactions:
             for call in transaction.calls:
-                if call.verb in LOCKING and (transaction.outcome != "committed" or call not in transaction.kept):
+                came_to_nothing = transaction.outcome != "committed" or call not in transaction.kept
+                if call.verb in LOCKING and came_to_nothing or call.arguments.get("unique"):
                     over = transaction.ended if transaction.ended != NEVER else transaction.calls[-1].sent + 5 * SOON
                     lost = (call.sent, over if transaction.outcome == "committed" else over + SOON)
                     if call.outcome == "ok":

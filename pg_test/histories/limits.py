@@ -33,7 +33,7 @@ class Limits:
         self._unlimited: dict[tuple, list[tuple[float, float]]] = {}
 
     def steps(self, gate: tuple) -> list[Step]:
-        if gate[0] == "session":
+        if gate[0] in ("session", "unique"):
             return [Step(-1, -NEVER, -NEVER, 1)]
         if gate not in self._steps:
             self._steps[gate] = self._walk(gate)

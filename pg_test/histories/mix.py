@@ -10,6 +10,7 @@ TENANTS = ["t1", "t2", "t3", "free"]
 ACCOUNTS = ["a1", "a2"]
 KEYS = ["c1", "c2"]
 SESSIONS = ["s1", "s2", "s3"]
+UNIQUE_MODES = ["until_executing", "until_executed", "while_executing", "until_and_while_executing", "replace"]
 PRIORITIES = [-5, 0, 0, 0, 5]
 
 _KEY = {"queue": "(name)", "tenant": "(name)", "account": "(tenant, name)", "concurrency": "(key)"}
@@ -38,6 +39,14 @@ def job(chance: random.Random, kind: str) -> dict:
         "payload": {"bytes": "x" * chance.choice([0, 10, 200])},
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def with_unique_key(chance: random.Random, found: dict) -> dict:
+    """Now and then a job with a unique key; a key is always used in the same mode, which its name tells."""
+    if chance.random() < 0.1:
+        mode = chance.choice(UNIQUE_MODES)
+        found |= {"unique_key": f"{mode} {chance.randint(1, 3)}", "unique_mode": mode}
+    return found
 
 
 def setting(chance: random.Random) -> tuple[str, list[str], dict]:

@@ -4,6 +4,8 @@ from collections import namedtuple
 from dataclasses import dataclass, field
 
 NEVER = float("inf")
+# The modes of unique keys in which one job of the key runs at a time.
+ONE_RUNS = ("while_executing", "until_and_while_executing")
 # What a claim names to take from all queues, by priority and position.
 EVERY_QUEUE = "*"
 
@@ -11,7 +13,7 @@ EVERY_QUEUE = "*"
 Job = namedtuple(
     "Job",
     "id kind queue tenant account session concurrency_key priority position run_at state holds_session attempt"
-    " max_attempts uncounted worker claimed_at lease_expires_at result",
+    " max_attempts uncounted worker claimed_at lease_expires_at unique_key unique_mode result",
 )
 
 
@@ -75,6 +77,8 @@ def gates(job: Job) -> list[tuple]:
             found.append(("account", job.tenant, job.account))
     if job.concurrency_key is not None:
         found.append(("concurrency", job.concurrency_key))
+    if job.unique_mode in ONE_RUNS and job.unique_key is not None:
+        found.append(("unique", job.tenant, job.unique_key))
     if job.session is not None:
         found.append(session(job))
     return found

@@ -27,21 +27,28 @@ class Producer(Client):
     def produce(self) -> None:
         self.chance.choice([self.one, self.one, self.one, self.many, self.insert, self.copy])()
 
+    def job(self) -> dict:
+        """A job for the functions: plain DML does not look after unique keys."""
+        job = mix.job(self.chance, self.next_me)
+        return mix.with_unique_key(self.chance, job) if "prune_unique_keys" in self.station.functions else job
+
     def jobs(self, most: int) -> list[dict]:
         return [mix.job(self.chance, self.next_me) for _ in range(self.chance.randint(1, most))]
 
     def one(self) -> None:
-        job = mix.job(self.chance, self.next_me)
+        job = self.job()
+        unique = "unique_key" in job
         named = ", ".join(f"{name} => %({name})s" for name in job)
         if self.chance.random() < 0.2:
             job["ahead"] = f"{self.chance.randint(0, 2000)} milliseconds"
             named += ", run_at => clock_timestamp() + %(ahead)s::interval"
-        self.call("enqueue", f"SELECT jsonb_build_array(turnstile.enqueue({named})), {XID}", job, jobs=1)
+        self.call("enqueue", f"SELECT jsonb_build_array(turnstile.enqueue({named})), {XID}", job, jobs=1, unique=unique)
 
     def many(self) -> None:
-        jobs = self.jobs(12)
+        jobs = [self.job() for _ in range(self.chance.randint(1, 12))]
+        unique = any("unique_key" in job for job in jobs)
         query = f"SELECT (SELECT jsonb_agg(id) FROM turnstile.enqueue_many(%(jobs)s)), {XID}"
-        self.call("enqueue_many", query, {"jobs": Jsonb(jobs)}, jobs=len(jobs))
+        self.call("enqueue_many", query, {"jobs": Jsonb(jobs)}, jobs=len(jobs), unique=unique)
 
     def insert(self) -> None:
         jobs = self.jobs(6)

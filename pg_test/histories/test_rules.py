@@ -250,6 +250,24 @@ def a_session_goes_on_while_its_failed_job_waits(story):
     story.claims(2)
 
 
+@bad("one_job_holds_a_key")
+def two_live_jobs_have_one_key(story):
+    story.enqueues(1, unique_key="k", unique_mode="until_executed")
+    story.claims(1)
+    story.enqueues(2, unique_key="k", unique_mode="until_executed")
+
+
+@bad("one_job_holds_a_key")
+def two_waiting_jobs_have_one_key(story):
+    story.enqueues(1, 2, unique_key="k", unique_mode="until_executing")
+
+
+@bad("limits_hold_at_every_commit")
+def two_jobs_of_a_key_run_at_once(story):
+    story.enqueues(1, 2, unique_key="k", unique_mode="while_executing")
+    story.claims(1, 2)
+
+
 @bad("sessions_keep_their_order")
 def a_session_goes_out_of_order(story):
     story.enqueues(1, 2, session="chat")
@@ -398,6 +416,13 @@ def a_claim_from_all_queues_takes_the_better_job(story):
     story.enqueues(1, priority=2)
     story.enqueues(2, queue="other", priority=1)
     story.claims(2, queues=["*"])
+
+
+@good
+def a_key_is_free_once_its_job_has_started(story):
+    story.enqueues(1, unique_key="k", unique_mode="until_executing")
+    story.claims(1)
+    story.enqueues(2, unique_key="k", unique_mode="until_executing")
 
 
 @good

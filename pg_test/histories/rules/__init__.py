@@ -1,6 +1,6 @@
 """The rules that every history must keep: each a function from a history to the violations that it finds."""
 
-from histories.rules import jobs, limits, order, progress, runs, server
+from histories.rules import jobs, limits, order, progress, runs, server, unique
 
 RULES = [
     jobs.acknowledged_jobs_exist,
@@ -16,6 +16,7 @@ RULES = [
     runs.jobs_finish_once,
     limits.limits_hold_at_every_commit,
     limits.held_sessions_wait,
+    unique.one_job_holds_a_key,
     order.sessions_keep_their_order,
     order.nobody_is_passed_over,
     order.nobody_runs_too_early,
