@@ -10,16 +10,20 @@ use crate::server;
 use crate::shmem::{self, Locked};
 use pgrx::pg_sys;
 
-static PROMOTE: Statement = statement!("promote_due", [INT8OID, INT8ARRAYOID]);
-static NEXT: Statement = statement!("next_due", []);
+static PROMOTE: Statement = statement!(
+    "promote_due",
+    [INT8OID, INT8ARRAYOID, TIMESTAMPTZOID, INT8OID]
+);
+static NEXT: Statement = statement!("next_due", [TIMESTAMPTZOID, INT8OID]);
 
 /// Jobs that one claim makes available at most: a claim must stay short when a million fall due at once.
 const BATCH: i64 = 500;
 /// Due jobs that are locked by somebody are looked for again after this many microseconds.
 const LOCKED_AGAIN: i64 = 100_000;
 
-/// The due time, taken by the claim that is to promote: nobody else is at it meanwhile.
-pub struct Due(i64);
+/// The floor of the jobs that were put off, taken by the claim that is to promote: nobody else is at it
+/// meanwhile.
+pub struct Due([i64; 2]);
 
 /// Asked by every claim: whether jobs have fallen due that nobody else is at.
 pub fn duty(memory: &mut Locked) -> Option<Due> {
@@ -29,7 +33,8 @@ pub fn duty(memory: &mut Locked) -> Option<Due> {
 }
 
 fn take(memory: &mut Locked) -> Due {
-    Due(std::mem::replace(&mut memory.desk.next_due, i64::MAX))
+    memory.desk.next_due = i64::MAX;
+    Due(std::mem::replace(&mut memory.desk.due_floor, [i64::MAX; 2]))
 }
 
 /// What is promoted stays locked until the transaction ends. So a claim inside a transaction block, which
@@ -75,31 +80,36 @@ fn promote(
     batch: i64,
     queues: Option<pg_sys::Datum>,
 ) -> Result<usize> {
+    let [from_time, from_position] = due.0;
+    let from = [datum(from_time), datum(from_position)];
     pending::with(|pending| {
         pending.job_table = job_table;
         pending.promoting = Some(Vec::new());
     });
     pending::at_current_level(|level| {
-        level.due_taken = pending::least(level.due_taken, Some(due.0));
+        level.due_taken = pending::least(level.due_taken, Some(from_time));
     });
-    let promoted = spi.run(&PROMOTE, &[datum(batch), queues])?.len();
+    let promoted = spi
+        .run(&PROMOTE, &[datum(batch), queues, from[0], from[1]])?
+        .len();
     let jobs = pending::with(|pending| pending.promoting.take()).unwrap_or_default();
-    let next = spi.run(&NEXT, &[])?.value::<i64>(0, 1);
-    let now = server::now();
+    let next = spi.run(&NEXT, &from)?;
+    let next = next.value(0, 1).zip(next.value(0, 2));
     let took_all = i64::try_from(promoted).is_ok_and(|promoted| promoted < batch);
-    let rest_is_locked = took_all && queues.is_none();
-    let next = next.map(|time| {
-        if rest_is_locked {
-            time.max(now.saturating_add(LOCKED_AGAIN))
-        } else {
-            time
-        }
-    });
+    // Of what is left then, all that is due is locked by somebody.
+    let earliest = match took_all && queues.is_none() {
+        true => server::now().saturating_add(LOCKED_AGAIN),
+        false => i64::MIN,
+    };
     shmem::with(job_table, |memory| {
         for (spec, position) in &jobs {
             memory.scheduler.lower(spec, *position)?;
         }
-        memory.note_due(next);
+        if let Some((time, position)) = next {
+            let desk = &mut memory.desk;
+            desk.due_floor = desk.due_floor.min([time, position]);
+            desk.next_due = desk.next_due.min(time.max(earliest));
+        }
         Ok(())
     })?;
     Ok(promoted)

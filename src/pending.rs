@@ -48,7 +48,7 @@ pub struct Level {
     pub routes: bool,
     /// The earliest time for which a job was put off.
     pub next_due: Option<i64>,
-    /// The due time that was taken from the scheduler; an abort brings it back.
+    /// The earliest time of jobs that were put off before, or at which a promotion began; an abort brings it back.
     pub due_taken: Option<i64>,
     /// The earliest time at which the lease of a run ends.
     pub next_lease: Option<i64>,

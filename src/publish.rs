@@ -99,6 +99,7 @@ pub fn place_job(call: &Call) -> Result<Option<pg_sys::Datum>> {
 }
 
 fn note_old(level: &mut Level, row: &JobRow) {
+    level.due_taken = pending::least(level.due_taken, row.waits_until);
     if row.available {
         let lane = level.lane(row.spec);
         lane.least_gone = pending::least(lane.least_gone, Some(row.position));

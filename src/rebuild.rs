@@ -6,6 +6,7 @@
 //! 2. Count the jobs of the snapshot, in batches under the lock. Producers and finishers go on; claims wait.
 //! 3. Mark the memory ready.
 
+use crate::call::datum;
 use crate::error::{Result, internal};
 use crate::lane::{Names, session_key};
 use crate::pending;
@@ -19,7 +20,7 @@ use turnstile_scheduler::{LaneSpec, Step};
 static AVAILABLE: Statement = statement!("rebuild_available", []);
 static RUNNING: Statement = statement!("rebuild_running", []);
 static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
-static NEXT_DUE: Statement = statement!("next_due", []);
+static NEXT_DUE: Statement = statement!("next_due", [TIMESTAMPTZOID, INT8OID]);
 static FIRST_LEASE: Statement = statement!("first_lease", []);
 
 /// The column behind those that name a lane: a position or a count.
@@ -72,8 +73,13 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
         lower.add(spec, position)
     })?;
     lower.finish()?;
-    let next_due = first_time(spi, &NEXT_DUE, &snapshot)?;
-    let first_lease = first_time(spi, &FIRST_LEASE, &snapshot)?;
+    let next_due = first_time(
+        spi,
+        &NEXT_DUE,
+        &[datum(i64::MIN), datum(i64::MIN)],
+        &snapshot,
+    )?;
+    let first_lease = first_time(spi, &FIRST_LEASE, &[], &snapshot)?;
     shmem::with(job_table, |memory| {
         if memory.desk.generation != generation || memory.desk.phase != Phase::Rebuilding {
             return Ok(());
@@ -88,9 +94,14 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     Ok(())
 }
 
-fn first_time(spi: &Spi, statement: &Statement, snapshot: &Snapshot) -> Result<Option<i64>> {
+fn first_time(
+    spi: &Spi,
+    statement: &Statement,
+    from: &[Option<pg_sys::Datum>],
+    snapshot: &Snapshot,
+) -> Result<Option<i64>> {
     let mut time = None;
-    spi.scan(statement, &[], snapshot, 1, |rows| {
+    spi.scan(statement, from, snapshot, 1, |rows| {
         time = rows.value(0, 1);
         Ok(())
     })?;
@@ -109,6 +120,7 @@ fn begin(memory: &mut Locked) -> Step<(Snapshot, u64)> {
     memory.desk.rebuild_xmax = xmax;
     memory.desk.rebuild_running = count;
     memory.desk.next_due = i64::MAX;
+    memory.desk.due_floor = [i64::MAX; 2];
     memory.desk.leases.forget();
     memory.desk.gone.look_at_all();
     memory.end_overflow_round();

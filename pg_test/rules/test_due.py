@@ -116,3 +116,22 @@ def test_a_schedule_that_was_rolled_back_never_becomes_due(conn):
     conn.execute("SELECT pg_sleep(0.1)")
     assert claim_next(conn) is None
     assert rows.state(conn, run.id) == "running"
+
+
+def test_a_put_off_job_whose_end_was_rolled_back_still_becomes_due(conn, other):
+    """Who sees it as gone, because he has deleted it himself, must not have the claims forget it."""
+    later = _enqueue_later(conn, "1 second")
+    conn.execute("BEGIN")
+    conn.execute("DELETE FROM turnstile.job WHERE id = %s", [later])
+    conn.execute("SELECT turnstile.promote()")
+    conn.execute("ROLLBACK")
+    assert claim_when_due(other).id == later
+
+
+def test_jobs_of_one_instant_are_promoted_in_many_batches(conn):
+    conn.execute(
+        "INSERT INTO turnstile.job (kind, state, run_at) SELECT 'later', 'scheduled', now() FROM generate_series(1, 2200)"
+    )
+    enqueue(conn, queue="another queue", run_at="2000-01-01")
+    claimed = [claim_when_due(conn).id for _ in range(2200)]
+    assert claimed == sorted(claimed), "in order of their positions"

@@ -1,9 +1,11 @@
 -- Makes up to $1 jobs available whose time has come, earliest first; of the queues with the gates $2, if
--- given, and then among the first 1,000 that are due. A session's job keeps its place.
+-- given, and then among the first 1,000 that are due. A session's job keeps its place. None lies before ($3, $4)
+-- by run_at and position.
 WITH first AS MATERIALIZED (
     SELECT job.id, job.queue
     FROM turnstile.job
     WHERE job.state IN ('scheduled', 'retryable') AND job.run_at <= clock_timestamp()
+        AND (job.run_at, job.position) >= ($3, $4)
     ORDER BY job.run_at, job.position
     LIMIT 1000
 ), due AS MATERIALIZED (

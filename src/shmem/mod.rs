@@ -45,6 +45,9 @@ pub struct Desk {
     pub generation: u64,
     /// No job waits for a time before this one (microseconds of PostgreSQL's epoch).
     pub next_due: i64,
+    /// No job that was put off lies before this (run_at, position): a promotion need not walk what others
+    /// promoted before it, though a million fall due at one instant.
+    pub due_floor: [i64; 2],
     pub leases: Leases,
     pub gone: GoneOwners,
     /// Where the next lanes are loaded from while there are more than fit.
@@ -116,6 +119,7 @@ impl Locked<'_> {
     pub fn note_due(&mut self, time: Option<i64>) {
         if let Some(time) = time {
             self.desk.next_due = self.desk.next_due.min(time);
+            self.desk.due_floor = self.desk.due_floor.min([time, i64::MIN]);
         }
     }
 
