@@ -77,7 +77,7 @@ class Client:
 
         def statement():
             cursor = self.conn.execute(query, given | {"me": self.me})
-            return cursor.fetchone() if cursor.description else (cursor.statusmessage, None)
+            return (cursor.fetchone() or ([], None)) if cursor.description else (cursor.statusmessage, None)
 
         return self.logged(verb, arguments, statement)
 
