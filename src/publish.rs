@@ -18,7 +18,7 @@ use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
-use turnstile_scheduler::{Fault, GateKind, Step};
+use turnstile_scheduler::{GateKind, ReservationId, Step};
 
 /// Called from `_PG_init`.
 pub fn register_callbacks() {
@@ -272,18 +272,7 @@ fn abort_savepoint(nesting: i32) {
 /// Takes the steps that end a transaction or savepoint. If they are cut short the memory will be rebuilt,
 /// and reservations that were not reached must not outlive their owner; so they are dropped under the same lock.
 fn end_with(table: pg_sys::Oid, changes: &Level, steps: impl Fn(&mut Locked) -> Step<()>) {
-    let _ = shmem::with_existing(table, |memory| {
-        match catch_unwind(AssertUnwindSafe(|| steps(memory))) {
-            Ok(Ok(())) => Ok(()),
-            cut_short => {
-                memory.desk.phase = Phase::Stale;
-                if !armed(Seeded::KeepReservationsCutShort) {
-                    forget_reservations(memory, changes)?;
-                }
-                cut_short.unwrap_or(Err(Fault::Corrupt("a callback was cut short")))
-            }
-        }
-    });
+    let _ = shmem::with_existing(table, |memory| memory.end_reservations(ids(changes), steps));
 }
 
 fn take_all() -> Option<(pg_sys::Oid, Level)> {
@@ -301,7 +290,7 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         memory.desk.phase = Phase::Stale;
     }
     if memory.desk.phase == Phase::Stale {
-        return forget_reservations(memory, changes);
+        return memory.forget_reservations(ids(changes));
     }
     let counted = memory.rebuild_has_seen(id);
     let scheduler = &mut memory.scheduler;
@@ -352,7 +341,7 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
         .gone
         .put_back(&changes.gone, errands::after_failure());
     if memory.desk.phase == Phase::Stale {
-        return forget_reservations(memory, changes);
+        return memory.forget_reservations(ids(changes));
     }
     for reserved in &changes.reservations {
         memory.scheduler.abort(reserved.id)?;
@@ -373,9 +362,6 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
     Ok(())
 }
 
-fn forget_reservations(memory: &mut Locked, changes: &Level) -> Step<()> {
-    for reserved in &changes.reservations {
-        memory.scheduler.forget(reserved.id)?;
-    }
-    Ok(())
+fn ids(changes: &Level) -> impl Iterator<Item = ReservationId> {
+    changes.reservations.iter().map(|reserved| reserved.id)
 }

@@ -293,23 +293,31 @@ fn settle(
     reservations: &[ReservationId],
     outcome: Outcome,
 ) -> Result<()> {
-    let unused = reservations.get(outcome.taken.len()..).unwrap_or_default();
-    let blocked = shmem::with(job_table, |memory| match memory.desk.phase {
-        Phase::Stale => memory
-            .scheduler
-            .settle_stale(reservations, outcome.taken)
-            .map(|()| None),
-        Phase::Ready | Phase::Rebuilding => memory.scheduler.settle(picked, reservations, outcome),
-    })?;
-    pending::at_current_level(|level| {
+    let blocked = shmem::with(job_table, |memory| {
+        memory.end_reservations(reservations.iter().copied(), |memory| {
+            match memory.desk.phase {
+                Phase::Stale => memory
+                    .scheduler
+                    .settle_stale(reservations, outcome.taken)
+                    .map(|()| None),
+                Phase::Ready | Phase::Rebuilding => {
+                    memory.scheduler.settle(picked, reservations, outcome)
+                }
+            }
+        })
+    });
+    let used = blocked.as_ref().map_or(0, |_| outcome.taken.len());
+    let ended = reservations.get(used..).unwrap_or_default();
+    let blocked = pending::at_current_level(|level| {
         level
             .reservations
-            .retain(|reserved| !unused.contains(&reserved.id));
-        if let Some(position) = blocked {
-            level.hidden.push((picked.spec, position));
-        }
+            .retain(|reserved| !ended.contains(&reserved.id));
+        blocked.inspect(|blocked| {
+            let hidden = blocked.map(|position| (picked.spec, position));
+            level.hidden.extend(hidden);
+        })
     });
-    Ok(())
+    blocked.map(|_| ())
 }
 
 /// The call is over: lanes whose next job a stranger has locked are looked at again.

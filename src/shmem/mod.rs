@@ -10,8 +10,9 @@ use crate::seeded::{Seeded, armed};
 #[cfg(feature = "fault_injection")]
 use crate::settings;
 use pgrx::pg_sys;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use turnstile_scheduler::{Fault, Scheduler, Step};
+use turnstile_scheduler::{Fault, ReservationId, Scheduler, Step};
 
 pub use leases::{Leases, Search, Straggler};
 pub use owners::{Gone, GoneOwners, Owner};
@@ -85,6 +86,34 @@ impl Locked<'_> {
                 .iter()
                 .take(running)
                 .any(|&r| r == short)
+    }
+
+    /// Takes steps that end reservations. If they are cut short the memory will be rebuilt; what they did not
+    /// reach must not outlive its owner, and what they did must not be ended again once it is another's: so all
+    /// are dropped under the same lock.
+    pub fn end_reservations<R>(
+        &mut self,
+        ids: impl Iterator<Item = ReservationId>,
+        steps: impl FnOnce(&mut Self) -> Step<R>,
+    ) -> Step<R> {
+        match catch_unwind(AssertUnwindSafe(|| steps(self))) {
+            Ok(Ok(result)) => Ok(result),
+            cut_short => {
+                self.desk.phase = Phase::Stale;
+                if !armed(Seeded::KeepReservationsCutShort) {
+                    self.forget_reservations(ids)?;
+                }
+                cut_short.unwrap_or(Err(Fault::Corrupt("a step was cut short")))
+            }
+        }
+    }
+
+    /// While the memory waits for a rebuild nothing but the slots of reservations matters.
+    pub fn forget_reservations(&mut self, ids: impl Iterator<Item = ReservationId>) -> Step<()> {
+        for id in ids {
+            self.scheduler.forget(id)?;
+        }
+        Ok(())
     }
 
     /// Whether some lanes may be known to the tables only.
