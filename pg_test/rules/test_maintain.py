@@ -69,7 +69,9 @@ def test_a_report_is_not_waited_for_and_holds_nobody_up(db, conn, other, seconds
     report.execute("SELECT pg_sleep(%s)", [seconds])
     enqueue_times(conn, 200)
     progress = Progress(200)
-    conn.execute("SET lock_timeout = 0")
+    # Were the lock waited for, the worker would wait behind that for as long as the report is open.
+    other.execute("SET lock_timeout = 0")
+    conn.execute("SET lock_timeout = '10s'")
 
     def work():
         while progress.going:
