@@ -1,6 +1,7 @@
 -- Makes the waiting job $12 the job that was asked for; it keeps its id, its age and, while it is available, its
 -- place. Attempts start afresh; the trigger place_job has it wait for a time that is ahead. No row if it waits no
--- more.
+-- more. What need not change stays, so that the update touches no index where it can: under a pinned snapshot each
+-- entry of an index for the same id is one more to walk.
 WITH waiting AS MATERIALIZED (
     SELECT job.ctid
     FROM turnstile.job
@@ -17,12 +18,15 @@ SET kind = $1,
     session = $6,
     concurrency_key = $7,
     priority = $8,
-    run_at = coalesce($9, clock_timestamp()),
+    run_at = CASE
+        WHEN job.state = 'available' AND coalesce($9 <= clock_timestamp(), true) THEN job.run_at
+        ELSE coalesce($9, clock_timestamp())
+    END,
     max_attempts = $10,
     metadata = $11,
     state = 'available',
     position = CASE
-        WHEN job.state = 'available' OR $6 IS NOT NULL THEN job.position
+        WHEN job.state = 'available' OR $6 IS NOT NULL OR $9 > clock_timestamp() THEN job.position
         ELSE nextval('turnstile.job_position_seq')
     END,
     holds_session = job.holds_session AND job.session IS NOT DISTINCT FROM $6,
