@@ -12,7 +12,7 @@ from support.errors import BAD_VALUE, NULL_VALUE, TOO_LONG, refused
 from support.holders import MODES, STATES, ask
 
 # In which states of the holder a second enqueue of the same mode gets the holder's id.
-WAITING = {"available", "scheduled", "released"}
+WAITING = {"available", "scheduled", "released", "snoozed"}
 RETRYING = {"retryable", "available_again"}
 RUNNING = {"running", "running_again"}
 ALL = {state.__name__ for state in STATES}
@@ -352,7 +352,7 @@ def _pruned(conn, expected: int) -> int:
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "while_executing"])
 def test_pruning_forgets_only_what_makes_no_difference(conn, mode):
     made = {state.__name__: state(conn, mode, state.__name__) for state in STATES}
-    gone = set() if mode == "until_expired" else {"completed", "discarded", "deleted"}
+    gone = set() if mode == "until_expired" else {"completed", "cancelled", "discarded", "deleted"}
     assert _pruned(conn, len(gone)) == len(gone)
     kept = {key for (key,) in conn.execute("SELECT key FROM turnstile.unique_key").fetchall()}
     assert kept == ALL - gone

@@ -79,5 +79,17 @@ def release(conn, run) -> bool:
     return call(conn, "release", job_id=run.id, attempt=run.attempt)[0][0]
 
 
+def cancel(conn, job_id: int) -> str:
+    return call(conn, "cancel", job_id=job_id)[0][0]
+
+
+def retry(conn, job_id: int) -> str:
+    return call(conn, "retry", job_id=job_id)[0][0]
+
+
+def snooze(conn, run, delay: str) -> bool:
+    return call(conn, "snooze", job_id=run.id, attempt=run.attempt, delay=delay)[0][0]
+
+
 def ids(jobs) -> list[int]:
     return [job.id for job in jobs]

@@ -1,6 +1,6 @@
 """A job with a unique key, brought into each state that a holder can be in."""
 
-from support.calls import claim_next, complete, discard, enqueue, fail, release
+from support.calls import cancel, claim_next, complete, discard, enqueue, fail, release, snooze
 
 # A day's window is neither over nor close to it.
 WINDOW = {"until_expired": {"unique_for": "1 day"}}
@@ -71,6 +71,18 @@ def discarded(conn, mode, name="k"):
     return holder
 
 
+def cancelled(conn, mode, name="k"):
+    holder = ask(conn, mode, name)
+    assert cancel(conn, holder) == "cancelled"
+    return holder
+
+
+def snoozed(conn, mode, name="k"):
+    holder = ask(conn, mode, name)
+    assert snooze(conn, run(conn, name, holder), delay="1 day")
+    return holder
+
+
 def deleted(conn, mode, name="k"):
     holder = ask(conn, mode, name)
     conn.execute("DELETE FROM turnstile.job WHERE id = %s", [holder])
@@ -78,5 +90,6 @@ def deleted(conn, mode, name="k"):
 
 
 STATES = [
-    available, scheduled, running, retryable, available_again, running_again, released, completed, discarded, deleted,
+    available, scheduled, running, retryable, available_again, running_again, released, snoozed,
+    completed, cancelled, discarded, deleted,
 ]  # fmt: skip

@@ -56,7 +56,7 @@ CREATE FUNCTION turnstile.retry(job_id bigint) RETURNS text
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_retry';
 COMMENT ON FUNCTION turnstile.retry(bigint) IS
-    'Makes a job available now, whether it is finished, scheduled or retryable: "available". A finished one comes back under its id with payload and errors, attempts counted on but all of max_attempts before it; its history is kept. Errors: 22004, P0002, 55000 the job runs, 25006.';
+    'Makes a job available now, whether it is finished, scheduled or retryable: "available". A finished one comes back under its id with payload and errors, attempts counted on but all of max_attempts before it; its history is kept. Errors: 22004, P0002, 55000 the job runs or another holds its unique key, 25006.';
 
 CREATE FUNCTION turnstile.reprioritize(job_id bigint, priority int) RETURNS boolean
     LANGUAGE c VOLATILE SECURITY DEFINER
@@ -111,4 +111,4 @@ CREATE FUNCTION turnstile.retry_many(
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_retry_many';
 COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int) IS
-    'retry for up to max_jobs jobs that the filters choose; returns how many. Repeat until 0. state NULL: retryable, cancelled and discarded ones; scheduled and completed ones only if asked for. At least one of the filters must be given; NULL: any. older_than: enqueued (finished jobs: ended) longer ago. Jobs that somebody has locked are passed over. Errors: 22004, 22023 no filter or a bad value, 54000, 25006.';
+    'retry for up to max_jobs jobs that the filters choose; returns how many. Repeat until 0. state NULL: retryable, cancelled and discarded ones; scheduled and completed ones only if asked for. At least one of the filters must be given; NULL: any. older_than: enqueued (finished jobs: ended) longer ago. Jobs that somebody has locked, and those whose unique key another job holds, are passed over. Errors: 22004, 22023 no filter or a bad value, 54000, 25006.';

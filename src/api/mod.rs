@@ -20,6 +20,7 @@ mod put_back;
 mod reroute;
 mod rescue;
 mod retry;
+mod unique_key;
 
 use crate::call::sql_function;
 use crate::publish;

@@ -198,13 +198,6 @@ impl Named<'_> {
     }
 }
 
-impl NewJob<'_> {
-    /// The scope of the job's unique key.
-    pub fn scope(&self) -> Option<Datum> {
-        datum(self.tenant.unwrap_or_default())
-    }
-}
-
 fn check_columns(names: &[Option<String>]) -> Result<()> {
     if names.is_empty() {
         return Err(bad_value("unique_by must not be empty")

@@ -3,6 +3,7 @@
 use crate::api::filter::{Filter, filter_statement};
 use crate::api::finish::{state_of, wrong_state};
 use crate::api::names::job;
+use crate::api::unique_key::{key_is_taken, take_back};
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::{Result, no_such_job};
 use crate::plan::{Spi, Statement, statement, with_spi};
@@ -37,6 +38,9 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
                     // The look at its last end must be younger than the lock: the attempt that it shows is
                     // never to be made again.
                     spi.run(&LOCK_FINISHED, &[datum(job_id)])?;
+                    if !take_back(spi, &[job_id])?.is_empty() {
+                        return Err(key_is_taken(job_id));
+                    }
                     if bring_back(spi, &[job_id])? > 0 {
                         return Ok(datum("available"));
                     }
@@ -49,7 +53,7 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
     })
 }
 
-/// Makes finished jobs live again whose history is locked; returns how many.
+/// Makes finished jobs live again whose history is locked and whose unique keys are theirs; returns how many.
 fn bring_back(spi: &Spi, ids: &[i64]) -> Result<usize> {
     Ok(spi.run(&FINISHED, &[datum(ids)])?.len())
 }
@@ -70,7 +74,9 @@ pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
         }
         if !finished.is_empty() {
             filter.states = finished;
-            let ids = filter.lock(spi, &FIND_FINISHED, retried)?;
+            let mut ids = filter.lock(spi, &FIND_FINISHED, retried)?;
+            let refused = take_back(spi, &ids)?;
+            ids.retain(|id| !refused.contains(id));
             retried += bring_back(spi, &ids)?;
         }
         Ok(retried)
