@@ -1,0 +1,1 @@
+SELECT turnstile.pause_tenant(%(tenant)s);
