@@ -47,10 +47,22 @@ pub enum Seeded {
     PassLockedSession,
     /// A lane for which there is no slot is not marked as missing.
     SpillSilently,
+    /// A wake-up that nobody makes use of counts for ever.
+    TrustWokenForEver,
+    /// Work that a woken sleeper leaves behind wakes nobody.
+    LeaveWorkBehind,
+    /// Nobody takes over when the keeper of the time leaves.
+    LeaveTimeUnkept,
 }
 
 #[cfg(feature = "faults")]
 impl Seeded {
+    pub const OF_WAITING: [Seeded; 3] = [
+        Seeded::TrustWokenForEver,
+        Seeded::LeaveWorkBehind,
+        Seeded::LeaveTimeUnkept,
+    ];
+
     pub const ALL: [Seeded; 22] = [
         Seeded::RaiseDespiteStamp,
         Seeded::KeepUnusedRoom,

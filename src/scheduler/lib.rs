@@ -55,8 +55,10 @@ mod memory;
 mod overflow;
 mod pick;
 mod place;
+mod ready;
 mod reservation;
 mod settle;
+pub mod waiting;
 
 pub use audit::{GateView, LaneView};
 pub use entry::{Entry, Kind, Rank};

@@ -1,0 +1,393 @@
+//! Who sleeps until there is work, and who was woken for it.
+//!
+//! The rule: where a queue has work and a sleeper, a wake-up is in flight. It is from the moment that a
+//! sleeper is woken until he has claimed, has lain down again, has gone, or has let [`PATIENCE`] pass.
+//! Whoever ends a wake-up, or gives a queue work, has the rule looked at before the lock is given back
+//! ([`Waiting::tend`]); so nobody who forgets to claim leaves work lying beside a sleeper.
+
+use crate::faults::{Seeded, armed};
+
+/// Queues that one sleeper can wait for.
+pub const MOST_QUEUES: usize = 32;
+/// Stands for all queues: no queue has this key.
+pub const EVERY_QUEUE: u64 = 0;
+/// How long (in microseconds) a wake-up counts that nobody makes use of.
+pub const PATIENCE: i64 = 100_000;
+/// A time that never comes.
+pub const NEVER: i64 = i64::MAX;
+
+const NOBODY: u32 = 0;
+
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Up,
+    Asleep,
+    Woken,
+}
+
+/// One place for each process. The one with number n is in slot n - 1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sleeper {
+    queues: [u64; MOST_QUEUES],
+    count: u32,
+    state: State,
+    /// He can run transactions when the alarm goes, without keeping anything locked while he sleeps on.
+    keeps_time: bool,
+    woken_at: i64,
+    next: u32,
+    prev: u32,
+}
+
+/// A queue that somebody waits for, or was woken while he did.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watched {
+    queue: u64,
+    asleep: u32,
+    woken: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct List {
+    first: u32,
+    last: u32,
+    length: u32,
+}
+
+/// What is not in an array; all zero: nobody sleeps.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Night {
+    asleep: List,
+    woken: List,
+    watched: u32,
+    /// The one sleeper who wakes by the clock for all.
+    keeper: u32,
+    /// When he will.
+    alarm: i64,
+    /// When he last did.
+    rang_at: i64,
+}
+
+pub struct Waiting<'m> {
+    pub night: &'m mut Night,
+    pub sleepers: &'m mut [Sleeper],
+    /// As long as all sleepers' queues together.
+    pub watched: &'m mut [Watched],
+}
+
+impl Sleeper {
+    fn queues(&self) -> &[u64] {
+        self.queues.get(..self.count as usize).unwrap_or_default()
+    }
+
+    const NOBODY: Self = Self {
+        queues: [0; MOST_QUEUES],
+        count: 0,
+        state: State::Up,
+        keeps_time: false,
+        woken_at: 0,
+        next: NOBODY,
+        prev: NOBODY,
+    };
+
+    fn waits_for(&self, queue: u64) -> bool {
+        let mut queues = self.queues().iter();
+        queues.any(|&own| own == queue || own == EVERY_QUEUE)
+    }
+}
+
+impl Waiting<'_> {
+    pub fn is_anybody_asleep(&self) -> bool {
+        self.night.asleep.length > 0
+    }
+
+    /// Whether somebody sleeps who would be woken for the queue.
+    pub fn is_waited_for(&self, queue: u64) -> bool {
+        self.is_anybody_asleep()
+            && [queue, EVERY_QUEUE]
+                .iter()
+                .any(|&queue| self.watch(queue).asleep > 0)
+    }
+
+    pub fn is_asleep(&self, who: u32) -> bool {
+        self.sleeper(who).state == State::Asleep
+    }
+
+    /// He has found nothing in these queues, under the lock that is still held.
+    pub fn lie_down(&mut self, who: u32, queues: &[u64], keeps_time: bool) {
+        if self.is_asleep(who) {
+            return;
+        }
+        self.get_up(who);
+        let mut sleeper = Sleeper {
+            keeps_time,
+            ..Sleeper::default()
+        };
+        for (slot, &queue) in sleeper.queues.iter_mut().zip(queues) {
+            *slot = queue;
+            sleeper.count += 1;
+        }
+        if let Some(slot) = self.slot(who) {
+            *slot = sleeper;
+            self.enter(who, State::Asleep);
+            self.count(who, 1, 0);
+        }
+    }
+
+    /// He sleeps no more, and a wake-up of his is over.
+    pub fn get_up(&mut self, who: u32) {
+        match self.sleeper(who).state {
+            State::Up => return,
+            State::Asleep => self.count(who, -1, 0),
+            State::Woken => self.count(who, 0, -1),
+        }
+        self.leave(who);
+    }
+
+    /// He has seen work by himself: from now on that counts as a wake-up.
+    pub fn wake(&mut self, who: u32, now: i64) {
+        if !self.is_asleep(who) {
+            return;
+        }
+        self.leave(who);
+        self.enter(who, State::Woken);
+        self.count(who, -1, 1);
+        if let Some(slot) = self.slot(who) {
+            slot.woken_at = now;
+        }
+    }
+
+    /// Wakes who has to be woken: `work` more jobs can be claimed from queues, and by the rule. Each who is
+    /// to look at the clock or at his queues is told to `ring`.
+    pub fn tend(
+        &mut self,
+        now: i64,
+        work: &[(u64, u32)],
+        next_event: i64,
+        has_work: impl Fn(u64) -> bool,
+        mut ring: impl FnMut(u32),
+    ) {
+        if !self.is_anybody_asleep() {
+            return;
+        }
+        self.forget_late_wakers(now);
+        for &(queue, jobs) in work {
+            if has_work(queue) {
+                self.wake_for(queue, jobs, now, &mut ring);
+            }
+        }
+        for at in 0..self.night.watched as usize {
+            let watched = self.watched.get(at).copied().unwrap_or_default();
+            let is_kept = watched.asleep == 0 || self.is_in_flight(watched.queue);
+            if !is_kept && !armed(Seeded::LeaveWorkBehind) && has_work(watched.queue) {
+                self.wake_for(watched.queue, 1, now, &mut ring);
+            }
+        }
+        self.keep_time(next_event, &mut ring);
+    }
+
+    /// Wakes one sleeper of each queue, or all if memory cannot say who has work.
+    pub fn wake_many(&mut self, all: bool, now: i64, mut ring: impl FnMut(u32)) {
+        for at in 0..self.night.watched as usize {
+            let queue = self.watched.get(at).map_or(EVERY_QUEUE, |each| each.queue);
+            if all || !self.is_in_flight(queue) {
+                self.wake_for(queue, if all { u32::MAX } else { 1 }, now, &mut ring);
+            }
+        }
+    }
+
+    pub fn keeps_time(&self, who: u32) -> bool {
+        self.night.keeper == who
+    }
+
+    /// When the keeper has to look by himself.
+    pub fn alarm(&self) -> i64 {
+        self.night.alarm
+    }
+
+    /// The keeper is awake: whoever tends next sets the alarm anew.
+    pub fn stop_alarm(&mut self) {
+        self.night.alarm = NEVER;
+    }
+
+    /// The keeper sees to the events that are due.
+    pub fn note_alarm(&mut self, now: i64) {
+        self.night.rang_at = now;
+    }
+
+    /// Events that were due when the alarm went, and still are, wait for a while.
+    pub fn alarm_for(&self, event: i64) -> i64 {
+        match event <= self.night.rang_at {
+            true => self.night.rang_at.saturating_add(PATIENCE),
+            false => event,
+        }
+    }
+
+    fn keep_time(&mut self, next_event: i64, ring: &mut impl FnMut(u32)) {
+        if !self.is_anybody_asleep() {
+            return;
+        }
+        let latest = match self.night.woken.first {
+            NOBODY => NEVER,
+            first => self.sleeper(first).woken_at.saturating_add(PATIENCE),
+        };
+        let event = self.alarm_for(next_event);
+        if self.night.keeper == NOBODY && !armed(Seeded::LeaveTimeUnkept) {
+            self.night.keeper = self.choose_keeper();
+            self.night.alarm = NEVER;
+        }
+        // Wake-ups end by themselves as a rule: it is enough to look after them roughly in time.
+        if event < self.night.alarm || latest.saturating_add(PATIENCE) < self.night.alarm {
+            self.night.alarm = event.min(latest);
+            ring(self.night.keeper);
+        }
+    }
+
+    /// Whoever can run transactions, else anybody.
+    fn choose_keeper(&self) -> u32 {
+        let mut each = self.night.asleep.first;
+        while each != NOBODY && !self.sleeper(each).keeps_time {
+            each = self.sleeper(each).next;
+        }
+        match each {
+            NOBODY => self.night.asleep.first,
+            keeper => keeper,
+        }
+    }
+
+    fn forget_late_wakers(&mut self, now: i64) {
+        while self.night.woken.first != NOBODY {
+            let first = self.night.woken.first;
+            let is_late = self.sleeper(first).woken_at.saturating_add(PATIENCE) <= now;
+            if !is_late || armed(Seeded::TrustWokenForEver) {
+                break;
+            }
+            self.get_up(first);
+        }
+    }
+
+    /// Wakes up to so many who wait for the queue, those first who lay down last: few stay busy and many
+    /// asleep, rather than each a little.
+    fn wake_for(&mut self, queue: u64, most: u32, now: i64, ring: &mut impl FnMut(u32)) {
+        let mut left = most;
+        let mut each = self.night.asleep.first;
+        while each != NOBODY && left > 0 {
+            let sleeper = self.sleeper(each);
+            let (next, is_wanted) = (sleeper.next, sleeper.waits_for(queue));
+            if is_wanted {
+                self.wake(each, now);
+                ring(each);
+                left -= 1;
+            }
+            each = next;
+        }
+    }
+
+    /// Whether somebody was woken who will look at the queue.
+    fn is_in_flight(&self, queue: u64) -> bool {
+        match queue {
+            EVERY_QUEUE => self.night.woken.length > 0,
+            _ => self.watch(queue).woken + self.watch(EVERY_QUEUE).woken > 0,
+        }
+    }
+
+    fn sleeper(&self, who: u32) -> &Sleeper {
+        let at = (who as usize).wrapping_sub(1);
+        self.sleepers.get(at).unwrap_or(&Sleeper::NOBODY)
+    }
+
+    fn slot(&mut self, who: u32) -> Option<&mut Sleeper> {
+        self.sleepers.get_mut((who as usize).wrapping_sub(1))
+    }
+
+    fn watch(&self, queue: u64) -> Watched {
+        let used = self.watched.iter().take(self.night.watched as usize);
+        let found = used.into_iter().find(|each| each.queue == queue);
+        found.copied().unwrap_or_default()
+    }
+
+    fn list(&mut self, state: State) -> &mut List {
+        match state {
+            State::Asleep => &mut self.night.asleep,
+            State::Woken | State::Up => &mut self.night.woken,
+        }
+    }
+
+    /// Sleepers are listed from the latest on, the woken from the earliest on.
+    fn enter(&mut self, who: u32, state: State) {
+        let List { first, last, .. } = *self.list(state);
+        let (prev, next) = match state {
+            State::Asleep => (NOBODY, first),
+            State::Woken | State::Up => (last, NOBODY),
+        };
+        if let Some(sleeper) = self.slot(who) {
+            (sleeper.state, sleeper.prev, sleeper.next) = (state, prev, next);
+        }
+        self.link(state, prev, next, (who, who));
+        self.list(state).length += 1;
+    }
+
+    fn leave(&mut self, who: u32) {
+        let Sleeper {
+            state, prev, next, ..
+        } = *self.sleeper(who);
+        self.link(state, prev, next, (next, prev));
+        let list = self.list(state);
+        list.length = list.length.wrapping_sub(1);
+        if let Some(sleeper) = self.slot(who) {
+            sleeper.state = State::Up;
+        }
+        if self.night.keeper == who {
+            self.night.keeper = NOBODY;
+        }
+    }
+
+    /// What comes behind `prev` and before `next` from now on.
+    fn link(&mut self, state: State, prev: u32, next: u32, between: (u32, u32)) {
+        match self.slot(prev) {
+            Some(sleeper) => sleeper.next = between.0,
+            None => self.list(state).first = between.0,
+        }
+        match self.slot(next) {
+            Some(sleeper) => sleeper.prev = between.1,
+            None => self.list(state).last = between.1,
+        }
+    }
+
+    fn count(&mut self, who: u32, asleep: i32, woken: i32) {
+        let Sleeper { queues, count, .. } = *self.sleeper(who);
+        for queue in queues.into_iter().take(count as usize) {
+            let at = self.find_or_add_watch(queue);
+            let Some(watched) = self.watched.get_mut(at) else {
+                continue;
+            };
+            watched.asleep = watched.asleep.saturating_add_signed(asleep);
+            watched.woken = watched.woken.saturating_add_signed(woken);
+            if (watched.asleep, watched.woken) == (0, 0) {
+                self.night.watched -= 1;
+                self.watched.swap(at, self.night.watched as usize);
+            }
+        }
+    }
+
+    fn find_or_add_watch(&mut self, queue: u64) -> usize {
+        let used = self.night.watched as usize;
+        let mut watched = self.watched.iter().take(used);
+        if let Some(at) = watched.position(|each| each.queue == queue) {
+            return at;
+        }
+        if let Some(watched) = self.watched.get_mut(used) {
+            *watched = Watched {
+                queue,
+                ..Watched::default()
+            };
+            self.night.watched += 1;
+        }
+        used
+    }
+}
