@@ -113,6 +113,23 @@ impl Call {
             })
     }
 
+    /// Whether a procedure may not end the transaction that it runs in.
+    pub fn is_atomic(&self) -> bool {
+        // SAFETY: a context that is a CallContext says so in its node tag.
+        unsafe {
+            let context = (*self.fcinfo).context;
+            context.is_null()
+                || (*context).type_ != pg_sys::NodeTag::T_CallContext
+                || (*context.cast::<pg_sys::CallContext>()).atomic
+        }
+    }
+
+    /// The function that is called.
+    pub fn function(&self) -> pg_sys::Oid {
+        // SAFETY: the frame is valid, and so is its look-up of the function.
+        unsafe { (*(*self.fcinfo).flinfo).fn_oid }
+    }
+
     pub fn fcinfo(&self) -> pg_sys::FunctionCallInfo {
         self.fcinfo
     }

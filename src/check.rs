@@ -71,6 +71,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
 
 fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     let (copy, snapshot) = when_ready(spi, job_table, |memory| {
+        memory.show_hidden()?;
         let snapshot = Snapshot::take();
         Ok((copy(memory)?, snapshot))
     })?;

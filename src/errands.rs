@@ -12,6 +12,7 @@ use pgrx::pg_sys;
 /// What claims do for the queue in passing: a live queue needs no other hand.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
     let (rescue, due, load) = when_ready(spi, job_table, |memory| {
+        memory.show_hidden()?;
         let load = overflow::duty(memory);
         Ok((rescue::duty(memory), due::duty(memory), load))
     })?;

@@ -19,6 +19,7 @@ mod plan; // prepared statements
 mod publish; // trigger and callbacks: tables -> scheduler
 mod rebuild; // tables -> scheduler, all at once
 mod rescue; // runs that nobody is at any more
+mod rights; // what a procedure runs as its owner
 mod routes; // which queue the jobs of a kind go to
 mod row; // a job as the scheduler sees it
 mod schema; // the SQL that CREATE EXTENSION runs
@@ -26,6 +27,7 @@ mod seeded; // mechanisms that test builds can leave out
 mod server; // time, backend, transaction
 mod settings; // what an administrator can set at server start
 mod shmem; // one scheduler per database in shared memory
+mod sleep; // until there is work
 mod trigger; // what a trigger function is told
 mod unique; // how long a job holds its unique key
 

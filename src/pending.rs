@@ -16,6 +16,8 @@ pub struct LaneChange {
     /// The least position that became available because its time had come; claims of the same
     /// transaction may take it.
     pub least_promoted: Option<i64>,
+    /// How many became available because their time had come.
+    pub promoted: u32,
     /// The least position that ceased to be available; an abort brings it back.
     pub least_gone: Option<i64>,
     /// Jobs that became running other than by a claim.
@@ -61,6 +63,12 @@ pub struct Level {
 }
 
 impl LaneChange {
+    /// Jobs that became available.
+    pub fn available_count(&self) -> u32 {
+        let count = u32::try_from(self.available.len()).unwrap_or(u32::MAX);
+        count.saturating_add(self.promoted)
+    }
+
     /// Where the lane's head has to be lowered to when the transaction commits.
     pub fn least_available(&self) -> Option<i64> {
         least(self.available.iter().copied().min(), self.least_promoted)
@@ -118,6 +126,7 @@ impl Level {
             let lane = self.lane(change.spec);
             lane.available.extend(change.available);
             lane.least_promoted = least(lane.least_promoted, change.least_promoted);
+            lane.promoted += change.promoted;
             lane.least_gone = least(lane.least_gone, change.least_gone);
             lane.started += change.started;
             lane.released += change.released;

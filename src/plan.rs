@@ -133,6 +133,17 @@ pub fn with_spi<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<R> {
     }
 }
 
+/// As [`with_spi`] for a procedure that ends transactions.
+pub fn with_nonatomic_spi<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<R> {
+    // SAFETY: as above.
+    unsafe {
+        pg_sys::SPI_connect_ext(pg_sys::SPI_OPT_NONATOMIC.cast_signed());
+        let result = work(&Spi(PhantomData))?;
+        pg_sys::SPI_finish();
+        Ok(result)
+    }
+}
+
 /// Parameters as SPI takes them.
 struct Arguments {
     values: Vec<Datum>,
@@ -156,6 +167,12 @@ impl Arguments {
 }
 
 impl Spi {
+    /// Ends the transaction and its snapshot, and begins another.
+    pub fn commit(&self) {
+        // SAFETY: an error is raised unless SPI was connected for it.
+        unsafe { pg_sys::SPI_commit() };
+    }
+
     /// Runs a statement with a snapshot taken now, whatever the isolation level: who is running and
     /// what is waiting must be seen as it is.
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {

@@ -8,11 +8,12 @@
 use crate::call::{Call, datum};
 use crate::errands;
 use crate::error::{Result, cannot_prepare, internal, nonsense, out_of_lane};
-use crate::pending::{self, Level};
+use crate::pending::{self, LaneChange, Level};
 use crate::row::JobRow;
 use crate::seeded::{Seeded, armed};
 use crate::server;
 use crate::shmem::{self, Locked, Phase};
+use crate::sleep;
 use crate::trigger::{RawRow, Trigger};
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
@@ -118,6 +119,7 @@ fn note_new(level: &mut Level, row: &JobRow, promoting: bool) {
         let lane = level.lane(row.spec);
         if promoting {
             lane.least_promoted = pending::least(lane.least_promoted, Some(row.position));
+            lane.promoted += 1;
         } else {
             lane.available.push(row.position);
         }
@@ -246,6 +248,7 @@ fn commit() {
 }
 
 fn abort() {
+    sleep::get_up_quietly();
     errands::abandon();
     if let Some((table, changes)) = take_all()
         && !armed(Seeded::IgnoreAbort)
@@ -255,6 +258,7 @@ fn abort() {
 }
 
 fn abort_savepoint(nesting: i32) {
+    sleep::get_up_quietly();
     errands::abandon();
     let (table, levels) = pending::with(|pending| {
         pending.end_call();
@@ -313,25 +317,34 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         scheduler.hold(&lane.spec, lane.started)?;
     }
     for lane in changes.lanes.values() {
-        if !counted && !armed(Seeded::CommitWithoutRelease) {
-            scheduler.release(&lane.spec, lane.released)?;
-        }
-        if let Some(position) = lane.least_gone
-            && !armed(Seeded::CommitWithoutWithdrawal)
-        {
-            scheduler.withdraw(&lane.spec, position)?;
-        }
-        if let Some(position) = lane.least_available() {
-            scheduler.lower(&lane.spec, position)?;
-        }
+        apply_lane(memory, lane, counted)?;
     }
     for (spec, position) in changes.hidden.iter().chain(&changes.kept_waiting) {
-        scheduler.lower(spec, *position)?;
+        memory.scheduler.lower(spec, *position)?;
     }
     if !armed(Seeded::HideDueTime) {
         memory.note_due(changes.next_due);
     }
     memory.note_lease(changes.next_lease);
+    Ok(())
+}
+
+fn apply_lane(memory: &mut Locked, lane: &LaneChange, counted: bool) -> Step<()> {
+    let spec = &lane.spec;
+    if lane.released > 0 && !counted && !armed(Seeded::CommitWithoutRelease) {
+        let was_full = memory.is_full(spec);
+        memory.scheduler.release(spec, lane.released)?;
+        memory.expect_work(spec, if was_full { lane.released } else { 0 });
+    }
+    if let Some(position) = lane.least_gone
+        && !armed(Seeded::CommitWithoutWithdrawal)
+    {
+        memory.scheduler.withdraw(spec, position)?;
+    }
+    if let Some(position) = lane.least_available() {
+        memory.scheduler.lower(spec, position)?;
+        memory.expect_work(spec, lane.available_count());
+    }
     Ok(())
 }
 

@@ -123,6 +123,7 @@ fn begin(memory: &mut Locked) -> Step<(Snapshot, u64)> {
     memory.desk.due_floor = [i64::MAX; 2];
     memory.desk.leases.forget();
     memory.desk.gone.look_at_all();
+    memory.forget_hidden();
     memory.end_overflow_round();
     memory.desk.generation += 1;
     memory.desk.phase = Phase::Rebuilding;

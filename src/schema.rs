@@ -79,8 +79,13 @@ extension_sql_file!(
     requires = ["pauses"]
 );
 extension_sql_file!(
+    "../sql/schema/waiting.sql",
+    name = "waiting",
+    requires = ["views"]
+);
+extension_sql_file!(
     "../sql/schema/grants.sql",
     name = "grants",
-    requires = ["views"],
+    requires = ["waiting"],
     finalize
 );

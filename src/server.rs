@@ -1,5 +1,6 @@
 //! What the server says of the time, of this backend and of its transaction.
 
+use crate::sleep;
 use pgrx::pg_sys;
 
 /// Microseconds.
@@ -11,10 +12,10 @@ pub fn now() -> i64 {
     unsafe { pg_sys::GetCurrentTimestamp() }
 }
 
-/// Whether the transaction may stay open after this statement.
+/// Whether the transaction may stay open after this statement, or for as long as the statement sleeps.
 pub fn in_transaction_block() -> bool {
     // SAFETY: reads the backend's transaction state.
-    unsafe { pg_sys::IsTransactionBlock() }
+    sleep::stays() || unsafe { pg_sys::IsTransactionBlock() }
 }
 
 /// Process id and start time: a process id alone is used again.

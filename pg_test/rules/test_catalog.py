@@ -7,13 +7,14 @@ CONTRACT = {
     " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
     " unique_for interval, metadata jsonb, unique_by text[]) -> bigint",
     "enqueue_many": "(jobs jsonb) -> TABLE(ord integer, id bigint, created boolean)",
-    "claim_next": "(queue text, worker text, lease interval, bind_to_connection boolean) -> SETOF turnstile.claimed_job",
-    "claim": "(queues text[], max_jobs integer, worker text, lease interval, bind_to_connection boolean)"
+    "claim_next": "(queue text, worker text, lease interval, bind_to_connection boolean, wait interval)"
     " -> SETOF turnstile.claimed_job",
+    "claim": "(queues text[], max_jobs integer, worker text, lease interval, bind_to_connection boolean,"
+    " wait interval) -> SETOF turnstile.claimed_job",
     "complete": "(job_id bigint, attempt integer, result jsonb) -> boolean",
     "complete_many": "(job_ids bigint[], attempts integer[]) -> integer",
     "complete_and_claim_next": "(job_id bigint, attempt integer, result jsonb, queue text, worker text, lease interval,"
-    " bind_to_connection boolean) -> SETOF turnstile.claimed_job",
+    " bind_to_connection boolean, wait interval) -> SETOF turnstile.claimed_job",
     "fail": "(job_id bigint, attempt integer, error text, retry_in interval, discard boolean) -> text",
     "prune_unique_keys": "(max_keys integer) -> integer",
     "release": "(job_id bigint, attempt integer) -> boolean",

@@ -52,26 +52,28 @@ CREATE FUNCTION turnstile.claim_next(
     queue text DEFAULT 'default',
     worker text DEFAULT NULL,
     lease interval DEFAULT NULL,
-    bind_to_connection boolean DEFAULT false
+    bind_to_connection boolean DEFAULT false,
+    wait interval DEFAULT NULL
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE SECURITY DEFINER ROWS 1
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_claim_next';
-COMMENT ON FUNCTION turnstile.claim_next(text, text, interval, boolean) IS
-    'Hands out the eligible job of the queue with the least (priority, position), or no row. queue *: of all queues. lease NULL: the queue''s setting. bind_to_connection: the run fails with error "connection lost" as soon as this connection''s backend has gone. Errors: 22004, 22023, 54000, 25006.';
+COMMENT ON FUNCTION turnstile.claim_next(text, text, interval, boolean, interval) IS
+    'Hands out the eligible job of the queue with the least (priority, position), or no row. queue *: of all queues. lease NULL: the queue''s setting. bind_to_connection: the run fails with error "connection lost" as soon as this connection''s backend has gone. wait: sleeps for so long until there is one; the snapshot of the statement stays open meanwhile, which wait_for_job avoids. Errors: 22004, 22023, 54000, 25006.';
 
 CREATE FUNCTION turnstile.claim(
     queues text[],
     max_jobs int DEFAULT 1,
     worker text DEFAULT NULL,
     lease interval DEFAULT NULL,
-    bind_to_connection boolean DEFAULT false
+    bind_to_connection boolean DEFAULT false,
+    wait interval DEFAULT NULL
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE SECURITY DEFINER ROWS 10
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_claim';
-COMMENT ON FUNCTION turnstile.claim(text[], int, text, interval, boolean) IS
-    'Hands out up to max_jobs jobs, the queues in the order given; * stands for all queues, by (priority, position): what as many calls of claim_next would. lease and bind_to_connection as there. Errors: 22004, 22023, 54000, 25006.';
+COMMENT ON FUNCTION turnstile.claim(text[], int, text, interval, boolean, interval) IS
+    'Hands out up to max_jobs jobs, the queues in the order given; * stands for all queues, by (priority, position): what as many calls of claim_next would. lease and bind_to_connection as there. wait: sleeps for so long until there is at least one, with a snapshot open; 54000 for more than 32 queues. Errors: 22004, 22023, 54000, 25006.';
 
 CREATE FUNCTION turnstile.complete(job_id bigint, attempt int, result jsonb DEFAULT NULL) RETURNS boolean
     LANGUAGE c VOLATILE SECURITY DEFINER
@@ -94,13 +96,14 @@ CREATE FUNCTION turnstile.complete_and_claim_next(
     queue text DEFAULT NULL,
     worker text DEFAULT NULL,
     lease interval DEFAULT NULL,
-    bind_to_connection boolean DEFAULT false
+    bind_to_connection boolean DEFAULT false,
+    wait interval DEFAULT NULL
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE SECURITY DEFINER ROWS 1
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim_next';
-COMMENT ON FUNCTION turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval, boolean) IS
-    'complete and claim_next in one transaction; the next job may use the slot that the finished one frees. queue NULL: that of the finished job. Errors: as complete and claim_next.';
+COMMENT ON FUNCTION turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval, boolean, interval) IS
+    'complete and claim_next in one transaction; the next job may use the slot that the finished one frees. queue NULL: that of the finished job. wait: as claim_next; nobody sees the completion before the call ends, so keep it short where others wait for the slot. Errors: as complete and claim_next.';
 
 CREATE FUNCTION turnstile.fail(
     job_id bigint,

@@ -1,16 +1,19 @@
 //! Claims: ask memory which lane is next, take rows of it, tell memory what was found.
 
-use crate::api::names::{bound, check_lease, required_name};
+use crate::api::claimer::Claimer;
+use crate::api::names::{bound, queue_keys, required_name};
 use crate::api::output::Output;
-use crate::call::{Call, datum, must_be_writable, required};
-use crate::error::{Result, null_element, too_long};
+use crate::api::wait::awaited;
+use crate::call::{Call, datum, must_be_writable};
+use crate::error::{Result, too_long};
 use crate::lane::claimed_key;
 use crate::pending::{self, Reserved};
 use crate::plan::{Rows, Spi, Statement, statement, with_spi};
 use crate::rebuild::when_ready;
 use crate::seeded::{Seeded, armed};
-use crate::shmem::{self, Owner, Phase};
-use crate::{catalog, errands, lease, limits, overflow, owner};
+use crate::shmem::{self, Phase};
+use crate::sleep::{self, End, Sleep};
+use crate::{catalog, errands, lease, limits, overflow, server};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
@@ -40,66 +43,65 @@ const LEASE_EXPIRES_AT: i32 = 11;
 const ROWS_AHEAD: usize = 4;
 /// A claim may scan over this many taken positions before it is worth a look where its lane goes on.
 const BEHIND_AT_MOST: i64 = 64;
+/// Lanes that one look for work goes through.
+const LOOKS_AT_MOST: usize = 32;
 /// Jobs that are reserved at one pick.
 const MOST_AT_ONCE: usize = 1_000;
-
-/// Who claims, and for how long.
-pub struct Claimer {
-    worker: Option<Datum>,
-    lease: Option<Datum>,
-    owner: Option<Owner>,
-}
-
-impl Claimer {
-    /// The last arguments of each call that claims: worker, lease, bind_to_connection.
-    pub fn of(call: &Call, first: usize) -> Result<Self> {
-        check_lease(call, first + 1)?;
-        let bind = required(call.boolean(first + 2), "bind_to_connection")?;
-        Ok(Self {
-            worker: call.raw(first),
-            lease: call.raw(first + 1),
-            owner: match bind {
-                true => Some(owner::bind(catalog::job_table()?)),
-                false => None,
-            },
-        })
-    }
-}
 
 pub fn claim_next(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let queue = claimed_key(required_name(call.text(0), "queue")?);
     let claimer = Claimer::of(call, 1)?;
     let mut output = Output::of(call);
-    with_spi(|spi| claim_from(spi, &[queue], 1, &claimer, &mut output))?;
+    with_spi(|spi| claim_or_wait(spi, &[queue], 1, &claimer, &mut output))?;
     Ok(None)
 }
 
 pub fn claim(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let queues = required(call.texts(0), "queues")?;
-    let queues = queues
-        .iter()
-        .map(|queue| {
-            let queue = queue.as_deref().ok_or_else(|| null_element("queues"))?;
-            required_name(Some(queue), "queues").map(claimed_key)
-        })
-        .collect::<Result<Vec<u64>>>()?;
+    let queues = queue_keys(call.texts(0))?;
     let most = bound(call, 1)?;
     let claimer = Claimer::of(call, 2)?;
     let mut output = Output::of(call);
-    with_spi(|spi| claim_from(spi, &queues, most, &claimer, &mut output))?;
+    with_spi(|spi| claim_or_wait(spi, &queues, most, &claimer, &mut output))?;
     Ok(None)
 }
 
-/// Claims up to `most` jobs, the queues in the order given.
-pub fn claim_from(
+/// Claims up to `most` jobs, the queues in the order given; where there is none it sleeps, if it is to.
+pub fn claim_or_wait(
     spi: &Spi,
     queues: &[u64],
     most: usize,
     claimer: &Claimer,
     output: &mut Output,
 ) -> Result<()> {
+    let Some(wait) = claimer.wait else {
+        return claim_from(spi, queues, most, claimer, output).map(drop);
+    };
+    let sleep = Sleep {
+        job_table: catalog::job_table()?,
+        queues: awaited(queues)?,
+        until: server::now().saturating_add(wait),
+        is_between_transactions: false,
+    };
+    sleep::staying(|| {
+        while claim_from(spi, queues, most, claimer, output)? == 0 && most > 0 {
+            if matches!(sleep.run()?, End::Timeout | End::Gone) {
+                break;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Returns how many it claimed.
+fn claim_from(
+    spi: &Spi,
+    queues: &[u64],
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<usize> {
     let job_table = catalog::job_table()?;
     pending::with(|pending| pending.job_table = job_table);
     errands::run(spi, job_table, queues, most)?;
@@ -107,7 +109,11 @@ pub fn claim_from(
     let mut looks_elsewhere = 0;
     for &queue in queues {
         while left > 0 {
-            let (pick, reservations) = pick(spi, job_table, queue, left)?;
+            let Next {
+                pick,
+                reservations,
+                is_waited_for,
+            } = pick(spi, job_table, queue, left)?;
             match pick {
                 Pick::Nothing => {
                     if !overflow::look_elsewhere(spi, job_table, &mut looks_elsewhere)? {
@@ -117,13 +123,55 @@ pub fn claim_from(
                 Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
                 Pick::Exhausted => return Err(too_many_reservations()),
                 Pick::Lane(picked) => {
-                    let taken = take(spi, job_table, &picked, &reservations, claimer, output)?;
+                    let lane = Lane {
+                        picked: &picked,
+                        reservations: &reservations,
+                        is_waited_for,
+                    };
+                    let taken = take(spi, job_table, &lane, claimer, output)?;
                     left = left.saturating_sub(taken);
                 }
             }
         }
     }
-    show_hidden_lanes(job_table)
+    end_call(job_table)?;
+    Ok(most - left)
+}
+
+/// Whether a claim would find a job just now; what memory only believed to be there it forgets.
+pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool> {
+    for _ in 0..LOOKS_AT_MOST {
+        match pick(spi, job_table, queue, 0)?.pick {
+            Pick::Nothing => return Ok(false),
+            Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
+            Pick::Exhausted => break,
+            Pick::Lane(picked) => {
+                if is_anything_left(spi, job_table, &picked)? {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the lane has a job that no open claim has locked.
+fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Result<bool> {
+    let (seen, seen_all) = look_ahead(spi, picked, &[])?;
+    let seen_only = Outcome {
+        taken: &[],
+        seen: &seen,
+        seen_all,
+    };
+    settle(job_table, picked, &[], seen_only)?;
+    shmem::with(job_table, |memory| {
+        let is_free = |&at| {
+            let is_locked = memory.scheduler.is_in_flight(picked.spec.lane, at);
+            is_locked.map(|is_locked| !is_locked)
+        };
+        seen.iter()
+            .try_fold(false, |found, at| Ok(found || is_free(at)?))
+    })
 }
 
 fn too_many_reservations() -> crate::error::Failure {
@@ -132,16 +180,27 @@ fn too_many_reservations() -> crate::error::Failure {
         .hint("Commit after claiming, or raise turnstile.max_lanes and restart the server.")
 }
 
+/// What a claim is to look at next.
+struct Next {
+    pick: Pick,
+    reservations: Vec<ReservationId>,
+    /// Somebody sleeps who would be woken for what is left of the lane.
+    is_waited_for: bool,
+}
+
+/// A lane with room reserved in it.
+struct Lane<'a> {
+    picked: &'a Picked,
+    reservations: &'a [ReservationId],
+    is_waited_for: bool,
+}
+
 /// Reserves room in the next lane of a queue. What was reserved is on record even if the step fails.
-fn pick(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    queue: u64,
-    want: usize,
-) -> Result<(Pick, Vec<ReservationId>)> {
+fn pick(spi: &Spi, job_table: pg_sys::Oid, queue: u64, want: usize) -> Result<Next> {
     let mut reservations = vec![ReservationId::default(); want.min(MOST_AT_ONCE)];
     let mut credits = pending::with(|pending| pending.credits());
     let mut transferred = Vec::new();
+    let mut is_waited_for = false;
     let pick = catch_unwind(AssertUnwindSafe(|| {
         when_ready(spi, job_table, |memory| {
             let pick = memory
@@ -150,13 +209,20 @@ fn pick(
             for &id in reservations.iter().filter(|id| id.is_some()) {
                 transferred.push(memory.scheduler.transferred(id)?.collect());
             }
+            if let Pick::Lane(picked) = &pick {
+                is_waited_for = memory.waiting.is_waited_for(picked.spec.queue);
+            }
             Ok(pick)
         })
     }));
     reservations.retain(ReservationId::is_some);
     record(&reservations, transferred);
     match pick {
-        Ok(pick) => Ok((pick?, reservations)),
+        Ok(pick) => Ok(Next {
+            pick: pick?,
+            reservations,
+            is_waited_for,
+        }),
         Err(panic) => resume_unwind(panic),
     }
 }
@@ -179,13 +245,16 @@ fn record(reservations: &[ReservationId], transferred: Vec<Vec<(GateKind, u64)>>
 fn take(
     spi: &Spi,
     job_table: pg_sys::Oid,
-    picked: &Picked,
-    reservations: &[ReservationId],
+    lane: &Lane,
     claimer: &Claimer,
     output: &mut Output,
 ) -> Result<usize> {
-    let lane = picked.spec.lane;
-    let own = pending::with(|pending| pending.own_positions(lane));
+    let &Lane {
+        picked,
+        reservations,
+        ..
+    } = lane;
+    let own = pending::with(|pending| pending.own_positions(picked.spec.lane));
     let taken = match reservations {
         [] => Vec::new(),
         some => lock_jobs(spi, picked, some.len(), &own, claimer, output)?,
@@ -196,7 +265,7 @@ fn take(
         seen_all: false,
     };
     let ahead;
-    if is_worth_a_look(picked, reservations, &taken) {
+    if is_worth_a_look(lane, &taken) {
         let is_all;
         (ahead, is_all) = look_ahead(spi, picked, &own)?;
         outcome.seen = &ahead;
@@ -249,12 +318,14 @@ fn note_leases(rows: &Rows) {
 }
 
 /// Where the lane goes on matters when nothing more was found, and when another lane may come before;
-/// alone, the lane's head may lag behind a little.
-fn is_worth_a_look(picked: &Picked, reservations: &[ReservationId], taken: &[i64]) -> bool {
+/// alone, the lane's head may lag behind a little, unless sleepers would be woken for a lane that is empty.
+fn is_worth_a_look(lane: &Lane, taken: &[i64]) -> bool {
+    let picked = lane.picked;
     let Some(last) = taken.last() else {
         return true;
     };
-    taken.len() < reservations.len()
+    lane.is_waited_for
+        || taken.len() < lane.reservations.len()
         || picked.bound.is_some()
         || last.saturating_sub(picked.head) > BEHIND_AT_MOST
 }
@@ -320,16 +391,19 @@ fn settle(
     blocked.map(|_| ())
 }
 
-/// The call is over: lanes whose next job a stranger has locked are looked at again.
-fn show_hidden_lanes(job_table: pg_sys::Oid) -> Result<()> {
+/// The call is over: lanes whose next job a stranger has locked will be looked at again, and a wake-up that
+/// led here has served its turn.
+fn end_call(job_table: pg_sys::Oid) -> Result<()> {
     let hidden = pending::at_current_level(|level| std::mem::take(&mut level.hidden));
-    if hidden.is_empty() || armed(Seeded::ForgetHiddenLane) {
+    let has_hidden = !hidden.is_empty() && !armed(Seeded::ForgetHiddenLane);
+    if !has_hidden && !sleep::has_place() {
         return Ok(());
     }
     shmem::with(job_table, |memory| {
-        for (spec, position) in &hidden {
-            memory.scheduler.lower(spec, *position)?;
+        if has_hidden {
+            memory.hide(&hidden, server::now())?;
         }
+        sleep::get_up_in(memory);
         Ok(())
     })
 }

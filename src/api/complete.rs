@@ -1,4 +1,5 @@
-use crate::api::claim::{Claimer, claim_from};
+use crate::api::claim::claim_or_wait;
+use crate::api::claimer::Claimer;
 use crate::api::finish::{finish, why_not_running};
 use crate::api::names::{name, run};
 use crate::api::output::Output;
@@ -86,7 +87,7 @@ pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
     with_spi(|spi| {
         let completed = complete_run(spi, job_id, attempt, call.raw(2))?;
         let queue = queue.unwrap_or(completed.queue);
-        claim_from(spi, &[queue], 1, &claimer, &mut output)
+        claim_or_wait(spi, &[queue], 1, &claimer, &mut output)
     })?;
     Ok(None)
 }

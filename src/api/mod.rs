@@ -4,6 +4,7 @@ mod alive;
 mod cancel;
 mod check;
 mod claim;
+mod claimer;
 mod complete;
 mod enqueue;
 mod enqueue_many;
@@ -21,6 +22,7 @@ mod reroute;
 mod rescue;
 mod retry;
 mod unique_key;
+mod wait;
 
 use crate::call::sql_function;
 use crate::publish;
@@ -162,4 +164,9 @@ sql_function!(
     turnstile_rebuild,
     pg_finfo_turnstile_rebuild,
     check::rebuild
+);
+sql_function!(
+    turnstile_wait_for_job,
+    pg_finfo_turnstile_wait_for_job,
+    wait::wait_for_job
 );

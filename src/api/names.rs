@@ -1,7 +1,8 @@
 //! Checks of names and other arguments that several verbs share.
 
-use crate::call::Call;
-use crate::error::{Result, bad_value, null_argument, too_long};
+use crate::call::{Call, required};
+use crate::error::{Result, bad_value, null_argument, null_element, too_long};
+use crate::lane::claimed_key;
 
 const LONGEST: usize = 255;
 
@@ -26,6 +27,15 @@ pub fn required_name<'a>(value: Option<&'a str>, argument: &str) -> Result<&'a s
 
 pub fn job(call: &Call) -> Result<i64> {
     call.int8(0).ok_or_else(|| null_argument("job_id"))
+}
+
+/// The keys of an array of queues.
+pub fn queue_keys(queues: Option<Vec<Option<String>>>) -> Result<Vec<u64>> {
+    let key = |queue: &Option<String>| {
+        let queue = queue.as_deref().ok_or_else(|| null_element("queues"))?;
+        required_name(Some(queue), "queues").map(claimed_key)
+    };
+    required(queues, "queues")?.iter().map(key).collect()
 }
 
 /// The run that a finish is about.

@@ -99,7 +99,6 @@ impl Scheduler<'_> {
         }
         self.audit_idle_gates()?;
         self.audit_queues(queues)?;
-        self.audit_readiness()?;
         if lanes != self.header.lanes {
             return Err(Fault::Corrupt("the number of lanes is wrong"));
         }
@@ -107,23 +106,6 @@ impl Scheduler<'_> {
             return Err(Fault::Corrupt("an entry with a place is not in a heap"));
         }
         Ok(())
-    }
-
-    fn audit_readiness(&self) -> Step<()> {
-        let mut ready = 0;
-        for at in self.entries.touched() {
-            let entry = self.entry(at)?;
-            let is_ready =
-                entry.kind == Kind::Queue && entry.root != NONE && self.gate_is_open(entry.gate)?;
-            if entry.is_ready != is_ready {
-                return Err(Fault::Corrupt("a queue's readiness is wrong"));
-            }
-            ready += u32::from(is_ready);
-        }
-        match ready == self.header.ready {
-            true => Ok(()),
-            false => Err(Fault::Corrupt("the number of ready queues is wrong")),
-        }
     }
 
     fn audit_place(&self, entry: &Entry) -> Step<()> {

@@ -42,8 +42,6 @@ pub struct Entry {
     pub(crate) is_mixed: bool,
     /// A session whose next job is locked by somebody who is not claiming.
     pub(crate) is_blocked: bool,
-    /// A queue with work that its own gate lets through.
-    pub(crate) is_ready: bool,
     /// Leftist-heap distance to the nearest free child.
     pub(crate) distance: u8,
     pub(crate) left: u32,

@@ -44,8 +44,6 @@ pub struct Header {
     pub(crate) stamp: u64,
     pub(crate) version: u64,
     pub(crate) lanes: u32,
-    /// Queues that have work.
-    pub(crate) ready: u32,
     pub(crate) idle: u32,
     pub(crate) idle_first: u32,
     pub(crate) idle_last: u32,

@@ -17,7 +17,7 @@ impl Scheduler<'_> {
         for left in (0..levels).rev() {
             let entry = *self.entry(at)?;
             if entry.kind == Kind::Queue {
-                return self.note_readiness(at);
+                return Ok(());
             }
             let place = self.place_of(&entry)?;
             let rank = self.rank_of(&entry)?;

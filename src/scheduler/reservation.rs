@@ -118,7 +118,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    pub(crate) fn is_in_flight(&self, lane: u64, position: i64) -> Step<bool> {
+    pub fn is_in_flight(&self, lane: u64, position: i64) -> Step<bool> {
         let found = self.reservations.find(job_key(lane, position), |slot| {
             slot.stage == Stage::Job && slot.spec.lane == lane && slot.position == position
         })?;

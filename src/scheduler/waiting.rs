@@ -5,12 +5,11 @@
 //! Whoever ends a wake-up, or gives a queue work, has the rule looked at before the lock is given back
 //! ([`Waiting::tend`]); so nobody who forgets to claim leaves work lying beside a sleeper.
 
+use crate::every::EVERY_QUEUE;
 use crate::faults::{Seeded, armed};
 
 /// Queues that one sleeper can wait for.
 pub const MOST_QUEUES: usize = 32;
-/// Stands for all queues: no queue has this key.
-pub const EVERY_QUEUE: u64 = 0;
 /// How long (in microseconds) a wake-up counts that nobody makes use of.
 pub const PATIENCE: i64 = 100_000;
 /// A time that never comes.
@@ -29,7 +28,7 @@ enum State {
 
 /// One place for each process. The one with number n is in slot n - 1.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Sleeper {
     queues: [u64; MOST_QUEUES],
     count: u32,
@@ -85,7 +84,7 @@ impl Sleeper {
         self.queues.get(..self.count as usize).unwrap_or_default()
     }
 
-    const NOBODY: Self = Self {
+    pub const NOBODY: Self = Self {
         queues: [0; MOST_QUEUES],
         count: 0,
         state: State::Up,
@@ -124,10 +123,8 @@ impl Waiting<'_> {
             return;
         }
         self.get_up(who);
-        let mut sleeper = Sleeper {
-            keeps_time,
-            ..Sleeper::default()
-        };
+        let mut sleeper = Sleeper::NOBODY;
+        sleeper.keeps_time = keeps_time;
         for (slot, &queue) in sleeper.queues.iter_mut().zip(queues) {
             *slot = queue;
             sleeper.count += 1;
@@ -197,6 +194,16 @@ impl Waiting<'_> {
             let queue = self.watched.get(at).map_or(EVERY_QUEUE, |each| each.queue);
             if all || !self.is_in_flight(queue) {
                 self.wake_for(queue, if all { u32::MAX } else { 1 }, now, &mut ring);
+            }
+        }
+    }
+
+    /// What they wait for is no more.
+    pub fn send_all_away(&mut self, mut ring: impl FnMut(u32)) {
+        for who in 1..=u32::try_from(self.sleepers.len()).unwrap_or(0) {
+            if self.sleeper(who).state != State::Up {
+                self.get_up(who);
+                ring(who);
             }
         }
     }

@@ -1,19 +1,24 @@
 //! Puts one scheduler per database into shared memory, each behind an LWLock. The only pointer casts.
 
+mod hidden;
 mod leases;
 mod owners;
+mod rest;
 mod segment;
 mod slot;
 
-use crate::error::{Result, does_not_fit, internal};
+use crate::error::{Failure, Result, does_not_fit, internal};
 use crate::seeded::{Seeded, armed};
 #[cfg(feature = "fault_injection")]
 use crate::settings;
+use crate::sleep;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use turnstile_scheduler::waiting::Waiting;
 use turnstile_scheduler::{Fault, ReservationId, Scheduler, Step};
 
+use hidden::Hidden;
 pub use leases::{Leases, Search, Straggler};
 pub use owners::{Gone, GoneOwners, Owner};
 pub use segment::install_hooks;
@@ -51,6 +56,7 @@ pub struct Desk {
     pub due_floor: [i64; 2],
     pub leases: Leases,
     pub gone: GoneOwners,
+    hidden: Hidden,
     /// Where the next lanes are loaded from while there are more than fit.
     pub overflow_cursor: i64,
     /// Claims since lanes were loaded.
@@ -72,6 +78,11 @@ pub struct Locked<'m> {
     pub scheduler: Scheduler<'m>,
     /// Top-level transactions that ran when the last rebuild took its snapshot.
     pub running_at_rebuild: &'m mut [u32],
+    pub waiting: Waiting<'m>,
+    /// How many more jobs there are to claim, by queue.
+    work: Vec<(u64, u32)>,
+    /// Who is to be rung when the lock is given back.
+    calls: Vec<u32>,
 }
 
 impl Locked<'_> {
@@ -204,8 +215,8 @@ fn run<R>(
     job_table: pg_sys::Oid,
     steps: impl FnOnce(&mut Locked) -> Step<R>,
 ) -> Result<Option<R>> {
-    let _guard = Guard::acquire(slot + 1)?;
-    // SAFETY: the slot's lock is held until the end of this function.
+    let guard = Guard::acquire(slot + 1)?;
+    // SAFETY: the slot's lock is held until the guard is dropped.
     let mut locked = unsafe { open(slot) };
     let is_own = locked.desk.job_table == job_table && locked.desk.database == my_database();
     if !is_own && !armed(Seeded::UseForeignSlot) {
@@ -216,24 +227,30 @@ fn run<R>(
     }
     #[cfg(feature = "fault_injection")]
     turnstile_scheduler::injection::arm(settings::panic_at());
-    match steps(&mut locked) {
-        Ok(result) => {
-            locked.desk.dirty = false;
-            Ok(Some(result))
-        }
-        Err(Fault::Full) => {
-            locked.desk.phase = Phase::Stale;
-            Err(does_not_fit(
-                "the limits of the running jobs",
-                "Raise turnstile.max_lanes and restart the server, or finish jobs.",
-            ))
-        }
-        Err(Fault::Corrupt(what)) => {
-            locked.desk.phase = Phase::Stale;
-            Err(
-                internal(format!("the scheduler's memory is damaged: {what}"))
-                    .hint("The next call rebuilds it from the tables; please report this."),
-            )
-        }
+    let outcome = steps(&mut locked);
+    if outcome.is_err() {
+        locked.desk.phase = Phase::Stale;
+    }
+    let outcome = match locked.tend_to_sleepers() {
+        Ok(()) => outcome,
+        Err(fault) => Err(fault),
+    };
+    if outcome.is_ok() {
+        locked.desk.dirty = false;
+    }
+    let calls = std::mem::take(&mut locked.calls);
+    drop(guard);
+    sleep::ring(&calls);
+    outcome.map(Some).map_err(failure)
+}
+
+fn failure(fault: Fault) -> Failure {
+    match fault {
+        Fault::Full => does_not_fit(
+            "the limits of the running jobs",
+            "Raise turnstile.max_lanes and restart the server, or finish jobs.",
+        ),
+        Fault::Corrupt(what) => internal(format!("the scheduler's memory is damaged: {what}"))
+            .hint("The next call rebuilds it from the tables; please report this."),
     }
 }

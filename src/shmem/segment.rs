@@ -7,6 +7,7 @@ use pgrx::{pg_guard, pg_sys};
 use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use turnstile_scheduler::waiting::{MOST_QUEUES, Night, Sleeper, Waiting, Watched};
 use turnstile_scheduler::{Capacity, Header, Memory, Pools, Scheduler};
 
 const NAME: &std::ffi::CStr = c"turnstile";
@@ -23,6 +24,7 @@ static mut LOCKS: *mut pg_sys::LWLockPadded = null_mut();
 struct Layout {
     capacity: Capacity,
     running: usize,
+    backends: usize,
     size: usize,
 }
 
@@ -55,6 +57,7 @@ impl Layout {
         let mut layout = Self {
             capacity,
             running: usize::try_from(running).unwrap_or(0),
+            backends: usize::try_from(backends).unwrap_or(0),
             size: 0,
         };
         let mut cursor = Cursor {
@@ -79,6 +82,9 @@ impl Layout {
             reservations: cursor.advance(capacity.reservations),
             reservation_buckets: cursor.advance(capacity.reservation_buckets()),
             running: cursor.advance(self.running),
+            night: cursor.advance(1),
+            sleepers: cursor.advance(self.backends),
+            watched: cursor.advance(self.backends * MOST_QUEUES),
         }
     }
 }
@@ -94,6 +100,9 @@ struct Pointers {
     reservations: *mut turnstile_scheduler::Reservation,
     reservation_buckets: *mut u32,
     running: *mut u32,
+    night: *mut Night,
+    sleepers: *mut Sleeper,
+    watched: *mut Watched,
 }
 
 /// Called from `_PG_init` while the server preloads the library.
@@ -204,6 +213,13 @@ pub(super) unsafe fn open<'m>(slot: usize) -> Locked<'m> {
             desk: &mut *at.desk,
             scheduler: Scheduler::new(capacity.lanes, memory),
             running_at_rebuild: std::slice::from_raw_parts_mut(at.running, layout.running),
+            waiting: Waiting {
+                night: &mut *at.night,
+                sleepers: std::slice::from_raw_parts_mut(at.sleepers, layout.backends),
+                watched: std::slice::from_raw_parts_mut(at.watched, layout.backends * MOST_QUEUES),
+            },
+            work: Vec::new(),
+            calls: Vec::new(),
         }
     }
 }

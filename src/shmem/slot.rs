@@ -5,6 +5,7 @@ use super::segment::{Guard, open, peek};
 use crate::error::{Failure, Result, does_not_fit};
 use crate::seeded::{Seeded, armed};
 use crate::settings;
+use crate::sleep;
 use pgrx::pg_sys;
 use std::cell::Cell;
 
@@ -25,18 +26,20 @@ pub(super) fn cached_slot(job_table: pg_sys::Oid) -> Option<usize> {
 
 /// Finds the slot of this database; takes a free one, or one whose database is gone, if it has none.
 pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
-    let _directory = Guard::acquire(0)?;
+    let directory = Guard::acquire(0)?;
     let database = my_database();
     let slot = find_where(|other| other == database)
         .or_else(|| find_where(|other| other == pg_sys::InvalidOid))
         .or_else(|| find_where(|other| !database_exists(other)))
         .ok_or_else(no_slot_left)?;
-    let _guard = Guard::acquire(slot + 1)?;
+    let guard = Guard::acquire(slot + 1)?;
+    let mut calls = Vec::new();
     // SAFETY: the slot's lock is held.
     let mut locked = unsafe { open(slot) };
     if locked.desk.database != database || locked.desk.job_table != job_table {
         locked.scheduler.forget_everything();
         let before = std::mem::take(locked.desk);
+        locked.waiting.send_all_away(|who| calls.push(who));
         *locked.desk = Desk {
             database,
             job_table,
@@ -46,6 +49,8 @@ pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
         };
         locked.draw_routes_version();
     }
+    drop((guard, directory));
+    sleep::ring(&calls);
     SLOT.set(Some(slot));
     Ok(slot)
 }

@@ -2,8 +2,9 @@
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use turnstile_scheduler::EVERY_QUEUE;
 use turnstile_scheduler::waiting::{
-    EVERY_QUEUE, MOST_QUEUES, NEVER, Night, PATIENCE, Sleeper, Waiting, Watched,
+    MOST_QUEUES, NEVER, Night, PATIENCE, Sleeper, Waiting, Watched,
 };
 
 /// Where a worker is, as a naive observer sees it.
@@ -30,7 +31,6 @@ struct World {
     paused: Vec<bool>,
     /// When something is due: then a job appears in the queue, if somebody looks.
     due: (i64, usize),
-    woken: usize,
 }
 
 pub fn run(seed: u64, steps: u64) -> Result<(), String> {
@@ -53,14 +53,13 @@ impl World {
         Self {
             now: 1_000_000,
             night: Night::default(),
-            sleepers: vec![Sleeper::default(); workers],
+            sleepers: vec![Sleeper::NOBODY; workers],
             watched: vec![Watched::default(); workers * MOST_QUEUES],
             workers: vec![Worker::Away; workers],
             wants: vec![Vec::new(); workers],
             jobs: vec![0; queues + 1],
             paused: vec![false; queues + 1],
             due: (NEVER, 1),
-            woken: 0,
             rng,
         }
     }
@@ -149,11 +148,10 @@ impl World {
         }
         self.tend(&[]);
         let wants = self.wants[who].clone();
-        if wants.iter().any(|&queue| self.has_work(queue)) {
-            let now = self.now;
-            self.waiting().wake(number, now);
+        let is_awake = !self.waiting().is_asleep(number);
+        if is_awake && wants.iter().any(|&queue| self.has_work(queue)) {
             self.workers[who] = Worker::Called;
-            return self.tend(&[]);
+            return;
         }
         if self.waiting().keeps_time(number) && self.due.0 <= self.now {
             let (now, queue) = (self.now, self.due.1);
@@ -206,9 +204,6 @@ impl World {
         self.waiting()
             .tend(now, work, due, has_work, |who| rung.push(who));
         for who in rung {
-            if !self.waiting().is_asleep(who) {
-                self.woken += 1;
-            }
             if let Worker::Asleep { rung, .. } = &mut self.workers[who as usize - 1] {
                 *rung = true;
             }
@@ -304,12 +299,19 @@ impl World {
             .filter(|&who| self.workers[who] != Worker::Away && self.matches(who, queue as u64));
         let asleep = waiting.count();
         let jobs = self.rng.random_range(1..=12);
-        self.woken = 0;
         self.add(queue, jobs);
+        let is_rung = |worker: &Worker| matches!(worker, Worker::Asleep { rung: true, .. });
+        while let Some(who) = self.workers.iter().position(is_rung) {
+            self.look(who);
+        }
         let wanted = asleep.min(jobs as usize);
-        match self.woken == wanted {
-            true => Ok(()),
-            false => Err(format!("{jobs} jobs woke {} of {asleep}", self.woken)),
+        let called = self
+            .workers
+            .iter()
+            .filter(|&worker| *worker == Worker::Called);
+        match called.count() {
+            number if number == wanted => Ok(()),
+            number => Err(format!("{jobs} jobs woke {number} of {asleep}")),
         }
     }
 }

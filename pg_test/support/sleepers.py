@@ -1,0 +1,77 @@
+"""Connections that sleep in the server until there is work."""
+
+import contextlib
+import threading
+import time
+
+import psycopg
+
+PATIENCE = 15
+
+ASLEEP = """
+SELECT count(*) FROM pg_stat_activity
+ WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND wait_event_type = 'Extension'
+"""
+
+
+class Sleeper(threading.Thread):
+    """One call in a thread of its own; `error` is what it raised, `rows` what it returned."""
+
+    def __init__(self, conn, call: str = "CALL turnstile.wait_for_job(ARRAY['default'], '60 s')", **arguments):
+        super().__init__(daemon=True)
+        self.conn, self.call, self.arguments = conn, call, arguments
+        self.error: psycopg.Error | None = None
+        self.rows: list = []
+        self.start()
+
+    def run(self):
+        try:
+            cursor = self.conn.execute(self.call, self.arguments or None)
+            self.rows = cursor.fetchall() if cursor.description else []
+        except psycopg.Error as error:
+            self.error = error
+
+    @property
+    def pid(self) -> int:
+        return self.conn.info.backend_pid
+
+    def returned(self) -> "Sleeper":
+        self.join(PATIENCE)
+        assert not self.is_alive(), "the sleeper was not woken"
+        return self
+
+
+def asleep(conn) -> int:
+    return conn.execute(ASLEEP).fetchone()[0]
+
+
+def await_asleep(conn, number: int) -> None:
+    until(lambda: asleep(conn) == number, f"{number} asleep")
+
+
+def until(is_so, what: str) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < give_up, f"never: {what}"
+        time.sleep(0.005)
+
+
+def put_to_sleep(db, conn, number: int, call: str | None = None, **arguments) -> list[Sleeper]:
+    sleepers = [Sleeper(db.connect(), *([call] if call else []), **arguments) for _ in range(number)]
+    await_asleep(conn, number)
+    return sleepers
+
+
+def count_returned(sleepers) -> int:
+    return sum(not sleeper.is_alive() for sleeper in sleepers)
+
+
+@contextlib.contextmanager
+def woken_by_the_end(conn, sleepers):
+    """Cancels whoever still sleeps when the block ends."""
+    yield sleepers
+    for sleeper in sleepers:
+        if sleeper.is_alive():
+            conn.execute("SELECT pg_cancel_backend(%s)", [sleeper.pid])
+    for sleeper in sleepers:
+        sleeper.returned()

@@ -1,0 +1,105 @@
+//! The procedure that sleeps between transactions: its session holds no snapshot meanwhile.
+
+use crate::api::claim::finds_work;
+use crate::api::names::queue_keys;
+use crate::call::{Call, must_be_writable};
+use crate::error::{Failure, Result, bad_value, null_argument};
+use crate::plan::{Spi, with_nonatomic_spi};
+use crate::rebuild::when_ready;
+use crate::rights::Owner;
+use crate::sleep::{End, Sleep};
+use crate::{catalog, errands, overflow, server, shmem};
+use pgrx::pg_sys::{self, Datum};
+use pgrx::prelude::PgSqlErrorCode;
+use turnstile_scheduler::EVERY_QUEUE;
+use turnstile_scheduler::waiting::MOST_QUEUES;
+
+pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let queues = queue_keys(call.texts(0))?;
+    let timeout = duration(call, 1, "timeout")?.ok_or_else(|| null_argument("timeout"))?;
+    let until = server::now().saturating_add(timeout);
+    let queues = awaited(&queues)?;
+    if call.is_atomic() {
+        return Err(in_a_transaction());
+    }
+    let owner = Owner::of_function(call.function())?;
+    let job_table = catalog::job_table()?;
+    shmem::with(job_table, |_| Ok(()))?;
+    let sleep = Sleep {
+        job_table,
+        queues,
+        until,
+        is_between_transactions: true,
+    };
+    with_nonatomic_spi(|spi| {
+        loop {
+            spi.commit();
+            match sleep.run()? {
+                End::Work => {
+                    if owner.run(|| there_is_work(spi, &sleep))? {
+                        return Ok(());
+                    }
+                }
+                End::Timeout | End::Gone => return Ok(()),
+                End::Rebuild => owner.run(|| when_ready(spi, job_table, |_| Ok(())))?,
+                End::Due => owner.run(|| see_to_what_is_due(spi, job_table))?,
+            }
+        }
+    })?;
+    Ok(Some(Datum::null()))
+}
+
+/// Spares the client a claim in vain: memory may believe in jobs that are gone.
+fn there_is_work(spi: &Spi, sleep: &Sleep) -> Result<bool> {
+    for &queue in sleep.queues {
+        if finds_work(spi, sleep.job_table, queue)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// For everybody: who is concerned is woken when it commits.
+fn see_to_what_is_due(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
+    errands::run(spi, job_table, &[EVERY_QUEUE], usize::MAX)?;
+    let mut steps = 0;
+    while overflow::look_elsewhere(spi, job_table, &mut steps)? {}
+    Ok(())
+}
+
+/// The queues of one who waits.
+pub fn awaited(keys: &[u64]) -> Result<&[u64]> {
+    if keys.len() <= MOST_QUEUES {
+        return Ok(keys);
+    }
+    let count = keys.len();
+    Err(Failure::new(
+        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        "too many queues to wait for",
+    )
+    .detail(format!("There are {count}; {MOST_QUEUES} are allowed."))
+    .hint("Wait for '*', which stands for all queues."))
+}
+
+/// An interval in microseconds that is not negative.
+pub fn duration(call: &Call, index: usize, name: &str) -> Result<Option<i64>> {
+    let Some(micros) = call.interval_micros(index) else {
+        return Ok(None);
+    };
+    if micros < 0 {
+        return Err(bad_value(format!("{name} must not be negative"))
+            .detail(format!("It is {micros} microseconds."))
+            .hint("Pass how long to sleep at most."));
+    }
+    Ok(Some(i64::try_from(micros).unwrap_or(i64::MAX)))
+}
+
+fn in_a_transaction() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
+        "wait_for_job cannot run inside a transaction block or a function",
+    )
+    .detail("It ends the transaction, so that no snapshot stays open while it sleeps.")
+    .hint("CALL it by itself with autocommit on, or use the argument wait of claim_next.")
+}

@@ -1,0 +1,82 @@
+//! What a locked section leaves to do for those who sleep: see `turnstile_scheduler::waiting`.
+
+use super::{Locked, Phase};
+use crate::server;
+use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::{LaneSpec, Step};
+
+/// An event that is there until somebody sees to it.
+const ALWAYS: i64 = 0;
+
+impl Locked<'_> {
+    /// Whether a claim from the queue may find a job.
+    pub fn has_work(&self, queue: u64) -> bool {
+        self.scheduler.has_work(queue)
+    }
+
+    /// When somebody has to look although no transaction ends.
+    pub fn next_event(&self) -> i64 {
+        let overflow = if self.has_overflow() { ALWAYS } else { NEVER };
+        overflow
+            .min(self.desk.next_due)
+            .min(self.desk.leases.next)
+            .min(self.desk.gone.next)
+            .min(self.desk.hidden.until())
+    }
+
+    /// Whether somebody sleeps who may be woken once there is room for the lane.
+    pub fn is_full(&self, spec: &LaneSpec) -> bool {
+        self.waiting.is_anybody_asleep() && self.scheduler.room(spec) == 0
+    }
+
+    /// So many more jobs of a lane may be there to be claimed.
+    pub fn expect_work(&mut self, spec: &LaneSpec, jobs: u32) {
+        if jobs > 0 && self.waiting.is_waited_for(spec.queue) {
+            let jobs = jobs.min(self.scheduler.room(spec));
+            self.work.push((spec.queue, jobs));
+        }
+    }
+
+    /// Notes who has to be woken; they are rung when the lock is given back.
+    pub fn tend(&mut self, now: i64) -> Step<()> {
+        if !self.waiting.is_anybody_asleep() {
+            self.work.clear();
+            return Ok(());
+        }
+        match self.desk.phase {
+            // Nobody knows who has work: each looks for himself.
+            Phase::Stale => self
+                .waiting
+                .wake_many(true, now, |who| self.calls.push(who)),
+            Phase::Rebuilding => {}
+            Phase::Ready => {
+                self.show_hidden_when_due(now)?;
+                let next_event = self.next_event();
+                let scheduler = &self.scheduler;
+                self.waiting.tend(
+                    now,
+                    &self.work,
+                    next_event,
+                    |queue| scheduler.has_work(queue),
+                    |who| self.calls.push(who),
+                );
+            }
+        }
+        self.work.clear();
+        Ok(())
+    }
+
+    /// At the end of each locked section.
+    pub(super) fn tend_to_sleepers(&mut self) -> Step<()> {
+        match self.waiting.is_anybody_asleep() {
+            true => self.tend(server::now()),
+            false => Ok(()),
+        }
+    }
+
+    /// Something has fallen due, and nobody knows for which queue.
+    pub fn wake_one_of_each_queue(&mut self, now: i64) {
+        self.waiting
+            .wake_many(false, now, |who| self.calls.push(who));
+    }
+}
