@@ -165,12 +165,10 @@ fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Resul
     };
     settle(job_table, picked, &[], seen_only)?;
     shmem::with(job_table, |memory| {
-        let is_free = |&at| {
-            let is_locked = memory.scheduler.is_in_flight(picked.spec.lane, at);
-            is_locked.map(|is_locked| !is_locked)
-        };
-        seen.iter()
-            .try_fold(false, |found, at| Ok(found || is_free(at)?))
+        let is_locked = |&at| memory.scheduler.is_in_flight(picked.spec.lane, at);
+        let mut each = seen.iter();
+        let all_locked = each.try_fold(true, |all, at| Ok(all && is_locked(at)?));
+        all_locked.map(|all| !all)
     })
 }
 
