@@ -268,6 +268,14 @@ def two_jobs_of_a_key_run_at_once(story):
     story.claims(1, 2)
 
 
+@bad("held_sessions_wait")
+def a_failed_job_forgets_to_hold_its_session(story):
+    story.enqueues(1, 2, session="chat")
+    story.claims(1)
+    story.fails(1)
+    story.claims(2)
+
+
 @bad("sessions_keep_their_order")
 def a_session_goes_out_of_order(story):
     story.enqueues(1, 2, session="chat")

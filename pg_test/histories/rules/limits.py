@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 from histories.history import History
 from histories.limits import done
-from histories.model import NEVER, Change, gates, is_claim, session
+from histories.model import NEVER, Change, Job, gates, is_claim, session
 
 
 def sent_at(history: History, claim: Change) -> float:
@@ -36,17 +36,22 @@ def limits_hold_at_every_commit(history: History):
                 yield f"{gate}: {running[gate]} run at commit {commit.index} where {limit} may: {commit.transaction}"
 
 
+def holds_its_session(job: Job | None) -> bool:
+    """Whether a job has failed and waits, in queues whose sessions wait for it, as all of a history do."""
+    return job is not None and job.session is not None and (job.holds_session or job.state == "retryable")
+
+
 def held_sessions_wait(history: History):
     """While a failed job holds its session, no other of the session starts."""
     holders: dict[tuple, dict[int, float]] = defaultdict(dict)
     for commit in history.commits:
         for change in commit.changes:
             old, new = change.old, change.new
-            if old is not None and old.holds_session and old.session is not None:
+            if holds_its_session(old):
                 since = holders[session(old)].pop(change.id, None)
             else:
                 since = None
-            if new is not None and new.holds_session and new.session is not None:
+            if holds_its_session(new):
                 same = since is not None and session(old) == session(new)
                 holders[session(new)][change.id] = since if same else done(commit)
             if is_claim(change) and new.session is not None:
