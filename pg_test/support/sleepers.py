@@ -56,9 +56,10 @@ def until(is_so, what: str) -> None:
         time.sleep(0.005)
 
 
-def put_to_sleep(db, conn, number: int, call: str | None = None, **arguments) -> list[Sleeper]:
+def put_to_sleep(db, conn, number: int, call: str | None = None, expected: int = 0, **arguments) -> list[Sleeper]:
+    """So many more sleepers; `expected` is how many there are then, if others sleep already."""
     sleepers = [Sleeper(db.connect(), *([call] if call else []), **arguments) for _ in range(number)]
-    await_asleep(conn, number)
+    await_asleep(conn, expected or number)
     return sleepers
 
 

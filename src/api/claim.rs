@@ -3,7 +3,7 @@
 use crate::api::claimer::Claimer;
 use crate::api::names::{bound, queue_keys, required_name};
 use crate::api::output::Output;
-use crate::api::wait::awaited;
+use crate::api::wait::claim_or_wait;
 use crate::call::{Call, datum, must_be_writable};
 use crate::error::{Result, too_long};
 use crate::lane::claimed_key;
@@ -12,7 +12,7 @@ use crate::plan::{Rows, Spi, Statement, statement, with_spi};
 use crate::rebuild::when_ready;
 use crate::seeded::{Seeded, armed};
 use crate::shmem::{self, Phase};
-use crate::sleep::{self, End, Sleep};
+use crate::sleep;
 use crate::{catalog, errands, lease, limits, overflow, server};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -67,35 +67,8 @@ pub fn claim(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// Claims up to `most` jobs, the queues in the order given; where there is none it sleeps, if it is to.
-pub fn claim_or_wait(
-    spi: &Spi,
-    queues: &[u64],
-    most: usize,
-    claimer: &Claimer,
-    output: &mut Output,
-) -> Result<()> {
-    let Some(wait) = claimer.wait else {
-        return claim_from(spi, queues, most, claimer, output).map(drop);
-    };
-    let sleep = Sleep {
-        job_table: catalog::job_table()?,
-        queues: awaited(queues)?,
-        until: server::now().saturating_add(wait),
-        is_between_transactions: false,
-    };
-    sleep::staying(|| {
-        while claim_from(spi, queues, most, claimer, output)? == 0 && most > 0 {
-            if matches!(sleep.run()?, End::Timeout | End::Gone) {
-                break;
-            }
-        }
-        Ok(())
-    })
-}
-
-/// Returns how many it claimed.
-fn claim_from(
+/// Claims up to `most` jobs, the queues in the order given; returns how many.
+pub fn claim_from(
     spi: &Spi,
     queues: &[u64],
     most: usize,

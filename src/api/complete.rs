@@ -1,8 +1,8 @@
-use crate::api::claim::claim_or_wait;
 use crate::api::claimer::Claimer;
 use crate::api::finish::{finish, why_not_running};
 use crate::api::names::{name, run};
 use crate::api::output::Output;
+use crate::api::wait::claim_or_wait;
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::{Result, bad_value, notice, null_element};
 use crate::lane::{claimed_key, queue_key};

@@ -1,13 +1,15 @@
-//! The procedure that sleeps between transactions: its session holds no snapshot meanwhile.
+//! Sleeping until there is work: in a procedure between transactions, or within a claim.
 
-use crate::api::claim::finds_work;
+use crate::api::claim::{claim_from, finds_work};
+use crate::api::claimer::Claimer;
 use crate::api::names::queue_keys;
+use crate::api::output::Output;
 use crate::call::{Call, must_be_writable};
 use crate::error::{Failure, Result, bad_value, null_argument};
 use crate::plan::{Spi, with_nonatomic_spi};
 use crate::rebuild::when_ready;
 use crate::rights::Owner;
-use crate::sleep::{End, Sleep};
+use crate::sleep::{self, End, Sleep};
 use crate::{catalog, errands, overflow, server, shmem};
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::PgSqlErrorCode;
@@ -50,6 +52,33 @@ pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(Datum::null()))
 }
 
+/// Claims up to `most` jobs, the queues in the order given; where there is none it sleeps, if it is to.
+pub fn claim_or_wait(
+    spi: &Spi,
+    queues: &[u64],
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<()> {
+    let Some(wait) = claimer.wait else {
+        return claim_from(spi, queues, most, claimer, output).map(drop);
+    };
+    let sleep = Sleep {
+        job_table: catalog::job_table()?,
+        queues: awaited(queues)?,
+        until: server::now().saturating_add(wait),
+        is_between_transactions: false,
+    };
+    sleep::staying(|| {
+        while claim_from(spi, queues, most, claimer, output)? == 0 && most > 0 {
+            if matches!(sleep.run()?, End::Timeout | End::Gone) {
+                break;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Spares the client a claim in vain: memory may believe in jobs that are gone.
 fn there_is_work(spi: &Spi, sleep: &Sleep) -> Result<bool> {
     for &queue in sleep.queues {
@@ -69,7 +98,7 @@ fn see_to_what_is_due(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
 }
 
 /// The queues of one who waits.
-pub fn awaited(keys: &[u64]) -> Result<&[u64]> {
+fn awaited(keys: &[u64]) -> Result<&[u64]> {
     if keys.len() <= MOST_QUEUES {
         return Ok(keys);
     }
