@@ -7,13 +7,15 @@
 use crate::call::datum;
 use crate::error::Result;
 use crate::lane::{DEFAULT_ROW, concurrency_key, queue_key, tenant_key};
+use crate::limits::{default_terms, terms_of_row};
 use crate::plan::{Rows, Snapshot, Spi, Statement, next_transaction_id, statement};
 use crate::rebuild::{self, when_ready};
+use crate::server;
 use crate::shmem::Locked;
 use pgrx::pg_sys;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
-use turnstile_scheduler::{Fault, GateKind, Limit, Step};
+use turnstile_scheduler::{Fault, GateKind, GateView, Limit, Step, Terms};
 
 static LIMITS: Statement = statement!("check_limits", []);
 static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID]);
@@ -38,7 +40,7 @@ type Gate = (GateKind, u64);
 struct Copy {
     broken: Option<&'static str>,
     heads: HashMap<u64, i64>,
-    gates: HashMap<Gate, (i64, Limit)>,
+    gates: HashMap<Gate, (i64, Terms)>,
     in_flight: HashSet<(u64, i64)>,
     has_overflow: bool,
     /// No lease ends before this but those of the stragglers; none: a search is under way.
@@ -51,7 +53,7 @@ struct Copy {
 struct Truth {
     lanes: HashMap<u64, (i64, String)>,
     running: HashMap<Gate, (i64, String)>,
-    limits: HashMap<Gate, Limit>,
+    terms: HashMap<Gate, Terms>,
 }
 
 /// Lists every difference that is there to stay.
@@ -85,7 +87,7 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     }
     compare_lanes(spi, &snapshot, &copy, &truth, &mut differences)?;
     compare_held(&copy, &truth, &mut differences);
-    compare_limits(&copy, &truth, &mut differences);
+    compare_terms(&copy, &truth, &mut differences);
     compare_leases(spi, &snapshot, &copy, &mut differences)?;
     Ok(differences)
 }
@@ -112,7 +114,8 @@ fn copy(memory: &mut Locked) -> Step<Copy> {
     for slot in scheduler.gate_slots() {
         if let Some(gate) = scheduler.gate_at(slot)? {
             let held = i64::from(gate.held);
-            copy.gates.insert((gate.kind, gate.key), (held, gate.limit));
+            copy.gates
+                .insert((gate.kind, gate.key), (held, terms_of(&gate)));
         }
     }
     scheduler.for_each_reserved_gate(|kind, key| {
@@ -141,26 +144,22 @@ fn read_truth(spi: &Spi, snapshot: &Snapshot) -> Result<Truth> {
     })?;
     spi.scan(&LIMITS, &[], snapshot, BATCH, |rows| {
         for row in 0..rows.len() {
-            let (gate, limit) = limit_row(rows, row)?;
-            truth.limits.insert(gate, limit);
+            let gate = gate_of_row(rows, row)?;
+            truth.terms.insert(gate, terms_of_row(rows, row, 3));
         }
         Ok(())
     })?;
     Ok(truth)
 }
 
-fn limit_row(rows: &Rows, row: usize) -> Result<(Gate, Limit)> {
+fn gate_of_row(rows: &Rows, row: usize) -> Result<Gate> {
     let kind: i32 = rows.required(row, 1)?;
     let kind = GateKind::ALL
         .into_iter()
         .find(|&known| known as i32 == kind)
         .unwrap_or_default();
     let key: i64 = rows.required(row, 2)?;
-    let limit = match rows.value::<i32>(row, 3) {
-        Some(most) => Limit::AtMost(u32::try_from(most).unwrap_or(0)),
-        None => Limit::None,
-    };
-    Ok(((kind, key.cast_unsigned()), limit))
+    Ok((kind, key.cast_unsigned()))
 }
 
 /// Rule 2: no available job lies before its lane's head, but those that open claims have locked.
@@ -224,27 +223,44 @@ fn compare_held(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
     }
 }
 
-fn compare_limits(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
-    for (&(kind, key), &(_, limit)) in &copy.gates {
+fn compare_terms(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
+    for (&(kind, key), &(_, terms)) in &copy.gates {
         let default = match kind {
             GateKind::Queue => queue_key(DEFAULT_ROW),
             GateKind::Tenant => tenant_key(DEFAULT_ROW),
             GateKind::Concurrency => concurrency_key(DEFAULT_ROW),
             GateKind::Account | GateKind::Session | GateKind::Unique => key,
         };
-        let row = truth.limits.get(&(kind, key));
-        let expected = match (kind, row.or_else(|| truth.limits.get(&(kind, default)))) {
-            (_, Some(&limit)) => limit,
+        let row = truth.terms.get(&(kind, key));
+        let expected = match (kind, row.or_else(|| truth.terms.get(&(kind, default)))) {
+            (_, Some(&terms)) => terms,
             // Which default holds for an account depends on the name of its tenant.
             (GateKind::Account, None) => continue,
-            (kind, None) => kind.fixed_limit().unwrap_or(Limit::None),
+            (kind, None) => default_terms(kind),
         };
-        if limit != expected && limit != Limit::Unknown {
+        if terms.limit != Limit::Unknown && lasting(terms) != lasting(expected) {
             differences.push(Difference {
-                problem: "a gate has another limit than the tables",
-                detail: format!("{kind:?} gate {key:x}: {limit:?} instead of {expected:?}"),
+                problem: "a gate has other terms than the tables",
+                detail: format!("{kind:?} gate {key:x}: {terms:?} instead of {expected:?}"),
             });
         }
+    }
+}
+
+fn terms_of(gate: &GateView) -> Terms {
+    Terms {
+        limit: gate.limit,
+        rate: gate.meter.and_then(|meter| meter.rate()),
+        paused_until: gate.meter.map(|meter| meter.paused_until()),
+    }
+}
+
+/// Without a pause that is over.
+fn lasting(terms: Terms) -> Terms {
+    let now = server::now();
+    Terms {
+        paused_until: terms.paused_until.filter(|&until| until > now),
+        ..terms
     }
 }
 

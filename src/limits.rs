@@ -1,20 +1,24 @@
-//! Limits of gates, read from the tables of settings when a claim first meets the gate.
+//! Terms of gates (limits, rates, pauses), read from the tables of settings when a claim first meets the gate.
 
 use crate::call::datum;
 use crate::error::Result;
 use crate::lane::{DEFAULT_ROW, account_key, concurrency_key, queue_key, tenant_key};
-use crate::plan::{Spi, Statement, statement};
+use crate::plan::{Rows, Spi, Statement, statement};
 use crate::seeded::{Seeded, armed};
 use crate::shmem;
 use pgrx::pg_sys;
-use turnstile_scheduler::{GateKind, LaneSpec, Limit, UnknownGate};
+use turnstile_scheduler::{GateKind, LaneSpec, Limit, Rate, Terms, UnknownGate};
 
 static QUEUE: Statement = statement!("limit_queue", [INT8ARRAYOID]);
 static TENANT: Statement = statement!("limit_tenant", [INT8ARRAYOID]);
 static ACCOUNT: Statement = statement!("limit_account", [INT8ARRAYOID]);
 static CONCURRENCY: Statement = statement!("limit_concurrency", [INT8ARRAYOID]);
+static SESSION: Statement = statement!("limit_session", [INT8ARRAYOID]);
 
-/// Reads the missing limits of a lane. They are stored only where the table has not changed since the
+/// Where a rate is given without a burst starts are evenly spaced.
+const DEFAULT_BURST: u32 = 1;
+
+/// Reads the missing terms of a lane. They are stored only where the table has not changed since the
 /// pick noted the version: the snapshot is younger than that.
 pub fn read(
     spi: &Spi,
@@ -22,21 +26,21 @@ pub fn read(
     spec: &LaneSpec,
     gates: &[UnknownGate],
 ) -> Result<()> {
-    let mut limits = Vec::with_capacity(gates.len());
+    let mut terms = Vec::with_capacity(gates.len());
     for gate in gates.iter().filter(|gate| gate.key != 0) {
-        limits.push((*gate, read_one(spi, spec, gate)?));
+        terms.push((*gate, read_one(spi, spec, gate)?));
     }
     shmem::with(job_table, |memory| {
-        for (gate, limit) in &limits {
+        for (gate, terms) in &terms {
             memory
                 .scheduler
-                .set_limit(gate.kind, gate.key, gate.version, *limit)?;
+                .set_terms(gate.kind, gate.key, gate.version, terms)?;
         }
         Ok(())
     })
 }
 
-fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Limit> {
+fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Terms> {
     let (statement, rows) = match gate.kind {
         GateKind::Queue => (&QUEUE, vec![gate.key, queue_key(DEFAULT_ROW)]),
         GateKind::Tenant => (&TENANT, vec![gate.key, tenant_key(DEFAULT_ROW)]),
@@ -49,15 +53,39 @@ fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Limit> {
             ],
         ),
         GateKind::Concurrency => (&CONCURRENCY, vec![gate.key, concurrency_key(DEFAULT_ROW)]),
-        GateKind::Session | GateKind::Unique => return Ok(Limit::AtMost(1)),
+        GateKind::Session => (&SESSION, vec![gate.key]),
+        GateKind::Unique => return Ok(default_terms(gate.kind)),
     };
     let rows: Vec<i64> = rows.into_iter().map(u64::cast_signed).collect();
-    let most = match armed(Seeded::ReadOwnLimits) {
-        true => spi.run(statement, &[datum(rows)])?.value(0, 1),
-        false => spi.committed::<i32>(statement, &[datum(rows)])?,
+    let terms = match armed(Seeded::ReadOwnLimits) {
+        true => {
+            let rows = spi.run(statement, &[datum(rows)])?;
+            (rows.len() > 0).then(|| terms_of_row(&rows, 0, 1))
+        }
+        false => spi.committed_row(statement, &[datum(rows)], |rows| terms_of_row(rows, 0, 1))?,
     };
-    Ok(match most {
-        Some(most) => Limit::AtMost(u32::try_from(most).unwrap_or(0)),
-        None => Limit::None,
-    })
+    Ok(terms.unwrap_or(default_terms(gate.kind)))
+}
+
+/// The terms of a gate without any row of settings.
+pub fn default_terms(kind: GateKind) -> Terms {
+    kind.fixed_limit().unwrap_or(Limit::None).into()
+}
+
+/// The terms that begin at a column.
+pub fn terms_of_row(rows: &Rows, row: usize, column: i32) -> Terms {
+    let number = |column| {
+        let number = rows.value::<i32>(row, column);
+        number.map(|number| u32::try_from(number).unwrap_or(0))
+    };
+    let rate = number(column + 1).map(|starts| Rate {
+        starts,
+        per: rows.value(row, column + 2).unwrap_or(0),
+        burst: number(column + 3).unwrap_or(DEFAULT_BURST),
+    });
+    Terms {
+        limit: number(column).map_or(Limit::None, Limit::AtMost),
+        rate,
+        paused_until: rows.value(row, column + 4),
+    }
 }

@@ -209,12 +209,23 @@ impl Spi {
         statement: &Statement,
         arguments: &[Option<Datum>],
     ) -> Result<Option<T>> {
-        let mut value = None;
+        let value = self.committed_row(statement, arguments, |rows| rows.value(0, 1))?;
+        Ok(value.flatten())
+    }
+
+    /// As [`Self::committed`], what `read` makes of the first row.
+    pub fn committed_row<R>(
+        &self,
+        statement: &Statement,
+        arguments: &[Option<Datum>],
+        read: impl Fn(&Rows) -> R,
+    ) -> Result<Option<R>> {
+        let mut first = None;
         self.scan(statement, arguments, &Snapshot::take(), 1, |rows| {
-            value = value.take().or(rows.value(0, 1));
+            first.get_or_insert_with(|| read(rows));
             Ok(())
         })?;
-        Ok(value)
+        Ok(first)
     }
 
     /// Reads the whole result of a statement under `snapshot`, in batches.

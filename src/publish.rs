@@ -189,6 +189,7 @@ fn setting_kind(trigger: &Trigger) -> Result<GateKind> {
         Some("tenant") => Ok(GateKind::Tenant),
         Some("account") => Ok(GateKind::Account),
         Some("concurrency") => Ok(GateKind::Concurrency),
+        Some("session") => Ok(GateKind::Session),
         _ => Err(internal("the trigger's argument names no kind of gate")),
     }
 }
@@ -303,6 +304,9 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
     }
     for &(kind, key) in &changes.settings {
         scheduler.invalidate_gate(kind, key)?;
+        if kind == GateKind::Session {
+            scheduler.expect_paused_sessions();
+        }
     }
     // Room that passes from one job to the next is held before it is given back.
     for reserved in &changes.reservations {

@@ -20,6 +20,7 @@ use turnstile_scheduler::{LaneSpec, Step};
 static AVAILABLE: Statement = statement!("rebuild_available", []);
 static RUNNING: Statement = statement!("rebuild_running", []);
 static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
+static PAUSED_SESSION: Statement = statement!("rebuild_paused_session", []);
 static NEXT_DUE: Statement = statement!("next_due", [TIMESTAMPTZOID, INT8OID]);
 static FIRST_LEASE: Statement = statement!("first_lease", []);
 
@@ -58,6 +59,7 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
         pending.rebuilding = true;
     });
     let (snapshot, generation) = shmem::with(job_table, begin)?;
+    expect_paused_sessions(spi, job_table, &snapshot)?;
     let mut count = Batch::new(job_table, |memory, spec, number| {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         memory.scheduler.hold(spec, number)
@@ -92,6 +94,21 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     })?;
     pending::with(|pending| pending.rebuilding = false);
     Ok(())
+}
+
+/// Where no session is paused new sessions need not look for their pause.
+fn expect_paused_sessions(spi: &Spi, job_table: pg_sys::Oid, snapshot: &Snapshot) -> Result<()> {
+    let mut some_are = false;
+    spi.scan(&PAUSED_SESSION, &[], snapshot, 1, |_| {
+        some_are = true;
+        Ok(())
+    })?;
+    shmem::with(job_table, |memory| {
+        if !some_are {
+            memory.scheduler.no_paused_sessions();
+        }
+        Ok(())
+    })
 }
 
 fn first_time(

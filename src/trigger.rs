@@ -138,6 +138,7 @@ impl<'call> Trigger<'call> {
     /// Whether the old or the new row is a default row.
     pub fn touches_default_row(&self) -> Result<bool> {
         let name = match self.argument() {
+            Some("session") => return Ok(false),
             Some("concurrency") => c"key",
             _ => c"name",
         };

@@ -67,7 +67,7 @@ fn any(scheduler: &mut Scheduler, known: &mut Known, operation: u8, input: &mut 
             let spec = input.wild_spec();
             let limit = Limit::AtMost(input.number() as u32);
             for (kind, key) in spec.gates() {
-                scheduler.set_limit(kind, key, input.number(), limit)?;
+                scheduler.set_terms(kind, key, input.number(), &limit.into())?;
             }
             Ok(())
         }
@@ -100,13 +100,18 @@ fn pick(scheduler: &mut Scheduler, known: &mut Known, input: &mut Input) -> Step
             count: input.number() as u32,
         })
         .collect();
-    let pick = scheduler.pick(spec.queue, &mut credits, &mut reservations);
+    let pick = scheduler.pick(
+        spec.queue,
+        input.number().cast_signed(),
+        &mut credits,
+        &mut reservations,
+    );
     known.ids.extend(reservations);
     match pick? {
         Pick::Lane(picked) => known.picked.push(picked),
         Pick::Unknown(_, gates) => {
             for gate in gates {
-                scheduler.set_limit(gate.kind, gate.key, gate.version, Limit::None)?;
+                scheduler.set_terms(gate.kind, gate.key, gate.version, &Limit::None.into())?;
             }
         }
         Pick::Nothing | Pick::Exhausted => {}
@@ -154,7 +159,7 @@ fn rebuild(scheduler: &mut Scheduler) {
     assert_eq!(scheduler.lower(&lane, 5), Ok(()));
     assert_eq!(scheduler.audit(), Ok(()));
     assert!(matches!(
-        scheduler.pick(lane.queue, &mut [], &mut []),
+        scheduler.pick(lane.queue, 0, &mut [], &mut []),
         Ok(Pick::Unknown(..) | Pick::Nothing)
     ));
 }

@@ -140,7 +140,8 @@ fn pick(model: &mut Model, input: &mut Input) {
         _ => Vec::new(),
     };
     let (with_credits, before) = (!credits.is_empty(), model.held.clone());
-    let pick = model.sound(|scheduler| scheduler.pick(spec.queue, &mut credits, &mut reservations));
+    let pick =
+        model.sound(|scheduler| scheduler.pick(spec.queue, 0, &mut credits, &mut reservations));
     reservations.retain(ReservationId::is_some);
     let Some(pick) = pick else {
         // What they were made for is not known; the fault has made the memory stale.
@@ -178,8 +179,9 @@ fn forget_all(model: &mut Model) {
 fn read_limits(model: &mut Model, input: &mut Input, gates: &[UnknownGate]) {
     for gate in gates.iter().filter(|gate| gate.key != 0) {
         let limit = any_limit(input.byte());
-        let stored =
-            model.sound(|scheduler| scheduler.set_limit(gate.kind, gate.key, gate.version, limit));
+        let stored = model.sound(|scheduler| {
+            scheduler.set_terms(gate.kind, gate.key, gate.version, &limit.into())
+        });
         assert_ne!(
             stored,
             Some(false),
@@ -200,7 +202,8 @@ fn set_limit(model: &mut Model, input: &mut Input) {
     let (spec, version) = (input.spec(), u64::MAX - input.number() / 2);
     for (kind, key) in spec.gates() {
         let limit = any_limit(input.byte());
-        let stored = model.sound(|scheduler| scheduler.set_limit(kind, key, version, limit));
+        let stored =
+            model.sound(|scheduler| scheduler.set_terms(kind, key, version, &limit.into()));
         assert_ne!(stored, Some(true), "an old limit is stored");
     }
 }

@@ -1,5 +1,7 @@
 """Paused queues, tenants and accounts start nothing, and hide nothing of others."""
 
+import time
+
 import pytest
 
 from support import rows
@@ -87,3 +89,84 @@ def test_a_paused_tenant_is_paused_with_all_its_accounts_in_every_queue(conn):
         enqueue(conn, queue=queue, tenant="acme")
         enqueue(conn, queue=queue, tenant="acme", account="sales")
         assert claim_all(conn, queue) == []
+
+
+@each_pausable
+@pytest.mark.parametrize("until", ["1 hour", "infinity"])
+def test_nothing_paused_until_a_time_starts_before_it(conn, gate, until):
+    jobs = enqueue_times(conn, 2, **gate.behind)
+    free = enqueue(conn, tenant="globex")
+    configure(conn, gate.table, *gate.key, paused_until=_time(conn, until))
+    assert claim_all(conn, "mail") == []
+    assert ids(claim_all(conn)) == [free]
+    configure(conn, gate.table, *gate.key, paused_until=None)
+    assert ids(claim_all(conn, gate.queue)) == jobs
+
+
+@each_pausable
+def test_a_pause_that_is_over_pauses_nothing(conn, gate):
+    jobs = enqueue_times(conn, 2, **gate.behind)
+    configure(conn, gate.table, *gate.key, paused_until=_time(conn, "-1 hour"))
+    assert ids(claim_all(conn, gate.queue)) == jobs
+
+
+@each_pausable
+def test_a_pause_ends_by_itself_and_not_before(conn, gate):
+    job = enqueue(conn, **gate.behind)
+    until = _time(conn, "400 milliseconds")
+    configure(conn, gate.table, *gate.key, paused_until=until)
+    while (run := claim_next(conn, gate.queue)) is None:
+        time.sleep(0.01)
+    assert run.id == job
+    assert conn.execute("SELECT claimed_at >= %s FROM turnstile.job WHERE id = %s", [until, job]).fetchone() == (True,)
+
+
+def _time(conn, offset: str):
+    if offset == "infinity":
+        return offset
+    return conn.execute("SELECT clock_timestamp() + %s::interval", [offset]).fetchone()[0]
+
+
+def _pause_session(conn, session, until="infinity", queue="default", tenant="acme"):
+    conn.execute(
+        "INSERT INTO turnstile.paused_session (queue, tenant, session, until) VALUES (%s, %s, %s, %s)",
+        [queue, tenant, session, until],
+    )
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known before", "new"])
+@pytest.mark.parametrize("tenant", ["acme", None])
+def test_a_paused_session_starts_nothing_and_the_others_go_on(conn, known, tenant):
+    if known:
+        enqueue(conn, tenant=tenant, session="s1")
+        complete(conn, claim_next(conn))
+    _pause_session(conn, "s1", tenant=tenant)
+    held = enqueue_times(conn, 2, tenant=tenant, session="s1")
+    free = [enqueue(conn, tenant=tenant, session="s2"), enqueue(conn, tenant="globex", session="s1")]
+    assert ids(claim_all(conn)) == free
+    conn.execute("SELECT turnstile.rebuild()")
+    assert claim_next(conn) is None
+    conn.execute("DELETE FROM turnstile.paused_session")
+    run = claim_next(conn)
+    assert run.id == held[0]
+    complete(conn, run)
+    assert claim_next(conn).id == held[1]
+
+
+def test_the_pause_of_a_session_ends_by_itself_or_with_the_table(conn):
+    held = [enqueue(conn, tenant="acme", session="s1"), enqueue(conn, tenant="acme", session="s2")]
+    _pause_session(conn, "s1", _time(conn, "300 milliseconds"))
+    _pause_session(conn, "s2")
+    assert claim_next(conn) is None
+    while (run := claim_next(conn)) is None:
+        time.sleep(0.01)
+    assert run.id == held[0]
+    conn.execute("TRUNCATE turnstile.paused_session")
+    assert claim_next(conn).id == held[1]
+
+
+def test_the_pause_of_a_session_rolled_back_never_was(conn):
+    enqueue(conn, tenant="acme", session="s1")
+    with conn.transaction(force_rollback=True):
+        _pause_session(conn, "s1")
+    assert claim_next(conn)

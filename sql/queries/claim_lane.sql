@@ -1,6 +1,7 @@
 -- Takes up to $4 jobs of lane $1, by position from $2 on and before $3, for worker $5 under lease $6.
 -- $7: positions that this transaction made available itself; they are not committed, so not eligible.
 -- $8, $9: process and start time of the backend that the runs are bound to, or null.
+-- $10: the time of the pick if a rate counts starts, so that windows of claimed_at are exact.
 -- ARRAY () fences: it runs once, where a join might run the SKIP LOCKED scan again.
 UPDATE turnstile.job
 SET state = 'running',
@@ -8,7 +9,7 @@ SET state = 'running',
     worker = $5,
     owner_pid = $8,
     owner_started_at = $9,
-    claimed_at = clock_timestamp(),
+    claimed_at = coalesce($10, clock_timestamp()),
     lease_expires_at = clock_timestamp() + $6
 WHERE job.ctid = ANY (ARRAY (
     SELECT next.ctid

@@ -5,6 +5,10 @@ CREATE TABLE turnstile.queue (
     name text NOT NULL,
     paused boolean NOT NULL DEFAULT false,
     max_running int,
+    paused_until timestamptz,
+    rate int,
+    rate_per interval NOT NULL DEFAULT '1 second',
+    burst int,
     policy text NOT NULL DEFAULT 'fifo',
     lease interval NOT NULL DEFAULT '5 minutes',
     max_attempts int NOT NULL DEFAULT 25,
@@ -18,6 +22,9 @@ CREATE TABLE turnstile.queue (
     CONSTRAINT queue_gate_key UNIQUE (gate),
     CONSTRAINT queue_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT queue_max_running_check CHECK (max_running >= 0),
+    CONSTRAINT queue_rate_check CHECK (rate >= 1),
+    CONSTRAINT queue_rate_per_check CHECK (rate_per > '0'),
+    CONSTRAINT queue_burst_check CHECK (burst >= 1),
     CONSTRAINT queue_policy_check CHECK (policy IN ('fifo')),
     CONSTRAINT queue_lease_check CHECK (lease > '0' AND lease <= '100 years'),
     CONSTRAINT queue_max_attempts_check CHECK (max_attempts >= 1),
@@ -30,6 +37,12 @@ CREATE TABLE turnstile.queue (
 COMMENT ON TABLE turnstile.queue IS 'Settings of queues; a queue needs no row. The row * holds the defaults.';
 COMMENT ON COLUMN turnstile.queue.paused IS 'No job of the queue starts.';
 COMMENT ON COLUMN turnstile.queue.max_running IS 'Jobs of the queue that may run at once; NULL: no limit, 0: none.';
+COMMENT ON COLUMN turnstile.queue.paused_until IS 'No job of the queue starts before this time.';
+COMMENT ON COLUMN turnstile.queue.rate IS
+    'Jobs of the queue that may start within rate_per, as a token bucket over all workers; NULL: no limit.';
+COMMENT ON COLUMN turnstile.queue.rate_per IS 'The interval that rate is for.';
+COMMENT ON COLUMN turnstile.queue.burst IS
+    'Jobs that may start at once after a quiet time: at most burst + rate * t / rate_per start within t; NULL: 1.';
 COMMENT ON COLUMN turnstile.queue.policy IS 'Order among tenants: fifo, by priority and position.';
 COMMENT ON COLUMN turnstile.queue.lease IS 'How long a claim holds a job, unless the claim says otherwise.';
 COMMENT ON COLUMN turnstile.queue.max_attempts IS 'Attempts of a job that is enqueued without max_attempts.';
@@ -48,17 +61,30 @@ CREATE TABLE turnstile.tenant (
     slots int,
     weight int NOT NULL DEFAULT 1,
     paused boolean NOT NULL DEFAULT false,
+    paused_until timestamptz,
+    rate int,
+    rate_per interval NOT NULL DEFAULT '1 second',
+    burst int,
     gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('tenant', NULL, name)) STORED,
     CONSTRAINT tenant_pkey PRIMARY KEY (name),
     CONSTRAINT tenant_gate_key UNIQUE (gate),
     CONSTRAINT tenant_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT tenant_slots_check CHECK (slots >= 0),
+    CONSTRAINT tenant_rate_check CHECK (rate >= 1),
+    CONSTRAINT tenant_rate_per_check CHECK (rate_per > '0'),
+    CONSTRAINT tenant_burst_check CHECK (burst >= 1),
     CONSTRAINT tenant_weight_check CHECK (weight >= 1)
 );
 COMMENT ON TABLE turnstile.tenant IS 'Limits of tenants, over all queues. The row * holds the defaults.';
 COMMENT ON COLUMN turnstile.tenant.slots IS 'Jobs of the tenant that may run at once; NULL: no limit, 0: none.';
 COMMENT ON COLUMN turnstile.tenant.weight IS 'Share among tenants in queues whose policy asks for it.';
 COMMENT ON COLUMN turnstile.tenant.paused IS 'No job of the tenant starts.';
+COMMENT ON COLUMN turnstile.tenant.paused_until IS 'No job of the tenant starts before this time.';
+COMMENT ON COLUMN turnstile.tenant.rate IS
+    'Jobs of the tenant that may start within rate_per, as a token bucket over all workers; NULL: no limit.';
+COMMENT ON COLUMN turnstile.tenant.rate_per IS 'The interval that rate is for.';
+COMMENT ON COLUMN turnstile.tenant.burst IS
+    'Jobs that may start at once after a quiet time: at most burst + rate * t / rate_per start within t; NULL: 1.';
 COMMENT ON COLUMN turnstile.tenant.gate IS 'The key by which the scheduler knows the tenant.';
 
 CREATE TABLE turnstile.account (
@@ -66,32 +92,71 @@ CREATE TABLE turnstile.account (
     name text NOT NULL,
     slots int,
     paused boolean NOT NULL DEFAULT false,
+    paused_until timestamptz,
+    rate int,
+    rate_per interval NOT NULL DEFAULT '1 second',
+    burst int,
     gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('account', tenant, name)) STORED,
     CONSTRAINT account_pkey PRIMARY KEY (tenant, name),
     CONSTRAINT account_gate_key UNIQUE (gate),
     CONSTRAINT account_tenant_check CHECK (tenant <> '' AND octet_length(tenant) <= 255),
     CONSTRAINT account_name_check CHECK (name <> '' AND octet_length(name) <= 255),
+    CONSTRAINT account_rate_check CHECK (rate >= 1),
+    CONSTRAINT account_rate_per_check CHECK (rate_per > '0'),
+    CONSTRAINT account_burst_check CHECK (burst >= 1),
     CONSTRAINT account_slots_check CHECK (slots >= 0)
 );
 COMMENT ON TABLE turnstile.account IS
     'Limits of accounts within a tenant. Defaults: the row (tenant, *), then the row (*, *).';
 COMMENT ON COLUMN turnstile.account.slots IS 'Jobs of the account that may run at once; NULL: no limit, 0: none.';
 COMMENT ON COLUMN turnstile.account.paused IS 'No job of the account starts.';
+COMMENT ON COLUMN turnstile.account.paused_until IS 'No job of the account starts before this time.';
+COMMENT ON COLUMN turnstile.account.rate IS
+    'Jobs of the account that may start within rate_per, as a token bucket over all workers; NULL: no limit.';
+COMMENT ON COLUMN turnstile.account.rate_per IS 'The interval that rate is for.';
+COMMENT ON COLUMN turnstile.account.burst IS
+    'Jobs that may start at once after a quiet time: at most burst + rate * t / rate_per start within t; NULL: 1.';
 COMMENT ON COLUMN turnstile.account.gate IS 'The key by which the scheduler knows the account.';
 
 CREATE TABLE turnstile.concurrency (
     key text NOT NULL,
     slots int,
+    rate int,
+    rate_per interval NOT NULL DEFAULT '1 second',
+    burst int,
     gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('concurrency', NULL, key)) STORED,
     CONSTRAINT concurrency_pkey PRIMARY KEY (key),
     CONSTRAINT concurrency_gate_key UNIQUE (gate),
     CONSTRAINT concurrency_key_check CHECK (key <> '' AND octet_length(key) <= 255),
+    CONSTRAINT concurrency_rate_check CHECK (rate >= 1),
+    CONSTRAINT concurrency_rate_per_check CHECK (rate_per > '0'),
+    CONSTRAINT concurrency_burst_check CHECK (burst >= 1),
     CONSTRAINT concurrency_slots_check CHECK (slots >= 0)
 );
 COMMENT ON TABLE turnstile.concurrency IS
     'Limits of concurrency keys, across queues and tenants. The row * holds the default.';
 COMMENT ON COLUMN turnstile.concurrency.slots IS 'Jobs with the key that may run at once; NULL: no limit, 0: none.';
+COMMENT ON COLUMN turnstile.concurrency.rate IS
+    'Jobs with the key that may start within rate_per, as a token bucket over all workers; NULL: no limit.';
+COMMENT ON COLUMN turnstile.concurrency.rate_per IS 'The interval that rate is for.';
+COMMENT ON COLUMN turnstile.concurrency.burst IS
+    'Jobs that may start at once after a quiet time: at most burst + rate * t / rate_per start within t; NULL: 1.';
 COMMENT ON COLUMN turnstile.concurrency.gate IS 'The key by which the scheduler knows the concurrency key.';
+
+CREATE TABLE turnstile.paused_session (
+    queue text NOT NULL,
+    tenant text,
+    session text NOT NULL,
+    until timestamptz NOT NULL DEFAULT 'infinity',
+    gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.session_gate(queue, tenant, session)) STORED,
+    CONSTRAINT paused_session_pkey PRIMARY KEY (gate),
+    CONSTRAINT paused_session_queue_check CHECK (queue <> '' AND octet_length(queue) <= 255),
+    CONSTRAINT paused_session_tenant_check CHECK (tenant <> '' AND octet_length(tenant) <= 255),
+    CONSTRAINT paused_session_session_check CHECK (session <> '' AND octet_length(session) <= 255)
+);
+COMMENT ON TABLE turnstile.paused_session IS 'Sessions of which no job starts for now.';
+COMMENT ON COLUMN turnstile.paused_session.until IS 'No job of the session starts before this time.';
+COMMENT ON COLUMN turnstile.paused_session.gate IS 'The key by which the scheduler knows the session.';
 
 -- A restore brings the default row with what was set in it: pg_dump and pg_restore switch row_security and
 -- check_function_bodies off, which no session does by default.
@@ -103,3 +168,4 @@ SELECT pg_catalog.pg_extension_config_dump('turnstile.queue', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.tenant', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.account', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.concurrency', '');
+SELECT pg_catalog.pg_extension_config_dump('turnstile.paused_session', '');

@@ -39,6 +39,8 @@ CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.acc
     FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('account');
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.concurrency
     FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('concurrency');
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.paused_session
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('session');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.queue
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('queue');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.tenant
@@ -47,11 +49,15 @@ CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.account
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('account');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.concurrency
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('concurrency');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.paused_session
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('session');
 ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.tenant ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.account ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.concurrency ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.paused_session ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER publish_truncate;
 ALTER TABLE turnstile.tenant ENABLE ALWAYS TRIGGER publish_truncate;
 ALTER TABLE turnstile.account ENABLE ALWAYS TRIGGER publish_truncate;
 ALTER TABLE turnstile.concurrency ENABLE ALWAYS TRIGGER publish_truncate;
+ALTER TABLE turnstile.paused_session ENABLE ALWAYS TRIGGER publish_truncate;

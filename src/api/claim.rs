@@ -29,6 +29,7 @@ static CLAIM: Statement = statement!(
         INTERVALOID,
         INT8ARRAYOID,
         INT4OID,
+        TIMESTAMPTZOID,
         TIMESTAMPTZOID
     ]
 );
@@ -174,9 +175,10 @@ fn pick(spi: &Spi, job_table: pg_sys::Oid, queue: u64, want: usize) -> Result<Ne
     let mut is_waited_for = false;
     let pick = catch_unwind(AssertUnwindSafe(|| {
         when_ready(spi, job_table, |memory| {
-            let pick = memory
-                .scheduler
-                .pick(queue, &mut credits, &mut reservations)?;
+            let pick =
+                memory
+                    .scheduler
+                    .pick(queue, server::now(), &mut credits, &mut reservations)?;
             for &id in reservations.iter().filter(|id| id.is_some()) {
                 transferred.push(memory.scheduler.transferred(id)?.collect());
             }
@@ -260,6 +262,7 @@ fn lock_jobs(
         Some(lease) => Some(lease),
         None => datum(lease::of_queue(spi, picked)?),
     };
+    let metered = picked.is_metered.then_some(picked.now);
     pending::with(|pending| pending.claiming = Some(lane));
     let rows = spi.run(
         &CLAIM,
@@ -273,6 +276,7 @@ fn lock_jobs(
             datum(own),
             claimer.owner.and_then(|owner| datum(owner.pid)),
             claimer.owner.and_then(|owner| datum(owner.started_at)),
+            metered.and_then(datum),
         ],
     )?;
     pending::with(|pending| pending.claiming = None);

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, datum};
 use crate::error::{Result, bad_value};
-use crate::lane::{account_key, concurrency_key, queue_key, tenant_key};
+use crate::lane::{account_key, concurrency_key, queue_key, session_key, tenant_key};
 use pgrx::pg_sys::Datum;
 
 pub fn version(_call: &Call) -> Result<Option<Datum>> {
@@ -21,4 +21,14 @@ pub fn gate(call: &Call) -> Result<Option<Datum>> {
         _ => return Err(bad_value("unknown kind of gate")),
     };
     Ok(datum(key.cast_signed()))
+}
+
+pub fn session_gate(call: &Call) -> Result<Option<Datum>> {
+    let (Some(queue), Some(session)) = (call.text(0), call.text(2)) else {
+        return Ok(None);
+    };
+    let tenant = call.text(1).map_or(0, tenant_key);
+    Ok(datum(
+        session_key(queue_key(queue), tenant, session).cast_signed(),
+    ))
 }

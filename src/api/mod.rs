@@ -30,6 +30,11 @@ use crate::publish;
 sql_function!(turnstile_version, pg_finfo_turnstile_version, keys::version);
 sql_function!(turnstile_gate_key, pg_finfo_turnstile_gate_key, keys::gate);
 sql_function!(
+    turnstile_session_gate,
+    pg_finfo_turnstile_session_gate,
+    keys::session_gate
+);
+sql_function!(
     turnstile_job_changed,
     pg_finfo_turnstile_job_changed,
     publish::job_changed

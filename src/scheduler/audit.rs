@@ -1,6 +1,8 @@
 //! Reads the whole scheduler: for `turnstile.check()` and for tests. Changes nothing.
 
-use crate::{Entry, Fault, GateKind, Kind, LaneSpec, Limit, NONE, Scheduler, Step};
+use crate::{
+    Entry, Fault, GateKind, Kind, LaneSpec, Limit, Meter, NONE, Scheduler, Step, UnknownGate,
+};
 
 /// A lane as the scheduler knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,12 +12,14 @@ pub struct LaneView {
 }
 
 /// A gate as the scheduler knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct GateView {
     pub kind: GateKind,
     pub key: u64,
     pub limit: Limit,
     pub held: i32,
+    /// Its rate and pause, if it has any.
+    pub meter: Option<Meter>,
 }
 
 impl Scheduler<'_> {
@@ -50,6 +54,18 @@ impl Scheduler<'_> {
             key: gate.key,
             limit: gate.limit,
             held: gate.held,
+            meter: self.meter_of(slot)?.copied(),
+        }))
+    }
+
+    /// The gate if its terms are not known.
+    pub fn unknown_gate_at(&self, slot: u32) -> Step<Option<UnknownGate>> {
+        let gate = self.gate(slot)?;
+        let is_unknown = gate.version != 0 && gate.limit == Limit::Unknown;
+        Ok(is_unknown.then_some(UnknownGate {
+            kind: gate.kind,
+            key: gate.key,
+            version: gate.version,
         }))
     }
 
@@ -99,6 +115,7 @@ impl Scheduler<'_> {
         }
         self.audit_idle_gates()?;
         self.audit_queues(queues)?;
+        self.audit_timers()?;
         if lanes != self.header.lanes {
             return Err(Fault::Corrupt("the number of lanes is wrong"));
         }

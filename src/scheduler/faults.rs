@@ -53,6 +53,18 @@ pub enum Seeded {
     LeaveWorkBehind,
     /// Nobody takes over when the keeper of the time leaves.
     LeaveTimeUnkept,
+    /// A start costs no token.
+    StartFreeOfCharge,
+    /// A bucket of which nothing is known begins full.
+    StartFull,
+    /// Another rate fills the bucket.
+    RefillOnChange,
+    /// Tokens that were not needed stay put by.
+    KeepUnusedTokens,
+    /// A gate that sleeps has no timer.
+    ForgetTimer,
+    /// The timers are no heap.
+    LooseTimers,
 }
 
 #[cfg(feature = "faults")]
@@ -63,7 +75,7 @@ impl Seeded {
         Seeded::LeaveTimeUnkept,
     ];
 
-    pub const ALL: [Seeded; 22] = [
+    pub const ALL: [Seeded; 28] = [
         Seeded::RaiseDespiteStamp,
         Seeded::KeepUnusedRoom,
         Seeded::TwoPlaces,
@@ -86,6 +98,12 @@ impl Seeded {
         Seeded::IgnoreWithdrawal,
         Seeded::PassLockedSession,
         Seeded::SpillSilently,
+        Seeded::StartFreeOfCharge,
+        Seeded::StartFull,
+        Seeded::RefillOnChange,
+        Seeded::KeepUnusedTokens,
+        Seeded::ForgetTimer,
+        Seeded::LooseTimers,
     ];
 }
 

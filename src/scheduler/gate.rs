@@ -2,7 +2,7 @@
 
 use crate::faults::{Seeded, armed};
 use crate::index::Slot;
-use crate::{Fault, Kind, LaneSpec, NONE, Scheduler, Step};
+use crate::{Fault, Kind, LaneSpec, Limit, NONE, Scheduler, Step};
 
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,17 +46,6 @@ impl GateKind {
     }
 }
 
-/// How many may run behind a gate.
-#[repr(u8)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Limit {
-    /// Not read from the tables yet: the claim that meets the gate reads it.
-    #[default]
-    Unknown,
-    None,
-    AtMost(u32),
-}
-
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gate {
@@ -73,6 +62,12 @@ pub struct Gate {
     pub(crate) idle_prev: u32,
     pub(crate) idle_next: u32,
     pub(crate) is_idle: bool,
+    /// Its rate or pause lets nothing start now.
+    pub(crate) sleeps: bool,
+    /// Jobs have started of which no bucket knows.
+    pub(crate) ran_unmetered: bool,
+    /// The clockwork of a gate that has a rate or a pause.
+    pub(crate) meter: u32,
 }
 
 impl Slot for Gate {
@@ -117,7 +112,8 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn gate_is_open(&self, at: u32) -> Step<bool> {
-        Ok(self.gate(at)?.room() > 0)
+        let gate = self.gate(at)?;
+        Ok(gate.room() > 0 && !gate.sleeps)
     }
 
     pub(crate) fn find_or_make_gate(&mut self, kind: GateKind, key: u64) -> Step<u32> {
@@ -127,7 +123,7 @@ impl Scheduler<'_> {
         if self.gates.left() == 0 {
             self.forget_idle_gate()?;
         }
-        let limit = kind.fixed_limit().unwrap_or_default();
+        let limit = self.first_limit(kind);
         let version = self.next_version();
         let at = self.gates.insert(Gate {
             key,
@@ -159,13 +155,15 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    pub(crate) fn hold_gate(&mut self, kind: GateKind, key: u64, count: u32) -> Step<()> {
+    /// Returns the gate.
+    pub(crate) fn hold_gate(&mut self, kind: GateKind, key: u64, count: u32) -> Step<u32> {
         let at = self.find_or_make_gate(kind, key)?;
         let held = self.gate(at)?.held;
         let held = held
             .checked_add_unsigned(count)
             .ok_or(Fault::Corrupt("held"))?;
-        self.set_held(at, held)
+        self.set_held(at, held)?;
+        Ok(at)
     }
 
     pub(crate) fn release_gate(&mut self, kind: GateKind, key: u64, count: u32) -> Step<()> {
@@ -188,57 +186,8 @@ impl Scheduler<'_> {
         self.follow_gate(at, was_open)
     }
 
-    /// Stores a limit read from the tables, unless it may have changed since `version` was noted.
-    pub fn set_limit(
-        &mut self,
-        kind: GateKind,
-        key: u64,
-        version: u64,
-        limit: Limit,
-    ) -> Step<bool> {
-        let Some(at) = self.find_gate(kind, key)? else {
-            return Ok(false);
-        };
-        if self.gate(at)?.version != version && !armed(Seeded::IgnoreVersion) {
-            return Ok(false);
-        }
-        self.put_limit(at, limit)?;
-        Ok(true)
-    }
-
-    /// The limit in the tables may have changed: the next claim that meets the gate reads it again.
-    pub fn invalidate_gate(&mut self, kind: GateKind, key: u64) -> Step<()> {
-        if let Some(at) = self.find_gate(kind, key)? {
-            self.invalidate(at)?;
-        }
-        Ok(())
-    }
-
-    /// As [`Self::invalidate_gate`] for all gates of a kind: a default row has changed.
-    pub fn invalidate_kind(&mut self, kind: GateKind) -> Step<()> {
-        for at in self.gates.touched() {
-            let gate = self.gate(at)?;
-            if gate.version != 0 && gate.kind == kind {
-                self.invalidate(at)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn invalidate(&mut self, at: u32) -> Step<()> {
-        let version = self.next_version();
-        self.gate_mut(at)?.version = version;
-        self.put_limit(at, Limit::Unknown)
-    }
-
-    fn put_limit(&mut self, at: u32, limit: Limit) -> Step<()> {
-        let was_open = self.gate_is_open(at)?;
-        self.gate_mut(at)?.limit = limit;
-        self.follow_gate(at, was_open)
-    }
-
     /// Takes the gate's nodes out of their parents' heaps, or puts them back, when it closed or opened.
-    fn follow_gate(&mut self, at: u32, was_open: bool) -> Step<()> {
+    pub(crate) fn follow_gate(&mut self, at: u32, was_open: bool) -> Step<()> {
         if self.gate_is_open(at)? == was_open {
             return Ok(());
         }
@@ -287,91 +236,6 @@ impl Scheduler<'_> {
         }
         self.entry_mut(node)?.gate = NONE;
         self.note_idleness(gate)
-    }
-
-    /// Gates that nothing uses keep their limit until the space is needed; the longest unused goes first.
-    fn note_idleness(&mut self, at: u32) -> Step<()> {
-        let gate = *self.gate(at)?;
-        let idle = gate.held == 0 && gate.first_node == NONE;
-        match (idle, gate.is_idle) {
-            (true, false) => self.append_idle(at),
-            (false, true) => self.unlink_idle(at),
-            _ => Ok(()),
-        }
-    }
-
-    fn append_idle(&mut self, at: u32) -> Step<()> {
-        let last = std::mem::replace(&mut self.header.idle_last, at);
-        if last == NONE {
-            self.header.idle_first = at;
-        } else {
-            self.gate_mut(last)?.idle_next = at;
-        }
-        let gate = self.gate_mut(at)?;
-        gate.is_idle = true;
-        gate.idle_prev = last;
-        gate.idle_next = NONE;
-        self.header.idle = self.header.idle.saturating_add(1);
-        Ok(())
-    }
-
-    fn unlink_idle(&mut self, at: u32) -> Step<()> {
-        let Gate {
-            idle_prev: prev,
-            idle_next: next,
-            ..
-        } = *self.gate(at)?;
-        match prev {
-            NONE => self.header.idle_first = next,
-            prev => self.gate_mut(prev)?.idle_next = next,
-        }
-        match next {
-            NONE => self.header.idle_last = prev,
-            next => self.gate_mut(next)?.idle_prev = prev,
-        }
-        let gate = self.gate_mut(at)?;
-        gate.is_idle = false;
-        gate.idle_prev = NONE;
-        gate.idle_next = NONE;
-        let idle = self.header.idle.checked_sub(1);
-        self.header.idle = idle.ok_or(Fault::Corrupt("more idle gates than were counted"))?;
-        Ok(())
-    }
-
-    fn forget_idle_gate(&mut self) -> Step<()> {
-        match self.header.idle_first {
-            NONE => Err(Fault::Full),
-            at => {
-                self.unlink_idle(at)?;
-                self.gates.remove(at)
-            }
-        }
-    }
-
-    /// Checks that the list of unused gates holds each of them once.
-    pub(crate) fn audit_idle_gates(&self) -> Step<()> {
-        let mut idle = 0;
-        for at in self.gates.touched() {
-            let gate = self.gate(at)?;
-            let unused = gate.version != 0 && gate.held == 0 && gate.first_node == NONE;
-            if gate.is_idle != unused {
-                return Err(Fault::Corrupt("a gate's idleness is wrong"));
-            }
-            idle += u32::from(unused);
-        }
-        let (mut at, mut before) = (self.header.idle_first, NONE);
-        for _ in 0..idle {
-            let gate = self.gate(at)?;
-            if !gate.is_idle || gate.idle_prev != before {
-                return Err(Fault::Corrupt("the list of idle gates is broken"));
-            }
-            (at, before) = (gate.idle_next, at);
-        }
-        let ends = (at, before, self.header.idle) == (NONE, self.header.idle_last, idle);
-        match ends {
-            true => Ok(()),
-            false => Err(Fault::Corrupt("the list of idle gates does not end")),
-        }
     }
 
     /// Gates that can be made, counting those that nothing uses.

@@ -108,8 +108,11 @@ impl<T: Slot> Slab<'_, T> {
         Err(Fault::Corrupt("an index chain has a cycle"))
     }
 
-    /// Chains a slot whose key was just set.
+    /// Chains a slot whose key was just set. An array without buckets has no index.
     pub fn link(&mut self, at: u32) -> Step<()> {
+        if self.buckets.is_empty() {
+            return Ok(());
+        }
         let key = self.get(at)?.key();
         let next = std::mem::replace(self.bucket_mut(key)?, at);
         self.get_mut(at)?.set_next(next);
@@ -118,6 +121,9 @@ impl<T: Slot> Slab<'_, T> {
 
     /// Takes a slot out of its chain, before its key changes.
     pub fn unlink(&mut self, at: u32) -> Step<()> {
+        if self.buckets.is_empty() {
+            return Ok(());
+        }
         let (key, next) = {
             let slot = self.get(at)?;
             (slot.key(), slot.next())

@@ -47,28 +47,34 @@ pub mod faults;
 mod faults;
 mod gate;
 mod heap;
+mod idle;
 mod index;
 #[cfg(feature = "fault_injection")]
 pub mod injection;
 mod lane;
 mod memory;
+mod meter;
 mod overflow;
 mod pick;
 mod place;
 mod ready;
 mod reservation;
 mod settle;
+mod terms;
+mod timer;
 pub mod waiting;
 
 pub use audit::{GateView, LaneView};
 pub use entry::{Entry, Kind, Rank};
 pub use every::EVERY_QUEUE;
-pub use gate::{Gate, GateKind, Limit};
+pub use gate::{Gate, GateKind};
 pub use lane::LaneSpec;
 pub use memory::{Capacity, Header, Memory, Pools, Scheduler};
+pub use meter::Meter;
 pub use pick::{Credit, Pick, Picked, UnknownGate};
 pub use reservation::{Reservation, ReservationId};
 pub use settle::Outcome;
+pub use terms::{Limit, Rate, Terms};
 
 /// Why a step could not be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

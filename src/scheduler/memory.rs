@@ -1,7 +1,7 @@
 //! The arrays that the scheduler works on, and how many slots each has.
 
 use crate::index::{Pool, Slab};
-use crate::{Entry, Fault, Gate, Reservation, Step};
+use crate::{Entry, Fault, Gate, Meter, Reservation, Step};
 
 /// How many slots each array has, all derived from the number of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,14 @@ pub struct Header {
     pub(crate) hand: u32,
     /// Ends of jobs may be heard of before the jobs themselves.
     pub(crate) rebuilding: bool,
+    /// Sessions may have terms in the tables: for certain, or as far as a rebuild knows yet.
+    pub(crate) paused_sessions: bool,
+    pub(crate) unread_sessions: bool,
+    pub(crate) timers: u32,
+    /// The time of the last pick.
+    pub(crate) now: i64,
+    /// All starts since then are on record; 0: none was yet.
+    pub(crate) metered_since: i64,
 }
 
 #[repr(C)]
@@ -62,6 +70,7 @@ pub struct Header {
 pub struct Pools {
     entries: Pool,
     gates: Pool,
+    meters: Pool,
     reservations: Pool,
 }
 
@@ -73,6 +82,10 @@ pub struct Memory<'m> {
     pub entry_buckets: &'m mut [u32],
     pub gates: &'m mut [Gate],
     pub gate_buckets: &'m mut [u32],
+    /// As many as gates.
+    pub meters: &'m mut [Meter],
+    /// As many as gates.
+    pub timers: &'m mut [u32],
     pub reservations: &'m mut [Reservation],
     pub reservation_buckets: &'m mut [u32],
 }
@@ -82,6 +95,8 @@ pub struct Scheduler<'m> {
     pub(crate) header: &'m mut Header,
     pub(crate) entries: Slab<'m, Entry>,
     pub(crate) gates: Slab<'m, Gate>,
+    pub(crate) meters: Slab<'m, Meter>,
+    pub(crate) timers: &'m mut [u32],
     pub(crate) reservations: Slab<'m, Reservation>,
 }
 
@@ -100,6 +115,12 @@ impl<'m> Scheduler<'m> {
                 slots: memory.gates,
                 buckets: memory.gate_buckets,
             },
+            meters: Slab {
+                pool: &mut memory.pools.meters,
+                slots: memory.meters,
+                buckets: &mut [],
+            },
+            timers: memory.timers,
             reservations: Slab {
                 pool: &mut memory.pools.reservations,
                 slots: memory.reservations,
@@ -112,6 +133,7 @@ impl<'m> Scheduler<'m> {
     pub fn forget_everything(&mut self) {
         self.entries.clear();
         self.gates.clear();
+        self.meters.clear();
         self.reservations.clear();
         *self.header = Header {
             stamp: self.header.stamp,
@@ -125,10 +147,12 @@ impl<'m> Scheduler<'m> {
     pub fn begin_rebuild(&mut self) -> Step<()> {
         self.entries.clear();
         self.gates.clear();
+        self.meters.clear();
         *self.header = Header {
             stamp: self.header.stamp.wrapping_add(1),
             version: self.header.version.wrapping_add(1),
             rebuilding: true,
+            unread_sessions: true,
             ..Header::default()
         };
         self.restore_reservations()

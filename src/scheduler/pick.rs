@@ -48,6 +48,10 @@ pub struct Picked {
     pub reserved: usize,
     /// Changes whenever the settings of the lane's queue may have.
     pub settings_version: u64,
+    /// The time of the pick, in microseconds.
+    pub now: i64,
+    /// Some of the lane's gates have a rate: the jobs start at the time of the pick, not later.
+    pub is_metered: bool,
     pub(crate) stamp: u64,
 }
 
@@ -61,14 +65,17 @@ enum Found {
 }
 
 impl Scheduler<'_> {
-    /// Finds the lane of the queue, or of every queue, that a scan over all lanes would return, and reserves room for up
-    /// to as many jobs as there are `reservations` to fill in. `credits` are used up where they serve.
+    /// Finds the lane of the queue, or of every queue, that a scan over all lanes would return, and reserves room
+    /// for up to as many jobs as there are `reservations` to fill in. `credits` are used up where they serve. `now`
+    /// is in microseconds, read under the lock.
     pub fn pick(
         &mut self,
         queue: u64,
+        now: i64,
         credits: &mut [Credit],
         reservations: &mut [ReservationId],
     ) -> Step<Pick> {
+        self.advance(now)?;
         if queue != EVERY_QUEUE && self.find_queue(queue)?.is_none() {
             return Ok(Pick::Nothing);
         }
@@ -184,7 +191,10 @@ impl Scheduler<'_> {
             .into_iter()
             .filter(|&node| node != NONE)
         {
-            room = room.min(self.gate(self.entry(node)?.gate)?.room());
+            let gate = self.entry(node)?.gate;
+            room = room
+                .min(self.gate(gate)?.room())
+                .min(self.starts_left(gate)?);
         }
         let most = (room as usize).min(self.reservations_left());
         if most == 0 {
@@ -192,7 +202,7 @@ impl Scheduler<'_> {
         }
         for slot in reservations.iter_mut().take(most) {
             *slot = self.reserve(picked.spec)?;
-            self.hold_for(*slot, &picked.spec, credits)?;
+            picked.is_metered |= self.hold_for(*slot, &picked.spec, credits)?;
             picked.reserved += 1;
         }
         Ok(Pick::Lane(picked))
@@ -213,12 +223,20 @@ impl Scheduler<'_> {
             bound,
             reserved: 0,
             settings_version: self.gate(self.entry(entry.queue)?.gate)?.version,
+            now: self.header.now,
+            is_metered: false,
             stamp: entry.stamp,
         })
     }
 
-    /// Holds room for one job, first from what the transaction itself gives back.
-    fn hold_for(&mut self, id: ReservationId, spec: &LaneSpec, credits: &mut [Credit]) -> Step<()> {
+    /// Holds room for one job, first from what the transaction itself gives back; true if a gate has a rate.
+    fn hold_for(
+        &mut self,
+        id: ReservationId,
+        spec: &LaneSpec,
+        credits: &mut [Credit],
+    ) -> Step<bool> {
+        let mut is_metered = false;
         for (kind, key) in spec.gates() {
             let credit = credits
                 .iter_mut()
@@ -227,9 +245,13 @@ impl Scheduler<'_> {
                 credit.count -= 1;
                 self.mark_transferred(id, kind)?;
             }
-            self.hold_gate(kind, key, 1)?;
+            let gate = self.hold_gate(kind, key, 1)?;
+            if self.put_token_by(gate)? {
+                self.mark_metered(id, kind)?;
+                is_metered = true;
+            }
         }
-        Ok(())
+        Ok(is_metered)
     }
 
     /// Where the best other lane comes before this one, if its priority is the same: behind its head,

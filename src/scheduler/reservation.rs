@@ -24,6 +24,8 @@ pub struct Reservation {
     pub(crate) stage: Stage,
     /// One bit a gate kind: gates at which this run took over room that its own transaction gives back.
     pub(crate) transferred: u8,
+    /// One bit a gate kind: gates at which a token is put by for the job.
+    pub(crate) metered: u8,
 }
 
 #[repr(u8)]
@@ -68,6 +70,13 @@ impl Reservation {
             .filter(move |&(kind, _)| transferred & bit(kind) == 0)
     }
 
+    pub(crate) fn metered_gates(&self) -> impl Iterator<Item = (GateKind, u64)> + use<> {
+        let metered = self.metered;
+        self.spec
+            .gates()
+            .filter(move |&(kind, _)| metered & bit(kind) != 0)
+    }
+
     fn transferred_gates(&self) -> impl Iterator<Item = (GateKind, u64)> + use<> {
         let transferred = self.transferred;
         self.spec
@@ -89,6 +98,11 @@ impl Scheduler<'_> {
 
     pub(crate) fn mark_transferred(&mut self, id: ReservationId, kind: GateKind) -> Step<()> {
         self.reservations.get_mut(id.0)?.transferred |= bit(kind);
+        Ok(())
+    }
+
+    pub(crate) fn mark_metered(&mut self, id: ReservationId, kind: GateKind) -> Step<()> {
+        self.reservations.get_mut(id.0)?.metered |= bit(kind);
         Ok(())
     }
 
@@ -179,6 +193,9 @@ impl Scheduler<'_> {
             return Err(Fault::Corrupt("a reservation was given back twice"));
         }
         self.reservations.remove(id.0)?;
+        if !armed(Seeded::KeepUnusedTokens) {
+            self.return_tokens(&reservation, |_| {})?;
+        }
         Ok(reservation)
     }
 
@@ -187,7 +204,10 @@ impl Scheduler<'_> {
         self.reservations
             .reindex(|slot| slot.stage != Stage::Free)?;
         for at in self.reservations.touched() {
-            let reservation = *self.reservations.get(at)?;
+            // Buckets begin empty, so that what was put by does not matter any more.
+            let reservation = self.reservations.get_mut(at)?;
+            reservation.metered = 0;
+            let reservation = *reservation;
             if reservation.stage == Stage::Free || armed(Seeded::ForgetReservations) {
                 continue;
             }

@@ -41,6 +41,7 @@ impl Scheduler<'_> {
     ) -> Step<Option<i64>> {
         for (&id, &position) in reservations.iter().zip(outcome.taken) {
             self.assign(id, position)?;
+            self.charge_tokens(id, picked.now)?;
         }
         for &id in reservations.iter().skip(outcome.taken.len()) {
             match armed(Seeded::KeepUnusedRoom) {

@@ -22,6 +22,7 @@ impl Locked<'_> {
             .min(self.desk.leases.next)
             .min(self.desk.gone.next)
             .min(self.desk.hidden.until())
+            .min(self.scheduler.next_timer().unwrap_or(NEVER))
     }
 
     /// Whether somebody sleeps who may be woken once there is room for the lane.
@@ -51,6 +52,7 @@ impl Locked<'_> {
             Phase::Rebuilding => {}
             Phase::Ready => {
                 self.show_hidden_when_due(now)?;
+                self.scheduler.advance(now)?;
                 let next_event = self.next_event();
                 let scheduler = &self.scheduler;
                 self.waiting.tend(

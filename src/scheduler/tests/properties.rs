@@ -20,7 +20,7 @@ const STEPS_A_WORLD: u64 = 4_000;
 const DEFAULT_STEPS: u64 = 1_000_000;
 
 /// What the default run must have been through.
-const SITUATIONS: [&str; 20] = [
+const SITUATIONS: [&str; 23] = [
     "abort",
     "callback cut short",
     "claim alone that found something",
@@ -35,12 +35,15 @@ const SITUATIONS: [&str; 20] = [
     "limit read in vain",
     "load in vain",
     "look at a lane that its session waits for",
+    "pick while a bucket was empty",
+    "pick while a session was paused",
     "pick that met an unknown limit",
     "pick with all reservations in use",
     "rebuild",
     "rebuild given up",
     "rollback to savepoint",
     "round of loads",
+    "start behind a rate",
 ];
 
 fn steps() -> u64 {

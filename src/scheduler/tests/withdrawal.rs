@@ -35,7 +35,7 @@ fn lane(account: u64) -> LaneSpec {
 fn pick(scheduler: &mut Scheduler, closed: u64) -> Option<Picked> {
     loop {
         match scheduler
-            .pick(1, &mut [], &mut [Default::default()])
+            .pick(1, 0, &mut [], &mut [Default::default()])
             .unwrap()
         {
             Pick::Lane(picked) => return Some(picked),
@@ -48,7 +48,7 @@ fn pick(scheduler: &mut Scheduler, closed: u64) -> Option<Picked> {
                         Limit::None
                     };
                     scheduler
-                        .set_limit(gate.kind, gate.key, gate.version, limit)
+                        .set_terms(gate.kind, gate.key, gate.version, &limit.into())
                         .unwrap();
                 }
             }

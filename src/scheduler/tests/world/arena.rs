@@ -1,7 +1,7 @@
 //! The scheduler's arrays, as vectors.
 
 use turnstile_scheduler::{
-    Capacity, Entry, Fault, Gate, Header, Memory, Pools, Reservation, Scheduler,
+    Capacity, Entry, Fault, Gate, Header, Memory, Meter, Pools, Reservation, Scheduler,
 };
 
 use super::Checked;
@@ -14,6 +14,8 @@ pub struct Arena {
     entry_buckets: Vec<u32>,
     gates: Vec<Gate>,
     gate_buckets: Vec<u32>,
+    meters: Vec<Meter>,
+    timers: Vec<u32>,
     reservations: Vec<Reservation>,
     reservation_buckets: Vec<u32>,
 }
@@ -28,6 +30,8 @@ impl Arena {
             entry_buckets: vec![0; capacity.entry_buckets()],
             gates: vec![Gate::default(); capacity.gates],
             gate_buckets: vec![0; capacity.gate_buckets()],
+            meters: vec![Meter::default(); capacity.gates],
+            timers: vec![0; capacity.gates],
             reservations: vec![Reservation::default(); capacity.reservations],
             reservation_buckets: vec![0; capacity.reservation_buckets()],
         }
@@ -43,6 +47,8 @@ impl Arena {
                 entry_buckets: &mut self.entry_buckets,
                 gates: &mut self.gates,
                 gate_buckets: &mut self.gate_buckets,
+                meters: &mut self.meters,
+                timers: &mut self.timers,
                 reservations: &mut self.reservations,
                 reservation_buckets: &mut self.reservation_buckets,
             },
@@ -54,6 +60,8 @@ impl Arena {
         let last = u32::try_from(self.entries.len()).unwrap_or(1) - 1;
         self.entries.rotate_left(noise as usize % last as usize);
         self.gates.reverse();
+        self.meters.reverse();
+        self.timers.fill(noise % last);
         for (at, bucket) in self.entry_buckets.iter_mut().enumerate() {
             *bucket = (at as u32).wrapping_mul(noise) % last;
         }

@@ -1,7 +1,7 @@
 //! A claim, step by step, as the server takes it.
 
 use rand::Rng;
-use turnstile_scheduler::{Limit, Outcome, Pick, Picked, ReservationId, UnknownGate};
+use turnstile_scheduler::{Outcome, Pick, Picked, Rate, ReservationId, Terms, UnknownGate};
 
 use super::arena::At;
 use super::query::Rows;
@@ -17,13 +17,15 @@ pub struct Claim {
     pub taken: Vec<JobId>,
     /// Jobs of the picked session that the scheduler knew of at the pick, passed over or not.
     pub session: Vec<(JobId, Row)>,
+    /// The rates of the picked lane's gates, as of the pick.
+    pub rates: Vec<((u8, u64), Option<Rate>)>,
     pub stage: Stage,
 }
 
 pub enum Stage {
     Pick,
     /// Limits to read, and those read but not yet stored.
-    Read(Vec<UnknownGate>, Vec<(UnknownGate, Limit)>),
+    Read(Vec<UnknownGate>, Vec<(UnknownGate, Terms)>),
     Snapshot(Picked, Vec<ReservationId>),
     Query(Picked, Vec<ReservationId>, Vec<(JobId, Row)>),
     /// Rows that were taken; a later snapshot tells where the lane goes on.
@@ -51,6 +53,7 @@ impl World {
             wanted,
             taken: Vec::new(),
             session: Vec::new(),
+            rates: Vec::new(),
             stage: Stage::Pick,
         });
     }
@@ -81,6 +84,7 @@ impl World {
                 let next = self.pick(at, claim.queue, missing)?;
                 if let Some(Stage::Snapshot(picked, _)) = &next {
                     claim.session = self.known_of_session(picked)?;
+                    claim.rates = self.rates_of(picked)?;
                 }
                 next
             }
@@ -112,6 +116,7 @@ impl World {
             }
             Stage::Settle(picked, ids, rows) => {
                 self.settle(at, &picked, &ids, &rows)?;
+                self.note_starts(&picked, rows.taken.len(), &claim.rates)?;
                 claim.taken.extend(rows.taken.iter().map(|&(job, _)| job));
                 (claim.taken.len() < claim.wanted).then_some(Stage::Pick)
             }
@@ -139,12 +144,13 @@ impl World {
         let mut credits = self.credits(at)?;
         let left = self.reservations_left();
         let hidden = self.hidden_sessions();
-        let known = Known::read(&mut self.arena, &credits, hidden)?;
+        self.check_tokens()?;
+        let known = Known::read(&mut self.arena, self.clock.now, &credits, hidden)?;
         let mut ids = vec![ReservationId::default(); missing];
         let pick = self
             .arena
             .scheduler()
-            .pick(queue, &mut credits, &mut ids)
+            .pick(queue, self.clock.now, &mut credits, &mut ids)
             .at("pick")?;
         known.check_pick(queue, missing.min(left), &pick)?;
         match pick {
@@ -215,7 +221,7 @@ impl World {
                 let key = (gate.kind as u8, gate.key);
                 let allowed = transaction.allowed.entry(key).or_default();
                 let committed = self.table.limits.in_force(gate.kind, gate.key);
-                *allowed = (*allowed).max(most(gate.limit)).max(most(committed));
+                *allowed = (*allowed).max(most(gate.limit)).max(most(committed.limit));
             }
         }
     }
@@ -224,16 +230,12 @@ impl World {
     fn read_limits(
         &mut self,
         mut unread: Vec<UnknownGate>,
-        mut read: Vec<(UnknownGate, Limit)>,
+        mut read: Vec<(UnknownGate, Terms)>,
     ) -> Checked<Stage> {
         if let Some(gate) = unread.pop() {
-            read.push((gate, self.effective_limit(gate.kind, gate.key)));
-        } else if let Some((gate, limit)) = read.pop() {
-            let mut scheduler = self.arena.scheduler();
-            let stored = scheduler.set_limit(gate.kind, gate.key, gate.version, limit);
-            if !stored.at("set_limit")? {
-                self.tally.count("limit read in vain");
-            }
+            read.push((gate, self.effective_terms(gate.kind, gate.key)));
+        } else if let Some((gate, terms)) = read.pop() {
+            self.store_terms(&gate, &terms)?;
         }
         Ok(match (unread.is_empty(), read.is_empty()) {
             (true, true) => Stage::Pick,

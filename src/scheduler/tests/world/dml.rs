@@ -1,7 +1,7 @@
 //! What transactions do between claims: enqueue, finish, lock, and change rows and limits directly.
 
 use rand::Rng;
-use turnstile_scheduler::{GateKind, LaneSpec};
+use turnstile_scheduler::{GateKind, LaneSpec, Limit};
 
 use super::table::{JobId, Row, State, Target};
 use super::transaction::{LimitChange, Transaction};
@@ -185,11 +185,13 @@ impl World {
             GateKind::Tenant,
             GateKind::Account,
             GateKind::Concurrency,
+            GateKind::Session,
         ];
-        let kind = kinds[self.rng.random_range(0..kinds.len())];
+        let sorts = if self.shape.clocks { 5 } else { 4 };
+        let kind = kinds[self.rng.random_range(0..sorts)];
         let key = spec.key_of(kind);
         let target = match self.rng.random_range(0..4) {
-            0 => Target::Default(kind as u8),
+            0 if kind != GateKind::Session => Target::Default(kind as u8),
             _ if key == 0 => return,
             _ => Target::Gate(kind as u8, key),
         };
@@ -198,10 +200,11 @@ impl World {
         }
         let value = match self.rng.random_range(0..10) {
             0 => None,
-            1 => Some(None),
-            2 => Some(Some(0)),
-            _ => Some(Some(self.rng.random_range(1..4))),
+            1 => Some(Limit::None),
+            2 => Some(Limit::AtMost(0)),
+            _ => Some(Limit::AtMost(self.rng.random_range(1..4))),
         };
+        let value = value.map(|limit| self.any_terms(limit));
         let transaction = &mut self.transactions[at];
         transaction.limits.push(LimitChange {
             target,

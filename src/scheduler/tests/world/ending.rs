@@ -1,7 +1,7 @@
 //! How transactions and savepoints end: first rows and locks, later the callback.
 
 use rand::Rng;
-use turnstile_scheduler::{Credit, GateKind, Limit};
+use turnstile_scheduler::{Credit, GateKind, Terms};
 
 use super::arena::At;
 use super::rebuild::Trust;
@@ -90,7 +90,7 @@ impl World {
         for transaction in &mut self.transactions {
             for (&(kind, key), allowed) in &mut transaction.allowed {
                 let kind = GateKind::ALL[kind as usize];
-                *allowed = (*allowed).max(most(self.table.limits.in_force(kind, key)));
+                *allowed = (*allowed).max(most(self.table.limits.in_force(kind, key).limit));
             }
         }
     }
@@ -169,6 +169,9 @@ impl World {
                 Target::Default(kind) => scheduler.invalidate_kind(GateKind::ALL[kind as usize]),
             }
             .at("invalidate")?;
+            if matches!(change.target, Target::Gate(kind, _) if kind == GateKind::Session as u8) {
+                scheduler.expect_paused_sessions();
+            }
         }
         Ok(())
     }
@@ -236,7 +239,7 @@ impl World {
             .any(|(_, other)| other.limits.iter().any(|change| change.target == target))
     }
 
-    pub fn effective_limit(&self, kind: GateKind, key: u64) -> Limit {
+    pub fn effective_terms(&self, kind: GateKind, key: u64) -> Terms {
         self.table.limits.in_force(kind, key)
     }
 }

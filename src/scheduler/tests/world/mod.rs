@@ -6,6 +6,7 @@
 
 pub mod arena;
 pub mod claim;
+pub mod clock;
 pub mod dml;
 pub mod ending;
 pub mod naive;
@@ -23,6 +24,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 use arena::Arena;
+use clock::Clock;
 use overflow::Overflow;
 use rebuild::Trust;
 use shape::Shape;
@@ -44,6 +46,7 @@ pub struct World {
     pub table: Table,
     pub transactions: Vec<Transaction>,
     pub tally: Tally,
+    pub clock: Clock,
     last_transaction: u64,
 }
 
@@ -60,12 +63,14 @@ impl World {
             table: Table::default(),
             transactions: Vec::new(),
             tally: Tally::default(),
+            clock: Clock::default(),
             last_transaction: 0,
         }
     }
 
     /// Any one step of anybody.
     pub fn step(&mut self) -> Checked {
+        self.let_time_pass();
         if self.memory != Trust::Ready && self.rng.random_bool(0.3) {
             return self.step_rebuild();
         }
@@ -149,13 +154,15 @@ impl World {
                 self.finish(at, job);
             }
         }
-        let expected = self.naive_claim(at, queue, wanted);
+        self.read_all_terms()?;
+        let expected = self.naive_claim(at, queue, wanted)?;
         self.savepoint(at);
         let together = self.claim_at_once(at, queue, wanted)?;
         self.rollback_to_savepoint(at);
         self.check()?;
         self.call_back(at)?;
         self.check()?;
+        let still_expected = self.naive_claim(at, queue, wanted)?;
         let mut singly = Vec::new();
         for _ in 0..wanted {
             singly.extend(self.claim_at_once(at, queue, 1)?);
@@ -163,9 +170,9 @@ impl World {
         }
         let overflows = overflows || self.has_overflow();
         let enough = self.arena.capacity.reservations > wanted;
-        if !overflows && enough && (together != expected || singly != expected) {
+        if !overflows && enough && (together != expected || singly != still_expected) {
             return Err(format!(
-                "alone: expected {expected:?}, claimed {together:?} and one by one {singly:?}"
+                "alone: expected {expected:?}, claimed {together:?}; expected {still_expected:?}, one by one {singly:?}"
             ));
         }
         self.tally.count("claim alone");

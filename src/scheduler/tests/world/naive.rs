@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use turnstile_scheduler::{EVERY_QUEUE, LaneSpec};
 
-use super::World;
 use super::table::{JobId, Row, most};
+use super::{Checked, World};
 
 impl World {
     /// Picks the least (priority, position) that may run, `wanted` times over.
-    pub fn naive_claim(&self, at: usize, queue: u64, wanted: usize) -> Vec<JobId> {
+    pub fn naive_claim(&mut self, at: usize, queue: u64, wanted: usize) -> Checked<Vec<JobId>> {
+        let mut starts = self.starts_left()?;
         let transaction = &self.transactions[at];
         let mut rows: Vec<Row> = self
             .table
@@ -20,16 +21,26 @@ impl World {
             .collect();
         let mut claimed = Vec::new();
         while claimed.len() < wanted {
-            let Some(job) = self.naive_next(&rows, queue) else {
+            let Some(job) = self.naive_next(&rows, queue, &starts) else {
                 break;
             };
             rows[job].state = super::table::State::Running;
+            for (kind, key) in rows[job].spec.gates() {
+                if let Some(left) = starts.get_mut(&(kind as u8, key)) {
+                    *left = left.saturating_sub(1);
+                }
+            }
             claimed.push(job);
         }
-        claimed
+        Ok(claimed)
     }
 
-    fn naive_next(&self, rows: &[Row], queue: u64) -> Option<JobId> {
+    fn naive_next(
+        &self,
+        rows: &[Row],
+        queue: u64,
+        starts: &HashMap<(u8, u64), u32>,
+    ) -> Option<JobId> {
         let mut held: HashMap<(u8, u64), u32> = HashMap::new();
         let running = rows.iter().filter(|row| row.is_running());
         for (kind, key) in running.flat_map(|row| row.spec.gates()) {
@@ -38,7 +49,8 @@ impl World {
         let has_room = |spec: &LaneSpec| {
             spec.gates().all(|(kind, key)| {
                 let held = held.get(&(kind as u8, key)).copied().unwrap_or(0);
-                held < most(self.effective_limit(kind, key))
+                held < most(self.effective_terms(kind, key).limit)
+                    && starts.get(&(kind as u8, key)).is_none_or(|&left| left > 0)
             })
         };
         let mut first_of: HashMap<u64, (i32, i64)> = HashMap::new();

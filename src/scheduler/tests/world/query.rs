@@ -110,7 +110,7 @@ impl World {
         if session == 0 || self.has_overflow() {
             return Ok(Vec::new());
         }
-        let known = Known::read(&mut self.arena, &[], Vec::new())?;
+        let known = Known::read(&mut self.arena, self.clock.now, &[], Vec::new())?;
         let rows = self.table.jobs.iter().map(|job| job.row).enumerate();
         let waits = |row: &Row| row.is_available() && row.spec.session == session;
         let passed_over = |row: &Row| {

@@ -57,7 +57,11 @@ impl World {
     /// The snapshot is taken under the lock: who is visible in it has either called back or will know.
     fn begin_rebuild(&mut self) -> Checked {
         self.arena.scheduler().begin_rebuild().at("begin_rebuild")?;
+        if !self.table.limits.any_paused_session() {
+            self.arena.scheduler().no_paused_sessions();
+        }
         self.overflow.start_over();
+        self.note_new_memory();
         let mut rows: Vec<Row> = self.table.jobs.iter().map(|job| job.row).collect();
         rows.retain(|row| row.state != State::Absent);
         if !rows.is_empty() {

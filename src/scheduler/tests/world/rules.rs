@@ -14,6 +14,7 @@ type GateKey = (u8, u64);
 
 /// What the scheduler says of itself.
 pub struct Known {
+    now: i64,
     lanes: Vec<LaneView>,
     gates: HashMap<GateKey, GateView>,
     credits: Vec<Credit>,
@@ -22,7 +23,12 @@ pub struct Known {
 }
 
 impl Known {
-    pub fn read(arena: &mut Arena, credits: &[Credit], blocked: Vec<u64>) -> Checked<Self> {
+    pub fn read(
+        arena: &mut Arena,
+        now: i64,
+        credits: &[Credit],
+        blocked: Vec<u64>,
+    ) -> Checked<Self> {
         let scheduler = arena.scheduler();
         let mut lanes = Vec::new();
         for slot in scheduler.lane_slots() {
@@ -35,6 +41,7 @@ impl Known {
             }
         }
         Ok(Self {
+            now,
             lanes,
             gates,
             credits: credits.to_vec(),
@@ -54,7 +61,11 @@ impl Known {
         };
         let is_it = |credit: &&Credit| credit.kind == kind && credit.key == key;
         let credit = self.credits.iter().find(is_it).map_or(0, |it| it.count);
-        room_left(gate, credit)
+        let starts = gate.meter.map_or(u32::MAX, |it| it.starts_left(self.now));
+        match gate.limit {
+            Limit::Unknown => u32::MAX,
+            _ => room_left(gate, credit).min(starts),
+        }
     }
 
     fn room_of(&self, lane: &LaneView) -> u32 {
@@ -181,10 +192,11 @@ impl World {
         if self.memory != Trust::Ready {
             return Ok(());
         }
-        let known = Known::read(&mut self.arena, &[], Vec::new())?;
+        let known = Known::read(&mut self.arena, self.clock.now, &[], Vec::new())?;
         self.check_heads(&known)?;
         self.check_held(&known)?;
-        self.check_limits(&known)
+        self.check_limits(&known)?;
+        self.check_put_by(&known)
     }
 
     /// Rule 2.
@@ -218,7 +230,7 @@ impl World {
 
     /// Whether memory has no gate to spare.
     pub fn all_gates_are_in_use(&mut self) -> Checked<bool> {
-        let known = Known::read(&mut self.arena, &[], Vec::new())?;
+        let known = Known::read(&mut self.arena, self.clock.now, &[], Vec::new())?;
         let gates = known.lanes.iter().flat_map(|lane| lane.spec.gates());
         let used: HashSet<GateKey> = gates.map(|(kind, key)| (kind as u8, key)).collect();
         let mut gates = known.gates.iter();
@@ -269,7 +281,7 @@ impl World {
     /// A limit in memory is the table's, unless a callback is about to say otherwise.
     fn check_limits(&self, known: &Known) -> Checked {
         for gate in known.gates.values().filter(|it| it.limit != Limit::Unknown) {
-            let stale = gate.limit != self.effective_limit(gate.kind, gate.key);
+            let stale = !self.agrees(gate);
             let due = |it: &Transaction| {
                 matches!(it.phase, Phase::Committed { .. }) && it.invalidates(gate.kind, gate.key)
             };
@@ -280,9 +292,36 @@ impl World {
         Ok(())
     }
 
+    fn agrees(&self, gate: &GateView) -> bool {
+        let terms = self.effective_terms(gate.kind, gate.key);
+        let rate = gate.meter.and_then(|meter| meter.rate());
+        let until = terms.paused_until.unwrap_or(i64::MIN);
+        let same_pause = match gate.meter {
+            Some(meter) => meter.paused_until() == until,
+            None => until <= self.clock.now,
+        };
+        (gate.limit, rate) == (terms.limit, terms.rate) && same_pause
+    }
+
+    /// Tokens are put by only for jobs that claims have not locked yet.
+    fn check_put_by(&self, known: &Known) -> Checked {
+        for gate in known.gates.values() {
+            let put_by = gate.meter.map_or(0, |meter| meter.put_by());
+            let open = self.transactions.iter();
+            let reserved = open.flat_map(|it| it.reserved.iter().chain(&it.returning));
+            let unlocked = reserved
+                .filter(|it| it.job.is_none() && it.spec.key_of(gate.kind) == gate.key)
+                .count();
+            if put_by as usize > unlocked {
+                return Err(format!("{gate:?} puts by tokens for nobody"));
+            }
+        }
+        Ok(())
+    }
+
     /// Right after a pick: no gate is taken past its limit.
     pub fn check_room(&mut self, picked: &Picked, credits: &[Credit]) -> Checked {
-        let known = Known::read(&mut self.arena, credits, Vec::new())?;
+        let known = Known::read(&mut self.arena, self.clock.now, credits, Vec::new())?;
         for (kind, key) in picked.spec.gates() {
             let Some(gate) = known.gates.get(&(kind as u8, key)) else {
                 return Err("a picked lane's gate is missing".into());

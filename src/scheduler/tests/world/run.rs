@@ -36,6 +36,7 @@ impl World {
         self.finish_all_transactions()?;
         self.lift_limits()?;
         self.finish_rebuild()?;
+        self.let_much_time_pass();
         for _ in 0..=10 * self.table.jobs.len() {
             self.finish_running()?;
             if self.table.live() == 0 {

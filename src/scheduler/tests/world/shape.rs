@@ -21,6 +21,8 @@ pub struct Shape {
     /// Direct changes of rows, and rows locked by transactions that do not claim.
     pub meddling: bool,
     pub resets: bool,
+    /// Rates, and pauses that end by themselves.
+    pub clocks: bool,
     /// Whether the scheduler checks itself after each step, besides the checks from outside.
     pub audits: bool,
 }
@@ -47,6 +49,7 @@ impl Shape {
             capacity: AMPLE,
             meddling: rng.random_bool(0.7),
             resets: rng.random_bool(0.5),
+            clocks: rng.random_bool(0.5),
             audits: true,
         };
         if rng.random_bool(0.25) {
@@ -96,6 +99,7 @@ impl Shape {
             capacity: AMPLE,
             meddling: false,
             resets: false,
+            clocks: true,
             audits: true,
         }
     }

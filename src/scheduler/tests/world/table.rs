@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rand::Rng;
 use rand::rngs::SmallRng;
-use turnstile_scheduler::{GateKind, LaneSpec, Limit};
+use turnstile_scheduler::{GateKind, LaneSpec, Limit, Terms};
 
 pub type JobId = usize;
 pub type TransactionId = u64;
@@ -88,28 +88,34 @@ impl Target {
     }
 }
 
-/// A missing row leaves the default in force; a row without a number is no limit.
+/// A missing row leaves the default in force; sessions and unique keys have fixed limits.
 #[derive(Clone, Default)]
 pub struct Limits {
-    pub rows: HashMap<Target, Option<u32>>,
+    pub rows: HashMap<Target, Terms>,
 }
 
 impl Limits {
-    pub fn in_force(&self, kind: GateKind, key: u64) -> Limit {
-        if let Some(limit) = kind.fixed_limit() {
-            return limit;
-        }
+    pub fn in_force(&self, kind: GateKind, key: u64) -> Terms {
         let row = self.rows.get(&Target::Gate(kind as u8, key));
-        let default = self.rows.get(&Target::Default(kind as u8));
-        match row.or(default) {
-            Some(Some(most)) => Limit::AtMost(*most),
-            Some(None) | None => Limit::None,
+        if let Some(limit) = kind.fixed_limit() {
+            let paused_until = row.and_then(|row| row.paused_until);
+            return Terms {
+                paused_until,
+                ..limit.into()
+            };
         }
+        let default = self.rows.get(&Target::Default(kind as u8));
+        row.or(default).copied().unwrap_or(Limit::None.into())
     }
 
-    pub fn put(&mut self, target: Target, value: Option<Option<u32>>) {
+    pub fn any_paused_session(&self) -> bool {
+        let session = |target: &Target| matches!(target, Target::Gate(kind, _) if *kind == GateKind::Session as u8);
+        self.rows.keys().any(session)
+    }
+
+    pub fn put(&mut self, target: Target, value: Option<Terms>) {
         match value {
-            Some(most) => self.rows.insert(target, most),
+            Some(terms) => self.rows.insert(target, terms),
             None => self.rows.remove(&target),
         };
     }

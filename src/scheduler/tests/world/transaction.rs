@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use turnstile_scheduler::{GateKind, LaneSpec, ReservationId};
+use turnstile_scheduler::{GateKind, LaneSpec, ReservationId, Terms};
 
 use super::claim::Claim;
 use super::table::{JobId, Row, Target, TransactionId};
@@ -29,7 +29,7 @@ pub struct Reserved {
 #[derive(Clone, Copy, Debug)]
 pub struct LimitChange {
     pub target: Target,
-    pub value: Option<Option<u32>>,
+    pub value: Option<Terms>,
     pub level: usize,
 }
 

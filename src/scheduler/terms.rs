@@ -1,0 +1,120 @@
+//! What the tables of settings say of a gate, and when it is read.
+//!
+//! Terms are only ever invalidated by who changes them: the next claim that meets the gate reads them again.
+
+use crate::faults::{Seeded, armed};
+use crate::{GateKind, Scheduler, Step};
+
+/// How many may run behind a gate.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Limit {
+    /// Not read from the tables yet: the claim that meets the gate reads it.
+    #[default]
+    Unknown,
+    None,
+    AtMost(u32),
+}
+
+/// At most `burst + starts * t / per` starts in any interval of length `t`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    pub starts: u32,
+    pub burst: u32,
+    /// Microseconds.
+    pub per: i64,
+}
+
+/// All that the tables of settings say of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    pub limit: Limit,
+    pub rate: Option<Rate>,
+    /// Closed before this time, in microseconds.
+    pub paused_until: Option<i64>,
+}
+
+impl From<Limit> for Terms {
+    fn from(limit: Limit) -> Self {
+        Self {
+            limit,
+            rate: None,
+            paused_until: None,
+        }
+    }
+}
+
+impl Scheduler<'_> {
+    /// Stores terms read from the tables, unless they may have changed since `version` was noted.
+    pub fn set_terms(
+        &mut self,
+        kind: GateKind,
+        key: u64,
+        version: u64,
+        terms: &Terms,
+    ) -> Step<bool> {
+        let Some(at) = self.find_gate(kind, key)? else {
+            return Ok(false);
+        };
+        if self.gate(at)?.version != version && !armed(Seeded::IgnoreVersion) {
+            return Ok(false);
+        }
+        let was_open = self.gate_is_open(at)?;
+        self.set_meter(at, terms)?;
+        self.gate_mut(at)?.limit = terms.limit;
+        self.look_at_meter(at)?;
+        self.follow_gate(at, was_open)?;
+        Ok(true)
+    }
+
+    /// The terms in the tables may have changed: the next claim that meets the gate reads them again.
+    pub fn invalidate_gate(&mut self, kind: GateKind, key: u64) -> Step<()> {
+        if let Some(at) = self.find_gate(kind, key)? {
+            self.invalidate(at)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::invalidate_gate`] for all gates of a kind: a default row has changed.
+    pub fn invalidate_kind(&mut self, kind: GateKind) -> Step<()> {
+        for at in self.gates.touched() {
+            let gate = self.gate(at)?;
+            if gate.version != 0 && gate.kind == kind {
+                self.invalidate(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Some sessions may be paused: the terms of those that are not known yet have to be read.
+    pub fn expect_paused_sessions(&mut self) {
+        self.header.paused_sessions = true;
+    }
+
+    /// The tables that the memory is rebuilt from have no paused session.
+    pub fn no_paused_sessions(&mut self) {
+        self.header.unread_sessions = false;
+    }
+
+    /// What is known of a gate before the tables are read.
+    pub(crate) fn first_limit(&self, kind: GateKind) -> Limit {
+        match kind {
+            GateKind::Session if self.header.paused_sessions || self.header.unread_sessions => {
+                Limit::Unknown
+            }
+            _ => kind.fixed_limit().unwrap_or_default(),
+        }
+    }
+
+    /// A gate must be within reach to be read, so it does not sleep meanwhile.
+    fn invalidate(&mut self, at: u32) -> Step<()> {
+        let version = self.next_version();
+        let was_open = self.gate_is_open(at)?;
+        let gate = self.gate_mut(at)?;
+        gate.version = version;
+        gate.limit = Limit::Unknown;
+        self.look_at_meter(at)?;
+        self.follow_gate(at, was_open)
+    }
+}
