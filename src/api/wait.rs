@@ -2,10 +2,10 @@
 
 use crate::api::claim::{claim_from, finds_work};
 use crate::api::claimer::Claimer;
-use crate::api::names::queue_keys;
+use crate::api::names::{check_wait, queue_keys};
 use crate::api::output::Output;
 use crate::call::{Call, must_be_writable};
-use crate::error::{Failure, Result, bad_value, null_argument};
+use crate::error::{Failure, Result, null_argument};
 use crate::plan::{Spi, with_nonatomic_spi};
 use crate::rebuild::when_ready;
 use crate::rights::Owner;
@@ -113,15 +113,9 @@ fn awaited(keys: &[u64]) -> Result<&[u64]> {
 
 /// An interval in microseconds that is not negative.
 pub fn duration(call: &Call, index: usize, name: &str) -> Result<Option<i64>> {
-    let Some(micros) = call.interval_micros(index) else {
-        return Ok(None);
-    };
-    if micros < 0 {
-        return Err(bad_value(format!("{name} must not be negative"))
-            .detail(format!("It is {micros} microseconds."))
-            .hint("Pass how long to sleep at most."));
-    }
-    Ok(Some(i64::try_from(micros).unwrap_or(i64::MAX)))
+    check_wait(call, index, name)?;
+    let micros = call.interval_micros(index);
+    Ok(micros.and_then(|micros| i64::try_from(micros).ok()))
 }
 
 fn in_a_transaction() -> Failure {
