@@ -23,18 +23,24 @@ CONTRACT = {
     "set_route": "(pattern text, queue text, priority_offset integer, override boolean, concurrency_key text, clear text[])"
     " -> turnstile.route",
     "drop_route": "(pattern text) -> boolean",
-    "set_queue": "(name text, max_running integer, paused boolean, policy text, lease interval, max_attempts integer,"
+    "set_queue": "(name text, max_running integer, paused boolean, paused_until timestamp with time zone, rate integer,"
+    " rate_per interval, burst integer, policy text, lease interval, max_attempts integer,"
     " retry_base interval, retry_cap interval, session_on_retry text, keep_completed interval, keep_discarded interval,"
     " clear text[]) -> turnstile.queue",
-    "set_tenant": "(name text, slots integer, weight integer, paused boolean, clear text[]) -> turnstile.tenant",
-    "set_account": "(tenant text, name text, slots integer, paused boolean, clear text[]) -> turnstile.account",
-    "set_concurrency": "(key text, slots integer, clear text[]) -> turnstile.concurrency",
-    "pause_queue": "(name text) -> void",
+    "set_tenant": "(name text, slots integer, weight integer, paused boolean, paused_until timestamp with time zone,"
+    " rate integer, rate_per interval, burst integer, clear text[]) -> turnstile.tenant",
+    "set_account": "(tenant text, name text, slots integer, paused boolean, paused_until timestamp with time zone,"
+    " rate integer, rate_per interval, burst integer, clear text[]) -> turnstile.account",
+    "set_concurrency": "(key text, slots integer, rate integer, rate_per interval, burst integer, clear text[])"
+    " -> turnstile.concurrency",
+    "pause_queue": "(name text, until timestamp with time zone) -> void",
     "resume_queue": "(name text) -> void",
-    "pause_tenant": "(name text) -> void",
+    "pause_tenant": "(name text, until timestamp with time zone) -> void",
     "resume_tenant": "(name text) -> void",
-    "pause_account": "(tenant text, name text) -> void",
+    "pause_account": "(tenant text, name text, until timestamp with time zone) -> void",
     "resume_account": "(tenant text, name text) -> void",
+    "pause_session": "(queue text, tenant text, session text, until timestamp with time zone) -> void",
+    "resume_session": "(queue text, tenant text, session text) -> void",
     "make_history_partitions": "(days_ahead integer) -> integer",
     "maintain": "() -> TABLE(task text, affected bigint)",
     "rescue": "(max_jobs integer) -> integer",

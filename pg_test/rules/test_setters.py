@@ -2,6 +2,7 @@
 
 import pytest
 
+from support import rows
 from support.calls import call, claim_all, claim_next, enqueue, enqueue_times, ids
 from support.errors import BAD_VALUE, NULL_VALUE, TOO_LONG, refused
 
@@ -149,3 +150,53 @@ def test_a_pause_needs_a_name(module_conn, what, verb):
         for value, code in ((None, NULL_VALUE), ("", BAD_VALUE), ("n" * 256, TOO_LONG)):
             with refused(code):
                 call(module_conn, f"{verb}_{what}", **key | {argument: value})
+
+
+@each_pause
+def test_a_pause_until_a_time_ends_by_itself(conn, what):
+    key, behind = PAUSES[what]
+    queue = behind.get("queue", "default")
+    enqueued = enqueue_times(conn, 2, **behind)
+    call(conn, f"pause_{what}", **key, until="2100-01-01")
+    assert claim_all(conn, queue) == []
+    call(conn, f"pause_{what}", **key, until=rows.clock(conn))
+    assert ids(claim_all(conn, queue)) == enqueued
+
+
+@each_pause
+def test_the_last_pause_counts(conn, what):
+    key, behind = PAUSES[what]
+    job_id = enqueue(conn, **behind)
+    call(conn, f"pause_{what}", **key, until="2100-01-01")
+    call(conn, f"pause_{what}", **key)
+    call(conn, f"resume_{what}", **key)
+    assert claim_next(conn, behind.get("queue", "default")).id == job_id
+
+
+@pytest.mark.parametrize("tenant", [None, "acme"])
+def test_a_paused_session_starts_nothing_and_hides_nobody(conn, tenant):
+    name = {"queue": "mail", "tenant": tenant, "session": "s"}
+    held = [enqueue(conn, **name) for _ in range(2)]
+    call(conn, "pause_session", **name)
+    free = [enqueue(conn, **name | {"session": "other"}), enqueue(conn, queue="mail", tenant="globex", session="s")]
+    assert ids(claim_all(conn, "mail")) == free
+    call(conn, "pause_session", **name, until="2100-01-01")
+    assert claim_next(conn, "mail") is None
+    call(conn, "resume_session", **name)
+    run = claim_next(conn, "mail")
+    assert run.id == held[0]
+    call(conn, "pause_session", **name)
+    call(conn, "complete", job_id=run.id, attempt=run.attempt)
+    assert claim_next(conn, "mail") is None
+    call(conn, "pause_session", **name, until=rows.clock(conn))
+    assert claim_next(conn, "mail").id == held[1]
+
+
+@pytest.mark.parametrize("verb", ["pause_session", "resume_session"])
+def test_a_paused_session_needs_its_names(module_conn, verb):
+    name = {"queue": "mail", "tenant": "acme", "session": "s"}
+    for argument in name:
+        for value, code in ((None, NULL_VALUE), ("", BAD_VALUE), ("n" * 256, TOO_LONG)):
+            if (argument, value) != ("tenant", None):
+                with refused(code):
+                    call(module_conn, verb, **name | {argument: value})

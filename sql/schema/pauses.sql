@@ -1,55 +1,99 @@
 -- Pausing and resuming: a paused gate is closed, so what waits behind it costs nobody else anything.
 
-CREATE FUNCTION turnstile.pause_queue(name text) RETURNS void
+CREATE FUNCTION turnstile.pause_queue(name text, until timestamptz DEFAULT NULL) RETURNS void
     LANGUAGE sql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.set_queue(pause_queue.name, paused => true)
+    SELECT turnstile.set_queue(
+        pause_queue.name, paused => until IS NULL, paused_until => until, clear => CASE WHEN until IS NULL THEN ARRAY['paused_until'] END
+    )
 $function$;
-COMMENT ON FUNCTION turnstile.pause_queue(text) IS
-    'No job of the queue starts from the next claim after the commit on; what runs goes on. Errors: 22004, 22023, 54000.';
+COMMENT ON FUNCTION turnstile.pause_queue(text, timestamptz) IS
+    'No job of the queue starts from the next claim after the commit on; what runs goes on. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.resume_queue(name text) RETURNS void
     LANGUAGE sql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.set_queue(resume_queue.name, paused => false)
+    SELECT turnstile.set_queue(resume_queue.name, paused => false, clear => ARRAY['paused_until'])
 $function$;
 COMMENT ON FUNCTION turnstile.resume_queue(text) IS
     'Ends a pause of the queue. Errors: 22004, 22023, 54000.';
 
-CREATE FUNCTION turnstile.pause_tenant(name text) RETURNS void
+CREATE FUNCTION turnstile.pause_tenant(name text, until timestamptz DEFAULT NULL) RETURNS void
     LANGUAGE sql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.set_tenant(pause_tenant.name, paused => true)
+    SELECT turnstile.set_tenant(
+        pause_tenant.name, paused => until IS NULL, paused_until => until, clear => CASE WHEN until IS NULL THEN ARRAY['paused_until'] END
+    )
 $function$;
-COMMENT ON FUNCTION turnstile.pause_tenant(text) IS
-    'No job of the tenant starts from the next claim after the commit on; what runs goes on. Errors: 22004, 22023, 54000.';
+COMMENT ON FUNCTION turnstile.pause_tenant(text, timestamptz) IS
+    'No job of the tenant starts from the next claim after the commit on; what runs goes on. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.resume_tenant(name text) RETURNS void
     LANGUAGE sql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.set_tenant(resume_tenant.name, paused => false)
+    SELECT turnstile.set_tenant(resume_tenant.name, paused => false, clear => ARRAY['paused_until'])
 $function$;
 COMMENT ON FUNCTION turnstile.resume_tenant(text) IS
     'Ends a pause of the tenant. Errors: 22004, 22023, 54000.';
 
-CREATE FUNCTION turnstile.pause_account(tenant text, name text) RETURNS void
+CREATE FUNCTION turnstile.pause_account(tenant text, name text, until timestamptz DEFAULT NULL) RETURNS void
     LANGUAGE sql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.set_account(pause_account.tenant, pause_account.name, paused => true)
+    SELECT turnstile.set_account(
+        pause_account.tenant, pause_account.name, paused => until IS NULL, paused_until => until, clear => CASE WHEN until IS NULL THEN ARRAY['paused_until'] END
+    )
 $function$;
-COMMENT ON FUNCTION turnstile.pause_account(text, text) IS
-    'No job of the account starts from the next claim after the commit on; what runs goes on. Errors: 22004, 22023, 54000.';
+COMMENT ON FUNCTION turnstile.pause_account(text, text, timestamptz) IS
+    'No job of the account starts from the next claim after the commit on; what runs goes on. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.resume_account(tenant text, name text) RETURNS void
     LANGUAGE sql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.set_account(resume_account.tenant, resume_account.name, paused => false)
+    SELECT turnstile.set_account(resume_account.tenant, resume_account.name, paused => false, clear => ARRAY['paused_until'])
 $function$;
 COMMENT ON FUNCTION turnstile.resume_account(text, text) IS
     'Ends a pause of the account. Errors: 22004, 22023, 54000.';
+
+CREATE FUNCTION turnstile.pause_session(queue text, tenant text, session text, until timestamptz DEFAULT NULL)
+    RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+BEGIN
+    PERFORM turnstile.check_name('queue', pause_session.queue);
+    PERFORM turnstile.check_name('tenant', pause_session.tenant, true);
+    PERFORM turnstile.check_name('session', pause_session.session);
+    -- Pauses that ended by themselves have left their rows.
+    DELETE FROM turnstile.paused_session WHERE paused_session.until < clock_timestamp();
+    INSERT INTO turnstile.paused_session AS paused (queue, tenant, session, until)
+    VALUES (
+        pause_session.queue, pause_session.tenant, pause_session.session, coalesce(pause_session.until, 'infinity')
+    )
+    ON CONFLICT (gate) DO UPDATE SET until = excluded.until;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.pause_session(text, text, text, timestamptz) IS
+    'No job of the session starts from the next claim after the commit on; what runs goes on. tenant NULL: the session of jobs without a tenant. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
+
+CREATE FUNCTION turnstile.resume_session(queue text, tenant text, session text) RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+BEGIN
+    PERFORM turnstile.check_name('queue', resume_session.queue);
+    PERFORM turnstile.check_name('tenant', resume_session.tenant, true);
+    PERFORM turnstile.check_name('session', resume_session.session);
+    DELETE FROM turnstile.paused_session AS paused
+    WHERE paused.gate = turnstile.session_gate(resume_session.queue, resume_session.tenant, resume_session.session);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.resume_session(text, text, text) IS
+    'Ends a pause of the session. Errors: 22004, 22023, 54000.';

@@ -54,6 +54,10 @@ CREATE FUNCTION turnstile.set_queue(
     name text,
     max_running int DEFAULT NULL,
     paused boolean DEFAULT NULL,
+    paused_until timestamptz DEFAULT NULL,
+    rate int DEFAULT NULL,
+    rate_per interval DEFAULT NULL,
+    burst int DEFAULT NULL,
     policy text DEFAULT NULL,
     lease interval DEFAULT NULL,
     max_attempts int DEFAULT NULL,
@@ -73,13 +77,16 @@ DECLARE
     broken text;
 BEGIN
     PERFORM turnstile.check_name('name', set_queue.name);
-    PERFORM turnstile.check_clear(set_queue.clear, 'max_running', 'keep_completed', 'keep_discarded');
+    PERFORM turnstile.check_clear(
+        set_queue.clear, 'max_running', 'paused_until', 'rate', 'burst', 'keep_completed', 'keep_discarded'
+    );
     INSERT INTO turnstile.queue (
-        name, max_running, paused, policy, lease, max_attempts, retry_base, retry_cap, session_on_retry,
-        keep_completed, keep_discarded
+        name, max_running, paused, paused_until, rate, rate_per, burst, policy, lease, max_attempts,
+        retry_base, retry_cap, session_on_retry, keep_completed, keep_discarded
     )
-    SELECT set_queue.name, star.max_running, star.paused, star.policy, star.lease, star.max_attempts, star.retry_base,
-        star.retry_cap, star.session_on_retry, star.keep_completed, star.keep_discarded
+    SELECT set_queue.name, star.max_running, star.paused, star.paused_until, star.rate, star.rate_per, star.burst,
+        star.policy, star.lease, star.max_attempts, star.retry_base, star.retry_cap,
+        star.session_on_retry, star.keep_completed, star.keep_discarded
     FROM turnstile.queue AS star
     WHERE star.name = '*'
     ON CONFLICT DO NOTHING;
@@ -87,6 +94,10 @@ BEGIN
     UPDATE turnstile.queue
     SET max_running = CASE WHEN 'max_running' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.max_running, max_running) END,
         paused = coalesce(set_queue.paused, paused),
+        paused_until = CASE WHEN 'paused_until' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.paused_until, paused_until) END,
+        rate = CASE WHEN 'rate' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.rate, rate) END,
+        rate_per = coalesce(set_queue.rate_per, rate_per),
+        burst = CASE WHEN 'burst' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.burst, burst) END,
         policy = coalesce(set_queue.policy, policy),
         lease = coalesce(set_queue.lease, lease),
         max_attempts = coalesce(set_queue.max_attempts, max_attempts),
@@ -103,14 +114,18 @@ EXCEPTION WHEN check_violation THEN
     PERFORM turnstile.refuse_setting(broken);
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, text, interval, int, interval, interval, text, interval, interval, text[]) IS
-    'Sets what is given for a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: max_running, keep_completed, keep_discarded. Errors: 22004, 22023, 54000.';
+COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, int, interval, interval, text, interval, interval, text[]) IS
+    'Sets what is given for a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: max_running, paused_until, rate, burst, keep_completed, keep_discarded. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.set_tenant(
     name text,
     slots int DEFAULT NULL,
     weight int DEFAULT NULL,
     paused boolean DEFAULT NULL,
+    paused_until timestamptz DEFAULT NULL,
+    rate int DEFAULT NULL,
+    rate_per interval DEFAULT NULL,
+    burst int DEFAULT NULL,
     clear text[] DEFAULT NULL
 ) RETURNS turnstile.tenant
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -122,9 +137,9 @@ DECLARE
     broken text;
 BEGIN
     PERFORM turnstile.check_name('name', set_tenant.name);
-    PERFORM turnstile.check_clear(set_tenant.clear, 'slots');
-    INSERT INTO turnstile.tenant (name, slots, weight, paused)
-    SELECT set_tenant.name, star.slots, star.weight, star.paused
+    PERFORM turnstile.check_clear(set_tenant.clear, 'slots', 'paused_until', 'rate', 'burst');
+    INSERT INTO turnstile.tenant (name, slots, weight, paused, paused_until, rate, rate_per, burst)
+    SELECT set_tenant.name, star.slots, star.weight, star.paused, star.paused_until, star.rate, star.rate_per, star.burst
     FROM turnstile.tenant AS star
     WHERE star.name = '*'
     ON CONFLICT DO NOTHING;
@@ -132,7 +147,11 @@ BEGIN
     UPDATE turnstile.tenant
     SET slots = CASE WHEN 'slots' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.slots, slots) END,
         weight = coalesce(set_tenant.weight, weight),
-        paused = coalesce(set_tenant.paused, paused)
+        paused = coalesce(set_tenant.paused, paused),
+        paused_until = CASE WHEN 'paused_until' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.paused_until, paused_until) END,
+        rate = CASE WHEN 'rate' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.rate, rate) END,
+        rate_per = coalesce(set_tenant.rate_per, rate_per),
+        burst = CASE WHEN 'burst' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.burst, burst) END
     WHERE name = set_tenant.name
     RETURNING * INTO made;
     RETURN made;
@@ -141,14 +160,18 @@ EXCEPTION WHEN check_violation THEN
     PERFORM turnstile.refuse_setting(broken);
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, text[]) IS
-    'Sets what is given for a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots. Errors: 22004, 22023, 54000.';
+COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, timestamptz, int, interval, int, text[]) IS
+    'Sets what is given for a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots, paused_until, rate, burst. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.set_account(
     tenant text,
     name text,
     slots int DEFAULT NULL,
     paused boolean DEFAULT NULL,
+    paused_until timestamptz DEFAULT NULL,
+    rate int DEFAULT NULL,
+    rate_per interval DEFAULT NULL,
+    burst int DEFAULT NULL,
     clear text[] DEFAULT NULL
 ) RETURNS turnstile.account
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -161,9 +184,10 @@ DECLARE
 BEGIN
     PERFORM turnstile.check_name('tenant', set_account.tenant);
     PERFORM turnstile.check_name('name', set_account.name);
-    PERFORM turnstile.check_clear(set_account.clear, 'slots');
-    INSERT INTO turnstile.account (tenant, name, slots, paused)
-    SELECT set_account.tenant, set_account.name, star.slots, star.paused
+    PERFORM turnstile.check_clear(set_account.clear, 'slots', 'paused_until', 'rate', 'burst');
+    INSERT INTO turnstile.account (tenant, name, slots, paused, paused_until, rate, rate_per, burst)
+    SELECT set_account.tenant, set_account.name, star.slots, star.paused, star.paused_until, star.rate, star.rate_per,
+        star.burst
     FROM turnstile.account AS star
     WHERE star.tenant IN (set_account.tenant, '*') AND star.name = '*'
     ORDER BY star.tenant = '*'
@@ -172,7 +196,11 @@ BEGIN
     INSERT INTO turnstile.account (tenant, name) VALUES (set_account.tenant, set_account.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.account
     SET slots = CASE WHEN 'slots' = ANY (set_account.clear) THEN NULL ELSE coalesce(set_account.slots, slots) END,
-        paused = coalesce(set_account.paused, paused)
+        paused = coalesce(set_account.paused, paused),
+        paused_until = CASE WHEN 'paused_until' = ANY (set_account.clear) THEN NULL ELSE coalesce(set_account.paused_until, paused_until) END,
+        rate = CASE WHEN 'rate' = ANY (set_account.clear) THEN NULL ELSE coalesce(set_account.rate, rate) END,
+        rate_per = coalesce(set_account.rate_per, rate_per),
+        burst = CASE WHEN 'burst' = ANY (set_account.clear) THEN NULL ELSE coalesce(set_account.burst, burst) END
     WHERE tenant = set_account.tenant AND name = set_account.name
     RETURNING * INTO made;
     RETURN made;
@@ -181,12 +209,15 @@ EXCEPTION WHEN check_violation THEN
     PERFORM turnstile.refuse_setting(broken);
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_account(text, text, int, boolean, text[]) IS
-    'Sets what is given for an account, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots. Errors: 22004, 22023, 54000.';
+COMMENT ON FUNCTION turnstile.set_account(text, text, int, boolean, timestamptz, int, interval, int, text[]) IS
+    'Sets what is given for an account, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots, paused_until, rate, burst. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.set_concurrency(
     key text,
     slots int DEFAULT NULL,
+    rate int DEFAULT NULL,
+    rate_per interval DEFAULT NULL,
+    burst int DEFAULT NULL,
     clear text[] DEFAULT NULL
 ) RETURNS turnstile.concurrency
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -198,15 +229,18 @@ DECLARE
     broken text;
 BEGIN
     PERFORM turnstile.check_name('key', set_concurrency.key);
-    PERFORM turnstile.check_clear(set_concurrency.clear, 'slots');
-    INSERT INTO turnstile.concurrency (key, slots)
-    SELECT set_concurrency.key, star.slots
+    PERFORM turnstile.check_clear(set_concurrency.clear, 'slots', 'rate', 'burst');
+    INSERT INTO turnstile.concurrency (key, slots, rate, rate_per, burst)
+    SELECT set_concurrency.key, star.slots, star.rate, star.rate_per, star.burst
     FROM turnstile.concurrency AS star
     WHERE star.key = '*'
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.concurrency (key) VALUES (set_concurrency.key) ON CONFLICT DO NOTHING;
     UPDATE turnstile.concurrency
-    SET slots = CASE WHEN 'slots' = ANY (set_concurrency.clear) THEN NULL ELSE coalesce(set_concurrency.slots, slots) END
+    SET slots = CASE WHEN 'slots' = ANY (set_concurrency.clear) THEN NULL ELSE coalesce(set_concurrency.slots, slots) END,
+        rate = CASE WHEN 'rate' = ANY (set_concurrency.clear) THEN NULL ELSE coalesce(set_concurrency.rate, rate) END,
+        rate_per = coalesce(set_concurrency.rate_per, rate_per),
+        burst = CASE WHEN 'burst' = ANY (set_concurrency.clear) THEN NULL ELSE coalesce(set_concurrency.burst, burst) END
     WHERE key = set_concurrency.key
     RETURNING * INTO made;
     RETURN made;
@@ -215,5 +249,5 @@ EXCEPTION WHEN check_violation THEN
     PERFORM turnstile.refuse_setting(broken);
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_concurrency(text, int, text[]) IS
-    'Sets what is given for a concurrency key, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots. Errors: 22004, 22023, 54000.';
+COMMENT ON FUNCTION turnstile.set_concurrency(text, int, int, interval, int, text[]) IS
+    'Sets what is given for a concurrency key, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots, rate, burst. Errors: 22004, 22023, 54000.';

@@ -32,14 +32,14 @@ WITH live AS MATERIALIZED (
     SELECT queue.name FROM turnstile.queue WHERE queue.name <> '*'
 )
 SELECT
-    known.name, setting.max_running, coalesce(setting.paused, false) AS paused, setting.policy, setting.lease,
-    setting.max_attempts, setting.retry_base, setting.retry_cap, setting.session_on_retry, setting.keep_completed,
-    setting.keep_discarded,
+    known.name, setting.max_running, coalesce(setting.paused, false) AS paused, setting.paused_until, setting.rate,
+    setting.rate_per, setting.burst, setting.policy, setting.lease, setting.max_attempts,
+    setting.retry_base, setting.retry_cap, setting.session_on_retry, setting.keep_completed, setting.keep_discarded,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
     coalesce(live.running, 0) AS running,
-    CASE WHEN setting.paused THEN 0 ELSE setting.max_running - least(coalesce(live.running, 0), setting.max_running) END AS free,
+    CASE WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0 ELSE setting.max_running - least(coalesce(live.running, 0), setting.max_running) END AS free,
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed, 0) + coalesce(ended.claimed, 0) AS claimed_per_minute,
     coalesce(ended.finished, 0) AS finished_per_minute
@@ -88,11 +88,12 @@ WITH live AS MATERIALIZED (
 )
 SELECT
     known.name, setting.slots, coalesce(setting.weight, 1) AS weight, coalesce(setting.paused, false) AS paused,
+    setting.paused_until, setting.rate, setting.rate_per, setting.burst,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
     coalesce(live.running, 0) AS running,
-    CASE WHEN setting.paused THEN 0 ELSE setting.slots - least(coalesce(live.running, 0), setting.slots) END AS free,
+    CASE WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0 ELSE setting.slots - least(coalesce(live.running, 0), setting.slots) END AS free,
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed, 0) + coalesce(ended.claimed, 0) AS claimed_per_minute,
     coalesce(ended.finished, 0) AS finished_per_minute
@@ -140,12 +141,13 @@ WITH live AS MATERIALIZED (
     SELECT account.tenant, account.name FROM turnstile.account WHERE account.tenant <> '*' AND account.name <> '*'
 )
 SELECT
-    known.tenant, known.name, setting.slots, coalesce(setting.paused, false) AS paused,
+    known.tenant, known.name, setting.slots, coalesce(setting.paused, false) AS paused, setting.paused_until,
+    setting.rate, setting.rate_per, setting.burst,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
     coalesce(live.running, 0) AS running,
-    CASE WHEN setting.paused THEN 0 ELSE setting.slots - least(coalesce(live.running, 0), setting.slots) END AS free,
+    CASE WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0 ELSE setting.slots - least(coalesce(live.running, 0), setting.slots) END AS free,
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed, 0) + coalesce(ended.claimed, 0) AS claimed_per_minute,
     coalesce(ended.finished, 0) AS finished_per_minute
@@ -194,7 +196,7 @@ WITH live AS MATERIALIZED (
     SELECT concurrency.key FROM turnstile.concurrency WHERE concurrency.key <> '*'
 )
 SELECT
-    known.key, setting.slots,
+    known.key, setting.slots, setting.rate, setting.rate_per, setting.burst,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
