@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from faults.cluster import own_cluster
-from faults.witness import is_sound
+from faults.witness import agrees
 from support import nonsense
 from support.calls import claim, complete_many, enqueue_times
 from support.database import fresh_database
@@ -114,8 +114,8 @@ def test_nonsense_is_refused_or_done(cluster, db, conn, seed):
             turns.took(name, seconds)
         conn.execute("ROLLBACK" if chance.random() < 0.3 else "COMMIT")
         if number % 20 == 0:
-            is_sound(conn)
-    is_sound(conn)
+            agrees(conn)
+    agrees(conn)
     assert _internal(seen) == {}
     assert min(turns.calls.values()) > 0
     done = {name for name, state in seen if state == "00000"}
@@ -131,7 +131,7 @@ def _all_is_well(cluster, conn, postmaster: int) -> None:
     _refill(conn)
     enqueue_times(conn, 3, queue="fresh")
     assert complete_many(conn, claim(conn, ["fresh"], 5)) == 3
-    is_sound(conn)
+    agrees(conn)
 
 
 def test_procedures_called_with_nonsense(cluster, db, conn, seed):

@@ -16,10 +16,19 @@ def differences(conn) -> list:
     return conn.execute("SELECT problem, detail FROM turnstile.check()").fetchall()
 
 
-def is_sound(conn) -> None:
-    """Memory agrees with the tables, and no job is there twice."""
+def agrees(conn) -> None:
+    """Memory agrees with the tables, and no run was completed twice."""
     found = differences(conn)
     assert found == [], f"turnstile.check() found: {found}"
+    twice = conn.execute(
+        "SELECT id, attempt FROM turnstile.job_history WHERE state = 'completed' GROUP BY 1, 2 HAVING count(*) > 1"
+    ).fetchall()
+    assert twice == [], f"completed more than once: {twice}"
+
+
+def is_sound(conn) -> None:
+    """As above; where nothing was brought back by retry, no job is there twice either."""
+    agrees(conn)
     twice = conn.execute("SELECT id FROM turnstile.jobs GROUP BY id HAVING count(*) > 1").fetchall()
     assert twice == [], f"in the tables more than once: {twice}"
 

@@ -126,7 +126,7 @@ def test_a_rebuild_empties_the_buckets(conn):
 
 
 @pytest.mark.parametrize("table, key", [("queue", "name"), ("tenant", "name"), ("concurrency", "key")])
-@pytest.mark.parametrize("nonsense", ["rate = 0", "rate = -1", "burst = 0", "rate_per = '0'", "rate_per = '-1 second'"])
+@pytest.mark.parametrize("nonsense", ["rate = 0", "rate = -1", "burst = 0", "rate_per = '0'", "rate_per = '-1 second'", "rate_per = '101 years'"])
 def test_a_rate_that_makes_no_sense_is_refused(conn, table, key, nonsense):
     conn.execute(f"INSERT INTO turnstile.{table} ({key}) VALUES ('x')")
     with pytest.raises(Exception) as caught:

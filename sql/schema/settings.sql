@@ -23,7 +23,7 @@ CREATE TABLE turnstile.queue (
     CONSTRAINT queue_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT queue_max_running_check CHECK (max_running >= 0),
     CONSTRAINT queue_rate_check CHECK (rate >= 1),
-    CONSTRAINT queue_rate_per_check CHECK (rate_per > '0'),
+    CONSTRAINT queue_rate_per_check CHECK (rate_per > '0' AND rate_per <= '100 years'),
     CONSTRAINT queue_burst_check CHECK (burst >= 1),
     CONSTRAINT queue_policy_check CHECK (policy IN ('fifo')),
     CONSTRAINT queue_lease_check CHECK (lease > '0' AND lease <= '100 years'),
@@ -71,7 +71,7 @@ CREATE TABLE turnstile.tenant (
     CONSTRAINT tenant_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT tenant_slots_check CHECK (slots >= 0),
     CONSTRAINT tenant_rate_check CHECK (rate >= 1),
-    CONSTRAINT tenant_rate_per_check CHECK (rate_per > '0'),
+    CONSTRAINT tenant_rate_per_check CHECK (rate_per > '0' AND rate_per <= '100 years'),
     CONSTRAINT tenant_burst_check CHECK (burst >= 1),
     CONSTRAINT tenant_weight_check CHECK (weight >= 1)
 );
@@ -102,7 +102,7 @@ CREATE TABLE turnstile.account (
     CONSTRAINT account_tenant_check CHECK (tenant <> '' AND octet_length(tenant) <= 255),
     CONSTRAINT account_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT account_rate_check CHECK (rate >= 1),
-    CONSTRAINT account_rate_per_check CHECK (rate_per > '0'),
+    CONSTRAINT account_rate_per_check CHECK (rate_per > '0' AND rate_per <= '100 years'),
     CONSTRAINT account_burst_check CHECK (burst >= 1),
     CONSTRAINT account_slots_check CHECK (slots >= 0)
 );
@@ -129,7 +129,7 @@ CREATE TABLE turnstile.concurrency (
     CONSTRAINT concurrency_gate_key UNIQUE (gate),
     CONSTRAINT concurrency_key_check CHECK (key <> '' AND octet_length(key) <= 255),
     CONSTRAINT concurrency_rate_check CHECK (rate >= 1),
-    CONSTRAINT concurrency_rate_per_check CHECK (rate_per > '0'),
+    CONSTRAINT concurrency_rate_per_check CHECK (rate_per > '0' AND rate_per <= '100 years'),
     CONSTRAINT concurrency_burst_check CHECK (burst >= 1),
     CONSTRAINT concurrency_slots_check CHECK (slots >= 0)
 );
