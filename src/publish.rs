@@ -50,7 +50,11 @@ pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
     {
         return Err(nonsense(column));
     }
-    if new.as_ref().is_some_and(|row| !row.is_in_its_lane()) {
+    let placed = new.as_ref().map(|row| (row, row.read()));
+    if placed
+        .as_ref()
+        .is_some_and(|(row, job)| !row.is_in(job.spec.lane))
+    {
         return Err(out_of_lane());
     }
     if let (Some(old), Some(new)) = (&old, &new)
@@ -59,7 +63,7 @@ pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
         pending::note_lease_change(old.lease(), new.lease());
         return Ok(Trigger::NOTHING);
     }
-    let (old, new) = (old.map(|row| row.read()), new.map(|row| row.read()));
+    let (old, new) = (old.map(|row| row.read()), placed.map(|(_, job)| job));
     pending::at_current_level(|level| {
         if let Some(old) = old {
             note_old(level, &old);
@@ -86,9 +90,9 @@ pub fn place_job(call: &Call) -> Result<Option<pg_sys::Datum>> {
         return Ok(Some(trigger.row_unchanged()));
     };
     let mut changes = Vec::with_capacity(2);
-    if !row.is_in_its_lane() {
-        let lane = datum(row.read().spec.lane.cast_signed());
-        changes.extend(lane.map(|lane| (RawRow::LANE, lane)));
+    let lane = row.read().spec.lane;
+    if !row.is_in(lane) {
+        changes.extend(datum(lane.cast_signed()).map(|lane| (RawRow::LANE, lane)));
     }
     if row.is_ahead(server::now()) {
         changes.extend(datum("scheduled").map(|state| (RawRow::STATE, state)));

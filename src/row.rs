@@ -56,13 +56,13 @@ impl RawRow {
         self.int8(column::LANE)
     }
 
-    /// Whether the stored lane is that of the row's names and priority.
-    pub fn is_in_its_lane(&self) -> bool {
-        self.lane() == Some(self.read().spec.lane.cast_signed())
+    /// Whether this is the stored lane.
+    pub fn is_in(&self, lane: u64) -> bool {
+        self.lane() == Some(lane.cast_signed())
     }
 
     pub fn is_available_in(&self, lane: u64) -> bool {
-        self.text(column::STATE) == Some("available") && self.lane() == Some(lane.cast_signed())
+        self.text(column::STATE) == Some("available") && self.is_in(lane)
     }
 
     pub fn is_running(&self) -> bool {
