@@ -1,29 +1,14 @@
 use crate::api::enqueue_unique::enqueue_unique;
 use crate::api::names::{name, required_name};
-use crate::api::new_job::{Asked, Named, NewJob, Values};
+use crate::api::new_job::{Asked, Named, NewJob, Values, job_statement};
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::{Result, bad_value, too_long};
 use crate::lane::EVERY_QUEUE;
-use crate::plan::{Statement, statement, with_spi};
+use crate::plan::{Statement, with_spi};
 use crate::settings;
 use pgrx::pg_sys::Datum;
 
-static INSERT: Statement = statement!(
-    "enqueue",
-    [
-        TEXTOID,
-        JSONBOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        INT4OID,
-        TIMESTAMPTZOID,
-        INT4OID,
-        JSONBOID
-    ]
-);
+static INSERT: Statement = job_statement!("enqueue");
 
 /// Arguments by position, as declared in `sql/schema/functions.sql`.
 mod argument {

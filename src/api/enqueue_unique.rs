@@ -1,6 +1,6 @@
 //! Adds a job unless another holds its unique key.
 
-use crate::api::new_job::{NewJob, UniqueKey};
+use crate::api::new_job::{NewJob, UniqueKey, job_statement};
 use crate::api::unique_key::{Holder, Key, Taken};
 use crate::call::datum;
 use crate::error::Result;
@@ -10,44 +10,15 @@ use crate::rebuild::{NUMBER, lane_of_row};
 use crate::unique::{Mode, Stage};
 
 static KEEP_WAITING: Statement = statement!("unique_keep_waiting", [INT8OID, BOOLOID]);
-static REPLACE: Statement = statement!(
-    "unique_replace",
-    [
-        TEXTOID,
-        JSONBOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        INT4OID,
-        TIMESTAMPTZOID,
-        INT4OID,
-        JSONBOID,
-        INT8OID
-    ]
-);
-static INSERT: Statement = statement!(
+static REPLACE: Statement = job_statement!("unique_replace", INT8OID);
+static INSERT: Statement = job_statement!(
     "enqueue_unique",
-    [
-        TEXTOID,
-        JSONBOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        INT4OID,
-        TIMESTAMPTZOID,
-        INT4OID,
-        JSONBOID,
-        INT8OID,
-        INT8OID,
-        TEXTOID,
-        TEXTOID,
-        TIMESTAMPTZOID,
-        INT8OID
-    ]
+    INT8OID,
+    INT8OID,
+    TEXTOID,
+    TEXTOID,
+    TIMESTAMPTZOID,
+    INT8OID
 );
 
 /// The id of the job, or of the one that holds its key, and whether it was added.

@@ -41,6 +41,30 @@ const LONGEST_WINDOW: i128 = 360_000 * DAY;
 /// metadata.
 pub type Values = [Option<Datum>; 11];
 
+/// A statement whose first parameters are the [`Values`] of a job; the types of the others follow its name.
+macro_rules! job_statement {
+    ($name:literal $(, $more:ident)*) => {
+        $crate::plan::statement!(
+            $name,
+            [
+                TEXTOID,
+                JSONBOID,
+                TEXTOID,
+                TEXTOID,
+                TEXTOID,
+                TEXTOID,
+                TEXTOID,
+                INT4OID,
+                TIMESTAMPTZOID,
+                INT4OID,
+                JSONBOID
+                $(, $more)*
+            ]
+        )
+    };
+}
+pub(crate) use job_statement;
+
 /// What a producer names, for the routes to decide on.
 pub struct Named<'a> {
     pub kind: &'a str,
