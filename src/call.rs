@@ -153,6 +153,11 @@ pub fn datum(value: impl IntoDatum) -> Option<Datum> {
     value.into_datum()
 }
 
+/// How many there were, as an int.
+pub fn count(number: usize) -> Option<Datum> {
+    datum(i32::try_from(number).unwrap_or(i32::MAX))
+}
+
 /// An error unless the server accepts writes from this transaction.
 pub fn must_be_writable() -> std::result::Result<(), Failure> {
     // SAFETY: both read process-local state.

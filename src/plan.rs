@@ -122,7 +122,8 @@ pub struct Rows<'spi> {
     spi: PhantomData<&'spi Spi>,
 }
 
-/// Runs `work` with SPI connected. After an error the transaction's abort disconnects.
+/// Runs `work` with SPI connected. After an error the transaction's abort disconnects. What is allocated meanwhile,
+/// such as a datum that is passed by reference, is gone afterwards.
 pub fn with_spi<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<R> {
     // SAFETY: connect and finish are paired on the way of success; an error aborts.
     unsafe {

@@ -1,9 +1,9 @@
 //! Ends that come from outside: `cancel`, `discard`, and the same for many jobs.
 
 use crate::api::filter::{Filter, filter_statement};
-use crate::api::finish::{Failing, fail_runs, state_of, why_not_running, wrong_state};
+use crate::api::finish::{Failing, fail_run, state_of, wrong_state};
 use crate::api::names::job;
-use crate::call::{Call, datum, must_be_writable};
+use crate::call::{Call, count, datum, must_be_writable};
 use crate::error::{Result, no_such_job};
 use crate::plan::{Rows, Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
@@ -26,16 +26,17 @@ fn end_waiting<'spi>(
 pub fn cancel(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
-    with_spi(|spi| {
+    let state = with_spi(|spi| {
         loop {
             let before = end_waiting(spi, &[job_id], "cancelled", None)?;
-            if let Some(before) = before.value::<&str>(0, 2) {
-                let is_running = before == "running";
-                return Ok(datum(if is_running { before } else { "cancelled" }));
+            match before.value::<&str>(0, 2) {
+                Some("running") => return Ok("running"),
+                Some(_) => return Ok("cancelled"),
+                None => {}
             }
             match state_of(spi, job_id)?.as_deref() {
                 None => return Err(no_such_job(job_id)),
-                Some("cancelled") => return Ok(datum("cancelled")),
+                Some("cancelled") => return Ok("cancelled"),
                 Some(state @ ("completed" | "discarded")) => {
                     let hint = "A finished job cannot be cancelled.";
                     return Err(wrong_state(job_id, state, hint));
@@ -46,7 +47,8 @@ pub fn cancel(call: &Call) -> Result<Option<Datum>> {
                 }
             }
         }
-    })
+    })?;
+    Ok(datum(state))
 }
 
 pub fn discard(call: &Call) -> Result<Option<Datum>> {
@@ -54,23 +56,10 @@ pub fn discard(call: &Call) -> Result<Option<Datum>> {
     let job_id = job(call)?;
     let error = call.raw(2);
     let state = with_spi(|spi| match call.int4(1) {
-        Some(attempt) => discard_run(spi, job_id, attempt, error),
+        Some(attempt) => fail_run(spi, job_id, attempt, &Failing::for_good(error)),
         None => discard_waiting(spi, job_id, error),
     })?;
     Ok(datum(state))
-}
-
-fn discard_run(spi: &Spi, job_id: i64, attempt: i32, error: Option<Datum>) -> Result<String> {
-    let failing = Failing {
-        error,
-        retry_in: None,
-        discard: true,
-    };
-    let rows = fail_runs(spi, &[job_id], &[attempt], &failing)?;
-    match rows.value(0, 2) {
-        Some(state) => Ok(state),
-        None => Err(why_not_running(spi, job_id, attempt)?),
-    }
 }
 
 fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<String> {
@@ -114,5 +103,5 @@ fn end_many(call: &Call, states: &[&'static str], state: &str) -> Result<Option<
         let ids = filter.lock(spi, &FIND_JOBS, 0)?;
         Ok(end_waiting(spi, &ids, state, None)?.len())
     })?;
-    Ok(datum(i32::try_from(ended).unwrap_or(i32::MAX)))
+    Ok(count(ended))
 }

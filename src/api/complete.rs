@@ -3,7 +3,7 @@ use crate::api::finish::{finish, why_not_running};
 use crate::api::names::{name, run};
 use crate::api::output::Output;
 use crate::api::wait::claim_or_wait;
-use crate::call::{Call, datum, must_be_writable, required};
+use crate::call::{Call, count, datum, must_be_writable, required};
 use crate::error::{Result, bad_value, notice, null_element};
 use crate::lane::{claimed_key, queue_key};
 use crate::plan::{Rows, Spi, Statement, statement, with_spi};
@@ -75,7 +75,7 @@ pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
         notice_too_late(&rows, 1);
         Ok(rows.len())
     })?;
-    Ok(datum(i32::try_from(done).unwrap_or(i32::MAX)))
+    Ok(count(done))
 }
 
 pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {

@@ -1,4 +1,4 @@
-use crate::api::finish::{Failing, fail_runs, why_not_running};
+use crate::api::finish::{Failing, fail_run};
 use crate::api::names::{check_wait, run};
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::Result;
@@ -14,11 +14,6 @@ pub fn fail(call: &Call) -> Result<Option<Datum>> {
         retry_in: call.raw(3),
         discard: required(call.boolean(4), "discard")?,
     };
-    with_spi(|spi| {
-        let rows = fail_runs(spi, &[job_id], &[attempt], &failing)?;
-        match rows.value::<&str>(0, 2) {
-            Some(state) => Ok(datum(state)),
-            None => Err(why_not_running(spi, job_id, attempt)?),
-        }
-    })
+    let state = with_spi(|spi| fail_run(spi, job_id, attempt, &failing))?;
+    Ok(datum(state))
 }

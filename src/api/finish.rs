@@ -36,6 +36,16 @@ pub struct Failing {
     pub discard: bool,
 }
 
+impl Failing {
+    pub fn for_good(error: Option<Datum>) -> Self {
+        Self {
+            error,
+            retry_in: None,
+            discard: true,
+        }
+    }
+}
+
 /// Fails the runs that are running; gives (id, new state) of each.
 pub fn fail_runs<'spi>(
     spi: &'spi Spi,
@@ -51,6 +61,15 @@ pub fn fail_runs<'spi>(
         datum(failing.discard),
     ];
     spi.run(&FAIL, &arguments)
+}
+
+/// Fails one run; gives its new state.
+pub fn fail_run(spi: &Spi, job_id: i64, attempt: i32, failing: &Failing) -> Result<String> {
+    let rows = fail_runs(spi, &[job_id], &[attempt], failing)?;
+    match rows.value(0, 2) {
+        Some(state) => Ok(state),
+        None => Err(why_not_running(spi, job_id, attempt)?),
+    }
 }
 
 /// Why the run (job_id, attempt) is not running.

@@ -1,4 +1,4 @@
-use crate::call::{Call, datum, must_be_writable, required};
+use crate::call::{Call, count, datum, must_be_writable, required};
 use crate::catalog;
 use crate::error::{Result, bad_value};
 use crate::plan::{Statement, oldest_seen_transaction_id, statement, with_spi};
@@ -16,5 +16,5 @@ pub fn prune_unique_keys(call: &Call) -> Result<Option<Datum>> {
     }
     let oldest = oldest_seen_transaction_id(catalog::job_table()?);
     let pruned = with_spi(|spi| Ok(spi.run(&PRUNE, &[datum(most), datum(oldest)])?.len()))?;
-    Ok(datum(i32::try_from(pruned).unwrap_or(i32::MAX)))
+    Ok(count(pruned))
 }

@@ -1,7 +1,7 @@
 //! Moves jobs that wait to where the routes say now.
 
 use crate::api::names::{bound, name, required_name};
-use crate::call::{Call, datum, must_be_writable};
+use crate::call::{Call, count, datum, must_be_writable};
 use crate::error::Result;
 use crate::plan::{Statement, statement, with_spi};
 use crate::routes::{self, Columns, matches};
@@ -47,5 +47,5 @@ pub fn reroute(call: &Call) -> Result<Option<Datum>> {
         ];
         Ok(spi.run(&REROUTE, &arguments)?.len())
     })?;
-    Ok(datum(i32::try_from(moved).unwrap_or(i32::MAX)))
+    Ok(count(moved))
 }

@@ -1,7 +1,7 @@
 //! What claims do in passing, on demand.
 
 use crate::api::names::bound;
-use crate::call::{Call, datum, must_be_writable};
+use crate::call::{Call, count, must_be_writable};
 use crate::catalog;
 use crate::due;
 use crate::error::Result;
@@ -13,12 +13,12 @@ pub fn rescue(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let most = bound(call, 0)?;
     let rescued = with_spi(|spi| rescue::on_demand(spi, catalog::job_table()?, most))?;
-    Ok(datum(i32::try_from(rescued).unwrap_or(i32::MAX)))
+    Ok(count(rescued))
 }
 
 pub fn promote(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let most = bound(call, 0)?;
     let promoted = with_spi(|spi| due::on_demand(spi, catalog::job_table()?, most))?;
-    Ok(datum(i32::try_from(promoted).unwrap_or(i32::MAX)))
+    Ok(count(promoted))
 }

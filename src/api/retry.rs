@@ -4,7 +4,7 @@ use crate::api::filter::{Filter, filter_statement};
 use crate::api::finish::{state_of, wrong_state};
 use crate::api::names::job;
 use crate::api::unique_key::{key_is_taken, take_back};
-use crate::call::{Call, datum, must_be_writable, required};
+use crate::call::{Call, count, datum, must_be_writable, required};
 use crate::error::{Result, no_such_job};
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
@@ -22,14 +22,14 @@ const OTHERS: [&str; 2] = ["scheduled", "completed"];
 pub fn retry(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
-    with_spi(|spi| {
+    let state = with_spi(|spi| {
         loop {
             if spi.run(&LIVE, &[datum(vec![job_id])])?.len() > 0 {
-                return Ok(datum("available"));
+                return Ok("available");
             }
             match state_of(spi, job_id)?.as_deref() {
                 None => return Err(no_such_job(job_id)),
-                Some("available") => return Ok(datum("available")),
+                Some("available") => return Ok("available"),
                 Some(state @ "running") => {
                     let hint = "It can be brought back once it has ended.";
                     return Err(wrong_state(job_id, state, hint));
@@ -42,7 +42,7 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
                         return Err(key_is_taken(job_id));
                     }
                     if bring_back(spi, &[job_id])? > 0 {
-                        return Ok(datum("available"));
+                        return Ok("available");
                     }
                 }
                 // It was put off meanwhile.
@@ -50,7 +50,8 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
             }
             pgrx::check_for_interrupts!();
         }
-    })
+    })?;
+    Ok(datum(state))
 }
 
 /// Makes finished jobs live again whose history is locked and whose unique keys are theirs; returns how many.
@@ -81,7 +82,7 @@ pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
         }
         Ok(retried)
     })?;
-    Ok(datum(i32::try_from(retried).unwrap_or(i32::MAX)))
+    Ok(count(retried))
 }
 
 pub fn reprioritize(call: &Call) -> Result<Option<Datum>> {
