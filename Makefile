@@ -118,6 +118,10 @@ lint: setup ## check formatting, clippy and the rules of the house
 
 # ---- Benchmarks -----------------------------------------------------------------------------------
 
+.PHONY: bench-scheduler
+bench-scheduler: setup ## measure the scheduler by itself: its steps, its memory, its rebuild
+	@cargo bench --quiet -p turnstile-scheduler --bench scheduler
+
 .PHONY: bench
 bench: install ## measure everything; takes long
 	@bench/run
