@@ -33,6 +33,12 @@ WRITES = [
     "turnstile.rebuild()",
 ]
 
+# Whoever waits for work on a standby would wait for ever.
+WAITS = [
+    "CALL turnstile.wait_for_job(ARRAY['default'], '1 minute')",
+    "SELECT turnstile.claim_next(wait => '1 minute')",
+]
+
 
 @pytest.fixture(scope="module")
 def cluster():
@@ -89,9 +95,9 @@ def test_a_standby_refuses_writes_and_schedules_once_promoted(db, conn, seed):
         standby = psycopg.connect(**address, user="postgres", dbname=db.name, autocommit=True)
         written = conn.execute("SELECT pg_current_wal_lsn()").fetchone()[0]
         _wait_for(standby, "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", written)
-        for write in WRITES:
+        for write in [f"SELECT {write}" for write in WRITES] + WAITS:
             with refused(ON_A_STANDBY) as caught:
-                standby.execute(f"SELECT {write}")
+                standby.execute(write)
             said = caught.value.diag
             assert "standby" in f"{said.message_primary} {said.message_detail} {said.message_hint}", write
         assert standby.execute("SELECT count(*) FROM turnstile.jobs").fetchone() == (len(made),)

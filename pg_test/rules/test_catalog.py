@@ -116,6 +116,16 @@ def test_a_table_has_its_documented_columns(module_conn, table):
     assert set(COLUMNS[table].split()) <= set(columns)
 
 
+def test_the_procedure_that_waits_takes_its_owners_rights_itself(module_conn):
+    """One that is SECURITY DEFINER or has settings of its own could not end transactions."""
+    kind, arguments, definer, settings = module_conn.execute(
+        "SELECT prokind::text, pg_get_function_arguments(oid), prosecdef, proconfig FROM pg_proc"
+        " WHERE proname = 'wait_for_job' AND pronamespace = 'turnstile'::regnamespace"
+    ).fetchone()
+    assert (kind, arguments) == ("p", "IN queues text[], IN timeout interval")
+    assert (definer, settings) == (False, None)
+
+
 def test_a_claimed_job_has_its_documented_fields_in_order(module_conn):
     fields = _one_column(
         module_conn,
