@@ -83,14 +83,19 @@ pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
 }
 
 /// BEFORE ROW trigger on `turnstile.job`, whoever writes the row: puts it into its lane, and has a job whose
-/// time is ahead wait for it. A generated column would have its expression parsed anew for each statement.
+/// time is ahead wait for it. One that held its session and leaves it holds nothing where it comes. A generated column
+/// would have its expression parsed anew for each statement.
 pub fn place_job(call: &Call) -> Result<Option<pg_sys::Datum>> {
     let trigger = Trigger::of(call)?;
     let Some(row) = trigger.new_row() else {
         return Ok(Some(trigger.row_unchanged()));
     };
-    let mut changes = Vec::with_capacity(2);
-    let lane = row.read().spec.lane;
+    let mut changes = Vec::with_capacity(3);
+    let has_left = trigger.old_row().is_some_and(|old| row.has_left(&old));
+    let lane = row.read_as(row.holds_session() && !has_left).spec.lane;
+    if has_left {
+        changes.extend(datum(false).map(|holds| (RawRow::HOLDS_SESSION, holds)));
+    }
     if !row.is_in(lane) {
         changes.extend(datum(lane.cast_signed()).map(|lane| (RawRow::LANE, lane)));
     }

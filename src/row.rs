@@ -50,6 +50,7 @@ impl RawRow {
     pub const COLUMNS: usize = column::UNCOUNTED;
     pub const LANE: usize = column::LANE;
     pub const STATE: usize = column::STATE;
+    pub const HOLDS_SESSION: usize = column::HOLDS_SESSION;
 
     /// The lane as stored.
     fn lane(&self) -> Option<i64> {
@@ -132,9 +133,27 @@ impl RawRow {
             .or(count(column::UNCOUNTED).then_some("uncounted"))
     }
 
+    pub fn holds_session(&self) -> bool {
+        self.boolean(column::HOLDS_SESSION).unwrap_or(false)
+    }
+
+    /// Whether the row was made of one that held its session and has left it: it comes to another as a stranger,
+    /// whose turn is where its position is, and not beside what may run there.
+    pub fn has_left(&self, old: &RawRow) -> bool {
+        let held = old.read().held_session.map(|session| session.lane);
+        held.is_some()
+            && held != self.read().held_session.map(|session| session.lane)
+            && self.holds_session()
+            && !armed(Seeded::HoldOtherSession)
+    }
+
     pub fn read(&self) -> JobRow {
+        self.read_as(self.holds_session())
+    }
+
+    /// The row as it would be if it held its session, or did not.
+    pub fn read_as(&self, holds_session: bool) -> JobRow {
         let state = self.text(column::STATE).unwrap_or_default();
-        let holds_session = self.boolean(column::HOLDS_SESSION).unwrap_or(false);
         let session = self.text(column::SESSION);
         let names = Names {
             queue: self.text(column::QUEUE).unwrap_or_default(),

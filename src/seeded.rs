@@ -74,6 +74,8 @@ pub enum Seeded {
     MoveReleasedJob,
     /// A job that waits to be retried lets its session go on.
     FreeSessionOnRetry,
+    /// A job that held its session holds that to which it is moved, beside what runs there.
+    HoldOtherSession,
     /// A released attempt counts.
     CountReleasedAttempt,
     /// A default row comes before the row that names the gate.

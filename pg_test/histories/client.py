@@ -6,15 +6,13 @@ A call that the server refused had no effect. One whose connection was lost may 
 import random
 import time
 
-import psycopg
-from psycopg.types.json import Jsonb
-
 from histories.log import Log
+from histories.wire import Gone, ServerError, Wire
 
 XID = "pg_current_xact_id_if_assigned()::text::bigint"
 LEVELS = ["READ COMMITTED"] * 6 + ["REPEATABLE READ", "SERIALIZABLE"]
 # The server ends, has ended, or is not there yet.
-_GOING_DOWN = {None, "57P01", "57P02", "57P03", "25P03", "08006", "08003"}
+_GOING_DOWN = {"57P01", "57P02", "57P03", "25P03", "08006", "08003"}
 
 
 class Lost(Exception):
@@ -57,8 +55,8 @@ class Client:
 
     def connect(self) -> None:
         try:
-            self.conn = psycopg.connect(dbname=self.station.dbname, autocommit=True, options="-c statement_timeout=60s")
-        except psycopg.OperationalError:
+            self.conn = Wire(self.station.dbname)
+        except Gone:
             time.sleep(0.05)
             raise Lost from None
         self.log.invoked("connect", {})
@@ -73,25 +71,19 @@ class Client:
 
         `%(me)s` in the statement stands for the client and the number of this call.
         """
-        given = {name: Jsonb(value) if isinstance(value, dict) else value for name, value in (values or {}).items()}
-
-        def statement():
-            cursor = self.conn.execute(query, given | {"me": self.me})
-            return (cursor.fetchone() or ([], None)) if cursor.description else (cursor.statusmessage, None)
-
-        return self.logged(verb, arguments, statement)
+        return self.logged(verb, arguments, lambda: self.conn.run(query, (values or {}) | {"me": self.me}))
 
     def logged(self, verb: str, arguments: dict, act):
         """What `act` does, logged before and after; it returns the answer and the transaction's id."""
         self.log.invoked(verb, arguments)
         try:
             answer, xid = act()
-        except psycopg.Error as error:
-            if error.sqlstate in _GOING_DOWN or self.conn.closed:
+        except (Gone, ServerError) as error:
+            if isinstance(error, Gone) or error.sqlstate in _GOING_DOWN:
                 self.log.ended("unknown", sqlstate=error.sqlstate)
                 self.conn.close()
                 raise Lost from error
-            self.log.ended("error", sqlstate=error.sqlstate, message=str(error)[:300])
+            self.log.ended("error", sqlstate=error.sqlstate, message=error.message[:300])
             raise Refused(error.sqlstate) from error
         self.log.ended("ok", answer=answer, xid=xid)
         return answer

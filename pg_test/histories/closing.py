@@ -2,6 +2,8 @@
 
 import time
 
+import psycopg
+
 from histories.administrator import CHECK
 from histories.client import XID, Client, Refused
 from histories.worker import CLAIM, CLAIM_NEXT
@@ -40,7 +42,8 @@ class Closer(Client):
     def close(self) -> None:
         self.connect()
         self.call("check", CHECK)
-        self.predict()
+        with psycopg.connect(dbname=self.station.dbname, autocommit=True) as looker:
+            self.predict(looker)
         self.call("check", CHECK)
         for statement in OPEN:
             self.call("set limit", statement)
@@ -48,13 +51,13 @@ class Closer(Client):
         self.call("check", CHECK)
         self.conn.close()
 
-    def predict(self) -> None:
+    def predict(self, looker) -> None:
         """Claims one by one what the rules predict, from the tables as they were left; nothing falls due meanwhile."""
         self.finish_all()
         self.call("put off", PUT_OFF)
         for number in range(PREDICTED):
             queue = mix.QUEUES[number % len(mix.QUEUES)]
-            expected = naive.next_id(self.conn, queue)
+            expected = naive.next_id(looker, queue)
             taken = self.call("claim_next", CLAIM_NEXT, {"queue": queue, "lease": None, "bound": False}, queues=[queue], most=1)
             self.note("prediction", [expected, taken[0][0] if taken else None])
 

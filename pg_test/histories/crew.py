@@ -32,7 +32,7 @@ class Station:
         self._counts = _CONTEXT.Array("l", len(self.names), lock=False)
 
     def count(self, client) -> None:
-        self._counts[self.names.index(client.name)] = client.log.number
+        self._counts[self.names.index(client.name)] = client.log.operations
 
     @property
     def operations(self) -> int:

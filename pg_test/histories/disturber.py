@@ -10,12 +10,14 @@ import psycopg
 
 from faults.cluster import wait_until_up
 
-_BACKENDS = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+_BACKENDS = (
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND application_name <> 'lookout'"
+)
 
 
 class Disturber:
-    def __init__(self, cluster, station, crew, seed: int):
-        self.cluster, self.station, self.crew = cluster, station, crew
+    def __init__(self, cluster, lookout, crew, seed: int):
+        self.cluster, self.lookout, self.crew = cluster, lookout, crew
         self.chance = random.Random(f"{seed} disturber")
         self.done: dict[str, int] = {}
         self.crashes = [self.kill_postmaster, self.stop_at_once, self.kill_backend]
@@ -47,10 +49,10 @@ class Disturber:
         wait_until_up()
 
     def cancel(self) -> None:
-        self._on_backend("SELECT pg_cancel_backend(%s)")
+        self.lookout.ask("SELECT pg_cancel_backend(%s)", [self._backend()])
 
     def terminate(self) -> None:
-        self._on_backend("SELECT pg_terminate_backend(%s)")
+        self.lookout.ask("SELECT pg_terminate_backend(%s)", [self._backend()])
 
     def kill_worker(self) -> None:
         self.crew.kill(self.chance.choice(self.crew.workers()))
@@ -60,10 +62,4 @@ class Disturber:
         self.crew.pause(self.chance.choice(self.crew.workers()), 2.5)
 
     def _backend(self) -> int:
-        with psycopg.connect(dbname=self.station.dbname, autocommit=True) as conn:
-            return self.chance.choice([row[0] for row in conn.execute(_BACKENDS, [self.station.dbname])])
-
-    def _on_backend(self, query: str) -> None:
-        pid = self._backend()
-        with psycopg.connect(dbname=self.station.dbname, autocommit=True) as conn:
-            conn.execute(query, [pid])
+        return self.chance.choice(self.lookout.ask(_BACKENDS))

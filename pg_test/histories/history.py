@@ -1,5 +1,6 @@
 """A whole history: what the clients saw beside what the server wrote, and which of the two belong together."""
 
+import gc
 import json
 from collections import defaultdict
 from functools import cached_property
@@ -137,6 +138,8 @@ def _unknown(commit: Commit, by_run: dict) -> Transaction | None:
 
 def load(directory: Path) -> History:
     """Reads what `recording.record` has left."""
+    # Millions of objects and no cycles: the collector would look at all of them again and again.
+    gc.disable()
     transactions = []
     for path in sorted(directory.glob("*.calls")):
         transactions += transactions_of(read_calls(path))
@@ -165,6 +168,10 @@ def transactions_of(calls: list[Call]) -> list[Transaction]:
     """The transactions of one client: each call by itself, or all from `begin` to the end of the block."""
     found, block, marks = [], None, []
     for call in calls:
+        if block and call.verb == "connect":
+            # Killed between two calls: nobody was left to say so.
+            found.append(Transaction(block, "rolled back"))
+            block = None
         if block is None:
             if call.verb == "begin" and call.outcome == "ok":
                 block, marks = [call], []

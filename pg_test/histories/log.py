@@ -8,17 +8,31 @@ import os
 import time
 from pathlib import Path
 
+# What a client does for itself, and to begin and end transactions: calls, but no operations of the queue.
+CONTROL = {
+    "connect", "disconnect", "set", "left behind", "running", "left", "begin", "commit", "rollback",
+    "savepoint", "release savepoint", "rollback to savepoint", "prediction", "stuck",
+}  # fmt: skip
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
 
 class Log:
-    """Numbers the calls of one client. A client that takes over from a killed one of its name goes on numbering."""
+    """Numbers the calls of one client, and counts those that ask something of the queue.
+
+    A client that takes over from a killed one of its name goes on numbering.
+    """
 
     def __init__(self, directory: Path, client: str):
         path = directory / f"{client}.calls"
-        self.number = sum(1 for line in path.read_bytes().splitlines() if b'"verb"' in line) if path.exists() else 0
+        before = [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+        verbs = [entry["verb"] for entry in before if "verb" in entry]
+        self.number = len(verbs)
+        self.operations = sum(verb not in CONTROL for verb in verbs)
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
     def invoked(self, verb: str, arguments: dict) -> None:
         self.number += 1
+        self.operations += verb not in CONTROL
         self._write({"n": self.number, "verb": verb, "arguments": arguments})
 
     def ended(self, outcome: str, **what) -> None:
@@ -26,4 +40,4 @@ class Log:
 
     def _write(self, entry: dict) -> None:
         entry["at"] = time.monotonic()
-        os.write(self._file, json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+        os.write(self._file, _encode(entry).encode() + b"\n")

@@ -2,10 +2,9 @@
 
 import time
 
-from psycopg.types.json import Jsonb
-
 from histories import mix
 from histories.client import XID, Client
+from histories.wire import copy_field
 
 COLUMNS = ["kind", "queue", "tenant", "account", "session", "concurrency_key", "priority", "max_attempts", "payload"]
 
@@ -48,7 +47,7 @@ class Producer(Client):
         jobs = [self.job() for _ in range(self.chance.randint(1, 12))]
         unique = any("unique_key" in job for job in jobs)
         query = f"SELECT (SELECT jsonb_agg(id) FROM turnstile.enqueue_many(%(jobs)s)), {XID}"
-        self.call("enqueue_many", query, {"jobs": Jsonb(jobs)}, jobs=len(jobs), unique=unique)
+        self.call("enqueue_many", query, {"jobs": jobs}, jobs=len(jobs), unique=unique)
 
     def insert(self) -> None:
         jobs = self.jobs(6)
@@ -66,10 +65,8 @@ class Producer(Client):
         jobs = self.jobs(8)
 
         def rows():
-            with self.conn.cursor() as cursor:
-                with cursor.copy(f"COPY turnstile.job ({', '.join(COLUMNS)}) FROM STDIN") as stream:
-                    for job in jobs:
-                        stream.write_row([Jsonb(job[name]) if name == "payload" else job.get(name) for name in COLUMNS])
+            lines = ["\t".join(copy_field(job.get(name)) for name in COLUMNS) for job in jobs]
+            self.conn.copy(f"COPY turnstile.job ({', '.join(COLUMNS)}) FROM STDIN", lines)
             return None, None
 
         self.logged("copy", {"jobs": len(jobs)}, rows)

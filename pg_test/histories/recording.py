@@ -15,17 +15,21 @@ from histories.administrator import Administrator
 from histories.closing import Closer
 from histories.crew import Crew, Station
 from histories.disturber import Disturber
+from histories.lookout import Lookout
 from support.database import fresh_database
 
 SLOT = "histories"
 # Jobs that may wait, so that a claim has a choice and a scan over all of them stays cheap.
 ENOUGH_WAITING = 1000
+WAITING = "SELECT count(*) FROM turnstile.job WHERE state <> 'running'"
 STALL = 120
 SETTINGS = {
     "fsync": "off",
     "wal_level": "logical",
     "max_connections": 60,
     "deadlock_timeout": "100ms",
+    # Compiling what an administrator asks once would take as much of the processor as the clients do.
+    "jit": "off",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] %e ",
@@ -80,7 +84,8 @@ def _begin(station: Station) -> None:
 
 def _run(plan: Plan, cluster, station: Station) -> dict:
     crew = Crew(station)
-    disturber = Disturber(cluster, station, crew, plan.seed)
+    lookout = Lookout(station.dbname)
+    disturber = Disturber(cluster, lookout, crew, plan.seed)
     try:
         for crash in range(plan.crashes + 1):
             _until(station, crew, disturber, plan.operations * (crash + 1) // (plan.crashes + 1))
@@ -88,21 +93,20 @@ def _run(plan: Plan, cluster, station: Station) -> dict:
                 disturber.crash()
                 _check(station)
         crew.finish()
+        lookout.leave()
     except BaseException:
         crew.abandon()
         raise
-    return {"calls": station.operations, **disturber.done}
+    return {"operations": station.operations, **disturber.done}
 
 
 def _until(station: Station, crew: Crew, disturber: Disturber, operations: int) -> None:
-    """Lets the clients work until so many calls are made, with a disturbance now and then."""
+    """Lets the clients work until so many operations are done, with a disturbance now and then."""
     before, since = station.operations, time.monotonic()
     while station.operations < operations:
         time.sleep(0.1)
         with contextlib.suppress(psycopg.OperationalError):
-            with psycopg.connect(dbname=station.dbname, autocommit=True) as conn:
-                waiting = conn.execute("SELECT count(*) FROM turnstile.job WHERE state <> 'running'").fetchone()[0]
-                station.full.value = waiting > ENOUGH_WAITING
+            station.full.value = disturber.lookout.ask(WAITING)[0] > ENOUGH_WAITING
         if disturber.chance.random() < 0.3:
             disturber.disturb()
         if crew.failed():
@@ -110,7 +114,7 @@ def _until(station: Station, crew: Crew, disturber: Disturber, operations: int) 
         if station.operations != before:
             before, since = station.operations, time.monotonic()
         elif time.monotonic() - since > STALL:
-            raise Stalled(f"{before} calls, then none for {STALL} seconds")
+            raise Stalled(f"{before} operations, then none for {STALL} seconds")
 
 
 def _check(station: Station) -> None:

@@ -7,7 +7,7 @@ import pytest
 from histories.__main__ import recorded_and_checked
 from histories.recording import Plan
 
-OPERATIONS = int(os.environ.get("TURNSTILE_OPERATIONS", "100000"))
+OPERATIONS = int(os.environ.get("TURNSTILE_OPERATIONS", "300000"))
 CRASHES = int(os.environ.get("TURNSTILE_CRASHES", "10"))
 
 

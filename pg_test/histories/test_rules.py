@@ -2,6 +2,8 @@
 
 import pytest
 
+from histories.history import transactions_of
+from histories.model import Call
 from histories.rules import RULES, violations
 from histories.rules.jobs import ENQUEUES
 from histories.story import Story
@@ -441,3 +443,10 @@ def a_full_gate_makes_everybody_wait(story):
     for _ in range(6):
         story.waits(2)
         story.claims(most=1)
+
+
+def test_a_block_ends_where_its_client_was_killed():
+    verbs = ["begin", "claim", "connect", "claim"]
+    calls = [Call("worker0", n, verb, {}, n, n + 0.5, "ok") for n, verb in enumerate(verbs)]
+    found = [([call.verb for call in transaction.calls], transaction.outcome) for transaction in transactions_of(calls)]
+    assert found == [(["begin", "claim"], "rolled back"), (["connect"], "committed"), (["claim"], "committed")]

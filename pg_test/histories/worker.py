@@ -16,7 +16,7 @@ COMPLETE_AND_CLAIM = _ANSWER.format(
 )
 LEFT_BEHIND = (
     "SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]'), NULL FROM turnstile.job"
-    " WHERE state = 'running' AND worker LIKE %(name)s || ':%%'"
+    " WHERE state = 'running' AND worker LIKE %(name)s || ':%'"
 )
 
 

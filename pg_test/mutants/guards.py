@@ -44,6 +44,7 @@ GUARDS = {
     "StumbleOverLockedRows": "rules/test_transactions.py::test_a_job_row_locked_by_somebody_is_passed_over_until_it_is_let_go",
     "MoveReleasedJob": "rules/test_sessions.py::test_a_released_job_keeps_its_place_in_the_session",
     "FreeSessionOnRetry": "rules/test_sessions.py::test_a_job_waiting_to_be_retried_holds_its_session_and_is_next",
+    "HoldOtherSession": "rules/test_sessions.py::test_a_job_that_held_its_session_waits_its_turn_in_another[by UPDATE]",
     "CountReleasedAttempt": "rules/test_finish.py::test_a_release_does_not_count_the_attempt",
     "PreferDefaultRow": "rules/test_gates.py::test_a_row_without_slots_is_no_limit_whatever_the_default[tenant]",
 }  # fmt: skip

@@ -3,7 +3,7 @@
 import pytest
 
 from support import rows
-from support.calls import claim, claim_all, claim_next, complete, discard, enqueue, enqueue_times, fail, ids, release
+from support.calls import call, claim, claim_all, claim_next, complete, discard, enqueue, enqueue_times, fail, ids, release
 from support.due import claim_when_due
 from support.settings import configure
 
@@ -38,6 +38,41 @@ def test_a_session_of_one_queue_or_tenant_is_not_that_of_another(conn):
         enqueue_times(conn, 2, session="chat-1", **scope)
     assert len(claim_all(conn, "default")) == 3
     assert len(claim_all(conn, "mail")) == 2
+
+
+def _by_update(conn, job_id: int) -> None:
+    conn.execute("UPDATE turnstile.job SET queue = 'mail' WHERE id = %s", [job_id])
+
+
+def _by_route(conn, job_id: int) -> None:
+    call(conn, "set_route", pattern="work", queue="mail")
+    assert call(conn, "reroute", pattern="work")[0][0] == 1
+
+
+def _by_replacement(conn, job_id: int) -> None:
+    assert enqueue(conn, queue="mail", session="chat-1", unique_key="key", unique_mode="replace") == job_id
+
+
+@pytest.mark.parametrize("move", [_by_update, _by_route, _by_replacement], ids=["by UPDATE", "by route", "by replacement"])
+def test_a_job_that_held_its_session_waits_its_turn_in_another(conn, move):
+    before = enqueue(conn, "other", queue="mail", session="chat-1")
+    held = enqueue(conn, session="chat-1", unique_key="key", unique_mode="replace")
+    behind = enqueue(conn, "other", session="chat-1")
+    after = enqueue(conn, "other", queue="mail", session="chat-1")
+    running = claim_next(conn, "mail")
+    assert running.id == before
+    fail(conn, claim_next(conn), retry_in="1 hour")
+    assert claim_next(conn) is None
+    move(conn, held)
+    assert claim_next(conn).id == behind, "its old session goes on"
+    conn.execute("UPDATE turnstile.job SET state = 'available', run_at = clock_timestamp() WHERE id = %s", [held])
+    assert claim_all(conn, "mail") == [], "one job of its new session runs"
+    complete(conn, running)
+    run = claim_next(conn, "mail")
+    assert run.id == held
+    assert claim_all(conn, "mail") == []
+    complete(conn, run)
+    assert ids(claim_all(conn, "mail")) == [after]
 
 
 def test_a_session_spans_accounts_and_concurrency_keys(conn):

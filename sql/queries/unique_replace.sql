@@ -29,7 +29,6 @@ SET kind = $1,
         WHEN job.state = 'available' OR $6 IS NOT NULL OR $9 > clock_timestamp() THEN job.position
         ELSE nextval('turnstile.job_position_seq')
     END,
-    holds_session = job.holds_session AND job.session IS NOT DISTINCT FROM $6,
     uncounted = job.attempt
 FROM waiting
 WHERE job.ctid = waiting.ctid

@@ -57,7 +57,7 @@ COMMENT ON COLUMN turnstile.job.position IS 'Order within the lane and, for equa
 COMMENT ON COLUMN turnstile.job.priority IS 'Lower runs first.';
 COMMENT ON COLUMN turnstile.job.run_at IS 'Not before; a job whose time is ahead is scheduled or retryable.';
 COMMENT ON COLUMN turnstile.job.state IS 'available, scheduled (run_at ahead), running, or retryable (failed, waiting to try again).';
-COMMENT ON COLUMN turnstile.job.holds_session IS 'Failed under session_on_retry = hold: no other job of its session starts before it ends.';
+COMMENT ON COLUMN turnstile.job.holds_session IS 'Failed under session_on_retry = hold: no other job of its session starts before it ends. A job that is moved to another session holds that one not.';
 COMMENT ON COLUMN turnstile.job.unique_key IS 'Within the tenant; enqueue keeps duplicates out, an INSERT does not.';
 COMMENT ON COLUMN turnstile.job.unique_mode IS 'How long the job holds its key; see docs/unique.md.';
 COMMENT ON COLUMN turnstile.job.unique_until IS 'When the job ceases to hold its key, whatever its state.';
