@@ -21,7 +21,7 @@ _NAMES = {
     "account": [["t1", "a1"], ["t1", "*"], ["t2", "a1"], ["t2", "a2"], ["*", "*"]],
     "concurrency": [["c1"], ["c2"], ["*"]],
 }
-_MOST = {"queue": 9, "tenant": 5, "account": 3, "concurrency": 3}
+_MOST = {"queue": 14, "tenant": 8, "account": 4, "concurrency": 3}
 
 
 def job(chance: random.Random, kind: str) -> dict:

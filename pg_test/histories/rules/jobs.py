@@ -17,9 +17,9 @@ def acknowledged_jobs_exist(history: History):
         for call in transaction.kept:
             if call.verb not in ENQUEUES:
                 continue
-            missing = set(call.answer or []) - made.keys()
+            missing = [job_id for job_id in call.answer or [] if job_id not in made]
             if missing:
-                yield f"{call.token}: {call.verb} was acknowledged, but there are no jobs {sorted(missing)}"
+                yield f"{call.token}: {call.verb} was acknowledged, but there are no jobs {missing}"
             if not call.arguments.get("unique") and by_call[call.token] != call.arguments["jobs"]:
                 yield f"{call.token}: {call.verb} of {call.arguments['jobs']} jobs has made {by_call[call.token]}"
 
