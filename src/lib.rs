@@ -28,7 +28,9 @@ mod server; // time, backend, transaction
 mod settings; // what an administrator can set at server start
 mod shmem; // one scheduler per database in shared memory
 mod sleep; // until there is work
+mod table; // rows found and changed without a plan
 mod trigger; // what a trigger function is told
+mod tuple; // a row as stored
 mod unique; // how long a job holds its unique key
 
 use pgrx::{pg_guard, pg_sys};

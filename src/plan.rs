@@ -77,33 +77,36 @@ impl Statement {
     }
 }
 
-/// While it lives the planner prefers indexes. A kept plan that was made while the table was small would
-/// read all of it later. Only statements that are planned anew pay for the setting.
-struct PreferIndexes(i32);
+/// While it lives the planner prefers indexes: a kept plan that was made while the table was small would read all of it
+/// later. Where a table has none, the price that this puts on a scan would have it compiled, which takes far longer.
+/// Only statements that are planned anew pay for the settings.
+struct PlanForGrowth(i32);
 
-impl PreferIndexes {
+impl PlanForGrowth {
     fn during_planning(is_planned: bool) -> Option<Self> {
         is_planned.then(|| {
-            // SAFETY: an abort undoes the setting as well.
+            // SAFETY: an abort undoes the settings as well.
             unsafe {
                 let level = pg_sys::NewGUCNestLevel();
-                pg_sys::set_config_option(
-                    c"enable_seqscan".as_ptr(),
-                    c"off".as_ptr(),
-                    pg_sys::GucContext::PGC_USERSET,
-                    pg_sys::GucSource::PGC_S_SESSION,
-                    pg_sys::GucAction::GUC_ACTION_SAVE,
-                    true,
-                    0,
-                    false,
-                );
+                for setting in [c"enable_seqscan", c"jit"] {
+                    pg_sys::set_config_option(
+                        setting.as_ptr(),
+                        c"off".as_ptr(),
+                        pg_sys::GucContext::PGC_USERSET,
+                        pg_sys::GucSource::PGC_S_SESSION,
+                        pg_sys::GucAction::GUC_ACTION_SAVE,
+                        true,
+                        0,
+                        false,
+                    );
+                }
                 Self(level)
             }
         })
     }
 }
 
-impl Drop for PreferIndexes {
+impl Drop for PlanForGrowth {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             // SAFETY: the level was opened in `during_planning`; after an error the abort closes it.
@@ -178,7 +181,7 @@ impl Spi {
     /// what is waiting must be seen as it is.
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
         let (plan, is_planned) = statement.plan()?;
-        let _prefer_indexes = PreferIndexes::during_planning(is_planned);
+        let _settings = PlanForGrowth::during_planning(is_planned);
         let mut arguments = Arguments::of(arguments);
         // SAFETY: values and nulls have one element a parameter; SPI copies the snapshot.
         unsafe {

@@ -2,12 +2,13 @@
 
 use crate::lane::{EVERY_QUEUE, Names, session_key};
 use crate::seeded::{Seeded, armed};
-use crate::trigger::RawRow;
+use crate::tuple::RawRow;
 use crate::unique::{Mode, runs_alone};
 use turnstile_scheduler::LaneSpec;
 
 /// Attribute numbers, fixed by the order of columns in `sql/schema/job.sql`.
-mod column {
+pub mod column {
+    pub const ID: usize = 1;
     pub const LANE: usize = 2;
     pub const POSITION: usize = 3;
     pub const PRIORITY: usize = 4;
@@ -26,6 +27,18 @@ mod column {
     pub const ATTEMPT: usize = 17;
     pub const MAX_ATTEMPTS: usize = 18;
     pub const UNCOUNTED: usize = 19;
+    pub const PAYLOAD: usize = 20;
+    pub const WORKER: usize = 21;
+    pub const OWNER_PID: usize = 22;
+    pub const OWNER_STARTED_AT: usize = 23;
+    pub const CLAIMED_AT: usize = 24;
+    pub const CANCEL_REQUESTED_AT: usize = 25;
+    pub const METADATA: usize = 28;
+    pub const CREATED_AT: usize = 31;
+    /// Of `turnstile.job`; those of `turnstile.job_history` follow.
+    pub const COUNT: usize = 31;
+    pub const FINISHED_AT: usize = 32;
+    pub const RESULT: usize = 33;
 }
 
 const LONGEST_NAME: usize = 255;
@@ -45,7 +58,7 @@ pub struct JobRow {
     pub held_session: Option<LaneSpec>,
 }
 
-impl RawRow {
+impl RawRow<'_> {
     /// The columns that [`Self::read`] needs.
     pub const COLUMNS: usize = column::UNCOUNTED;
     pub const LANE: usize = column::LANE;
@@ -70,6 +83,19 @@ impl RawRow {
         self.text(column::STATE) == Some("running")
     }
 
+    /// Whether a claim of the lane may take it that looks at these positions.
+    pub fn waits_in(&self, lane: u64, from: i64, before: i64) -> bool {
+        let position = self.int8(column::POSITION);
+        self.is_available_in(lane) && position.is_some_and(|at| (from..before).contains(&at))
+    }
+
+    /// Whether this is a run of the job, and of that attempt.
+    pub fn is_run(&self, job_id: i64, attempt: i32) -> bool {
+        self.is_running()
+            && self.int8(column::ID) == Some(job_id)
+            && (self.int4(column::ATTEMPT) == Some(attempt) || armed(Seeded::FinishAnyAttempt))
+    }
+
     /// When the lease of a run ends; the other states have none.
     pub fn lease(&self) -> Option<i64> {
         let lease = self.int8(column::LEASE_EXPIRES_AT);
@@ -77,7 +103,7 @@ impl RawRow {
     }
 
     /// Whether the scheduler has nothing to hear of but a lease: heartbeat and progress.
-    pub fn is_same_to_scheduler(&self, other: &RawRow) -> bool {
+    pub fn is_same_to_scheduler(&self, other: &RawRow<'_>) -> bool {
         (self.lane() == other.lane() || armed(Seeded::IgnoreLane))
             && self.int8(column::POSITION) == other.int8(column::POSITION)
             && (self.int8(column::RUN_AT) == other.int8(column::RUN_AT)

@@ -91,13 +91,7 @@ mod switch {
     use std::ffi::{CStr, CString};
 
     /// A fault, the statement of `sql/queries` that it changes, and how.
-    const MUTANTS: [(Seeded, &str, &str, &str); 9] = [
-        (
-            Seeded::FinishAnyAttempt,
-            "finish_run",
-            "job.attempt = $2",
-            "$2 IS NOT NULL",
-        ),
+    const MUTANTS: [(Seeded, &str, &str, &str); 7] = [
         (
             Seeded::FailAnyAttempt,
             "fail_runs",
@@ -115,12 +109,6 @@ mod switch {
             "complete_many",
             "AND job.attempt = run.attempt",
             "",
-        ),
-        (
-            Seeded::StumbleOverLockedRows,
-            "claim_lane",
-            "SKIP LOCKED\n",
-            "NOWAIT\n",
         ),
         (
             Seeded::MoveReleasedJob,

@@ -1,7 +1,8 @@
 //! What the server says of the time, of this backend and of its transaction.
 
+use crate::call::datum;
 use crate::sleep;
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, Datum};
 
 /// Microseconds.
 pub const SECOND: i64 = 1_000_000;
@@ -10,6 +11,13 @@ pub const SECOND: i64 = 1_000_000;
 pub fn now() -> i64 {
     // SAFETY: reads the clock.
     unsafe { pg_sys::GetCurrentTimestamp() }
+}
+
+/// A time after another, by an interval; an error (22008) beyond the range of times.
+pub fn later(time: i64, interval: Datum) -> Option<i64> {
+    let arguments = [datum(time), Some(interval)];
+    // SAFETY: the function takes a time and an interval.
+    unsafe { pgrx::direct_function_call(pg_sys::timestamptz_pl_interval, &arguments) }
 }
 
 /// Whether the transaction may stay open after this statement, or for as long as the statement sleeps.

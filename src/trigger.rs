@@ -1,9 +1,9 @@
-//! What a trigger function is told. The only reader of `TriggerData` and tuple slots.
+//! What a trigger function is told. The only reader of `TriggerData`.
 
 use crate::call::Call;
 use crate::error::{Result, internal};
 use crate::lane::DEFAULT_ROW;
-use pgrx::FromDatum;
+use crate::tuple::RawRow;
 use pgrx::pg_sys::{self, Datum};
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -11,12 +11,6 @@ use std::marker::PhantomData;
 pub struct Trigger<'call> {
     data: *mut pg_sys::TriggerData,
     call: PhantomData<&'call Call>,
-}
-
-/// The first columns of a row, as stored.
-pub struct RawRow {
-    slot: *mut pg_sys::TupleTableSlot,
-    columns: usize,
 }
 
 impl<'call> Trigger<'call> {
@@ -48,14 +42,14 @@ impl<'call> Trigger<'call> {
     }
 
     /// The row before an UPDATE or DELETE.
-    pub fn old_row(&self) -> Option<RawRow> {
+    pub fn old_row(&self) -> Option<RawRow<'call>> {
         // SAFETY: AFTER ROW triggers are given the slots of their rows.
         (self.operation() != pg_sys::TRIGGER_EVENT_INSERT)
             .then(|| unsafe { RawRow::of((*self.data).tg_trigslot) })
     }
 
     /// The row after an INSERT or UPDATE.
-    pub fn new_row(&self) -> Option<RawRow> {
+    pub fn new_row(&self) -> Option<RawRow<'call>> {
         // SAFETY: as above.
         match self.operation() {
             pg_sys::TRIGGER_EVENT_INSERT => Some(unsafe { RawRow::of((*self.data).tg_trigslot) }),
@@ -111,7 +105,7 @@ impl<'call> Trigger<'call> {
         }
     }
 
-    fn rows(&self) -> impl Iterator<Item = RawRow> {
+    fn rows(&self) -> impl Iterator<Item = RawRow<'call>> {
         self.old_row().into_iter().chain(self.new_row())
     }
 
@@ -146,60 +140,5 @@ impl<'call> Trigger<'call> {
         Ok(self
             .rows()
             .any(|row| row.up_to(column).text(column) == Some(DEFAULT_ROW)))
-    }
-}
-
-impl RawRow {
-    /// # Safety
-    /// `slot` must hold a tuple for as long as the row is used.
-    unsafe fn of(slot: *mut pg_sys::TupleTableSlot) -> Self {
-        Self { slot, columns: 0 }.up_to(Self::COLUMNS)
-    }
-
-    /// Makes the columns up to this one readable.
-    fn up_to(mut self, column: usize) -> Self {
-        // SAFETY: the slot holds a tuple; columns beyond its descriptor are not asked for.
-        unsafe {
-            let natts = (*(*self.slot).tts_tupleDescriptor).natts;
-            self.columns = column.min(usize::try_from(natts).unwrap_or(0));
-            let columns = i32::try_from(self.columns).unwrap_or(0);
-            if i32::from((*self.slot).tts_nvalid) < columns {
-                pg_sys::slot_getsomeattrs_int(self.slot, columns);
-            }
-        }
-        self
-    }
-
-    fn raw(&self, column: usize) -> Option<Datum> {
-        if column == 0 || column > self.columns {
-            return None;
-        }
-        // SAFETY: `up_to` has filled in this many values.
-        unsafe {
-            let is_null = *(*self.slot).tts_isnull.add(column - 1);
-            (!is_null).then(|| *(*self.slot).tts_values.add(column - 1))
-        }
-    }
-
-    fn value<'row, T: FromDatum + 'row>(&'row self, column: usize) -> Option<T> {
-        // SAFETY: callers name columns by the types of the schema.
-        self.raw(column)
-            .and_then(|datum| unsafe { T::from_datum(datum, false) })
-    }
-
-    pub fn text(&self, column: usize) -> Option<&str> {
-        self.value(column)
-    }
-
-    pub fn int8(&self, column: usize) -> Option<i64> {
-        self.value(column)
-    }
-
-    pub fn int4(&self, column: usize) -> Option<i32> {
-        self.value(column)
-    }
-
-    pub fn boolean(&self, column: usize) -> Option<bool> {
-        self.value(column)
     }
 }

@@ -3,45 +3,22 @@
 use crate::api::claimer::Claimer;
 use crate::api::names::{bound, queue_keys, required_name};
 use crate::api::output::Output;
+use crate::api::start::{look_ahead, start_jobs};
 use crate::api::wait::claim_or_wait;
-use crate::call::{Call, datum, must_be_writable};
+use crate::call::{Call, must_be_writable};
 use crate::error::{Result, too_long};
 use crate::lane::claimed_key;
 use crate::pending::{self, Reserved};
-use crate::plan::{Rows, Spi, Statement, statement, with_spi};
+use crate::plan::{Spi, with_spi};
 use crate::rebuild::when_ready;
 use crate::seeded::{Seeded, armed};
 use crate::shmem::{self, Phase};
 use crate::sleep;
-use crate::{catalog, errands, lease, limits, overflow, server};
+use crate::{catalog, errands, limits, overflow, server};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
 
-static CLAIM: Statement = statement!(
-    "claim_lane",
-    [
-        INT8OID,
-        INT8OID,
-        INT8OID,
-        INT4OID,
-        TEXTOID,
-        INTERVALOID,
-        INT8ARRAYOID,
-        INT4OID,
-        TIMESTAMPTZOID,
-        TIMESTAMPTZOID
-    ]
-);
-
-static LOOK_AHEAD: Statement = statement!("look_ahead", [INT8OID, INT8OID, INT8ARRAYOID]);
-
-/// Columns of the statement: those of `claimed_job`, then the position.
-const COLUMNS_OF_JOB: i32 = 13;
-const POSITION: i32 = COLUMNS_OF_JOB + 1;
-const LEASE_EXPIRES_AT: i32 = 11;
-/// Rows that [`LOOK_AHEAD`] gives at most.
-const ROWS_AHEAD: usize = 4;
 /// A claim may scan over this many taken positions before it is worth a look where its lane goes on.
 const BEHIND_AT_MOST: i64 = 64;
 /// Lanes that one look for work goes through.
@@ -120,7 +97,7 @@ pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool>
             Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
             Pick::Exhausted => break,
             Pick::Lane(picked) => {
-                if is_anything_left(spi, job_table, &picked)? {
+                if is_anything_left(job_table, &picked)? {
                     return Ok(true);
                 }
             }
@@ -130,8 +107,8 @@ pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool>
 }
 
 /// Whether the lane has a job that no open claim has locked.
-fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Result<bool> {
-    let (seen, seen_all) = look_ahead(spi, picked, &[])?;
+fn is_anything_left(job_table: pg_sys::Oid, picked: &Picked) -> Result<bool> {
+    let (seen, seen_all) = look_ahead(job_table, picked, &[])?;
     let seen_only = Outcome {
         taken: &[],
         seen: &seen,
@@ -230,7 +207,7 @@ fn take(
     let own = pending::with(|pending| pending.own_positions(picked.spec.lane));
     let taken = match reservations {
         [] => Vec::new(),
-        some => lock_jobs(spi, picked, some.len(), &own, claimer, output)?,
+        some => start_jobs(spi, job_table, picked, some.len(), &own, claimer, output)?,
     };
     let mut outcome = Outcome {
         taken: &taken,
@@ -240,56 +217,12 @@ fn take(
     let ahead;
     if is_worth_a_look(lane, &taken) {
         let is_all;
-        (ahead, is_all) = look_ahead(spi, picked, &own)?;
+        (ahead, is_all) = look_ahead(job_table, picked, &own)?;
         outcome.seen = &ahead;
         outcome.seen_all = is_all;
     }
     settle(job_table, picked, reservations, outcome)?;
     Ok(taken.len())
-}
-
-/// Sets up to `most` jobs of the lane running and passes them on; returns their positions.
-fn lock_jobs(
-    spi: &Spi,
-    picked: &Picked,
-    most: usize,
-    own: &[i64],
-    claimer: &Claimer,
-    output: &mut Output,
-) -> Result<Vec<i64>> {
-    let lane = picked.spec.lane;
-    let lease = match claimer.lease {
-        Some(lease) => Some(lease),
-        None => datum(lease::of_queue(spi, picked)?),
-    };
-    let metered = picked.is_metered.then_some(picked.now);
-    pending::with(|pending| pending.claiming = Some(lane));
-    let rows = spi.run(
-        &CLAIM,
-        &[
-            datum(lane.cast_signed()),
-            datum(picked.head),
-            datum(picked.bound.unwrap_or(i64::MAX)),
-            datum(i32::try_from(most).unwrap_or(i32::MAX)),
-            claimer.worker,
-            lease,
-            datum(own),
-            claimer.owner.and_then(|owner| datum(owner.pid)),
-            claimer.owner.and_then(|owner| datum(owner.started_at)),
-            metered.and_then(datum),
-        ],
-    )?;
-    pending::with(|pending| pending.claiming = None);
-    note_leases(&rows);
-    Ok(give_out(&rows, output))
-}
-
-/// The trigger passes over claimed rows; so the claim itself tells when their leases end.
-fn note_leases(rows: &Rows) {
-    let leases = (0..rows.len()).filter_map(|row| rows.value::<i64>(row, LEASE_EXPIRES_AT));
-    if let Some(first) = leases.min() {
-        pending::at_current_level(|level| level.note_lease(Some(first)));
-    }
 }
 
 /// Where the lane goes on matters when nothing more was found, and when another lane may come before;
@@ -303,34 +236,6 @@ fn is_worth_a_look(lane: &Lane, taken: &[i64]) -> bool {
         || taken.len() < lane.reservations.len()
         || picked.bound.is_some()
         || last.saturating_sub(picked.head) > BEHIND_AT_MOST
-}
-
-/// The next available positions of the lane, and whether there are no more.
-fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<(Vec<i64>, bool)> {
-    let lane = picked.spec.lane.cast_signed();
-    let rows = spi.run(&LOOK_AHEAD, &[datum(lane), datum(picked.head), datum(own)])?;
-    let mut ahead: Vec<i64> = (0..rows.len())
-        .map(|row| rows.required(row, 1))
-        .collect::<Result<_>>()?;
-    // For everybody else a job that this transaction took out of a session is its next until the commit.
-    let gone = pending::with(|pending| pending.least_gone(picked.spec.lane));
-    if let Some(gone) = gone.filter(|&gone| picked.spec.session != 0 && gone >= picked.head) {
-        ahead.push(gone);
-        ahead.sort_unstable();
-    }
-    Ok((ahead, rows.len() < ROWS_AHEAD))
-}
-
-/// Passes the claimed jobs on, in order; returns their positions.
-fn give_out(rows: &Rows, output: &mut Output) -> Vec<i64> {
-    let mut order: Vec<(i64, usize)> = (0..rows.len())
-        .filter_map(|row| Some((rows.value(row, POSITION)?, row)))
-        .collect();
-    order.sort_unstable();
-    for &(_, row) in &order {
-        output.push((1..=COLUMNS_OF_JOB).map(|column| rows.get(row, column)));
-    }
-    order.into_iter().map(|(position, _)| position).collect()
 }
 
 fn settle(

@@ -6,7 +6,7 @@ use crate::api::wait::claim_or_wait;
 use crate::call::{Call, count, datum, must_be_writable, required};
 use crate::error::{Result, bad_value, notice, null_element};
 use crate::lane::{claimed_key, queue_key};
-use crate::plan::{Rows, Spi, Statement, statement, with_spi};
+use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
 static COMPLETE_MANY: Statement = statement!("complete_many", [INT8ARRAYOID, INT4ARRAYOID]);
@@ -26,10 +26,9 @@ pub fn complete(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> Result<Completed> {
-    let rows = finish(spi, job_id, attempt, "completed", result)?;
-    if rows.len() > 0 {
-        let queue = queue_key(rows.required(0, 1)?);
-        notice_too_late(&rows, 2);
+    if let Some(finished) = finish(job_id, attempt, "completed", result)? {
+        notice_too_late(usize::from(finished.was_to_be_cancelled));
+        let queue = finished.queue;
         return Ok(Completed { queue, now: true });
     }
     let before = spi.run(&WAS_COMPLETED, &[datum(job_id), datum(attempt)])?;
@@ -40,10 +39,8 @@ fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> 
     Err(why_not_running(spi, job_id, attempt)?)
 }
 
-/// Says so if a column tells of runs that were to be cancelled.
-fn notice_too_late(rows: &Rows, column: i32) {
-    let asked = (0..rows.len()).filter(|&row| rows.value(row, column) == Some(true));
-    let count = asked.count();
+/// Says so if there were runs that were to be cancelled.
+fn notice_too_late(count: usize) {
     if count > 0 {
         notice(format!(
             "the cancellation of {count} completed job(s) had been asked for"
@@ -72,7 +69,8 @@ pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
     }
     let done = with_spi(|spi| {
         let rows = spi.run(&COMPLETE_MANY, &[call.raw(0), call.raw(1)])?;
-        notice_too_late(&rows, 1);
+        let too_late = |&row: &usize| rows.value(row, 1) == Some(true);
+        notice_too_late((0..rows.len()).filter(too_late).count());
         Ok(rows.len())
     })?;
     Ok(count(done))

@@ -1,14 +1,14 @@
 use crate::api::enqueue_unique::enqueue_unique;
 use crate::api::names::{name, required_name};
-use crate::api::new_job::{Asked, Named, NewJob, Values, job_statement};
+use crate::api::new_job::{Asked, Named, NewJob, Values};
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::{Result, bad_value, too_long};
 use crate::lane::EVERY_QUEUE;
-use crate::plan::{Statement, with_spi};
-use crate::settings;
+use crate::plan::with_spi;
+use crate::row::column;
+use crate::table::{self, Operation};
+use crate::{catalog, server, settings};
 use pgrx::pg_sys::Datum;
-
-static INSERT: Statement = job_statement!("enqueue");
 
 /// Arguments by position, as declared in `sql/schema/functions.sql`.
 mod argument {
@@ -69,7 +69,7 @@ pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
         let unique = unique.unique_key(spi, &asked)?;
         let values = named.routed(spi, &asked)?;
         let Some(unique) = unique else {
-            return spi.run(&INSERT, &values)?.required::<i64>(0, 1);
+            return add(&values);
         };
         let job = NewJob {
             values,
@@ -80,6 +80,54 @@ pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
         enqueue_unique(spi, &job, Some(&unique)).map(|(id, _)| id)
     })?;
     Ok(datum(id))
+}
+
+/// Adds a job without a unique key; returns its id.
+fn add(values: &Values) -> Result<i64> {
+    let &[
+        kind,
+        payload,
+        queue,
+        tenant,
+        account,
+        session,
+        key,
+        priority,
+        run_at,
+        max_attempts,
+        metadata,
+    ] = values;
+    let job_table = catalog::job_table()?;
+    let id = catalog::next_number(c"job_id_seq")?;
+    let position = catalog::next_number(c"job_position_seq")?;
+    let now = datum(server::now());
+    let row = [
+        (column::ID, datum(id)),
+        // The trigger puts it into its lane.
+        (column::LANE, datum(0_i64)),
+        (column::POSITION, datum(position)),
+        (column::PRIORITY, priority),
+        (column::RUN_AT, run_at.or(now)),
+        (column::STATE, datum("available")),
+        (column::HOLDS_SESSION, datum(false)),
+        (column::QUEUE, queue),
+        (column::TENANT, tenant),
+        (column::ACCOUNT, account),
+        (column::SESSION, session),
+        (column::CONCURRENCY_KEY, key),
+        (column::KIND, kind),
+        (column::ATTEMPT, datum(0_i32)),
+        (column::MAX_ATTEMPTS, max_attempts),
+        (column::UNCOUNTED, datum(0_i32)),
+        (column::PAYLOAD, payload),
+        (column::METADATA, metadata),
+        (column::CREATED_AT, now),
+    ];
+    table::command(|command| {
+        command.open(job_table, Operation::Insert).insert(row);
+        Ok(())
+    })?;
+    Ok(id)
 }
 
 /// A queue that a job can be in; NULL: the routes decide.

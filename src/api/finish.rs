@@ -2,28 +2,67 @@
 
 use crate::call::datum;
 use crate::error::{Failure, Result, no_such_job, superseded};
+use crate::lane::queue_key;
 use crate::plan::{Rows, Spi, Statement, statement};
+use crate::row::column;
+use crate::table::{self, Lock, Operation, Where};
+use crate::tuple::RawRow;
+use crate::{catalog, server};
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::PgSqlErrorCode;
 
-static FINISH: Statement = statement!("finish_run", [INT8OID, INT4OID, TEXTOID, JSONBOID]);
 static FAIL: Statement = statement!(
     "fail_runs",
     [INT8ARRAYOID, INT4ARRAYOID, TEXTOID, INTERVALOID, BOOLOID]
 );
 static FIND: Statement = statement!("find_run", [INT8OID]);
 
-/// Moves a run to history; gives its queue and whether its cancellation was asked for, or no row if it is
-/// not running.
-pub fn finish<'spi>(
-    spi: &'spi Spi,
+/// A run that was moved to history.
+pub struct Finished {
+    /// The gate of the job's queue.
+    pub queue: u64,
+    pub was_to_be_cancelled: bool,
+}
+
+/// Moves a run to history; nothing if it is not running.
+pub fn finish(
     job_id: i64,
     attempt: i32,
     state: &str,
     result: Option<Datum>,
-) -> Result<Rows<'spi>> {
-    let arguments = [datum(job_id), datum(attempt), datum(state), result];
-    spi.run(&FINISH, &arguments)
+) -> Result<Option<Finished>> {
+    let job_table = catalog::job_table()?;
+    let (index, history) = (
+        catalog::relation(c"job_pkey")?,
+        catalog::relation(c"job_history")?,
+    );
+    table::command(|command| {
+        let mut jobs = command.open(job_table, Operation::Delete);
+        let mut found = jobs.search(index, &[Where::Is(1, job_id)]);
+        // A superseded run waits for nobody who has locked the row.
+        let is_run = |row: &RawRow| row.is_run(job_id, attempt);
+        let Some(place) = found.next().filter(is_run).map(|row| row.place()) else {
+            return Ok(None);
+        };
+        let Some(job) = jobs.lock(place, Lock::ToDelete)?.filter(is_run) else {
+            return Ok(None);
+        };
+        let job = job.up_to(column::COUNT);
+        let finished = Finished {
+            queue: queue_key(job.text(column::QUEUE).unwrap_or_default()),
+            was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
+        };
+        let values: Vec<_> = job.all().collect();
+        jobs.delete();
+        let about_the_end = [
+            (column::STATE, datum(state)),
+            (column::FINISHED_AT, datum(server::now())),
+            (column::RESULT, result),
+        ];
+        let mut history = command.open(history, Operation::Insert);
+        history.insert_into_partition(values.into_iter().chain(about_the_end))?;
+        Ok(Some(finished))
+    })
 }
 
 /// How runs fail.

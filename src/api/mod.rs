@@ -21,6 +21,7 @@ mod put_back;
 mod reroute;
 mod rescue;
 mod retry;
+mod start;
 mod unique_key;
 mod wait;
 

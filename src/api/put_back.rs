@@ -29,7 +29,7 @@ fn put_back(call: &Call, how: &Statement, more: &[Option<Datum>]) -> Result<Opti
     with_spi(|spi| {
         let arguments = [&[datum(job_id), datum(attempt)], more].concat();
         if spi.run(how, &arguments)?.len() > 0
-            || finish(spi, job_id, attempt, "cancelled", None)?.len() > 0
+            || finish(job_id, attempt, "cancelled", None)?.is_some()
         {
             return Ok(datum(true));
         }

@@ -1,0 +1,182 @@
+//! The rows of a claim: what waits in a lane is found by position, locked and set running.
+
+use crate::api::claimer::Claimer;
+use crate::api::output::Output;
+use crate::call::datum;
+use crate::error::Result;
+use crate::plan::Spi;
+use crate::row::column;
+use crate::table::{self, Lock, Operation, Search, Table, Where};
+use crate::tuple::RawRow;
+use crate::{catalog, lease, pending, server};
+use pgrx::pg_sys::{self, Datum};
+use turnstile_scheduler::Picked;
+
+/// The index on (lane, position) of what is available.
+const CLAIM_INDEX: &std::ffi::CStr = c"job_claim_idx";
+const LANE: i16 = 1;
+const POSITION: i16 = 2;
+/// A search reads all that fits of a page of the index at once. The next job is seldom farther than this behind the
+/// head, so it is looked for there first.
+const NEAR: i64 = 64;
+/// Positions that a look ahead gives at most.
+const AHEAD: usize = 4;
+
+/// What all jobs of one claim are given.
+struct Run {
+    worker: Option<Datum>,
+    owner_pid: Option<Datum>,
+    owner_started_at: Option<Datum>,
+    claimed_at: i64,
+    lease_expires_at: Option<i64>,
+}
+
+/// Sets up to `most` jobs of the lane running and passes them on in order; returns their positions. `own`: what this
+/// transaction made available itself; it is not committed, so not eligible.
+pub fn start_jobs(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    picked: &Picked,
+    most: usize,
+    own: &[i64],
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<Vec<i64>> {
+    let run = Run::of(spi, picked, claimer)?;
+    let end = picked.bound.unwrap_or(i64::MAX);
+    let reach = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(NEAR);
+    let near = picked.head.saturating_add(reach).min(end);
+    pending::with(|pending| pending.claiming = Some(picked.spec.lane));
+    let started = table::command(|command| {
+        let mut jobs = command.open(job_table, Operation::Update);
+        let mut started = Vec::with_capacity(most);
+        for (from, before) in [(picked.head, near), (near, end)] {
+            if started.len() < most && from < before {
+                let mut found = waiting(&jobs, picked, from, before)?;
+                while started.len() < most
+                    && let Some(place) = next_eligible(&mut found, own)
+                {
+                    if let Some(job) = jobs.lock(place, Lock::ToUpdateUnlessLocked)?
+                        && job.waits_in(picked.spec.lane, picked.head, end)
+                    {
+                        let changes = run.changes(&job);
+                        let job = jobs.update(&changes);
+                        output.push(claimed(&job).into_iter());
+                        started.extend(job.int8(column::POSITION));
+                    }
+                }
+            }
+        }
+        Ok(started)
+    })?;
+    pending::with(|pending| pending.claiming = None);
+    // The trigger passes over claimed rows.
+    if !started.is_empty() && run.lease_expires_at.is_some() {
+        pending::at_current_level(|level| level.note_lease(run.lease_expires_at));
+    }
+    Ok(started)
+}
+
+/// The next available positions of the lane, locked or not, and whether there are no more.
+pub fn look_ahead(
+    job_table: pg_sys::Oid,
+    picked: &Picked,
+    own: &[i64],
+) -> Result<(Vec<i64>, bool)> {
+    let (mut ahead, is_all) = table::command(|command| {
+        let jobs = command.open(job_table, Operation::Look);
+        let mut found = waiting(&jobs, picked, picked.head, i64::MAX)?;
+        let mut ahead = Vec::with_capacity(AHEAD + 1);
+        while ahead.len() < AHEAD {
+            let Some(row) = found.next() else {
+                return Ok((ahead, true));
+            };
+            ahead.extend(row.int8(column::POSITION).filter(|at| !own.contains(at)));
+        }
+        Ok((ahead, false))
+    })?;
+    // For everybody else a job that this transaction took out of a session is its next until the commit.
+    let gone = pending::with(|pending| pending.least_gone(picked.spec.lane));
+    if let Some(gone) = gone.filter(|&gone| picked.spec.session != 0 && gone >= picked.head) {
+        ahead.push(gone);
+        ahead.sort_unstable();
+    }
+    Ok((ahead, is_all))
+}
+
+fn waiting<'c>(jobs: &Table<'c>, picked: &Picked, from: i64, before: i64) -> Result<Search<'c>> {
+    let lane = picked.spec.lane.cast_signed();
+    let conditions = [
+        Where::Is(LANE, lane),
+        Where::From(POSITION, from),
+        Where::Before(POSITION, before),
+    ];
+    Ok(jobs.search(catalog::relation(CLAIM_INDEX)?, &conditions))
+}
+
+fn next_eligible(found: &mut Search, own: &[i64]) -> Option<pg_sys::ItemPointerData> {
+    while let Some(row) = found.next() {
+        if row
+            .int8(column::POSITION)
+            .is_some_and(|at| !own.contains(&at))
+        {
+            return Some(row.place());
+        }
+    }
+    None
+}
+
+impl Run {
+    fn of(spi: &Spi, picked: &Picked, claimer: &Claimer) -> Result<Self> {
+        let lease = match claimer.lease {
+            Some(lease) => Some(lease),
+            None => datum(lease::of_queue(spi, picked)?),
+        };
+        let now = server::now();
+        Ok(Self {
+            worker: claimer.worker,
+            owner_pid: claimer.owner.and_then(|owner| datum(owner.pid)),
+            owner_started_at: claimer.owner.and_then(|owner| datum(owner.started_at)),
+            // Where a rate counts starts, windows of claimed_at are exact.
+            claimed_at: if picked.is_metered { picked.now } else { now },
+            lease_expires_at: lease.and_then(|lease| server::later(now, lease)),
+        })
+    }
+
+    fn changes(&self, job: &RawRow) -> [(usize, Option<Datum>); 7] {
+        let attempt = job.int4(column::ATTEMPT).unwrap_or(0);
+        [
+            (column::STATE, datum("running")),
+            (column::ATTEMPT, datum(attempt.saturating_add(1))),
+            (column::WORKER, self.worker),
+            (column::OWNER_PID, self.owner_pid),
+            (column::OWNER_STARTED_AT, self.owner_started_at),
+            (column::CLAIMED_AT, datum(self.claimed_at)),
+            (
+                column::LEASE_EXPIRES_AT,
+                self.lease_expires_at.and_then(datum),
+            ),
+        ]
+    }
+}
+
+/// The columns of `claimed_job`.
+fn claimed(job: &RawRow) -> [Option<Datum>; 13] {
+    let attempts = [column::MAX_ATTEMPTS, column::UNCOUNTED].map(|at| job.int4(at).unwrap_or(0));
+    let [max_attempts, uncounted] = attempts;
+    [
+        job.raw(column::ID),
+        job.raw(column::ATTEMPT),
+        job.raw(column::QUEUE),
+        job.raw(column::KIND),
+        job.raw(column::PAYLOAD),
+        job.raw(column::PRIORITY),
+        job.raw(column::TENANT),
+        job.raw(column::ACCOUNT),
+        job.raw(column::SESSION),
+        datum(max_attempts.saturating_add(uncounted)),
+        job.raw(column::LEASE_EXPIRES_AT),
+        job.raw(column::CREATED_AT),
+        job.raw(column::METADATA),
+    ]
+}
