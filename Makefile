@@ -12,7 +12,7 @@ unexport RUST_LIB_BACKTRACE
 SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler
 HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED)) \
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
-TEST_PARTS := test-scheduler test-seeded-faults test-fuzz test-rules regress isolation test-concurrent test-faults test-injected test-mutants test-histories test-cron
+TEST_PARTS := test-scheduler test-seeded-faults test-fuzz test-rules regress isolation test-concurrent test-faults test-injected test-mutants test-histories test-examples test-cron
 
 .PHONY: help
 help: ## list the targets
@@ -102,6 +102,11 @@ test-injected: install ## panics injected into the scheduler's steps, with a bui
 test-mutants: install ## leave out each mechanism of the server side in turn: the test that guards it must fail
 	@TURNSTILE_CLUSTER=mutants scripts/run-pytest pg_test/mutants
 
+.PHONY: test-examples
+test-examples: install ## the workers of examples/, by themselves and through PgBouncer
+	@scripts/setup examples
+	@scripts/run-pytest pg_test/examples
+
 .PHONY: test-cron
 test-cron: install ## the schedule, with the real pg_cron; takes two minutes for pg_cron's clock
 	@scripts/test-cron
@@ -113,6 +118,8 @@ lint: setup ## check formatting, clippy and the rules of the house
 	cargo clippy --workspace --all-targets -- -D warnings || status=1; \
 	cargo fmt --manifest-path fuzz/Cargo.toml --check || status=1; \
 	cargo clippy --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz -- -D warnings || status=1; \
+	cargo fmt --manifest-path examples/rust/Cargo.toml --check || status=1; \
+	cargo clippy --quiet --locked --manifest-path examples/rust/Cargo.toml --target-dir target/examples -- -D warnings || status=1; \
 	scripts/check-house || status=1; \
 	exit $$status
 

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# usage: DATABASE_URL=postgresql://localhost/mydb worker.sh [queue]
+set -euo pipefail
+
+run() {
+  while [ -z "$stopping" ]; do
+    job=${job:-$(sql "$CLAIM_NEXT")}
+    read -r id attempt payload <<<"$job"
+    if [ -z "$job" ]; then sleep_until_there_is_work
+    elif ! error=$(handle 2>&1 >&3); then job=$(sql "$FAIL")
+    elif [ -n "$stopping" ]; then job=$(sql "$COMPLETE")
+    else job=$(sql "$COMPLETE_AND_CLAIM_NEXT"); fi
+  done 3>&1
+  read -r id attempt payload <<<"$job"
+  [ -z "$job" ] || (sql "$RELEASE") # claimed, not started
+}
+
+# Stands for your own work: takes so many seconds, and fails on its first so many attempts. What it prints to stderr
+# is the error of a run that fails.
+handle() {
+  local seconds=0 failures=0
+  printf 'job %s, attempt %s: %s\n' "$id" "$attempt" "$payload"
+  if [[ $payload =~ \"seconds\":\ ([0-9.]+) ]]; then seconds=${BASH_REMATCH[1]}; fi
+  if [[ $payload =~ \"failures\":\ ([0-9]+) ]]; then failures=${BASH_REMATCH[1]}; fi
+  sleep "$seconds"
+  if ((attempt <= failures)); then
+    printf 'attempt %s was told to fail\n' "$attempt" >&2
+    return 1
+  fi
+}
+
+# Values reach the statements as psql variables only.
+readonly CLAIM_NEXT="SELECT id, attempt, payload FROM turnstile.claim_next(:'queue')"
+readonly COMPLETE_AND_CLAIM_NEXT="SELECT id, attempt, payload FROM turnstile.complete_and_claim_next(:id, :attempt)"
+readonly COMPLETE="SELECT FROM turnstile.complete(:id, :attempt)"
+readonly FAIL="SELECT FROM turnstile.fail(:id, :attempt, :'error')"
+readonly RELEASE="SELECT FROM turnstile.release(:id, :attempt)"
+readonly WAIT="CALL turnstile.wait_for_job(ARRAY[:'queue'], '1 minute')"
+
+# Takes the place of the subshell that it is called in, so that a signal to that reaches psql.
+sql() {
+  exec psql --no-psqlrc --quiet --no-align --tuples-only --field-separator ' ' --set ON_ERROR_STOP=1 \
+    --set queue="$queue" --set id="$id" --set attempt="$attempt" --set error="$error" "$DATABASE_URL" <<<"$1"
+}
+
+# At work SIGTERM lets the job in hand end. Who sleeps holds no job, and goes at once.
+sleep_until_there_is_work() {
+  trap 'kill $(jobs -p) 2>/dev/null || true; exit 0' TERM
+  if [ -z "$stopping" ]; then
+    sql "$WAIT" &
+    wait $!
+  fi
+  trap 'stopping=yes' TERM
+}
+
+queue=${1:-default} job='' id='' attempt='' payload='' error='' stopping=''
+trap 'stopping=yes' TERM
+run

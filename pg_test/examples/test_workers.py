@@ -1,0 +1,175 @@
+"""What each worker of examples/ must do: all of the work, and go in peace when it gets SIGTERM."""
+
+import contextlib
+import random
+import time
+
+import pytest
+
+from support.calls import call, enqueue, enqueue_many
+from support.examples import COMMANDS
+from support.pgbouncer import POOL_SIZE
+from support.sleepers import asleep, await_asleep, until
+
+COUNTS = "SELECT state, count(*) FROM turnstile.jobs GROUP BY state"
+
+
+def counts(conn) -> dict:
+    return dict(conn.execute(COUNTS).fetchall())
+
+
+def add(conn, number: int, **payload) -> None:
+    enqueue_many(conn, [{"kind": "work", "payload": payload}] * number)
+
+
+def await_completed(conn, number: int) -> None:
+    until(lambda: counts(conn) == {"completed": number}, f"{number} completed and nothing else")
+
+
+def await_running(conn) -> None:
+    until(lambda: counts(conn).get("running"), "a job that runs")
+
+
+def leaves(worker) -> str:
+    status, output = worker.ended()
+    assert status == 0, output
+    return output
+
+
+def test_all_jobs_are_done_also_those_that_come_later(conn, crew, language):
+    add(conn, 6)
+    worker = crew(language)
+    await_completed(conn, 6)
+    await_asleep(conn, 1)
+    add(conn, 2)
+    await_completed(conn, 8)
+    worker.terminate()
+    leaves(worker)
+
+
+def test_a_job_that_fails_is_retried_and_its_error_kept(conn, crew, language):
+    add(conn, 1, failures=2)
+    add(conn, 3)
+    worker = crew(language)
+    await_completed(conn, 4)
+    errors = conn.execute("SELECT attempt, errors FROM turnstile.jobs WHERE payload ? 'failures'").fetchone()
+    assert errors[0] == 3
+    assert ["told to fail" in error["error"] for error in errors[1]] == [True, True]
+    worker.terminate()
+    leaves(worker)
+
+
+def test_who_sleeps_goes_at_once(conn, crew, language):
+    worker = crew(language)
+    await_asleep(conn, 1)
+    worker.terminate()
+    leaves(worker)
+    # Nobody is left to whom the job could be handed.
+    until(lambda: asleep(conn) == 0, "the sleeper is gone from the server, too")
+    enqueue(conn)
+    assert counts(conn) == {"available": 1}
+
+
+def test_who_works_ends_the_job_in_hand_and_takes_no_other(conn, crew, language):
+    add(conn, 1, seconds=1)
+    add(conn, 1)
+    worker = crew(language)
+    await_running(conn)
+    worker.terminate()
+    leaves(worker)
+    assert counts(conn) == {"completed": 1, "available": 1}
+
+
+def test_who_works_at_what_fails_says_so_before_it_goes(conn, crew, language):
+    call(conn, "set_queue", name="*", retry_base="1 hour")
+    add(conn, 1, seconds=1, failures=1)
+    worker = crew(language)
+    await_running(conn)
+    worker.terminate()
+    leaves(worker)
+    assert counts(conn) == {"retryable": 1}
+
+
+@contextlib.contextmanager
+def calls_held_up(db):
+    """Whatever reads the jobs waits until the block ends."""
+    with db.connect(autocommit=False) as blocker:
+        blocker.execute("LOCK TABLE turnstile.job")
+        yield blocker
+
+
+def await_held_up(conn) -> None:
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    until(lambda: conn.execute(waiting).fetchone()[0] == 1, "a worker's call waits")
+
+
+def test_who_is_told_during_a_claim_that_finds_nothing_does_not_sleep(db, conn, crew, language):
+    add(conn, 1)
+    with calls_held_up(db) as blocker:
+        worker = crew(language)
+        await_held_up(conn)
+        worker.terminate()
+        blocker.execute("DELETE FROM turnstile.job")
+    leaves(worker)
+
+
+def test_who_is_told_during_the_call_that_brings_the_next_job_gives_it_back(db, conn, crew, language):
+    add(conn, 1, seconds=1)
+    add(conn, 1)
+    worker = crew(language)
+    await_running(conn)
+    with calls_held_up(db):
+        await_held_up(conn)
+        worker.terminate()
+    leaves(worker)
+    assert counts(conn) == {"completed": 1, "available": 1}
+
+
+@pytest.mark.parametrize("url", ["direct"], indirect=True)
+def test_a_signal_at_any_moment_leaves_no_job_behind(conn, crew, language, seed):
+    """Some of the moments are between a look for work and the sleep that follows."""
+    chance = random.Random(seed)
+    for _ in range(3):
+        worker = crew(language)
+        until(lambda: asleep(conn) == 1, "asleep")
+        add(conn, chance.randrange(4))
+        time.sleep(chance.uniform(0, 0.05))
+        worker.terminate()
+        leaves(worker)
+        assert "running" not in counts(conn)
+
+
+def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, language):
+    add(conn, 1, seconds=1)
+    worker = crew(language)
+    await_running(conn)
+    conn.execute("UPDATE turnstile.job SET lease_expires_at = clock_timestamp() - interval '1 minute'")
+    call(conn, "rescue")
+    status, output = worker.ended()
+    assert status != 0, output
+    assert conn.execute("SELECT attempt, errors->0->>'error' FROM turnstile.job").fetchone() == (1, "lease expired")
+
+
+@pytest.mark.parametrize("url", ["pgbouncer"], indirect=True)
+def test_more_workers_than_connections_to_the_server(db, conn, crew, pooler):
+    workers = [crew(language) for language in COMMANDS for _ in range(2)]
+    add(conn, 60)
+    await_completed(conn, 60)
+    until(lambda: len(pooler.clients(db.name)) == len(workers), "all workers are there")
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        leaves(worker)
+    assert conn.execute("SELECT count(*), sum(attempt) FROM turnstile.jobs").fetchone() == (60, 60)
+
+
+@pytest.mark.parametrize("url", ["pgbouncer"], indirect=True)
+def test_a_sleeper_keeps_a_connection_to_the_server(db, conn, crew, pooler):
+    """What docs/waiting.md says that it costs: who finds them all taken by sleepers waits for one to wake."""
+    for _ in range(POOL_SIZE + 1):
+        crew("python")
+    await_asleep(conn, POOL_SIZE)
+    states = ["active"] * POOL_SIZE + ["waiting"]
+    until(lambda: sorted(pooler.clients(db.name)) == states, "all but one have a connection to the server")
+    enqueue(conn)
+    await_completed(conn, 1)

@@ -1,0 +1,48 @@
+"""The workers of examples/, as processes."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES, BUILT = ROOT / "examples", ROOT / "target" / "examples"
+
+COMMANDS = {
+    "psql": [EXAMPLES / "psql" / "worker.sh"],
+    "python": [BUILT / "venv" / "bin" / "python", EXAMPLES / "python" / "worker.py"],
+    "node": ["node", EXAMPLES / "node" / "worker.js"],
+    "rust": [BUILT / "debug" / "worker"],
+}
+
+# Far less than the minute that a worker sleeps, so who is not woken by a signal is found out.
+PATIENCE = 20
+
+
+class Worker:
+    def __init__(self, language: str, url: str, queue: str = "default"):
+        command = [*map(str, COMMANDS[language]), queue]
+        self.process = subprocess.Popen(
+            command, env=_environment(url), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    def is_running(self) -> bool:
+        return self.process.poll() is None
+
+    def terminate(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+
+    def ended(self) -> tuple[int, str]:
+        """Its exit status and all that it has printed."""
+        output, _ = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, output
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def _environment(url: str) -> dict:
+    """No PG… of the test's own: a worker knows its database from DATABASE_URL alone."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return kept | {"DATABASE_URL": url}
