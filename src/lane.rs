@@ -60,6 +60,11 @@ pub fn gates_of_claim(queues: &[u64]) -> Option<Vec<i64>> {
     (!names_all).then(|| queues.iter().map(|key| key.cast_signed()).collect())
 }
 
+/// The channel on which listeners of a queue, or of all, are told of work.
+pub fn channel(queue: u64) -> String {
+    format!("turnstile_{queue:016x}")
+}
+
 pub fn queue_key(name: &str) -> u64 {
     gate_key(GateKind::Queue, &[], name)
 }

@@ -12,6 +12,8 @@ mod error; // what can go wrong
 mod lane; // the keys of lanes and gates
 mod lease; // how long a claim holds a job
 mod limits; // limits of gates, read when a claim first meets them
+mod listen; // channels, and what a claim in vain leaves for their listeners
+mod notifier; // tells listeners of work
 mod overflow; // more lanes than fit
 mod owner; // the connection that a run is bound to
 mod pending; // what the open transaction has changed
@@ -47,4 +49,5 @@ pub extern "C-unwind" fn _PG_init() {
     settings::register();
     shmem::install_hooks();
     publish::register_callbacks();
+    notifier::register();
 }

@@ -80,6 +80,12 @@ pub enum Seeded {
     CountReleasedAttempt,
     /// A default row comes before the row that names the gate.
     PreferDefaultRow,
+    /// Nobody who listens is told after a claim that found nothing.
+    TellNobody,
+    /// Whether listeners are to be told is read once.
+    KeepReadSettings,
+    /// A notification is sent to the listeners of no database.
+    TellNoDatabase,
 }
 
 #[cfg(feature = "seeded_faults")]

@@ -56,7 +56,7 @@ thread_local! {
 }
 
 /// This process's place among the sleepers.
-fn own_number() -> u32 {
+pub fn own_number() -> u32 {
     // SAFETY: a process that runs SQL has one of the first MaxBackends entries of the process array.
     let number = unsafe { (*pg_sys::MyProc).pgprocno };
     u32::try_from(number).map_or(0, |number| number + 1)
@@ -214,7 +214,7 @@ fn alarms() -> &'static Alarms {
     })
 }
 
-fn wait_until(time: i64) {
+pub fn wait_until(time: i64) {
     let left = time.saturating_sub(now()).max(0);
     let ms = left.saturating_add(MICROS_PER_MS - 1) / MICROS_PER_MS;
     // SAFETY: the set lives as long as the process; a client that has gone is seen to by the interrupt.

@@ -1,6 +1,6 @@
-"""Workers that never poll, against commits at every instant: no job is left lying while somebody sleeps.
+"""Workers that never poll, against commits at every instant: no job is left lying while somebody sleeps or listens.
 
-Workers sleep for a minute, so a lost wake-up stalls the test. `TURNSTILE_RACES` sets how many jobs there are; 100,000 take
+Workers wait for a minute, so a lost wake-up stalls the test. `TURNSTILE_RACES` sets how many jobs there are; 100,000 take
 some minutes.
 """
 
@@ -13,6 +13,7 @@ import pytest
 from support import rows
 from support.calls import claim_next, complete, enqueue
 from support.crew import Progress, together
+from support.listeners import Listener
 
 RACES = int(os.environ.get("TURNSTILE_RACES", "3000"))
 WORKERS = 6
@@ -20,18 +21,35 @@ PRODUCERS = 2
 
 
 def _by_procedure(conn, queue):
-    job = claim_next(conn, queue)
-    if job is None:
-        conn.execute("CALL turnstile.wait_for_job(%s, '50 s')", [[queue]])
-    return job
+    def take():
+        job = claim_next(conn, queue)
+        if job is None:
+            conn.execute("CALL turnstile.wait_for_job(%s, '50 s')", [[queue]])
+        return job
+
+    return take
 
 
 def _in_the_claim(conn, queue):
-    return claim_next(conn, queue, wait="50 s")
+    return lambda: claim_next(conn, queue, wait="50 s")
 
 
-@pytest.mark.parametrize("take", [_by_procedure, _in_the_claim], ids=["wait_for_job", "wait"])
-def test_every_commit_finds_its_worker(db, conn, seed, take):
+def _by_notification(conn, queue):
+    listener = Listener(conn, queue)
+
+    def take():
+        job = claim_next(conn, queue)
+        if job is None:
+            listener.wait()
+        return job
+
+    return take
+
+
+@pytest.mark.parametrize(
+    "worker", [_by_procedure, _in_the_claim, _by_notification], ids=["wait_for_job", "wait", "LISTEN"]
+)
+def test_every_commit_finds_its_worker(db, conn, seed, worker):
     progress = Progress(RACES)
 
     def produce(number: int):
@@ -45,12 +63,13 @@ def test_every_commit_finds_its_worker(db, conn, seed, take):
 
     def work():
         connection = db.connect()
+        take = worker(connection, "q")
         while progress.going:
-            job = take(connection, "q")
+            job = take()
             if job is not None:
                 complete(connection, job)
                 progress.add()
-        # Whoever still sleeps is to see that it is over.
+        # Whoever still waits is to see that it is over.
         enqueue(connection, queue="q")
 
     together([work] * WORKERS + [lambda n=n: produce(n) for n in range(PRODUCERS)], progress)

@@ -29,6 +29,7 @@ WRITES = [
     "turnstile.complete_and_claim_next(1, 1)",
     "turnstile.fail(1, 1)",
     "turnstile.release(1, 1)",
+    "turnstile.listen_channel('default')",
     "turnstile.check()",
     "turnstile.rebuild()",
 ]

@@ -47,4 +47,7 @@ GUARDS = {
     "HoldOtherSession": "rules/test_sessions.py::test_a_job_that_held_its_session_waits_its_turn_in_another[by UPDATE]",
     "CountReleasedAttempt": "rules/test_finish.py::test_a_release_does_not_count_the_attempt",
     "PreferDefaultRow": "rules/test_gates.py::test_a_row_without_slots_is_no_limit_whatever_the_default[tenant]",
+    "TellNobody": "rules/test_listening.py::test_a_job_of_a_late_commit_is_told",
+    "KeepReadSettings": "rules/test_listening.py::test_an_application_can_turn_it_off[default-default]",
+    "TellNoDatabase": "rules/test_listening.py::test_an_undone_claim_is_told[ROLLBACK]",
 }  # fmt: skip

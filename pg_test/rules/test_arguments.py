@@ -43,6 +43,7 @@ CALLS = {
         "pattern": "work", "queue": "q", "priority_offset": 1, "override": False, "concurrency_key": "c", "clear": [],
     },
     "drop_route": {"pattern": "work"},
+    "listen_channel": {"queue": "q"},
     "rescue": {"max_jobs": 1},
     "promote": {"max_jobs": 1},
     "prune_unique_keys": {"max_keys": 1},
@@ -79,6 +80,7 @@ NEEDED = {
     "reroute": ["pattern", "max_jobs"],
     "set_route": ["pattern"],
     "drop_route": ["pattern"],
+    "listen_channel": ["queue"],
     "rescue": ["max_jobs"],
     "promote": ["max_jobs"],
     "prune_unique_keys": ["max_keys"],
@@ -107,6 +109,7 @@ NAMES = [
 ] + [
     ("claim_next", "queue"),
     ("complete_and_claim_next", "queue"),
+    ("listen_channel", "queue"),
     ("route_of", "kind"),
     ("reroute", "pattern"),
     ("reroute", "from_queue"),

@@ -16,6 +16,7 @@ CONTRACT = {
     "complete_and_claim_next": "(job_id bigint, attempt integer, result jsonb, queue text, worker text, lease interval,"
     " bind_to_connection boolean, wait interval) -> SETOF turnstile.claimed_job",
     "fail": "(job_id bigint, attempt integer, error text, retry_in interval, discard boolean) -> text",
+    "listen_channel": "(queue text) -> text",
     "prune_unique_keys": "(max_keys integer) -> integer",
     "release": "(job_id bigint, attempt integer) -> boolean",
     "route_of": "(kind text) -> text",
@@ -25,8 +26,8 @@ CONTRACT = {
     "drop_route": "(pattern text) -> boolean",
     "set_queue": "(name text, max_running integer, paused boolean, paused_until timestamp with time zone, rate integer,"
     " rate_per interval, burst integer, policy text, lease interval, max_attempts integer,"
-    " retry_base interval, retry_cap interval, session_on_retry text, keep_completed interval, keep_discarded interval,"
-    " clear text[]) -> turnstile.queue",
+    " retry_base interval, retry_cap interval, session_on_retry text, notify boolean, keep_completed interval,"
+    " keep_discarded interval, clear text[]) -> turnstile.queue",
     "set_tenant": "(name text, slots integer, weight integer, paused boolean, paused_until timestamp with time zone,"
     " rate integer, rate_per interval, burst integer, clear text[]) -> turnstile.tenant",
     "set_account": "(tenant text, name text, slots integer, paused boolean, paused_until timestamp with time zone,"
@@ -71,7 +72,7 @@ COLUMNS = {
     "job": "id queue kind payload priority state run_at tenant account session concurrency_key attempt max_attempts"
     " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata batch_id created_at lane position"
     " unique_key unique_mode unique_until",
-    "queue": "name paused max_running policy lease max_attempts keep_completed keep_discarded",
+    "queue": "name paused max_running policy lease max_attempts notify keep_completed keep_discarded",
     "tenant": "name slots weight paused",
     "account": "tenant name slots paused",
     "concurrency": "key slots",

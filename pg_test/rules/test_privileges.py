@@ -18,6 +18,7 @@ VERBS = {
     "complete_and_claim_next": {"job_id": 1, "attempt": 1},
     "fail": {"job_id": 1, "attempt": 1},
     "release": {"job_id": 1, "attempt": 1},
+    "listen_channel": {"queue": "default"},
     "route_of": {"kind": "work"},
     "reroute": {"pattern": "work"},
     "set_route": {"pattern": "work"},

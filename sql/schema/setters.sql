@@ -64,6 +64,7 @@ CREATE FUNCTION turnstile.set_queue(
     retry_base interval DEFAULT NULL,
     retry_cap interval DEFAULT NULL,
     session_on_retry text DEFAULT NULL,
+    notify boolean DEFAULT NULL,
     keep_completed interval DEFAULT NULL,
     keep_discarded interval DEFAULT NULL,
     clear text[] DEFAULT NULL
@@ -82,11 +83,11 @@ BEGIN
     );
     INSERT INTO turnstile.queue (
         name, max_running, paused, paused_until, rate, rate_per, burst, policy, lease, max_attempts,
-        retry_base, retry_cap, session_on_retry, keep_completed, keep_discarded
+        retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded
     )
     SELECT set_queue.name, star.max_running, star.paused, star.paused_until, star.rate, star.rate_per, star.burst,
         star.policy, star.lease, star.max_attempts, star.retry_base, star.retry_cap,
-        star.session_on_retry, star.keep_completed, star.keep_discarded
+        star.session_on_retry, star.notify, star.keep_completed, star.keep_discarded
     FROM turnstile.queue AS star
     WHERE star.name = '*'
     ON CONFLICT DO NOTHING;
@@ -104,6 +105,7 @@ BEGIN
         retry_base = coalesce(set_queue.retry_base, retry_base),
         retry_cap = coalesce(set_queue.retry_cap, retry_cap),
         session_on_retry = coalesce(set_queue.session_on_retry, session_on_retry),
+        notify = coalesce(set_queue.notify, notify),
         keep_completed = CASE WHEN 'keep_completed' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.keep_completed, keep_completed) END,
         keep_discarded = CASE WHEN 'keep_discarded' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.keep_discarded, keep_discarded) END
     WHERE name = set_queue.name
@@ -114,7 +116,7 @@ EXCEPTION WHEN check_violation THEN
     PERFORM turnstile.refuse_setting(broken);
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, int, interval, interval, text, interval, interval, text[]) IS
+COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, int, interval, interval, text, boolean, interval, interval, text[]) IS
     'Sets what is given for a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: max_running, paused_until, rate, burst, keep_completed, keep_discarded. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.set_tenant(

@@ -15,6 +15,7 @@ CREATE TABLE turnstile.queue (
     retry_base interval NOT NULL DEFAULT '1 second',
     retry_cap interval NOT NULL DEFAULT '1 day',
     session_on_retry text NOT NULL DEFAULT 'hold',
+    notify boolean NOT NULL DEFAULT true,
     keep_completed interval DEFAULT '7 days',
     keep_discarded interval DEFAULT '7 days',
     gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('queue', NULL, name)) STORED,
@@ -48,6 +49,8 @@ COMMENT ON COLUMN turnstile.queue.lease IS 'How long a claim holds a job, unless
 COMMENT ON COLUMN turnstile.queue.max_attempts IS 'Attempts of a job that is enqueued without max_attempts.';
 COMMENT ON COLUMN turnstile.queue.retry_base IS 'The wait after failure n is n^4 times this, plus up to 10 %.';
 COMMENT ON COLUMN turnstile.queue.retry_cap IS 'The longest wait before another attempt.';
+COMMENT ON COLUMN turnstile.queue.notify IS
+    'Whether those who listen to the channel of turnstile.listen_channel are told of work. The default row also speaks for the channel of all queues.';
 COMMENT ON COLUMN turnstile.queue.session_on_retry IS
     'hold: while a job of a session waits to be retried no other of the session starts; pass: others may.';
 COMMENT ON COLUMN turnstile.queue.keep_completed IS

@@ -14,7 +14,7 @@ use crate::rebuild::when_ready;
 use crate::seeded::{Seeded, armed};
 use crate::shmem::{self, Phase};
 use crate::sleep;
-use crate::{catalog, errands, limits, overflow, server};
+use crate::{catalog, errands, limits, listen, overflow, server};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
@@ -58,13 +58,16 @@ pub fn claim_from(
     errands::run(spi, job_table, queues, most)?;
     let mut left = most;
     let mut looks_elsewhere = 0;
+    let mut is_listened_to = false;
     for &queue in queues {
         while left > 0 {
             let Next {
                 pick,
                 reservations,
                 is_waited_for,
+                has_listeners,
             } = pick(spi, job_table, queue, left)?;
+            is_listened_to |= has_listeners;
             match pick {
                 Pick::Nothing => {
                     if !overflow::look_elsewhere(spi, job_table, &mut looks_elsewhere)? {
@@ -86,6 +89,9 @@ pub fn claim_from(
         }
     }
     end_call(job_table)?;
+    if is_listened_to && left == most && !sleep::stays() {
+        listen::arm(spi, job_table, queues)?;
+    }
     Ok(most - left)
 }
 
@@ -135,6 +141,8 @@ struct Next {
     reservations: Vec<ReservationId>,
     /// Somebody sleeps who would be woken for what is left of the lane.
     is_waited_for: bool,
+    /// Somebody may listen for work in the queue.
+    has_listeners: bool,
 }
 
 /// A lane with room reserved in it.
@@ -149,7 +157,7 @@ fn pick(spi: &Spi, job_table: pg_sys::Oid, queue: u64, want: usize) -> Result<Ne
     let mut reservations = vec![ReservationId::default(); want.min(MOST_AT_ONCE)];
     let mut credits = pending::with(|pending| pending.credits());
     let mut transferred = Vec::new();
-    let mut is_waited_for = false;
+    let (mut is_waited_for, mut has_listeners) = (false, false);
     let pick = catch_unwind(AssertUnwindSafe(|| {
         when_ready(spi, job_table, |memory| {
             let pick =
@@ -162,6 +170,7 @@ fn pick(spi: &Spi, job_table: pg_sys::Oid, queue: u64, want: usize) -> Result<Ne
             if let Pick::Lane(picked) = &pick {
                 is_waited_for = memory.waiting.is_waited_for(picked.spec.queue);
             }
+            has_listeners = memory.bells.is_listened_to(queue);
             Ok(pick)
         })
     }));
@@ -172,6 +181,7 @@ fn pick(spi: &Spi, job_table: pg_sys::Oid, queue: u64, want: usize) -> Result<Ne
             pick: pick?,
             reservations,
             is_waited_for,
+            has_listeners,
         }),
         Err(panic) => resume_unwind(panic),
     }

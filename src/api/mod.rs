@@ -13,6 +13,7 @@ mod fail;
 mod filter;
 pub mod finish;
 mod keys;
+mod listen_channel;
 mod names;
 mod new_job;
 mod output;
@@ -175,4 +176,9 @@ sql_function!(
     turnstile_wait_for_job,
     pg_finfo_turnstile_wait_for_job,
     wait::wait_for_job
+);
+sql_function!(
+    turnstile_listen_channel,
+    pg_finfo_turnstile_listen_channel,
+    listen_channel::listen_channel
 );

@@ -10,7 +10,7 @@ use crate::plan::{Spi, with_nonatomic_spi};
 use crate::rebuild::when_ready;
 use crate::rights::Owner;
 use crate::sleep::{self, End, Sleep};
-use crate::{catalog, errands, overflow, server, shmem};
+use crate::{catalog, errands, listen, overflow, server, shmem};
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::PgSqlErrorCode;
 use turnstile_scheduler::EVERY_QUEUE;
@@ -71,8 +71,10 @@ pub fn claim_or_wait(
     };
     sleep::staying(|| {
         while claim_from(spi, queues, most, claimer, output)? == 0 && most > 0 {
-            if matches!(sleep.run()?, End::Timeout | End::Gone) {
-                break;
+            match sleep.run()? {
+                End::Timeout => return listen::arm(spi, sleep.job_table, queues),
+                End::Gone => break,
+                End::Work | End::Due | End::Rebuild => {}
             }
         }
         Ok(())

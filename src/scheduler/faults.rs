@@ -53,6 +53,12 @@ pub enum Seeded {
     LeaveWorkBehind,
     /// Nobody takes over when the keeper of the time leaves.
     LeaveTimeUnkept,
+    /// What a notifier that died had not sent is forgotten.
+    ForgetUnsent,
+    /// Who finds a queue empty while a notification is sent is taken to have it.
+    DisarmWhenSent,
+    /// The notifier does not look at the clock.
+    ListenPastEvents,
     /// A start costs no token.
     StartFreeOfCharge,
     /// A bucket of which nothing is known begins full.
@@ -73,6 +79,12 @@ impl Seeded {
         Seeded::TrustWokenForEver,
         Seeded::LeaveWorkBehind,
         Seeded::LeaveTimeUnkept,
+    ];
+
+    pub const OF_LISTENING: [Seeded; 3] = [
+        Seeded::ForgetUnsent,
+        Seeded::DisarmWhenSent,
+        Seeded::ListenPastEvents,
     ];
 
     pub const ALL: [Seeded; 28] = [

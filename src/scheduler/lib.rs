@@ -52,6 +52,7 @@ mod index;
 #[cfg(feature = "fault_injection")]
 pub mod injection;
 mod lane;
+pub mod listening;
 mod memory;
 mod meter;
 mod overflow;

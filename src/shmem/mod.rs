@@ -2,6 +2,7 @@
 
 mod hidden;
 mod leases;
+mod notifier;
 mod owners;
 mod rest;
 mod segment;
@@ -15,11 +16,13 @@ use crate::sleep;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use turnstile_scheduler::listening::Bells;
 use turnstile_scheduler::waiting::Waiting;
 use turnstile_scheduler::{Fault, ReservationId, Scheduler, Step};
 
 use hidden::Hidden;
 pub use leases::{Leases, Search, Straggler};
+pub use notifier::{Owed, begin_notifier, end_notifier, note_sent, slots, take_owed};
 pub use owners::{Gone, GoneOwners, Owner};
 pub use segment::install_hooks;
 use segment::{Guard, open};
@@ -79,6 +82,7 @@ pub struct Locked<'m> {
     /// Top-level transactions that ran when the last rebuild took its snapshot.
     pub running_at_rebuild: &'m mut [u32],
     pub waiting: Waiting<'m>,
+    pub bells: &'m mut Bells,
     /// How many more jobs there are to claim, by queue.
     work: Vec<(u64, u32)>,
     /// Who is to be rung when the lock is given back.
@@ -153,6 +157,9 @@ impl Locked<'_> {
     /// Routes or settings of queues have changed.
     pub fn draw_routes_version(&mut self) {
         self.desk.routes_version.fetch_add(1, Ordering::Release);
+        if !armed(Seeded::KeepReadSettings) {
+            self.bells.forget_settings();
+        }
     }
 
     /// A job was put off until then.
@@ -208,18 +215,31 @@ pub fn with_existing<R>(
     }
 }
 
-/// None if the slot is another extension's by now. If a step fails or panics the memory stays marked
-/// dirty and the next use rebuilds it.
+/// None if the slot is another extension's by now.
 fn run<R>(
     slot: usize,
     job_table: pg_sys::Oid,
     steps: impl FnOnce(&mut Locked) -> Step<R>,
 ) -> Result<Option<R>> {
+    let is_own = |desk: &Desk| desk.job_table == job_table && desk.database == my_database();
+    enter(
+        slot,
+        |desk| is_own(desk) || armed(Seeded::UseForeignSlot),
+        steps,
+    )
+}
+
+/// None if it is not the slot that was meant. If a step fails or panics the memory stays marked dirty and the
+/// next use rebuilds it.
+fn enter<R>(
+    slot: usize,
+    is_meant: impl FnOnce(&Desk) -> bool,
+    steps: impl FnOnce(&mut Locked) -> Step<R>,
+) -> Result<Option<R>> {
     let guard = Guard::acquire(slot + 1)?;
     // SAFETY: the slot's lock is held until the guard is dropped.
     let mut locked = unsafe { open(slot) };
-    let is_own = locked.desk.job_table == job_table && locked.desk.database == my_database();
-    if !is_own && !armed(Seeded::UseForeignSlot) {
+    if !is_meant(locked.desk) {
         return Ok(None);
     }
     if std::mem::replace(&mut locked.desk.dirty, true) {

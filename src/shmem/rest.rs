@@ -38,17 +38,24 @@ impl Locked<'_> {
         }
     }
 
+    /// Whether somebody sleeps, or was told that a queue is empty.
+    fn is_anybody_waiting(&self) -> bool {
+        self.waiting.is_anybody_asleep() || self.bells.is_any_armed()
+    }
+
     /// Notes who has to be woken; they are rung when the lock is given back.
     pub fn tend(&mut self, now: i64) -> Step<()> {
-        if !self.waiting.is_anybody_asleep() {
+        if !self.is_anybody_waiting() {
             self.work.clear();
             return Ok(());
         }
         match self.desk.phase {
             // Nobody knows who has work: each looks for himself.
-            Phase::Stale => self
-                .waiting
-                .wake_many(true, now, |who| self.calls.push(who)),
+            Phase::Stale => {
+                self.waiting
+                    .wake_many(true, now, |who| self.calls.push(who));
+                self.bells.tend_blindly(|who| self.calls.push(who));
+            }
             Phase::Rebuilding => {}
             Phase::Ready => {
                 self.show_hidden_when_due(now)?;
@@ -62,6 +69,11 @@ impl Locked<'_> {
                     |queue| scheduler.has_work(queue),
                     |who| self.calls.push(who),
                 );
+                self.bells.tend(
+                    next_event,
+                    |queue| scheduler.has_work(queue),
+                    |who| self.calls.push(who),
+                );
             }
         }
         self.work.clear();
@@ -70,7 +82,7 @@ impl Locked<'_> {
 
     /// At the end of each locked section.
     pub(super) fn tend_to_sleepers(&mut self) -> Step<()> {
-        match self.waiting.is_anybody_asleep() {
+        match self.is_anybody_waiting() {
             true => self.tend(server::now()),
             false => Ok(()),
         }

@@ -7,6 +7,7 @@ use pgrx::{pg_guard, pg_sys};
 use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use turnstile_scheduler::listening::Bells;
 use turnstile_scheduler::waiting::{MOST_QUEUES, Night, Sleeper, Waiting, Watched};
 use turnstile_scheduler::{Capacity, Header, Memory, Pools, Scheduler};
 
@@ -87,6 +88,7 @@ impl Layout {
             night: cursor.advance(1),
             sleepers: cursor.advance(self.backends),
             watched: cursor.advance(self.backends * MOST_QUEUES),
+            bells: cursor.advance(1),
         }
     }
 }
@@ -107,6 +109,7 @@ struct Pointers {
     night: *mut Night,
     sleepers: *mut Sleeper,
     watched: *mut Watched,
+    bells: *mut Bells,
 }
 
 /// Called from `_PG_init` while the server preloads the library.
@@ -224,6 +227,7 @@ pub(super) unsafe fn open<'m>(slot: usize) -> Locked<'m> {
                 sleepers: std::slice::from_raw_parts_mut(at.sleepers, layout.backends),
                 watched: std::slice::from_raw_parts_mut(at.watched, layout.backends * MOST_QUEUES),
             },
+            bells: &mut *at.bells,
             work: Vec::new(),
             calls: Vec::new(),
         }

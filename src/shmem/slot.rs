@@ -38,6 +38,10 @@ pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
     let mut locked = unsafe { open(slot) };
     if locked.desk.database != database || locked.desk.job_table != job_table {
         locked.scheduler.forget_everything();
+        // Who listened to an extension that was made anew listens on.
+        if locked.desk.database != database {
+            locked.bells.forget_listeners();
+        }
         let before = std::mem::take(locked.desk);
         locked.waiting.send_all_away(|who| calls.push(who));
         *locked.desk = Desk {

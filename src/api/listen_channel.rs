@@ -1,0 +1,15 @@
+//! The channel of a queue, for who has a loop of events of his own.
+
+use crate::api::names::required_name;
+use crate::call::{Call, datum, must_be_writable};
+use crate::error::Result;
+use crate::lane::{channel, claimed_key};
+use crate::{catalog, listen};
+use pgrx::pg_sys::Datum;
+
+pub fn listen_channel(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let queue = claimed_key(required_name(call.text(0), "queue")?);
+    listen::listen(catalog::job_table()?, queue)?;
+    Ok(datum(channel(queue)))
+}

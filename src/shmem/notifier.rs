@@ -1,0 +1,80 @@
+//! What the process that notifies listeners asks of the memory of all databases, and others of it.
+
+use super::segment::{self, Guard, open};
+use super::{Locked, Phase, enter};
+use crate::error::Result;
+use crate::{server, settings};
+use pgrx::pg_sys;
+use std::ops::Range;
+use turnstile_scheduler::Step;
+use turnstile_scheduler::waiting::NEVER;
+
+/// What listeners of a database have to be told.
+pub struct Owed {
+    pub database: pg_sys::Oid,
+    pub queues: Vec<u64>,
+    /// When to look again although nobody calls.
+    pub until: i64,
+}
+
+pub fn slots() -> Range<usize> {
+    0..settings::max_databases()
+}
+
+pub fn begin_notifier(who: u32) -> Result<()> {
+    for_each_slot(|memory| memory.bells.begin(who))
+}
+
+pub fn end_notifier(who: u32) -> Result<()> {
+    for_each_slot(|memory| memory.bells.leave(who))
+}
+
+/// Also of slots that no database has yet.
+fn for_each_slot(change: impl Fn(&mut Locked)) -> Result<()> {
+    for slot in slots() {
+        let _guard = Guard::acquire(slot + 1)?;
+        // SAFETY: the slot's lock is held.
+        change(&mut unsafe { open(slot) });
+    }
+    Ok(())
+}
+
+/// None where the slot is no database's.
+pub fn take_owed(slot: usize) -> Result<Option<Owed>> {
+    if segment::peek(slot).0 == pg_sys::InvalidOid {
+        return Ok(None);
+    }
+    enter(slot, |desk| desk.database != pg_sys::InvalidOid, take)
+}
+
+fn take(memory: &mut Locked) -> Step<Owed> {
+    let now = server::now();
+    memory.bells.stop_alarm();
+    memory.tend(now)?;
+    let next_event = match memory.desk.phase {
+        Phase::Ready => memory.next_event(),
+        // Whoever ends that tends again.
+        Phase::Stale | Phase::Rebuilding => NEVER,
+    };
+    let mut queues = Vec::new();
+    let until = memory
+        .bells
+        .take(now, next_event, |queue| queues.push(queue));
+    Ok(Owed {
+        database: memory.desk.database,
+        queues,
+        until,
+    })
+}
+
+pub fn note_sent(slot: usize) -> Result<()> {
+    enter(
+        slot,
+        |_| true,
+        |memory| {
+            memory.bells.sent();
+            Ok(())
+        },
+    )
+    .map(drop)
+}
