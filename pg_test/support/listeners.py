@@ -33,7 +33,7 @@ class Listener:
         return self
 
     def wait(self) -> _Told:
-        """The next notification."""
+        """The next notification; an end of the wait is a lost one."""
         give_up = time.monotonic() + PATIENCE
         while not self._heard:
             assert time.monotonic() < give_up, "nobody told the listener"

@@ -1,0 +1,1 @@
+INSERT INTO turnstile_bench.woken DEFAULT VALUES;

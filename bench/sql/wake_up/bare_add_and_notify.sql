@@ -1,0 +1,6 @@
+WITH made AS (
+    INSERT INTO turnstile_bench.woken DEFAULT VALUES
+    RETURNING id
+)
+SELECT pg_notify('turnstile_bench_woken', '')
+FROM made;

@@ -1,0 +1,1 @@
+TRUNCATE turnstile_bench.woken;

@@ -1,0 +1,1 @@
+SELECT turnstile.complete(%(id)s, %(attempt)s);

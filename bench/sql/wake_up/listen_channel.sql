@@ -1,0 +1,1 @@
+SELECT turnstile.listen_channel(%(queue)s);
