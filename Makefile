@@ -12,7 +12,7 @@ unexport RUST_LIB_BACKTRACE
 SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler
 HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED)) \
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
-TEST_PARTS := test-scheduler test-seeded-faults test-fuzz test-rules regress isolation test-concurrent test-faults test-injected test-mutants test-histories test-examples test-cron
+TEST_PARTS := test-scheduler test-seeded-faults test-fuzz test-rules regress isolation test-concurrent test-faults test-injected test-mutants test-histories test-docs test-examples test-cron
 
 .PHONY: help
 help: ## list the targets
@@ -101,6 +101,10 @@ test-injected: install ## panics injected into the scheduler's steps, with a bui
 .PHONY: test-mutants
 test-mutants: install ## leave out each mechanism of the server side in turn: the test that guards it must fail
 	@TURNSTILE_CLUSTER=mutants scripts/run-pytest pg_test/mutants
+
+.PHONY: test-docs
+test-docs: install ## run the SQL of the documentation
+	@scripts/run-pytest pg_test/docs
 
 .PHONY: test-examples
 test-examples: install ## the workers of examples/, by themselves and through PgBouncer
