@@ -103,7 +103,7 @@ test-mutants: install ## leave out each mechanism of the server side in turn: th
 	@TURNSTILE_CLUSTER=mutants scripts/run-pytest pg_test/mutants
 
 .PHONY: test-docs
-test-docs: install ## run the SQL of the documentation
+test-docs: install ## run the SQL of the documentation, and follow its links
 	@scripts/run-pytest pg_test/docs
 
 .PHONY: test-examples

@@ -1,6 +1,7 @@
-"""The SQL of the documentation is run as it stands: every block that begins with ```sql, in order, a database a page.
+"""The documentation holds: its links lead somewhere, and its SQL runs.
 
-A block that cannot run here says why after the word: ```sql needs pg_cron.
+Every block that begins with ```sql is run as it stands, in order, in a database for each page. A block that cannot run
+here says why after the word: ```sql needs pg_cron.
 """
 
 import os
@@ -54,6 +55,13 @@ def run(database: str, script: str) -> str:
 def test_the_sql_of_a_page_runs(db, page):
     assert run(db.name, GIVEN.get(page, "")) == ""
     assert run(db.name, WITH_SQL[page]) == ""
+
+
+@pytest.mark.parametrize("page", [name_of(path) for path in PAGES])
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#\s]+)", (ROOT / page).read_text())
+    lost = [link for link in links if "://" not in link and not (ROOT / page).parent.joinpath(link).exists()]
+    assert lost == []
 
 
 def test_an_error_is_found_at_its_line(db):
