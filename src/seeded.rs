@@ -60,14 +60,12 @@ pub enum Seeded {
     UseStaleMemory,
     /// Memory of another database or of an extension that was dropped is used.
     UseForeignSlot,
-    /// `complete` ends whatever attempt runs.
+    /// `complete` and `complete_many` end whatever attempt runs.
     FinishAnyAttempt,
     /// `fail` ends whatever attempt runs.
     FailAnyAttempt,
     /// `release` ends whatever attempt runs.
     ReleaseAnyAttempt,
-    /// `complete_many` ends whatever attempts run.
-    CompleteManyAnyAttempt,
     /// A claim stumbles over a row that somebody has locked.
     StumbleOverLockedRows,
     /// A released job loses its place in its session.
@@ -97,7 +95,7 @@ mod switch {
     use std::ffi::{CStr, CString};
 
     /// A fault, the statement of `sql/queries` that it changes, and how.
-    const MUTANTS: [(Seeded, &str, &str, &str); 7] = [
+    const MUTANTS: [(Seeded, &str, &str, &str); 6] = [
         (
             Seeded::FailAnyAttempt,
             "fail_runs",
@@ -109,12 +107,6 @@ mod switch {
             "release",
             "job.attempt = $2",
             "$2 IS NOT NULL",
-        ),
-        (
-            Seeded::CompleteManyAnyAttempt,
-            "complete_many",
-            "AND job.attempt = run.attempt",
-            "",
         ),
         (
             Seeded::MoveReleasedJob,

@@ -39,8 +39,6 @@ GUARDS = {
     "FinishAnyAttempt": f"{_FENCED}[a release and a claim-complete]",
     "FailAnyAttempt": f"{_FENCED}[a release and a claim-fail]",
     "ReleaseAnyAttempt": f"{_FENCED}[a release and a claim-release]",
-    "CompleteManyAnyAttempt":
-        "rules/test_fencing.py::test_complete_many_leaves_a_superseded_run_alone_and_does_not_count_it",
     "StumbleOverLockedRows": "rules/test_transactions.py::test_a_job_row_locked_by_somebody_is_passed_over_until_it_is_let_go",
     "MoveReleasedJob": "rules/test_sessions.py::test_a_released_job_keeps_its_place_in_the_session",
     "FreeSessionOnRetry": "rules/test_sessions.py::test_a_job_waiting_to_be_retried_holds_its_session_and_is_next",

@@ -1,5 +1,5 @@
 use crate::api::claimer::Claimer;
-use crate::api::finish::{finish, why_not_running};
+use crate::api::finish::{finish, finish_all, why_not_running};
 use crate::api::names::{name, run};
 use crate::api::output::Output;
 use crate::api::wait::claim_or_wait;
@@ -9,7 +9,6 @@ use crate::lane::{claimed_key, queue_key};
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
-static COMPLETE_MANY: Statement = statement!("complete_many", [INT8ARRAYOID, INT4ARRAYOID]);
 static WAS_COMPLETED: Statement = statement!("was_completed", [INT8OID, INT4OID]);
 
 /// A run that is completed, now or before.
@@ -67,13 +66,16 @@ pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
             ))
             .hint("Pass the id and the attempt of each run at the same place."));
     }
-    let done = with_spi(|spi| {
-        let rows = spi.run(&COMPLETE_MANY, &[call.raw(0), call.raw(1)])?;
-        let too_late = |&row: &usize| rows.value(row, 1) == Some(true);
-        notice_too_late((0..rows.len()).filter(too_late).count());
-        Ok(rows.len())
-    })?;
-    Ok(count(done))
+    let mut runs: Vec<_> = job_ids
+        .into_iter()
+        .flatten()
+        .zip(attempts.into_iter().flatten())
+        .collect();
+    runs.sort_unstable();
+    let finished = finish_all(&runs, "completed", None)?;
+    let too_late = finished.iter().filter(|run| run.was_to_be_cancelled);
+    notice_too_late(too_late.count());
+    Ok(count(finished.len()))
 }
 
 pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {

@@ -17,6 +17,9 @@ static FAIL: Statement = statement!(
 );
 static FIND: Statement = statement!("find_run", [INT8OID]);
 
+/// The column of the index on the id.
+const ID: i16 = 1;
+
 /// A run that was moved to history.
 pub struct Finished {
     /// The gate of the job's queue.
@@ -31,37 +34,48 @@ pub fn finish(
     state: &str,
     result: Option<Datum>,
 ) -> Result<Option<Finished>> {
+    Ok(finish_all(&[(job_id, attempt)], state, result)?.pop())
+}
+
+/// Moves those of the runs (id, attempt) that are running to history. In order of id, two calls cannot deadlock.
+pub fn finish_all(
+    runs: &[(i64, i32)],
+    state: &str,
+    result: Option<Datum>,
+) -> Result<Vec<Finished>> {
     let job_table = catalog::job_table()?;
-    let (index, history) = (
-        catalog::relation(c"job_pkey")?,
-        catalog::relation(c"job_history")?,
-    );
+    let history = catalog::relation(c"job_history")?;
+    let index = catalog::relation(c"job_pkey")?;
     table::command(|command| {
         let mut jobs = command.open(job_table, Operation::Delete);
-        let mut found = jobs.search(index, &[Where::Is(1, job_id)]);
-        // A superseded run waits for nobody who has locked the row.
-        let is_run = |row: &RawRow| row.is_run(job_id, attempt);
-        let Some(place) = found.next().filter(is_run).map(|row| row.place()) else {
-            return Ok(None);
-        };
-        let Some(job) = jobs.lock(place, Lock::ToDelete)?.filter(is_run) else {
-            return Ok(None);
-        };
-        let job = job.up_to(column::COUNT);
-        let finished = Finished {
-            queue: queue_key(job.text(column::QUEUE).unwrap_or_default()),
-            was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
-        };
-        let values: Vec<_> = job.all().collect();
-        jobs.delete();
-        let about_the_end = [
-            (column::STATE, datum(state)),
-            (column::FINISHED_AT, datum(server::now())),
-            (column::RESULT, result),
-        ];
         let mut history = command.open(history, Operation::Insert);
-        history.insert_into_partition(values.into_iter().chain(about_the_end))?;
-        Ok(Some(finished))
+        let mut found = jobs.search(index, &[Where::Is(ID, 0)]);
+        let mut finished = Vec::with_capacity(runs.len());
+        for &(job_id, attempt) in runs {
+            // A superseded run waits for nobody who has locked the row.
+            let is_run = |row: &RawRow| row.is_run(job_id, attempt);
+            found.restart(&[Where::Is(ID, job_id)]);
+            let Some(place) = found.next().filter(is_run).map(|row| row.place()) else {
+                continue;
+            };
+            let Some(job) = jobs.lock(place, Lock::ToDelete)?.filter(is_run) else {
+                continue;
+            };
+            let job = job.up_to(column::COUNT);
+            finished.push(Finished {
+                queue: queue_key(job.text(column::QUEUE).unwrap_or_default()),
+                was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
+            });
+            let about_the_end = [
+                (column::STATE, datum(state)),
+                (column::FINISHED_AT, datum(server::now())),
+                (column::RESULT, result),
+            ];
+            let values: Vec<_> = job.all().chain(about_the_end).collect();
+            jobs.delete();
+            history.insert_into_partition(values)?;
+        }
+        Ok(finished)
     })
 }
 

@@ -50,21 +50,23 @@ pub fn start_jobs(
     let started = table::command(|command| {
         let mut jobs = command.open(job_table, Operation::Update);
         let mut started = Vec::with_capacity(most);
-        for (from, before) in [(picked.head, near), (near, end)] {
-            if started.len() < most && from < before {
-                let mut found = waiting(&jobs, picked, from, before)?;
-                while started.len() < most
-                    && let Some(place) = next_eligible(&mut found, own)
-                {
-                    if let Some(job) = jobs.lock(place, Lock::ToUpdateUnlessLocked)?
-                        && job.waits_in(picked.spec.lane, picked.head, end)
-                    {
-                        let changes = run.changes(&job);
-                        let job = jobs.update(&changes);
-                        output.push(claimed(&job).into_iter());
-                        started.extend(job.int8(column::POSITION));
-                    }
+        let mut found = waiting(&jobs, picked, picked.head, near)?;
+        let mut goes_on = near < end;
+        while started.len() < most {
+            let Some(place) = next_eligible(&mut found, own) else {
+                if !std::mem::take(&mut goes_on) {
+                    break;
                 }
+                found.restart(&between(picked, near, end));
+                continue;
+            };
+            if let Some(job) = jobs.lock(place, Lock::ToUpdateUnlessLocked)?
+                && job.waits_in(picked.spec.lane, picked.head, end)
+            {
+                let changes = run.changes(&job);
+                let job = jobs.update(&changes);
+                output.push(claimed(&job).into_iter());
+                started.extend(job.int8(column::POSITION));
             }
         }
         Ok(started)
@@ -105,13 +107,16 @@ pub fn look_ahead(
 }
 
 fn waiting<'c>(jobs: &Table<'c>, picked: &Picked, from: i64, before: i64) -> Result<Search<'c>> {
-    let lane = picked.spec.lane.cast_signed();
-    let conditions = [
-        Where::Is(LANE, lane),
+    let index = catalog::relation(CLAIM_INDEX)?;
+    Ok(jobs.search(index, &between(picked, from, before)))
+}
+
+fn between(picked: &Picked, from: i64, before: i64) -> [Where; 3] {
+    [
+        Where::Is(LANE, picked.spec.lane.cast_signed()),
         Where::From(POSITION, from),
         Where::Before(POSITION, before),
-    ];
-    Ok(jobs.search(catalog::relation(CLAIM_INDEX)?, &conditions))
+    ]
 }
 
 fn next_eligible(found: &mut Search, own: &[i64]) -> Option<pg_sys::ItemPointerData> {

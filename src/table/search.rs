@@ -26,21 +26,20 @@ pub struct Search<'c> {
 impl<'c> Table<'c> {
     /// The rows that an index of the table finds, as the command sees them.
     pub fn search(&self, index: Oid, conditions: &[Where]) -> Search<'c> {
-        let mut keys: Vec<_> = conditions.iter().map(|each| each.key()).collect();
-        let count = i32::try_from(keys.len()).unwrap_or(0);
-        // SAFETY: the keys are copied; the search closes what is opened here.
-        unsafe {
+        let count = i32::try_from(conditions.len()).unwrap_or(0);
+        // SAFETY: the search closes what is opened here.
+        let mut search = unsafe {
             let index = pg_sys::index_open(index, pg_sys::AccessShareLock.cast_signed());
             let snapshot = (*self.command.state).es_snapshot;
-            let scan = pg_sys::index_beginscan(self.relation, index, snapshot, count, 0);
-            pg_sys::index_rescan(scan, keys.as_mut_ptr(), count, null_mut(), 0);
             Search {
                 index,
-                scan,
+                scan: pg_sys::index_beginscan(self.relation, index, snapshot, count, 0),
                 slot: self.command.slot_of(self.relation),
                 command: PhantomData,
             }
-        }
+        };
+        search.restart(conditions);
+        search
     }
 }
 
@@ -82,6 +81,14 @@ impl Where {
 }
 
 impl Search<'_> {
+    /// Begins anew, with other values in as many conditions.
+    pub fn restart(&mut self, conditions: &[Where]) {
+        let mut keys: Vec<_> = conditions.iter().map(|each| each.key()).collect();
+        let count = i32::try_from(keys.len()).unwrap_or(0);
+        // SAFETY: the scan is open; the keys are copied.
+        unsafe { pg_sys::index_rescan(self.scan, keys.as_mut_ptr(), count, null_mut(), 0) };
+    }
+
     pub fn next(&mut self) -> Option<RawRow<'_>> {
         // SAFETY: the scan is open; the row stays in the slot until the next one comes.
         unsafe {
