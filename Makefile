@@ -134,9 +134,13 @@ bench-scheduler: setup ## measure the scheduler by itself: its steps, its memory
 	@cargo bench --quiet -p turnstile-scheduler --bench scheduler
 
 .PHONY: bench
-bench: install ## measure everything; takes long
-	@bench/run
+bench: install ## measure Turnstile and its peers, hours long (MINUTES=…); writes docs/benchmarks.md
+	@bench/compare $(if $(MINUTES),--minutes $(MINUTES))
 
 .PHONY: bench-quick
-bench-quick: install ## measure the essentials in a few minutes
-	@bench/run --quick
+bench-quick: install ## the same in a few minutes, to see that it runs; the page goes to target/bench
+	@bench/compare --quick
+
+.PHONY: bench-own
+bench-own: install ## measure Turnstile in difficult situations, one after the other; takes long (QUICK=1: does not)
+	@bench/run $(if $(QUICK),--quick)

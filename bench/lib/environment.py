@@ -29,7 +29,7 @@ def _memory() -> str:
     return f"{int(kilobytes) / 2**20:.0f} GB" if kilobytes.isdigit() else kilobytes
 
 
-def describe(report: Report, database: Database) -> None:
+def facts(database: Database) -> list[list[str]]:
     server, extension = database.rows("common/versions.sql")[0]
     rows = [
         ["processor", _first_match("/proc/cpuinfo", r"^model name\s*: (.*)$")],
@@ -40,6 +40,9 @@ def describe(report: Report, database: Database) -> None:
         ["pgbench", _output(pgbench_program(), "--version")],
         ["Turnstile", f"{extension or 'unknown'}, commit {_output('git', 'describe', '--always', '--dirty')}"],
     ]
-    rows += [[name, value] for name, value in database.rows("common/environment.sql")]
+    return rows + [[name, value] for name, value in database.rows("common/environment.sql")]
+
+
+def describe(report: Report, database: Database) -> None:
     report.heading("Measured on", level=3)
-    report.table(["what", "value"], rows)
+    report.table(["what", "value"], facts(database))

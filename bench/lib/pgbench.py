@@ -26,6 +26,7 @@ class Load:
     variables: dict[str, str] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     time_each_statement: bool = False
+    database: str | None = None
 
     def arguments(self) -> list[str]:
         found = ["--no-vacuum", "--protocol=prepared", f"--random-seed={SEED}"]
@@ -39,7 +40,8 @@ class Load:
 
     def environment(self) -> dict[str, str]:
         options = [os.environ.get("PGOPTIONS", "")] + [f"-c {name}={value}" for name, value in self.settings.items()]
-        return os.environ | {"PGOPTIONS": " ".join(options)}
+        found = os.environ | {"PGOPTIONS": " ".join(options)}
+        return found if self.database is None else found | {"PGDATABASE": self.database}
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,13 @@ class RunningLoad:
             command, env=load.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
-    def finish(self) -> Outcome:
-        report, errors = self.process.communicate()
+    def finish(self, within: float | None = None) -> Outcome:
+        try:
+            report, errors = self.process.communicate(timeout=within)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            raise LoadFailed(f"pgbench was not done after {within:.0f} s") from None
         if self.process.returncode != 0:
             raise LoadFailed(errors)
         return read_report(report)

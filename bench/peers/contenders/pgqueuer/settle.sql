@@ -1,0 +1,1 @@
+DELETE FROM pgqueuer WHERE status = 'picked';

@@ -1,0 +1,1 @@
+UPDATE job SET state = 'completed' WHERE state = 'running';

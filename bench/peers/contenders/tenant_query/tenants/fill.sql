@@ -1,0 +1,3 @@
+INSERT INTO job (payload, tenant)
+SELECT %(payload)s::jsonb, 'open-' || mod(number, current_setting('bench.open')::int)
+FROM generate_series(%(first)s::int, %(last)s::int) AS number;

@@ -1,0 +1,1 @@
+SELECT count(*) FROM job WHERE state = 'available' AND tenant NOT LIKE 'full-%%';

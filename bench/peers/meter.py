@@ -1,0 +1,56 @@
+"""What the server has spent: WAL, dead rows, processor time, transactions."""
+
+from dataclasses import dataclass
+from os import sysconf
+from pathlib import Path
+
+from peers.arena import Database
+
+TICKS = sysconf("SC_CLK_TCK")
+
+COUNTERS = """
+    SELECT pg_current_wal_insert_lsn() - '0/0', xact_commit + xact_rollback,
+        (SELECT coalesce(sum(n_tup_upd + n_tup_del), 0) FROM pg_stat_user_tables)
+    FROM pg_stat_database
+    WHERE datname = current_database()"""
+
+
+@dataclass(frozen=True)
+class Reading:
+    wal_bytes: float
+    transactions: float
+    dead_rows: float
+    cpu_seconds: float
+
+    def since(self, before: "Reading") -> "Reading":
+        return Reading(*(now - then for now, then in zip(vars(self).values(), vars(before).values(), strict=True)))
+
+
+def read(database: Database) -> Reading:
+    database.connection.execute("SELECT pg_stat_force_next_flush()")
+    wal, transactions, dead = database.connection.execute(COUNTERS).fetchone()
+    return Reading(float(wal), float(transactions), float(dead), _cpu_seconds(database))
+
+
+def _cpu_seconds(database: Database) -> float:
+    """Of all processes of the server, the ended ones too: those are counted by their parent."""
+    backend = database.value("SELECT pg_backend_pid()")
+    postmaster = int(_fields(Path(f"/proc/{backend}/stat"))[1])
+    total = _ticks(postmaster, with_ended=True)
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(_fields(stat)[1]) == postmaster:
+                total += _ticks(int(stat.parent.name), with_ended=False)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return total / TICKS
+
+
+def _fields(stat: Path) -> list[str]:
+    """Those behind the name, which may have blanks: state, parent, …"""
+    return stat.read_text().rpartition(")")[2].split()
+
+
+def _ticks(pid: int, with_ended: bool) -> int:
+    user, system, ended_user, ended_system = (int(value) for value in _fields(Path(f"/proc/{pid}/stat"))[11:15])
+    return user + system + (ended_user + ended_system if with_ended else 0)

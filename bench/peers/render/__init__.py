@@ -1,0 +1,1 @@
+"""From the figures to the page: Markdown, SVG and PNG."""

@@ -1,0 +1,150 @@
+"""What Turnstile is meant to reach, and whether it did."""
+
+from collections.abc import Callable
+from statistics import median
+
+from peers.render.tables import as_figure, as_ratio, plain_table
+
+OWN, BARE = "turnstile", "bare"
+NOT_PEERS = (OWN, BARE, "tenant_query", "session_query")
+
+# From all results: whether it was reached, and what was found; None where it was not measured.
+Look = Callable[[dict], tuple[bool, str] | None]
+
+
+def _rounds(data: dict, scenario: str, contender: str, point: str, what: str = "rounds") -> list[float]:
+    rows = data["scenarios"].get(scenario, {}).get("rows", {})
+    return rows.get(contender, {}).get(point, {}).get(what, [])
+
+
+def _points(data: dict, scenario: str) -> list[str]:
+    return [point["name"] for point in data["scenarios"].get(scenario, {}).get("points", [])]
+
+
+def _pairs(own: list[float], base: list[float]) -> float | None:
+    ratios = [figure / against for figure, against in zip(own, base, strict=False) if against]
+    return median(ratios) if ratios else None
+
+
+def against_bare(scenario: str, at_least: float) -> Look:
+    """At each point: the worst counts."""
+
+    def look(data: dict) -> tuple[bool, str] | None:
+        ratios = [
+            _pairs(_rounds(data, scenario, OWN, point), _rounds(data, scenario, BARE, point))
+            for point in _points(data, scenario)
+        ]
+        known = [ratio for ratio in ratios if ratio is not None]
+        return (min(known) >= at_least, f"{as_ratio(min(known))} to {as_ratio(max(known))}") if known else None
+
+    return look
+
+
+def one_call_against_two(at_least: float) -> Look:
+    def look(data: dict) -> tuple[bool, str] | None:
+        points = _points(data, "one_call")
+        if len(points) < 2:
+            return None
+        ratio = _pairs(_rounds(data, "one_call", OWN, points[1]), _rounds(data, "one_call", BARE, points[0]))
+        return None if ratio is None else (ratio >= at_least, as_ratio(ratio))
+
+    return look
+
+
+def against_own_first(scenario: str, at: int, at_least: float) -> Look:
+    def look(data: dict) -> tuple[bool, str] | None:
+        points = _points(data, scenario)
+        if len(points) < 2:
+            return None
+        point = points[at]
+        ratio = _pairs(_rounds(data, scenario, OWN, point), _rounds(data, scenario, OWN, point, "own_first"))
+        return None if ratio is None else (ratio >= at_least, f"{as_ratio(ratio)} at {point}")
+
+    return look
+
+
+def figure(scenario: str, point: str, limit: float, is_least: bool, unit: str) -> Look:
+    def look(data: dict) -> tuple[bool, str] | None:
+        rounds = _rounds(data, scenario, OWN, point)
+        if not rounds:
+            return None
+        found = median(rounds)
+        return (found >= limit) if is_least else (found <= limit), f"{as_figure(found)} {unit}".strip()
+
+    return look
+
+
+def ahead_of_peers(scenario: str) -> Look:
+    """Peers that are ahead, and where."""
+
+    def look(data: dict) -> tuple[bool, str] | None:
+        ahead = []
+        measured = False
+        for point in _points(data, scenario):
+            own = _rounds(data, scenario, OWN, point)
+            for name in data["scenarios"][scenario]["rows"]:
+                peer = _rounds(data, scenario, name, point)
+                if own and peer and name not in NOT_PEERS:
+                    measured = True
+                    if median(peer) > median(own):
+                        ahead.append(f"{name} at {point}")
+        return (not ahead, "ahead: " + ", ".join(ahead) if ahead else "none is ahead") if measured else None
+
+    return look
+
+
+def step(name: str, lanes: int, most_ns: float, unit: str, size: float) -> Look:
+    """The slowest shape counts."""
+
+    def look(data: dict) -> tuple[bool, str] | None:
+        steps = data["scenarios"].get("scheduler", {}).get("steps", [])
+        times = [each["ns"] for each in steps if each["step"] == name and each["lanes"] == lanes]
+        return (
+            (max(times) <= most_ns, f"{as_figure(min(times) / size)} to {as_figure(max(times) / size)} {unit}")
+            if times
+            else None
+        )
+
+    return look
+
+
+def memory(what: str, most_bytes: int) -> Look:
+    def look(data: dict) -> tuple[bool, str] | None:
+        known = dict(data["scenarios"].get("scheduler", {}).get("memory", []))
+        return (int(known[what]) <= most_bytes, f"{known[what]} bytes") if what in known else None
+
+    return look
+
+
+AIMS: list[tuple[str, str, Look]] = [
+    ("claim and complete singly, against the bare table", "≥ 0.9", against_bare("singles", 0.9)),
+    ("claim and complete singly, peers", "none ahead", ahead_of_peers("singles")),
+    ("one call a job, against the bare table's two", "≥ 1.2", one_call_against_two(1.2)),
+    (
+        "batches of 100, synchronous_commit off",
+        "≥ 100,000 jobs/s",
+        figure("batches", "100 a batch", 100_000, True, "jobs/s"),
+    ),
+    ("batches, peers", "none ahead", ahead_of_peers("batches")),
+    ("single enqueues, against the bare table", "≥ 0.85", against_bare("enqueue", 0.85)),
+    ("the largest backlog, against a slice's worth", "≥ 0.9", against_own_first("backlog", -1, 0.9)),
+    ("the most tenants, most full, against 1", "≥ 0.9", against_own_first("tenants", -1, 0.9)),
+    ("a long session in front, against none", "≥ 0.9", against_own_first("sessions", 1, 0.9)),
+    ("pinned horizon, last against first", "≥ 0.95", figure("horizon", "last / first", 0.95, True, "")),
+    ("wake-up, idle, p50", "≤ 1 ms", figure("wake_up", "idle, p50", 1.0, False, "ms")),
+    ("claim step of the scheduler, 10⁶ lanes", "≤ 2 µs", step("claim step", 1_000_000, 2e3, "µs", 1e3)),
+    ("memory of a lane with a gate of its own", "≤ 160 bytes", memory("bytes a lane in use, one gate of its own", 160)),
+    ("rebuild of 10⁶ lanes, without reading the tables", "≤ 3 s", step("rebuild, all lanes", 1_000_000, 3e9, "s", 1e9)),
+]
+
+
+def section(data: dict) -> list[str]:
+    rows = []
+    for name, wanted, look in AIMS:
+        found = look(data)
+        if found:
+            reached, text = found
+            rows.append([name, wanted, text, "reached" if reached else "missed"])
+    if not rows:
+        return []
+    return ["### Aims", "", *plain_table(["figure", "aim", "found", ""], rows)]

@@ -1,0 +1,33 @@
+"""Each file measures one thing; the order is that of the page."""
+
+from peers.run import Scenario
+from peers.scenarios import (
+    backlog,
+    batches,
+    bulk,
+    cost,
+    enqueue,
+    horizon,
+    one_call,
+    own_workers,
+    sessions,
+    singles,
+    tenants,
+    wake_up,
+)
+
+ALL = [
+    Scenario("enqueue", 5, enqueue.measure),
+    Scenario("bulk", 2, bulk.measure),
+    Scenario("singles", 6, singles.measure_durable),
+    Scenario("singles_async", 4, singles.measure_async),
+    Scenario("one_call", 2, one_call.measure),
+    Scenario("batches", 6, batches.measure),
+    Scenario("backlog", 13, backlog.measure),
+    Scenario("tenants", 5, tenants.measure),
+    Scenario("sessions", 9, sessions.measure),
+    Scenario("horizon", 14, horizon.measure),
+    Scenario("wake_up", 8, wake_up.measure),
+    Scenario("cost", 4, cost.measure),
+    Scenario("own_workers", 12, own_workers.measure),
+]

@@ -1,0 +1,37 @@
+"""The same claim with more and more jobs waiting."""
+
+from peers.figures import Figures, Point
+from peers.run import Run, refuse_hand_written
+from peers.scenarios.own_first import measure_pairs
+
+FILL_PROBE = 20_000
+CLIENTS = 8
+A_SLICE = 10**4
+
+
+def measure(run: Run) -> Figures:
+    exponents = (5,) if run.quick else (5, 6, 7)
+    figures = Figures(
+        "Claim and complete with a backlog",
+        "jobs/s",
+        [Point("a slice's worth", A_SLICE), *(Point(f"10^{exponent}", 10**exponent) for exponent in exponents)],
+        axis="jobs waiting",
+        against="own first point",
+        settings=[
+            f"{CLIENTS} clients",
+            "synchronous_commit off",
+            "in the first column the backlog falls from about 10^4 to 10^3 and less",
+        ],
+    )
+    run.note_lacks(figures, refuse_hand_written)
+    allowance = run.share.seconds / len(run.contenders) / 2
+
+    def prepare(database, point) -> None:
+        database.backlog = int(point.at)
+        if point.at == A_SLICE:
+            return
+        database.expect_fill_within(allowance, database.backlog, FILL_PROBE)
+        database.fill_to(database.backlog)
+
+    measure_pairs(run, figures, prepare, clients=CLIENTS, together=False)
+    return figures
