@@ -15,7 +15,7 @@ use turnstile_scheduler::listening::{MOST_BELLS, Unread};
 static NOTIFY: Statement = statement!("queue_notify", [INT8OID, INT8OID]);
 
 /// How long the process that notifies may take to begin, once the server is up.
-const TO_BEGIN: i64 = 10 * SECOND;
+const TO_BEGIN: i64 = 5 * SECOND;
 const BETWEEN_LOOKS: i64 = SECOND / 50;
 
 /// From now on claims of the queue that find nothing have its listeners told of work.

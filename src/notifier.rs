@@ -56,6 +56,7 @@ pub extern "C-unwind" fn turnstile_notifier_main(_arg: pg_sys::Datum) {
     // SAFETY: as the server's own processes begin. Without a database only shared catalogs could be read.
     unsafe {
         pg_sys::pqsignal(pg_sys::SIGTERM.cast_signed(), Some(terminate));
+        pg_sys::pqsignal(pg_sys::SIGHUP.cast_signed(), Some(reload));
         pg_sys::BackgroundWorkerUnblockSignals();
         pg_sys::BackgroundWorkerInitializeConnection(null(), null(), 0);
         pg_sys::before_shmem_exit(Some(at_exit), pg_sys::Datum::null());
@@ -68,6 +69,22 @@ pub extern "C-unwind" fn turnstile_notifier_main(_arg: pg_sys::Datum) {
 unsafe extern "C-unwind" fn terminate(signal: std::ffi::c_int) {
     // SAFETY: the server's own handler, which sets flags.
     unsafe { pg_sys::die(signal) };
+}
+
+unsafe extern "C-unwind" fn reload(signal: std::ffi::c_int) {
+    // SAFETY: as above.
+    unsafe { pg_sys::SignalHandlerForConfigReload(signal) };
+}
+
+/// Settings of the server, such as what it logs.
+fn read_settings() {
+    // SAFETY: the flag is set by the handler above; the process is in no transaction.
+    unsafe {
+        if pg_sys::ConfigReloadPending != 0 {
+            pg_sys::ConfigReloadPending = 0;
+            pg_sys::ProcessConfigFile(pg_sys::GucContext::PGC_SIGHUP);
+        }
+    }
 }
 
 #[pg_guard]
@@ -90,6 +107,7 @@ fn run() -> Result<()> {
             }
         }
         wait_until(until);
+        read_settings();
     }
 }
 
