@@ -140,6 +140,21 @@ def test_limits_hold_and_rolled_back_claims_come_back_in_the_overflow(db, conn, 
     is_sound(other)
 
 
+def test_a_session_whose_lane_is_made_again_by_a_new_job_keeps_its_order(db, conn):
+    """The lanes take turns; one that comes back because of a new job must not forget the older ones."""
+    _sessions(conn, "t1", 300)
+    runs = claim(conn, ["default"], 100)
+    assert complete_many(conn, runs) == len(runs)
+    _sessions(conn, "t1", 300)
+    is_sound(conn)
+    while runs := claim(conn, ["default"], 10):
+        is_sound(conn)
+        assert complete_many(conn, runs) == len(runs)
+    assert _left(conn) == 0
+    _history_kept_session_order(conn)
+    is_sound(conn)
+
+
 def _most_at_once(conn, tenant: str) -> int:
     """By the history: from its claim until it was said to be done, a job certainly ran."""
     return conn.execute(

@@ -8,6 +8,11 @@ impl Scheduler<'_> {
         self.header.spilled
     }
 
+    /// Whether a lane is in memory.
+    pub fn knows(&self, lane: u64) -> Step<bool> {
+        Ok(self.find_entry(Kind::Lane, lane)?.is_some())
+    }
+
     /// All lanes of the tables are about to be offered: from here on only what finds no room counts.
     pub fn forget_spill(&mut self) {
         self.header.spilled = false;

@@ -46,7 +46,7 @@ impl Locked<'_> {
                     hidden.count += 1;
                     hidden.until = now.saturating_add(A_WHILE);
                 }
-                None => self.scheduler.lower(&spec, position)?,
+                None => self.lower(&spec, position)?,
             }
         }
         Ok(())
@@ -55,8 +55,9 @@ impl Locked<'_> {
     /// A claim begins, or the while is over: the lanes are looked at again.
     pub fn show_hidden(&mut self) -> Step<()> {
         let count = std::mem::take(&mut self.desk.hidden.count);
-        for (spec, position) in self.desk.hidden.lanes.iter().take(count) {
-            self.scheduler.lower(spec, *position)?;
+        let lanes = self.desk.hidden.lanes;
+        for (spec, position) in lanes.iter().take(count) {
+            self.lower(spec, *position)?;
         }
         Ok(())
     }

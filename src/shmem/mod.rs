@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use turnstile_scheduler::listening::Bells;
 use turnstile_scheduler::waiting::Waiting;
-use turnstile_scheduler::{Fault, ReservationId, Scheduler, Step};
+use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
 use hidden::Hidden;
 pub use leases::{Leases, Search, Straggler};
@@ -134,6 +134,16 @@ impl Locked<'_> {
     /// Whether some lanes may be known to the tables only.
     pub fn has_overflow(&self) -> bool {
         self.scheduler.is_spilled() || self.desk.in_overflow_round
+    }
+
+    /// A job became available at `position`. While lanes may be known to the tables only, one that is made for it
+    /// may have jobs before it: it begins in front of them all.
+    pub fn lower(&mut self, spec: &LaneSpec, position: i64) -> Step<()> {
+        let may_have_others = self.has_overflow()
+            && !self.scheduler.knows(spec.lane)?
+            && !armed(Seeded::BeginWithNewJob);
+        let begins = if may_have_others { i64::MIN } else { position };
+        self.scheduler.lower(spec, begins)
     }
 
     /// Lanes are about to be read from the cursor on, for the round whose number is returned. A round begins
