@@ -91,8 +91,9 @@ histories: install ## record and check one random history (SEED=…, OPERATIONS=
 	@$(HISTORIES)
 
 .PHONY: soak
-soak: install ## histories for hours, each with other seeds (SEED=…, ROUNDS=…, OPERATIONS=…, CRASHES=…)
-	@$(HISTORIES) --rounds $(or $(ROUNDS),40) --operations $(or $(OPERATIONS),250000) --crashes $(or $(CRASHES),5)
+soak: install ## hours of histories, sqlsmith, bad input, … (PARTS=…, SEED=…, ROUNDS=…, OPERATIONS=…, CRASHES=…, SECONDS=…)
+	@target/venv/bin/python pg_test/soak $(PARTS) $(if $(SEED),--seed $(SEED)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+	  $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES)) $(if $(SECONDS),--seconds $(SECONDS))
 
 .PHONY: test-injected
 test-injected: install ## panics injected into the scheduler's steps, with a build of its own

@@ -1,4 +1,4 @@
-"""Records histories and checks them, or checks again what was recorded: see --help."""
+"""Records a history and checks it, or checks again what was recorded: see --help."""
 
 import argparse
 import secrets
@@ -16,42 +16,44 @@ from histories.rules import report, violations  # noqa: E402
 RECORDS = Path(__file__).resolve().parents[2] / "target" / "histories"
 
 
-def recorded_and_checked(plan: Plan) -> str:
-    """Records a history and says what is wrong with it; the record is kept if anything is."""
-    directory = RECORDS / f"seed-{plan.seed}"
+def record_of(plan: Plan) -> Path:
+    return RECORDS / f"seed-{plan.seed}"
+
+
+def recorded_and_checked(plan: Plan) -> tuple[dict, dict]:
+    """Records a history: how often what was done, and what each broken rule found; the record is kept if anything is."""
+    directory = record_of(plan)
     shutil.rmtree(directory, ignore_errors=True)
     began = time.monotonic()
     done = record(plan, directory)
     recorded = time.monotonic()
     found = violations(load(directory))
-    print(f"seed {plan.seed}: {done}, recorded in {recorded - began:.0f} s, checked in {time.monotonic() - recorded:.0f} s")
-    if found:
-        return f"record kept in {directory}\n{report(found)}"
-    shutil.rmtree(directory)
-    return ""
+    if not found:
+        shutil.rmtree(directory)
+    seconds = {"recorded": round(recorded - began), "checked": round(time.monotonic() - recorded)}
+    print(f"seed {plan.seed}: {done}, seconds {seconds}", flush=True)
+    return done | {"seconds": sum(seconds.values())}, found
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(prog="python -m histories", description=__doc__)
-    arguments.add_argument("--seed", type=int, default=secrets.randbelow(2**31), help="of the first round")
-    arguments.add_argument("--operations", type=int, default=50_000, help="calls of each round")
-    arguments.add_argument("--crashes", type=int, default=3, help="crashes of each round")
-    arguments.add_argument("--rounds", type=int, default=1, help="histories, each with the next seed")
+    arguments = argparse.ArgumentParser(prog="python pg_test/histories", description=__doc__)
+    arguments.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
+    arguments.add_argument("--operations", type=int, default=50_000)
+    arguments.add_argument("--crashes", type=int, default=3)
+    arguments.add_argument("--lanes", type=int, help="lanes that fit into memory, to see what happens with more")
+    arguments.add_argument("--pinned", action="store_true", help="a snapshot stays open all the time")
     arguments.add_argument("--check", type=Path, help="check the record in this directory again")
     given = arguments.parse_args()
     if given.check:
         found = violations(load(given.check))
-        print(report(found) or "nothing found")
-        return bool(found)
-    broken = 0
-    for number in range(given.rounds):
-        problems = recorded_and_checked(Plan(given.seed + number, given.operations, given.crashes))
-        if problems:
-            print(problems)
-            broken += 1
-        sys.stdout.flush()
-    print(f"{given.rounds - broken} of {given.rounds} histories without a violation")
-    return bool(broken)
+    else:
+        settings = {"turnstile.max_lanes": given.lanes} if given.lanes else {}
+        plan = Plan(given.seed, given.operations, given.crashes, settings, given.pinned)
+        _, found = recorded_and_checked(plan)
+        if found:
+            print(f"record kept in {record_of(plan)}")
+    print(report(found) or "nothing found")
+    return bool(found)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """An administrator: changes limits, pauses, re-ranks, moves, hurries and deletes jobs, rebuilds, checks."""
 
+import time
+
 from histories import mix
 from histories.client import XID, Client
 
@@ -16,21 +18,26 @@ HURRY = _CHANGE.format("UPDATE turnstile.job SET run_at = clock_timestamp() WHER
 DELETE = _CHANGE.format(
     "DELETE FROM turnstile.job WHERE id IN (SELECT id FROM turnstile.job ORDER BY id OFFSET %(skip)s LIMIT 1)"
 )
+LOCK = (
+    "WITH locked AS MATERIALIZED (SELECT id FROM turnstile.job WHERE id IN (SELECT id FROM turnstile.job WHERE state = 'available'"
+    f" ORDER BY priority, position LIMIT 3) FOR UPDATE SKIP LOCKED) SELECT coalesce(jsonb_agg(id), '[]'), {XID} FROM locked"
+)
 CHECK = "SELECT coalesce(jsonb_agg(jsonb_build_array(problem, detail)), '[]'), NULL FROM turnstile.check()"
-
 
 ANY_JOB = "(SELECT id FROM turnstile.job ORDER BY id OFFSET %(skip)s LIMIT 1)"
 ANY_DISCARDED = "(SELECT id FROM turnstile.job_history WHERE state = 'discarded' ORDER BY id DESC OFFSET %(skip)s / 10 LIMIT 1)"
-ON_JOB = "SELECT jsonb_build_array(id, turnstile.{}(id)), " + XID + " FROM {} job"
+ON_JOB = "SELECT jsonb_build_array(id, turnstile.{}(id{})), " + XID + " FROM {} job"
+ON_MANY = f"SELECT turnstile.{{}}({{}}, max_jobs => %(most)s), {XID}"
+SETTER = "SELECT turnstile.set_{}({}) IS NOT NULL, " + XID
 
 
 class Administrator(Client):
     def __init__(self, station, name: str, seed: int):
         super().__init__(station, name, seed)
-        self.changes = [self.set_limit] * 10 + [self.rerank, self.move, self.put_off, self.hurry, self.delete, self.remove_limit]
-        self.changes += self.available({self.cancel: ("cancel", 2), self.retry: ("retry", 2)})
-        self.upkeep = [self.rebuild, self.check]
-        self.upkeep += self.available({self.rescue: ("rescue", 1), self.promote: ("promote", 1), self.maintain: ("maintain", 1)})
+        self.changes = [*[self.set_limit] * 12, *[self.pause] * 2, self.remove_limit, self.set_route, self.reroute]
+        self.changes += [self.rerank, self.move, self.put_off, self.hurry, self.delete, self.lock]
+        self.changes += [*[self.on_job] * 4, *[self.on_many] * 3]
+        self.upkeep = [self.rebuild, self.check, self.rescue, self.promote, self.maintain]
 
     def step(self) -> None:
         if self.chance.random() < 0.15:
@@ -42,14 +49,37 @@ class Administrator(Client):
     def change(self) -> None:
         self.chance.choice(self.changes if self.in_block else self.changes + self.upkeep)()
 
+    # ---- Settings ----
+
     def set_limit(self) -> None:
+        """By DML, or by the setters, which leave alone what is not given."""
         table, key, columns = mix.setting(self.chance)
-        self.apply("set limit", mix.upsert(table, key, columns), table=table, key=key)
+        if key != ["*"] and self.chance.random() < 0.3:
+            self.call_setter(table, key, columns)
+        else:
+            self.apply("set limit", mix.upsert(table, key, columns), table=table, key=key)
+
+    def call_setter(self, table: str, key: list[str], columns: dict) -> None:
+        empty = [name for name, value in columns.items() if value is None]
+        given = {name: value for name, value in columns.items() if value is not None}
+        places = [f"%(key{number})s" for number in range(len(key))] + [f"{name} => %({name})s" for name in given]
+        values = {f"key{number}": part for number, part in enumerate(key)} | given | {"clear": empty}
+        self.call("set limit", SETTER.format(table, ", ".join([*places, "clear => %(clear)s"])), values, table=table, key=key)
 
     def remove_limit(self) -> None:
         table, key, _ = mix.setting(self.chance)
-        if (table, key) != ("queue", ["*"]):
+        if (table, key) not in (("queue", ["*"]), ("queue", [mix.PASSING])):
             self.apply("remove limit", mix.removal(table, key), table=table, key=key)
+
+    def pause(self) -> None:
+        what, key = self.chance.choice(mix.PAUSED)
+        places = ", ".join(f"%(key{number})s" for number in range(len(key)))
+        values = {f"key{number}": part for number, part in enumerate(key)}
+        if self.chance.random() < 0.5:
+            self.call("resume", f"SELECT turnstile.resume_{what}({places})::text, {XID}", values)
+        else:
+            query = f"SELECT turnstile.pause_{what}({places}, until => %(until)s)::text, {XID}"
+            self.call("pause", query, values | {"until": mix.soon(self.chance)})
 
     def apply(self, verb: str, change: tuple[str, list], **arguments) -> None:
         statement, values = change
@@ -58,6 +88,21 @@ class Administrator(Client):
             numbered = numbered.replace("%s", f"%(v{number})s", 1)
         query = f"WITH changed AS ({numbered} RETURNING 1) SELECT jsonb_agg(1), {XID} FROM changed"
         self.call(verb, query, {f"v{number}": value for number, value in enumerate(values)}, **arguments)
+
+    def set_route(self) -> None:
+        pattern = self.chance.choice(mix.KINDS)
+        if self.chance.random() < 0.3:
+            self.call("drop route", f"SELECT turnstile.drop_route(%(pattern)s), {XID}", {"pattern": pattern})
+        else:
+            values = {"pattern": pattern, "queue": self.chance.choice(mix.QUEUES), "override": self.chance.random() < 0.2}
+            query = f"SELECT turnstile.set_route(%(pattern)s, queue => %(queue)s, override => %(override)s) IS NOT NULL, {XID}"
+            self.call("set route", query, values)
+
+    def reroute(self) -> None:
+        values = {"pattern": self.chance.choice(mix.KINDS), "most": self.chance.choice([1, 5, 20])}
+        self.call("reroute", f"SELECT turnstile.reroute(%(pattern)s, %(most)s), {XID}", values)
+
+    # ---- Jobs ----
 
     def rerank(self) -> None:
         self.call("rerank", RERANK, {"skip": self.skip(), "priority": self.chance.choice(mix.PRIORITIES)})
@@ -74,11 +119,31 @@ class Administrator(Client):
     def delete(self) -> None:
         self.call("delete", DELETE, {"skip": self.skip()})
 
-    def cancel(self) -> None:
-        self.call("cancel", ON_JOB.format("cancel", ANY_JOB), {"skip": self.skip()})
+    def lock(self) -> None:
+        """Rows of jobs locked by a stranger for a while; claims go past them."""
+        self.call("lock", LOCK)
+        if self.in_block:
+            time.sleep(self.chance.random() * 0.01)
 
-    def retry(self) -> None:
-        self.call("retry", ON_JOB.format("retry", ANY_DISCARDED), {"skip": self.skip()})
+    def on_job(self) -> None:
+        verb, more, jobs = self.chance.choice(
+            [
+                ("cancel", "", ANY_JOB),
+                ("discard", "", ANY_JOB),
+                ("reprioritize", ", %(priority)s", ANY_JOB),
+                ("retry", "", ANY_DISCARDED),
+                ("retry", "", ANY_JOB),
+            ]
+        )
+        self.call(verb, ON_JOB.format(verb, more, jobs), {"skip": self.skip(), "priority": self.chance.choice(mix.PRIORITIES)})
+
+    def on_many(self) -> None:
+        verb = self.chance.choice(["cancel_many", "discard_many", "retry_many", "retry_many"])
+        name, values = self.chance.choice(mix.FILTERS)
+        query = ON_MANY.format(verb, f"{name} => %(value)s")
+        self.call(verb, query, {"value": self.chance.choice(values), "most": self.chance.choice([1, 3])})
+
+    # ---- Upkeep ----
 
     def rescue(self) -> None:
         self.call("rescue", f"SELECT turnstile.rescue(), {XID}")

@@ -33,10 +33,6 @@ class Client:
         self.conn = None
         self.in_block = False
 
-    def available(self, ways: dict) -> list:
-        """The ways whose function the server has, each as often as it says."""
-        return [way for way, (function, times) in ways.items() if function in self.station.functions for _ in range(times)]
-
     def work(self) -> None:
         while self.station.going.value:
             try:
@@ -49,6 +45,8 @@ class Client:
             except Refused:
                 pass
             self.station.count(self)
+            if self.station.leisure:
+                time.sleep(self.chance.random() * self.station.leisure)
 
     def step(self) -> None:
         raise NotImplementedError
@@ -111,13 +109,13 @@ class Client:
         self.in_block = True
         try:
             for _ in range(steps):
-                if self.chance.random() < 0.4:
+                if self.chance.random() < 0.3:
                     self.behind_savepoint(step)
                 else:
                     step()
             keep = self.chance.random() < 0.7
             self.in_block = False
-            if keep and self.call("commit", "COMMIT") == "COMMIT":
+            if keep and self.commit():
                 return
             if not keep:
                 self.call("rollback", "ROLLBACK")
@@ -125,6 +123,19 @@ class Client:
             self.in_block = False
             self.call("rollback", "ROLLBACK")
         self.recall(before)
+
+    def commit(self) -> bool:
+        """Whether it has; now and then in two phases, which is refused to whoever has changed jobs or limits."""
+        if self.chance.random() < 0.95:
+            return self.call("commit", "COMMIT") == "COMMIT"
+        name = self.next_me
+        try:
+            if self.call("prepare", f"PREPARE TRANSACTION '{name}'") != "PREPARE TRANSACTION":
+                return False
+        except Refused:
+            return False
+        self.call("commit prepared", f"COMMIT PREPARED '{name}'")
+        return True
 
     def behind_savepoint(self, step) -> None:
         self.call("savepoint", "SAVEPOINT s")

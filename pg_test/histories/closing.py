@@ -6,7 +6,7 @@ import psycopg
 
 from histories.administrator import CHECK
 from histories.client import XID, Client, Refused
-from histories.worker import CLAIM, CLAIM_NEXT
+from histories.worker import CLAIM, CLAIM_NEXT, PLAIN
 from histories import mix
 from support import naive
 
@@ -22,6 +22,17 @@ OPEN = [
         "concurrency": "slots = NULL",
     }.items()
 ]
+# What the naive model does not know: rates, and pauses that end by themselves.
+UNTIMED = [
+    f"WITH changed AS (UPDATE turnstile.{table} SET {columns} RETURNING 1) SELECT jsonb_agg(1), {XID} FROM changed"
+    for table, columns in {
+        "queue": "rate = NULL, paused_until = NULL",
+        "tenant": "rate = NULL, paused_until = NULL",
+        "account": "rate = NULL, paused_until = NULL",
+        "concurrency": "rate = NULL",
+    }.items()
+]
+UNTIMED.append(f"WITH changed AS (DELETE FROM turnstile.paused_session RETURNING 1) SELECT jsonb_agg(1), {XID} FROM changed")
 FINISH_ALL = (
     "SELECT jsonb_agg(jsonb_build_array(id, attempt, turnstile.complete(id, attempt))), " + XID + " FROM turnstile.job"
     " WHERE state = 'running'"
@@ -53,12 +64,14 @@ class Closer(Client):
 
     def predict(self, looker) -> None:
         """Claims one by one what the rules predict, from the tables as they were left; nothing falls due meanwhile."""
+        for statement in UNTIMED:
+            self.call("set limit", statement)
         self.finish_all()
         self.call("put off", PUT_OFF)
         for number in range(PREDICTED):
             queue = mix.QUEUES[number % len(mix.QUEUES)]
             expected = naive.next_id(looker, queue)
-            taken = self.call("claim_next", CLAIM_NEXT, {"queue": queue, "lease": None, "bound": False}, queues=[queue], most=1)
+            taken = self.call("claim_next", CLAIM_NEXT, {"queue": queue, **PLAIN}, queues=[queue], most=1)
             self.note("prediction", [expected, taken[0][0] if taken else None])
 
     def finish_all(self) -> int:
@@ -81,7 +94,7 @@ class Closer(Client):
                 if self.finish_all():
                     last = time.monotonic()
                 self.call("hurry", HURRY)
-                values = {"queues": mix.QUEUES, "most": 50, "lease": None, "bound": False}
+                values = {"queues": mix.QUEUES, "most": 50, **PLAIN}
                 self.call("claim", CLAIM, values, queues=mix.QUEUES, most=50)
             except Refused:
                 pass

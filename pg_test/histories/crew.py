@@ -23,7 +23,7 @@ class Station:
     directory: Path
     dbname: str
     seed: int
-    functions: set[str] = field(default_factory=set)  # of the schema, so that clients call only what there is
+    leisure: float = 0.0
     names: list[str] = field(default_factory=lambda: [f"{r}{n}" for r, (_, number) in ROLES.items() for n in range(number)])
 
     def __post_init__(self):
@@ -44,10 +44,6 @@ class Station:
 
     def rest(self, chance, most: float = 2) -> None:
         time.sleep(chance.random() * most / 1000)
-
-    def idle(self, client) -> None:
-        if not client.in_block:
-            time.sleep(client.chance.random() * 0.01)
 
 
 class Crew:

@@ -12,7 +12,7 @@ _END = re.compile(r"COMMIT (\d+) \(at (.*)\)")
 _LINE = re.compile(r"table turnstile\.(\w+): (INSERT|UPDATE|DELETE): ")
 _ESCAPES = {"\\\\": "\\", "\\n": "\n", "\\t": "\t", "\\r": "\r", "\\b": "\b", "\\f": "\f", "\\v": "\v"}
 _WHOLE = {"id", "priority", "position", "attempt", "max_attempts", "uncounted"}
-_TIMES = {"run_at", "claimed_at", "lease_expires_at"}
+_TIMES = {"run_at", "claimed_at", "lease_expires_at", "unique_until", "created_at"}
 
 
 def read_stream(lines) -> list[Commit]:
@@ -41,6 +41,10 @@ def _apply(commit: Commit, live: dict[int, Job], line: str) -> None:
         _apply_job(commit, live, operation, columns(line))
     elif table.startswith("job_history") and operation == "INSERT":
         commit.finished.append(job_of(columns(line), None))
+    elif table == "paused_session":
+        if operation != "DELETE":
+            row = columns(line)
+            commit.settings.append(Setting(table, (row["queue"], row["tenant"], row["session"]), row))
     elif table in KEYS:
         row = columns(line)
         key = tuple(row[name] for name in KEYS[table])

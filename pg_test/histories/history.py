@@ -11,14 +11,18 @@ from histories.limits import SOON, Limits
 from histories.model import EVERY_QUEUE, NEVER, Call, Change, Commit, Transaction
 
 # The calls that may lock jobs that wait.
-LOCKING = {"claim", "claim_next", "complete_and_claim_next", "rerank", "move", "put off", "hurry", "delete", "cancel"}
+LOCKING = {
+    "claim", "claim_next", "complete_and_claim_next", "rerank", "move", "put off", "hurry", "delete", "lock", "cancel", "retry",
+    "discard", "reprioritize", "cancel_many", "discard_many", "retry_many", "reroute", "rescue", "promote", "maintain",
+}  # fmt: skip
 
 
 class History:
-    def __init__(self, transactions: list[Transaction], commits: list[Commit], settings=None, rest=None, server_log=""):
+    def __init__(self, transactions: list[Transaction], commits: list[Commit], settings=None, rest=None, server_log="", orderly=True):
         self.transactions, self.commits = transactions, commits
         self.rest = rest
         self.server_log = server_log
+        self.orderly = orderly
         self._settings = settings or {}
         self.calls: list[Call] = [call for transaction in transactions for call in transaction.calls]
         self._match()
@@ -65,11 +69,11 @@ class History:
         for transaction in self.transactions:
             for call in transaction.calls:
                 came_to_nothing = transaction.outcome != "committed" or call not in transaction.kept
-                if call.verb in LOCKING and came_to_nothing or call.arguments.get("unique"):
+                if call.verb in LOCKING and came_to_nothing or call.verb == "lock" or call.arguments.get("unique"):
                     over = transaction.ended if transaction.ended != NEVER else transaction.calls[-1].sent + 5 * SOON
                     lost = (call.sent, over if transaction.outcome == "committed" else over + SOON)
-                    if call.outcome == "ok":
-                        for found in call.answer or []:
+                    if call.outcome == "ok" and isinstance(call.answer, list):
+                        for found in call.answer:
                             by_job[found[0] if isinstance(found, list) else found].append(lost)
                     else:
                         blind.append(lost)
@@ -147,7 +151,9 @@ def load(directory: Path) -> History:
         commits = read_stream(stream)
     settings = json.loads((directory / "settings.json").read_text())
     rest = json.loads((directory / "rest.json").read_text())
-    return History(transactions, commits, settings, rest, (directory / "server.log").read_text())
+    plan = json.loads((directory / "plan.json").read_text())
+    orderly = "turnstile.max_lanes" not in plan["settings"]
+    return History(transactions, commits, settings, rest, (directory / "server.log").read_text(), orderly)
 
 
 def read_calls(path: Path) -> list[Call]:
@@ -201,6 +207,10 @@ def _outcome(call: Call) -> str | None:
         if call.outcome == "ok":
             return "committed" if call.answer == "COMMIT" else "rolled back"
         return {"error": "rolled back", "unknown": "unknown"}[call.outcome]
+    if call.verb == "prepare":
+        return None if call.outcome == "ok" and call.answer == "PREPARE TRANSACTION" else "rolled back"
+    if call.verb == "commit prepared":
+        return "unknown" if call.outcome == "unknown" else "committed"
     if call.verb in ("rollback", "disconnect") or call.outcome == "unknown":
         return "rolled back"
     return None

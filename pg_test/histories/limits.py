@@ -1,7 +1,9 @@
 """The limits that were in force, from the tables of settings as their commits changed them."""
 
 from bisect import bisect_left
+from collections import namedtuple
 from dataclasses import dataclass
+from datetime import datetime
 
 from histories.model import NEVER, Commit
 from support.settings import KEYS
@@ -10,44 +12,57 @@ from support.settings import KEYS
 SOON = 1.0
 _LIMIT = {"queue": "max_running", "tenant": "slots", "account": "slots", "concurrency": "slots"}
 
+# What a row of settings says: how many may run at most, how many may run for certain, before when none may start, and
+# the rate as (starts, microseconds, burst).
+Terms = namedtuple("Terms", "limit sure until rate", defaults=(-NEVER, None))
+_FREE = Terms(NEVER, NEVER)
+
 
 @dataclass(slots=True)
 class Step:
-    """From this commit on a gate has this limit: for nobody before it was sent, for everybody since it was done."""
+    """From this commit on a gate has these terms: for nobody before it was sent, for everybody since it was done."""
 
     index: int
     sent: float
     done: float
-    limit: float
+    terms: Terms
 
 
 class Limits:
     def __init__(self, settings: dict[str, list[dict]], commits: list[Commit]):
         self._first = {
-            (table, *(row[name] for name in KEYS[table])): limit_of(table, row)
+            (table, *(row[name] for name in KEYS[table])): terms_of(table, row)
             for table, rows in settings.items()
             for row in rows
         }
         self._changes = [commit for commit in commits if commit.settings]
         self._steps: dict[tuple, list[Step]] = {}
         self._unlimited: dict[tuple, list[tuple[float, float]]] = {}
+        self._paused_sessions = {
+            ("session", *change.key)
+            for commit in self._changes
+            for change in commit.settings
+            if change.table == "paused_session"
+        }
 
     def steps(self, gate: tuple) -> list[Step]:
         if gate[0] in ("session", "unique"):
-            return [Step(-1, -NEVER, -NEVER, 1)]
+            # Of a session that was ever paused nothing is known for certain.
+            return [Step(-1, -NEVER, -NEVER, Terms(1, 0 if gate in self._paused_sessions else 1))]
         if gate not in self._steps:
             self._steps[gate] = self._walk(gate)
         return self._steps[gate]
 
-    def greatest(self, gate: tuple, before: int, sent: float) -> float:
-        """The greatest limit that may have been in force from `sent` on, among the commits before number `before`."""
+    def in_force(self, gate: tuple, before: int, sent: float) -> list[Terms]:
+        """The terms that may have been in force from `sent` on, among the commits before number `before`."""
         steps = self.steps(gate)
-        at = bisect_left(steps, before, key=lambda step: step.index) - 1
-        greatest = steps[at].limit
-        while at > 0 and steps[at].done >= sent:
-            at -= 1
-            greatest = max(greatest, steps[at].limit)
-        return greatest
+        first = last = bisect_left(steps, before, key=lambda step: step.index) - 1
+        while first > 0 and steps[first].done >= sent:
+            first -= 1
+        return [step.terms for step in steps[first : last + 1]]
+
+    def greatest(self, gate: tuple, before: int, sent: float) -> float:
+        return max(terms.limit for terms in self.in_force(gate, before, sent))
 
     def unlimited_times(self, gate: tuple) -> list[tuple[float, float]]:
         """The times in which no limit can have been in force."""
@@ -56,7 +71,7 @@ class Limits:
             times = [
                 (step.done, following.sent if following else NEVER)
                 for step, following in zip(steps, [*steps[1:], None], strict=True)
-                if step.limit == NEVER
+                if step.terms.sure == NEVER
             ]
             self._unlimited[gate] = [(begin, end) for begin, end in times if begin < end]
         return self._unlimited[gate]
@@ -69,11 +84,11 @@ class Limits:
                 name = (change.table, *change.key)
                 if change.row is None:
                     rows.pop(name, None)
-                else:
-                    rows[name] = limit_of(change.table, change.row)
-            limit = _effective(rows, gate)
-            if limit != steps[-1].limit:
-                steps.append(Step(commit.index, begun(commit), done(commit), limit))
+                elif change.table in KEYS:
+                    rows[name] = terms_of(change.table, change.row)
+            terms = _effective(rows, gate)
+            if terms != steps[-1].terms:
+                steps.append(Step(commit.index, begun(commit), done(commit), terms))
         return steps
 
 
@@ -90,18 +105,29 @@ def done(commit: Commit) -> float:
     return transaction.ended + (SOON if transaction.outcome == "unknown" else 0)
 
 
-def limit_of(table: str, row: dict) -> float:
-    if str(row.get("paused")).lower() == "true":
-        return 0
+def terms_of(table: str, row: dict) -> Terms:
     limit = row.get(_LIMIT[table])
-    return NEVER if limit is None else int(limit)
+    limit = NEVER if limit is None else int(limit)
+    if str(row.get("paused")).lower() == "true":
+        limit = 0
+    until, rate = row.get("paused_until"), row.get("rate")
+    until = -NEVER if until is None else datetime.fromisoformat(until).timestamp()
+    if rate is not None:
+        rate = (int(rate), _microseconds(row["rate_per"]), int(row["burst"] or 1))
+    certain = until == -NEVER and rate is None
+    return Terms(limit, limit if certain else 0, until, rate)
 
 
-def _effective(rows: dict[tuple, float], gate: tuple) -> float:
+def _microseconds(interval: str) -> int:
+    hours, minutes, seconds = interval.split(":")
+    return round((int(hours) * 3600 + int(minutes) * 60 + float(seconds)) * 1_000_000)
+
+
+def _effective(rows: dict[tuple, Terms], gate: tuple) -> Terms:
     for name in _candidates(gate):
         if name in rows:
             return rows[name]
-    return NEVER
+    return _FREE
 
 
 def _candidates(gate: tuple) -> list[tuple]:

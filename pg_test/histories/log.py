@@ -10,8 +10,8 @@ from pathlib import Path
 
 # What a client does for itself, and to begin and end transactions: calls, but no operations of the queue.
 CONTROL = {
-    "connect", "disconnect", "set", "left behind", "running", "left", "begin", "commit", "rollback",
-    "savepoint", "release savepoint", "rollback to savepoint", "prediction", "stuck",
+    "connect", "disconnect", "set", "wait_for_job", "left behind", "running", "left", "begin", "commit", "rollback",
+    "prepare", "commit prepared", "savepoint", "release savepoint", "rollback to savepoint", "prediction", "stuck",
 }  # fmt: skip
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 

@@ -9,11 +9,14 @@ class Lookout:
         self._conn = None
 
     def ask(self, query: str, values=None) -> list:
-        """The first column of the answer; while the server is down: psycopg.OperationalError."""
+        """The first column of the last answer; while the server is down: psycopg.OperationalError."""
         try:
             if self._conn is None:
                 self._conn = psycopg.connect(dbname=self._dbname, autocommit=True, application_name="lookout")
-            return [row[0] for row in self._conn.execute(query, values)]
+            cursor = self._conn.execute(query, values)
+            while cursor.nextset():
+                pass
+            return [row[0] for row in cursor] if cursor.description else []
         except psycopg.OperationalError:
             self.leave()
             raise

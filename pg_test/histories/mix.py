@@ -4,13 +4,17 @@ What is named `free` has a row of its own without a limit, so that some jobs nev
 """
 
 import random
+from datetime import UTC, datetime, timedelta
 
-QUEUES = ["q1", "q2", "q3", "free"]
+# Jobs that name no queue go where a route sends their kind, else to `default`.
+QUEUES = ["q1", "q2", "q3", "free", "default"]
+# Sessions of this queue do not wait for a failed job.
+PASSING = "q3"
 TENANTS = ["t1", "t2", "t3", "free"]
 ACCOUNTS = ["a1", "a2"]
 KEYS = ["c1", "c2"]
 SESSIONS = ["s1", "s2", "s3"]
-UNIQUE_MODES = ["until_executing", "until_executed", "while_executing", "until_and_while_executing", "replace"]
+UNIQUE_MODES = ["until_executing", "until_executed", "until_expired", "while_executing", "until_and_while_executing", "replace"]
 PRIORITIES = [-5, 0, 0, 0, 5]
 
 _KEY = {"queue": "(name)", "tenant": "(name)", "account": "(tenant, name)", "concurrency": "(key)"}
@@ -21,6 +25,12 @@ _NAMES = {
     "account": [["t1", "a1"], ["t1", "*"], ["t2", "a1"], ["t2", "a2"], ["*", "*"]],
     "concurrency": [["c1"], ["c2"], ["*"]],
 }
+# What is paused by name; of sessions only some, so that others are sure to go on.
+PAUSED = [("queue", ["q1"]), ("tenant", ["t2"]), ("account", ["t1", "a2"]), ("session", ["q2", "t1", "s3"]), ("session", ["q2", None, "s3"])]
+# Patterns of kinds; a kind is the name of a call, which begins with its producer.
+KINDS = ["producer0:*", "producer1:*", "*7"]
+# What cancel_many and its like choose by.
+FILTERS = [("queue", QUEUES), ("tenant", TENANTS), ("session", SESSIONS), ("state", ["retryable", "scheduled"])]
 _MOST = {"queue": 14, "tenant": 8, "account": 4, "concurrency": 3}
 
 
@@ -46,20 +56,36 @@ def with_unique_key(chance: random.Random, found: dict) -> dict:
     if chance.random() < 0.1:
         mode = chance.choice(UNIQUE_MODES)
         found |= {"unique_key": f"{mode} {chance.randint(1, 3)}", "unique_mode": mode}
+        if mode == "until_expired" or mode == "until_executed" and chance.random() < 0.5:
+            found["unique_for"] = f"{chance.choice([20, 200, 2000])} milliseconds"
+    return found
+
+
+def to_be_routed(chance: random.Random, found: dict) -> dict:
+    """Now and then a job for the functions that leaves its queue to the routes."""
+    if chance.random() < 0.1:
+        del found["queue"]
     return found
 
 
 def setting(chance: random.Random) -> tuple[str, list[str], dict]:
-    """A table of settings, a key of it, and columns to set there: low limits, none, nought, pauses."""
+    """A table of settings, a key of it, and columns to set there: low limits, none, nought, pauses, rates."""
     table = chance.choice(list(_NAMES))
     key = chance.choice(_NAMES[table])
     if key == ["*"]:
         return table, key, {_LIMIT[table]: chance.choice([None, _MOST[table]])}
     limit = 0 if chance.random() < 0.04 else chance.choice([None, *range(1, _MOST[table] + 1)])
-    columns = {_LIMIT[table]: limit}
+    columns = {_LIMIT[table]: limit, "rate": None, "burst": None}
+    if chance.random() < 0.08:
+        columns |= {"rate": chance.choice([20, 100]), "burst": chance.choice([None, 5])}
     if table != "concurrency":
-        columns["paused"] = chance.random() < 0.04
+        columns |= {"paused": chance.random() < 0.04, "paused_until": soon(chance) if chance.random() < 0.04 else None}
     return table, key, columns
+
+
+def soon(chance: random.Random) -> str:
+    """A time that comes within a second."""
+    return (datetime.now(UTC) + timedelta(seconds=chance.random())).isoformat()
 
 
 def upsert(table: str, key: list[str], columns: dict) -> tuple[str, list]:
@@ -72,9 +98,13 @@ def upsert(table: str, key: list[str], columns: dict) -> tuple[str, list]:
     return statement, [*key, *columns.values()]
 
 
-def free_rows() -> list[tuple[str, list]]:
-    """The rows of what is never limited."""
-    return [upsert("queue", ["free"], {"max_running": None}), upsert("tenant", ["free"], {"slots": None})]
+def first_rows() -> list[tuple[str, list]]:
+    """The rows of what is never limited, and of the queue whose sessions do not wait."""
+    return [
+        upsert("queue", ["free"], {"max_running": None}),
+        upsert("queue", [PASSING], {"session_on_retry": "pass"}),
+        upsert("tenant", ["free"], {"slots": None}),
+    ]
 
 
 def removal(table: str, key: list[str]) -> tuple[str, list]:

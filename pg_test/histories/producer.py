@@ -28,8 +28,7 @@ class Producer(Client):
 
     def job(self) -> dict:
         """A job for the functions: plain DML does not look after unique keys."""
-        job = mix.job(self.chance, self.next_me)
-        return mix.with_unique_key(self.chance, job) if "prune_unique_keys" in self.station.functions else job
+        return mix.to_be_routed(self.chance, mix.with_unique_key(self.chance, mix.job(self.chance, self.next_me)))
 
     def jobs(self, most: int) -> list[dict]:
         return [mix.job(self.chance, self.next_me) for _ in range(self.chance.randint(1, most))]

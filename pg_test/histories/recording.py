@@ -21,12 +21,15 @@ from support.database import fresh_database
 SLOT = "histories"
 # Jobs that may wait, so that a claim has a choice and a scan over all of them stays cheap.
 ENOUGH_WAITING = 1000
+PREPARED = "SELECT gid FROM pg_prepared_xacts WHERE database = current_database() AND prepared < clock_timestamp() - %s::interval"
+PIN = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM turnstile.queue"
 WAITING = "SELECT count(*) FROM turnstile.job WHERE state <> 'running'"
 STALL = 120
 SETTINGS = {
     "fsync": "off",
     "wal_level": "logical",
     "max_connections": 60,
+    "max_prepared_transactions": 20,
     "deadlock_timeout": "100ms",
     # Compiling what an administrator asks once would take as much of the processor as the clients do.
     "jit": "off",
@@ -47,6 +50,9 @@ class Plan:
     operations: int = 20_000
     crashes: int = 1
     settings: dict = field(default_factory=dict)
+    pinned: bool = False  # a snapshot stays open, so that nothing dead can be removed
+    seconds: float = 0.0  # not shorter than this
+    leisure: float = 0.0  # for how long a client rests between its steps, at most
 
 
 class Stalled(Exception):
@@ -57,7 +63,7 @@ def record(plan: Plan, directory: Path) -> dict:
     """Runs the plan and leaves its record in the directory; returns how often what was done."""
     directory.mkdir(parents=True, exist_ok=True)
     with own_cluster(f"histories_{os.getpid()}", **(SETTINGS | plan.settings)) as cluster, fresh_database() as database:
-        station = Station(directory, database.name, plan.seed)
+        station = Station(directory, database.name, plan.seed, plan.leisure)
         _begin(station)
         done = _run(plan, cluster, station)
         Closer(station).close()
@@ -69,13 +75,11 @@ def record(plan: Plan, directory: Path) -> dict:
 def _begin(station: Station) -> None:
     with psycopg.connect(dbname=station.dbname, autocommit=True) as conn:
         conn.execute("SELECT pg_create_logical_replication_slot(%s, 'test_decoding')", [SLOT])
-        named = "SELECT proname FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace"
-        station.functions.update(row[0] for row in conn.execute(named))
         rows = {table: _rows(conn, f"turnstile.{table}") for table in TABLES}
         (station.directory / "settings.json").write_text(json.dumps(rows))
     first = Administrator(station, "first", station.seed)
     first.connect()
-    for change in mix.free_rows():
+    for change in mix.first_rows():
         first.apply("set limit", change)
     for _ in range(20):
         first.set_limit()
@@ -86,27 +90,36 @@ def _run(plan: Plan, cluster, station: Station) -> dict:
     crew = Crew(station)
     lookout = Lookout(station.dbname)
     disturber = Disturber(cluster, lookout, crew, plan.seed)
+    pin = Lookout(station.dbname)
+    began = time.monotonic()
     try:
         for crash in range(plan.crashes + 1):
-            _until(station, crew, disturber, plan.operations * (crash + 1) // (plan.crashes + 1))
+            if plan.pinned:
+                pin.leave()
+                pin.ask(PIN)
+            part = (crash + 1) / (plan.crashes + 1)
+            _until(station, crew, disturber, plan.operations * part, began + plan.seconds * part)
             if crash < plan.crashes:
                 disturber.crash()
                 _check(station)
         crew.finish()
+        _end_prepared(lookout, "0")
         lookout.leave()
+        pin.leave()
     except BaseException:
         crew.abandon()
         raise
     return {"operations": station.operations, **disturber.done}
 
 
-def _until(station: Station, crew: Crew, disturber: Disturber, operations: int) -> None:
-    """Lets the clients work until so many operations are done, with a disturbance now and then."""
+def _until(station: Station, crew: Crew, disturber: Disturber, operations: float, end: float) -> None:
+    """Lets the clients work until so many operations are done and it is so late, with a disturbance now and then."""
     before, since = station.operations, time.monotonic()
-    while station.operations < operations:
+    while station.operations < operations or time.monotonic() < end:
         time.sleep(0.1)
         with contextlib.suppress(psycopg.OperationalError):
             station.full.value = disturber.lookout.ask(WAITING)[0] > ENOUGH_WAITING
+            _end_prepared(disturber.lookout)
         if disturber.chance.random() < 0.3:
             disturber.disturb()
         if crew.failed():
@@ -115,6 +128,13 @@ def _until(station: Station, crew: Crew, disturber: Disturber, operations: int) 
             before, since = station.operations, time.monotonic()
         elif time.monotonic() - since > STALL:
             raise Stalled(f"{before} operations, then none for {STALL} seconds")
+
+
+def _end_prepared(lookout: Lookout, since: str = "3 seconds") -> None:
+    """What a client prepared before it was killed."""
+    for name in lookout.ask(PREPARED, [since]):
+        with contextlib.suppress(psycopg.errors.UndefinedObject, psycopg.errors.ObjectNotInPrerequisiteState):
+            lookout.ask(f"ROLLBACK PREPARED '{name}'")
 
 
 def _check(station: Station) -> None:

@@ -1,17 +1,29 @@
-"""One long history with crashes: no rule may be broken. TURNSTILE_OPERATIONS and TURNSTILE_CRASHES tell how long."""
+"""Long histories with crashes: no rule may be broken. TURNSTILE_OPERATIONS and TURNSTILE_CRASHES tell how long."""
 
 import os
 
 import pytest
 
-from histories.__main__ import recorded_and_checked
+from histories.__main__ import record_of, recorded_and_checked
 from histories.recording import Plan
+from histories.rules import report
 
 OPERATIONS = int(os.environ.get("TURNSTILE_OPERATIONS", "300000"))
 CRASHES = int(os.environ.get("TURNSTILE_CRASHES", "10"))
+# Fewer lanes than there are, so that they take turns.
+FEW_LANES = {"turnstile.max_lanes": 128}
+SPILLED = 5
 
 
 def test_a_history_with_crashes_breaks_no_rule(seed):
-    problems = recorded_and_checked(Plan(seed, OPERATIONS, CRASHES))
-    if problems:
-        pytest.fail(problems, pytrace=False)
+    _breaks_no_rule(Plan(seed, OPERATIONS - OPERATIONS // SPILLED, CRASHES - CRASHES // SPILLED))
+
+
+def test_a_history_with_more_lanes_than_fit_breaks_no_rule(seed):
+    _breaks_no_rule(Plan(seed, OPERATIONS // SPILLED, CRASHES // SPILLED, FEW_LANES, pinned=True))
+
+
+def _breaks_no_rule(plan: Plan) -> None:
+    _, found = recorded_and_checked(plan)
+    if found:
+        pytest.fail(f"record kept in {record_of(plan)}\n{report(found)}", pytrace=False)

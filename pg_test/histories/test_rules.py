@@ -2,6 +2,7 @@
 
 import pytest
 
+from histories import mix
 from histories.history import transactions_of
 from histories.model import Call
 from histories.rules import RULES, violations
@@ -270,6 +271,37 @@ def two_jobs_of_a_key_run_at_once(story):
     story.claims(1, 2)
 
 
+@bad("pauses_hold")
+def a_job_starts_in_a_pause(story):
+    story.limits("tenant", "acme", slots=None, paused_until="2100-01-01 00:00:00+00")
+    story.enqueues(1, tenant="acme")
+    story.claims(1)
+
+
+@bad("rates_hold")
+def two_jobs_start_with_one_token(story):
+    story.limits("tenant", "acme", slots=None, rate="1", rate_per="00:00:05", burst=None)
+    story.enqueues(1, 2, tenant="acme")
+    story.claims(1)
+    story.claims(2)
+
+
+@bad("windows_are_kept")
+def a_duplicate_is_enqueued_in_the_window_of_a_finished_job(story):
+    key = {"unique_key": "k", "unique_mode": "until_expired"}
+    story.enqueues(1, **key, created_at=1.0, unique_until=9.0)
+    story.claims(1)
+    story.completes(1)
+    story.enqueues(2, **key, created_at=8.0, unique_until=16.0)
+
+
+@bad("one_job_holds_a_key")
+def a_duplicate_is_enqueued_in_the_window_of_a_live_job(story):
+    key = {"unique_key": "k", "unique_mode": "until_executed"}
+    story.enqueues(1, **key, created_at=1.0, unique_until=9.0)
+    story.enqueues(2, **key, created_at=8.0, unique_until=16.0)
+
+
 @bad("held_sessions_wait")
 def a_failed_job_forgets_to_hold_its_session(story):
     story.enqueues(1, 2, session="chat")
@@ -433,6 +465,49 @@ def a_key_is_free_once_its_job_has_started(story):
     story.enqueues(1, unique_key="k", unique_mode="until_executing")
     story.claims(1)
     story.enqueues(2, unique_key="k", unique_mode="until_executing")
+
+
+@good
+def a_key_is_free_once_its_window_is_over(story):
+    for mode in ("until_executed", "until_expired"):
+        first = len(story.live) + 1
+        story.enqueues(first, unique_key=mode, unique_mode=mode, created_at=1.0, unique_until=9.0)
+        story.enqueues(first + 1, unique_key=mode, unique_mode=mode, created_at=9.0, unique_until=17.0)
+
+
+@good
+def jobs_start_as_the_bucket_fills(story):
+    story.limits("queue", "q", max_running=None, rate="1", rate_per="00:00:01", burst="2")
+    story.enqueues(1, 2, 3)
+    story.claims(1, 2)
+    story.claims(3)
+
+
+@good
+def a_job_starts_after_its_pause(story):
+    story.limits("queue", "q", max_running=None, paused_until="1970-01-01 00:00:01+00")
+    story.enqueues(1)
+    story.claims(1)
+
+
+@good
+def a_failed_job_that_is_moved_holds_no_session(story):
+    story.enqueues(1, 2, session="chat")
+    story.claims(1)
+    story.fails(1, holds_session=True)
+    transaction = story.ended(story.called("move", [1]))
+    story.committed(transaction, {"id": 1, "queue": "other", "holds_session": False})
+    story.claims(2)
+    story.enqueues(3, queue="other", session="chat")
+    story.claims(3, queues=["other"])
+
+
+@good
+def a_failed_job_holds_no_session_where_others_may_pass(story):
+    story.enqueues(1, 2, session="chat", queue=mix.PASSING)
+    story.claims(1, queues=[mix.PASSING])
+    story.fails(1)
+    story.claims(2, queues=[mix.PASSING])
 
 
 @good

@@ -9,11 +9,14 @@ from histories.model import EVERY_QUEUE
 MOST_HELD = 6
 # What a claim answers: [id, attempt] of each job, in order.
 _ANSWER = f"SELECT (SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]') FROM {{}}), {XID}"
-CLAIM = _ANSWER.format("turnstile.claim(%(queues)s, %(most)s, %(me)s, %(lease)s::interval, %(bound)s)")
-CLAIM_NEXT = _ANSWER.format("turnstile.claim_next(%(queue)s, %(me)s, %(lease)s::interval, %(bound)s)")
+_HOW = "%(me)s, %(lease)s::interval, %(bound)s, %(wait)s::interval"
+CLAIM = _ANSWER.format(f"turnstile.claim(%(queues)s, %(most)s, {_HOW})")
+CLAIM_NEXT = _ANSWER.format(f"turnstile.claim_next(%(queue)s, {_HOW})")
 COMPLETE_AND_CLAIM = _ANSWER.format(
-    "turnstile.complete_and_claim_next(%(id)s, %(attempt)s, %(result)s, NULL, %(me)s, %(lease)s::interval)"
+    f"turnstile.complete_and_claim_next(%(id)s, %(attempt)s, %(result)s, %(queue)s, {_HOW})"
 )
+PLAIN = {"lease": None, "bound": False, "wait": None}
+WAIT = "CALL turnstile.wait_for_job(%(queues)s, '10 milliseconds')"
 LEFT_BEHIND = (
     "SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]'), NULL FROM turnstile.job"
     " WHERE state = 'running' AND worker LIKE %(name)s || ':%'"
@@ -25,10 +28,8 @@ class Worker(Client):
         super().__init__(station, name, seed)
         self.held: list[list[int]] = []
         self.over: list[list[int]] = []
-        self.ways_with_a_run = [*[self.complete] * 6, *[self.complete_many] * 3, *[self.hand_on] * 6, self.fail, self.release]
-        self.ways_with_a_run += [self.hold] + self.available(
-            {self.heartbeat: ("heartbeat", 2), self.progress: ("progress", 1), self.snooze: ("snooze", 1)}
-        )
+        often = [*[self.complete] * 6, *[self.complete_many] * 3, *[self.hand_on] * 6, *[self.heartbeat] * 2, *[self.fail] * 2]
+        self.ways_with_a_run = [*often, self.release, self.snooze, self.progress, self.discard, self.hold]
 
     def remember(self):
         return list(self.held), list(self.over)
@@ -63,7 +64,7 @@ class Worker(Client):
             self.take()
 
     def take(self) -> None:
-        values = {"lease": self.chance.choice([None, None, "2 seconds", "1 hour"]), "bound": self.chance.random() < 0.2}
+        values = self.how()
         if self.chance.random() < 0.6:
             queues, most = [self.chance.choice([*mix.QUEUES, EVERY_QUEUE])], 1
             verb, query, values["queue"] = "claim_next", CLAIM_NEXT, queues[0]
@@ -73,8 +74,22 @@ class Worker(Client):
             verb, query, values["queues"], values["most"] = "claim", CLAIM, queues, most
         taken = self.call(verb, query, values, queues=queues, most=most, bound=values["bound"])
         self.held += taken
-        if not taken:
-            self.station.idle(self)
+        if not taken and not values["wait"] and not self.in_block:
+            self.wait_for(queues)
+
+    def how(self) -> dict:
+        """For how long a claim holds, whether while the connection lasts, and whether it waits for jobs."""
+        return {
+            "lease": self.chance.choice([None, None, "2 seconds", "1 hour"]),
+            "bound": self.chance.random() < 0.2,
+            "wait": f"{self.chance.randint(0, 20)} milliseconds" if self.chance.random() < 0.3 else None,
+        }
+
+    def wait_for(self, queues: list[str]) -> None:
+        if self.chance.random() < 0.5:
+            self.call("wait_for_job", WAIT, {"queues": queues})
+        else:
+            time.sleep(self.chance.random() * 0.01)
 
     def pick(self) -> list[int]:
         run = self.chance.choice(self.held)
@@ -97,15 +112,23 @@ class Worker(Client):
         self.call("complete_many", query, values, runs=runs)
 
     def hand_on(self) -> None:
+        """One run is completed and the next claimed, from a queue that is named, or from that of the run."""
         run = self.pick()
-        values = {"id": run[0], "attempt": run[1], "result": {"by": self.next_me}, "lease": None}
-        self.held += self.call("complete_and_claim_next", COMPLETE_AND_CLAIM, values, runs=[run], most=1)
+        queue = self.chance.choice([None, *mix.QUEUES])
+        values = {"id": run[0], "attempt": run[1], "result": {"by": self.next_me}, "queue": queue, **self.how()}
+        named = {"queues": [queue]} if queue else {}
+        self.held += self.call(
+            "complete_and_claim_next", COMPLETE_AND_CLAIM, values, runs=[run], most=1, bound=values["bound"], **named
+        )
 
     def fail(self) -> None:
         wait = self.chance.choice(["0", "5 milliseconds", "50 milliseconds", "1 second"])
         discard = self.chance.random() < 0.1
         arguments = ", 'no luck', %(wait)s::interval, %(discard)s"
         self.on_run("fail", arguments, self.pick(), wait=wait, discard=discard)
+
+    def discard(self) -> None:
+        self.on_run("discard", ", 'no use'", self.pick())
 
     def release(self) -> None:
         self.on_run("release", "", self.pick())

@@ -36,6 +36,10 @@ SELECT j.id
         OR concurrency.slots > (SELECT count(*) FROM running r WHERE r.concurrency_key = j.concurrency_key))
    AND NOT EXISTS (SELECT 1 FROM running r
                     WHERE r.queue = j.queue AND r.session = j.session AND r.tenant IS NOT DISTINCT FROM j.tenant)
+   AND NOT EXISTS (SELECT 1 FROM running r
+                    WHERE r.unique_key = j.unique_key AND r.tenant IS NOT DISTINCT FROM j.tenant
+                      AND r.unique_mode IN ('while_executing', 'until_and_while_executing')
+                      AND j.unique_mode IN ('while_executing', 'until_and_while_executing'))
    AND NOT EXISTS (SELECT 1 FROM turnstile.job first
                     WHERE first.queue = j.queue AND first.session = j.session
                       AND first.tenant IS NOT DISTINCT FROM j.tenant AND first.id <> j.id

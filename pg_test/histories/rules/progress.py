@@ -90,7 +90,7 @@ def full_times(history: History) -> dict[tuple, list[tuple[float, float]]]:
 
 def _full(history: History, running: list, steps: list):
     """When running reached the limit, or the limit came down to it, until there was room again."""
-    events = sorted([(index, "running", count) for index, count in running] + [(s.index, "limit", s.limit) for s in steps])
+    events = sorted([(index, "running", count) for index, count in running] + [(s.index, "limit", s.terms.sure) for s in steps])
     now, since = {"running": 0, "limit": NEVER}, None
     for number, (index, what, value) in enumerate(events):
         now[what] = value

@@ -100,7 +100,7 @@ def acknowledged_ends_hold(history: History):
 def _acknowledged(call) -> list[tuple]:
     """The runs that a call says it has ended."""
     runs = [tuple(run) for run in call.arguments.get("runs", [])]
-    if call.verb in ("complete", "release", "snooze") and call.answer is True or call.verb == "fail":
+    if call.verb in ("complete", "release", "snooze") and call.answer is True or call.verb in ("fail", "discard"):
         return runs
     if call.verb == "complete_many" and call.answer == len(runs):
         return runs

@@ -1,0 +1,51 @@
+"""What soaks have shown: a line for each part that came to its end, in a file that outlives them."""
+
+import json
+import subprocess
+from collections import defaultdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "target" / "soak" / "results.jsonl"
+CRASHES = ("kill_postmaster", "stop_at_once", "kill_backend")
+DISTURBANCES = ("cancel", "terminate", "kill_worker", "pause_worker")
+
+
+def note(part: str, **what) -> None:
+    """Written at once: a soak that is stopped keeps what was done up to then."""
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    line = {"part": part, "at": datetime.now(UTC).isoformat(timespec="seconds"), "commit": _commit(), **what}
+    with RESULTS.open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    print(json.dumps(line), flush=True)
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def summed() -> str:
+    """All lines added up, as a table for docs/reliability.md."""
+    totals: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for line in RESULTS.read_text().splitlines() if RESULTS.exists() else []:
+        _add(totals, json.loads(line))
+    rows = ["| part | runs | what was done | seconds | with problems |", "|---|---|---|---|---|"]
+    for part, total in sorted(totals.items()):
+        done = ", ".join(f"{total[name]:,.0f} {name}" for name in total if name not in ("runs", "seconds", "broken"))
+        rows.append(f"| {part} | {total['runs']:.0f} | {done} | {total['seconds']:,.0f} | {total['broken']:.0f} |")
+    return "\n".join(rows)
+
+
+def _add(totals: dict, line: dict) -> None:
+    total = totals[line["part"]]
+    total["runs"] += 1
+    total["broken"] += bool(line.get("problems"))
+    total["seconds"] += line.get("seconds", 0)
+    for name in ("operations", "queries", "calls"):
+        if name in line:
+            total[name] += line[name]
+    for name, ways in (("crashes", CRASHES), ("disturbances", DISTURBANCES)):
+        if times := sum(line.get(way, 0) for way in ways):
+            total[name] += times
