@@ -68,6 +68,10 @@ pub enum Seeded {
     ReleaseAnyAttempt,
     /// A claim stumbles over a row that somebody has locked.
     StumbleOverLockedRows,
+    /// A claim waits for a row that somebody has locked.
+    WaitForLockedRows,
+    /// A unique key is looked up, and then taken without meeting others who do the same.
+    LookBeforeTaking,
     /// A released job loses its place in its session.
     MoveReleasedJob,
     /// A job that waits to be retried lets its session go on.
@@ -97,7 +101,7 @@ mod switch {
     use std::ffi::{CStr, CString};
 
     /// A fault, the statement of `sql/queries` that it changes, and how.
-    const MUTANTS: [(Seeded, &str, &str, &str); 6] = [
+    const MUTANTS: [(Seeded, &str, &str, &str); 8] = [
         (
             Seeded::FailAnyAttempt,
             "fail_runs",
@@ -109,6 +113,18 @@ mod switch {
             "release",
             "job.attempt = $2",
             "$2 IS NOT NULL",
+        ),
+        (
+            Seeded::LookBeforeTaking,
+            "unique_holder",
+            "unique_key.tenant = $1",
+            "split_part(unique_key.tenant, ' ', 2) = $1",
+        ),
+        (
+            Seeded::LookBeforeTaking,
+            "unique_take",
+            "SELECT $1, $2, $3 + 1",
+            "SELECT pg_backend_pid() || ' ' || $1, $2, $3 + 1",
         ),
         (
             Seeded::MoveReleasedJob,

@@ -40,6 +40,8 @@ GUARDS = {
     "FailAnyAttempt": f"{_FENCED}[a release and a claim-fail]",
     "ReleaseAnyAttempt": f"{_FENCED}[a release and a claim-release]",
     "StumbleOverLockedRows": "rules/test_transactions.py::test_a_job_row_locked_by_somebody_is_passed_over_until_it_is_let_go",
+    "WaitForLockedRows": "rules/test_transactions.py::test_a_job_row_locked_by_somebody_is_passed_over_until_it_is_let_go",
+    "LookBeforeTaking": "mutants/test_unique_race.py::test_a_key_that_is_being_taken_is_waited_for",
     "MoveReleasedJob": "rules/test_sessions.py::test_a_released_job_keeps_its_place_in_the_session",
     "FreeSessionOnRetry": "rules/test_sessions.py::test_a_job_waiting_to_be_retried_holds_its_session_and_is_next",
     "HoldOtherSession": "rules/test_sessions.py::test_a_job_that_held_its_session_waits_its_turn_in_another[by UPDATE]",

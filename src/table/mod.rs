@@ -216,6 +216,10 @@ impl<'c> Table<'c> {
                 LockTupleMode::LockTupleNoKeyExclusive,
                 LockWaitPolicy::LockWaitError,
             ),
+            Lock::ToUpdateUnlessLocked if armed(Seeded::WaitForLockedRows) => (
+                LockTupleMode::LockTupleNoKeyExclusive,
+                LockWaitPolicy::LockWaitBlock,
+            ),
             Lock::ToUpdateUnlessLocked => (
                 LockTupleMode::LockTupleNoKeyExclusive,
                 LockWaitPolicy::LockWaitSkip,

@@ -1,0 +1,141 @@
+"""The rules once more: what only looks bad breaks none of them."""
+
+import pytest
+
+from histories import mix
+from histories.rules import violations
+from histories.story import Story
+
+GOOD = []
+
+
+def good(tell):
+    """A story that looks bad, but is not."""
+    GOOD.append(pytest.param(tell, id=tell.__name__))
+    return tell
+
+
+@pytest.mark.parametrize("tell", GOOD)
+def test_what_only_looks_bad_is_accepted(tell):
+    story = Story()
+    tell(story)
+    assert violations(story.told()) == {}
+
+
+@good
+def a_claim_was_on_its_way_when_the_limit_came_down(story):
+    story.enqueues(1, 2, tenant="acme")
+    story.claims(1)
+    call = story.called("claim", [[2, 1]], queues=["q"], most=1, lasts=5.0)
+    transaction = story.ended(call)
+    story.now -= 4
+    story.limits("tenant", "acme", slots="1")
+    story.now += 4
+    story.committed(transaction, story.running(call, 2, 1))
+
+
+@good
+def an_unknown_commit_has_happened(story):
+    call = story.called("enqueue", outcome="unknown", jobs=1)
+    story.committed(story.ended(call, outcome="unknown"), {"id": 1, "kind": call.token})
+
+
+@good
+def an_unknown_commit_has_not_happened(story):
+    story.ended(story.called("enqueue", [1], outcome="unknown", jobs=1), outcome="unknown")
+
+
+@good
+def the_better_job_was_locked_by_a_claim_that_was_rolled_back(story):
+    story.enqueues(1, priority=1)
+    story.enqueues(2, priority=5)
+    lost = story.called("claim", [[1, 1]], queues=["q"], most=1)
+    story.claims(2)
+    story.ended(lost, story.called("rollback"), outcome="rolled back")
+
+
+@good
+def a_run_whose_lease_is_over_is_rescued(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.live[1] = story.live[1]._replace(lease_expires_at=story.now - 0.5)
+    story.waits(1)
+    transaction = story.ended(story.called("claim", [], queues=["other"], most=1))
+    story.committed(transaction, {"id": 1, "state": "retryable", "worker": None})
+
+
+@good
+def a_run_is_taken_from_a_connection_that_is_gone(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.transactions[-1].calls[0].arguments["bound"] = True
+    story.ended(story.called("connect"))
+    transaction = story.ended(story.called("claim", [], queues=["other"], most=1))
+    story.committed(transaction, {"id": 1, "state": "retryable", "worker": None})
+
+
+@good
+def a_claim_from_all_queues_takes_the_better_job(story):
+    story.enqueues(1, priority=2)
+    story.enqueues(2, queue="other", priority=1)
+    story.claims(2, queues=["*"])
+
+
+@good
+def a_key_is_free_once_its_job_has_started(story):
+    story.enqueues(1, unique_key="k", unique_mode="until_executing")
+    story.claims(1)
+    story.enqueues(2, unique_key="k", unique_mode="until_executing")
+
+
+@good
+def a_key_is_free_once_its_window_is_over(story):
+    for mode in ("until_executed", "until_expired"):
+        first = len(story.live) + 1
+        story.enqueues(first, unique_key=mode, unique_mode=mode, created_at=1.0, unique_until=9.0)
+        story.enqueues(first + 1, unique_key=mode, unique_mode=mode, created_at=9.0, unique_until=17.0)
+
+
+@good
+def jobs_start_as_the_bucket_fills(story):
+    story.limits("queue", "q", max_running=None, rate="1", rate_per="00:00:01", burst="2")
+    story.enqueues(1, 2, 3)
+    story.claims(1, 2)
+    story.claims(3)
+
+
+@good
+def a_job_starts_after_its_pause(story):
+    story.limits("queue", "q", max_running=None, paused_until="1970-01-01 00:00:01+00")
+    story.enqueues(1)
+    story.claims(1)
+
+
+@good
+def a_failed_job_that_is_moved_holds_no_session(story):
+    story.enqueues(1, 2, session="chat")
+    story.claims(1)
+    story.fails(1, holds_session=True)
+    transaction = story.ended(story.called("move", [1]))
+    story.committed(transaction, {"id": 1, "queue": "other", "holds_session": False})
+    story.claims(2)
+    story.enqueues(3, queue="other", session="chat")
+    story.claims(3, queues=["other"])
+
+
+@good
+def a_failed_job_holds_no_session_where_others_may_pass(story):
+    story.enqueues(1, 2, session="chat", queue=mix.PASSING)
+    story.claims(1, queues=[mix.PASSING])
+    story.fails(1)
+    story.claims(2, queues=[mix.PASSING])
+
+
+@good
+def a_full_gate_makes_everybody_wait(story):
+    story.limits("tenant", "acme", slots="1")
+    story.enqueues(1, 2, tenant="acme")
+    story.claims(1)
+    for _ in range(6):
+        story.waits(2)
+        story.claims(most=1)
