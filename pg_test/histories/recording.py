@@ -24,7 +24,7 @@ ENOUGH_WAITING = 1000
 PREPARED = "SELECT gid FROM pg_prepared_xacts WHERE database = current_database() AND prepared < clock_timestamp() - %s::interval"
 PIN = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM turnstile.queue"
 WAITING = "SELECT count(*) FROM turnstile.job WHERE state <> 'running'"
-STALL = 120
+STALL = 60
 SETTINGS = {
     "fsync": "off",
     "wal_level": "logical",
