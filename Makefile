@@ -9,7 +9,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 unexport RUST_BACKTRACE
 unexport RUST_LIB_BACKTRACE
 
-SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler
+SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler --features fault_injection
 HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED)) \
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
 TEST_PARTS := test-scheduler test-seeded-faults test-fuzz test-rules regress isolation test-concurrent test-faults test-injected test-mutants test-histories test-docs test-examples test-cron

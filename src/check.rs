@@ -252,6 +252,8 @@ fn terms_of(gate: &GateView) -> Terms {
         limit: gate.limit,
         rate: gate.meter.and_then(|meter| meter.rate()),
         paused_until: gate.meter.map(|meter| meter.paused_until()),
+        weight: gate.weight,
+        is_fair: gate.is_fair,
     }
 }
 

@@ -17,6 +17,8 @@ static SESSION: Statement = statement!("limit_session", [INT8ARRAYOID]);
 
 /// Where a rate is given without a burst starts are evenly spaced.
 const DEFAULT_BURST: u32 = 1;
+/// What jobs without a tenant weigh together, and a tenant where no row says otherwise.
+const DEFAULT_WEIGHT: u32 = 1;
 
 /// Reads the missing terms of a lane. They are stored only where the table has not changed since the
 /// pick noted the version: the snapshot is younger than that.
@@ -87,5 +89,7 @@ pub fn terms_of_row(rows: &Rows, row: usize, column: i32) -> Terms {
         limit: number(column).map_or(Limit::None, Limit::AtMost),
         rate,
         paused_until: rows.value(row, column + 4),
+        weight: number(column + 5).unwrap_or(DEFAULT_WEIGHT),
+        is_fair: rows.value(row, column + 6).unwrap_or(false),
     }
 }

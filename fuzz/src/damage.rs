@@ -25,6 +25,7 @@ const CAPACITY: Capacity = Capacity {
     entries: 44,
     gates: 60,
     reservations: 6,
+    shares: 6,
 };
 
 fuzz_target!(|bytes: &[u8]| {

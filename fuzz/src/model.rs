@@ -13,6 +13,7 @@ pub const CAPACITY: Capacity = Capacity {
     entries: 44,
     gates: 30,
     reservations: 10,
+    shares: 8,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,9 @@ mod model;
 use input::Input;
 use libfuzzer_sys::fuzz_target;
 use model::{Claim, Model, Phase};
-use turnstile_scheduler::{Credit, GateKind, Limit, Outcome, Pick, ReservationId, UnknownGate};
+use turnstile_scheduler::{
+    Credit, GateKind, Limit, Outcome, Pick, ReservationId, Terms, UnknownGate,
+};
 
 #[allow(dead_code)]
 type Checked<T = ()> = Result<T, String>;
@@ -178,10 +180,9 @@ fn forget_all(model: &mut Model) {
 
 fn read_limits(model: &mut Model, input: &mut Input, gates: &[UnknownGate]) {
     for gate in gates.iter().filter(|gate| gate.key != 0) {
-        let limit = any_limit(input.byte());
-        let stored = model.sound(|scheduler| {
-            scheduler.set_terms(gate.kind, gate.key, gate.version, &limit.into())
-        });
+        let terms = any_terms(input.byte());
+        let stored =
+            model.sound(|scheduler| scheduler.set_terms(gate.kind, gate.key, gate.version, &terms));
         assert_ne!(
             stored,
             Some(false),
@@ -190,10 +191,15 @@ fn read_limits(model: &mut Model, input: &mut Input, gates: &[UnknownGate]) {
     }
 }
 
-fn any_limit(byte: u8) -> Limit {
-    match byte % 6 {
+fn any_terms(byte: u8) -> Terms {
+    let limit = match byte % 6 {
         0 => Limit::None,
         most => Limit::AtMost(u32::from(most) - 1),
+    };
+    Terms {
+        weight: u32::from(byte / 64) + 1,
+        is_fair: byte / 32 % 2 == 1,
+        ..Terms::from(limit)
     }
 }
 
@@ -201,9 +207,8 @@ fn any_limit(byte: u8) -> Limit {
 fn set_limit(model: &mut Model, input: &mut Input) {
     let (spec, version) = (input.spec(), u64::MAX - input.number() / 2);
     for (kind, key) in spec.gates() {
-        let limit = any_limit(input.byte());
-        let stored =
-            model.sound(|scheduler| scheduler.set_terms(kind, key, version, &limit.into()));
+        let terms = any_terms(input.byte());
+        let stored = model.sound(|scheduler| scheduler.set_terms(kind, key, version, &terms));
         assert_ne!(stored, Some(true), "an old limit is stored");
     }
 }

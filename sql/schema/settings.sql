@@ -26,7 +26,7 @@ CREATE TABLE turnstile.queue (
     CONSTRAINT queue_rate_check CHECK (rate >= 1),
     CONSTRAINT queue_rate_per_check CHECK (rate_per > '0' AND rate_per <= '100 years'),
     CONSTRAINT queue_burst_check CHECK (burst >= 1),
-    CONSTRAINT queue_policy_check CHECK (policy IN ('fifo')),
+    CONSTRAINT queue_policy_check CHECK (policy IN ('fifo', 'fair')),
     CONSTRAINT queue_lease_check CHECK (lease > '0' AND lease <= '100 years'),
     CONSTRAINT queue_max_attempts_check CHECK (max_attempts >= 1),
     CONSTRAINT queue_retry_base_check CHECK (retry_base >= '0'),
@@ -44,7 +44,8 @@ COMMENT ON COLUMN turnstile.queue.rate IS
 COMMENT ON COLUMN turnstile.queue.rate_per IS 'The interval that rate is for.';
 COMMENT ON COLUMN turnstile.queue.burst IS
     'Jobs that may start at once after a quiet time: at most burst + rate * t / rate_per start within t; NULL: 1.';
-COMMENT ON COLUMN turnstile.queue.policy IS 'Order among tenants: fifo, by priority and position.';
+COMMENT ON COLUMN turnstile.queue.policy IS
+    'Order within a priority. fifo: by position; fair: tenants that have work and room share the starts by weight, whatever their backlog, and each has its own jobs by position.';
 COMMENT ON COLUMN turnstile.queue.lease IS 'How long a claim holds a job, unless the claim says otherwise.';
 COMMENT ON COLUMN turnstile.queue.max_attempts IS 'Attempts of a job that is enqueued without max_attempts.';
 COMMENT ON COLUMN turnstile.queue.retry_base IS 'The wait after failure n is n^4 times this, plus up to 10 %.';
@@ -76,11 +77,12 @@ CREATE TABLE turnstile.tenant (
     CONSTRAINT tenant_rate_check CHECK (rate >= 1),
     CONSTRAINT tenant_rate_per_check CHECK (rate_per > '0' AND rate_per <= '100 years'),
     CONSTRAINT tenant_burst_check CHECK (burst >= 1),
-    CONSTRAINT tenant_weight_check CHECK (weight >= 1)
+    CONSTRAINT tenant_weight_check CHECK (weight >= 1 AND weight <= 10000)
 );
 COMMENT ON TABLE turnstile.tenant IS 'Limits of tenants, over all queues. The row * holds the defaults.';
 COMMENT ON COLUMN turnstile.tenant.slots IS 'Jobs of the tenant that may run at once; NULL: no limit, 0: none.';
-COMMENT ON COLUMN turnstile.tenant.weight IS 'Share among tenants in queues whose policy asks for it.';
+COMMENT ON COLUMN turnstile.tenant.weight IS
+    'In queues whose policy is fair: starts for each one of a tenant of weight 1; jobs without tenant weigh 1 together.';
 COMMENT ON COLUMN turnstile.tenant.paused IS 'No job of the tenant starts.';
 COMMENT ON COLUMN turnstile.tenant.paused_until IS 'No job of the tenant starts before this time.';
 COMMENT ON COLUMN turnstile.tenant.rate IS

@@ -18,6 +18,10 @@ pub struct GateView {
     pub key: u64,
     pub limit: Limit,
     pub held: i32,
+    /// Of a tenant.
+    pub weight: u32,
+    /// Of a queue.
+    pub is_fair: bool,
     /// Its rate and pause, if it has any.
     pub meter: Option<Meter>,
 }
@@ -54,6 +58,8 @@ impl Scheduler<'_> {
             key: gate.key,
             limit: gate.limit,
             held: gate.held,
+            weight: gate.weight,
+            is_fair: gate.is_fair,
             meter: self.meter_of(slot)?.copied(),
         }))
     }
@@ -133,7 +139,16 @@ impl Scheduler<'_> {
         if place != entry.place {
             return Err(Fault::Corrupt("an entry is not where it belongs"));
         }
-        if entry.place != NONE && self.rank_of(entry)? != entry.rank {
+        let rank = self.rank_of(entry, place)?;
+        // A bundle at its key may keep an old tag, and so may the key.
+        let is_right = match entry.kind == Kind::Bundle && place == entry.concurrency {
+            true => {
+                (rank.priority, rank.head) == (entry.rank.priority, entry.rank.head)
+                    && entry.rank.tag <= rank.tag
+            }
+            false => rank == entry.rank,
+        };
+        if entry.place != NONE && !is_right {
             return Err(Fault::Corrupt("a node's rank is not its best member's"));
         }
         if entry.kind == Kind::Lane && entry.place == NONE {
@@ -175,6 +190,9 @@ impl Scheduler<'_> {
     }
 
     fn audit_gate_link(&self, at: u32, node: &Entry) -> Step<()> {
+        if node.gate == NONE {
+            return Ok(());
+        }
         let linked_back = match node.gate_prev {
             NONE => self.gate(node.gate)?.first_node == at,
             prev => self.entry(prev)?.gate_next == at,

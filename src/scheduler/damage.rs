@@ -17,25 +17,28 @@ fn any<T: Copy, const N: usize>(of: [T; N], value: u64) -> Option<T> {
 impl Scheduler<'_> {
     /// Sets one field of one slot, or of what is not in an array. All numbers are good for something.
     pub fn damage(&mut self, array: u8, slot: usize, field: u8, value: u64) {
-        match array % 7 {
+        match array % 8 {
             0 | 1 => change(self.entries.slots, slot, |it| entry(it, field, value)),
             2 => change(self.gates.slots, slot, |it| gate(it, field, value)),
             3 => change(self.reservations.slots, slot, |it| {
                 reservation(it, field, value)
             }),
             4 => {
-                let buckets = match field % 3 {
+                let buckets = match field % 4 {
                     0 => &mut *self.entries.buckets,
                     1 => &mut *self.gates.buckets,
+                    2 => &mut *self.shares.buckets,
                     _ => &mut *self.reservations.buckets,
                 };
                 change(buckets, slot, |bucket| *bucket = value as u32);
             }
             5 => header(self.header, field, value),
+            6 => change(self.shares.slots, slot, |it| it.damage(field, value)),
             _ => {
-                let pool = match slot % 3 {
+                let pool = match slot % 4 {
                     0 => &mut *self.entries.pool,
                     1 => &mut *self.gates.pool,
+                    2 => &mut *self.shares.pool,
                     _ => &mut *self.reservations.pool,
                 };
                 scribble(
@@ -56,7 +59,7 @@ fn change<T>(slots: &mut [T], slot: usize, change: impl FnOnce(&mut T)) {
 }
 
 fn entry(entry: &mut Entry, field: u8, value: u64) {
-    const KINDS: [Kind; 8] = [
+    const KINDS: [Kind; 9] = [
         Kind::Free,
         Kind::Queue,
         Kind::Tenant,
@@ -64,9 +67,10 @@ fn entry(entry: &mut Entry, field: u8, value: u64) {
         Kind::Session,
         Kind::Concurrency,
         Kind::Unique,
+        Kind::Bundle,
         Kind::Lane,
     ];
-    match field % 32 {
+    match field % 36 {
         0 => entry.key = value,
         1 => entry.rank.head = value.cast_signed(),
         2 => entry.rank.priority = value as i32,
@@ -76,6 +80,7 @@ fn entry(entry: &mut Entry, field: u8, value: u64) {
         7 => entry.is_mixed = value.is_multiple_of(2),
         8 => entry.is_blocked = value.is_multiple_of(2),
         9 => entry.distance = value as u8,
+        10 | 11 => entry.rank.tag = value,
         which => scribble(
             [
                 &mut entry.left,
@@ -87,6 +92,7 @@ fn entry(entry: &mut Entry, field: u8, value: u64) {
                 &mut entry.gate,
                 &mut entry.gate_prev,
                 &mut entry.gate_next,
+                &mut entry.home,
                 &mut entry.queue,
                 &mut entry.tenant,
                 &mut entry.account,
@@ -102,7 +108,7 @@ fn entry(entry: &mut Entry, field: u8, value: u64) {
 }
 
 fn gate(gate: &mut Gate, field: u8, value: u64) {
-    match field % 12 {
+    match field % 14 {
         0 => gate.key = value,
         1 => gate.kind = any(GateKind::ALL, value).unwrap_or_default(),
         2 => gate.limit = Limit::Unknown,
@@ -111,6 +117,8 @@ fn gate(gate: &mut Gate, field: u8, value: u64) {
         5 => gate.held = value as i32,
         6 => gate.version = value,
         7 => gate.is_idle = value.is_multiple_of(2),
+        8 => gate.is_fair = value.is_multiple_of(2),
+        9 => gate.weight = value as u32,
         which => scribble(
             [
                 &mut gate.index_next,
@@ -125,7 +133,7 @@ fn gate(gate: &mut Gate, field: u8, value: u64) {
 }
 
 fn reservation(slot: &mut Reservation, field: u8, value: u64) {
-    match field % 8 {
+    match field % 9 {
         0 => slot.position = value.cast_signed(),
         1 => slot.next = value as u32,
         2 => slot.stage = any([Stage::Free, Stage::Room, Stage::Job], value).unwrap_or_default(),
@@ -133,6 +141,7 @@ fn reservation(slot: &mut Reservation, field: u8, value: u64) {
         4 => slot.spec.lane = value,
         5 => slot.spec.queue = value,
         6 => slot.spec.tenant = value,
+        7 => slot.charged = value as u32,
         _ => slot.spec.session = value,
     }
 }

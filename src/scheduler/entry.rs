@@ -14,14 +14,18 @@ pub enum Kind {
     Session,
     Concurrency,
     Unique,
+    /// The units of one home that share a concurrency key.
+    Bundle,
     Lane,
 }
 
-/// Order of claims: least priority first, then least position.
+/// Order of claims: least priority first, then the tenant that is due, then least position.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     pub priority: i32,
+    /// How much its tenant has had for its weight; among one tenant's own always 0.
+    pub tag: u64,
     /// A lower bound of the lane's available positions.
     pub head: i64,
 }
@@ -55,9 +59,10 @@ pub struct Entry {
     pub(crate) gate: u32,
     pub(crate) gate_prev: u32,
     pub(crate) gate_next: u32,
-    /// Links of a queue's node in the chain of all queues.
-    pub(crate) queue_prev: u32,
+    /// Links a queue's node in the chain of all queues; back goes [`Self::up`], as queues are in no heap.
     pub(crate) queue_next: u32,
+    /// Where it waits unless its concurrency key keeps it: the next node above.
+    pub(crate) home: u32,
     pub(crate) queue: u32,
     pub(crate) tenant: u32,
     pub(crate) account: u32,
@@ -81,15 +86,9 @@ impl Entry {
         ]
     }
 
-    /// The nodes of a lane that gather units of several homes: a unit waits at one of them only once it
-    /// was found closed.
-    pub(crate) fn keys(&self) -> [u32; 2] {
-        [self.concurrency, self.unique]
-    }
-
     /// What the lanes of a session differ in if one may wait at a gate while another does not.
-    pub(crate) fn own_gates(&self) -> (u32, [u32; 2]) {
-        (self.account, self.keys())
+    pub(crate) fn own_gates(&self) -> [u32; 3] {
+        [self.account, self.concurrency, self.unique]
     }
 }
 

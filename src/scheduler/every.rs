@@ -1,29 +1,73 @@
 //! Claims from all queues at once. Queues with lanes are chained; a pick looks at each of them.
 
+use crate::descend::Found;
 use crate::{Fault, NONE, Rank, Scheduler, Step};
 
 /// Stands for all queues: no queue has this key.
 pub const EVERY_QUEUE: u64 = 0;
 
+const CHAIN: Fault = Fault::Corrupt("the chain of queues does not end");
+
 impl Scheduler<'_> {
-    /// Where a claim finds the next job: the queue itself, or of all queues the one whose next job comes first.
-    /// None if nothing of it may run.
-    pub(crate) fn best_queue(&self, queue: u64) -> Step<Option<u32>> {
+    /// The next lane of all queues: of each queue the one that is next there, and of these the first by priority
+    /// and position.
+    pub(crate) fn descend_from_all(&mut self) -> Step<Found> {
+        let (mut best, mut best_rank) = (Found::Nothing, None);
+        let mut queue = self.header.first_queue;
+        for _ in 0..self.entries.slots.len() {
+            if queue == NONE {
+                return Ok(best);
+            }
+            if self.may_come_before(queue, best_rank)? {
+                let found = self.descend_from(queue)?;
+                let rank = self.rank_among_queues(queue, &found)?;
+                if rank.is_some_and(|rank| best_rank.is_none_or(|best| rank < best)) {
+                    (best, best_rank) = (found, rank);
+                }
+            }
+            queue = self.entry(queue)?.queue_next;
+        }
+        Err(CHAIN)
+    }
+
+    /// Whether it is worth to look at a queue. What is due in a fair one may come before what is reached first.
+    fn may_come_before(&self, queue: u32, best: Option<Rank>) -> Step<bool> {
+        let (Some(best), Some(first)) = (best, self.next_of_queue(queue)?) else {
+            return Ok(true);
+        };
+        Ok(match self.is_fair(queue)? {
+            true => first.priority <= best.priority,
+            false => first < best,
+        })
+    }
+
+    /// What a queue's next lane is compared by with those of others. While it is not known which that is in a
+    /// fair queue, nothing of the same priority may come first.
+    fn rank_among_queues(&self, queue: u32, found: &Found) -> Step<Option<Rank>> {
+        let Some(lane) = found.lane() else {
+            return Ok(None);
+        };
+        let mut rank = self.entry(lane)?.rank;
+        if self.is_fair(queue)? && !matches!(found, Found::Lane(_)) {
+            rank.head = i64::MIN;
+        }
+        Ok(Some(rank))
+    }
+
+    /// Whether a claim from a queue, or from all of them, has something to look at.
+    pub(crate) fn has_next(&self, queue: u64) -> Step<bool> {
         if queue != EVERY_QUEUE {
-            let found = self.find_queue(queue)?;
-            return match found {
-                Some(at) => Ok(self.next_of_queue(at)?.map(|_| at)),
-                None => Ok(None),
+            return match self.find_queue(queue)? {
+                Some(at) => Ok(self.next_of_queue(at)?.is_some()),
+                None => Ok(false),
             };
         }
-        let mut best: Option<(Rank, u32)> = None;
+        let mut any = false;
         self.for_each_queue(|at| {
-            let rank = self.next_of_queue(at)?;
-            let better = rank.filter(|rank| best.is_none_or(|(other, _)| *rank < other));
-            best = better.map(|rank| (rank, at)).or(best);
+            any |= self.next_of_queue(at)?.is_some();
             Ok(())
         })?;
-        Ok(best.map(|(_, at)| at))
+        Ok(any)
     }
 
     /// The least rank that jobs of other queues may have.
@@ -57,13 +101,13 @@ impl Scheduler<'_> {
             visit(at)?;
             at = self.entry(at)?.queue_next;
         }
-        Err(Fault::Corrupt("the chain of queues does not end"))
+        Err(CHAIN)
     }
 
     pub(crate) fn link_queue(&mut self, at: u32) -> Step<()> {
         let next = std::mem::replace(&mut self.header.first_queue, at);
         if next != NONE {
-            self.entry_mut(next)?.queue_prev = at;
+            self.entry_mut(next)?.up = at;
         }
         self.entry_mut(at)?.queue_next = next;
         Ok(())
@@ -72,14 +116,14 @@ impl Scheduler<'_> {
     pub(crate) fn unlink_queue(&mut self, at: u32) -> Step<()> {
         let (prev, next) = {
             let entry = self.entry(at)?;
-            (entry.queue_prev, entry.queue_next)
+            (entry.up, entry.queue_next)
         };
         match prev {
             NONE => self.header.first_queue = next,
             prev => self.entry_mut(prev)?.queue_next = next,
         }
         if next != NONE {
-            self.entry_mut(next)?.queue_prev = prev;
+            self.entry_mut(next)?.up = prev;
         }
         Ok(())
     }
@@ -88,7 +132,7 @@ impl Scheduler<'_> {
     pub(crate) fn audit_queues(&self, queues: u32) -> Step<()> {
         let (mut count, mut before) = (0, NONE);
         self.for_each_queue(|at| {
-            let is_linked = self.entry(at)?.queue_prev == before;
+            let is_linked = self.entry(at)?.up == before;
             (count, before) = (count + 1, at);
             match is_linked {
                 true => Ok(()),

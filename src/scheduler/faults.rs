@@ -71,6 +71,18 @@ pub enum Seeded {
     ForgetTimer,
     /// The timers are no heap.
     LooseTimers,
+    /// A tenant that was idle makes up for it.
+    CreditTheIdle,
+    /// All tenants weigh the same.
+    IgnoreWeight,
+    /// A start costs a tenant nothing.
+    ServeForNothing,
+    /// A start that was charged and did not take place stays charged.
+    KeepVainCharge,
+    /// The clock of a fair queue stays behind while one tenant starts many.
+    LagBehind,
+    /// A bundle that waited at its key is served by the tag that it came with.
+    TrustOldTag,
 }
 
 #[cfg(feature = "faults")]
@@ -87,7 +99,7 @@ impl Seeded {
         Seeded::ListenPastEvents,
     ];
 
-    pub const ALL: [Seeded; 28] = [
+    pub const ALL: [Seeded; 34] = [
         Seeded::RaiseDespiteStamp,
         Seeded::KeepUnusedRoom,
         Seeded::TwoPlaces,
@@ -116,6 +128,12 @@ impl Seeded {
         Seeded::KeepUnusedTokens,
         Seeded::ForgetTimer,
         Seeded::LooseTimers,
+        Seeded::CreditTheIdle,
+        Seeded::IgnoreWeight,
+        Seeded::ServeForNothing,
+        Seeded::KeepVainCharge,
+        Seeded::LagBehind,
+        Seeded::TrustOldTag,
     ];
 }
 

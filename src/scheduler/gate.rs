@@ -66,6 +66,10 @@ pub struct Gate {
     pub(crate) sleeps: bool,
     /// Jobs have started of which no bucket knows.
     pub(crate) ran_unmetered: bool,
+    /// Of a queue: tenants share its starts by weight.
+    pub(crate) is_fair: bool,
+    /// Of a tenant.
+    pub(crate) weight: u32,
     /// The clockwork of a gate that has a rate or a pause.
     pub(crate) meter: u32,
 }
@@ -111,7 +115,11 @@ impl Scheduler<'_> {
         self.gates.find(key, |gate| gate.kind == kind)
     }
 
+    /// A node without a gate is always open.
     pub(crate) fn gate_is_open(&self, at: u32) -> Step<bool> {
+        if at == NONE {
+            return Ok(true);
+        }
         let gate = self.gate(at)?;
         Ok(gate.room() > 0 && !gate.sleeps)
     }
@@ -130,6 +138,7 @@ impl Scheduler<'_> {
             kind,
             limit,
             version,
+            weight: 1,
             ..Gate::default()
         })?;
         self.note_idleness(at)?;
@@ -226,6 +235,9 @@ impl Scheduler<'_> {
             let entry = self.entry(node)?;
             (entry.gate, entry.gate_prev, entry.gate_next)
         };
+        if gate == NONE {
+            return Ok(());
+        }
         if prev == NONE {
             self.gate_mut(gate)?.first_node = next;
         } else {

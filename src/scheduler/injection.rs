@@ -11,6 +11,11 @@ pub fn arm(touches: u32) {
     TOUCHES_LEFT.set(touches);
 }
 
+/// How many more it takes.
+pub fn touches_left() -> u32 {
+    TOUCHES_LEFT.get()
+}
+
 #[allow(clippy::panic)]
 pub(crate) fn touch() {
     match TOUCHES_LEFT.get() {

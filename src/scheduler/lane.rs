@@ -42,6 +42,11 @@ impl LaneSpec {
     }
 }
 
+/// A node has the same key whenever it is made.
+pub(crate) fn queue_node_key(queue: u64) -> u64 {
+    mix(queue, queue)
+}
+
 impl Scheduler<'_> {
     /// A job became available at `position`: the lane's head is at most there.
     ///
@@ -88,7 +93,7 @@ impl Scheduler<'_> {
 
     fn can_make_lane(&self) -> bool {
         self.header.lanes < self.max_lanes
-            && self.entries.left() > MOST_GATES
+            && self.entries.left() > MOST_GATES + 1
             && self.gates_left() >= MOST_GATES
     }
 
@@ -96,73 +101,111 @@ impl Scheduler<'_> {
         let mut nodes = [NONE; MOST_GATES];
         for (slot, kind) in nodes.iter_mut().zip(GateKind::ALL) {
             let key = spec.key_of(kind);
-            if key != 0 {
-                *slot = self.node(kind, spec.queue, key)?;
+            if matches!(kind, GateKind::Unique) {
+                continue;
+            }
+            // Jobs without tenant have a node of their own, too, but no gate.
+            if key != 0 || kind == GateKind::Tenant {
+                *slot = self.node(kind, mix(spec.queue, key), key)?;
             }
         }
-        let [queue, tenant, account, session, concurrency, unique] = nodes;
-        let lane = Entry {
+        let [queue, tenant, account, session, concurrency, _] = nodes;
+        let mut lane = Entry {
             key: spec.lane,
             kind: Kind::Lane,
             rank: Rank {
                 priority: spec.priority,
+                tag: 0,
                 head,
             },
+            home: if account == NONE { tenant } else { account },
             queue,
             tenant,
             account,
             session,
             concurrency,
-            unique,
             ..Entry::default()
         };
-        self.link_nodes(&lane)?;
-        for node in nodes.into_iter().filter(|&node| node != NONE) {
-            let entry = self.entry_mut(node)?;
-            entry.lanes = entry.lanes.saturating_add(1);
+        if concurrency != NONE {
+            lane.home = self.bundle(&lane)?;
         }
+        if spec.unique != 0 {
+            let key = mix(self.entry(lane.home)?.key, spec.unique);
+            lane.unique = self.node(GateKind::Unique, key, spec.unique)?;
+            self.entry_mut(lane.unique)?.home = lane.home;
+            lane.home = lane.unique;
+        }
+        self.link_nodes(&lane)?;
         self.header.lanes = self.header.lanes.saturating_add(1);
         self.entries.insert(lane)
     }
 
+    /// The node of those who share a lane's home and concurrency key.
+    fn bundle(&mut self, lane: &Entry) -> Step<u32> {
+        let key = mix(
+            self.entry(lane.home)?.key,
+            self.entry(lane.concurrency)?.key,
+        );
+        if let Some(at) = self.find_entry(Kind::Bundle, key)? {
+            return Ok(at);
+        }
+        self.entries.insert(Entry {
+            key,
+            kind: Kind::Bundle,
+            home: lane.home,
+            concurrency: lane.concurrency,
+            ..Entry::default()
+        })
+    }
+
     /// Tells the nodes of a new lane what lies above them, and a session what its lanes differ in.
     fn link_nodes(&mut self, lane: &Entry) -> Step<()> {
-        let Entry {
-            queue,
-            tenant,
-            account,
-            session,
-            ..
-        } = *lane;
-        for node in lane.nodes().into_iter().filter(|&node| node != NONE) {
-            self.entry_mut(node)?.queue = queue;
-        }
-        for node in [account, session].into_iter().filter(|&node| node != NONE) {
-            self.entry_mut(node)?.tenant = tenant;
-        }
-        if session != NONE {
-            let entry = self.entry_mut(session)?;
-            if entry.lanes == 0 {
-                (entry.account, entry.concurrency, entry.unique) =
-                    (account, lane.concurrency, lane.unique);
+        for node in self.nodes_above(lane)?.into_iter().filter(|&it| it != NONE) {
+            let entry = self.entry_mut(node)?;
+            entry.queue = lane.queue;
+            entry.tenant = lane.tenant;
+            if entry.kind == Kind::Account {
+                entry.home = lane.tenant;
             }
-            entry.is_mixed |= entry.own_gates() != lane.own_gates();
+            if entry.kind == Kind::Session {
+                if entry.lanes == 0 {
+                    (entry.account, entry.concurrency, entry.unique) =
+                        (lane.account, lane.concurrency, lane.unique);
+                }
+                entry.is_mixed |= entry.own_gates() != lane.own_gates();
+            }
+            entry.lanes += 1;
         }
         Ok(())
     }
 
-    fn node(&mut self, kind: GateKind, queue: u64, key: u64) -> Step<u32> {
-        let node_key = mix(queue, key);
+    /// The nodes that a lane refers to: those of its gates, and its bundle.
+    fn nodes_above(&self, lane: &Entry) -> Step<[u32; MOST_GATES + 1]> {
+        let [queue, tenant, account, session, concurrency, unique] = lane.nodes();
+        let home = match unique {
+            NONE => lane.home,
+            unique => self.entry(unique)?.home,
+        };
+        let bundle = if concurrency == NONE { NONE } else { home };
+        Ok([queue, tenant, account, concurrency, bundle, unique, session])
+    }
+
+    fn node(&mut self, kind: GateKind, node_key: u64, key: u64) -> Step<u32> {
         if let Some(at) = self.find_entry(kind.node(), node_key)? {
             return Ok(at);
         }
-        let gate = self.find_or_make_gate(kind, key)?;
+        let gate = match key {
+            0 => NONE,
+            key => self.find_or_make_gate(kind, key)?,
+        };
         let at = self.entries.insert(Entry {
             key: node_key,
             kind: kind.node(),
             ..Entry::default()
         })?;
-        self.attach_to_gate(at, gate)?;
+        if gate != NONE {
+            self.attach_to_gate(at, gate)?;
+        }
         if kind == GateKind::Queue {
             self.link_queue(at)?;
         }
@@ -170,7 +213,7 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn find_queue(&self, queue: u64) -> Step<Option<u32>> {
-        self.find_entry(Kind::Queue, mix(queue, queue))
+        self.find_entry(Kind::Queue, queue_node_key(queue))
     }
 
     /// The job at the lane's head may be gone.
@@ -226,10 +269,11 @@ impl Scheduler<'_> {
             self.heap_remove(lane)?;
             self.settle_place(entry.place)?;
         }
+        let nodes = self.nodes_above(&entry)?;
         self.entries.remove(lane)?;
         let lanes = self.header.lanes.checked_sub(1);
         self.header.lanes = lanes.ok_or(Fault::Corrupt("more lanes than were counted"))?;
-        for node in entry.nodes().into_iter().rev().filter(|&node| node != NONE) {
+        for node in nodes.into_iter().rev().filter(|&node| node != NONE) {
             self.drop_node_reference(node)?;
         }
         Ok(())

@@ -8,22 +8,22 @@
 //! The tree of places, per queue:
 //!
 //! ```text
-//! queue ─┬─ tenant ─┬─ account ─┬─ session ── lane
-//!        │          │           └─ lane
-//!        │          ├─ session ── lane
-//!        │          └─ lane
-//!        ├─ concurrency key ── sessions and lanes that were found waiting for the key
-//!        └─ unique key ── the same
+//! queue ─┬─ tenant ─┬─ account ─┬─ bundle of a concurrency key ── unique key ── session ── lane
+//!        │          │           └─ …
+//!        │          └─ …
+//!        └─ concurrency key ── bundles that were found waiting for the key
 //! ```
 //!
-//! Each node but the queue sits in the heap of its parent exactly while its gate is open and its own
-//! heap is not empty. Every node above a lane belongs to one of the lane's own gates, so a lane with
-//! room at all of its gates is always reachable from the root, wherever it waits; a lane that is
-//! reached and finds a gate closed moves below that closed gate. That is rule 5 of the design.
+//! Each lane has those of the levels that its job has; jobs without tenant have a tenant's node without a gate.
+//! Each node but the queue sits in the heap of its parent exactly while its gate is open and its own heap is not
+//! empty. A bundle gathers what shares a home (tenant or account) and a concurrency key, and is the only node with
+//! two places: one that is reached at home while its key is closed moves below the key, and one that is reached
+//! through its key while its home is closed moves home. Every node above a lane belongs to one of the lane's own
+//! gates, so a lane with room at all of its gates is always reachable from the root. That is rule 5 of the design.
 //!
 //! A session is a unit like a lane and waits where its first lane does, so that lane must not be empty. If
 //! the lanes of a session pass different gates and it is in doubt whether the first has a job at its head,
-//! the session sits in the queue's own heap, and a pick that reaches it asks for a look at the lane.
+//! the session sits in the tenant's own heap, and a pick that reaches it asks for a look at the lane.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -39,6 +39,7 @@
 mod audit;
 #[cfg(feature = "damage")]
 mod damage;
+mod descend;
 mod entry;
 mod every;
 #[cfg(feature = "faults")]
@@ -61,6 +62,7 @@ mod place;
 mod ready;
 mod reservation;
 mod settle;
+mod share;
 mod terms;
 mod timer;
 pub mod waiting;
@@ -75,6 +77,7 @@ pub use meter::Meter;
 pub use pick::{Credit, Pick, Picked, UnknownGate};
 pub use reservation::{Reservation, ReservationId};
 pub use settle::Outcome;
+pub use share::Share;
 pub use terms::{Limit, Rate, Terms};
 
 /// Why a step could not be taken.

@@ -1,7 +1,7 @@
 //! The arrays that the scheduler works on, and how many slots each has.
 
 use crate::index::{Pool, Slab};
-use crate::{Entry, Fault, Gate, Meter, Reservation, Step};
+use crate::{Entry, Fault, Gate, Meter, Reservation, Share, Step};
 
 /// How many slots each array has, all derived from the number of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub struct Capacity {
     pub entries: usize,
     pub gates: usize,
     pub reservations: usize,
+    /// Starts are counted for so many tenants, by queue and priority.
+    pub shares: usize,
 }
 
 impl Capacity {
@@ -21,6 +23,7 @@ impl Capacity {
             entries: 3 * lanes + 64,
             gates: 2 * lanes + 4_096,
             reservations: lanes / 4 + 16_384,
+            shares: lanes / 4 + 4_096,
         }
     }
 
@@ -30,6 +33,10 @@ impl Capacity {
 
     pub const fn gate_buckets(&self) -> usize {
         self.gates.next_power_of_two()
+    }
+
+    pub const fn share_buckets(&self) -> usize {
+        self.shares.next_power_of_two()
     }
 
     pub const fn reservation_buckets(&self) -> usize {
@@ -71,6 +78,7 @@ pub struct Pools {
     entries: Pool,
     gates: Pool,
     meters: Pool,
+    shares: Pool,
     reservations: Pool,
 }
 
@@ -86,6 +94,8 @@ pub struct Memory<'m> {
     pub meters: &'m mut [Meter],
     /// As many as gates.
     pub timers: &'m mut [u32],
+    pub shares: &'m mut [Share],
+    pub share_buckets: &'m mut [u32],
     pub reservations: &'m mut [Reservation],
     pub reservation_buckets: &'m mut [u32],
 }
@@ -97,6 +107,7 @@ pub struct Scheduler<'m> {
     pub(crate) gates: Slab<'m, Gate>,
     pub(crate) meters: Slab<'m, Meter>,
     pub(crate) timers: &'m mut [u32],
+    pub(crate) shares: Slab<'m, Share>,
     pub(crate) reservations: Slab<'m, Reservation>,
 }
 
@@ -121,6 +132,11 @@ impl<'m> Scheduler<'m> {
                 buckets: &mut [],
             },
             timers: memory.timers,
+            shares: Slab {
+                pool: &mut memory.pools.shares,
+                slots: memory.shares,
+                buckets: memory.share_buckets,
+            },
             reservations: Slab {
                 pool: &mut memory.pools.reservations,
                 slots: memory.reservations,
@@ -134,6 +150,7 @@ impl<'m> Scheduler<'m> {
         self.entries.clear();
         self.gates.clear();
         self.meters.clear();
+        self.shares.clear();
         self.reservations.clear();
         *self.header = Header {
             stamp: self.header.stamp,
@@ -148,6 +165,7 @@ impl<'m> Scheduler<'m> {
         self.entries.clear();
         self.gates.clear();
         self.meters.clear();
+        self.shares.clear();
         *self.header = Header {
             stamp: self.header.stamp.wrapping_add(1),
             version: self.header.version.wrapping_add(1),

@@ -1,10 +1,11 @@
 //! Which lane is next.
 
+use crate::descend::Found;
 use crate::faults::{Seeded, armed};
 use crate::gate::MOST_GATES;
-use crate::place::{DEEPEST_NODE, home_of};
+use crate::place::DEEPEST_NODE;
 use crate::{
-    EVERY_QUEUE, Entry, Fault, GateKind, Kind, LaneSpec, NONE, Rank, ReservationId, Scheduler, Step,
+    EVERY_QUEUE, Entry, GateKind, Kind, LaneSpec, NONE, Rank, ReservationId, Scheduler, Step,
 };
 
 /// Room that the calling transaction gives back when it commits and may use itself before.
@@ -43,6 +44,10 @@ pub struct Picked {
     pub head: i64,
     /// A job at or behind this position would overtake another.
     pub bound: Option<i64>,
+    /// Starts of the lane's tenant before another tenant is due.
+    pub due: u32,
+    /// The tag of the first of them where the queue is fair.
+    pub tag: u64,
     /// How many of the caller's reservations are filled in. None at all asks for a look at the lane
     /// only: its session waits for a job that may be gone.
     pub reserved: usize,
@@ -53,15 +58,6 @@ pub struct Picked {
     /// Some of the lane's gates have a rate: the jobs start at the time of the pick, not later.
     pub is_metered: bool,
     pub(crate) stamp: u64,
-}
-
-/// Where the descent from a queue ended.
-enum Found {
-    Nothing,
-    Unknown(u32, [UnknownGate; MOST_GATES]),
-    Lane(u32),
-    /// A lane that may not run, and whose head is in doubt.
-    Doubtful(u32),
 }
 
 impl Scheduler<'_> {
@@ -102,81 +98,6 @@ impl Scheduler<'_> {
         Ok(pick)
     }
 
-    fn descend(&mut self, queue: u64) -> Step<Found> {
-        // Each turn but the last moves one unit below a closed gate, so they are no more than entries.
-        for _ in 0..self.entries.slots.len() {
-            let Some(best) = self.best_queue(queue)? else {
-                return Ok(Found::Nothing);
-            };
-            let (unit, lane) = self.first_unit(best)?;
-            let nodes = *self.entry(lane)?;
-            if let Some(unknown) = self.unknown_gates(&nodes)? {
-                return Ok(Found::Unknown(lane, unknown));
-            }
-            let Some(waits_at) = self.closed_place(&nodes)? else {
-                return Ok(Found::Lane(lane));
-            };
-            let in_doubt = self.entry(unit)?.is_mixed && !nodes.is_exact;
-            if in_doubt && !armed(Seeded::TrustDoubtfulHead) {
-                return Ok(Found::Doubtful(lane));
-            }
-            if armed(Seeded::StopAtClosedGate) {
-                return Ok(Found::Nothing);
-            }
-            self.move_unit(unit, waits_at)?;
-        }
-        Err(Fault::Corrupt("a pick goes round in circles"))
-    }
-
-    /// The best unit (a lane without session, or a session) below a node, and its first lane.
-    pub(crate) fn first_unit(&self, node: u32) -> Step<(u32, u32)> {
-        let mut at = node;
-        for _ in 0..DEEPEST_NODE {
-            let entry = self.entry(at)?;
-            match entry.kind {
-                Kind::Lane => return Ok((at, at)),
-                Kind::Session => return Ok((at, entry.root)),
-                _ => at = entry.root,
-            }
-        }
-        Err(Fault::Corrupt("the tree of places is too deep"))
-    }
-
-    /// Where a lane waits that has no room: at a closed key, or at home, which lies below all its other gates.
-    fn closed_place(&self, lane: &Entry) -> Step<Option<u32>> {
-        for key in lane.keys() {
-            if self.is_closed(key)? {
-                return Ok(Some(key));
-            }
-        }
-        let home_is_closed = self.is_closed(lane.tenant)? || self.is_closed(lane.account)?;
-        Ok(home_is_closed.then(|| home_of(lane)))
-    }
-
-    fn is_closed(&self, node: u32) -> Step<bool> {
-        Ok(node != NONE && !self.gate_is_open(self.entry(node)?.gate)?)
-    }
-
-    fn unknown_gates(&self, lane: &Entry) -> Step<Option<[UnknownGate; MOST_GATES]>> {
-        let mut unknown = [UnknownGate::default(); MOST_GATES];
-        let mut any = false;
-        for (slot, node) in unknown.iter_mut().zip(lane.nodes()) {
-            if node == NONE {
-                continue;
-            }
-            let gate = self.gate(self.entry(node)?.gate)?;
-            if gate.limit == crate::Limit::Unknown {
-                *slot = UnknownGate {
-                    kind: gate.kind,
-                    key: gate.key,
-                    version: gate.version,
-                };
-                any = true;
-            }
-        }
-        Ok(any.then_some(unknown))
-    }
-
     fn take_room(
         &mut self,
         lane: u32,
@@ -184,17 +105,15 @@ impl Scheduler<'_> {
         credits: &mut [Credit],
         reservations: &mut [ReservationId],
     ) -> Step<Pick> {
-        let mut room = u32::MAX;
-        for node in self
-            .entry(lane)?
-            .nodes()
-            .into_iter()
-            .filter(|&node| node != NONE)
-        {
+        let entry = *self.entry(lane)?;
+        let mut room = picked.due;
+        for node in entry.nodes().into_iter().filter(|&node| node != NONE) {
             let gate = self.entry(node)?.gate;
-            room = room
-                .min(self.gate(gate)?.room())
-                .min(self.starts_left(gate)?);
+            if gate != NONE {
+                room = room
+                    .min(self.gate(gate)?.room())
+                    .min(self.starts_left(gate)?);
+            }
         }
         let most = (room as usize).min(self.reservations_left());
         if most == 0 {
@@ -205,13 +124,19 @@ impl Scheduler<'_> {
             picked.is_metered |= self.hold_for(*slot, &picked.spec, credits)?;
             picked.reserved += 1;
         }
+        if picked.reserved > 0 && self.is_fair(entry.queue)? {
+            let cost = self.serve(&entry, &picked)?;
+            for &id in reservations.iter().take(picked.reserved) {
+                self.mark_charged(id, cost)?;
+            }
+        }
         Ok(Pick::Lane(picked))
     }
 
     fn picked(&self, lane: u32, queue: u64) -> Step<Picked> {
         let entry = self.entry(lane)?;
         let head = entry.rank.head;
-        let mut bound = self.runner_up(lane, queue)?;
+        let (mut bound, due) = self.runner_up(lane, queue)?;
         if entry.session != NONE {
             // A session's jobs do not overtake each other, even if the next one is locked.
             let behind_head = head.saturating_add(1);
@@ -221,6 +146,8 @@ impl Scheduler<'_> {
             spec: self.spec_of(entry)?,
             head,
             bound,
+            due,
+            tag: self.tag_of(entry, entry.rank.priority)?,
             reserved: 0,
             settings_version: self.gate(self.entry(entry.queue)?.gate)?.version,
             now: self.header.now,
@@ -254,40 +181,71 @@ impl Scheduler<'_> {
         Ok(is_metered)
     }
 
-    /// Where the best other lane comes before this one, if its priority is the same: behind its head,
-    /// as no two jobs have the same position. It is the best of the siblings on the way from the lane
-    /// to its queue; where all queues are claimed from, also what comes first in the others.
-    fn runner_up(&self, lane: u32, queue: u64) -> Step<Option<i64>> {
-        let own = self.entry(lane)?.rank.priority;
-        let mut best: Option<Rank> = None;
+    /// Where the best other lane comes before this one, if its priority is the same: behind its head, as no
+    /// two jobs have the same position. And how many starts the lane's tenant has before another is due.
+    ///
+    /// The best other lane is the best of the siblings on the way from the lane to its queue; where all queues
+    /// are claimed from, also what comes first in the others.
+    fn runner_up(&self, lane: u32, queue: u64) -> Step<(Option<i64>, u32)> {
+        let own = *self.entry(lane)?;
+        let (mut in_tenant, mut elsewhere): (Option<Rank>, Option<Rank>) = (None, None);
         let mut at = lane;
         for _ in 0..DEEPEST_NODE {
             let entry = self.entry(at)?;
             if entry.kind == Kind::Queue {
                 break;
             }
+            let is_among_tenants = entry.place == own.queue || entry.place == own.concurrency;
             for child in [entry.left, entry.right] {
                 if child != NONE {
                     let rank = self.entry(child)?.rank;
-                    best = Some(best.map_or(rank, |best| best.min(rank)));
+                    let best = match is_among_tenants {
+                        true => &mut elsewhere,
+                        false => &mut in_tenant,
+                    };
+                    *best = Some(best.map_or(rank, |best| best.min(rank)));
                 }
             }
             at = entry.place;
         }
-        if queue == EVERY_QUEUE && !armed(Seeded::IgnoreOtherQueues) {
-            best = best.into_iter().chain(self.best_of_other_queues(at)?).min();
+        let is_rival =
+            |rank: &Rank| rank.priority == own.rank.priority && !armed(Seeded::IgnoreRunnerUp);
+        let (in_tenant, elsewhere) = (in_tenant.filter(is_rival), elsewhere.filter(is_rival));
+        let mut due = u32::MAX;
+        let mut ties = elsewhere;
+        if let Some(rank) = elsewhere
+            && self.is_fair(own.queue)?
+        {
+            let tag = self.tag_of(&own, own.rank.priority)?;
+            let ahead = rank.tag.saturating_sub(tag);
+            let starts = ahead.div_ceil(self.cost_of(own.tenant)?).max(1);
+            due = u32::try_from(starts).unwrap_or(u32::MAX);
+            ties = elsewhere.filter(|_| ahead == 0);
         }
+        let mut other_queues = None;
+        if queue == EVERY_QUEUE && !armed(Seeded::IgnoreOtherQueues) {
+            other_queues = self.best_of_other_queues(at)?.filter(is_rival);
+        }
+        let head = in_tenant
+            .into_iter()
+            .chain(ties)
+            .chain(other_queues)
+            .map(|rank| rank.head)
+            .min();
         let behind = i64::from(!armed(Seeded::StopAtRunnerUp));
-        Ok(best
-            .filter(|rank| rank.priority == own && !armed(Seeded::IgnoreRunnerUp))
-            .map(|rank| rank.head.saturating_add(behind)))
+        Ok((head.map(|head| head.saturating_add(behind)), due))
     }
 
     pub(crate) fn spec_of(&self, lane: &Entry) -> Step<LaneSpec> {
         let mut keys = [0; MOST_GATES];
         for (key, node) in keys.iter_mut().zip(lane.nodes()) {
-            if node != NONE {
-                *key = self.gate(self.entry(node)?.gate)?.key;
+            let gate = if node == NONE {
+                NONE
+            } else {
+                self.entry(node)?.gate
+            };
+            if gate != NONE {
+                *key = self.gate(gate)?.key;
             }
         }
         let [queue, tenant, account, session, concurrency, unique] = keys;

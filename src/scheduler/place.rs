@@ -20,7 +20,7 @@ impl Scheduler<'_> {
                 return Ok(());
             }
             let place = self.place_of(&entry)?;
-            let rank = self.rank_of(&entry)?;
+            let rank = self.rank_of(&entry, place)?;
             if place == entry.place && (place == NONE || rank == entry.rank) {
                 return Ok(());
             }
@@ -41,29 +41,38 @@ impl Scheduler<'_> {
         Err(Fault::Corrupt("the tree of places is too deep"))
     }
 
-    pub(crate) fn rank_of(&self, entry: &Entry) -> Step<Rank> {
-        match entry.kind {
-            Kind::Lane => Ok(entry.rank),
-            _ if entry.root == NONE => Ok(entry.rank),
-            _ => Ok(self.entry(entry.root)?.rank),
+    /// The rank of an entry at a place: its best member's, and among tenants with the tag of its own.
+    pub(crate) fn rank_of(&self, entry: &Entry, place: u32) -> Step<Rank> {
+        if entry.root == NONE {
+            return Ok(entry.rank);
         }
+        let rank = self.entry(entry.root)?.rank;
+        let tag = match entry.kind {
+            Kind::Concurrency => rank.tag,
+            Kind::Tenant => self.tag_of(entry, rank.priority)?,
+            Kind::Bundle if place == entry.concurrency => {
+                self.least_tag_of(entry, rank.priority)?
+            }
+            _ => 0,
+        };
+        Ok(Rank { tag, ..rank })
     }
 
     /// The node in whose heap the entry belongs now; none for a closed, blocked or empty node.
     pub(crate) fn place_of(&self, entry: &Entry) -> Step<u32> {
         if entry.kind == Kind::Lane {
-            return match entry.session {
-                NONE => self.place_of_unit(entry, entry),
-                session => Ok(session),
-            };
+            return Ok(first_of([entry.session, entry.home]));
         }
         if entry.root == NONE || entry.is_blocked || !self.gate_is_open(entry.gate)? {
             return Ok(NONE);
         }
         match entry.kind {
-            Kind::Tenant | Kind::Concurrency | Kind::Unique => Ok(entry.queue),
-            Kind::Account => Ok(first_of([entry.tenant, entry.queue])),
+            Kind::Tenant | Kind::Concurrency => Ok(entry.queue),
+            Kind::Account | Kind::Unique => Ok(entry.home),
             Kind::Session => self.place_of_session(entry),
+            // Once it was found waiting for its key it stays there until it is reached.
+            Kind::Bundle if entry.place == entry.concurrency => Ok(entry.place),
+            Kind::Bundle => Ok(entry.home),
             Kind::Free | Kind::Queue | Kind::Lane => Err(Fault::Corrupt("this entry has no place")),
         }
     }
@@ -73,38 +82,27 @@ impl Scheduler<'_> {
     fn place_of_session(&self, session: &Entry) -> Step<u32> {
         let first = self.entry(session.root)?;
         if session.is_mixed && !first.is_exact && !armed(Seeded::TrustDoubtfulHead) {
-            return Ok(session.queue);
+            return Ok(session.tenant);
         }
-        self.place_of_unit(session, first)
+        Ok(first.home)
     }
 
-    /// A unit (a lane without session, or a session as its first lane) waits at home, or at a key of the
-    /// first lane once it was found to wait for it.
-    fn place_of_unit(&self, unit: &Entry, first: &Entry) -> Step<u32> {
-        if unit.place != NONE && first.keys().contains(&unit.place) {
-            return Ok(unit.place);
-        }
-        Ok(home_of(first))
-    }
-
-    /// Moves a unit that was reached below a closed gate: a key of its first lane, or else its home.
-    pub(crate) fn move_unit(&mut self, unit: u32, place: u32) -> Step<()> {
-        let old = self.entry(unit)?.place;
-        if old == place || old == NONE {
+    /// Moves a bundle that was reached at home to its closed key, or back below its closed home.
+    pub(crate) fn move_bundle(&mut self, bundle: u32, place: u32) -> Step<()> {
+        let old = *self.entry(bundle)?;
+        if old.place == place || old.place == NONE {
             return Err(Fault::Corrupt("a closed gate was reached"));
         }
         match armed(Seeded::TwoPlaces) {
-            true => self.entry_mut(unit)?.place = NONE,
-            false => self.heap_remove(unit)?,
+            true => self.entry_mut(bundle)?.place = NONE,
+            false => self.heap_remove(bundle)?,
         }
-        self.heap_push(place, unit)?;
-        self.settle_place(old)?;
+        let rank = self.rank_of(&old, place)?;
+        self.entry_mut(bundle)?.rank = rank;
+        self.heap_push(place, bundle)?;
+        self.settle_place(old.place)?;
         self.settle_place(place)
     }
-}
-
-pub(crate) fn home_of(lane: &Entry) -> u32 {
-    first_of([first_of([lane.account, lane.tenant]), lane.queue])
 }
 
 fn first_of(nodes: [u32; 2]) -> u32 {

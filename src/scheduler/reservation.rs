@@ -26,6 +26,8 @@ pub struct Reservation {
     pub(crate) transferred: u8,
     /// One bit a gate kind: gates at which a token is put by for the job.
     pub(crate) metered: u8,
+    /// What a fair queue has charged its tenant for it, while it is open whether it starts.
+    pub(crate) charged: u32,
 }
 
 #[repr(u8)]
@@ -98,6 +100,29 @@ impl Scheduler<'_> {
 
     pub(crate) fn mark_transferred(&mut self, id: ReservationId, kind: GateKind) -> Step<()> {
         self.reservations.get_mut(id.0)?.transferred |= bit(kind);
+        Ok(())
+    }
+
+    pub(crate) fn mark_charged(&mut self, id: ReservationId, cost: u32) -> Step<()> {
+        self.reservations.get_mut(id.0)?.charged = cost;
+        Ok(())
+    }
+
+    /// The job that a fair queue has charged for starts.
+    pub(crate) fn start_charged(&mut self, id: ReservationId) -> Step<()> {
+        let reservation = self.reservations.get_mut(id.0)?;
+        let (spec, cost) = (reservation.spec, std::mem::take(&mut reservation.charged));
+        match cost {
+            0 => Ok(()),
+            cost => self.settle_start(&spec, cost, true),
+        }
+    }
+
+    /// Shares begin anew, so that what was charged before does not matter any more.
+    pub(crate) fn forget_charges(&mut self) -> Step<()> {
+        for at in self.reservations.touched() {
+            self.reservations.get_mut(at)?.charged = 0;
+        }
         Ok(())
     }
 
@@ -196,6 +221,9 @@ impl Scheduler<'_> {
         if !armed(Seeded::KeepUnusedTokens) {
             self.return_tokens(&reservation, |_| {})?;
         }
+        if reservation.charged > 0 {
+            self.settle_start(&reservation.spec, reservation.charged, false)?;
+        }
         Ok(reservation)
     }
 
@@ -204,9 +232,10 @@ impl Scheduler<'_> {
         self.reservations
             .reindex(|slot| slot.stage != Stage::Free)?;
         for at in self.reservations.touched() {
-            // Buckets begin empty, so that what was put by does not matter any more.
+            // Buckets and shares begin anew, so that what was put by or charged does not matter any more.
             let reservation = self.reservations.get_mut(at)?;
             reservation.metered = 0;
+            reservation.charged = 0;
             let reservation = *reservation;
             if reservation.stage == Stage::Free || armed(Seeded::ForgetReservations) {
                 continue;

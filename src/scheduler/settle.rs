@@ -42,6 +42,7 @@ impl Scheduler<'_> {
         for (&id, &position) in reservations.iter().zip(outcome.taken) {
             self.assign(id, position)?;
             self.charge_tokens(id, picked.now)?;
+            self.start_charged(id)?;
         }
         for &id in reservations.iter().skip(outcome.taken.len()) {
             match armed(Seeded::KeepUnusedRoom) {
@@ -49,6 +50,7 @@ impl Scheduler<'_> {
                 false => drop(self.give_back(id)?),
             }
         }
+        self.note_starts(picked, outcome.taken.len())?;
         let Some(lane) = self.find_entry(Kind::Lane, picked.spec.lane)? else {
             return Ok(None);
         };

@@ -33,6 +33,10 @@ pub struct Terms {
     pub rate: Option<Rate>,
     /// Closed before this time, in microseconds.
     pub paused_until: Option<i64>,
+    /// Of a tenant: its share among tenants where a queue is fair.
+    pub weight: u32,
+    /// Of a queue: tenants share its starts by weight, whatever their backlog.
+    pub is_fair: bool,
 }
 
 impl From<Limit> for Terms {
@@ -41,6 +45,8 @@ impl From<Limit> for Terms {
             limit,
             rate: None,
             paused_until: None,
+            weight: 1,
+            is_fair: false,
         }
     }
 }
@@ -62,9 +68,16 @@ impl Scheduler<'_> {
         }
         let was_open = self.gate_is_open(at)?;
         self.set_meter(at, terms)?;
-        self.gate_mut(at)?.limit = terms.limit;
+        let gate = self.gate_mut(at)?;
+        gate.limit = terms.limit;
+        gate.weight = terms.weight;
+        let has_new_policy = std::mem::replace(&mut gate.is_fair, terms.is_fair) != terms.is_fair;
         self.look_at_meter(at)?;
         self.follow_gate(at, was_open)?;
+        if has_new_policy {
+            let queue = self.gate(at)?.first_node;
+            self.rank_anew(|entry| entry.queue == queue)?;
+        }
         Ok(true)
     }
 

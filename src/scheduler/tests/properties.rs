@@ -20,7 +20,7 @@ const STEPS_A_WORLD: u64 = 4_000;
 const DEFAULT_STEPS: u64 = 1_000_000;
 
 /// What the default run must have been through.
-const SITUATIONS: [&str; 23] = [
+const SITUATIONS: [&str; 26] = [
     "abort",
     "callback cut short",
     "claim alone that found something",
@@ -29,6 +29,7 @@ const SITUATIONS: [&str; 23] = [
     "claim undone before its query",
     "claim undone before its snapshot",
     "claim undone before settling",
+    "charge that is taken back",
     "claim undone while reading limits",
     "commit counted by a rebuild",
     "job passed over that somebody has locked",
@@ -37,12 +38,14 @@ const SITUATIONS: [&str; 23] = [
     "look at a lane that its session waits for",
     "pick while a bucket was empty",
     "pick while a session was paused",
+    "pick in a fair queue",
     "pick that met an unknown limit",
     "pick with all reservations in use",
     "rebuild",
     "rebuild given up",
     "rollback to savepoint",
     "round of loads",
+    "shares forgotten",
     "start behind a rate",
 ];
 

@@ -17,6 +17,7 @@ const CAPACITY: Capacity = Capacity {
     entries: 60,
     gates: 60,
     reservations: 10,
+    shares: 10,
 };
 
 /// Lanes of one session that differ by their account.

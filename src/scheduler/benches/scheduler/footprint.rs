@@ -1,6 +1,6 @@
 //! How much memory lanes and gates take, from the sizes of the arrays.
 
-use turnstile_scheduler::{Capacity, Entry, Gate, Meter, Reservation};
+use turnstile_scheduler::{Capacity, Entry, Gate, Meter, Reservation, Share};
 
 const LANES: usize = 1_000_000;
 const LINK: usize = size_of::<u32>();
@@ -44,10 +44,13 @@ fn clockwork() -> usize {
 
 fn reserved(lanes: usize) -> usize {
     let capacity = Capacity::for_lanes(lanes);
-    let buckets =
-        capacity.entry_buckets() + capacity.gate_buckets() + capacity.reservation_buckets();
+    let buckets = capacity.entry_buckets()
+        + capacity.gate_buckets()
+        + capacity.share_buckets()
+        + capacity.reservation_buckets();
     capacity.entries * size_of::<Entry>()
         + capacity.gates * (size_of::<Gate>() + clockwork())
+        + capacity.shares * size_of::<Share>()
         + capacity.reservations * size_of::<Reservation>()
         + buckets * LINK
 }

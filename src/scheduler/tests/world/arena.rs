@@ -1,7 +1,7 @@
 //! The scheduler's arrays, as vectors.
 
 use turnstile_scheduler::{
-    Capacity, Entry, Fault, Gate, Header, Memory, Meter, Pools, Reservation, Scheduler,
+    Capacity, Entry, Fault, Gate, Header, Memory, Meter, Pools, Reservation, Scheduler, Share,
 };
 
 use super::Checked;
@@ -16,6 +16,8 @@ pub struct Arena {
     gate_buckets: Vec<u32>,
     meters: Vec<Meter>,
     timers: Vec<u32>,
+    shares: Vec<Share>,
+    share_buckets: Vec<u32>,
     reservations: Vec<Reservation>,
     reservation_buckets: Vec<u32>,
 }
@@ -32,6 +34,8 @@ impl Arena {
             gate_buckets: vec![0; capacity.gate_buckets()],
             meters: vec![Meter::default(); capacity.gates],
             timers: vec![0; capacity.gates],
+            shares: vec![Share::default(); capacity.shares],
+            share_buckets: vec![0; capacity.share_buckets()],
             reservations: vec![Reservation::default(); capacity.reservations],
             reservation_buckets: vec![0; capacity.reservation_buckets()],
         }
@@ -49,6 +53,8 @@ impl Arena {
                 gate_buckets: &mut self.gate_buckets,
                 meters: &mut self.meters,
                 timers: &mut self.timers,
+                shares: &mut self.shares,
+                share_buckets: &mut self.share_buckets,
                 reservations: &mut self.reservations,
                 reservation_buckets: &mut self.reservation_buckets,
             },
@@ -65,7 +71,12 @@ impl Arena {
         for (at, bucket) in self.entry_buckets.iter_mut().enumerate() {
             *bucket = (at as u32).wrapping_mul(noise) % last;
         }
-        for buckets in [&mut self.gate_buckets, &mut self.reservation_buckets] {
+        self.shares.reverse();
+        for buckets in [
+            &mut self.gate_buckets,
+            &mut self.reservation_buckets,
+            &mut self.share_buckets,
+        ] {
             buckets.fill(noise % last);
         }
         self.pools = Pools::default();

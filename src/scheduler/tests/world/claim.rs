@@ -4,9 +4,10 @@ use rand::Rng;
 use turnstile_scheduler::{Outcome, Pick, Picked, Rate, ReservationId, Terms, UnknownGate};
 
 use super::arena::At;
+use super::fairness::cost;
+use super::known::Known;
 use super::query::Rows;
 use super::rebuild::Trust;
-use super::rules::Known;
 use super::table::{JobId, Row, most};
 use super::transaction::Reserved;
 use super::{Checked, World};
@@ -145,8 +146,10 @@ impl World {
         let left = self.reservations_left();
         let hidden = self.hidden_sessions();
         self.check_tokens()?;
-        let known = Known::read(&mut self.arena, self.clock.now, &credits, hidden)?;
+        let known = Known::read(&mut self.arena, self.clock.now, &credits, hidden)?
+            .with_fairness(&self.fairness);
         let mut ids = vec![ReservationId::default(); missing];
+        self.clock.advanced = self.clock.now;
         let pick = self
             .arena
             .scheduler()
@@ -179,7 +182,17 @@ impl World {
                     self.check_room(&picked, &credits)?;
                 }
                 ids.truncate(picked.reserved);
-                self.note_reserved(at, &picked, &ids);
+                let mut charged = 0;
+                if picked.reserved > 0 && known.is_fair(picked.spec.queue) {
+                    if self.fairness.is_full() {
+                        self.forget_charges();
+                        self.tally.count("shares forgotten");
+                    }
+                    let weight = known.weight(picked.spec.tenant);
+                    charged = self.fairness.serve(&picked.spec, weight, picked.reserved);
+                    self.tally.count("pick in a fair queue");
+                }
+                self.note_reserved(at, &picked, &ids, charged);
                 let left = self.credits(at)?;
                 let same = left
                     .iter()
@@ -200,7 +213,7 @@ impl World {
             .collect()
     }
 
-    fn note_reserved(&mut self, at: usize, picked: &Picked, ids: &[ReservationId]) {
+    fn note_reserved(&mut self, at: usize, picked: &Picked, ids: &[ReservationId], charged: u64) {
         if ids.is_empty() {
             return;
         }
@@ -210,6 +223,7 @@ impl World {
             id,
             spec: picked.spec,
             job: None,
+            charged,
             level,
         }));
         let scheduler = self.arena.scheduler();
@@ -264,6 +278,9 @@ impl World {
             }
         }
         .at("settle")?;
+        if self.memory != Trust::Stale {
+            self.settle_shares(picked, ids, taken.len())?;
+        }
         let transaction = &mut self.transactions[at];
         if let Some(position) = hidden {
             self.tally.count("job passed over that somebody has locked");
@@ -279,6 +296,57 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    fn settle_shares(&mut self, picked: &Picked, ids: &[ReservationId], taken: usize) -> Checked {
+        let mut reserved = self.transactions.iter_mut().flat_map(|it| &mut it.reserved);
+        for (index, id) in ids.iter().enumerate() {
+            let charged = reserved.find(|it| it.id == *id);
+            let charged = charged.map_or(0, |it| std::mem::take(&mut it.charged));
+            if charged > 0 && index >= taken {
+                self.fairness.take_back(&picked.spec, charged);
+                self.tally.count("charge that is taken back");
+            }
+        }
+        self.check_clock(picked, taken)
+    }
+
+    /// The clock of a fair queue goes on to the last start, unless somebody waits with a lesser tag.
+    fn check_clock(&mut self, picked: &Picked, taken: usize) -> Checked {
+        let known = Known::read(&mut self.arena, self.clock.advanced, &[], Vec::new())?
+            .with_fairness(&self.fairness);
+        let spec = &picked.spec;
+        let before = self.fairness.clock(spec);
+        let scheduler = self.arena.scheduler();
+        let clock = scheduler.clock_of(spec.queue, spec.priority).at("clock")?;
+        if !known.is_fair(spec.queue) {
+            return Ok(());
+        }
+        let further = taken.saturating_sub(1) as u64 * cost(known.weight(spec.tenant));
+        let last = before.max(picked.tag + further);
+        let least = known.least_tag(spec).unwrap_or(u64::MAX);
+        let is_plain = known.is_plain(spec);
+        let is_right = match is_plain && taken > 1 {
+            true => clock == last.min(least).max(before),
+            false => (before..=last.min(least).max(before)).contains(&clock),
+        };
+        self.fairness.set_clock(spec, clock);
+        match is_right {
+            true => Ok(()),
+            false => Err(format!(
+                "{picked:?}: the clock goes from {before} to {clock}, not {last} or {least}"
+            )),
+        }
+    }
+
+    /// What was charged before the shares began anew does not matter any more.
+    pub fn forget_charges(&mut self) {
+        for transaction in &mut self.transactions {
+            let reserved = transaction.reserved.iter_mut();
+            for reserved in reserved.chain(&mut transaction.returning) {
+                reserved.charged = 0;
+            }
+        }
     }
 
     pub fn any_wanted(&mut self) -> usize {

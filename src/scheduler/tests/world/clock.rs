@@ -16,7 +16,11 @@ const LONGEST_WINDOW: i64 = 20_000;
 pub struct Clock {
     /// Microseconds.
     pub now: i64,
+    /// The time that the scheduler knows of.
+    pub advanced: i64,
     history: HashMap<GateKey, Vec<Event>>,
+    /// When a gate's bucket last heard of a start or of a rate; a start may be heard of later than it was.
+    touched: HashMap<GateKey, i64>,
     /// When the memory was last made anew, or forgot a gate.
     memory_since: i64,
 }
@@ -33,7 +37,9 @@ impl Default for Clock {
     fn default() -> Self {
         Self {
             now: 1_000_000_000,
+            advanced: 1_000_000_000,
             history: HashMap::new(),
+            touched: HashMap::new(),
             memory_since: 1_000_000_000,
         }
     }
@@ -42,6 +48,7 @@ impl Default for Clock {
 impl Clock {
     /// A start is charged at the time of its pick, maybe after others that were picked later.
     fn note(&mut self, gate: GateKey, event: Event) -> Checked {
+        self.touched.insert(gate, self.now);
         let history = self.history.entry(gate).or_default();
         let at = history.partition_point(|other| other.time <= event.time);
         history.insert(at, event);
@@ -60,9 +67,8 @@ impl Clock {
 
     /// When the bucket of a gate was last changed by anything but time.
     fn last_event(&self, gate: GateKey) -> i64 {
-        let last = self.history.get(&gate).and_then(|history| history.last());
-        last.map_or(i64::MIN, |event| event.time)
-            .max(self.memory_since)
+        let touched = self.touched.get(&gate).copied();
+        touched.unwrap_or(i64::MIN).max(self.memory_since)
     }
 }
 
@@ -109,8 +115,14 @@ impl World {
     }
 
     /// Limits with or without a rate and a pause.
-    pub fn any_terms(&mut self, limit: Limit) -> Terms {
+    pub fn any_terms(&mut self, kind: GateKind, limit: Limit) -> Terms {
         let mut terms = Terms::from(limit);
+        if self.shape.fairness && kind == GateKind::Tenant {
+            terms.weight = self.rng.random_range(1..=4);
+        }
+        if self.shape.fairness && kind == GateKind::Queue {
+            terms.is_fair = self.rng.random_bool(0.8);
+        }
         if self.shape.clocks && self.rng.random_bool(0.4) {
             terms.rate = Some(Rate {
                 starts: self.rng.random_range(1..=3),
@@ -154,6 +166,7 @@ impl World {
         let mut unread = Vec::new();
         let mut scheduler = self.arena.scheduler();
         scheduler.advance(self.clock.now).at("advance")?;
+        self.clock.advanced = self.clock.now;
         for slot in scheduler.gate_slots() {
             if let Some(gate) = scheduler.unknown_gate_at(slot).at("unknown_gate_at")? {
                 unread.push(gate);
@@ -171,6 +184,7 @@ impl World {
         let now = self.clock.now;
         let mut scheduler = self.arena.scheduler();
         scheduler.advance(now).at("advance")?;
+        self.clock.advanced = now;
         let meters = self.meters()?;
         let meter = meters.iter().find(|(other, _)| *other == gate);
         let meter = meter.filter(|(_, meter)| meter.rate().is_some() && !meter.is_paused(now));

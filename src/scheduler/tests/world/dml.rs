@@ -204,7 +204,7 @@ impl World {
             2 => Some(Limit::AtMost(0)),
             _ => Some(Limit::AtMost(self.rng.random_range(1..4))),
         };
-        let value = value.map(|limit| self.any_terms(limit));
+        let value = value.map(|limit| self.any_terms(kind, limit));
         let transaction = &mut self.transactions[at];
         transaction.limits.push(LimitChange {
             target,

@@ -187,6 +187,9 @@ impl World {
         }
         for reserved in transaction.returning.drain(..) {
             scheduler.abort(reserved.id).at("abort")?;
+            if reserved.charged > 0 {
+                self.fairness.take_back(&reserved.spec, reserved.charged);
+            }
         }
         let (hidden, gone) = (transaction.hidden.drain(..), transaction.gone.drain(..));
         for (spec, position) in hidden.chain(gone) {

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use turnstile_scheduler::{EVERY_QUEUE, LaneSpec};
+use turnstile_scheduler::{EVERY_QUEUE, GateKind, LaneSpec};
 
+use super::fairness::Fairness;
 use super::table::{JobId, Row, most};
 use super::{Checked, World};
 
@@ -11,6 +12,7 @@ impl World {
     /// Picks the least (priority, position) that may run, `wanted` times over.
     pub fn naive_claim(&mut self, at: usize, queue: u64, wanted: usize) -> Checked<Vec<JobId>> {
         let mut starts = self.starts_left()?;
+        let mut fairness = self.fairness.clone();
         let transaction = &self.transactions[at];
         let mut rows: Vec<Row> = self
             .table
@@ -21,10 +23,15 @@ impl World {
             .collect();
         let mut claimed = Vec::new();
         while claimed.len() < wanted {
-            let Some(job) = self.naive_next(&rows, queue, &starts) else {
+            let Some(job) = self.naive_next(&rows, queue, &starts, &fairness) else {
                 break;
             };
             rows[job].state = super::table::State::Running;
+            fairness.serve(
+                &rows[job].spec,
+                self.weight_in_force(rows[job].spec.tenant),
+                1,
+            );
             for (kind, key) in rows[job].spec.gates() {
                 if let Some(left) = starts.get_mut(&(kind as u8, key)) {
                     *left = left.saturating_sub(1);
@@ -35,11 +42,19 @@ impl World {
         Ok(claimed)
     }
 
+    fn weight_in_force(&self, tenant: u64) -> u32 {
+        match tenant {
+            0 => 1,
+            tenant => self.effective_terms(GateKind::Tenant, tenant).weight,
+        }
+    }
+
     fn naive_next(
         &self,
         rows: &[Row],
         queue: u64,
         starts: &HashMap<(u8, u64), u32>,
+        fairness: &Fairness,
     ) -> Option<JobId> {
         let mut held: HashMap<(u8, u64), u32> = HashMap::new();
         let running = rows.iter().filter(|row| row.is_running());
@@ -67,16 +82,26 @@ impl World {
                 && has_room(&row.spec)
                 && (row.spec.session == 0 || first_of.get(&row.spec.session) == Some(&order(row)))
         };
-        let mut best: Option<(JobId, &Row)> = None;
+        let rank = |row: &Row| {
+            let is_fair = self
+                .effective_terms(GateKind::Queue, row.spec.queue)
+                .is_fair;
+            let tag = if is_fair { fairness.tag(&row.spec) } else { 0 };
+            (row.spec.priority, tag, row.position)
+        };
+        let mut next: HashMap<u64, (JobId, &Row)> = HashMap::new();
         for (job, row) in rows.iter().enumerate().filter(|(_, row)| eligible(row)) {
-            if best.is_none_or(|(_, other)| order(row) < order(other)) {
-                best = Some((job, row));
+            let best = next.entry(row.spec.queue).or_insert((job, row));
+            if rank(row) < rank(best.1) {
+                *best = (job, row);
             }
         }
+        let best = next.into_values().min_by_key(|(_, row)| order(row));
         best.map(|(job, _)| job)
     }
 }
 
+/// The order within a session, and of what is next in each queue.
 fn order(row: &Row) -> (i32, i64) {
     (row.spec.priority, row.position)
 }

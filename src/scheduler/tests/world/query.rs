@@ -3,7 +3,7 @@
 use rand::Rng;
 use turnstile_scheduler::{Picked, ReservationId};
 
-use super::rules::Known;
+use super::known::Known;
 use super::table::{JobId, Row, State};
 use super::transaction::Change;
 use super::{Checked, World};

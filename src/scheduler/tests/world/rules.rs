@@ -1,184 +1,15 @@
-//! The rules of the design, checked against the tables and against a naive scan.
+//! The rules of the design, checked against the tables.
 
 use std::collections::{HashMap, HashSet};
 
-use turnstile_scheduler::{Credit, EVERY_QUEUE, GateKind, GateView, LaneView, Limit, Pick, Picked};
+use turnstile_scheduler::{Credit, GateKind, GateView, Limit, Picked};
 
-use super::arena::{Arena, At};
+use super::arena::At;
+use super::known::{GateKey, Known};
 use super::rebuild::Trust;
 use super::table::{Row, most};
 use super::transaction::{Phase, Transaction};
 use super::{Checked, World};
-
-type GateKey = (u8, u64);
-
-/// What the scheduler says of itself.
-pub struct Known {
-    now: i64,
-    lanes: Vec<LaneView>,
-    gates: HashMap<GateKey, GateView>,
-    credits: Vec<Credit>,
-    /// Sessions that may be blocked by a job that somebody has locked.
-    blocked: Vec<u64>,
-}
-
-impl Known {
-    pub fn read(
-        arena: &mut Arena,
-        now: i64,
-        credits: &[Credit],
-        blocked: Vec<u64>,
-    ) -> Checked<Self> {
-        let scheduler = arena.scheduler();
-        let mut lanes = Vec::new();
-        for slot in scheduler.lane_slots() {
-            lanes.extend(scheduler.lane_at(slot).at("lane_at")?);
-        }
-        let mut gates = HashMap::new();
-        for slot in scheduler.gate_slots() {
-            if let Some(gate) = scheduler.gate_at(slot).at("gate_at")? {
-                gates.insert((gate.kind as u8, gate.key), gate);
-            }
-        }
-        Ok(Self {
-            now,
-            lanes,
-            gates,
-            credits: credits.to_vec(),
-            blocked,
-        })
-    }
-
-    /// Whether the scheduler knows that the row's lane has a job at its position or before.
-    pub fn covers(&self, row: &Row) -> bool {
-        let mut lanes = self.lanes.iter();
-        lanes.any(|lane| lane.spec.lane == row.spec.lane && lane.head <= row.position)
-    }
-
-    fn room(&self, kind: GateKind, key: u64) -> u32 {
-        let Some(gate) = self.gates.get(&(kind as u8, key)) else {
-            return u32::MAX;
-        };
-        let is_it = |credit: &&Credit| credit.kind == kind && credit.key == key;
-        let credit = self.credits.iter().find(is_it).map_or(0, |it| it.count);
-        let starts = gate.meter.map_or(u32::MAX, |it| it.starts_left(self.now));
-        match gate.limit {
-            Limit::Unknown => u32::MAX,
-            _ => room_left(gate, credit).min(starts),
-        }
-    }
-
-    fn room_of(&self, lane: &LaneView) -> u32 {
-        let rooms = lane.spec.gates().map(|(kind, key)| self.room(kind, key));
-        rooms.min().unwrap_or(0)
-    }
-
-    /// Whether no lane of the lane's session comes before it; `tie` decides between equals.
-    fn is_first_of_session(&self, lane: &LaneView, tie: bool) -> bool {
-        self.lanes
-            .iter()
-            .filter(|it| it.spec.session != 0 && it.spec.session == lane.spec.session)
-            .filter(|it| it.spec.lane != lane.spec.lane)
-            .all(|it| rank(lane) < rank(it) || (tie && rank(lane) == rank(it)))
-    }
-
-    /// Every pick is what a scan over all lanes returns; `wanted` jobs can be reserved.
-    pub fn check_pick(&self, queue: u64, wanted: usize, pick: &Pick) -> Checked {
-        let of_queue = || self.lanes.iter().filter(|lane| is_asked(lane, queue));
-        let eligible = |tie| {
-            of_queue()
-                .filter(move |lane| self.room_of(lane) > 0 && self.is_first_of_session(lane, tie))
-        };
-        let open = eligible(false).filter(|lane| !self.blocked.contains(&lane.spec.session));
-        let best = open.map(rank).min();
-        let picked = match pick {
-            Pick::Exhausted => return Ok(()),
-            Pick::Nothing => {
-                return match best {
-                    None => Ok(()),
-                    Some(best) => Err(format!("nothing was picked, {best:?} may run")),
-                };
-            }
-            Pick::Unknown(_, gates) => {
-                let mut missing = gates.iter().filter(|gate| gate.key != 0);
-                let unknown = missing
-                    .next()
-                    .and_then(|gate| self.gates.get(&(gate.kind as u8, gate.key)));
-                return match unknown {
-                    Some(gate) if gate.limit == Limit::Unknown => Ok(()),
-                    _ => Err("a known limit was asked for".into()),
-                };
-            }
-            Pick::Lane(picked) => picked,
-        };
-        if picked.reserved == 0 {
-            return self.check_look(picked, best);
-        }
-        let of_picked = eligible(true).find(|lane| lane.spec == picked.spec);
-        let lane = of_picked.ok_or_else(|| format!("{picked:?} may not run"))?;
-        if lane.head != picked.head || best.is_some_and(|best| best < rank(lane)) {
-            return Err(format!("{picked:?} is not the best, {best:?} is"));
-        }
-        if picked.reserved != wanted.min(self.room_of(lane) as usize) {
-            return Err(format!(
-                "{picked:?} does not reserve what there is room for"
-            ));
-        }
-        self.check_bound(queue, picked)
-    }
-
-    /// A look is asked for at the first lane of a session that waits at a closed gate.
-    fn check_look(&self, picked: &Picked, best: Option<(i32, i64)>) -> Checked {
-        let mut lanes = self.lanes.iter();
-        let lane = lanes.find(|lane| lane.spec == picked.spec);
-        let lane = lane.ok_or_else(|| format!("{picked:?} is not known"))?;
-        let waits = lane.spec.session != 0
-            && self.is_first_of_session(lane, true)
-            && self.room(GateKind::Session, lane.spec.session) > 0
-            && self.room_of(lane) == 0;
-        match waits && best.is_none_or(|best| rank(lane) <= best) {
-            true => Ok(()),
-            false => Err(format!("{picked:?} needs no look")),
-        }
-    }
-
-    /// No job may be taken that comes behind the head of another lane that may run, or of a lane of
-    /// the same session.
-    fn check_bound(&self, queue: u64, picked: &Picked) -> Checked {
-        let same_session =
-            |lane: &LaneView| picked.spec.session != 0 && lane.spec.session == picked.spec.session;
-        let overtaken = self
-            .lanes
-            .iter()
-            .filter(|lane| is_asked(lane, queue))
-            .filter(|lane| lane.spec.lane != picked.spec.lane)
-            .filter(|lane| lane.spec.priority == picked.spec.priority)
-            .filter(|lane| {
-                same_session(lane)
-                    || !self.blocked.contains(&lane.spec.session)
-                        && (self.room_of(lane) > 0 && self.is_first_of_session(lane, false))
-            })
-            .find(|lane| picked.bound.is_none_or(|bound| bound > lane.head + 1));
-        match overtaken {
-            None => Ok(()),
-            Some(lane) => Err(format!("{picked:?} may overtake {lane:?}")),
-        }
-    }
-}
-
-fn room_left(gate: &GateView, credit: u32) -> u32 {
-    let room = i64::from(most(gate.limit)) + i64::from(credit) - i64::from(gate.held);
-    u32::try_from(room.max(0)).unwrap_or(u32::MAX)
-}
-
-/// Whether a claim from that queue, or from all, may take jobs of the lane.
-fn is_asked(lane: &LaneView, queue: u64) -> bool {
-    [lane.spec.queue, EVERY_QUEUE].contains(&queue)
-}
-
-fn rank(lane: &LaneView) -> (i32, i64) {
-    (lane.spec.priority, lane.head)
-}
 
 impl World {
     /// All that must hold after every step.
@@ -300,7 +131,8 @@ impl World {
             Some(meter) => meter.paused_until() == until,
             None => until <= self.clock.now,
         };
-        (gate.limit, rate) == (terms.limit, terms.rate) && same_pause
+        let share = (gate.weight, gate.is_fair) == (terms.weight, terms.is_fair);
+        (gate.limit, rate) == (terms.limit, terms.rate) && same_pause && share
     }
 
     /// Tokens are put by only for jobs that claims have not locked yet.

@@ -21,6 +21,8 @@ pub struct Shape {
     /// Direct changes of rows, and rows locked by transactions that do not claim.
     pub meddling: bool,
     pub resets: bool,
+    /// Queues may share by weight.
+    pub fairness: bool,
     /// Rates, and pauses that end by themselves.
     pub clocks: bool,
     /// Whether the scheduler checks itself after each step, besides the checks from outside.
@@ -32,6 +34,7 @@ const AMPLE: Capacity = Capacity {
     entries: 4_000,
     gates: 1_000,
     reservations: 200,
+    shares: 2_000,
 };
 
 impl Shape {
@@ -49,6 +52,7 @@ impl Shape {
             capacity: AMPLE,
             meddling: rng.random_bool(0.7),
             resets: rng.random_bool(0.5),
+            fairness: rng.random_bool(0.5),
             clocks: rng.random_bool(0.5),
             audits: true,
         };
@@ -61,10 +65,14 @@ impl Shape {
                 entries: 80,
                 gates: 400,
                 reservations: 6,
+                shares: 2_000,
             };
         } else if rng.random_bool(0.15) {
             let most = shape.gates().max(16);
             shape.capacity.gates = rng.random_range(12.max(most / 2)..most);
+        }
+        if rng.random_bool(0.2) {
+            shape.capacity.shares = rng.random_range(4..=12);
         }
         shape
     }
@@ -99,6 +107,7 @@ impl Shape {
             capacity: AMPLE,
             meddling: false,
             resets: false,
+            fairness: true,
             clocks: true,
             audits: true,
         }

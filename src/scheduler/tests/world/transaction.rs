@@ -23,6 +23,8 @@ pub struct Reserved {
     pub spec: LaneSpec,
     /// Known from the settling on.
     pub job: Option<JobId>,
+    /// What a fair queue has charged for it, until it is known to start.
+    pub charged: u64,
     pub level: usize,
 }
 
