@@ -40,7 +40,7 @@ readonly WAIT="CALL turnstile.wait_for_job(ARRAY[:'queue'], '1 minute')"
 # Takes the place of the subshell that it is called in, so that a signal to that reaches psql.
 sql() {
   exec psql --no-psqlrc --quiet --no-align --tuples-only --field-separator ' ' --set ON_ERROR_STOP=1 \
-    --set queue="$queue" --set id="$id" --set attempt="$attempt" --set error="$error" "$DATABASE_URL" <<<"$1"
+    --set queue="$queue" --set id="$id" --set attempt="$attempt" --set error="${error:0:4000}" "$DATABASE_URL" <<<"$1"
 }
 
 # At work SIGTERM lets the job in hand end. Who sleeps holds no job, and goes at once.
