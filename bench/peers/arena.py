@@ -96,6 +96,15 @@ class Database:
                 f"not measured: to fill in {jobs:,} jobs would take about {expected:,.0f} s of the time allowed"
             )
 
+    def fill_within(self, seconds: float, jobs: int) -> int:
+        """As many as there is time for; returns how many wait."""
+        ends = monotonic() + seconds
+        for enough in range(ROWS_PER_FILL, jobs + ROWS_PER_FILL, ROWS_PER_FILL):
+            self.fill_to(min(enough, jobs))
+            if monotonic() > ends:
+                break
+        return self.waiting()
+
     def set(self, setting: str, value: int) -> None:
         self.connection.execute("SELECT set_config(%s, %s, false)", [setting, str(value)])
 
@@ -115,9 +124,16 @@ class Arena:
     """Makes and drops databases; remembers which contenders could not be installed."""
 
     def __init__(self):
-        self.admin = psycopg.connect(dbname="postgres", autocommit=True)
+        self.connection: psycopg.Connection | None = None
         self.broken: dict[str, str] = {}
         self.installed: set[str] = set()
+
+    @property
+    def admin(self) -> psycopg.Connection:
+        """Anew if the server has gone down in between: what comes next can still be measured."""
+        if self.connection is None or self.connection.broken:
+            self.connection = psycopg.connect(dbname="postgres", autocommit=True)
+        return self.connection
 
     def database(self, contender: Contender, variant: str | None = None, suffix: str = "") -> Database:
         """A fresh copy of the contender's database."""

@@ -72,7 +72,7 @@ def _measure(options: Namespace, store: Store, arena: Arena, scenario: Scenario,
         "command": shlex.join(["bench/compare", *sys.argv[1:]]),
         "slice_seconds": options.seconds,
     }
-    store.keep(scenario.key, result)
+    store.keep(scenario.key, result, some_contenders=bool(options.contender))
     print(f"    {scenario.key}: done after {result['took']} s", flush=True)
 
 

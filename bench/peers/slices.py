@@ -10,7 +10,7 @@ from peers.contender import Contender
 
 MOST_REFILLS = 5
 GRACE_SECONDS = 45
-STATEMENT_TIMEOUT = "30s"
+STATEMENT_TIMEOUT = "30 s"
 NONE_DONE = "transactions actually processed: 0"
 
 
@@ -41,7 +41,7 @@ def script_of(contender: Contender, work: Work, variant: str | None = None) -> P
 def load_of(database: Database, work: Work) -> Load:
     script = script_of(database.contender, work, database.variant)
     variables = {"n": str(work.jobs), "prepared": "0", "job_id": "0", "attempt": "0"}
-    settings = {"statement_timeout": STATEMENT_TIMEOUT} | work.settings
+    settings = {"statement_timeout": STATEMENT_TIMEOUT.replace(" ", "")} | work.settings
     return Load({script: 1}, work.clients, variables, settings, database=database.name)
 
 
@@ -115,5 +115,7 @@ def _run(load: Load, work: Work):
 
 def reason(error: Exception) -> str:
     text = str(error)
+    if "statement timeout" in text:
+        return f"one statement took longer than {STATEMENT_TIMEOUT}"
     interesting = [line.split("ERROR:")[-1] for line in text.splitlines() if "ERROR" in line or "error" in line]
     return (interesting[0] if interesting else last_line(text) or type(error).__name__).strip()[:300]

@@ -14,7 +14,12 @@ class Store:
         self.data |= facts
         self._save()
 
-    def keep(self, scenario: str, result: dict) -> None:
+    def keep(self, scenario: str, result: dict, some_contenders: bool = False) -> None:
+        """`some_contenders`: the rows of the others stay, if they were measured at the same points."""
+        old = self.data["scenarios"].get(scenario, {})
+        if some_contenders and "rows" in result and old.get("points") == result["points"]:
+            for part in ("rows", "series"):
+                result[part] = old[part] | result[part]
         self.data["scenarios"][scenario] = result
         self._save()
 

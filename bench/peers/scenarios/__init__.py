@@ -23,7 +23,7 @@ ALL = [
     Scenario("singles_async", 4, singles.measure_async),
     Scenario("one_call", 2, one_call.measure),
     Scenario("batches", 6, batches.measure),
-    Scenario("backlog", 13, backlog.measure),
+    Scenario("backlog", 25, backlog.measure),
     Scenario("tenants", 5, tenants.measure),
     Scenario("sessions", 9, sessions.measure),
     Scenario("horizon", 14, horizon.measure),

@@ -24,7 +24,7 @@ def measure(run: Run) -> Figures:
         ],
     )
     run.note_lacks(figures, refuse_hand_written)
-    allowance = run.share.seconds / len(run.contenders) / 2
+    allowance = run.share.seconds / len(run.contenders) * 0.7
 
     def prepare(database, point) -> None:
         database.backlog = int(point.at)

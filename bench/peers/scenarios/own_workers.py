@@ -10,7 +10,8 @@ from peers.run import OUT_OF_TIME, Run
 from peers.worker import program, running
 
 RATE, DONE, WAL, CPU = "jobs/s", "jobs done", "WAL bytes a job", "server CPU µs a job"
-FILL_PROBE = 5_000
+# As many as the time allowed makes sensible.
+SIZES = ((600, 1_000_000), (300, 200_000), (0, 50_000))
 # What counting may cost, as a share of the time between two looks.
 LOOKS = 0.02
 LEAST_SECONDS = 3.0
@@ -19,7 +20,7 @@ LEAST_SECONDS = 3.0
 def _jobs(run: Run) -> int:
     if run.quick:
         return 10_000
-    return 1_000_000 if run.share.seconds >= 1_200 else 200_000
+    return next(jobs for seconds, jobs in SIZES if run.share.seconds >= seconds)
 
 
 def measure(run: Run) -> Figures:
@@ -53,8 +54,7 @@ def measure(run: Run) -> Figures:
 
 def _one(run: Run, figures: Figures, contender: Contender, jobs: int, share: Share) -> None:
     database = run.arena.database(contender)
-    database.expect_fill_within(max(share.left() / 2, LEAST_SECONDS), jobs, FILL_PROBE)
-    database.fill_to(jobs)
+    jobs = database.fill_within(max(share.left() / 2, LEAST_SECONDS), jobs)
     database.vacuum()
     before = meter.read(database)
     begun = monotonic()
