@@ -364,3 +364,34 @@ def test_many_sleepers_end_with_the_extension(db, conn):
     for sleeper in sleepers:
         assert sleeper.returned().error is None
     assert claim_next(conn) is not None
+
+
+# ---- What a claim leaves locked -------------------------------------------------------------------
+
+HELD_UP = """
+CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF new.kind = 'slow' AND new.state = 'running' THEN PERFORM pg_advisory_xact_lock_shared(1); END IF;
+    RETURN new;
+END $$;
+CREATE TRIGGER hold_up BEFORE UPDATE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION hold_up();
+"""
+
+
+def test_a_claim_locks_no_job_that_another_was_faster_to_claim(db, conn, other):
+    """It has seen the job waiting before the other claim was committed; its transaction stays open."""
+    conn.execute(HELD_UP)
+    slow, quick = enqueue(conn, kind="slow"), enqueue(conn)
+    conn.execute("SELECT pg_advisory_lock(1)")
+    open_claim = db.connect()
+    open_claim.execute("BEGIN")
+    held_up = Sleeper(open_claim, "SELECT id FROM turnstile.claim(ARRAY['default'], 2)")
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND wait_event = 'advisory'"
+    until(lambda: conn.execute(waits, [held_up.pid]).fetchone() == (1,), "the claim is held up")
+    run = claim_next(other)
+    assert run.id == quick
+    conn.execute("SELECT pg_advisory_unlock(1)")
+    assert held_up.returned().rows == [(slow,)]
+    other.execute("SET lock_timeout = '5 s'")
+    assert complete(other, run)
+    open_claim.execute("ROLLBACK")

@@ -203,8 +203,9 @@ impl Command {
 }
 
 impl<'c> Table<'c> {
-    /// Locks a row that was found, in its newest version, which may no longer be what was looked for. Nothing if it is
-    /// gone, or locked by another transaction that is not waited for.
+    /// Locks a row that was found. Who waits for others gets its newest version, which may no longer be what was looked
+    /// for, and nothing if it is gone. Who does not wait gets nothing if somebody has it, or has had it since: a lock on
+    /// what he has made of it would stay until this transaction ends.
     pub fn lock(
         &mut self,
         mut place: pg_sys::ItemPointerData,
@@ -229,6 +230,10 @@ impl<'c> Table<'c> {
                 LockWaitPolicy::LockWaitBlock,
             ),
         };
+        let flags = match lock {
+            Lock::ToUpdateUnlessLocked => 0,
+            Lock::ToDelete => pg_sys::TUPLE_LOCK_FLAG_FIND_LAST_VERSION as u8,
+        };
         // SAFETY: the table is one with storage; all that is pointed to outlives the call.
         let result = unsafe {
             let Some(tuple_lock) = (*(*self.relation).rd_tableam).tuple_lock else {
@@ -244,7 +249,7 @@ impl<'c> Table<'c> {
                     (*self.command.state).es_output_cid,
                     mode,
                     wait,
-                    pg_sys::TUPLE_LOCK_FLAG_FIND_LAST_VERSION as u8,
+                    flags,
                     &mut failure,
                 )
             })
