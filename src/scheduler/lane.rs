@@ -174,7 +174,7 @@ impl Scheduler<'_> {
                 }
                 entry.is_mixed |= entry.own_gates() != lane.own_gates();
             }
-            entry.lanes += 1;
+            entry.lanes = entry.lanes.saturating_add(1);
         }
         Ok(())
     }
