@@ -26,7 +26,7 @@ class Share:
     """At least one round is made, and after that as many as fit."""
 
     # A first round that takes this much longer than its share is cut short.
-    PATIENCE = 2.0
+    PATIENCE = 4.0
 
     def __init__(self, seconds: float):
         self.begun = monotonic()

@@ -3,10 +3,19 @@
 from dataclasses import dataclass
 from os import sysconf
 from pathlib import Path
+from time import monotonic, sleep
 
 from peers.arena import Database
 
 TICKS = sysconf("SC_CLK_TCK")
+
+REAPED_WITHIN = 0.2
+MOST_SECONDS_TO_QUIET = 5.0
+
+OTHERS = """
+    SELECT count(*)
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"""
 
 COUNTERS = """
     SELECT pg_current_wal_insert_lsn() - '0/0', xact_commit + xact_rollback,
@@ -27,9 +36,18 @@ class Reading:
 
 
 def read(database: Database) -> Reading:
+    _await_quiet(database)
     database.connection.execute("SELECT pg_stat_force_next_flush()")
     wal, transactions, dead = database.connection.execute(COUNTERS).fetchone()
     return Reading(float(wal), float(transactions), float(dead), _cpu_seconds(database))
+
+
+def _await_quiet(database: Database) -> None:
+    """What a process has used is nowhere to be read between its end and its parent's notice of it."""
+    ends = monotonic() + MOST_SECONDS_TO_QUIET
+    while database.value(OTHERS) and monotonic() < ends:
+        sleep(REAPED_WITHIN)
+    sleep(REAPED_WITHIN)
 
 
 def _cpu_seconds(database: Database) -> float:

@@ -57,8 +57,8 @@ def _one(run: Run, figures: Figures, contender: Contender, jobs: int, share: Sha
     jobs = database.fill_within(max(share.left() / 2, LEAST_SECONDS), jobs)
     database.vacuum()
     before = meter.read(database)
-    begun = monotonic()
     with running(database, stamps=False) as worker:
+        begun = monotonic()
         left = _wait(database, worker, begun + max(share.left(), LEAST_SECONDS))
         seconds = monotonic() - begun
         complaint = worker.complaint() if worker.has_ended() else None
