@@ -9,9 +9,11 @@
     clippy::indexing_slicing
 )]
 
+mod random;
 mod world;
 
 use rand::rngs::SmallRng;
+use random::{seeds, setting};
 use world::run::run;
 use world::shape::Shape;
 use world::tally::Tally;
@@ -53,22 +55,9 @@ fn steps() -> u64 {
     setting("TURNSTILE_STEPS").unwrap_or(DEFAULT_STEPS)
 }
 
-fn setting(name: &str) -> Option<u64> {
-    let value = std::env::var(name).ok()?;
-    Some(
-        value
-            .parse()
-            .unwrap_or_else(|_| panic!("{name} must be a number")),
-    )
-}
-
 fn run_worlds(steps: u64, steps_a_world: u64, shape: fn(&mut SmallRng) -> Shape) -> Tally {
     let mut tally = Tally::default();
-    let seeds = match setting("TURNSTILE_SEED") {
-        Some(seed) => seed..=seed,
-        None => 1..=(steps / steps_a_world).max(1),
-    };
-    for seed in seeds {
+    for seed in seeds(steps, steps_a_world) {
         match run(seed, steps_a_world, shape) {
             Ok(more) => tally.add(&more),
             Err(error) => panic!("{error}"),

@@ -1,0 +1,20 @@
+//! How long random tests run: `TURNSTILE_STEPS` steps, or `TURNSTILE_SEED` alone.
+
+use std::ops::RangeInclusive;
+
+pub fn setting(name: &str) -> Option<u64> {
+    let value = std::env::var(name).ok()?;
+    Some(
+        value
+            .parse()
+            .unwrap_or_else(|_| panic!("{name} must be a number")),
+    )
+}
+
+/// The seeds with which so many steps are taken, so many with each.
+pub fn seeds(steps: u64, steps_each: u64) -> RangeInclusive<u64> {
+    match setting("TURNSTILE_SEED") {
+        Some(seed) => seed..=seed,
+        None => 1..=(steps / steps_each).max(1),
+    }
+}
