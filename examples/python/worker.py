@@ -21,7 +21,7 @@ def work(db, queue, stop):
     while not stop.asked:
         job = job or db.execute(CLAIM_NEXT, [queue]).fetchone()
         if not job:
-            with stop.at_once():
+            with stop.at_once(db):
                 db.execute(WAIT, [queue])
             continue
         id, attempt, payload = job
@@ -48,24 +48,28 @@ def handle(payload, attempt):
 
 
 class Stop:
-    """At work SIGTERM lets the job in hand end. Who sleeps holds no job, and goes at once."""
+    """At work SIGTERM lets the job in hand end. Who sleeps holds no job and hangs up at once, which the server sees."""
 
     def __init__(self):
-        self.asked = self.is_asleep = False
+        self.asked, self.sleeper = False, None
         signal.signal(signal.SIGTERM, self)
 
     def __call__(self, *_):
         self.asked = True
-        if self.is_asleep:
-            raise KeyboardInterrupt  # psycopg cancels the statement in the server
+        if self.sleeper:
+            self.hang_up()
 
     @contextlib.contextmanager
-    def at_once(self):
-        self.is_asleep = True
+    def at_once(self, db):
+        self.sleeper = db
         if self.asked:
-            raise KeyboardInterrupt
+            self.hang_up()
         yield
-        self.is_asleep = False
+        self.sleeper = None
+
+    def hang_up(self):
+        self.sleeper.close()
+        raise KeyboardInterrupt
 
 
 def main():

@@ -12,7 +12,7 @@ from support.pgbouncer import pgbouncer
 @pytest.fixture
 def pooler(db):
     """It is gone before the test's database is looked at in the end."""
-    with pgbouncer() as pooler:
+    with pgbouncer(db.name) as pooler:
         yield pooler
 
 

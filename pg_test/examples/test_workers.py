@@ -8,8 +8,8 @@ import pytest
 
 from support.calls import call, enqueue, enqueue_many
 from support.examples import COMMANDS
-from support.pgbouncer import POOL_SIZE
-from support.sleepers import asleep, await_asleep, until
+from support.pgbouncer import POOL_SIZE, SECOND_ENTRY
+from support.sleepers import Sleeper, asleep, await_asleep, until
 
 COUNTS = "SELECT state, count(*) FROM turnstile.jobs GROUP BY state"
 
@@ -23,17 +23,22 @@ def add(conn, number: int, **payload) -> None:
 
 
 def await_completed(conn, number: int) -> None:
-    until(lambda: counts(conn) == {"completed": number}, f"{number} completed and nothing else")
+    wanted = {"completed": number}
+    until(lambda: counts(conn) == wanted, f"{number} completed and nothing else", lambda: counts(conn))
 
 
 def await_running(conn) -> None:
-    until(lambda: counts(conn).get("running"), "a job that runs")
+    until(lambda: "running" in counts(conn), "a job that runs")
 
 
-def leaves(worker) -> str:
-    status, output = worker.ended()
-    assert status == 0, output
-    return output
+def await_claimed(conn) -> None:
+    until(lambda: "available" not in counts(conn), "all jobs are claimed", lambda: counts(conn))
+
+
+def leaves(*workers) -> None:
+    for worker in workers:
+        status, output = worker.ended()
+        assert status == 0, output
 
 
 def test_all_jobs_are_done_also_those_that_come_later(conn, crew, language):
@@ -150,26 +155,74 @@ def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, lan
     assert conn.execute("SELECT attempt, errors->0->>'error' FROM turnstile.job").fetchone() == (1, "lease expired")
 
 
-@pytest.mark.parametrize("url", ["pgbouncer"], indirect=True)
+# ---- Through a pool of few connections to the server -------------------------------------------------
+
+through_pgbouncer = pytest.mark.parametrize("url", ["pgbouncer"], indirect=True)
+
+
+def await_clients(pooler, database: str, **states: int) -> None:
+    """So many of its clients are active, and so many wait for a connection to the server."""
+    wanted = sorted(state for state, number in states.items() for _ in range(number))
+    until(lambda: sorted(pooler.clients(database)) == wanted, f"{wanted}", lambda: pooler.clients(database))
+
+
+@through_pgbouncer
+def test_as_many_connections_as_workers_are_enough(conn, crew):
+    languages = list(COMMANDS)[:POOL_SIZE]
+    for language in languages:
+        crew(language)
+    await_asleep(conn, len(languages))
+    add(conn, 20)
+    await_completed(conn, 20)
+
+
+@through_pgbouncer
 def test_more_workers_than_connections_to_the_server(db, conn, crew, pooler):
     workers = [crew(language) for language in COMMANDS for _ in range(2)]
     add(conn, 60)
-    await_completed(conn, 60)
     until(lambda: len(pooler.clients(db.name)) == len(workers), "all workers are there")
+    await_claimed(conn)
+    # Who has done the last may wait for a sleeper's connection to say so.
     for worker in workers:
         worker.terminate()
-    for worker in workers:
-        leaves(worker)
-    assert conn.execute("SELECT count(*), sum(attempt) FROM turnstile.jobs").fetchone() == (60, 60)
+    leaves(*workers)
+    assert conn.execute("SELECT state, count(*), sum(attempt) FROM turnstile.jobs GROUP BY state").fetchall() == [
+        ("completed", 60, 60)
+    ]
 
 
-@pytest.mark.parametrize("url", ["pgbouncer"], indirect=True)
+@through_pgbouncer
 def test_a_sleeper_keeps_a_connection_to_the_server(db, conn, crew, pooler):
     """What docs/waiting.md says that it costs: who finds them all taken by sleepers waits for one to wake."""
-    for _ in range(POOL_SIZE + 1):
-        crew("python")
+    workers = [crew("python") for _ in range(POOL_SIZE + 1)]
     await_asleep(conn, POOL_SIZE)
-    states = ["active"] * POOL_SIZE + ["waiting"]
-    until(lambda: sorted(pooler.clients(db.name)) == states, "all but one have a connection to the server")
-    enqueue(conn)
-    await_completed(conn, 1)
+    await_clients(pooler, db.name, active=POOL_SIZE, waiting=1)
+    with pooler.connect(SECOND_ENTRY) as elsewhere:
+        enqueue(elsewhere)
+    # Whoever gets the connection of the one who was woken. The other lies down in his place, so that there may be
+    # none to complete the job by.
+    await_claimed(conn)
+    for worker in workers:
+        worker.terminate()
+    leaves(*workers)
+    assert counts(conn) == {"completed": 1}
+
+
+@through_pgbouncer
+def test_who_waits_for_a_connection_to_sleep_by_goes_at_once(db, conn, crew, pooler, language):
+    """Told to cancel what it has not begun, PgBouncer does nothing."""
+    taken = [pooler.connect(db.name) for _ in range(POOL_SIZE)]
+    for connection in taken[1:]:
+        connection.execute("BEGIN")
+    add(conn, 1)
+    with calls_held_up(db) as blocker:
+        worker = crew(language)
+        await_held_up(conn)
+        # Who is next in line for the connection that the claim has.
+        last = Sleeper(taken[0], "BEGIN")
+        await_clients(pooler, db.name, active=POOL_SIZE, waiting=1)
+        blocker.execute("DELETE FROM turnstile.job")
+    last.returned()
+    await_clients(pooler, db.name, active=POOL_SIZE, waiting=1)
+    worker.terminate()
+    leaves(worker)

@@ -11,11 +11,14 @@ from pathlib import Path
 
 import psycopg
 
-# Connections to the server: fewer than the workers of some tests.
+# Connections to the server that an entry of [databases] has: fewer than the workers of some tests.
 POOL_SIZE = 4
+# Another entry for the same database, with connections of its own.
+SECOND_ENTRY = "second_entry"
 
 CONFIGURATION = """
 [databases]
+{second_entry} = host={host} port={server_port} user={user} dbname={database}
 * = host={host} port={server_port} user={user}
 [pgbouncer]
 listen_addr = 127.0.0.1
@@ -32,9 +35,14 @@ class PgBouncer:
     def __init__(self, port: int):
         self.port = port
 
+    def connect(self, database: str) -> psycopg.Connection:
+        return psycopg.connect(
+            host="127.0.0.1", port=self.port, dbname=database, autocommit=True, prepare_threshold=None
+        )
+
     def clients(self, database: str) -> list[str]:
         """The state of each client that it has for the database: active, or waiting for a connection to the server."""
-        with psycopg.connect(host="127.0.0.1", port=self.port, dbname="pgbouncer", autocommit=True) as console:
+        with self.connect("pgbouncer") as console:
             rows = console.execute("SHOW CLIENTS")
             names = [column.name for column in rows.description]
             clients = [dict(zip(names, row)) for row in rows]
@@ -62,13 +70,14 @@ def _await_open(process: subprocess.Popen, port: int, log: Path) -> None:
 
 
 @contextlib.contextmanager
-def pgbouncer():
-    """Runs one."""
+def pgbouncer(database: str):
+    """Runs one; the database has two entries."""
     port = free_port()
     server = {"host": os.environ["PGHOST"], "server_port": os.environ["PGPORT"], "user": os.environ["PGUSER"]}
+    entries = {"database": database, "second_entry": SECOND_ENTRY}
     with tempfile.TemporaryDirectory() as folder:
         configuration, log = Path(folder, "pgbouncer.ini"), Path(folder, "log")
-        configuration.write_text(CONFIGURATION.format(port=port, pool_size=POOL_SIZE, **server))
+        configuration.write_text(CONFIGURATION.format(port=port, pool_size=POOL_SIZE, **server, **entries))
         # It refuses to run as root.
         Path(folder).chmod(0o755)
         user = ["--user", "postgres"] if os.geteuid() == 0 else []

@@ -49,10 +49,11 @@ def await_asleep(conn, number: int) -> None:
     until(lambda: asleep(conn) == number, f"{number} asleep")
 
 
-def until(is_so, what: str) -> None:
+def until(is_so, what: str, seen=lambda: "") -> None:
+    """`seen` tells what there is instead, if that never comes."""
     give_up = time.monotonic() + PATIENCE
     while not is_so():
-        assert time.monotonic() < give_up, f"never: {what}"
+        assert time.monotonic() < give_up, f"never: {what} {seen()}"
         time.sleep(0.005)
 
 
