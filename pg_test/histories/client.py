@@ -29,7 +29,7 @@ class Client:
     def __init__(self, station, name: str, seed: int):
         self.station, self.name = station, name
         self.chance = random.Random(f"{seed} {name}")
-        self.log = Log(station.directory, name)
+        self.log = Log(station.directory, name, station.counted(name))
         self.conn = None
         self.in_block = False
 
@@ -109,8 +109,8 @@ class Client:
         self.in_block = True
         try:
             for _ in range(steps):
-                if self.chance.random() < 0.3:
-                    self.behind_savepoint(step)
+                if self.chance.random() < 0.2:
+                    self.behind_savepoint(self.chance.randint(1, 3), step)
                 else:
                     step()
             keep = self.chance.random() < 0.7
@@ -137,11 +137,12 @@ class Client:
         self.call("commit prepared", f"COMMIT PREPARED '{name}'")
         return True
 
-    def behind_savepoint(self, step) -> None:
+    def behind_savepoint(self, steps: int, step) -> None:
         self.call("savepoint", "SAVEPOINT s")
         before = self.remember()
         try:
-            step()
+            for _ in range(steps):
+                step()
             keep = self.chance.random() < 0.5
         except Refused:
             keep = False

@@ -13,6 +13,8 @@ from faults.cluster import wait_until_up
 _BACKENDS = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND application_name <> 'lookout'"
 )
+# From one disturbance to the next, on average. What each costs is a new connection and its plans.
+OPERATIONS_BETWEEN = 400
 
 
 class Disturber:
@@ -20,6 +22,7 @@ class Disturber:
         self.cluster, self.lookout, self.crew = cluster, lookout, crew
         self.chance = random.Random(f"{seed} disturber")
         self.done: dict[str, int] = {}
+        self._next = 0.0
         self.crashes = [self.kill_postmaster, self.stop_at_once, self.kill_backend]
 
     def crash(self) -> None:
@@ -27,8 +30,11 @@ class Disturber:
         crash = self.crashes[sum(self.done.get(way.__name__, 0) for way in self.crashes) % len(self.crashes)]
         self._do(crash)
 
-    def disturb(self) -> None:
-        self._do(self.chance.choice([self.cancel, self.cancel, self.cancel, self.terminate, self.kill_worker, self.pause_worker]))
+    def disturb_at_times(self, operations: int) -> None:
+        """Lets something lesser go wrong after so many operations, more or less; each costs a client its connection at most."""
+        if operations >= self._next:
+            self._do(self.chance.choice([self.cancel, self.cancel, self.cancel, self.terminate, self.kill_worker, self.pause_worker]))
+            self._next = operations + self.chance.expovariate(1 / OPERATIONS_BETWEEN)
 
     def _do(self, way) -> None:
         with contextlib.suppress(psycopg.OperationalError, ProcessLookupError):

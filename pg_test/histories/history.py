@@ -1,10 +1,11 @@
 """A whole history: what the clients saw beside what the server wrote, and which of the two belong together."""
 
 import gc
-import json
 from collections import defaultdict
 from functools import cached_property
 from pathlib import Path
+
+import orjson
 
 from histories.decoding import read_stream
 from histories.limits import SOON, Limits
@@ -126,7 +127,7 @@ def _named(commit: Commit, by_token: dict, births: dict) -> Transaction | None:
             if found := by_token.get(change.new.worker):
                 return found
     for job in commit.finished:
-        if job.result and '"by"' in job.result and (found := by_token.get(json.loads(job.result)["by"])):
+        if job.result and '"by"' in job.result and (found := by_token.get(orjson.loads(job.result)["by"])):
             return found
     return None
 
@@ -149,9 +150,9 @@ def load(directory: Path) -> History:
         transactions += transactions_of(read_calls(path))
     with (directory / "stream").open(encoding="utf-8") as stream:
         commits = read_stream(stream)
-    settings = json.loads((directory / "settings.json").read_text())
-    rest = json.loads((directory / "rest.json").read_text())
-    plan = json.loads((directory / "plan.json").read_text())
+    settings = orjson.loads((directory / "settings.json").read_bytes())
+    rest = orjson.loads((directory / "rest.json").read_bytes())
+    plan = orjson.loads((directory / "plan.json").read_bytes())
     orderly = "turnstile.max_lanes" not in plan["settings"]
     return History(transactions, commits, settings, rest, (directory / "server.log").read_text(), orderly)
 
@@ -159,7 +160,7 @@ def load(directory: Path) -> History:
 def read_calls(path: Path) -> list[Call]:
     calls: list[Call] = []
     for line in path.read_bytes().splitlines():
-        entry = json.loads(line)
+        entry = orjson.loads(line)
         if "verb" in entry:
             calls.append(Call(path.stem, entry["n"], entry["verb"], entry["arguments"], entry["at"]))
         else:

@@ -6,7 +6,19 @@ from histories import mix
 from histories.client import XID, Client
 from histories.wire import copy_field
 
+ENQUEUE = (
+    "SELECT jsonb_build_array(turnstile.enqueue(%(kind)s, %(payload)s, %(queue)s, %(tenant)s, %(account)s, %(session)s,"
+    " %(concurrency_key)s, %(priority)s, clock_timestamp() + %(ahead)s::interval, %(max_attempts)s, %(unique_key)s,"
+    f" coalesce(%(unique_mode)s, 'until_executed'), %(unique_for)s::interval)), {XID}"
+)
 COLUMNS = ["kind", "queue", "tenant", "account", "session", "concurrency_key", "priority", "max_attempts", "payload"]
+INSERT = (
+    f"WITH made AS (INSERT INTO turnstile.job ({', '.join(COLUMNS)})"
+    f" SELECT {', '.join(COLUMNS)} FROM jsonb_populate_recordset(NULL::turnstile.job, %(jobs)s) RETURNING id)"
+    f" SELECT jsonb_agg(id), {XID} FROM made"
+)
+# What an enqueue is not told.
+NOTHING = dict.fromkeys(["queue", "tenant", "account", "session", "concurrency_key", "ahead", "unique_key", "unique_mode", "unique_for"])
 
 
 class Producer(Client):
@@ -17,8 +29,8 @@ class Producer(Client):
         chance = self.chance.random()
         if chance < 0.005:
             self.be_impatient()
-        elif chance < 0.2:
-            self.block(self.chance.randint(1, 4), self.produce)
+        elif chance < 0.13:
+            self.block(self.chance.randint(1, 6), self.produce)
         else:
             self.produce()
         self.station.rest(self.chance)
@@ -35,12 +47,9 @@ class Producer(Client):
 
     def one(self) -> None:
         job = self.job()
-        unique = "unique_key" in job
-        named = ", ".join(f"{name} => %({name})s" for name in job)
         if self.chance.random() < 0.2:
             job["ahead"] = f"{self.chance.randint(0, 2000)} milliseconds"
-            named += ", run_at => clock_timestamp() + %(ahead)s::interval"
-        self.call("enqueue", f"SELECT jsonb_build_array(turnstile.enqueue({named})), {XID}", job, jobs=1, unique=unique)
+        self.call("enqueue", ENQUEUE, NOTHING | job, jobs=1, unique="unique_key" in job)
 
     def many(self) -> None:
         jobs = [self.job() for _ in range(self.chance.randint(1, 12))]
@@ -50,14 +59,7 @@ class Producer(Client):
 
     def insert(self) -> None:
         jobs = self.jobs(6)
-        values = {f"{name}{n}": job.get(name, 0) for n, job in enumerate(jobs) for name in COLUMNS}
-        values |= {f"{name}{n}": job.get(name) for n, job in enumerate(jobs) for name in COLUMNS[2:6]}
-        rows = ", ".join("(" + ", ".join(f"%({name}{n})s" for name in COLUMNS) + ")" for n in range(len(jobs)))
-        query = (
-            f"WITH made AS (INSERT INTO turnstile.job ({', '.join(COLUMNS)}) VALUES {rows} RETURNING id)"
-            f" SELECT jsonb_agg(id), {XID} FROM made"
-        )
-        self.call("insert", query, values, jobs=len(jobs))
+        self.call("insert", INSERT, {"jobs": jobs}, jobs=len(jobs))
 
     def copy(self) -> None:
         """COPY tells no ids: the kind of the rows tells where they came from."""

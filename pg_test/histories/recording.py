@@ -122,8 +122,7 @@ def _until(station: Station, crew: Crew, disturber: Disturber, operations: float
         with contextlib.suppress(psycopg.OperationalError):
             station.full.value = disturber.lookout.ask(WAITING)[0] > ENOUGH_WAITING
             _end_prepared(disturber.lookout)
-        if disturber.chance.random() < 0.3:
-            disturber.disturb()
+        disturber.disturb_at_times(station.operations)
         if crew.failed():
             raise RuntimeError(f"clients broke: {crew.failed()}: see {station.directory}/*.broken")
         if station.operations != before:

@@ -84,6 +84,12 @@ class Story:
         self.committed(transaction, {"id": job_id, "state": "retryable", "worker": None, **columns})
         return transaction
 
+    def fails_for_good(self, job_id: int) -> Transaction:
+        run = [job_id, self.live[job_id].attempt]
+        transaction = self.ended(self.called("discard", "discarded", runs=[run]))
+        self.committed(transaction, {"id": job_id, "gone": True}, finished=[(job_id, "discarded")])
+        return transaction
+
     def limits(self, table: str, *key: str, **row) -> Transaction:
         transaction = self.ended(self.called("set limit"))
         self.committed(transaction, settings=[(table, key, row)])

@@ -2,23 +2,11 @@
 
 import pytest
 
+from histories.bad_runs import BAD, bad
 from histories.history import transactions_of
 from histories.model import Call
 from histories.rules import RULES, violations
-from histories.rules.jobs import ENQUEUES
 from histories.story import Story
-
-BAD = []
-
-
-def bad(rule: str):
-    """A story that this rule, at least, must not accept."""
-
-    def note(tell):
-        BAD.append(pytest.param(rule, tell, id=tell.__name__))
-        return tell
-
-    return note
 
 
 def ordinary(story: Story) -> None:
@@ -60,149 +48,6 @@ def test_a_bad_history_is_found(rule, tell):
 
 def test_every_rule_has_a_bad_history():
     assert {rule.__name__ for rule in RULES} - {case.values[0] for case in BAD} == set()
-
-
-@bad("acknowledged_jobs_exist")
-def an_acknowledged_job_is_lost(story):
-    story.ended(story.called("enqueue", [1], jobs=1))
-
-
-@bad("acknowledged_jobs_exist")
-def a_copy_loses_a_row(story):
-    call = story.called("copy", jobs=2)
-    story.committed(story.ended(call), {"id": 1, "kind": call.token})
-
-
-@bad("jobs_come_from_kept_calls")
-def a_job_comes_from_nowhere(story):
-    story.committed(story.ended(story.called("claim", [], queues=["q"], most=1)), {"id": 1, "kind": "stranger"})
-
-
-@bad("jobs_come_from_kept_calls")
-def an_enqueue_is_rolled_back_to_a_savepoint_and_there(story):
-    call = story.called("enqueue", [1], jobs=1)
-    call.undone = True
-    story.committed(story.ended(call), {"id": 1, "kind": call.token})
-
-
-@bad("jobs_come_from_kept_calls")
-def an_enqueue_makes_two_jobs(story):
-    call = story.called(ENQUEUES[0], [1], jobs=1)
-    story.committed(story.ended(call), {"id": 1, "kind": call.token}, {"id": 2, "kind": call.token})
-
-
-@bad("rolled_back_stays_rolled_back")
-def a_rolled_back_enqueue_is_there(story):
-    call = story.called("enqueue", [1], jobs=1)
-    transaction = story.ended(call, story.called("rollback"), outcome="rolled back")
-    story.committed(transaction, {"id": 1, "kind": call.token})
-
-
-@bad("jobs_do_not_vanish")
-def a_finished_job_reaches_no_history(story):
-    story.enqueues(1)
-    story.claims(1)
-    story.committed(story.ended(story.called("complete", True, runs=[[1, 1]])), {"id": 1, "gone": True})
-
-
-@bad("tables_at_rest_agree")
-def a_job_is_not_in_the_tables_at_rest(story):
-    story.enqueues(1)
-    story.rest = {"live": [], "finished": []}
-
-
-@bad("tables_at_rest_agree")
-def a_job_is_in_history_twice(story):
-    story.enqueues(1)
-    story.claims(1)
-    story.completes(1)
-    story.rest = {"live": [], "finished": [{"id": 1, "state": "completed", "attempt": 1}] * 2}
-
-
-@bad("claims_take_available_jobs")
-def a_running_job_is_claimed(story):
-    story.enqueues(1)
-    story.claims(1)
-    story.claims(1)
-
-
-@bad("claims_take_available_jobs")
-def an_attempt_is_used_again(story):
-    story.enqueues(1, attempt=3)
-    call = story.called("claim", [[1, 3]], queues=["q"], most=1)
-    story.committed(story.ended(call), story.running(call, 1, 3))
-
-
-@bad("claims_are_handed_to_their_caller")
-def a_claim_is_handed_to_nobody(story):
-    story.enqueues(1)
-    call = story.called("claim", [], queues=["q"], most=1)
-    story.committed(story.ended(call), story.running(call, 1, 1))
-
-
-@bad("claims_are_handed_to_their_caller")
-def a_claim_is_answered_but_not_made(story):
-    story.enqueues(1)
-    story.ended(story.called("claim", [[1, 1]], queues=["q"], most=1))
-
-
-@bad("claims_are_handed_to_their_caller")
-def a_claim_outlives_its_savepoint(story):
-    story.enqueues(1)
-    story.claims(1)
-    story.transactions[-1].calls[0].undone = True
-
-
-@bad("attempts_suffice")
-def a_job_is_claimed_too_often(story):
-    story.enqueues(1, attempt=2, max_attempts=2)
-    story.claims(1)
-
-
-@bad("ends_were_asked_for")
-def a_superseded_finisher_finishes(story):
-    story.enqueues(1)
-    story.claims(1)
-    story.completes(1, attempt=0)
-
-
-@bad("ends_were_asked_for")
-def a_run_is_taken_from_a_connection_that_is_alive(story):
-    story.enqueues(1)
-    story.claims(1)
-    story.transactions[-1].calls[0].arguments["bound"] = True
-    transaction = story.ended(story.called("claim", [], queues=["other"], most=1))
-    story.committed(transaction, {"id": 1, "state": "retryable", "worker": None})
-    story.ended(story.called("progress", True, runs=[]))
-
-
-@bad("acknowledged_ends_hold")
-def an_acknowledged_end_is_lost(story):
-    story.enqueues(1)
-    story.claims(1)
-    story.ended(story.called("complete", True, runs=[[1, 1]]))
-
-
-@bad("acknowledged_ends_hold")
-def two_finishers_are_both_told_yes(story):
-    story.enqueues(1)
-    story.claims(1)
-    story.completes(1)
-    story.ended(story.called("complete", True, runs=[[1, 1]]))
-
-
-@bad("jobs_finish_once")
-def a_job_is_finished_twice(story):
-    story.enqueues(1)
-    story.claims(1)
-    story.completes(1)
-    story.commits[-1].finished *= 2
-
-
-@bad("jobs_finish_once")
-def a_waiting_job_is_completed(story):
-    story.enqueues(1)
-    story.completes(1)
 
 
 @bad("limits_hold_at_every_commit")

@@ -139,3 +139,16 @@ def a_full_gate_makes_everybody_wait(story):
     for _ in range(6):
         story.waits(2)
         story.claims(most=1)
+
+
+@good
+def a_job_that_was_brought_back_is_deleted_and_brought_back_again(story):
+    story.enqueues(1)
+    story.claims(1)
+    story.fails_for_good(1)
+    for _ in range(2):
+        transaction = story.ended(story.called("retry", [1, "available"]))
+        story.committed(transaction, {"id": 1, "attempt": 1})
+        story.claims(1)
+        story.fails(1)
+        story.committed(story.ended(story.called("delete", [1])), {"id": 1, "gone": True})

@@ -1,16 +1,16 @@
 """A connection that costs its client little: libpq itself, each statement prepared once, values as text."""
 
-import json
 import re
 
+import orjson
 import psycopg
 from psycopg import pq
 
 _FINE = {pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COPY_IN}
 # By the number of the type: boolean, bigint, integer, jsonb; all else is text.
-_READ = {16: lambda text: text == b"t", 20: int, 23: int, 3802: json.loads}
+_READ = {16: lambda text: text == b"t", 20: int, 23: int, 3802: orjson.loads}
 _NAMED = re.compile(r"%\((\w+)\)s")
-_translated: dict[str, tuple[bytes, list[str]]] = {}
+_translated: dict[str, tuple[bytes, list[str], bool]] = {}
 
 
 class Gone(Exception):
@@ -38,9 +38,9 @@ class Wire:
 
     def run(self, query: str, values: dict) -> tuple:
         """The columns of the first row, or an empty list without one; of a command its tag."""
-        text, names = _translated.get(query) or _translate(query)
+        text, names, prepared = _translated.get(query) or _translate(query)
         given = [_as_text(values[name]) for name in names]
-        if "turnstile" in query:
+        if prepared:
             result = self._libpq.exec_prepared(self._name(query, text), given)
         else:
             result = self._libpq.exec_params(text, given) if given else self._libpq.exec_(text)
@@ -88,11 +88,11 @@ class Wire:
             pass
 
 
-def _translate(query: str) -> tuple[bytes, list[str]]:
-    """The statement with numbered places, and the names of the values in their order."""
+def _translate(query: str) -> tuple[bytes, list[str], bool]:
+    """The statement with numbered places, the names of the values in their order, and whether it is worth preparing."""
     names = list(dict.fromkeys(_NAMED.findall(query)))
     text = _NAMED.sub(lambda found: f"${names.index(found[1]) + 1}", query)
-    _translated[query] = text.encode(), names
+    _translated[query] = text.encode(), names, "turnstile" in query
     return _translated[query]
 
 
@@ -104,7 +104,7 @@ def _as_text(value) -> bytes | None:
     if isinstance(value, list) and not (value and isinstance(value[0], dict)):
         return ("{" + ",".join(str(element) for element in value) + "}").encode()
     if isinstance(value, (dict, list)):
-        return json.dumps(value).encode()
+        return orjson.dumps(value)
     return str(value).encode()
 
 

@@ -44,13 +44,13 @@ class Worker(Client):
         chance = self.chance.random()
         if chance < 0.003:
             self.be_impatient()
-        elif chance < 0.004:
+        elif chance < 0.0033:
             self.hang_up()
-        elif chance < 0.006:
+        elif chance < 0.005:
             self.came_back()
-        elif chance < 0.12:
-            self.block(self.chance.randint(1, 4), self.move)
-            if self.chance.random() < 0.05:
+        elif chance < 0.08:
+            self.block(self.chance.randint(1, 6), self.move)
+            if self.chance.random() < 0.005:
                 self.hang_up()
         else:
             self.move()

@@ -12,18 +12,22 @@ CRASHES = ("kill_postmaster", "stop_at_once", "kill_backend")
 DISTURBANCES = ("cancel", "terminate", "kill_worker", "pause_worker")
 
 
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+# What this process runs, whatever comes to be there while it does.
+COMMIT = _commit()
+
+
 def note(part: str, **what) -> None:
     """Written at once: a soak that is stopped keeps what was done up to then."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    line = {"part": part, "at": datetime.now(UTC).isoformat(timespec="seconds"), "commit": _commit(), **what}
+    line = {"part": part, "at": datetime.now(UTC).isoformat(timespec="seconds"), "commit": COMMIT, **what}
     with RESULTS.open("a") as file:
         file.write(json.dumps(line) + "\n")
     print(json.dumps(line), flush=True)
-
-
-def _commit() -> str:
-    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
 
 
 def summed() -> str:

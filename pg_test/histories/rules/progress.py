@@ -1,11 +1,11 @@
 """Progress: who may run is claimed soon, and in the end everything ends."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 
 from histories.history import History
 from histories.limits import begun, done
-from histories.model import NEVER, Job, gates, rank, session
+from histories.model import NEVER, Call, Job, gates, rank, session
 from histories.rules.runs import CLAIMS
 
 # A job that may run for so many seconds, while so many claims of its queue find nothing, is forgotten.
@@ -19,18 +19,24 @@ def everything_ends(history: History):
         yield f"{call.answer} jobs were left that nobody could claim"
 
 
+def _sent(call: Call) -> float:
+    return call.sent
+
+
 def who_may_run_is_claimed(history: History):
     """A job with room at all its gates, the first of its session, does not stay while claims find nothing."""
     nothing = defaultdict(list)
-    for call in history.called(*CLAIMS):
+    for call in sorted(history.called(*CLAIMS), key=_sent):
         if call.outcome == "ok" and not call.answer:
             for queue in history.queues_of(call):
                 nothing[queue].append(call)
     full, first = full_times(history), first_times(history)
     for job, since, until in long_waits(history):
         for begin, end in open_times(job, since, until, full, first):
-            calls = [call for call in nothing[job.queue] if begin < call.sent and call.ended < end]
-            if len(calls) >= FINDING_NOTHING and max(c.sent for c in calls) - min(c.sent for c in calls) > SECONDS:
+            known = nothing[job.queue]
+            sent_meanwhile = known[bisect_right(known, begin, key=_sent) : bisect_left(known, end, key=_sent)]
+            calls = [call for call in sent_meanwhile if call.ended < end]
+            if len(calls) >= FINDING_NOTHING and calls[-1].sent - calls[0].sent > SECONDS:
                 yield f"{job} could run for {end - begin:.1f} s, while {len(calls)} claims of its queue found nothing"
 
 

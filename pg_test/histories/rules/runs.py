@@ -14,13 +14,22 @@ CLAIMS = ("claim", "claim_next", "complete_and_claim_next")
 
 def claims_take_available_jobs(history: History):
     """A claim takes a job that was available, under the attempt after the last; so no run is named twice."""
-    for change in history.changes:
-        if not is_claim(change):
-            continue
-        if change.old is None or change.old.state != "available":
-            yield f"job {change.id} was claimed while it was {change.old and change.old.state}: {change.new}"
-        elif change.new.attempt != change.old.attempt + 1:
-            yield f"job {change.id} went from attempt {change.old.attempt} to {change.new.attempt}"
+    last: dict[int, int] = {}
+    for commit in history.commits:
+        finished = {job.id for job in commit.finished}
+        for change in commit.changes:
+            if change.new is None and change.id not in finished:
+                # Who deletes a job deletes what is known of its runs since it was last brought back.
+                last.pop(change.id, None)
+            if not is_claim(change):
+                continue
+            if change.old is None or change.old.state != "available":
+                yield f"job {change.id} was claimed while it was {change.old and change.old.state}: {change.new}"
+            elif change.new.attempt != change.old.attempt + 1:
+                yield f"job {change.id} went from attempt {change.old.attempt} to {change.new.attempt}"
+            elif change.new.attempt <= last.get(change.id, 0):
+                yield f"job {change.id} was at attempt {last[change.id]} before: {change.new}"
+            last[change.id] = change.new.attempt
 
 
 def claims_are_handed_to_their_caller(history: History):
@@ -87,13 +96,15 @@ def abandoned(history: History, change: Change, commit: Commit) -> bool:
 
 def acknowledged_ends_hold(history: History):
     """A run whose end was acknowledged has ended by that very transaction."""
-    ended = {(change.id, change.old.attempt): commit.transaction for commit, change in ends_of_runs(history)}
+    ended = defaultdict(list)
+    for commit, change in ends_of_runs(history):
+        ended[change.id, change.old.attempt].append(commit.transaction)
     for transaction in history.transactions:
         if transaction.outcome != "committed":
             continue
         for call in transaction.kept:
             for run in _acknowledged(call):
-                if ended.get(run) is not transaction:
+                if not any(by is transaction for by in ended.get(run, [])):
                     yield f"{call.token}: the end of run {run} was acknowledged, but is not committed by it"
 
 
