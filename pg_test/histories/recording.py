@@ -63,13 +63,23 @@ def record(plan: Plan, directory: Path) -> dict:
     """Runs the plan and leaves its record in the directory; returns how often what was done."""
     directory.mkdir(parents=True, exist_ok=True)
     with own_cluster(f"histories_{os.getpid()}", **(SETTINGS | plan.settings)) as cluster, fresh_database() as database:
-        station = Station(directory, database.name, plan.seed, plan.leisure)
-        _begin(station)
-        done = _run(plan, cluster, station)
-        Closer(station).close()
-        _collect(cluster, station)
+        with _log_kept(cluster, directory):
+            station = Station(directory, database.name, plan.seed, plan.leisure)
+            _begin(station)
+            done = _run(plan, cluster, station)
+            Closer(station).close()
+            _collect(station)
         (directory / "plan.json").write_text(json.dumps({**vars(plan), "done": done}))
     return done
+
+
+@contextlib.contextmanager
+def _log_kept(cluster, directory: Path):
+    """The server's log is in the directory afterwards, whatever happened: the cluster does not outlive its record."""
+    try:
+        yield
+    finally:
+        (directory / "server.log").write_text(cluster.log)
 
 
 def _begin(station: Station) -> None:
@@ -153,8 +163,8 @@ def _rows(conn, table: str, columns: str = "*") -> list[dict]:
     return [row[0] for row in conn.execute(query)]
 
 
-def _collect(cluster, station: Station) -> None:
-    """The commit-ordered stream, the tables at rest, and the server's log."""
+def _collect(station: Station) -> None:
+    """The commit-ordered stream and the tables at rest."""
     changes = (
         f"COPY (SELECT data FROM pg_logical_slot_get_changes('{SLOT}', NULL, NULL,"
         " 'include-timestamp', 'on', 'skip-empty-xacts', 'on')) TO STDOUT"
@@ -169,4 +179,3 @@ def _collect(cluster, station: Station) -> None:
         }
         (station.directory / "rest.json").write_text(json.dumps(rest))
         conn.execute("SELECT pg_drop_replication_slot(%s)", [SLOT])
-    (station.directory / "server.log").write_text(cluster.log)

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from histories.__main__ import record_of, recorded_and_checked
+from histories.last_words import last_words
 from histories.recording import Plan
 from histories.rules import report
 
@@ -24,6 +25,9 @@ def test_a_history_with_more_lanes_than_fit_breaks_no_rule(seed):
 
 
 def _breaks_no_rule(plan: Plan) -> None:
-    _, found = recorded_and_checked(plan)
+    try:
+        _, found = recorded_and_checked(plan)
+    finally:
+        print(last_words(record_of(plan)))
     if found:
         pytest.fail(f"record kept in {record_of(plan)}\n{report(found)}", pytrace=False)
