@@ -17,6 +17,13 @@ def pytest_addoption(parser):
     parser.addoption("--seed", type=int, help="repeat the random tests with this seed (each test prints its own)")
 
 
+def pytest_terminal_summary(terminalreporter):
+    """How to repeat what failed, where chance had a part in it."""
+    for report in [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]:
+        for seed in [value for name, value in report.user_properties if name == "seed"]:
+            terminalreporter.write_line(f"REPEAT {report.nodeid} with --seed {seed}")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def template():
     yield
@@ -62,6 +69,7 @@ def seed(request):
         # The test's own name keeps its cases apart and the same from one run to the next.
         chosen = random.Random(request.node.name).randrange(2**31)
     print(f"seed {chosen}")
+    request.node.user_properties.append(("seed", chosen))
     return chosen
 
 

@@ -21,7 +21,7 @@ run_suite() {
   [ $# -eq 0 ] || names=("$@")
   [ "${#names[@]}" -gt 0 ] || die "no tests in $directory/$subdirectory"
 
-  output=$ROOT/target/${directory##*/}
+  output=$ROOT/target/${directory##*/}/$TEST_CLUSTER
   database=turnstile_${directory##*/}_$$
   rm -rf "$output"
   mkdir -p "$output"

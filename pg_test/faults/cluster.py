@@ -12,7 +12,9 @@ import psycopg
 from support.database import server
 
 PATIENCE = 60
-_SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "cluster"
+_ROOT = Path(__file__).resolve().parents[2]
+_SCRIPT = _ROOT / "scripts" / "cluster"
+CLUSTERS = Path(os.environ.get("TURNSTILE_CLUSTERS") or _ROOT / "target" / "clusters")
 
 
 def _run(*arguments: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from faults.cluster import own_cluster
+from faults.cluster import CLUSTERS, own_cluster
 from faults.witness import has_each_once, is_sound, run_to_the_end
 from support import rows
 from support.calls import claim, claim_all, claim_next, complete, enqueue, enqueue_times, ids, release
@@ -27,14 +27,13 @@ MORE_MEMORY = 512 * 1024
 @contextlib.contextmanager
 def small_disk(cluster: str, megabytes: int):
     """A file system of this size, on which the cluster of this name will be made."""
-    clusters = Path(__file__).resolve().parents[2] / "target" / "clusters"
-    disk = clusters / f"{cluster}.disk"
+    disk = CLUSTERS / f"{cluster}.disk"
     disk.mkdir(parents=True, exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "tmpfs", str(disk)]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("a small file system can only be mounted as root")
     try:
-        (clusters / f"{cluster}.path").write_text(f"{disk}/home\n")
+        (CLUSTERS / f"{cluster}.path").write_text(f"{disk}/home\n")
         yield disk
     finally:
         subprocess.run(["umount", "--lazy", str(disk)], check=True)

@@ -40,9 +40,10 @@ class Database:
 TEMPLATE = f"turnstile_template_{os.getpid()}"
 
 
-def _create(name: str, template: str) -> None:
-    with server() as admin:
-        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
+def _create(admin: psycopg.Connection, name: str, template: str) -> None:
+    # Copying the files is quicker than logging them, where nothing waits for the disk.
+    statement = "CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy"
+    admin.execute(sql.SQL(statement).format(sql.Identifier(name), sql.Identifier(template)))
 
 
 def _drop(name: str) -> None:
@@ -50,12 +51,10 @@ def _drop(name: str) -> None:
         admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-def _template() -> str:
+def _template(admin: psycopg.Connection) -> str:
     """A database that has the extension and was never used: copying it is quicker than CREATE EXTENSION."""
-    with server() as admin:
-        exists = admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE]).fetchone()
-    if not exists:
-        _create(TEMPLATE, "template0")
+    if not admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE]).fetchone():
+        _create(admin, TEMPLATE, "template0")
         with psycopg.connect(dbname=TEMPLATE, autocommit=True, options=GUARDS) as setup:
             setup.execute("CREATE EXTENSION turnstile")
     return TEMPLATE
@@ -69,7 +68,8 @@ def drop_template() -> None:
 def fresh_database(extension: bool = True):
     """A new database, with the extension unless told otherwise, dropped when the block ends."""
     name = f"turnstile_test_{secrets.token_hex(6)}"
-    _create(name, _template() if extension else "template0")
+    with server() as admin:
+        _create(admin, name, _template(admin) if extension else "template0")
     database = Database(name)
     try:
         yield database
