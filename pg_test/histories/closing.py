@@ -22,11 +22,11 @@ OPEN = [
         "concurrency": "slots = NULL",
     }.items()
 ]
-# What the naive model does not know: rates, and pauses that end by themselves.
+# What the naive model does not know: rates, pauses that end by themselves, and shares.
 UNTIMED = [
     f"WITH changed AS (UPDATE turnstile.{table} SET {columns} RETURNING 1) SELECT jsonb_agg(1), {XID} FROM changed"
     for table, columns in {
-        "queue": "rate = NULL, paused_until = NULL",
+        "queue": "rate = NULL, paused_until = NULL, policy = 'fifo'",
         "tenant": "rate = NULL, paused_until = NULL",
         "account": "rate = NULL, paused_until = NULL",
         "concurrency": "rate = NULL",

@@ -8,15 +8,9 @@ from pathlib import Path
 import orjson
 
 from histories.decoding import read_stream
-from histories.limits import SOON, Limits
-from histories.model import EVERY_QUEUE, NEVER, Call, Change, Commit, Transaction
-
-# The calls that may lock jobs that wait.
-LOCKING = {
-    "claim", "claim_next", "complete_and_claim_next", "rerank", "move", "put off", "hurry", "delete", "lock", "cancel", "retry",
-    "discard", "reprioritize", "cancel_many", "discard_many", "retry_many", "reroute", "rescue", "promote", "maintain",
-}  # fmt: skip
-
+from histories.limits import Limits, begun, done
+from histories.locks import Locks
+from histories.model import EVERY_QUEUE, NEVER, Call, Change, Commit, Rest, Transaction
 
 class History:
     def __init__(self, transactions: list[Transaction], commits: list[Commit], settings=None, rest=None, server_log="", orderly=True):
@@ -63,27 +57,25 @@ class History:
         return {job_id: touches[0] for job_id, touches in self.touches.items()}
 
     @cached_property
-    def lost(self) -> tuple[dict[int, list], list]:
-        """When calls that changed nothing may have locked jobs, until their transaction was over: by job where it is
-        known which, and where it is not. A duplicate of a unique key locks the job that it found, too."""
-        by_job, blind = defaultdict(list), []
-        for transaction in self.transactions:
-            for call in transaction.calls:
-                came_to_nothing = transaction.outcome != "committed" or call not in transaction.kept
-                if call.verb in LOCKING and came_to_nothing or call.verb == "lock" or call.arguments.get("unique"):
-                    over = transaction.ended if transaction.ended != NEVER else transaction.calls[-1].sent + 5 * SOON
-                    lost = (call.sent, over if transaction.outcome == "committed" else over + SOON)
-                    if call.outcome == "ok" and isinstance(call.answer, list):
-                        for found in call.answer:
-                            by_job[found[0] if isinstance(found, list) else found].append(lost)
-                    else:
-                        blind.append(lost)
-        return by_job, blind
+    def locks(self) -> Locks:
+        return Locks(self.transactions)
 
-    def may_be_locked(self, job_id: int, during: Call) -> bool:
-        """Whether something that came to nothing may have locked the job during a call."""
-        by_job, blind = self.lost
-        return any(sent <= during.ended and during.sent <= over for sent, over in [*by_job.get(job_id, []), *blind])
+    def may_be_locked(self, rest: Rest, during: Call) -> bool:
+        """Whether something that left no trace may have locked the job while it waited, during a call."""
+        return self.locks.touch(rest.job, rest.begin, during.sent, during.ended)
+
+    @cached_property
+    def rests(self) -> list[Rest]:
+        """The times at which jobs were available, for certain."""
+        found = []
+        for touches in self.touches.values():
+            for change, following in zip(touches, [*touches[1:], None], strict=True):
+                if change.new is None or change.new.state != "available":
+                    continue
+                begin, end = done(change.commit), begun(following.commit) if following else NEVER
+                if begin < end:
+                    found.append(Rest(change.new, begin, end))
+        return found
 
     @cached_property
     def end(self) -> float:

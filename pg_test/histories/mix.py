@@ -10,6 +10,10 @@ from datetime import UTC, datetime, timedelta
 QUEUES = ["q1", "q2", "q3", "free", "default"]
 # Sessions of this queue do not wait for a failed job.
 PASSING = "q3"
+# Its tenants share its starts by weight.
+FAIR = "q2"
+# What a tenant without a row has by default is 1.
+WEIGHTS = {"t1": 1, "t2": 2, "t3": 5}
 TENANTS = ["t1", "t2", "t3", "free"]
 ACCOUNTS = ["a1", "a2"]
 KEYS = ["c1", "c2"]
@@ -78,6 +82,8 @@ def setting(chance: random.Random) -> tuple[str, list[str], dict]:
     columns = {_LIMIT[table]: limit, "rate": None, "burst": None}
     if chance.random() < 0.08:
         columns |= {"rate": chance.choice([20, 100]), "burst": chance.choice([None, 5])}
+    if table == "tenant":
+        columns["weight"] = WEIGHTS[key[0]]
     if table != "concurrency":
         columns |= {"paused": chance.random() < 0.04, "paused_until": soon(chance) if chance.random() < 0.04 else None}
     return table, key, columns
@@ -99,10 +105,11 @@ def upsert(table: str, key: list[str], columns: dict) -> tuple[str, list]:
 
 
 def first_rows() -> list[tuple[str, list]]:
-    """The rows of what is never limited, and of the queue whose sessions do not wait."""
+    """The rows of what is never limited, and of the queues that are not like the others."""
     return [
         upsert("queue", ["free"], {"max_running": None}),
         upsert("queue", [PASSING], {"session_on_retry": "pass"}),
+        upsert("queue", [FAIR], {"policy": "fair"}),
         upsert("tenant", ["free"], {"slots": None}),
     ]
 

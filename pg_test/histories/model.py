@@ -68,6 +68,15 @@ class Commit:
     transaction: Transaction | None = None
 
 
+@dataclass(slots=True)
+class Rest:
+    """A job that was available, and touched by nobody whose work was kept, from one time to another."""
+
+    job: Job
+    begin: float
+    end: float
+
+
 def gates(job: Job) -> list[tuple]:
     """The gates that a job passes through."""
     found = [("queue", job.queue)]

@@ -152,3 +152,12 @@ def a_job_that_was_brought_back_is_deleted_and_brought_back_again(story):
         story.claims(1)
         story.fails(1)
         story.committed(story.ended(story.called("delete", [1])), {"id": 1, "gone": True})
+
+
+@good
+def claims_find_nothing_just_before_and_after_a_crash(story):
+    story.limits("tenant", "acme", slots="1")
+    story.enqueues(1, tenant="acme")
+    for _ in range(4):
+        story.waits(20)
+        story.claims(most=1)

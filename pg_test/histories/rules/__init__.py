@@ -1,6 +1,6 @@
 """The rules that every history must keep: each a function from a history to the violations that it finds."""
 
-from histories.rules import jobs, limits, order, progress, runs, server, unique
+from histories.rules import jobs, limits, order, progress, runs, server, shares, unique
 
 RULES = [
     jobs.acknowledged_jobs_exist,
@@ -23,6 +23,7 @@ RULES = [
     order.sessions_keep_their_order,
     order.nobody_is_passed_over,
     order.nobody_runs_too_early,
+    shares.shares_are_kept,
     progress.who_may_run_is_claimed,
     progress.everything_ends,
     server.checks_are_empty,
@@ -32,7 +33,7 @@ RULES = [
 ]
 
 # What holds as long as all lanes fit into memory.
-ORDERLY = [order.sessions_keep_their_order, order.nobody_is_passed_over, server.predictions_come_true]
+ORDERLY = [order.sessions_keep_their_order, order.nobody_is_passed_over, shares.shares_are_kept, server.predictions_come_true]
 
 # Of one rule: the first show what is wrong, the others that it is.
 MOST_SHOWN = 10

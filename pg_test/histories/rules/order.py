@@ -2,11 +2,10 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from dataclasses import dataclass
 
+from histories import mix
 from histories.history import History
-from histories.limits import done
-from histories.model import EVERY_QUEUE, NEVER, Call, Job, gates, is_claim, rank, session
+from histories.model import EVERY_QUEUE, NEVER, Call, Job, Rest, gates, is_claim, rank, session
 from histories.rules.runs import CLAIMS
 
 FULL = (NEVER, NEVER)
@@ -20,35 +19,10 @@ def nobody_runs_too_early(history: History):
             yield f"job {change.id} was claimed before its time: {change.new}"
 
 
-@dataclass(slots=True)
-class Rest:
-    """A job that was available, and touched by nobody whose work was kept, from one time to another."""
-
-    job: Job
-    begin: float
-    end: float
-
-
-def rests(history: History) -> list[Rest]:
-    """The times at which jobs were available, for certain."""
-    found = []
-    for touches in history.touches.values():
-        for change, following in zip(touches, [*touches[1:], None], strict=True):
-            if change.new is None or change.new.state != "available":
-                continue
-            begin = done(change.commit)
-            end = NEVER
-            if following is not None:
-                end = following.commit.transaction.sent if following.commit.transaction else -NEVER
-            if begin < end:
-                found.append(Rest(change.new, begin, end))
-    return found
-
-
 def sessions_keep_their_order(history: History):
     """No job of a session starts while one before it was available; a failed one that holds its session goes first."""
     waiting = defaultdict(list)
-    for rest in rests(history):
+    for rest in history.rests:
         if rest.job.session is not None:
             waiting[session(rest.job)].append(rest)
     for change in history.changes:
@@ -57,12 +31,12 @@ def sessions_keep_their_order(history: History):
         call = history.by_token.get(change.new.worker)
         for rest in waiting[session(change.new)] if call and call.outcome == "ok" else []:
             first = rank(rest.job) < rank(change.new) and rest.job.id != change.id
-            if first and rest.begin < call.sent and call.ended < rest.end and not history.may_be_locked(rest.job.id, call):
+            if first and rest.begin < call.sent and call.ended < rest.end and not history.may_be_locked(rest, call):
                 yield f"job {change.id} started before {rest.job} of its session: {call}"
 
 
 class Claims:
-    """The claims of one queue by the time that they were sent, each with the worst rank that it took there."""
+    """Claims by the time that they were sent, each with the worst rank that it took."""
 
     def __init__(self, claims: list[tuple[Call, tuple]]):
         self.claims = sorted(claims, key=lambda claim: claim[0].sent)
@@ -92,14 +66,25 @@ class Claims:
 
 def nobody_is_passed_over(history: History):
     """While a job without session or limit is available, no claim of its queue takes a worse one, or none at all."""
-    by_queue = claims_by_queue(history)
-    for rest in rests(history):
-        if rest.job.session is not None or rest.job.queue not in by_queue:
+    by_line = claims_by_line(history)
+    for rest in history.rests:
+        if rest.job.session is not None or line(rest.job) not in by_line:
             continue
         for begin, end in free_times(history, rest):
-            for call in by_queue[rest.job.queue].that_passed(rest.job, begin, end):
-                if not history.may_be_locked(rest.job.id, call):
+            for call in by_line[line(rest.job)].that_passed(rest.job, begin, end):
+                if not history.may_be_locked(rest, call):
                     yield f"job {rest.job.id} was passed over: {rest.job} by {call}"
+
+
+def line(job: Job) -> tuple:
+    """The jobs among which a position decides: those of the queue; in a fair one, those of the tenant."""
+    return (job.queue, job.tenant) if job.queue == mix.FAIR else (job.queue,)
+
+
+def rank_from(queue_line: tuple, job: Job) -> tuple:
+    """The rank of what was taken, to those in a line: where positions do not decide, only the priority counts."""
+    first_come = job.queue != mix.FAIR != queue_line[0]
+    return rank(job) if first_come or line(job) == queue_line else (job.priority, -NEVER)
 
 
 def free_times(history: History, rest: Rest) -> list[tuple[float, float]]:
@@ -111,32 +96,35 @@ def free_times(history: History, rest: Rest) -> list[tuple[float, float]]:
     return times
 
 
-def claims_by_queue(history: History) -> dict[str, Claims]:
+def claims_by_line(history: History) -> dict[tuple, Claims]:
     taken: dict[str, dict] = defaultdict(dict)
+    lines = defaultdict(set)
     for change in history.changes:
         if is_claim(change) and change.old is not None:
             taken[change.new.worker][(change.id, change.new.attempt)] = change.old
+        if change.new is not None:
+            lines[change.new.queue].add(line(change.new))
     found = defaultdict(list)
     for transaction in history.transactions:
         for call in transaction.calls:
             if call.verb in CLAIMS and call.outcome == "ok" and "queues" in call.arguments:
-                for queue, worst in worst_by_queue(call, history.queues_of(call), taken.get(call.token, {})):
-                    found[queue].append((call, worst))
-    return {queue: Claims(claims) for queue, claims in found.items()}
+                for queue, jobs in looked_at(call, history.queues_of(call), taken.get(call.token, {})):
+                    for one in lines[queue]:
+                        found[one].append((call, FULL if jobs is None else max(rank_from(one, job) for job in jobs)))
+    return {one: Claims(claims) for one, claims in found.items()}
 
 
-def worst_by_queue(call: Call, queues: list[str], taken: dict[tuple, Job]):
-    """For each queue of a claim the rank up to which it looked, as far as what it took is known."""
+def looked_at(call: Call, queues: list[str], taken: dict[tuple, Job]):
+    """For each queue of a claim the jobs than which it took nothing worse, as far as they are known; None: it took all."""
     runs = [tuple(run) for run in call.answer]
     if any(run not in taken for run in runs):
         return
     if len(runs) < call.arguments["most"]:
-        yield from ((queue, FULL) for queue in queues)
+        yield from ((queue, None) for queue in queues)
         return
     if call.arguments["queues"] == [EVERY_QUEUE]:
-        yield from ((queue, max(rank(taken[run]) for run in runs)) for queue in queues)
+        yield from ((queue, [taken[run] for run in runs]) for queue in queues)
         return
     last = max(queues.index(taken[run].queue) for run in runs)
     for number, queue in enumerate(queues[: last + 1]):
-        ranks = [rank(taken[run]) for run in runs if taken[run].queue == queue]
-        yield queue, FULL if number < last else max(ranks)
+        yield queue, None if number < last else [taken[run] for run in runs if taken[run].queue == queue]

@@ -2,15 +2,18 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from itertools import pairwise
 
 from histories.history import History
 from histories.limits import begun, done
+from histories.locks import merged
 from histories.model import NEVER, Call, Job, gates, rank, session
 from histories.rules.runs import CLAIMS
 
-# A job that may run for so many seconds, while so many claims of its queue find nothing, is forgotten.
+# A job that may run is forgotten when claims of its queue find nothing for so many seconds. From one claim to the next no more
+# than a moment counts: the server may have been down, or nobody had time to ask.
 SECONDS = 5.0
-FINDING_NOTHING = 3
+MOMENT = 0.25
 
 
 def everything_ends(history: History):
@@ -36,7 +39,7 @@ def who_may_run_is_claimed(history: History):
             known = nothing[job.queue]
             sent_meanwhile = known[bisect_right(known, begin, key=_sent) : bisect_left(known, end, key=_sent)]
             calls = [call for call in sent_meanwhile if call.ended < end]
-            if len(calls) >= FINDING_NOTHING and calls[-1].sent - calls[0].sent > SECONDS:
+            if sum(min(MOMENT, later.sent - sooner.sent) for sooner, later in pairwise(calls)) > SECONDS:
                 yield f"{job} could run for {end - begin:.1f} s, while {len(calls)} claims of its queue found nothing"
 
 
@@ -68,16 +71,6 @@ def open_times(job: Job, since: float, until: float, full: dict, first: dict):
 def within(times: list[tuple[float, float]], since: float, until: float) -> list[tuple[float, float]]:
     """Those of some times, in order and apart from each other, that reach into these."""
     return times[max(0, bisect_left(times, (since,)) - 1) : bisect_left(times, (until,))]
-
-
-def merged(times) -> list[tuple[float, float]]:
-    found: list[tuple[float, float]] = []
-    for begin, end in sorted(times):
-        if found and begin <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((begin, end))
-    return found
 
 
 def full_times(history: History) -> dict[tuple, list[tuple[float, float]]]:
