@@ -93,10 +93,11 @@ impl Sleep<'_> {
         let keeps_time = memory.waiting.keeps_time(who);
         memory.show_hidden_when_due(now)?;
         memory.tend(now)?;
-        // Who sleeps and is not woken leaves the work to those who are on their way.
-        let is_awake = !memory.waiting.is_asleep(who) || now >= self.until;
-        if is_awake && self.queues.iter().any(|&queue| memory.has_work(queue)) {
-            memory.waiting.wake(who, now);
+        let Locked {
+            waiting, scheduler, ..
+        } = memory;
+        let has_work = |queue| scheduler.has_work(queue);
+        if waiting.is_to_claim(who, self.queues, now >= self.until, now, has_work) {
             return Ok(Look::Over(End::Work));
         }
         if now >= self.until {

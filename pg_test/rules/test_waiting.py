@@ -3,6 +3,7 @@
 import contextlib
 import os
 import socket
+import time
 
 import psycopg
 import pytest
@@ -230,12 +231,15 @@ def test_ten_jobs_wake_about_ten_of_forty(db, conn):
         until(lambda: count_returned(sleepers) == 10, "ten have claimed")
         assert len(rows.counts(conn)) == 1
     with woken_by_the_end(conn, put_to_sleep(db, conn, 40)) as sleepers:
+        began = time.monotonic()
         enqueue_many(conn, [{"kind": "work"}] * 10)
         until(lambda: count_returned(sleepers) >= 10, "ten were woken")
         for _ in range(10):
             assert claim_next(conn) is not None
-        # Nobody is woken for what is gone; the few more were called while ten claims took their time.
-        assert count_returned(sleepers) <= 20
+        # Nobody is woken for what is gone. While the ten do not claim, one more is called each tenth of a second, and
+        # who is woken by the clock to see to something else finds the jobs, too.
+        more = 1 + (time.monotonic() - began) / 0.1
+        assert count_returned(sleepers) <= 10 + 2 * more
 
 
 def test_no_more_are_woken_than_there_is_room(db, conn):
@@ -260,6 +264,28 @@ def test_one_who_was_woken_and_does_not_claim_is_followed_by_another(db, conn):
         enqueue(conn)
         until(lambda: count_returned(sleepers) >= 3, "three were woken, one after the other")
         assert claim_next(conn) is not None
+
+
+def test_who_comes_while_another_was_woken_takes_the_work(db, conn):
+    """The other may never do so: his client is slow, or waits for the connection that the new one has."""
+    [woken] = put_to_sleep(db, conn, 1)
+    enqueue(conn)
+    woken.returned()
+    wait(conn)
+    assert claim_next(conn) is not None
+
+
+def test_a_wake_up_used_through_another_connection_holds_nobody_up(db, conn):
+    """As behind a pooler: the process that was woken never claims, and nothing tells it that somebody has."""
+    [woken] = put_to_sleep(db, conn, 1)
+    enqueue(conn)
+    woken.returned()
+    assert claim_next(conn) is not None
+    configure(conn, "queue", "default", paused=True)
+    enqueue(conn)
+    [sleeper] = put_to_sleep(db, conn, 1)
+    configure(conn, "queue", "default", paused=False)
+    assert sleeper.returned().error is None
 
 
 @pytest.mark.parametrize("end", ["terminate", "cancel", "disconnect"])

@@ -51,6 +51,8 @@ pub enum Seeded {
     TrustWokenForEver,
     /// Work that a woken sleeper leaves behind wakes nobody.
     LeaveWorkBehind,
+    /// Who comes and finds work lies down, for somebody else was woken for it.
+    LeaveWorkToOthers,
     /// Nobody takes over when the keeper of the time leaves.
     LeaveTimeUnkept,
     /// What a notifier that died had not sent is forgotten.
@@ -87,9 +89,10 @@ pub enum Seeded {
 
 #[cfg(feature = "faults")]
 impl Seeded {
-    pub const OF_WAITING: [Seeded; 3] = [
+    pub const OF_WAITING: [Seeded; 4] = [
         Seeded::TrustWokenForEver,
         Seeded::LeaveWorkBehind,
+        Seeded::LeaveWorkToOthers,
         Seeded::LeaveTimeUnkept,
     ];
 

@@ -63,6 +63,7 @@ mod ready;
 mod reservation;
 mod settle;
 mod share;
+mod sleepers;
 mod terms;
 mod timer;
 pub mod waiting;

@@ -7,6 +7,8 @@
 
 use crate::every::EVERY_QUEUE;
 use crate::faults::{Seeded, armed};
+use crate::sleepers::{NOBODY, State};
+pub use crate::sleepers::{Night, Sleeper, Watched};
 
 /// Queues that one sleeper can wait for.
 pub const MOST_QUEUES: usize = 32;
@@ -15,89 +17,11 @@ pub const PATIENCE: i64 = 100_000;
 /// A time that never comes.
 pub const NEVER: i64 = i64::MAX;
 
-const NOBODY: u32 = 0;
-
-#[repr(u8)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Up,
-    Asleep,
-    Woken,
-}
-
-/// One place for each process. The one with number n is in slot n - 1.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Sleeper {
-    queues: [u64; MOST_QUEUES],
-    count: u32,
-    state: State,
-    /// He can run transactions when the alarm goes, without keeping anything locked while he sleeps on.
-    keeps_time: bool,
-    woken_at: i64,
-    next: u32,
-    prev: u32,
-}
-
-/// A queue that somebody waits for, or was woken while he did.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Watched {
-    queue: u64,
-    asleep: u32,
-    woken: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct List {
-    first: u32,
-    last: u32,
-    length: u32,
-}
-
-/// What is not in an array; all zero: nobody sleeps.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Night {
-    asleep: List,
-    woken: List,
-    watched: u32,
-    /// The one sleeper who wakes by the clock for all.
-    keeper: u32,
-    /// When he will.
-    alarm: i64,
-    /// When he last did.
-    rang_at: i64,
-}
-
 pub struct Waiting<'m> {
     pub night: &'m mut Night,
     pub sleepers: &'m mut [Sleeper],
     /// As long as all sleepers' queues together.
     pub watched: &'m mut [Watched],
-}
-
-impl Sleeper {
-    fn queues(&self) -> &[u64] {
-        self.queues.get(..self.count as usize).unwrap_or_default()
-    }
-
-    pub const NOBODY: Self = Self {
-        queues: [0; MOST_QUEUES],
-        count: 0,
-        state: State::Up,
-        keeps_time: false,
-        woken_at: 0,
-        next: NOBODY,
-        prev: NOBODY,
-    };
-
-    fn waits_for(&self, queue: u64) -> bool {
-        let mut queues = self.queues().iter();
-        queues.any(|&own| own == queue || own == EVERY_QUEUE)
-    }
 }
 
 impl Waiting<'_> {
@@ -115,6 +39,27 @@ impl Waiting<'_> {
 
     pub fn is_asleep(&self, who: u32) -> bool {
         self.sleeper(who).state == State::Asleep
+    }
+
+    /// Whether one who looks at his queues is to claim from them; if so, that counts as a wake-up. Who was not asleep
+    /// takes what he finds, though others are on their way: they may never come. Who sleeps and is not woken
+    /// leaves it to them until his time is over.
+    pub fn is_to_claim(
+        &mut self,
+        who: u32,
+        queues: &[u64],
+        is_time_over: bool,
+        now: i64,
+        has_work: impl Fn(u64) -> bool,
+    ) -> bool {
+        let is_for_others = |queue| armed(Seeded::LeaveWorkToOthers) && self.is_in_flight(queue);
+        let is_awake = !self.is_asleep(who) || is_time_over;
+        let mut queues = queues.iter();
+        let finds = is_awake && queues.any(|&queue| has_work(queue) && !is_for_others(queue));
+        if finds {
+            self.wake(who, now);
+        }
+        finds
     }
 
     /// He has found nothing in these queues, under the lock that is still held.
@@ -146,7 +91,7 @@ impl Waiting<'_> {
         self.leave(who);
     }
 
-    /// He has seen work by himself: from now on that counts as a wake-up.
+    /// From now on he counts as woken.
     pub fn wake(&mut self, who: u32, now: i64) {
         if !self.is_asleep(who) {
             return;
@@ -301,100 +246,5 @@ impl Waiting<'_> {
             EVERY_QUEUE => self.night.woken.length > 0,
             _ => self.watch(queue).woken + self.watch(EVERY_QUEUE).woken > 0,
         }
-    }
-
-    fn sleeper(&self, who: u32) -> &Sleeper {
-        let at = (who as usize).wrapping_sub(1);
-        self.sleepers.get(at).unwrap_or(&Sleeper::NOBODY)
-    }
-
-    fn slot(&mut self, who: u32) -> Option<&mut Sleeper> {
-        self.sleepers.get_mut((who as usize).wrapping_sub(1))
-    }
-
-    fn watch(&self, queue: u64) -> Watched {
-        let used = self.watched.iter().take(self.night.watched as usize);
-        let found = used.into_iter().find(|each| each.queue == queue);
-        found.copied().unwrap_or_default()
-    }
-
-    fn list(&mut self, state: State) -> &mut List {
-        match state {
-            State::Asleep => &mut self.night.asleep,
-            State::Woken | State::Up => &mut self.night.woken,
-        }
-    }
-
-    /// Sleepers are listed from the latest on, the woken from the earliest on.
-    fn enter(&mut self, who: u32, state: State) {
-        let List { first, last, .. } = *self.list(state);
-        let (prev, next) = match state {
-            State::Asleep => (NOBODY, first),
-            State::Woken | State::Up => (last, NOBODY),
-        };
-        if let Some(sleeper) = self.slot(who) {
-            (sleeper.state, sleeper.prev, sleeper.next) = (state, prev, next);
-        }
-        self.link(state, prev, next, (who, who));
-        self.list(state).length += 1;
-    }
-
-    fn leave(&mut self, who: u32) {
-        let Sleeper {
-            state, prev, next, ..
-        } = *self.sleeper(who);
-        self.link(state, prev, next, (next, prev));
-        let list = self.list(state);
-        list.length = list.length.wrapping_sub(1);
-        if let Some(sleeper) = self.slot(who) {
-            sleeper.state = State::Up;
-        }
-        if self.night.keeper == who {
-            self.night.keeper = NOBODY;
-        }
-    }
-
-    /// What comes behind `prev` and before `next` from now on.
-    fn link(&mut self, state: State, prev: u32, next: u32, between: (u32, u32)) {
-        match self.slot(prev) {
-            Some(sleeper) => sleeper.next = between.0,
-            None => self.list(state).first = between.0,
-        }
-        match self.slot(next) {
-            Some(sleeper) => sleeper.prev = between.1,
-            None => self.list(state).last = between.1,
-        }
-    }
-
-    fn count(&mut self, who: u32, asleep: i32, woken: i32) {
-        let Sleeper { queues, count, .. } = *self.sleeper(who);
-        for queue in queues.into_iter().take(count as usize) {
-            let at = self.find_or_add_watch(queue);
-            let Some(watched) = self.watched.get_mut(at) else {
-                continue;
-            };
-            watched.asleep = watched.asleep.saturating_add_signed(asleep);
-            watched.woken = watched.woken.saturating_add_signed(woken);
-            if (watched.asleep, watched.woken) == (0, 0) {
-                self.night.watched -= 1;
-                self.watched.swap(at, self.night.watched as usize);
-            }
-        }
-    }
-
-    fn find_or_add_watch(&mut self, queue: u64) -> usize {
-        let used = self.night.watched as usize;
-        let mut watched = self.watched.iter().take(used);
-        if let Some(at) = watched.position(|each| each.queue == queue) {
-            return at;
-        }
-        if let Some(watched) = self.watched.get_mut(used) {
-            *watched = Watched {
-                queue,
-                ..Watched::default()
-            };
-            self.night.watched += 1;
-        }
-        used
     }
 }

@@ -9,11 +9,6 @@ use turnstile_scheduler::{LaneSpec, Step};
 const ALWAYS: i64 = 0;
 
 impl Locked<'_> {
-    /// Whether a claim from the queue may find a job.
-    pub fn has_work(&self, queue: u64) -> bool {
-        self.scheduler.has_work(queue)
-    }
-
     /// When somebody has to look although no transaction ends.
     pub fn next_event(&self) -> i64 {
         let overflow = if self.has_overflow() { ALWAYS } else { NEVER };

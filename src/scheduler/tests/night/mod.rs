@@ -73,19 +73,20 @@ impl World {
             18..40 => self.pass_time(self.now + 20_000),
             40..43 => self.die(who),
             43..46 if self.workers[who] == Worker::Called => self.workers[who] = Worker::Away,
-            _ => self.act(who),
+            _ => self.act(who)?,
         }
         self.check_rule()
     }
 
     /// What a worker does next if nothing comes between.
-    fn act(&mut self, who: usize) {
+    fn act(&mut self, who: usize) -> Result<(), String> {
         match self.workers[who].clone() {
-            Worker::Away => self.go_to_sleep(who),
+            Worker::Away => return self.go_to_sleep(who),
             Worker::Asleep { until, rung } if rung || until <= self.now => self.look(who),
             Worker::Asleep { .. } => {}
             Worker::Called => self.claim(who),
         }
+        Ok(())
     }
 
     fn any_queue(&mut self) -> usize {
@@ -130,14 +131,22 @@ impl World {
         self.tend(&[]);
     }
 
-    fn go_to_sleep(&mut self, who: usize) {
+    /// Who comes finds what can be claimed, whoever else was woken for it.
+    fn go_to_sleep(&mut self, who: usize) -> Result<(), String> {
         let queues = self.jobs.len() as u64;
         let mut wants: Vec<u64> = (1..queues).filter(|_| self.rng.random_bool(0.4)).collect();
         if wants.is_empty() || self.rng.random_bool(0.1) {
             wants = vec![EVERY_QUEUE];
         }
-        self.wants[who] = wants;
+        self.wants[who] = wants.clone();
         self.look(who);
+        let is_called = self.workers[who] == Worker::Called;
+        match wants.iter().find(|&&queue| self.has_work(queue)) {
+            Some(queue) if !is_called => Err(format!(
+                "worker {who} lies down although queue {queue} has work"
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Under the lock: is there work, and if not, until when to sleep.
@@ -148,8 +157,12 @@ impl World {
         }
         self.tend(&[]);
         let wants = self.wants[who].clone();
-        let is_awake = !self.waiting().is_asleep(number);
-        if is_awake && wants.iter().any(|&queue| self.has_work(queue)) {
+        let (jobs, paused, now) = (self.jobs.clone(), self.paused.clone(), self.now);
+        let has_work = |queue| has_work(&jobs, &paused, queue);
+        let is_to_claim = self
+            .waiting()
+            .is_to_claim(number, &wants, false, now, has_work);
+        if is_to_claim {
             self.workers[who] = Worker::Called;
             return;
         }
@@ -179,9 +192,19 @@ impl World {
         if let Some(queue) = found {
             self.jobs[queue] -= 1;
         }
-        self.waiting().get_up(who as u32 + 1);
+        let place = self.place_of_claim(who);
+        self.waiting().get_up(place);
         self.workers[who] = Worker::Away;
         self.tend(&[]);
+    }
+
+    /// Through a pooler a claim may come from another process than that which was woken; from none that sleeps.
+    fn place_of_claim(&mut self, who: usize) -> u32 {
+        let any = self.rng.random_range(0..5 * self.workers.len());
+        match self.workers.get(any) {
+            Some(Worker::Away | Worker::Called) => any as u32 + 1,
+            _ => who as u32 + 1,
+        }
     }
 
     fn has_work(&self, queue: u64) -> bool {
@@ -254,7 +277,7 @@ impl World {
                 Worker::Asleep { until, rung } => *rung || *until <= self.now,
             };
             if let Some(who) = self.workers.iter().position(ready) {
-                self.act(who);
+                self.act(who)?;
                 continue;
             }
             let times = self.workers.iter().filter_map(|worker| match worker {
