@@ -1,14 +1,17 @@
 """Unique keys under load: many producers and workers at once, and no more jobs than the modes allow."""
 
+import contextlib
 import json
 import threading
 import time
 
 import pytest
 
+from support import rows
 from support.calls import claim_next, complete, enqueue, fail
 from support.crew import Progress, together
 from support.holders import WINDOW
+from support.sleepers import until
 
 WORKERS = 16
 PRODUCERS = 100
@@ -33,14 +36,14 @@ def test_a_report_asked_for_by_100_connections_at_once_is_one_job(db, conn):
 
 
 class _Runs:
-    """Counts how many run at once, and stops the workers when nothing is left."""
+    """Workers that hold what they have claimed until the gate opens; how many they hold at once."""
 
     def __init__(self):
         self.lock = threading.Lock()
         self.running = 0
         self.most = 0
         self.ended = []
-        self.stop = threading.Event()
+        self.gate, self.stop = threading.Event(), threading.Event()
 
     def begin(self):
         with self.lock:
@@ -52,46 +55,48 @@ class _Runs:
             self.running -= 1
             self.ended.append(job_id)
 
-    def work(self, conn, gate):
+    def work(self, conn):
         while not self.stop.is_set():
             job = claim_next(conn)
             if job is None:
                 time.sleep(0.002)
                 continue
             self.begin()
-            gate.wait(60)
+            self.gate.wait()
             self.end(job.id)
             assert complete(conn, job)
+
+    @contextlib.contextmanager
+    def by_workers(self, db):
+        workers = [threading.Thread(target=self.work, args=[db.connect()]) for _ in range(WORKERS)]
+        for worker in workers:
+            worker.start()
+        try:
+            yield
+        finally:
+            self.gate.set()
+            self.stop.set()
+            for worker in workers:
+                worker.join()
 
 
 @pytest.mark.parametrize("enqueues", [3, ENQUEUES])
 def test_enqueues_while_one_runs_give_exactly_one_more_run(db, conn, enqueues):
-    runs, gate = _Runs(), threading.Event()
-    workers = [threading.Thread(target=runs.work, args=(db.connect(), gate)) for _ in range(WORKERS)]
-    for worker in workers:
-        worker.start()
-    job = {"unique_key": "reindex", "unique_mode": "until_and_while_executing"}
-    first = enqueue(conn, **job)
-    give_up = time.monotonic() + 60
-    while not runs.running and time.monotonic() < give_up:
-        time.sleep(0.002)
+    runs, job = _Runs(), {"unique_key": "reindex", "unique_mode": "until_and_while_executing"}
+    with runs.by_workers(db):
+        first = enqueue(conn, **job)
+        until(lambda: runs.running, "the first runs")
 
-    def press(connection, times):
-        return {enqueue(connection, **job) for _ in range(times)}
+        def press(connection, times):
+            return {enqueue(connection, **job) for _ in range(times)}
 
-    producers = [db.connect() for _ in range(min(enqueues, PRODUCERS))]
-    made = together([lambda c=c: press(c, enqueues // len(producers)) for c in producers])
-    [second] = set().union(*made)
-    assert second != first
-    states = conn.execute("SELECT state, count(*) FROM turnstile.job GROUP BY state ORDER BY state").fetchall()
-    assert states == [("available", 1), ("running", 1)]
-    gate.set()
-    while len(runs.ended) < 2 and time.monotonic() < give_up:
-        time.sleep(0.002)
-    time.sleep(0.05)
-    runs.stop.set()
-    for worker in workers:
-        worker.join()
+        producers = [db.connect() for _ in range(min(enqueues, PRODUCERS))]
+        made = together([lambda c=c: press(c, enqueues // len(producers)) for c in producers])
+        [second] = set().union(*made)
+        assert second != first
+        assert rows.counts(conn) == {"available": 1, "running": 1}
+        runs.gate.set()
+        until(lambda: rows.counts(conn) == {"completed": 2}, "both have run and no other is left")
     assert runs.ended == [first, second]
     assert runs.most == 1
 

@@ -77,10 +77,10 @@ def test_who_sleeps_goes_at_once(conn, crew, language):
 
 def test_who_works_ends_the_job_in_hand_and_takes_no_other(conn, crew, language):
     add(conn, 1, seconds=1)
-    add(conn, 1)
     worker = crew(language)
     await_running(conn)
     worker.terminate()
+    add(conn, 1)
     leaves(worker)
     assert counts(conn) == {"completed": 1, "available": 1}
 
@@ -96,10 +96,10 @@ def test_who_works_at_what_fails_says_so_before_it_goes(conn, crew, language):
 
 
 @contextlib.contextmanager
-def calls_held_up(db):
-    """Whatever reads the jobs waits until the block ends."""
+def calls_held_up(db, lock: str = "turnstile.job"):
+    """Whatever reads the jobs, or does what else the lock is in the way of, waits until the block ends."""
     with db.connect(autocommit=False) as blocker:
-        blocker.execute("LOCK TABLE turnstile.job")
+        blocker.execute(f"LOCK TABLE {lock}")
         yield blocker
 
 
@@ -119,11 +119,9 @@ def test_who_is_told_during_a_claim_that_finds_nothing_does_not_sleep(db, conn, 
 
 
 def test_who_is_told_during_the_call_that_brings_the_next_job_gives_it_back(db, conn, crew, language):
-    add(conn, 1, seconds=1)
-    add(conn, 1)
-    worker = crew(language)
-    await_running(conn)
-    with calls_held_up(db):
+    add(conn, 2)
+    with calls_held_up(db, "turnstile.job_history IN EXCLUSIVE MODE"):
+        worker = crew(language)
         await_held_up(conn)
         worker.terminate()
     leaves(worker)
@@ -148,8 +146,10 @@ def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, lan
     add(conn, 1, seconds=1)
     worker = crew(language)
     await_running(conn)
+    worker.stop()
     conn.execute("UPDATE turnstile.job SET lease_expires_at = clock_timestamp() - interval '1 minute'")
     call(conn, "rescue")
+    worker.go_on()
     status, output = worker.ended()
     assert status != 0, output
     assert conn.execute("SELECT attempt, errors->0->>'error' FROM turnstile.job").fetchone() == (1, "lease expired")

@@ -32,6 +32,7 @@ QUIET = {
     "wal_level": "minimal",
     "max_wal_senders": 0,
     "autovacuum": "off",
+    "checkpoint_timeout": "1d",
 }
 
 

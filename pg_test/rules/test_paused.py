@@ -155,9 +155,11 @@ def test_a_paused_session_starts_nothing_and_the_others_go_on(conn, known, tenan
 
 def test_the_pause_of_a_session_ends_by_itself_or_with_the_table(conn):
     held = [enqueue(conn, tenant="acme", session="s1"), enqueue(conn, tenant="acme", session="s2")]
-    _pause_session(conn, "s1", _time(conn, "300 milliseconds"))
+    _pause_session(conn, "s1")
     _pause_session(conn, "s2")
     assert claim_next(conn) is None
+    soon = _time(conn, "300 milliseconds")
+    conn.execute("UPDATE turnstile.paused_session SET until = %s WHERE session = 's1'", [soon])
     while (run := claim_next(conn)) is None:
         time.sleep(0.01)
     assert run.id == held[0]

@@ -5,6 +5,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+from support.sleepers import until
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES, BUILT = ROOT / "examples", ROOT / "target" / "examples"
 
@@ -16,7 +18,7 @@ COMMANDS = {
 }
 
 # Far less than the minute that a worker sleeps, so who is not woken by a signal is found out.
-PATIENCE = 20
+PATIENCE = 40
 
 
 class Worker:
@@ -29,8 +31,23 @@ class Worker:
     def is_running(self) -> bool:
         return self.process.poll() is None
 
+    def stop(self) -> None:
+        """It stands still until it is told to continue."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
     def terminate(self) -> None:
+        """Once this returns it has taken notice."""
         self.process.send_signal(signal.SIGTERM)
+        until(self._is_at_rest, "the worker has got the signal")
+
+    def _is_at_rest(self) -> bool:
+        """It waits for something, or is gone; a process to which a signal is on its way does not."""
+        status = dict(line.split(":", 1) for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines())
+        pending = int(status["SigPnd"], 16) | int(status["ShdPnd"], 16)
+        return status["State"].split()[0] in "SZ" and not pending & 1 << (signal.SIGTERM - 1)
 
     def ended(self) -> tuple[int, str]:
         """Its exit status and all that it has printed."""

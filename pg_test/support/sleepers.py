@@ -6,7 +6,8 @@ import time
 
 import psycopg
 
-PATIENCE = 15
+# Less than the minute that sleepers have, so who is not woken is found out, also on a busy machine.
+PATIENCE = 40
 
 ASLEEP = """
 SELECT count(*) FROM pg_stat_activity
