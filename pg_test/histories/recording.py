@@ -33,6 +33,8 @@ SETTINGS = {
     "deadlock_timeout": "100ms",
     # Compiling what an administrator asks once would take as much of the processor as the clients do.
     "jit": "off",
+    # Jobs come and go a thousand times a second; where a snapshot is pinned, nothing can be removed all the same.
+    "autovacuum_naptime": "5s",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] %e ",
@@ -128,7 +130,7 @@ def _until(station: Station, crew: Crew, disturber: Disturber, operations: float
     """Lets the clients work until so many operations are done and it is so late, with a disturbance now and then."""
     before, since = station.operations, time.monotonic()
     while station.operations < operations or time.monotonic() < end:
-        time.sleep(0.1)
+        time.sleep(0.2)
         with contextlib.suppress(psycopg.OperationalError):
             station.full.value = disturber.lookout.ask(WAITING)[0] > ENOUGH_WAITING
             _end_prepared(disturber.lookout)
