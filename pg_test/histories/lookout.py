@@ -17,6 +17,9 @@ class Lookout:
             while cursor.nextset():
                 pass
             return [row[0] for row in cursor] if cursor.description else []
+        except psycopg.errors.QueryCanceled:
+            # Nobody else does that to it: psycopg was interrupted while it waited.
+            raise KeyboardInterrupt from None
         except psycopg.OperationalError:
             self.leave()
             raise
