@@ -36,7 +36,7 @@ class Administrator(Client):
         super().__init__(station, name, seed)
         self.changes = [*[self.set_limit] * 12, *[self.pause] * 2, self.remove_limit, self.set_route, self.reroute]
         self.changes += [self.rerank, self.move, self.put_off, self.hurry, self.delete, self.lock]
-        self.changes += [*[self.on_job] * 4, *[self.on_many] * 3]
+        self.changes += [*[self.on_job] * 4, self.on_many, self.on_many]
         self.upkeep = [self.rebuild, self.check, self.rescue, self.promote, self.maintain]
 
     def step(self) -> None:
@@ -138,7 +138,7 @@ class Administrator(Client):
         self.call(verb, ON_JOB.format(verb, more, jobs), {"skip": self.skip(), "priority": self.chance.choice(mix.PRIORITIES)})
 
     def on_many(self) -> None:
-        verb = self.chance.choice(["cancel_many", "discard_many", "retry_many", "retry_many"])
+        verb = self.chance.choice(["cancel_many", "discard_many", "retry_many"])
         name, values = self.chance.choice(mix.FILTERS)
         query = ON_MANY.format(verb, f"{name} => %(value)s")
         self.call(verb, query, {"value": self.chance.choice(values), "most": self.chance.choice([1, 3])})

@@ -33,12 +33,15 @@ def note(part: str, **what) -> None:
 def summed() -> str:
     """All lines added up, as a table for docs/reliability.md."""
     totals: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for line in RESULTS.read_text().splitlines() if RESULTS.exists() else []:
-        _add(totals, json.loads(line))
-    rows = ["| part | runs | what was done | seconds | with problems |", "|---|---|---|---|---|"]
+    commits: dict[str, dict] = defaultdict(dict)
+    for line in map(json.loads, RESULTS.read_text().splitlines() if RESULTS.exists() else []):
+        _add(totals, line)
+        commits[line["part"]][line["commit"]] = None
+    rows = ["| part | runs | what was done | seconds | with problems | commits |", "|---|---|---|---|---|---|"]
     for part, total in sorted(totals.items()):
         done = ", ".join(f"{total[name]:,.0f} {name}" for name in total if name not in ("runs", "seconds", "broken"))
-        rows.append(f"| {part} | {total['runs']:.0f} | {done} | {total['seconds']:,.0f} | {total['broken']:.0f} |")
+        counts = f"{total['runs']:.0f} | {done} | {total['seconds']:,.0f} | {total['broken']:.0f}"
+        rows.append(f"| {part} | {counts} | {', '.join(commits[part])} |")
     return "\n".join(rows)
 
 
