@@ -95,7 +95,7 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
 fn copy(memory: &mut Locked) -> Step<Copy> {
     let scheduler = &memory.scheduler;
     let mut copy = Copy {
-        has_overflow: memory.has_overflow(),
+        has_overflow: scheduler.has_overflow(),
         lease_floor: memory.desk.leases.settled_floor(),
         stragglers: memory.desk.leases.stragglers().map(|run| run.job).collect(),
         ..Copy::default()

@@ -1,108 +1,155 @@
-//! More lanes than fit: all still run, slower and not in exact order.
+//! More lanes than fit: all still run, slower and not in exact order. What memory keeps of the others, and why
+//! nothing is passed over, is in `turnstile_scheduler::overflow`; here the tables are read for it.
 //!
-//! The tables know every lane. While the memory is marked as spilled, claims load lanes that it does not
-//! have, in the order of their keys, round and round: into free slots where there are some, else in place of
-//! lanes that have been there longest. A round that had to leave out nobody ends the overflow.
+//! Now and then a claim loads the next lanes of the round, so that each gets its turn whatever is in memory. One that
+//! finds nothing there looks at the lanes of the tables before it gives up.
 
 use crate::call::datum;
 use crate::error::Result;
 use crate::plan::{Spi, Statement, statement};
 use crate::rebuild::{NUMBER, lane_of_row, when_ready};
-use crate::settings;
-use crate::shmem::{self, Locked};
+use crate::seeded::{Seeded, armed};
+use crate::shmem::Locked;
+use crate::{server, settings};
 use pgrx::pg_sys;
-use turnstile_scheduler::{LaneSpec, Step};
+use turnstile_scheduler::{Credit, EVERY_QUEUE, LaneSpec, Part, Search, Step};
 
 static NEXT_LANES: Statement = statement!("next_lanes", [INT8OID, INT4OID]);
 
-/// Lanes that one claim loads at most before it gives up.
-const STEPS_PER_CLAIM: usize = 8;
+/// Parts that a claim which has found some jobs looks at for more.
+const PARTS_FOR_MORE: usize = 8;
+/// Parts that one who sees to what is due loads at once.
+const PARTS_AT_ONCE: usize = 8;
 
-/// Lanes that a claim is to load.
-pub struct Load {
-    round: u64,
-    after: i64,
-    count: u32,
-    make_room: bool,
+/// Lanes that were read, each with its first position.
+#[derive(Default)]
+struct Reading {
+    lanes: Vec<(LaneSpec, i64)>,
+    /// The key of the last, if there may be more behind it.
+    last: Option<i64>,
 }
 
-/// Lanes that are loaded at once.
+/// Lanes that are read at once.
 fn batch() -> u32 {
     u32::try_from(settings::max_lanes() / 4)
         .unwrap_or(u32::MAX)
         .clamp(16, 1_000)
 }
 
+fn read(spi: &Spi, part: &Part) -> Result<Reading> {
+    let most = batch();
+    let count = i32::try_from(most).unwrap_or(i32::MAX);
+    let rows = spi.run(&NEXT_LANES, &[datum(part.after), datum(count)])?;
+    let lanes = (0..rows.len())
+        .map(|row| Ok((lane_of_row(&rows, row), rows.required(row, NUMBER)?)))
+        .collect::<Result<Vec<(LaneSpec, i64)>>>()?;
+    let last = lanes.last().map(|(spec, _)| spec.lane.cast_signed());
+    Ok(Reading {
+        last: last.filter(|_| lanes.len() >= most as usize),
+        lanes,
+    })
+}
+
 /// Asked by every claim: now and then it is to load lanes, so that each gets its turn.
-pub fn duty(memory: &mut Locked) -> Option<Load> {
-    if !memory.has_overflow() {
+pub fn duty(memory: &mut Locked) -> Option<Part> {
+    if !memory.scheduler.has_overflow() {
         return None;
     }
     memory.desk.claims_in_overflow += 1;
     let has_room = memory.scheduler.free_lanes() >= batch();
     let is_turn = memory.desk.claims_in_overflow >= batch();
-    (has_room || is_turn).then(|| next_load(memory))
-}
-
-fn next_load(memory: &mut Locked) -> Load {
-    memory.desk.claims_in_overflow = 0;
-    let round = memory.overflow_round();
-    Load {
-        round,
-        after: memory.desk.overflow_cursor,
-        count: batch(),
-        make_room: memory.scheduler.free_lanes() < batch(),
-    }
-}
-
-/// Nothing in memory may run: looks among the lanes that are not there. True if it is worth another pick.
-pub fn look_elsewhere(spi: &Spi, job_table: pg_sys::Oid, steps: &mut usize) -> Result<bool> {
-    if *steps >= STEPS_PER_CLAIM {
-        return Ok(false);
-    }
-    *steps += 1;
-    let next = when_ready(spi, job_table, |memory| {
-        Ok(memory.has_overflow().then(|| next_load(memory)))
-    })?;
-    match next {
-        Some(next) => load(spi, job_table, &next).map(|()| true),
-        None => Ok(false),
-    }
-}
-
-/// Loads the lanes behind a key.
-pub fn load(spi: &Spi, job_table: pg_sys::Oid, next: &Load) -> Result<()> {
-    let &Load {
-        round,
-        after,
-        count,
-        make_room,
-    } = next;
-    let most = i32::try_from(count).unwrap_or(i32::MAX);
-    let rows = spi.run(&NEXT_LANES, &[datum(after), datum(most)])?;
-    let lanes = (0..rows.len())
-        .map(|row| Ok((lane_of_row(&rows, row), rows.required(row, NUMBER)?)))
-        .collect::<Result<Vec<(LaneSpec, i64)>>>()?;
-    let is_end = lanes.len() < count as usize;
-    shmem::with(job_table, |memory| {
-        if (memory.desk.overflow_round, memory.desk.overflow_cursor) != (round, after) {
-            return Ok(());
-        }
-        if make_room {
-            memory.scheduler.evict(count)?;
-        }
-        insert(memory, &lanes, is_end)
+    (has_room || is_turn).then(|| {
+        memory.desk.claims_in_overflow = 0;
+        memory.scheduler.next_part()
     })
 }
 
-fn insert(memory: &mut Locked, lanes: &[(LaneSpec, i64)], is_end: bool) -> Step<()> {
-    for (spec, head) in lanes {
-        memory.scheduler.lower(spec, *head)?;
-    }
-    if is_end {
-        memory.end_overflow_round();
-    } else if let Some((last, _)) = lanes.last() {
-        memory.desk.overflow_cursor = last.lane.cast_signed();
+/// Loads a part of the round.
+pub fn load(spi: &Spi, job_table: pg_sys::Oid, part: &Part) -> Result<()> {
+    let Reading { lanes, last } = read(spi, part)?;
+    when_ready(spi, job_table, |memory| {
+        memory.scheduler.advance(server::now())?;
+        memory.scheduler.offer(part, &lanes, last, EVERY_QUEUE, &[])
+    })
+}
+
+/// Loads some parts of the round, for whoever waits.
+pub fn load_some(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
+    for _ in 0..PARTS_AT_ONCE {
+        let part = when_ready(spi, job_table, |memory| {
+            let scheduler = &mut memory.scheduler;
+            Ok(scheduler.has_overflow().then(|| scheduler.next_part()))
+        })?;
+        match part {
+            Some(part) => load(spi, job_table, &part)?,
+            None => break,
+        }
     }
     Ok(())
+}
+
+/// The lanes that a claim has to pick from beside those in memory.
+pub struct Hunt {
+    queue: u64,
+    search: Option<Search>,
+    found: Reading,
+    parts: usize,
+}
+
+impl Hunt {
+    pub fn in_queue(queue: u64) -> Self {
+        Self {
+            queue,
+            search: None,
+            found: Reading::default(),
+            parts: 0,
+        }
+    }
+
+    pub fn queue(&self) -> u64 {
+        self.queue
+    }
+
+    /// Before each pick, under the same lock: what was read last is there, whoever needed the room since.
+    pub fn offer(&self, memory: &mut Locked, now: i64, credits: &[Credit]) -> Step<()> {
+        let Some(search) = &self.search else {
+            return Ok(());
+        };
+        memory.scheduler.advance(now)?;
+        let Reading { lanes, last } = &self.found;
+        memory
+            .scheduler
+            .offer_to_search(search, lanes, *last, credits)
+    }
+
+    /// After a pick of nothing, under the same lock.
+    pub fn go_on(&mut self, memory: &mut Locked, credits: &[Credit]) {
+        if armed(Seeded::LookNowhereElse) {
+            return;
+        }
+        let scheduler = &mut memory.scheduler;
+        self.search = match &self.search {
+            None => scheduler.begin_search(self.queue, credits),
+            Some(search) => scheduler.go_on_searching(search, self.found.last),
+        };
+    }
+
+    /// Reads what is next; false if that was all, or enough for one who has found some jobs.
+    pub fn read(&mut self, spi: &Spi, has_found_some: bool) -> Result<bool> {
+        let Some(search) = &self.search else {
+            return Ok(false);
+        };
+        if has_found_some && self.parts >= PARTS_FOR_MORE {
+            return Ok(false);
+        }
+        pgrx::check_for_interrupts!();
+        self.parts += 1;
+        self.found = read(spi, &search.part)?;
+        Ok(true)
+    }
+
+    /// The lane was looked at.
+    pub fn has_seen(&mut self, lane: u64) {
+        self.found.lanes.retain(|(spec, _)| spec.lane != lane);
+    }
 }

@@ -141,7 +141,6 @@ fn begin(memory: &mut Locked) -> Step<(Snapshot, u64)> {
     memory.desk.leases.forget();
     memory.desk.gone.look_at_all();
     memory.forget_hidden();
-    memory.end_overflow_round();
     memory.desk.generation += 1;
     memory.desk.phase = Phase::Rebuilding;
     Ok((snapshot, memory.desk.generation))

@@ -78,8 +78,8 @@ pub enum Seeded {
     FreeSessionOnRetry,
     /// A job that held its session holds that to which it is moved, beside what runs there.
     HoldOtherSession,
-    /// A lane that had to go is made again by a new job as if it had none before.
-    BeginWithNewJob,
+    /// A claim that finds nothing in memory does not look for lanes that are not there.
+    LookNowhereElse,
     /// A released attempt counts.
     CountReleasedAttempt,
     /// A default row comes before the row that names the gate.

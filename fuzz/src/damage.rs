@@ -48,7 +48,7 @@ struct Known {
 }
 
 fn any(scheduler: &mut Scheduler, known: &mut Known, operation: u8, input: &mut Input) -> Step<()> {
-    match operation % 24 {
+    match operation % 25 {
         0..4 => {
             let (array, slot, field) = (input.byte(), input.byte(), input.byte());
             scheduler.damage(array, slot.into(), field, input.number());
@@ -76,7 +76,11 @@ fn any(scheduler: &mut Scheduler, known: &mut Known, operation: u8, input: &mut 
             scheduler.invalidate_kind(GateKind::ALL[input.below(GateKind::ALL.len())])?;
             scheduler.invalidate_gate(GateKind::Queue, input.number())
         }
-        22 => scheduler.evict(input.number() as u32),
+        22 => scheduler.evict_some(input.number() as u32),
+        23 => {
+            let (spec, part) = (input.wild_spec(), scheduler.next_part());
+            scheduler.offer(&part, &[(spec, input.position())], None, spec.queue, &[])
+        }
         _ => read_all(scheduler),
     }
 }

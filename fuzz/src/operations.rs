@@ -61,10 +61,15 @@ fn any(model: &mut Model, operation: u8, input: &mut Input) {
         25 => invalidate(model, input),
         26 => {
             let count = u32::from(input.byte());
-            model.sound(|scheduler| scheduler.evict(count));
+            model.sound(|scheduler| scheduler.evict_some(count));
         }
         27 => {
-            model.arena.scheduler().forget_spill();
+            let (spec, position) = (input.spec(), input.position());
+            let part = model.arena.scheduler().next_part();
+            let last = input.byte().is_multiple_of(2).then_some(position);
+            model.sound(|scheduler| {
+                scheduler.offer(&part, &[(spec, position)], last, spec.queue, &[])
+            });
         }
         28 => end_a_stale_one(model, input),
         29 => set_limit(model, input),

@@ -121,6 +121,87 @@ def test_nobody_starves_while_others_keep_producing(db, conn):
     is_sound(conn)
 
 
+def _claims_nothing(conn) -> None:
+    for _ in range(3):
+        assert claim_next(conn) is None
+    is_sound(conn)
+
+
+def test_a_claim_finds_what_may_run_wherever_its_lane_is(db, conn):
+    """The lanes that memory takes in first may not run; what may is far behind them in whatever order."""
+    configure(conn, "tenant", "paused", paused=True)
+    _sessions(conn, "paused", 2000)
+    made = [enqueue_times(conn, 1, queue="other", session=f"s-{n}", priority=n % 5)[0] for n in range(20)]
+    found = [claim_next(conn, "other") for _ in made]
+    assert all(found)
+    assert sorted(run.id for run in found) == made
+    _claims_nothing(conn)
+
+
+def test_lanes_that_have_nothing_in_common_make_room_for_others(db, conn):
+    """What they need beside their own slots is used up before those are."""
+    configure(conn, "concurrency", "*", slots=0)
+    conn.execute(
+        "INSERT INTO turnstile.job (queue, kind, tenant, account, session, concurrency_key)"
+        " SELECT 'default', 'work', 't' || n, 'a' || n, 's' || n, 'c' || n FROM generate_series(1, 300) n"
+    )
+    made = [enqueue_times(conn, 1, tenant=f"other-{n}", account="a", session="s")[0] for n in range(30)]
+    found = [claim_next(conn) for _ in made]
+    assert all(found)
+    assert sorted(run.id for run in found) == made
+    _claims_nothing(conn)
+
+
+CHANCES = {
+    "resumed": lambda conn, run: configure(conn, "tenant", "paused", paused=False),
+    "limit raised": lambda conn, run: configure(conn, "tenant", "t1", slots=2),
+    "run completed": lambda conn, run: complete(conn, run),
+    "run deleted": lambda conn, run: conn.execute("DELETE FROM turnstile.job WHERE id = %s", [run.id]),
+    "row of settings deleted": lambda conn, run: conn.execute("DELETE FROM turnstile.tenant WHERE name = 't1'"),
+    "new job": lambda conn, run: enqueue_times(conn, 1, tenant="free", session="new"),
+    "job moved": lambda conn, run: conn.execute(
+        "UPDATE turnstile.job SET tenant = 'free' WHERE id = (SELECT max(id) FROM turnstile.job WHERE state = 'available')"
+    ),
+    "rebuild": lambda conn, run: (conn.execute("SELECT turnstile.rebuild()"), complete(conn, run)),
+}
+
+
+@pytest.mark.parametrize("chance", CHANCES)
+def test_a_queue_that_was_searched_in_vain_is_searched_again_once_something_may_run(db, conn, chance):
+    configure(conn, "tenant", "paused", paused=True)
+    configure(conn, "tenant", "t1", slots=1)
+    _sessions(conn, "paused", 200)
+    _sessions(conn, "t1", 200)
+    run = claim_next(conn)
+    _claims_nothing(conn)
+    CHANCES[chance](conn, run)
+    assert claim_next(conn)
+    is_sound(conn)
+
+
+def test_a_claim_rolled_back_is_a_chance_for_others(db, conn, other):
+    configure(conn, "tenant", "t1", slots=1)
+    _sessions(conn, "t1", 200)
+    conn.execute("BEGIN")
+    assert claim_next(conn)
+    _claims_nothing(other)
+    conn.execute("ROLLBACK")
+    assert claim_next(other)
+
+
+def test_room_that_a_transaction_frees_is_a_chance_for_its_own_claims(db, conn, other):
+    configure(conn, "tenant", "t1", slots=1)
+    _sessions(conn, "t1", 200)
+    run = claim_next(conn)
+    _claims_nothing(other)
+    conn.execute("BEGIN")
+    assert complete(conn, run) is True
+    assert claim_next(conn)
+    assert claim_next(other) is None
+    conn.execute("COMMIT")
+    is_sound(other)
+
+
 def test_limits_hold_and_rolled_back_claims_come_back_in_the_overflow(db, conn, other):
     configure(conn, "tenant", "t1", slots=2)
     _sessions(conn, "t1", 300)

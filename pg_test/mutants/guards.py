@@ -45,7 +45,7 @@ GUARDS = {
     "MoveReleasedJob": "rules/test_sessions.py::test_a_released_job_keeps_its_place_in_the_session",
     "FreeSessionOnRetry": "rules/test_sessions.py::test_a_job_waiting_to_be_retried_holds_its_session_and_is_next",
     "HoldOtherSession": "rules/test_sessions.py::test_a_job_that_held_its_session_waits_its_turn_in_another[by UPDATE]",
-    "BeginWithNewJob": "faults/test_overflow.py::test_a_session_whose_lane_is_made_again_by_a_new_job_keeps_its_order",
+    "LookNowhereElse": "faults/test_overflow.py::test_a_claim_finds_what_may_run_wherever_its_lane_is",
     "CountReleasedAttempt": "rules/test_finish.py::test_a_release_does_not_count_the_attempt",
     "PreferDefaultRow": "rules/test_gates.py::test_a_row_without_slots_is_no_limit_whatever_the_default[tenant]",
     "TellNobody": "rules/test_listening.py::test_a_job_of_a_late_commit_is_told",

@@ -8,13 +8,14 @@ use crate::api::wait::claim_or_wait;
 use crate::call::{Call, must_be_writable};
 use crate::error::{Result, too_long};
 use crate::lane::claimed_key;
+use crate::overflow::Hunt;
 use crate::pending::{self, Reserved};
 use crate::plan::{Spi, with_spi};
 use crate::rebuild::when_ready;
 use crate::seeded::{Seeded, armed};
 use crate::shmem::{self, Phase};
 use crate::sleep;
-use crate::{catalog, errands, limits, listen, overflow, server};
+use crate::{catalog, errands, limits, listen, server};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
@@ -57,20 +58,20 @@ pub fn claim_from(
     pending::with(|pending| pending.job_table = job_table);
     errands::run(spi, job_table, queues, most)?;
     let mut left = most;
-    let mut looks_elsewhere = 0;
     let mut is_listened_to = false;
     for &queue in queues {
+        let mut hunt = Hunt::in_queue(queue);
         while left > 0 {
             let Next {
                 pick,
                 reservations,
                 is_waited_for,
                 has_listeners,
-            } = pick(spi, job_table, queue, left)?;
+            } = pick(spi, job_table, &mut hunt, left)?;
             is_listened_to |= has_listeners;
             match pick {
                 Pick::Nothing => {
-                    if !overflow::look_elsewhere(spi, job_table, &mut looks_elsewhere)? {
+                    if !hunt.read(spi, left < most)? {
                         break;
                     }
                 }
@@ -83,6 +84,7 @@ pub fn claim_from(
                         is_waited_for,
                     };
                     let taken = take(spi, job_table, &lane, claimer, output)?;
+                    hunt.has_seen(picked.spec.lane);
                     left = left.saturating_sub(taken);
                 }
             }
@@ -97,8 +99,12 @@ pub fn claim_from(
 
 /// Whether a claim would find a job just now; what memory only believed to be there it forgets.
 pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool> {
-    for _ in 0..LOOKS_AT_MOST {
-        match pick(spi, job_table, queue, 0)?.pick {
+    let mut hunt = Hunt::in_queue(queue);
+    let mut looks = 0;
+    while looks < LOOKS_AT_MOST {
+        looks += 1;
+        match pick(spi, job_table, &mut hunt, 0)?.pick {
+            Pick::Nothing if hunt.read(spi, false)? => looks -= 1,
             Pick::Nothing => return Ok(false),
             Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
             Pick::Exhausted => break,
@@ -106,6 +112,7 @@ pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool>
                 if is_anything_left(job_table, &picked)? {
                     return Ok(true);
                 }
+                hunt.has_seen(picked.spec.lane);
             }
         }
     }
@@ -153,24 +160,28 @@ struct Lane<'a> {
 }
 
 /// Reserves room in the next lane of a queue. What was reserved is on record even if the step fails.
-fn pick(spi: &Spi, job_table: pg_sys::Oid, queue: u64, want: usize) -> Result<Next> {
+fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Result<Next> {
     let mut reservations = vec![ReservationId::default(); want.min(MOST_AT_ONCE)];
     let mut credits = pending::with(|pending| pending.credits());
     let mut transferred = Vec::new();
     let (mut is_waited_for, mut has_listeners) = (false, false);
     let pick = catch_unwind(AssertUnwindSafe(|| {
         when_ready(spi, job_table, |memory| {
-            let pick =
-                memory
-                    .scheduler
-                    .pick(queue, server::now(), &mut credits, &mut reservations)?;
+            let now = server::now();
+            hunt.offer(memory, now, &credits)?;
+            let pick = memory
+                .scheduler
+                .pick(hunt.queue(), now, &mut credits, &mut reservations)?;
+            if pick == Pick::Nothing {
+                hunt.go_on(memory, &credits);
+            }
             for &id in reservations.iter().filter(|id| id.is_some()) {
                 transferred.push(memory.scheduler.transferred(id)?.collect());
             }
             if let Pick::Lane(picked) = &pick {
                 is_waited_for = memory.waiting.is_waited_for(picked.spec.queue);
             }
-            has_listeners = memory.bells.is_listened_to(queue);
+            has_listeners = memory.bells.is_listened_to(hunt.queue());
             Ok(pick)
         })
     }));

@@ -94,9 +94,7 @@ fn there_is_work(spi: &Spi, sleep: &Sleep) -> Result<bool> {
 /// For everybody: who is concerned is woken when it commits.
 fn see_to_what_is_due(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     errands::run(spi, job_table, &[EVERY_QUEUE], usize::MAX)?;
-    let mut steps = 0;
-    while overflow::look_elsewhere(spi, job_table, &mut steps)? {}
-    Ok(())
+    overflow::load_some(spi, job_table)
 }
 
 /// The queues of one who waits.

@@ -150,7 +150,7 @@ fn header(header: &mut Header, field: u8, value: u64) {
     match field % 10 {
         0 => header.stamp = value,
         1 => header.version = value,
-        2 => header.spilled = value.is_multiple_of(2),
+        2 => header.outside.spilled = value.is_multiple_of(2),
         3 => header.rebuilding = value.is_multiple_of(2),
         which => scribble(
             [

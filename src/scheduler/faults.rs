@@ -47,6 +47,12 @@ pub enum Seeded {
     PassLockedSession,
     /// A lane for which there is no slot is not marked as missing.
     SpillSilently,
+    /// A lane that had to go is made again by a new job as if it had none before.
+    BeginWithNewJob,
+    /// A lane begins where it did when it was read, whatever was heard of it since.
+    TrustOldReading,
+    /// A queue that was searched in vain stays barren whatever gates open.
+    MissChances,
     /// A wake-up that nobody makes use of counts for ever.
     TrustWokenForEver,
     /// Work that a woken sleeper leaves behind wakes nobody.
@@ -102,7 +108,7 @@ impl Seeded {
         Seeded::ListenPastEvents,
     ];
 
-    pub const ALL: [Seeded; 34] = [
+    pub const ALL: [Seeded; 37] = [
         Seeded::RaiseDespiteStamp,
         Seeded::KeepUnusedRoom,
         Seeded::TwoPlaces,
@@ -125,6 +131,9 @@ impl Seeded {
         Seeded::IgnoreWithdrawal,
         Seeded::PassLockedSession,
         Seeded::SpillSilently,
+        Seeded::BeginWithNewJob,
+        Seeded::TrustOldReading,
+        Seeded::MissChances,
         Seeded::StartFreeOfCharge,
         Seeded::StartFull,
         Seeded::RefillOnChange,

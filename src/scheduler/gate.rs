@@ -206,6 +206,9 @@ impl Scheduler<'_> {
         }) {
             return Ok(());
         }
+        if !was_open {
+            self.note_chance();
+        }
         let mut node = self.gate(at)?.first_node;
         for _ in 0..=self.entries.slots.len() {
             if node == NONE {

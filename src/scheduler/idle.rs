@@ -56,6 +56,8 @@ impl Scheduler<'_> {
         match self.header.idle_first {
             NONE => Err(Fault::Full),
             at => {
+                // If it was closed nobody hears when it opens.
+                self.note_chance();
                 self.unlink_idle(at)?;
                 self.forget_meter(at)?;
                 self.gates.remove(at)

@@ -49,10 +49,16 @@ pub(crate) fn queue_node_key(queue: u64) -> u64 {
 
 impl Scheduler<'_> {
     /// A job became available at `position`: the lane's head is at most there.
-    ///
-    /// Where no lane can be made the queue is marked as spilled: some of its lanes are known to the tables only.
     pub fn lower(&mut self, spec: &LaneSpec, position: i64) -> Step<()> {
         self.unblock_session(spec)?;
+        let begins = self.begins_with(spec, position)?;
+        self.lower_to(spec, begins)?;
+        self.note_heard(spec.lane);
+        Ok(())
+    }
+
+    /// Where no lane can be made the memory is marked as spilled: some lanes are known to the tables only.
+    pub(crate) fn lower_to(&mut self, spec: &LaneSpec, position: i64) -> Step<()> {
         let stamp = self.next_stamp();
         if let Some(lane) = self.find_entry(Kind::Lane, spec.lane)? {
             self.entry_mut(lane)?.stamp = stamp;
@@ -62,7 +68,7 @@ impl Scheduler<'_> {
             return Ok(());
         }
         if !self.can_make_lane() {
-            self.header.spilled = !armed(Seeded::SpillSilently);
+            self.leave_out(true);
             return Ok(());
         }
         let lane = self.make_lane(spec, position)?;
@@ -91,9 +97,12 @@ impl Scheduler<'_> {
         self.header.lanes
     }
 
-    fn can_make_lane(&self) -> bool {
+    /// A lane, its nodes and its bundle.
+    pub(crate) const ENTRIES_OF_A_LANE: usize = MOST_GATES + 2;
+
+    pub(crate) fn can_make_lane(&self) -> bool {
         self.header.lanes < self.max_lanes
-            && self.entries.left() > MOST_GATES + 1
+            && self.entries.left() >= Self::ENTRIES_OF_A_LANE
             && self.gates_left() >= MOST_GATES
     }
 

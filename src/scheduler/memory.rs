@@ -1,6 +1,7 @@
 //! The arrays that the scheduler works on, and how many slots each has.
 
 use crate::index::{Pool, Slab};
+use crate::overflow::Outside;
 use crate::{Entry, Fault, Gate, Meter, Reservation, Share, Step};
 
 /// How many slots each array has, all derived from the number of lanes.
@@ -56,8 +57,7 @@ pub struct Header {
     pub(crate) idle_last: u32,
     /// The first in the chain of the queues that have lanes.
     pub(crate) first_queue: u32,
-    /// Some lanes with work found no slot.
-    pub(crate) spilled: bool,
+    pub(crate) outside: Outside,
     /// The slot whose lane was evicted last.
     pub(crate) hand: u32,
     /// Ends of jobs may be heard of before the jobs themselves.
@@ -152,9 +152,11 @@ impl<'m> Scheduler<'m> {
         self.meters.clear();
         self.shares.clear();
         self.reservations.clear();
+        let stamp = self.header.stamp.wrapping_add(1);
         *self.header = Header {
-            stamp: self.header.stamp,
+            stamp,
             version: self.header.version,
+            outside: self.header.outside.after(stamp),
             ..Header::default()
         };
     }
@@ -166,8 +168,10 @@ impl<'m> Scheduler<'m> {
         self.gates.clear();
         self.meters.clear();
         self.shares.clear();
+        let stamp = self.header.stamp.wrapping_add(1);
         *self.header = Header {
-            stamp: self.header.stamp.wrapping_add(1),
+            stamp,
+            outside: self.header.outside.after(stamp),
             version: self.header.version.wrapping_add(1),
             rebuilding: true,
             unread_sessions: true,

@@ -83,6 +83,7 @@ impl Scheduler<'_> {
 
     /// The terms in the tables may have changed: the next claim that meets the gate reads them again.
     pub fn invalidate_gate(&mut self, kind: GateKind, key: u64) -> Step<()> {
+        self.note_chance();
         if let Some(at) = self.find_gate(kind, key)? {
             self.invalidate(at)?;
         }
@@ -91,6 +92,7 @@ impl Scheduler<'_> {
 
     /// As [`Self::invalidate_gate`] for all gates of a kind: a default row has changed.
     pub fn invalidate_kind(&mut self, kind: GateKind) -> Step<()> {
+        self.note_chance();
         for at in self.gates.touched() {
             let gate = self.gate(at)?;
             if gate.version != 0 && gate.kind == kind {

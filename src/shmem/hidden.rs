@@ -46,7 +46,7 @@ impl Locked<'_> {
                     hidden.count += 1;
                     hidden.until = now.saturating_add(A_WHILE);
                 }
-                None => self.lower(&spec, position)?,
+                None => self.scheduler.lower(&spec, position)?,
             }
         }
         Ok(())
@@ -57,7 +57,7 @@ impl Locked<'_> {
         let count = std::mem::take(&mut self.desk.hidden.count);
         let lanes = self.desk.hidden.lanes;
         for (spec, position) in lanes.iter().take(count) {
-            self.lower(spec, *position)?;
+            self.scheduler.lower(spec, *position)?;
         }
         Ok(())
     }

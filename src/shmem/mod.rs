@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use turnstile_scheduler::listening::Bells;
 use turnstile_scheduler::waiting::Waiting;
-use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
+use turnstile_scheduler::{Fault, ReservationId, Scheduler, Step};
 
 use hidden::Hidden;
 pub use leases::{Leases, Search, Straggler};
@@ -60,14 +60,8 @@ pub struct Desk {
     pub leases: Leases,
     pub gone: GoneOwners,
     hidden: Hidden,
-    /// Where the next lanes are loaded from while there are more than fit.
-    pub overflow_cursor: i64,
     /// Claims since lanes were loaded.
     pub claims_in_overflow: u32,
-    /// Rounds of loading so far.
-    pub overflow_round: u64,
-    /// A round of loading is under way.
-    in_overflow_round: bool,
     /// Transactions from here on, and the listed ones, were not visible to the last rebuild.
     pub rebuild_xmax: u64,
     pub rebuild_running: u32,
@@ -129,39 +123,6 @@ impl Locked<'_> {
             self.scheduler.forget(id)?;
         }
         Ok(())
-    }
-
-    /// Whether some lanes may be known to the tables only.
-    pub fn has_overflow(&self) -> bool {
-        self.scheduler.is_spilled() || self.desk.in_overflow_round
-    }
-
-    /// A job became available at `position`. While lanes may be known to the tables only, one that is made for it
-    /// may have jobs before it: it begins in front of them all.
-    pub fn lower(&mut self, spec: &LaneSpec, position: i64) -> Step<()> {
-        let may_have_others = self.has_overflow()
-            && !self.scheduler.knows(spec.lane)?
-            && !armed(Seeded::BeginWithNewJob);
-        let begins = if may_have_others { i64::MIN } else { position };
-        self.scheduler.lower(spec, begins)
-    }
-
-    /// Lanes are about to be read from the cursor on, for the round whose number is returned. A round begins
-    /// before its first look: what finds no room from then on keeps the overflow going.
-    pub fn overflow_round(&mut self) -> u64 {
-        if !self.desk.in_overflow_round {
-            self.scheduler.forget_spill();
-            self.desk.in_overflow_round = true;
-            self.desk.overflow_cursor = i64::MIN;
-            self.desk.overflow_round += 1;
-        }
-        self.desk.overflow_round
-    }
-
-    /// All keys have been seen: the overflow is over if all found room.
-    pub fn end_overflow_round(&mut self) {
-        self.desk.overflow_cursor = i64::MIN;
-        self.desk.in_overflow_round = false;
     }
 
     /// Routes or settings of queues have changed.

@@ -11,7 +11,11 @@ const ALWAYS: i64 = 0;
 impl Locked<'_> {
     /// When somebody has to look although no transaction ends.
     pub fn next_event(&self) -> i64 {
-        let overflow = if self.has_overflow() { ALWAYS } else { NEVER };
+        let overflow = if self.scheduler.has_overflow() {
+            ALWAYS
+        } else {
+            NEVER
+        };
         overflow
             .min(self.desk.next_due)
             .min(self.desk.leases.next)

@@ -22,7 +22,7 @@ const STEPS_A_WORLD: u64 = 4_000;
 const DEFAULT_STEPS: u64 = 1_000_000;
 
 /// What the default run must have been through.
-const SITUATIONS: [&str; 26] = [
+const SITUATIONS: [&str; 27] = [
     "abort",
     "callback cut short",
     "claim alone that found something",
@@ -36,8 +36,9 @@ const SITUATIONS: [&str; 26] = [
     "commit counted by a rebuild",
     "job passed over that somebody has locked",
     "limit read in vain",
-    "load in vain",
+    "load that came late",
     "look at a lane that its session waits for",
+    "part of the tables that a claim looks at",
     "pick while a bucket was empty",
     "pick while a session was paused",
     "pick in a fair queue",

@@ -6,6 +6,7 @@ use turnstile_scheduler::{Outcome, Pick, Picked, Rate, ReservationId, Terms, Unk
 use super::arena::At;
 use super::fairness::cost;
 use super::known::Known;
+use super::overflow::Hunt;
 use super::query::Rows;
 use super::rebuild::Trust;
 use super::table::{JobId, Row, most};
@@ -20,11 +21,15 @@ pub struct Claim {
     pub session: Vec<(JobId, Row)>,
     /// The rates of the picked lane's gates, as of the pick.
     pub rates: Vec<((u8, u64), Option<Rate>)>,
+    /// What was found beside the lanes in memory, where nothing there may run.
+    pub hunt: Option<Hunt>,
     pub stage: Stage,
 }
 
 pub enum Stage {
     Pick,
+    /// Lanes to read that the memory may not have.
+    Hunt,
     /// Limits to read, and those read but not yet stored.
     Read(Vec<UnknownGate>, Vec<(UnknownGate, Terms)>),
     Snapshot(Picked, Vec<ReservationId>),
@@ -38,6 +43,7 @@ impl Stage {
     pub fn name(&self) -> &'static str {
         match self {
             Stage::Pick => "claim undone before a pick",
+            Stage::Hunt => "claim undone while looking at the tables",
             Stage::Read(..) => "claim undone while reading limits",
             Stage::Snapshot(..) => "claim undone before its snapshot",
             Stage::Query(..) => "claim undone before its query",
@@ -55,6 +61,7 @@ impl World {
             taken: Vec::new(),
             session: Vec::new(),
             rates: Vec::new(),
+            hunt: None,
             stage: Stage::Pick,
         });
     }
@@ -68,7 +75,7 @@ impl World {
         match (&self.memory, stage) {
             (Trust::Ready, _) | (_, None) => false,
             (Trust::Rebuilding(_), Some(stage)) => {
-                matches!(stage, Stage::Pick | Stage::Read(..))
+                matches!(stage, Stage::Pick | Stage::Hunt | Stage::Read(..))
             }
             (Trust::Stale, Some(stage)) => !matches!(stage, Stage::Settle(..)),
         }
@@ -82,12 +89,22 @@ impl World {
         let next = match claim.stage {
             Stage::Pick => {
                 let missing = claim.wanted - claim.taken.len();
-                let next = self.pick(at, claim.queue, missing)?;
+                let next = self.pick(at, claim.queue, missing, &mut claim.hunt)?;
                 if let Some(Stage::Snapshot(picked, _)) = &next {
+                    if let Some((lanes, _)) = claim.hunt.as_mut().and_then(|it| it.read.as_mut()) {
+                        lanes.retain(|(spec, _)| *spec != picked.spec);
+                    }
                     claim.session = self.known_of_session(picked)?;
                     claim.rates = self.rates_of(picked)?;
                 }
                 next
+            }
+            Stage::Hunt => {
+                if let Some(hunt) = &mut claim.hunt {
+                    hunt.read = Some(self.read_part(&hunt.search.part));
+                    self.tally.count("part of the tables that a claim looks at");
+                }
+                Some(Stage::Pick)
             }
             Stage::Read(unread, read) => Some(self.read_limits(unread, read)?),
             Stage::Snapshot(picked, ids) => {
@@ -141,15 +158,21 @@ impl World {
         }
     }
 
-    fn pick(&mut self, at: usize, queue: u64, missing: usize) -> Checked<Option<Stage>> {
+    fn pick(
+        &mut self,
+        at: usize,
+        queue: u64,
+        missing: usize,
+        hunt: &mut Option<Hunt>,
+    ) -> Checked<Option<Stage>> {
         let mut credits = self.credits(at)?;
         let left = self.reservations_left();
         let hidden = self.hidden_sessions();
+        self.offer_to(hunt.as_ref(), &credits)?;
         self.check_tokens()?;
         let known = Known::read(&mut self.arena, self.clock.now, &credits, hidden)?
             .with_fairness(&self.fairness);
         let mut ids = vec![ReservationId::default(); missing];
-        self.clock.advanced = self.clock.now;
         let pick = self
             .arena
             .scheduler()
@@ -159,7 +182,8 @@ impl World {
         match pick {
             Pick::Nothing => {
                 self.tally.count("pick of nothing");
-                Ok(None)
+                *hunt = self.hunt_on(hunt.take(), queue, &credits);
+                Ok(hunt.as_ref().map(|_| Stage::Hunt))
             }
             Pick::Exhausted => {
                 self.tally.count("pick with all reservations in use");

@@ -126,6 +126,11 @@ impl Known {
         }
     }
 
+    /// Whether all gates of a lane, which may be missing, were open when the scheduler last looked at the clock.
+    pub fn has_room(&self, spec: &LaneSpec) -> bool {
+        spec.gates().all(|(kind, key)| self.room(kind, key) > 0)
+    }
+
     fn room_of(&self, lane: &LaneView) -> u32 {
         let rooms = lane.spec.gates().map(|(kind, key)| self.room(kind, key));
         rooms.min().unwrap_or(0)
@@ -261,6 +266,12 @@ impl Known {
         }
     }
 
+    /// In a fair queue a bundle that waits at its key, with the tag that it came with, may seem to be next.
+    fn is_sure_to_be_next(&self, spec: &LaneSpec) -> bool {
+        let mut of_queue = self.lanes.iter().filter(|it| it.spec.queue == spec.queue);
+        !self.is_fair(spec.queue) || of_queue.all(|it| it.spec.concurrency == 0)
+    }
+
     /// No job may be taken that comes behind the head of another lane that may run, or of a lane of
     /// the same session. Of other queues only what is next there counts.
     fn check_bound(&self, next: &[&LaneView], picked: &Picked) -> Checked {
@@ -274,6 +285,7 @@ impl Known {
             .filter(|lane| !self.blocked.contains(&lane.spec.session));
         let of_others = next.iter().copied();
         let of_others = of_others.filter(|lane| lane.spec.queue != picked.spec.queue);
+        let of_others = of_others.filter(|lane| self.is_sure_to_be_next(&lane.spec));
         let overtaken = of_session
             .chain(of_queue)
             .filter(|lane| {

@@ -29,7 +29,7 @@ use turnstile_scheduler::{EVERY_QUEUE, GateKind};
 use arena::Arena;
 use clock::Clock;
 use fairness::Fairness;
-use overflow::Overflow;
+use overflow::Load;
 use rebuild::Trust;
 use shape::Shape;
 use table::{JobId, Table};
@@ -46,7 +46,7 @@ pub struct World {
     pub shape: Shape,
     pub arena: Arena,
     pub memory: Trust,
-    pub overflow: Overflow,
+    pub loads: Vec<Load>,
     pub table: Table,
     pub transactions: Vec<Transaction>,
     pub tally: Tally,
@@ -64,7 +64,7 @@ impl World {
             shape,
             arena: Arena::new(shape.capacity),
             memory: Trust::Ready,
-            overflow: Overflow::default(),
+            loads: Vec::new(),
             table: Table::default(),
             transactions: Vec::new(),
             tally: Tally::default(),
@@ -184,6 +184,14 @@ impl World {
             self.check()?;
         }
         let overflows = overflows || self.has_overflow();
+        let is_missed =
+            |found: &[JobId], expected: &[JobId]| found.is_empty() && !expected.is_empty();
+        let missed = is_missed(&together, &expected) || is_missed(&singly, &still_expected);
+        if missed && self.shape.has_ample_gates() {
+            return Err(format!(
+                "a claim found nothing: {expected:?}, then {still_expected:?} may run"
+            ));
+        }
         let enough = self.arena.capacity.reservations > wanted;
         let is_exact = !overflows
             && enough

@@ -1,51 +1,39 @@
 //! More lanes than slots: lanes that the memory does not have are loaded round and round, in the order of
-//! their keys. A round that had to leave out nobody ends the overflow.
+//! their keys, and by claims that find nothing.
 
 use rand::Rng;
-use turnstile_scheduler::LaneSpec;
+use turnstile_scheduler::{Credit, EVERY_QUEUE, LaneSpec, Part, Search};
 
 use super::arena::At;
 use super::rebuild::Trust;
 use super::{Checked, World};
 
-#[derive(Default)]
-pub struct Overflow {
-    /// The key behind which the next lanes are loaded; 0 begins a round.
-    cursor: u64,
-    in_round: bool,
-    /// Changes with each round that is begun: what an older one read is not used.
-    round: u64,
-    loads: Vec<Load>,
-}
+/// What was read of some lanes: each with its first position, and the last key if there may be more.
+pub type Reading = (Vec<(LaneSpec, i64)>, Option<i64>);
 
 /// Lanes that are being loaded.
-struct Load {
-    after: u64,
-    round: u64,
-    count: usize,
-    read: Option<Vec<(LaneSpec, i64)>>,
+pub struct Load {
+    part: Part,
+    read: Option<Reading>,
 }
 
-impl Overflow {
-    /// A rebuild offers all lanes: nothing that was read before it matters.
-    pub fn start_over(&mut self) {
-        self.cursor = 0;
-        self.in_round = false;
-        self.round += 1;
-    }
+/// The lanes that a claim looks at, beside those in memory.
+pub struct Hunt {
+    pub search: Search,
+    pub read: Option<Reading>,
 }
 
 impl World {
     /// Whether a lane with work may be known to the table only.
     pub fn has_overflow(&mut self) -> bool {
-        self.overflow.in_round || self.arena.scheduler().is_spilled()
+        self.arena.scheduler().has_overflow()
     }
 
     /// Forgets some lanes, as if others had needed the slots.
     pub fn evict_any(&mut self) -> Checked {
         let count = self.rng.random_range(1..4);
         self.tally.count("lanes evicted");
-        self.arena.scheduler().evict(count).at("evict")
+        self.arena.scheduler().evict_some(count).at("evict")
     }
 
     /// The next part of a load: asking for it, reading the table, using what was read.
@@ -53,43 +41,30 @@ impl World {
         if self.memory != Trust::Ready || !self.has_overflow() {
             return Ok(());
         }
-        let unread = self
-            .overflow
-            .loads
-            .iter()
-            .position(|load| load.read.is_none());
+        let unread = self.loads.iter().position(|load| load.read.is_none());
         match unread {
-            _ if self.overflow.loads.is_empty() || self.rng.random_bool(0.1) => self.begin_load(),
-            Some(at) => self.read_load(at),
+            _ if self.loads.is_empty() || self.rng.random_bool(0.1) => {
+                let part = self.arena.scheduler().next_part();
+                self.loads.push(Load { part, read: None });
+            }
+            Some(at) => {
+                let read = self.read_part(&self.loads[at].part.clone());
+                self.loads[at].read = Some(read);
+            }
+            // Others have time to commit between the reading and its use.
+            None if self.rng.random_bool(0.5) => {}
             None => {
-                let at = self.rng.random_range(0..self.overflow.loads.len());
+                let at = self.rng.random_range(0..self.loads.len());
                 return self.use_load(at);
             }
         }
         Ok(())
     }
 
-    /// What did not fit is forgotten before the table is read: who spills after that counts.
-    fn begin_load(&mut self) {
-        if self.overflow.cursor == 0 {
-            self.arena.scheduler().forget_spill();
-            self.overflow.in_round = true;
-            self.overflow.round += 1;
-        }
-        let most = self.arena.capacity.lanes.min(7) / 2;
-        self.overflow.loads.push(Load {
-            after: self.overflow.cursor,
-            round: self.overflow.round,
-            count: self.rng.random_range(1..=most),
-            read: None,
-        });
-    }
-
-    fn read_load(&mut self, at: usize) {
-        let load = &mut self.overflow.loads[at];
+    pub fn read_part(&mut self, part: &Part) -> Reading {
         let mut lanes: Vec<(LaneSpec, i64)> = Vec::new();
         let rows = self.table.jobs.iter().map(|job| job.row);
-        for row in rows.filter(|row| row.is_available() && row.spec.lane > load.after) {
+        for row in rows.filter(|row| row.is_available() && key(&row.spec) > part.after) {
             match lanes
                 .iter_mut()
                 .find(|(spec, _)| spec.lane == row.spec.lane)
@@ -98,34 +73,57 @@ impl World {
                 None => lanes.push((row.spec, row.position)),
             }
         }
-        lanes.sort_unstable_by_key(|(spec, _)| spec.lane);
-        lanes.truncate(load.count);
-        load.read = Some(lanes);
+        let most = self.arena.capacity.lanes.min(7) / 2;
+        let most = self.rng.random_range(1..=most);
+        lanes.sort_unstable_by_key(|(spec, _)| key(spec));
+        lanes.truncate(most);
+        let last = lanes.last().filter(|_| lanes.len() == most);
+        let last = last.map(|(spec, _)| key(spec));
+        (lanes, last)
     }
 
     fn use_load(&mut self, at: usize) -> Checked {
-        let load = self.overflow.loads.swap_remove(at);
-        let lanes = load.read.unwrap_or_default();
-        if (load.round, load.after) != (self.overflow.round, self.overflow.cursor) {
-            self.tally.count("load in vain");
-            return Ok(());
-        }
+        let Load { part, read } = self.loads.swap_remove(at);
+        let (lanes, last) = read.unwrap_or_default();
         let mut scheduler = self.arena.scheduler();
-        if (scheduler.free_lanes() as usize) < lanes.len() {
-            scheduler.evict(lanes.len() as u32).at("evict")?;
-        }
-        for (spec, head) in &lanes {
-            scheduler.lower(spec, *head).at("lower")?;
-        }
-        match lanes.last() {
-            Some((spec, _)) if lanes.len() == load.count => self.overflow.cursor = spec.lane,
-            _ => {
-                self.overflow.cursor = 0;
-                self.overflow.in_round = false;
-                self.tally.count("round of loads");
-            }
+        let outdated = scheduler.next_part().after != part.after;
+        scheduler
+            .offer(&part, &lanes, last, EVERY_QUEUE, &[])
+            .at("offer")?;
+        if outdated {
+            self.tally.count("load that came late");
+        } else if last.is_none() {
+            self.tally.count("round of loads");
         }
         Ok(())
+    }
+
+    /// What a claim has read is offered to it once more, except what it has looked at.
+    pub fn offer_to(&mut self, hunt: Option<&Hunt>, credits: &[Credit]) -> Checked {
+        let now = self.clock.now;
+        let mut scheduler = self.arena.scheduler();
+        scheduler.advance(now).at("advance")?;
+        if let Some(Hunt { search, read }) = hunt
+            && let Some((lanes, last)) = read
+        {
+            scheduler
+                .offer_to_search(search, lanes, *last, credits)
+                .at("offer to a search")?;
+        }
+        self.clock.advanced = now;
+        Ok(())
+    }
+
+    /// Nothing in memory may run: whether there is more to be looked at.
+    pub fn hunt_on(&mut self, hunt: Option<Hunt>, queue: u64, credits: &[Credit]) -> Option<Hunt> {
+        let mut scheduler = self.arena.scheduler();
+        let search = match hunt {
+            None => scheduler.begin_search(queue, credits),
+            Some(Hunt { search, read }) => {
+                scheduler.go_on_searching(&search, read.and_then(|(_, last)| last))
+            }
+        };
+        search.map(|search| Hunt { search, read: None })
     }
 
     /// Loads until there is nothing to load or one load was used.
@@ -136,4 +134,8 @@ impl World {
         }
         Ok(())
     }
+}
+
+fn key(spec: &LaneSpec) -> i64 {
+    spec.lane.cast_signed()
 }

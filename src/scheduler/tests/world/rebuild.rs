@@ -60,7 +60,6 @@ impl World {
         if !self.table.limits.any_paused_session() {
             self.arena.scheduler().no_paused_sessions();
         }
-        self.overflow.start_over();
         self.note_new_memory();
         self.fairness.start_over();
         self.forget_charges();

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use turnstile_scheduler::{Credit, GateKind, GateView, Limit, Picked};
+use turnstile_scheduler::{Credit, EVERY_QUEUE, GateKind, GateView, Limit, Picked};
 
 use super::arena::At;
 use super::known::{GateKey, Known};
@@ -25,6 +25,7 @@ impl World {
         }
         let known = Known::read(&mut self.arena, self.clock.now, &[], Vec::new())?;
         self.check_heads(&known)?;
+        self.check_barren()?;
         self.check_held(&known)?;
         self.check_limits(&known)?;
         self.check_put_by(&known)
@@ -32,9 +33,7 @@ impl World {
 
     /// Rule 2.
     fn check_heads(&mut self, known: &Known) -> Checked {
-        if self.has_overflow() {
-            return Ok(());
-        }
+        let overflows = self.has_overflow();
         let heads: HashMap<u64, i64> = known
             .lanes
             .iter()
@@ -42,7 +41,8 @@ impl World {
             .collect();
         for (job, it) in self.table.jobs.iter().enumerate() {
             let Row { spec, position, .. } = it.row;
-            let covered = heads.get(&spec.lane).is_some_and(|&head| head <= position);
+            let head = heads.get(&spec.lane);
+            let covered = head.map_or(overflows, |&head| head <= position);
             if !it.row.is_available() || covered {
                 continue;
             }
@@ -53,6 +53,33 @@ impl World {
                 return Err(format!(
                     "job {job} at {position} is hidden by its lane's head {:?}: {spec:?}",
                     heads.get(&spec.lane)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Of a queue that was searched in vain nothing that memory lacks may run. What a session holds back does not count.
+    fn check_barren(&mut self) -> Checked {
+        let known = Known::read(&mut self.arena, self.clock.advanced, &[], Vec::new())?;
+        let scheduler = self.arena.scheduler();
+        let mut barren = (0..=self.shape.queues).filter(|&queue| scheduler.is_barren(queue));
+        let Some(first) = barren.next() else {
+            return Ok(());
+        };
+        let barren: Vec<u64> = barren.chain([first]).collect();
+        let is_barren =
+            |row: &Row| barren.contains(&row.spec.queue) || barren.contains(&EVERY_QUEUE);
+        for (job, it) in self.table.jobs.iter().enumerate() {
+            let row = it.row;
+            let is_missing = row.is_available() && row.spec.session == 0 && !known.covers(&row);
+            let excused = self.transactions.iter().any(|transaction| {
+                transaction.will_come_back(job)
+                    || transaction.owes_lowering(row.spec.lane, row.position)
+            });
+            if is_missing && is_barren(&row) && !excused && known.has_room(&row.spec) {
+                return Err(format!(
+                    "{row:?} may run, but its queue is held to be barren"
                 ));
             }
         }

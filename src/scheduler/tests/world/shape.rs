@@ -37,6 +37,9 @@ const AMPLE: Capacity = Capacity {
     shares: 2_000,
 };
 
+/// As many as the jobs of a small world can have.
+const ENOUGH_GATES: usize = 400;
+
 impl Shape {
     pub fn random(rng: &mut SmallRng) -> Self {
         let mut shape = Self {
@@ -63,7 +66,7 @@ impl Shape {
             shape.capacity = Capacity {
                 lanes: rng.random_range(2..=12),
                 entries: 80,
-                gates: 400,
+                gates: ENOUGH_GATES,
                 reservations: 6,
                 shares: 2_000,
             };
@@ -125,6 +128,11 @@ impl Shape {
     /// Some lanes may find no slot, or some gates be forgotten while idle.
     pub fn is_tight(&self) -> bool {
         self.capacity.lanes < AMPLE.lanes || self.capacity.gates < AMPLE.gates
+    }
+
+    /// Whatever runs, a lane can be made.
+    pub fn has_ample_gates(&self) -> bool {
+        self.capacity.gates >= ENOUGH_GATES
     }
 
     pub fn any_queue(&self, rng: &mut SmallRng) -> u64 {
