@@ -194,6 +194,26 @@ def a_scheduled_job_runs_before_its_time(story):
     story.claims(1)
 
 
+@bad("nobody_is_passed_over")
+def a_job_is_passed_over_beside_a_sweep_that_saw_it_as_it_is(story):
+    story.enqueues(1)
+    sweep = story.called("hurry", [], lasts=10.0)
+    story.now -= 9
+    story.claims(most=1)
+    story.now += 9
+    story.ended(sweep, story.called("commit", "COMMIT"))
+
+
+@bad("nobody_is_passed_over")
+def a_job_is_passed_over_beside_claims_of_another_queue_that_fail(story):
+    story.enqueues(1)
+    failing = story.called("claim", outcome="error", lasts=10.0, queues=["other"], most=1)
+    story.now -= 9
+    story.claims(most=1)
+    story.now += 9
+    story.ended(failing, outcome="rolled back")
+
+
 @bad("who_may_run_is_claimed")
 def a_job_with_room_is_forgotten(story):
     story.limits("tenant", "acme", slots="1")

@@ -161,3 +161,14 @@ def claims_find_nothing_just_before_and_after_a_crash(story):
     for _ in range(4):
         story.waits(20)
         story.claims(most=1)
+
+
+@good
+def a_sweep_has_waited_for_a_change_of_the_job_and_locked_it(story):
+    story.enqueues(1, state="scheduled")
+    sweep = story.called("hurry", [], lasts=10.0)
+    story.now -= 9
+    story.committed(story.ended(story.called("promote", 1)), {"id": 1, "state": "available"})
+    story.claims(most=1)
+    story.now += 9
+    story.ended(sweep, story.called("commit", "COMMIT"))
