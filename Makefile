@@ -12,7 +12,11 @@ unexport RUST_LIB_BACKTRACE
 SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler --features fault_injection
 HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED)) \
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
-TEST_PARTS := test-scheduler test-seeded-faults test-fuzz test-rules regress isolation test-concurrent test-faults test-injected test-mutants test-histories test-docs test-examples test-cron
+# Can be told to panic, and to leave a mechanism out.
+TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
+# The longest first, since two run at a time.
+TEST_PARTS := test-rules test-mutants test-histories test-faults test-concurrent test-examples test-scheduler test-fuzz test-cron \
+  test-injected test-seeded-faults isolation regress test-docs
 
 .PHONY: help
 help: ## list the targets
@@ -41,7 +45,7 @@ demo: install ## watch 16 workers checksum the files below DIR=/some/dir (defaul
 # ---- Tests ----------------------------------------------------------------------------------------
 
 .PHONY: test
-test: ## run every part of the tests below and sum up
+test: install ## run every part of the tests below, two at a time, and sum up (TURNSTILE_JOBS=…)
 	@scripts/test-all $(TEST_PARTS)
 
 .PHONY: test-scheduler
@@ -97,11 +101,11 @@ soak: install ## hours of histories, sqlsmith, bad input, … (PARTS=…, SEED=�
 
 .PHONY: test-injected
 test-injected: install ## panics injected into the scheduler's steps, with a build of its own
-	@TURNSTILE_CLUSTER=injected scripts/run-pytest pg_test/faults_injected
+	@$(TEST_BUILD) TURNSTILE_CLUSTER=injected scripts/run-pytest pg_test/faults_injected
 
 .PHONY: test-mutants
 test-mutants: install ## leave out each mechanism of the server side in turn: the test that guards it must fail
-	@TURNSTILE_CLUSTER=mutants scripts/run-pytest pg_test/mutants
+	@$(TEST_BUILD) TURNSTILE_CLUSTER=mutants scripts/run-pytest pg_test/mutants
 
 .PHONY: test-docs
 test-docs: install ## run the SQL of the documentation, and follow its links

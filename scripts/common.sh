@@ -69,8 +69,14 @@ TEST_CLUSTER=${TURNSTILE_CLUSTER:-test}
 read -ra MORE_SETTINGS <<<"${TURNSTILE_SETTINGS:-}"
 TEST_SETTINGS=(fsync=off max_connections=300 max_prepared_transactions=20 "${MORE_SETTINGS[@]}")
 
+# With TURNSTILE_FEATURES it has a build of its own; the one that is installed stays as it is.
 use_test_cluster() {
   local address
+  if [ -n "${TURNSTILE_FEATURES:-}" ]; then
+    TURNSTILE_LIBRARY=$("$ROOT/scripts/install" --library)
+    export TURNSTILE_LIBRARY
+    unset TURNSTILE_FEATURES
+  fi
   "$ROOT/scripts/cluster" start "$TEST_CLUSTER" "${TEST_SETTINGS[@]}"
   address=$("$ROOT/scripts/cluster" env "$TEST_CLUSTER")
   eval "$address"

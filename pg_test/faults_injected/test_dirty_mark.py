@@ -1,13 +1,9 @@
 """A panic in the middle of a scheduler step leads to a rebuild: no wrong answer, no stopped server.
 
-Needs a build with the feature fault_injection, which is installed for these tests and replaced by the usual one after
-them. Other servers that start meanwhile load that build, too.
+Needs a build with the feature fault_injection: see `make test-injected`.
 """
 
 import contextlib
-import os
-import subprocess
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -23,26 +19,14 @@ from support.settings import configure
 
 pytestmark = pytest.mark.injected
 
-_INSTALL = Path(__file__).resolve().parents[2] / "scripts" / "install"
 SLOTS = {"tenant acme": 2, "queue default": 6}
 PANICS_AT = range(1, 41)
 
 
-def _install(features: str) -> None:
-    done = subprocess.run(
-        [str(_INSTALL)], env=os.environ | {"TURNSTILE_FEATURES": features}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.fixture(scope="module")
 def cluster():
-    try:
-        _install("fault_injection")
-        with own_cluster("faults_injected", fsync="off", max_connections=50) as cluster:
-            yield cluster
-    finally:
-        _install("")
+    with own_cluster("faults_injected", fsync="off", max_connections=50) as cluster:
+        yield cluster
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Each mechanism of the server side is left out in turn: the test that guards it must fail, and only then."""
+"""Each mechanism of the server side is left out in turn: the test that guards it must fail, and only then.
+
+Needs a build with the feature seeded_faults: see `make test-mutants`.
+"""
 
 import contextlib
 import os
