@@ -62,7 +62,7 @@ class History:
 
     def may_be_locked(self, rest: Rest, during: Call) -> bool:
         """Whether something that left no trace may have locked the job while it waited, during a call."""
-        return self.locks.touch(rest.job, rest.begin, during.sent, during.ended)
+        return self.locks.touch(rest, during.sent, during.ended)
 
     @cached_property
     def rests(self) -> list[Rest]:
@@ -74,7 +74,7 @@ class History:
                     continue
                 begin, end = done(change.commit), begun(following.commit) if following else NEVER
                 if begin < end:
-                    found.append(Rest(change.new, begin, end))
+                    found.append(Rest(change.new, begun(change.commit), begin, end))
         return found
 
     @cached_property

@@ -5,16 +5,19 @@ from collections import defaultdict
 from itertools import accumulate
 
 from histories.limits import SOON
-from histories.model import EVERY_QUEUE, NEVER, Call, Job, Transaction
+from histories.model import EVERY_QUEUE, NEVER, Call, Rest, Transaction
 
 # The calls that may lock jobs that wait.
 LOCKING = {
     "claim", "claim_next", "complete_and_claim_next", "rerank", "move", "put off", "hurry", "delete", "lock", "cancel", "retry",
     "discard", "reprioritize", "cancel_many", "discard_many", "retry_many", "reroute", "rescue", "promote", "maintain",
 }  # fmt: skip
-# Those that choose by what the jobs are like. One that somebody changed meanwhile so that it is not chosen any more stays locked,
-# and the answer does not name it.
-SWEEPING = {"rerank", "move", "put off", "hurry", "delete", "cancel_many", "discard_many", "retry_many", "reroute"}
+# Those that choose by what the jobs are like; a claim looks for what is due, and for leases that are over. A job that somebody
+# changes meanwhile so that it is not chosen any more stays locked, and the answer does not name it.
+SWEEPING = {
+    "claim", "claim_next", "complete_and_claim_next", "wait_for_job", "rerank", "move", "put off", "hurry", "delete",
+    "cancel_many", "discard_many", "retry_many", "reroute", "rescue", "promote", "maintain",
+}  # fmt: skip
 Times = list[tuple[float, float]]
 
 
@@ -43,23 +46,29 @@ class Locks:
         for transaction in transactions:
             for call in transaction.calls:
                 if call.verb in SWEEPING:
-                    sweeps.append((call.sent, _over(transaction)))
+                    sweeps.append((call.sent, call.ended, _over(transaction)))
                 # A duplicate of a unique key locks the job that it found.
                 if call.verb == "lock" or call.arguments.get("unique") or came_to_nothing(call, transaction):
                     for place in _places(call):
                         found[place].append((call.sent, _over(transaction)))
         self._times = {place: merged(times) for place, times in found.items()}
         self._sweeps = sorted(sweeps)
-        self._swept_until = list(accumulate((over for _, over in self._sweeps), max))
+        self._ended = list(accumulate((ended for _, ended, _ in self._sweeps), max))
 
-    def touch(self, job: Job, since: float, begin: float, end: float) -> bool:
-        """Whether a job that has waited since then may have been locked at some moment between these."""
-        places = (("job", job.id), ("queue", job.queue), ("queue", EVERY_QUEUE))
-        if any(overlap(self._times.get(place, []), begin, end) for place in places):
-            return True
-        # A sweep that began later has seen the job as it is.
-        before = bisect_left(self._sweeps, (since,))
-        return before > 0 and self._swept_until[before - 1] >= begin
+    def touch(self, rest: Rest, begin: float, end: float) -> bool:
+        """Whether a job that waits may have been locked at some moment between these."""
+        places = (("job", rest.job.id), ("queue", rest.job.queue), ("queue", EVERY_QUEUE))
+        return any(overlap(self._times.get(place, []), begin, end) for place in places) or self._swept(rest, begin)
+
+    def _swept(self, rest: Rest, at: float) -> bool:
+        """Whether a sweep that met the job while it came to be as it is, and so saw it as it was, was not over then."""
+        number = bisect_left(self._sweeps, (rest.begin,)) - 1
+        while number >= 0 and self._ended[number] > rest.changed:
+            _, ended, over = self._sweeps[number]
+            if ended > rest.changed and over >= at:
+                return True
+            number -= 1
+        return False
 
 
 def came_to_nothing(call: Call, transaction: Transaction) -> bool:

@@ -70,9 +70,11 @@ class Commit:
 
 @dataclass(slots=True)
 class Rest:
-    """A job that was available, and touched by nobody whose work was kept, from one time to another."""
+    """A job that was available, and touched by nobody whose work was kept, from one time to another; since `changed` it may
+    have been what it is."""
 
     job: Job
+    changed: float
     begin: float
     end: float
 

@@ -172,3 +172,14 @@ def a_sweep_has_waited_for_a_change_of_the_job_and_locked_it(story):
     story.claims(most=1)
     story.now += 9
     story.ended(sweep, story.called("commit", "COMMIT"))
+
+
+@good
+def a_claim_in_a_block_has_met_the_job_while_it_fell_due_and_locked_it(story):
+    story.enqueues(1, state="retryable")
+    begin, claim = story.called("begin", "BEGIN"), story.called("claim", [], queues=["other"], most=1, lasts=5.0)
+    story.now -= 4
+    story.committed(story.ended(story.called("promote", 1)), {"id": 1, "state": "available"})
+    story.now += 4
+    story.claims(most=1)
+    story.ended(begin, claim, story.called("commit", "COMMIT"))
