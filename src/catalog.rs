@@ -37,3 +37,10 @@ pub fn next_number(sequence: &CStr) -> Result<i64> {
         unsafe { pgrx::direct_function_call(pg_sys::nextval_oid, &[datum(sequence)]) };
     number.ok_or_else(|| internal("a sequence gave no number"))
 }
+
+/// The last number that a sequence of the schema gave; none if it gave none yet.
+pub fn last_number(sequence: &CStr) -> Result<Option<i64>> {
+    let sequence = relation(sequence)?;
+    // SAFETY: the function takes the OID of a sequence.
+    Ok(unsafe { pgrx::direct_function_call(pg_sys::pg_sequence_last_value, &[datum(sequence)]) })
+}

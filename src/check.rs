@@ -254,6 +254,7 @@ fn terms_of(gate: &GateView) -> Terms {
         paused_until: gate.meter.map(|meter| meter.paused_until()),
         weight: gate.weight,
         is_fair: gate.is_fair,
+        aging: gate.aging,
     }
 }
 

@@ -103,7 +103,7 @@ fn promote(
     };
     shmem::with(job_table, |memory| {
         for (spec, position) in &jobs {
-            memory.scheduler.lower(spec, *position)?;
+            memory.lower(spec, *position)?;
         }
         if let Some((time, position)) = next {
             let desk = &mut memory.desk;

@@ -6,15 +6,21 @@ use crate::plan::Spi;
 use crate::rebuild::when_ready;
 use crate::server;
 use crate::shmem::{self, Phase};
-use crate::{due, overflow, rescue};
+use crate::{ageing, due, overflow, rescue};
 use pgrx::pg_sys;
 
 /// What claims do for the queue in passing: a live queue needs no other hand.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
-    let (rescue, due, load) = when_ready(spi, job_table, |memory| {
+    let (rescue, due, load, looks_at_sequence) = when_ready(spi, job_table, |memory| {
         memory.show_hidden()?;
         let load = overflow::duty(memory);
-        Ok((rescue::duty(memory), due::duty(memory), load))
+        let looks_at_sequence = ageing::duty(memory);
+        Ok((
+            rescue::duty(memory),
+            due::duty(memory),
+            load,
+            looks_at_sequence,
+        ))
     })?;
     if let Some(duty) = rescue {
         let scope = rescue::Scope::of_claim(queues, most);
@@ -25,6 +31,9 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
     }
     if let Some(load) = load {
         overflow::load(spi, job_table, &load)?;
+    }
+    if looks_at_sequence {
+        ageing::look_at_sequence(job_table)?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! Tables are the truth; memory is the dispatcher; one row trigger connects them. In reading order:
 
+mod ageing; // how long jobs have waited
 mod api; // one file a verb
 mod call; // arguments and results of SQL functions
 mod catalog; // the extension's own tables

@@ -1,5 +1,6 @@
 //! Terms of gates (limits, rates, pauses), read from the tables of settings when a claim first meets the gate.
 
+use crate::ageing;
 use crate::call::datum;
 use crate::error::Result;
 use crate::lane::{DEFAULT_ROW, account_key, concurrency_key, queue_key, tenant_key};
@@ -31,6 +32,9 @@ pub fn read(
     let mut terms = Vec::with_capacity(gates.len());
     for gate in gates.iter().filter(|gate| gate.key != 0) {
         terms.push((*gate, read_one(spi, spec, gate)?));
+    }
+    if terms.iter().any(|(_, terms)| terms.aging > 0) {
+        ageing::begin_calendar(spi, job_table)?;
     }
     shmem::with(job_table, |memory| {
         for (gate, terms) in &terms {
@@ -91,5 +95,8 @@ pub fn terms_of_row(rows: &Rows, row: usize, column: i32) -> Terms {
         paused_until: rows.value(row, column + 4),
         weight: number(column + 5).unwrap_or(DEFAULT_WEIGHT),
         is_fair: rows.value(row, column + 6).unwrap_or(false),
+        aging: rows
+            .value::<i64>(row, column + 7)
+            .map_or(0, |interval| u32::try_from(interval).unwrap_or(u32::MAX)),
     }
 }

@@ -334,7 +334,7 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         apply_lane(memory, lane, counted)?;
     }
     for (spec, position) in changes.hidden.iter().chain(&changes.kept_waiting) {
-        memory.scheduler.lower(spec, *position)?;
+        memory.lower(spec, *position)?;
     }
     if !armed(Seeded::HideDueTime) {
         memory.note_due(changes.next_due);
@@ -356,7 +356,7 @@ fn apply_lane(memory: &mut Locked, lane: &LaneChange, counted: bool) -> Step<()>
         memory.scheduler.withdraw(spec, position)?;
     }
     if let Some(position) = lane.least_available() {
-        memory.scheduler.lower(spec, position)?;
+        memory.lower(spec, position)?;
         memory.expect_work(spec, lane.available_count());
     }
     Ok(())
@@ -380,7 +380,7 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
         .filter_map(|lane| lane.least_gone.map(|position| (lane.spec, position)));
     let gone = gone.filter(|_| !armed(Seeded::ForgetGone));
     for (spec, position) in hidden.chain(gone) {
-        memory.scheduler.lower(&spec, position)?;
+        memory.lower(&spec, position)?;
     }
     if !armed(Seeded::LoseDueTime) {
         memory.note_due(changes.due_taken);

@@ -84,6 +84,12 @@ pub enum Seeded {
     CountReleasedAttempt,
     /// A default row comes before the row that names the gate.
     PreferDefaultRow,
+    /// Jobs that wait when their queue begins to age count as if they came then.
+    ForgetAges,
+    /// Jobs that come later count as old as those that were there.
+    DateNobody,
+    /// A position that was set by hand dates what is drawn later.
+    TrustAnyPosition,
     /// Nobody who listens is told after a claim that found nothing.
     TellNobody,
     /// Whether listeners are to be told is read once.

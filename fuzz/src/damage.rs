@@ -26,6 +26,7 @@ const CAPACITY: Capacity = Capacity {
     gates: 60,
     reservations: 6,
     shares: 6,
+    samples: 6,
 };
 
 fuzz_target!(|bytes: &[u8]| {

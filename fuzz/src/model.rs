@@ -14,6 +14,7 @@ pub const CAPACITY: Capacity = Capacity {
     gates: 30,
     reservations: 10,
     shares: 8,
+    samples: 6,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

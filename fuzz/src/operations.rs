@@ -204,6 +204,7 @@ fn any_terms(byte: u8) -> Terms {
     Terms {
         weight: u32::from(byte / 64) + 1,
         is_fair: byte / 32 % 2 == 1,
+        aging: u32::from(byte / 16 % 2),
         ..Terms::from(limit)
     }
 }

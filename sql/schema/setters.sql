@@ -59,6 +59,7 @@ CREATE FUNCTION turnstile.set_queue(
     rate_per interval DEFAULT NULL,
     burst int DEFAULT NULL,
     policy text DEFAULT NULL,
+    aging interval DEFAULT NULL,
     lease interval DEFAULT NULL,
     max_attempts int DEFAULT NULL,
     retry_base interval DEFAULT NULL,
@@ -79,14 +80,14 @@ DECLARE
 BEGIN
     PERFORM turnstile.check_name('name', set_queue.name);
     PERFORM turnstile.check_clear(
-        set_queue.clear, 'max_running', 'paused_until', 'rate', 'burst', 'keep_completed', 'keep_discarded'
+        set_queue.clear, 'max_running', 'paused_until', 'rate', 'burst', 'aging', 'keep_completed', 'keep_discarded'
     );
     INSERT INTO turnstile.queue (
-        name, max_running, paused, paused_until, rate, rate_per, burst, policy, lease, max_attempts,
+        name, max_running, paused, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts,
         retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded
     )
     SELECT set_queue.name, star.max_running, star.paused, star.paused_until, star.rate, star.rate_per, star.burst,
-        star.policy, star.lease, star.max_attempts, star.retry_base, star.retry_cap,
+        star.policy, star.aging, star.lease, star.max_attempts, star.retry_base, star.retry_cap,
         star.session_on_retry, star.notify, star.keep_completed, star.keep_discarded
     FROM turnstile.queue AS star
     WHERE star.name = '*'
@@ -100,6 +101,7 @@ BEGIN
         rate_per = coalesce(set_queue.rate_per, rate_per),
         burst = CASE WHEN 'burst' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.burst, burst) END,
         policy = coalesce(set_queue.policy, policy),
+        aging = CASE WHEN 'aging' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.aging, aging) END,
         lease = coalesce(set_queue.lease, lease),
         max_attempts = coalesce(set_queue.max_attempts, max_attempts),
         retry_base = coalesce(set_queue.retry_base, retry_base),
@@ -116,8 +118,8 @@ EXCEPTION WHEN check_violation THEN
     PERFORM turnstile.refuse_setting(broken);
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, int, interval, interval, text, boolean, interval, interval, text[]) IS
-    'Sets what is given for a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: max_running, paused_until, rate, burst, keep_completed, keep_discarded. Errors: 22004, 22023, 54000.';
+COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, text[]) IS
+    'Sets what is given for a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: max_running, paused_until, rate, burst, aging, keep_completed, keep_discarded. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.set_tenant(
     name text,

@@ -10,6 +10,7 @@ CREATE TABLE turnstile.queue (
     rate_per interval NOT NULL DEFAULT '1 second',
     burst int,
     policy text NOT NULL DEFAULT 'fifo',
+    aging interval,
     lease interval NOT NULL DEFAULT '5 minutes',
     max_attempts int NOT NULL DEFAULT 25,
     retry_base interval NOT NULL DEFAULT '1 second',
@@ -27,6 +28,7 @@ CREATE TABLE turnstile.queue (
     CONSTRAINT queue_rate_per_check CHECK (rate_per > '0' AND rate_per <= '100 years'),
     CONSTRAINT queue_burst_check CHECK (burst >= 1),
     CONSTRAINT queue_policy_check CHECK (policy IN ('fifo', 'fair')),
+    CONSTRAINT queue_aging_check CHECK (aging >= '1 second' AND aging <= '30 days'),
     CONSTRAINT queue_lease_check CHECK (lease > '0' AND lease <= '100 years'),
     CONSTRAINT queue_max_attempts_check CHECK (max_attempts >= 1),
     CONSTRAINT queue_retry_base_check CHECK (retry_base >= '0'),
@@ -46,6 +48,8 @@ COMMENT ON COLUMN turnstile.queue.burst IS
     'Jobs that may start at once after a quiet time: at most burst + rate * t / rate_per start within t; NULL: 1.';
 COMMENT ON COLUMN turnstile.queue.policy IS
     'Order within a priority. fifo: by position; fair: tenants that have work and room share the starts by weight, whatever their backlog, and each has its own jobs by position.';
+COMMENT ON COLUMN turnstile.queue.aging IS
+    'A waiting job gains one step of priority for each such interval since it became available, so that nothing starves: all jobs of the queue at the same times, multiples of it. Steps go before shares, as priorities do. NULL: none. From a second to 30 days.';
 COMMENT ON COLUMN turnstile.queue.lease IS 'How long a claim holds a job, unless the claim says otherwise.';
 COMMENT ON COLUMN turnstile.queue.max_attempts IS 'Attempts of a job that is enqueued without max_attempts.';
 COMMENT ON COLUMN turnstile.queue.retry_base IS 'The wait after failure n is n^4 times this, plus up to 10 %.';

@@ -33,7 +33,7 @@ WITH live AS MATERIALIZED (
 )
 SELECT
     known.name, setting.max_running, coalesce(setting.paused, false) AS paused, setting.paused_until, setting.rate,
-    setting.rate_per, setting.burst, setting.policy, setting.lease, setting.max_attempts,
+    setting.rate_per, setting.burst, setting.policy, setting.aging, setting.lease, setting.max_attempts,
     setting.retry_base, setting.retry_cap, setting.session_on_retry, setting.notify, setting.keep_completed, setting.keep_discarded,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,

@@ -8,6 +8,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneView {
     pub spec: LaneSpec,
+    pub level: i32,
     pub head: i64,
 }
 
@@ -22,6 +23,7 @@ pub struct GateView {
     pub weight: u32,
     /// Of a queue.
     pub is_fair: bool,
+    pub aging: u32,
     /// Its rate and pause, if it has any.
     pub meter: Option<Meter>,
 }
@@ -39,6 +41,7 @@ impl Scheduler<'_> {
         }
         Ok(Some(LaneView {
             spec: self.spec_of(entry)?,
+            level: entry.rank.level,
             head: entry.rank.head,
         }))
     }
@@ -60,6 +63,7 @@ impl Scheduler<'_> {
             held: gate.held,
             weight: gate.weight,
             is_fair: gate.is_fair,
+            aging: gate.aging,
             meter: self.meter_of(slot)?.copied(),
         }))
     }
@@ -122,6 +126,7 @@ impl Scheduler<'_> {
         self.audit_idle_gates()?;
         self.audit_queues(queues)?;
         self.audit_timers()?;
+        self.audit_levels()?;
         if lanes != self.header.lanes {
             return Err(Fault::Corrupt("the number of lanes is wrong"));
         }
@@ -143,7 +148,7 @@ impl Scheduler<'_> {
         // A bundle at its key may keep an old tag, and so may the key.
         let is_right = match entry.kind == Kind::Bundle && place == entry.concurrency {
             true => {
-                (rank.priority, rank.head) == (entry.rank.priority, entry.rank.head)
+                (rank.level, rank.head) == (entry.rank.level, entry.rank.head)
                     && entry.rank.tag <= rank.tag
             }
             false => rank == entry.rank,

@@ -73,7 +73,7 @@ fn entry(entry: &mut Entry, field: u8, value: u64) {
     match field % 36 {
         0 => entry.key = value,
         1 => entry.rank.head = value.cast_signed(),
-        2 => entry.rank.priority = value as i32,
+        2 => (entry.rank.level, entry.rank.priority) = (value as i32, (value >> 32) as i32),
         3 => entry.stamp = value,
         4 | 5 => entry.kind = any(KINDS, value).unwrap_or_default(),
         6 => entry.is_exact = value.is_multiple_of(2),
@@ -108,7 +108,7 @@ fn entry(entry: &mut Entry, field: u8, value: u64) {
 }
 
 fn gate(gate: &mut Gate, field: u8, value: u64) {
-    match field % 14 {
+    match field % 15 {
         0 => gate.key = value,
         1 => gate.kind = any(GateKind::ALL, value).unwrap_or_default(),
         2 => gate.limit = Limit::Unknown,
@@ -119,6 +119,7 @@ fn gate(gate: &mut Gate, field: u8, value: u64) {
         7 => gate.is_idle = value.is_multiple_of(2),
         8 => gate.is_fair = value.is_multiple_of(2),
         9 => gate.weight = value as u32,
+        10 => gate.aging = value as u32,
         which => scribble(
             [
                 &mut gate.index_next,
@@ -147,11 +148,14 @@ fn reservation(slot: &mut Reservation, field: u8, value: u64) {
 }
 
 fn header(header: &mut Header, field: u8, value: u64) {
-    match field % 10 {
+    match field % 14 {
         0 => header.stamp = value,
         1 => header.version = value,
         2 => header.outside.spilled = value.is_multiple_of(2),
         3 => header.rebuilding = value.is_multiple_of(2),
+        4 => header.sampled_every = value.cast_signed(),
+        5 => header.epoch = value.cast_signed(),
+        6 => header.newest = value.cast_signed(),
         which => scribble(
             [
                 &mut header.lanes,
@@ -159,6 +163,7 @@ fn header(header: &mut Header, field: u8, value: u64) {
                 &mut header.idle_first,
                 &mut header.idle_last,
                 &mut header.hand,
+                &mut header.samples,
             ],
             which,
             value,

@@ -101,7 +101,7 @@ impl Scheduler<'_> {
                     return Ok(is_closed.then_some((at, entry.concurrency)));
                 }
                 Kind::Bundle => {
-                    let tag = self.tag_of(entry, entry.rank.priority)?;
+                    let tag = self.tag_of(entry, entry.rank.level)?;
                     let was_due = entry.rank.tag == tag || armed(Seeded::TrustOldTag);
                     let stays = was_due && !is_closed;
                     return Ok((!stays).then_some((at, entry.home)));
@@ -112,7 +112,7 @@ impl Scheduler<'_> {
         Err(Fault::Corrupt("the tree of places is too deep"))
     }
 
-    fn unknown_gates(&self, lane: &Entry) -> Step<Option<[UnknownGate; MOST_GATES]>> {
+    pub(crate) fn unknown_gates(&self, lane: &Entry) -> Step<Option<[UnknownGate; MOST_GATES]>> {
         let mut unknown = [UnknownGate::default(); MOST_GATES];
         let mut any = false;
         for (slot, node) in unknown.iter_mut().zip(lane.nodes()) {

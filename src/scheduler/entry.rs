@@ -1,6 +1,7 @@
 use crate::gate::MOST_GATES;
 use crate::index::Slot;
 use crate::{Scheduler, Step};
+use std::cmp::Ordering;
 
 /// What an entry of the tree is.
 #[repr(u8)]
@@ -19,15 +20,31 @@ pub enum Kind {
     Lane,
 }
 
-/// Order of claims: least priority first, then the tenant that is due, then least position.
+/// Order of claims: least level first, then the tenant that is due, then least position.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rank {
+    /// The priority, less what was gained by waiting.
+    pub level: i32,
+    /// As the jobs have it.
     pub priority: i32,
     /// How much its tenant has had for its weight; among one tenant's own always 0.
     pub tag: u64,
     /// A lower bound of the lane's available positions.
     pub head: i64,
+}
+
+impl Ord for Rank {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let order = |rank: &Self| (rank.level, rank.tag, rank.head, rank.priority);
+        order(self).cmp(&order(other))
+    }
+}
+
+impl PartialOrd for Rank {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// A lane, or a node that gathers lanes behind one gate of one queue.

@@ -1,7 +1,8 @@
 //! Claims from all queues at once. Queues with lanes are chained; a pick looks at each of them.
 
 use crate::descend::Found;
-use crate::{Fault, NONE, Rank, Scheduler, Step};
+use crate::faults::{Seeded, armed};
+use crate::{Fault, Limit, NONE, Rank, Scheduler, Step};
 
 /// Stands for all queues: no queue has this key.
 pub const EVERY_QUEUE: u64 = 0;
@@ -9,14 +10,17 @@ pub const EVERY_QUEUE: u64 = 0;
 const CHAIN: Fault = Fault::Corrupt("the chain of queues does not end");
 
 impl Scheduler<'_> {
-    /// The next lane of all queues: of each queue the one that is next there, and of these the first by priority
-    /// and position.
+    /// The next lane of all queues: of each queue the one that is next there, and of these the first by level
+    /// and position, as of now.
     pub(crate) fn descend_from_all(&mut self) -> Step<Found> {
         let (mut best, mut best_rank) = (Found::Nothing, None);
         let mut queue = self.header.first_queue;
         for _ in 0..self.entries.slots.len() {
             if queue == NONE {
                 return Ok(best);
+            }
+            if let Some(unread) = self.unread_queue(queue)? {
+                return Ok(unread);
             }
             if self.may_come_before(queue, best_rank)? {
                 let found = self.descend_from(queue)?;
@@ -30,24 +34,36 @@ impl Scheduler<'_> {
         Err(CHAIN)
     }
 
+    /// A queue whose terms have to be read: what its jobs have gained by waiting is not known before.
+    fn unread_queue(&self, queue: u32) -> Step<Option<Found>> {
+        let entry = self.entry(queue)?;
+        let is_unread = entry.gate != NONE && self.gate(entry.gate)?.limit == Limit::Unknown;
+        if entry.root == NONE || !is_unread || armed(Seeded::CompareUnreadQueues) {
+            return Ok(None);
+        }
+        let (_, lane) = self.first_unit(queue)?;
+        let unknown = self.unknown_gates(self.entry(lane)?)?;
+        Ok(unknown.map(|gates| Found::Unknown(lane, gates)))
+    }
+
     /// Whether it is worth to look at a queue. What is due in a fair one may come before what is reached first.
     fn may_come_before(&self, queue: u32, best: Option<Rank>) -> Step<bool> {
         let (Some(best), Some(first)) = (best, self.next_of_queue(queue)?) else {
             return Ok(true);
         };
         Ok(match self.is_fair(queue)? {
-            true => first.priority <= best.priority,
+            true => first.level <= best.level,
             false => first < best,
         })
     }
 
     /// What a queue's next lane is compared by with those of others. While it is not known which that is in a
-    /// fair queue, nothing of the same priority may come first.
+    /// fair queue, nothing of the same level may come first.
     fn rank_among_queues(&self, queue: u32, found: &Found) -> Step<Option<Rank>> {
         let Some(lane) = found.lane() else {
             return Ok(None);
         };
-        let mut rank = self.entry(lane)?.rank;
+        let mut rank = self.rank_now(queue, lane)?;
         if self.is_fair(queue)? && !matches!(found, Found::Lane(_)) {
             rank.head = i64::MIN;
         }
@@ -89,7 +105,14 @@ impl Scheduler<'_> {
             return Ok(None);
         }
         let (_, lane) = self.first_unit(at)?;
-        Ok(Some(self.entry(lane)?.rank))
+        self.rank_now(at, lane).map(Some)
+    }
+
+    /// A lane's rank, its level as far as jobs have it that begin to wait now.
+    fn rank_now(&self, queue: u32, lane: u32) -> Step<Rank> {
+        let rank = self.entry(lane)?.rank;
+        let level = rank.level.saturating_sub(self.level_now(queue)?);
+        Ok(Rank { level, ..rank })
     }
 
     fn for_each_queue(&self, mut visit: impl FnMut(u32) -> Step<()>) -> Step<()> {

@@ -91,6 +91,20 @@ pub enum Seeded {
     LagBehind,
     /// A bundle that waited at its key is served by the tag that it came with.
     TrustOldTag,
+    /// Waiting gains nothing.
+    NeverAge,
+    /// Another interval ranks nobody anew.
+    KeepOldLevels,
+    /// Lanes stay where the dates before a thinning had put them.
+    KeepOldDates,
+    /// Levels of queues whose clocks differ are compared as they are.
+    CompareOtherClocks,
+    /// A position that was set by hand dates those that are drawn later.
+    TrustAnyPosition,
+    /// Queues are compared before it is known whether their jobs age.
+    CompareUnreadQueues,
+    /// A claim goes on into jobs that have waited less than those of another lane.
+    TakeYoungerJobs,
 }
 
 #[cfg(feature = "faults")]
@@ -108,7 +122,7 @@ impl Seeded {
         Seeded::ListenPastEvents,
     ];
 
-    pub const ALL: [Seeded; 37] = [
+    pub const ALL: [Seeded; 44] = [
         Seeded::RaiseDespiteStamp,
         Seeded::KeepUnusedRoom,
         Seeded::TwoPlaces,
@@ -146,6 +160,13 @@ impl Seeded {
         Seeded::KeepVainCharge,
         Seeded::LagBehind,
         Seeded::TrustOldTag,
+        Seeded::NeverAge,
+        Seeded::KeepOldLevels,
+        Seeded::KeepOldDates,
+        Seeded::CompareOtherClocks,
+        Seeded::TrustAnyPosition,
+        Seeded::CompareUnreadQueues,
+        Seeded::TakeYoungerJobs,
     ];
 }
 

@@ -70,6 +70,8 @@ pub struct Gate {
     pub(crate) is_fair: bool,
     /// Of a tenant.
     pub(crate) weight: u32,
+    /// Of a queue: how long a job waits for a step of priority, in milliseconds; 0: for ever.
+    pub(crate) aging: u32,
     /// The clockwork of a gate that has a rate or a pause.
     pub(crate) meter: u32,
 }

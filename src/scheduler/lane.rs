@@ -62,8 +62,12 @@ impl Scheduler<'_> {
         let stamp = self.next_stamp();
         if let Some(lane) = self.find_entry(Kind::Lane, spec.lane)? {
             self.entry_mut(lane)?.stamp = stamp;
-            if position < self.entry(lane)?.rank.head {
-                self.move_head(lane, position, false)?;
+            let entry = self.entry(lane)?;
+            let is_known = position == entry.rank.head;
+            if is_known || position < entry.rank.head {
+                // Its date may be known only now.
+                let is_exact = is_known && entry.is_exact;
+                self.move_head(lane, position, is_exact)?;
             }
             return Ok(());
         }
@@ -123,6 +127,7 @@ impl Scheduler<'_> {
             key: spec.lane,
             kind: Kind::Lane,
             rank: Rank {
+                level: self.level_of(queue, spec.priority, head)?,
                 priority: spec.priority,
                 tag: 0,
                 head,
@@ -237,15 +242,17 @@ impl Scheduler<'_> {
     /// Puts a lane where its new head belongs.
     pub(crate) fn move_head(&mut self, lane: u32, head: i64, is_exact: bool) -> Step<()> {
         let entry = self.entry(lane)?;
-        if (entry.rank.head, entry.is_exact) == (head, is_exact) {
+        let (rank, was_exact, place) = (entry.rank, entry.is_exact, entry.place);
+        let level = self.level_of(entry.queue, rank.priority, head)?;
+        if (rank.level, rank.head, was_exact) == (level, head, is_exact) {
             return Ok(());
         }
-        let place = entry.place;
         if place == NONE {
             return Err(Fault::Corrupt("a lane has no place"));
         }
         self.heap_remove(lane)?;
         let entry = self.entry_mut(lane)?;
+        entry.rank.level = level;
         entry.rank.head = head;
         entry.is_exact = is_exact;
         self.heap_push(place, lane)?;

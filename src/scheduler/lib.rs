@@ -37,6 +37,8 @@
 )]
 
 mod audit;
+mod bound;
+mod calendar;
 #[cfg(feature = "damage")]
 mod damage;
 mod descend;
@@ -70,6 +72,7 @@ mod timer;
 pub mod waiting;
 
 pub use audit::{GateView, LaneView};
+pub use calendar::Sample;
 pub use entry::{Entry, Kind, Rank};
 pub use every::EVERY_QUEUE;
 pub use gate::{Gate, GateKind};

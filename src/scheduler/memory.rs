@@ -2,7 +2,7 @@
 
 use crate::index::{Pool, Slab};
 use crate::overflow::Outside;
-use crate::{Entry, Fault, Gate, Meter, Reservation, Share, Step};
+use crate::{Entry, Fault, Gate, Meter, Reservation, Sample, Share, Step};
 
 /// How many slots each array has, all derived from the number of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +11,10 @@ pub struct Capacity {
     pub entries: usize,
     pub gates: usize,
     pub reservations: usize,
-    /// Starts are counted for so many tenants, by queue and priority.
+    /// Starts are counted for so many tenants, by queue and level.
     pub shares: usize,
+    /// Positions of which it is known when they were drawn.
+    pub samples: usize,
 }
 
 impl Capacity {
@@ -25,6 +27,7 @@ impl Capacity {
             gates: 2 * lanes + 4_096,
             reservations: lanes / 4 + 16_384,
             shares: lanes / 4 + 4_096,
+            samples: 4_096,
         }
     }
 
@@ -70,6 +73,12 @@ pub struct Header {
     pub(crate) now: i64,
     /// All starts since then are on record; 0: none was yet.
     pub(crate) metered_since: i64,
+    /// How many there are in the calendar, how far apart they are at least, and from when intervals are counted.
+    pub(crate) samples: u32,
+    pub(crate) sampled_every: i64,
+    pub(crate) epoch: i64,
+    /// The last position that is known.
+    pub(crate) newest: i64,
 }
 
 #[repr(C)]
@@ -96,6 +105,7 @@ pub struct Memory<'m> {
     pub timers: &'m mut [u32],
     pub shares: &'m mut [Share],
     pub share_buckets: &'m mut [u32],
+    pub calendar: &'m mut [Sample],
     pub reservations: &'m mut [Reservation],
     pub reservation_buckets: &'m mut [u32],
 }
@@ -108,6 +118,7 @@ pub struct Scheduler<'m> {
     pub(crate) meters: Slab<'m, Meter>,
     pub(crate) timers: &'m mut [u32],
     pub(crate) shares: Slab<'m, Share>,
+    pub(crate) calendar: &'m mut [Sample],
     pub(crate) reservations: Slab<'m, Reservation>,
 }
 
@@ -137,6 +148,7 @@ impl<'m> Scheduler<'m> {
                 slots: memory.shares,
                 buckets: memory.share_buckets,
             },
+            calendar: memory.calendar,
             reservations: Slab {
                 pool: &mut memory.pools.reservations,
                 slots: memory.reservations,

@@ -1,12 +1,8 @@
 //! Which lane is next.
 
 use crate::descend::Found;
-use crate::faults::{Seeded, armed};
 use crate::gate::MOST_GATES;
-use crate::place::DEEPEST_NODE;
-use crate::{
-    EVERY_QUEUE, Entry, GateKind, Kind, LaneSpec, NONE, Rank, ReservationId, Scheduler, Step,
-};
+use crate::{EVERY_QUEUE, Entry, GateKind, LaneSpec, NONE, ReservationId, Scheduler, Step};
 
 /// Room that the calling transaction gives back when it commits and may use itself before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +42,9 @@ pub struct Picked {
     pub bound: Option<i64>,
     /// Starts of the lane's tenant before another tenant is due.
     pub due: u32,
-    /// The tag of the first of them where the queue is fair.
+    /// The least level that a job of the lane may have.
+    pub level: i32,
+    /// The tag of the first of those starts where the queue is fair.
     pub tag: u64,
     /// How many of the caller's reservations are filled in. None at all asks for a look at the lane
     /// only: its session waits for a job that may be gone.
@@ -127,7 +125,7 @@ impl Scheduler<'_> {
         if picked.reserved > 0 && self.is_fair(entry.queue)? {
             let cost = self.serve(&entry, &picked)?;
             for &id in reservations.iter().take(picked.reserved) {
-                self.mark_charged(id, cost)?;
+                self.mark_charged(id, cost, picked.level)?;
             }
         }
         Ok(Pick::Lane(picked))
@@ -147,7 +145,8 @@ impl Scheduler<'_> {
             head,
             bound,
             due,
-            tag: self.tag_of(entry, entry.rank.priority)?,
+            level: entry.rank.level,
+            tag: self.tag_of(entry, entry.rank.level)?,
             reserved: 0,
             settings_version: self.gate(self.entry(entry.queue)?.gate)?.version,
             now: self.header.now,
@@ -179,61 +178,6 @@ impl Scheduler<'_> {
             }
         }
         Ok(is_metered)
-    }
-
-    /// Where the best other lane comes before this one, if its priority is the same: behind its head, as no
-    /// two jobs have the same position. And how many starts the lane's tenant has before another is due.
-    ///
-    /// The best other lane is the best of the siblings on the way from the lane to its queue; where all queues
-    /// are claimed from, also what comes first in the others.
-    fn runner_up(&self, lane: u32, queue: u64) -> Step<(Option<i64>, u32)> {
-        let own = *self.entry(lane)?;
-        let (mut in_tenant, mut elsewhere): (Option<Rank>, Option<Rank>) = (None, None);
-        let mut at = lane;
-        for _ in 0..DEEPEST_NODE {
-            let entry = self.entry(at)?;
-            if entry.kind == Kind::Queue {
-                break;
-            }
-            let is_among_tenants = entry.place == own.queue || entry.place == own.concurrency;
-            for child in [entry.left, entry.right] {
-                if child != NONE {
-                    let rank = self.entry(child)?.rank;
-                    let best = match is_among_tenants {
-                        true => &mut elsewhere,
-                        false => &mut in_tenant,
-                    };
-                    *best = Some(best.map_or(rank, |best| best.min(rank)));
-                }
-            }
-            at = entry.place;
-        }
-        let is_rival =
-            |rank: &Rank| rank.priority == own.rank.priority && !armed(Seeded::IgnoreRunnerUp);
-        let (in_tenant, elsewhere) = (in_tenant.filter(is_rival), elsewhere.filter(is_rival));
-        let mut due = u32::MAX;
-        let mut ties = elsewhere;
-        if let Some(rank) = elsewhere
-            && self.is_fair(own.queue)?
-        {
-            let tag = self.tag_of(&own, own.rank.priority)?;
-            let ahead = rank.tag.saturating_sub(tag);
-            let starts = ahead.div_ceil(self.cost_of(own.tenant)?).max(1);
-            due = u32::try_from(starts).unwrap_or(u32::MAX);
-            ties = elsewhere.filter(|_| ahead == 0);
-        }
-        let mut other_queues = None;
-        if queue == EVERY_QUEUE && !armed(Seeded::IgnoreOtherQueues) {
-            other_queues = self.best_of_other_queues(at)?.filter(is_rival);
-        }
-        let head = in_tenant
-            .into_iter()
-            .chain(ties)
-            .chain(other_queues)
-            .map(|rank| rank.head)
-            .min();
-        let behind = i64::from(!armed(Seeded::StopAtRunnerUp));
-        Ok((head.map(|head| head.saturating_add(behind)), due))
     }
 
     pub(crate) fn spec_of(&self, lane: &Entry) -> Step<LaneSpec> {

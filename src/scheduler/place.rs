@@ -49,10 +49,8 @@ impl Scheduler<'_> {
         let rank = self.entry(entry.root)?.rank;
         let tag = match entry.kind {
             Kind::Concurrency => rank.tag,
-            Kind::Tenant => self.tag_of(entry, rank.priority)?,
-            Kind::Bundle if place == entry.concurrency => {
-                self.least_tag_of(entry, rank.priority)?
-            }
+            Kind::Tenant => self.tag_of(entry, rank.level)?,
+            Kind::Bundle if place == entry.concurrency => self.least_tag_of(entry, rank.level)?,
             _ => 0,
         };
         Ok(Rank { tag, ..rank })

@@ -28,6 +28,8 @@ pub struct Reservation {
     pub(crate) metered: u8,
     /// What a fair queue has charged its tenant for it, while it is open whether it starts.
     pub(crate) charged: u32,
+    /// The level at which it was charged.
+    pub(crate) level: i32,
 }
 
 #[repr(u8)]
@@ -103,19 +105,20 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    pub(crate) fn mark_charged(&mut self, id: ReservationId, cost: u32) -> Step<()> {
-        self.reservations.get_mut(id.0)?.charged = cost;
+    pub(crate) fn mark_charged(&mut self, id: ReservationId, cost: u32, level: i32) -> Step<()> {
+        let reservation = self.reservations.get_mut(id.0)?;
+        (reservation.charged, reservation.level) = (cost, level);
         Ok(())
     }
 
     /// The job that a fair queue has charged for starts.
     pub(crate) fn start_charged(&mut self, id: ReservationId) -> Step<()> {
-        let reservation = self.reservations.get_mut(id.0)?;
-        let (spec, cost) = (reservation.spec, std::mem::take(&mut reservation.charged));
-        match cost {
-            0 => Ok(()),
-            cost => self.settle_start(&spec, cost, true),
+        let reservation = *self.reservations.get(id.0)?;
+        if reservation.charged == 0 {
+            return Ok(());
         }
+        self.reservations.get_mut(id.0)?.charged = 0;
+        self.settle_start(&reservation, true)
     }
 
     /// Shares begin anew, so that what was charged before does not matter any more.
@@ -222,7 +225,7 @@ impl Scheduler<'_> {
             self.return_tokens(&reservation, |_| {})?;
         }
         if reservation.charged > 0 {
-            self.settle_start(&reservation.spec, reservation.charged, false)?;
+            self.settle_start(&reservation, false)?;
         }
         Ok(reservation)
     }

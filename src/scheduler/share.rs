@@ -1,4 +1,4 @@
-//! Fair share: start-time fair queuing among the tenants of a queue, one virtual clock a priority.
+//! Fair share: start-time fair queuing among the tenants of a queue, one virtual clock a level.
 //!
 //! Each start costs a tenant `1 / weight`. The tag of its next start is where its last one ended, or where the
 //! clock stands if that is later: who was idle, or had no room, gets no credit for it. The least tag is next, and
@@ -14,13 +14,13 @@
 use crate::faults::{Seeded, armed};
 use crate::index::{Slot, mix};
 use crate::lane::queue_node_key;
-use crate::{Entry, GateKind, Kind, LaneSpec, NONE, Picked, Rank, Scheduler, Step};
+use crate::{Entry, GateKind, Kind, LaneSpec, NONE, Picked, Rank, Reservation, Scheduler, Step};
 use std::cmp::Ordering;
 
 /// What a start costs a tenant of weight 1.
 const START: u64 = 1 << 24;
 
-/// Where a tenant's last start at one priority of one queue ended; or where the clock of the priority stands.
+/// Where a tenant's last start at one level of one queue ended; or where the clock of the level stands.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Share {
@@ -55,32 +55,29 @@ impl Share {
     }
 }
 
-/// What is counted for one tenant at one priority of one queue.
+/// What is counted for one tenant at one level of one queue: its priority, where jobs do not age.
 #[derive(Clone, Copy, Debug)]
 struct Account {
     tenant: u64,
-    priority: i32,
+    level: i32,
 }
 
 impl Account {
     fn key(self) -> u64 {
-        mix(
-            mix(self.tenant, 1),
-            u64::from(self.priority.cast_unsigned()),
-        )
+        mix(mix(self.tenant, 1), u64::from(self.level.cast_unsigned()))
     }
 }
 
 /// A tenant's node has the same key whenever it is made.
-fn account_of(spec: &LaneSpec) -> Account {
+fn account_of(spec: &LaneSpec, level: i32) -> Account {
     Account {
         tenant: mix(spec.queue, spec.tenant),
-        priority: spec.priority,
+        level,
     }
 }
 
-fn clock_key(queue_node: u64, priority: i32) -> u64 {
-    mix(mix(queue_node, 2), u64::from(priority.cast_unsigned()))
+fn clock_key(queue_node: u64, level: i32) -> u64 {
+    mix(mix(queue_node, 2), u64::from(level.cast_unsigned()))
 }
 
 impl Scheduler<'_> {
@@ -92,8 +89,8 @@ impl Scheduler<'_> {
         self.gate(queue_gate).is_ok_and(|gate| gate.is_fair)
     }
 
-    /// The tag of the next start of an entry's tenant at a priority; 0 where the queue is first in, first out.
-    pub(crate) fn tag_of(&self, entry: &Entry, priority: i32) -> Step<u64> {
+    /// The tag of the next start of an entry's tenant at a level; 0 where the queue is first in, first out.
+    pub(crate) fn tag_of(&self, entry: &Entry, level: i32) -> Step<u64> {
         if entry.queue == NONE || !self.is_fair(entry.queue)? {
             return Ok(0);
         }
@@ -101,8 +98,8 @@ impl Scheduler<'_> {
             Kind::Tenant => entry.key,
             _ => self.entry(entry.tenant)?.key,
         };
-        let own = self.share_tag(Account { tenant, priority }.key())?;
-        let clock = self.share_tag(clock_key(self.entry(entry.queue)?.key, priority))?;
+        let own = self.share_tag(Account { tenant, level }.key())?;
+        let clock = self.share_tag(clock_key(self.entry(entry.queue)?.key, level))?;
         Ok(match armed(Seeded::CreditTheIdle) {
             true => own,
             false => own.max(clock),
@@ -110,13 +107,13 @@ impl Scheduler<'_> {
     }
 
     /// A tag that the entry's tenant never falls below.
-    pub(crate) fn least_tag_of(&self, entry: &Entry, priority: i32) -> Step<u64> {
-        let tag = self.tag_of(entry, priority)?;
+    pub(crate) fn least_tag_of(&self, entry: &Entry, level: i32) -> Step<u64> {
+        let tag = self.tag_of(entry, level)?;
         if tag == 0 {
             return Ok(0);
         }
         let tenant = self.entry(entry.tenant)?.key;
-        let unsettled = match self.find_share(Account { tenant, priority }.key())? {
+        let unsettled = match self.find_share(Account { tenant, level }.key())? {
             Some(at) => self.shares.get(at)?.unsettled,
             None => 0,
         };
@@ -165,13 +162,13 @@ impl Scheduler<'_> {
     /// A lane of the tenant was picked: the clock moves to its tag, and all starts that it may lead to are
     /// charged. Returns what each costs.
     pub(crate) fn serve(&mut self, lane: &Entry, picked: &Picked) -> Step<u32> {
-        let account = account_of(&picked.spec);
+        let account = account_of(&picked.spec, picked.level);
         if self.shares.left() < 2 {
             self.forget_shares()?;
         }
         let queue = self.entry(lane.queue)?.key;
-        let tag = self.tag_of(self.entry(lane.tenant)?, account.priority)?;
-        let clock = self.find_or_make_share(clock_key(queue, account.priority))?;
+        let tag = self.tag_of(self.entry(lane.tenant)?, account.level)?;
+        let clock = self.find_or_make_share(clock_key(queue, account.level))?;
         self.shares.get_mut(clock)?.tag = tag;
         let cost = self.cost_of(lane.tenant)?;
         let starts = cost.saturating_mul(picked.reserved as u64);
@@ -192,7 +189,7 @@ impl Scheduler<'_> {
         if count < 2 || !self.is_fair_queue(spec.queue)? || armed(Seeded::LagBehind) {
             return Ok(());
         }
-        let Some(clock) = self.find_share(clock_key(queue_node_key(spec.queue), spec.priority))?
+        let Some(clock) = self.find_share(clock_key(queue_node_key(spec.queue), picked.level))?
         else {
             return Ok(());
         };
@@ -203,8 +200,8 @@ impl Scheduler<'_> {
         let further = self.cost_behind(gate)?.saturating_mul(count as u64 - 1);
         let mut reached = picked.tag.saturating_add(further);
         if let Some(first) = self.first_of_queue(spec.queue)? {
-            match first.priority.cmp(&spec.priority) {
-                // Who waits at this priority is not known from here; the next pick moves the clock on.
+            match first.level.cmp(&picked.level) {
+                // Who waits at this level is not known from here; the next pick moves the clock on.
                 Ordering::Less => return Ok(()),
                 Ordering::Equal => reached = reached.min(first.tag),
                 Ordering::Greater => {}
@@ -231,14 +228,15 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Where the clock of a priority stands in a fair queue.
-    pub fn clock_of(&self, queue: u64, priority: i32) -> Step<u64> {
-        self.share_tag(clock_key(queue_node_key(queue), priority))
+    /// Where the clock of a level stands in a fair queue.
+    pub fn clock_of(&self, queue: u64, level: i32) -> Step<u64> {
+        self.share_tag(clock_key(queue_node_key(queue), level))
     }
 
     /// Whether the start that a pick has charged takes place.
-    pub(crate) fn settle_start(&mut self, spec: &LaneSpec, cost: u32, starts: bool) -> Step<()> {
-        let account = account_of(spec);
+    pub(crate) fn settle_start(&mut self, of: &Reservation, starts: bool) -> Step<()> {
+        let (spec, cost) = (&of.spec, of.charged);
+        let account = account_of(spec, of.level);
         let Some(share) = self.find_share(account.key())? else {
             return Ok(());
         };
@@ -257,7 +255,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// More tenants and priorities were served than can be told apart: the count begins anew for all.
+    /// More tenants and levels were served than can be told apart: the count begins anew for all.
     fn forget_shares(&mut self) -> Step<()> {
         self.shares.clear();
         self.forget_charges()?;

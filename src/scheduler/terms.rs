@@ -37,6 +37,8 @@ pub struct Terms {
     pub weight: u32,
     /// Of a queue: tenants share its starts by weight, whatever their backlog.
     pub is_fair: bool,
+    /// Of a queue: how long a job waits for a step of priority, in milliseconds; 0: for ever.
+    pub aging: u32,
 }
 
 impl From<Limit> for Terms {
@@ -47,6 +49,7 @@ impl From<Limit> for Terms {
             paused_until: None,
             weight: 1,
             is_fair: false,
+            aging: 0,
         }
     }
 }
@@ -74,6 +77,7 @@ impl Scheduler<'_> {
         let has_new_policy = std::mem::replace(&mut gate.is_fair, terms.is_fair) != terms.is_fair;
         self.look_at_meter(at)?;
         self.follow_gate(at, was_open)?;
+        self.set_aging(at, terms.aging)?;
         if has_new_policy {
             let queue = self.gate(at)?.first_node;
             self.rank_anew(|entry| entry.queue == queue)?;

@@ -10,6 +10,7 @@ mod slot;
 
 use crate::error::{Failure, Result, does_not_fit, internal};
 use crate::seeded::{Seeded, armed};
+use crate::server;
 #[cfg(feature = "fault_injection")]
 use crate::settings;
 use crate::sleep;
@@ -18,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use turnstile_scheduler::listening::Bells;
 use turnstile_scheduler::waiting::Waiting;
-use turnstile_scheduler::{Fault, ReservationId, Scheduler, Step};
+use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
 use hidden::Hidden;
 pub use leases::{Leases, Search, Straggler};
@@ -59,6 +60,8 @@ pub struct Desk {
     pub due_floor: [i64; 2],
     pub leases: Leases,
     pub gone: GoneOwners,
+    /// When a claim last looked how far positions have been drawn.
+    pub sequence_seen_at: i64,
     hidden: Hidden,
     /// Claims since lanes were loaded.
     pub claims_in_overflow: u32,
@@ -123,6 +126,14 @@ impl Locked<'_> {
             self.scheduler.forget(id)?;
         }
         Ok(())
+    }
+
+    /// A job became available at `position`.
+    pub fn lower(&mut self, spec: &LaneSpec, position: i64) -> Step<()> {
+        if self.scheduler.has_calendar() && !armed(Seeded::DateNobody) {
+            self.scheduler.note_position(position, server::now())?;
+        }
+        self.scheduler.lower(spec, position)
     }
 
     /// Routes or settings of queues have changed.

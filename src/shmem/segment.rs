@@ -84,6 +84,7 @@ impl Layout {
             timers: cursor.advance(capacity.gates),
             shares: cursor.advance(capacity.shares),
             share_buckets: cursor.advance(capacity.share_buckets()),
+            calendar: cursor.advance(capacity.samples),
             reservations: cursor.advance(capacity.reservations),
             reservation_buckets: cursor.advance(capacity.reservation_buckets()),
             running: cursor.advance(self.running),
@@ -107,6 +108,7 @@ struct Pointers {
     timers: *mut u32,
     shares: *mut turnstile_scheduler::Share,
     share_buckets: *mut u32,
+    calendar: *mut turnstile_scheduler::Sample,
     reservations: *mut turnstile_scheduler::Reservation,
     reservation_buckets: *mut u32,
     running: *mut u32,
@@ -221,6 +223,7 @@ pub(super) unsafe fn open<'m>(slot: usize) -> Locked<'m> {
                 at.share_buckets,
                 capacity.share_buckets(),
             ),
+            calendar: std::slice::from_raw_parts_mut(at.calendar, capacity.samples),
             reservations: std::slice::from_raw_parts_mut(at.reservations, capacity.reservations),
             reservation_buckets: std::slice::from_raw_parts_mut(
                 at.reservation_buckets,

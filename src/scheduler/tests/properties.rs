@@ -22,8 +22,9 @@ const STEPS_A_WORLD: u64 = 4_000;
 const DEFAULT_STEPS: u64 = 1_000_000;
 
 /// What the default run must have been through.
-const SITUATIONS: [&str; 27] = [
+const SITUATIONS: [&str; 28] = [
     "abort",
+    "calendar begun from the table",
     "callback cut short",
     "claim alone that found something",
     "claim undone before a pick",

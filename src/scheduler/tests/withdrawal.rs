@@ -18,6 +18,7 @@ const CAPACITY: Capacity = Capacity {
     gates: 60,
     reservations: 10,
     shares: 10,
+    samples: 10,
 };
 
 /// Lanes of one session that differ by their account.

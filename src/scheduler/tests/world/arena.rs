@@ -1,7 +1,8 @@
 //! The scheduler's arrays, as vectors.
 
 use turnstile_scheduler::{
-    Capacity, Entry, Fault, Gate, Header, Memory, Meter, Pools, Reservation, Scheduler, Share,
+    Capacity, Entry, Fault, Gate, Header, Memory, Meter, Pools, Reservation, Sample, Scheduler,
+    Share,
 };
 
 use super::Checked;
@@ -18,6 +19,7 @@ pub struct Arena {
     timers: Vec<u32>,
     shares: Vec<Share>,
     share_buckets: Vec<u32>,
+    calendar: Vec<Sample>,
     reservations: Vec<Reservation>,
     reservation_buckets: Vec<u32>,
 }
@@ -36,6 +38,7 @@ impl Arena {
             timers: vec![0; capacity.gates],
             shares: vec![Share::default(); capacity.shares],
             share_buckets: vec![0; capacity.share_buckets()],
+            calendar: vec![Sample::default(); capacity.samples],
             reservations: vec![Reservation::default(); capacity.reservations],
             reservation_buckets: vec![0; capacity.reservation_buckets()],
         }
@@ -55,6 +58,7 @@ impl Arena {
                 timers: &mut self.timers,
                 shares: &mut self.shares,
                 share_buckets: &mut self.share_buckets,
+                calendar: &mut self.calendar,
                 reservations: &mut self.reservations,
                 reservation_buckets: &mut self.reservation_buckets,
             },
@@ -72,6 +76,7 @@ impl Arena {
             *bucket = (at as u32).wrapping_mul(noise) % last;
         }
         self.shares.reverse();
+        self.calendar.reverse();
         for buckets in [
             &mut self.gate_buckets,
             &mut self.reservation_buckets,

@@ -18,7 +18,7 @@ pub struct Claim {
     pub wanted: usize,
     pub taken: Vec<JobId>,
     /// Jobs of the picked session that the scheduler knew of at the pick, passed over or not.
-    pub session: Vec<(JobId, Row)>,
+    pub session: Vec<(JobId, Row, i32)>,
     /// The rates of the picked lane's gates, as of the pick.
     pub rates: Vec<((u8, u64), Option<Rate>)>,
     /// What was found beside the lanes in memory, where nothing there may run.
@@ -213,7 +213,9 @@ impl World {
                         self.tally.count("shares forgotten");
                     }
                     let weight = known.weight(picked.spec.tenant);
-                    charged = self.fairness.serve(&picked.spec, weight, picked.reserved);
+                    charged =
+                        self.fairness
+                            .serve(&picked.spec, picked.level, weight, picked.reserved);
                     self.tally.count("pick in a fair queue");
                 }
                 self.note_reserved(at, &picked, &ids, charged);
@@ -248,6 +250,7 @@ impl World {
             spec: picked.spec,
             job: None,
             charged,
+            claimed_at: picked.level,
             level,
         }));
         let scheduler = self.arena.scheduler();
@@ -328,7 +331,7 @@ impl World {
             let charged = reserved.find(|it| it.id == *id);
             let charged = charged.map_or(0, |it| std::mem::take(&mut it.charged));
             if charged > 0 && index >= taken {
-                self.fairness.take_back(&picked.spec, charged);
+                self.fairness.take_back(&picked.spec, picked.level, charged);
                 self.tally.count("charge that is taken back");
             }
         }
@@ -340,21 +343,21 @@ impl World {
         let known = Known::read(&mut self.arena, self.clock.advanced, &[], Vec::new())?
             .with_fairness(&self.fairness);
         let spec = &picked.spec;
-        let before = self.fairness.clock(spec);
+        let before = self.fairness.clock(spec, picked.level);
         let scheduler = self.arena.scheduler();
-        let clock = scheduler.clock_of(spec.queue, spec.priority).at("clock")?;
+        let clock = scheduler.clock_of(spec.queue, picked.level).at("clock")?;
         if !known.is_fair(spec.queue) {
             return Ok(());
         }
         let further = taken.saturating_sub(1) as u64 * cost(known.weight(spec.tenant));
         let last = before.max(picked.tag + further);
-        let least = known.least_tag(spec).unwrap_or(u64::MAX);
-        let is_plain = known.is_plain(spec);
+        let least = known.least_tag(spec, picked.level).unwrap_or(u64::MAX);
+        let is_plain = known.is_plain(spec, picked.level);
         let is_right = match is_plain && taken > 1 {
             true => clock == last.min(least).max(before),
             false => (before..=last.min(least).max(before)).contains(&clock),
         };
-        self.fairness.set_clock(spec, clock);
+        self.fairness.set_clock(spec, picked.level, clock);
         match is_right {
             true => Ok(()),
             false => Err(format!(

@@ -103,15 +103,17 @@ fn check_windows(gate: GateKey, history: &[Event]) -> Checked {
 
 impl World {
     pub fn let_time_pass(&mut self) {
-        if self.shape.clocks {
+        if self.shape.clocks || self.shape.ageing {
             let most = [1, 30, 300][self.rng.random_range(0..3)];
             self.clock.now += self.rng.random_range(0..most);
+            self.table.now = self.clock.now;
         }
     }
 
     /// All pauses end and all buckets are full.
     pub fn let_much_time_pass(&mut self) {
         self.clock.now += 1_000_000;
+        self.table.now = self.clock.now;
     }
 
     /// Limits with or without a rate and a pause.
@@ -122,6 +124,9 @@ impl World {
         }
         if self.shape.fairness && kind == GateKind::Queue {
             terms.is_fair = self.rng.random_bool(0.8);
+        }
+        if self.shape.ageing && kind == GateKind::Queue {
+            terms.aging = [0, 1, 2, 7][self.rng.random_range(0..4)];
         }
         if self.shape.clocks && self.rng.random_bool(0.4) {
             terms.rate = Some(Rate {
@@ -139,6 +144,9 @@ impl World {
     pub fn store_terms(&mut self, gate: &UnknownGate, terms: &Terms) -> Checked {
         let key = (gate.kind as u8, gate.key);
         let before = self.tokens_of(key)?;
+        if terms.aging > 0 {
+            self.begin_dates()?;
+        }
         let mut scheduler = self.arena.scheduler();
         let stored = scheduler.set_terms(gate.kind, gate.key, gate.version, terms);
         if !stored.at("set_terms")? {

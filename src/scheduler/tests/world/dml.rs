@@ -147,6 +147,9 @@ impl World {
 
     /// Positions are unique among all jobs.
     fn any_position(&mut self) -> i64 {
+        if self.shape.ageing && self.rng.random_bool(0.1) {
+            return self.table.far_position(&mut self.rng);
+        }
         let fresh = self.table.next_position();
         let position = self.table.earlier_position(&mut self.rng);
         let mut used = self.table.jobs.iter().map(|job| job.row.position);

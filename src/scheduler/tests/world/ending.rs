@@ -6,7 +6,7 @@ use turnstile_scheduler::{Credit, GateKind, Terms};
 use super::arena::At;
 use super::rebuild::Trust;
 use super::table::{State, Target, most};
-use super::transaction::{Change, Effect, Phase};
+use super::transaction::{Change, Effect, Phase, Reserved};
 use super::{Checked, World};
 
 impl World {
@@ -154,7 +154,10 @@ impl World {
         for effect in &effects {
             match effect {
                 Effect::Release(spec) if !counted => scheduler.release(spec, 1).at("release")?,
-                Effect::Lower(spec, position) => scheduler.lower(spec, *position).at("lower")?,
+                Effect::Lower(spec, position) => {
+                    let now = self.clock.now;
+                    self.dates.lower(&mut scheduler, spec, *position, now)?;
+                }
                 Effect::Withdraw(spec, position) => {
                     scheduler.withdraw(spec, *position).at("withdraw")?
                 }
@@ -188,12 +191,19 @@ impl World {
         for reserved in transaction.returning.drain(..) {
             scheduler.abort(reserved.id).at("abort")?;
             if reserved.charged > 0 {
-                self.fairness.take_back(&reserved.spec, reserved.charged);
+                let Reserved {
+                    spec,
+                    claimed_at,
+                    charged,
+                    ..
+                } = reserved;
+                self.fairness.take_back(&spec, claimed_at, charged);
             }
         }
         let (hidden, gone) = (transaction.hidden.drain(..), transaction.gone.drain(..));
         for (spec, position) in hidden.chain(gone) {
-            scheduler.lower(&spec, position).at("lower after abort")?;
+            let now = self.clock.now;
+            self.dates.lower(&mut scheduler, &spec, position, now)?;
         }
         Ok(())
     }

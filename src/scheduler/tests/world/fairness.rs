@@ -12,7 +12,7 @@ struct Share {
     end: u64,
 }
 
-/// By queue, tenant and priority; the clocks by queue and priority.
+/// By queue, tenant and level; the clocks by queue and level.
 #[derive(Clone, Default)]
 pub struct Fairness {
     /// How many shares and clocks are told apart.
@@ -25,8 +25,8 @@ pub fn cost(weight: u32) -> u64 {
     START / u64::from(weight)
 }
 
-fn key(spec: &LaneSpec) -> (u64, u64, i32) {
-    (spec.queue, spec.tenant, spec.priority)
+fn key(spec: &LaneSpec, level: i32) -> (u64, u64, i32) {
+    (spec.queue, spec.tenant, level)
 }
 
 impl Fairness {
@@ -47,36 +47,40 @@ impl Fairness {
     }
 
     /// The tag of the tenant's next start: idle time gives no credit.
-    pub fn tag(&self, spec: &LaneSpec) -> u64 {
-        let share = self.shares.get(&key(spec)).copied().unwrap_or_default();
-        let clock = self.clocks.get(&(spec.queue, spec.priority)).copied();
+    pub fn tag(&self, spec: &LaneSpec, level: i32) -> u64 {
+        let share = self
+            .shares
+            .get(&key(spec, level))
+            .copied()
+            .unwrap_or_default();
+        let clock = self.clocks.get(&(spec.queue, level)).copied();
         share.end.max(clock.unwrap_or(0))
     }
 
     /// Returns what was charged for each of the starts.
-    pub fn serve(&mut self, spec: &LaneSpec, weight: u32, starts: usize) -> u64 {
+    pub fn serve(&mut self, spec: &LaneSpec, level: i32, weight: u32, starts: usize) -> u64 {
         if self.is_full() {
             self.start_over();
         }
-        let tag = self.tag(spec);
-        self.clocks.insert((spec.queue, spec.priority), tag);
-        self.shares.entry(key(spec)).or_default().end = tag + starts as u64 * cost(weight);
+        let tag = self.tag(spec, level);
+        self.clocks.insert((spec.queue, level), tag);
+        self.shares.entry(key(spec, level)).or_default().end = tag + starts as u64 * cost(weight);
         cost(weight)
     }
 
-    pub fn clock(&self, spec: &LaneSpec) -> u64 {
-        let clock = self.clocks.get(&(spec.queue, spec.priority)).copied();
+    pub fn clock(&self, spec: &LaneSpec, level: i32) -> u64 {
+        let clock = self.clocks.get(&(spec.queue, level)).copied();
         clock.unwrap_or(0)
     }
 
-    pub fn set_clock(&mut self, spec: &LaneSpec, clock: u64) {
-        if let Some(known) = self.clocks.get_mut(&(spec.queue, spec.priority)) {
+    pub fn set_clock(&mut self, spec: &LaneSpec, level: i32, clock: u64) {
+        if let Some(known) = self.clocks.get_mut(&(spec.queue, level)) {
             *known = clock;
         }
     }
 
     /// The start did not take place.
-    pub fn take_back(&mut self, spec: &LaneSpec, charged: u64) {
-        self.shares.entry(key(spec)).or_default().end -= charged;
+    pub fn take_back(&mut self, spec: &LaneSpec, level: i32, charged: u64) {
+        self.shares.entry(key(spec, level)).or_default().end -= charged;
     }
 }

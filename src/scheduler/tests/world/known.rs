@@ -7,6 +7,7 @@ use turnstile_scheduler::{
 };
 
 use super::Checked;
+use super::ageing::level_now;
 use super::arena::{Arena, At};
 use super::fairness::{Fairness, cost};
 use super::table::{Row, most};
@@ -16,6 +17,8 @@ pub type GateKey = (u8, u64);
 /// What the scheduler says of itself.
 pub struct Known {
     now: i64,
+    /// By queue, the level at which a job of priority 0 begins to wait.
+    levels_now: HashMap<u64, i32>,
     pub lanes: Vec<LaneView>,
     pub gates: HashMap<GateKey, GateView>,
     credits: Vec<Credit>,
@@ -42,8 +45,16 @@ impl Known {
                 gates.insert((gate.kind as u8, gate.key), gate);
             }
         }
+        let mut levels_now = HashMap::new();
+        for lane in &lanes {
+            let queue = lane.spec.queue;
+            let gate: Option<&GateView> = gates.get(&(GateKind::Queue as u8, queue));
+            let aging = gate.map_or(0, |gate| 1_000 * i64::from(gate.aging));
+            levels_now.insert(queue, level_now(&scheduler, aging, now));
+        }
         Ok(Self {
             now,
+            levels_now,
             lanes,
             gates,
             credits: credits.to_vec(),
@@ -70,11 +81,23 @@ impl Known {
     }
 
     fn rank(&self, lane: &LaneView) -> (i32, u64, i64) {
-        (lane.spec.priority, self.tag(&lane.spec), lane.head)
+        (lane.level, self.tag(&lane.spec, lane.level), lane.head)
     }
 
-    /// Whether all that waits in the queue is known by its tenant's tag, at this priority or behind it.
-    pub fn is_plain(&self, spec: &LaneSpec) -> bool {
+    /// The interval of a queue, in microseconds.
+    pub fn aging(&self, queue: u64) -> i64 {
+        let gate = self.gates.get(&(GateKind::Queue as u8, queue));
+        gate.map_or(0, |gate| 1_000 * i64::from(gate.aging))
+    }
+
+    /// The rank of a lane among those of other queues: its level as of now.
+    fn among_queues(&self, lane: &LaneView) -> (i32, i64) {
+        let now = self.levels_now.get(&lane.spec.queue).copied();
+        (lane.level - now.unwrap_or(0), lane.head)
+    }
+
+    /// Whether all that waits in the queue is known by its tenant's tag, at this level or behind it.
+    pub fn is_plain(&self, spec: &LaneSpec, level: i32) -> bool {
         let mut of_queue = self
             .lanes
             .iter()
@@ -85,24 +108,23 @@ impl Known {
                 let LaneSpec {
                     session,
                     concurrency,
-                    priority,
                     ..
                 } = lane.spec;
-                (session, concurrency) == (0, 0) && priority >= spec.priority
+                (session, concurrency) == (0, 0) && lane.level >= level
             })
     }
 
-    /// The least tag of who may run at the priority.
-    pub fn least_tag(&self, spec: &LaneSpec) -> Option<u64> {
+    /// The least tag of who may run at the level.
+    pub fn least_tag(&self, spec: &LaneSpec, level: i32) -> Option<u64> {
         let rivals = self
             .eligible(false)
-            .filter(|lane| (lane.spec.queue, lane.spec.priority) == (spec.queue, spec.priority));
-        rivals.map(|lane| self.tag(&lane.spec)).min()
+            .filter(|lane| (lane.spec.queue, lane.level) == (spec.queue, level));
+        rivals.map(|lane| self.tag(&lane.spec, level)).min()
     }
 
-    fn tag(&self, spec: &LaneSpec) -> u64 {
+    fn tag(&self, spec: &LaneSpec, level: i32) -> u64 {
         match self.is_fair(spec.queue) {
-            true => self.fairness.tag(spec),
+            true => self.fairness.tag(spec, level),
             false => 0,
         }
     }
@@ -168,11 +190,11 @@ impl Known {
         next.into_values().collect()
     }
 
-    /// Of queues it is the priority and the position of what is next there that decides.
+    /// Of queues it is the level and the position of what is next there that decides.
     fn comes_before(&self, other: &LaneView, lane: &LaneView) -> bool {
         match other.spec.queue == lane.spec.queue {
             true => self.rank(other) < self.rank(lane),
-            false => among_queues(other) < among_queues(lane),
+            false => self.among_queues(other) < self.among_queues(lane),
         }
     }
 
@@ -199,6 +221,15 @@ impl Known {
             }
             Pick::Lane(picked) => picked,
         };
+        let is_unread = |lane: &&LaneView| {
+            let gate = self.gates.get(&(GateKind::Queue as u8, lane.spec.queue));
+            gate.is_some_and(|gate| gate.limit == Limit::Unknown)
+        };
+        if let Some(lane) = next.iter().copied().find(is_unread) {
+            return Err(format!(
+                "{picked:?} comes before it is known whether {lane:?} ages"
+            ));
+        }
         if picked.reserved == 0 {
             return self.check_look(picked, &next);
         }
@@ -206,7 +237,7 @@ impl Known {
         let lane = of_picked
             .find(|lane| lane.spec == picked.spec)
             .ok_or_else(|| format!("{picked:?} may not run"))?;
-        if picked.tag != self.tag(&picked.spec) {
+        if picked.level != lane.level || picked.tag != self.tag(&picked.spec, picked.level) {
             return Err(format!("{picked:?} has another tag"));
         }
         let better = next.iter().find(|other| self.comes_before(other, lane));
@@ -236,12 +267,12 @@ impl Known {
             !self.blocked.contains(&lane.spec.session)
                 && lane.spec.queue == picked.spec.queue
                 && lane.spec.tenant != picked.spec.tenant
-                && lane.spec.priority == picked.spec.priority
+                && lane.level == picked.level
         });
-        let Some(tag) = rivals.map(|lane| self.tag(&lane.spec)).min() else {
+        let Some(tag) = rivals.map(|lane| self.tag(&lane.spec, lane.level)).min() else {
             return Some(usize::MAX);
         };
-        let ahead = tag.saturating_sub(self.tag(&picked.spec));
+        let ahead = tag.saturating_sub(self.tag(&picked.spec, picked.level));
         let starts = ahead.div_ceil(cost(self.weight(picked.spec.tenant)));
         Some(starts.max(1) as usize)
     }
@@ -258,7 +289,8 @@ impl Known {
         let may_be_first = |other: &&LaneView| {
             // Whatever a fair queue has next may come first as long as it is not known.
             let is_open = self.is_fair(lane.spec.queue) && other.spec.queue != lane.spec.queue;
-            !self.comes_before(other, lane) || is_open && lane.spec.priority <= other.spec.priority
+            !self.comes_before(other, lane)
+                || is_open && self.among_queues(lane).0 <= self.among_queues(other).0
         };
         match waits && next.iter().all(may_be_first) {
             true => Ok(()),
@@ -284,17 +316,21 @@ impl Known {
             .filter(|lane| lane.spec.queue == picked.spec.queue)
             .filter(|lane| !self.blocked.contains(&lane.spec.session));
         let of_others = next.iter().copied();
+        let now = |queue| self.levels_now.get(&queue).copied().unwrap_or(0);
         let of_others = of_others.filter(|lane| lane.spec.queue != picked.spec.queue);
         let of_others = of_others.filter(|lane| self.is_sure_to_be_next(&lane.spec));
+        let level = picked.level - now(picked.spec.queue);
+        let of_others = of_others.filter(|lane| self.among_queues(lane).0 == level);
         let overtaken = of_session
             .chain(of_queue)
             .filter(|lane| {
                 let is_same_tenant = lane.spec.tenant == picked.spec.tenant;
-                is_same_tenant || self.tag(&lane.spec) <= self.tag(&picked.spec)
+                let tag = self.tag(&picked.spec, picked.level);
+                is_same_tenant || self.tag(&lane.spec, lane.level) <= tag
             })
+            .filter(|lane| lane.level == picked.level)
             .chain(of_others)
             .filter(|lane| lane.spec.lane != picked.spec.lane)
-            .filter(|lane| lane.spec.priority == picked.spec.priority)
             .find(|lane| picked.bound.is_none_or(|bound| bound > lane.head + 1));
         match overtaken {
             None => Ok(()),
@@ -313,10 +349,6 @@ fn is_asked(lane: &LaneView, queue: u64) -> bool {
     [lane.spec.queue, EVERY_QUEUE].contains(&queue)
 }
 
-fn among_queues(lane: &LaneView) -> (i32, i64) {
-    (lane.spec.priority, lane.head)
-}
-
 fn in_session(lane: &LaneView) -> (i32, i64) {
-    (lane.spec.priority, lane.head)
+    (lane.level, lane.head)
 }

@@ -4,6 +4,7 @@
 // Each test uses a part of it.
 #![allow(dead_code)]
 
+pub mod ageing;
 pub mod arena;
 pub mod claim;
 pub mod clock;
@@ -26,6 +27,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use turnstile_scheduler::{EVERY_QUEUE, GateKind};
 
+use ageing::Dates;
 use arena::Arena;
 use clock::Clock;
 use fairness::Fairness;
@@ -52,6 +54,7 @@ pub struct World {
     pub tally: Tally,
     pub clock: Clock,
     pub fairness: Fairness,
+    pub dates: Dates,
     last_transaction: u64,
 }
 
@@ -70,6 +73,7 @@ impl World {
             tally: Tally::default(),
             clock: Clock::default(),
             fairness: Fairness::with_room(shape.capacity.shares - 1),
+            dates: Dates::default(),
             last_transaction: 0,
         }
     }
@@ -92,6 +96,9 @@ impl World {
         }
         if self.shape.resets && self.memory == Trust::Ready && self.rng.random_bool(0.003) {
             return self.evict_any();
+        }
+        if self.shape.ageing && self.memory != Trust::Stale && self.rng.random_bool(0.02) {
+            return self.look_at_sequence();
         }
         let open = self.transactions.len();
         let at = self.rng.random_range(0..self.shape.transactions);
@@ -152,7 +159,7 @@ impl World {
     fn may_differ(&self, queue: u64) -> bool {
         let mut queues = 1..=self.shape.queues;
         let is_fair = |queue| self.effective_terms(GateKind::Queue, queue).is_fair;
-        queue == EVERY_QUEUE && queues.any(is_fair)
+        self.has_far_positions() || queue == EVERY_QUEUE && queues.any(is_fair)
     }
 
     /// Claims with nobody else about: the result must be the naive scan's, at once or one by one.

@@ -9,7 +9,7 @@ use super::table::{JobId, Row, most};
 use super::{Checked, World};
 
 impl World {
-    /// Picks the least (priority, position) that may run, `wanted` times over.
+    /// Picks the least (level, position) that may run, `wanted` times over.
     pub fn naive_claim(&mut self, at: usize, queue: u64, wanted: usize) -> Checked<Vec<JobId>> {
         let mut starts = self.starts_left()?;
         let mut fairness = self.fairness.clone();
@@ -21,14 +21,19 @@ impl World {
             .enumerate()
             .map(|(job, it)| transaction.view(job, it.row))
             .collect();
+        let mut levels = Vec::with_capacity(rows.len());
+        for row in &rows {
+            levels.push(self.levels(row)?);
+        }
         let mut claimed = Vec::new();
         while claimed.len() < wanted {
-            let Some(job) = self.naive_next(&rows, queue, &starts, &fairness) else {
+            let Some(job) = self.naive_next(&rows, &levels, queue, &starts, &fairness) else {
                 break;
             };
             rows[job].state = super::table::State::Running;
             fairness.serve(
                 &rows[job].spec,
+                levels[job].0,
                 self.weight_in_force(rows[job].spec.tenant),
                 1,
             );
@@ -52,6 +57,7 @@ impl World {
     fn naive_next(
         &self,
         rows: &[Row],
+        levels: &[(i32, i32)],
         queue: u64,
         starts: &HashMap<(u8, u64), u32>,
         fairness: &Fairness,
@@ -68,40 +74,45 @@ impl World {
                     && starts.get(&(kind as u8, key)).is_none_or(|&left| left > 0)
             })
         };
+        // The order within a session.
+        let order = |job: JobId| (levels[job].0, rows[job].position);
         let mut first_of: HashMap<u64, (i32, i64)> = HashMap::new();
-        for row in rows
-            .iter()
-            .filter(|row| row.is_available() && row.spec.session != 0)
-        {
-            let first = first_of.entry(row.spec.session).or_insert(order(row));
-            *first = (*first).min(order(row));
+        let waits = |row: &Row| row.is_available() && row.spec.session != 0;
+        for (job, row) in rows.iter().enumerate().filter(|(_, row)| waits(row)) {
+            let first = first_of.entry(row.spec.session).or_insert(order(job));
+            *first = (*first).min(order(job));
         }
-        let eligible = |row: &Row| {
+        let eligible = |job: JobId, row: &Row| {
             row.is_available()
                 && [row.spec.queue, EVERY_QUEUE].contains(&queue)
                 && has_room(&row.spec)
-                && (row.spec.session == 0 || first_of.get(&row.spec.session) == Some(&order(row)))
+                && (row.spec.session == 0 || first_of.get(&row.spec.session) == Some(&order(job)))
         };
-        let rank = |row: &Row| {
+        let rank = |job: JobId| {
+            let (row, (level, _)) = (&rows[job], levels[job]);
             let is_fair = self
                 .effective_terms(GateKind::Queue, row.spec.queue)
                 .is_fair;
-            let tag = if is_fair { fairness.tag(&row.spec) } else { 0 };
-            (row.spec.priority, tag, row.position)
+            let tag = match is_fair {
+                true => fairness.tag(&row.spec, level),
+                false => 0,
+            };
+            (level, tag, row.position)
         };
-        let mut next: HashMap<u64, (JobId, &Row)> = HashMap::new();
-        for (job, row) in rows.iter().enumerate().filter(|(_, row)| eligible(row)) {
-            let best = next.entry(row.spec.queue).or_insert((job, row));
-            if rank(row) < rank(best.1) {
-                *best = (job, row);
+        let mut next: HashMap<u64, JobId> = HashMap::new();
+        for (job, row) in rows.iter().enumerate() {
+            if !eligible(job, row) {
+                continue;
+            }
+            let best = next.entry(row.spec.queue).or_insert(job);
+            if rank(job) < rank(*best) {
+                *best = job;
             }
         }
-        let best = next.into_values().min_by_key(|(_, row)| order(row));
-        best.map(|(job, _)| job)
+        let among_queues = |&job: &JobId| {
+            let (level, level_now) = levels[job];
+            (level - level_now, rows[job].position)
+        };
+        next.into_values().min_by_key(among_queues)
     }
-}
-
-/// The order within a session, and of what is next in each queue.
-fn order(row: &Row) -> (i32, i64) {
-    (row.spec.priority, row.position)
 }

@@ -105,7 +105,7 @@ impl World {
         rows.seen = ahead;
     }
 
-    pub fn known_of_session(&mut self, picked: &Picked) -> Checked<Vec<(JobId, Row)>> {
+    pub fn known_of_session(&mut self, picked: &Picked) -> Checked<Vec<(JobId, Row, i32)>> {
         let session = picked.spec.session;
         if session == 0 || self.has_overflow() {
             return Ok(Vec::new());
@@ -117,20 +117,30 @@ impl World {
             let mut open = self.transactions.iter();
             open.any(|it| it.has_passed_over(row.spec.lane, row.position))
         };
-        Ok(rows
+        let waiting: Vec<(JobId, Row)> = rows
             .filter(|(_, row)| waits(row) && (known.covers(row) || passed_over(row)))
-            .collect())
+            .collect();
+        let with_level = |(job, row): (JobId, Row)| Ok((job, row, self.levels(&row)?.0));
+        waiting.into_iter().map(with_level).collect()
     }
 
     /// A session's job does not start before another that waited first, even one that is locked.
-    pub fn check_session_order(&self, at: usize, known: &[(JobId, Row)], rows: &Rows) -> Checked {
+    pub fn check_session_order(
+        &self,
+        at: usize,
+        known: &[(JobId, Row, i32)],
+        rows: &Rows,
+    ) -> Checked {
         let claimed = |job| self.transactions[at].changes.iter().any(|it| it.job == job);
-        let Some(&(job, _)) = rows.taken.first() else {
+        let Some(&(job, _)) = rows.taken.first().filter(|_| !self.has_far_positions()) else {
             return Ok(());
         };
-        let taken = self.table.jobs[job].row;
-        let overtaken = known.iter().find(|&&(other, row)| {
-            (row.spec.priority, row.position) < (taken.spec.priority, taken.position)
+        let mut waiting = known.iter();
+        let Some(&(_, taken, own_level)) = waiting.find(|&&(other, ..)| other == job) else {
+            return Ok(());
+        };
+        let overtaken = known.iter().find(|&&(other, row, level)| {
+            (level, row.position) < (own_level, taken.position)
                 && self.table.jobs[other].row == row
                 && !claimed(other)
         });

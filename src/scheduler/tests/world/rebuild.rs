@@ -62,6 +62,7 @@ impl World {
         }
         self.note_new_memory();
         self.fairness.start_over();
+        self.forget_dates();
         self.forget_charges();
         let mut rows: Vec<Row> = self.table.jobs.iter().map(|job| job.row).collect();
         rows.retain(|row| row.state != State::Absent);

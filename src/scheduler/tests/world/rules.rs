@@ -28,6 +28,7 @@ impl World {
         self.check_barren()?;
         self.check_held(&known)?;
         self.check_limits(&known)?;
+        self.check_levels(&known)?;
         self.check_put_by(&known)
     }
 
@@ -158,7 +159,8 @@ impl World {
             Some(meter) => meter.paused_until() == until,
             None => until <= self.clock.now,
         };
-        let share = (gate.weight, gate.is_fair) == (terms.weight, terms.is_fair);
+        let share =
+            (gate.weight, gate.is_fair, gate.aging) == (terms.weight, terms.is_fair, terms.aging);
         (gate.limit, rate) == (terms.limit, terms.rate) && same_pause && share
     }
 

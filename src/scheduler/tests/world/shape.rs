@@ -23,6 +23,8 @@ pub struct Shape {
     pub resets: bool,
     /// Queues may share by weight.
     pub fairness: bool,
+    /// Jobs may gain priority as they wait.
+    pub ageing: bool,
     /// Rates, and pauses that end by themselves.
     pub clocks: bool,
     /// Whether the scheduler checks itself after each step, besides the checks from outside.
@@ -35,6 +37,7 @@ const AMPLE: Capacity = Capacity {
     gates: 1_000,
     reservations: 200,
     shares: 2_000,
+    samples: 10_000,
 };
 
 /// As many as the jobs of a small world can have.
@@ -56,6 +59,7 @@ impl Shape {
             meddling: rng.random_bool(0.7),
             resets: rng.random_bool(0.5),
             fairness: rng.random_bool(0.5),
+            ageing: rng.random_bool(0.5),
             clocks: rng.random_bool(0.5),
             audits: true,
         };
@@ -69,10 +73,14 @@ impl Shape {
                 gates: ENOUGH_GATES,
                 reservations: 6,
                 shares: 2_000,
+                samples: 2_000,
             };
         } else if rng.random_bool(0.15) {
             let most = shape.gates().max(16);
             shape.capacity.gates = rng.random_range(12.max(most / 2)..most);
+        }
+        if rng.random_bool(0.3) {
+            shape.capacity.samples = rng.random_range(4..=24);
         }
         if rng.random_bool(0.2) {
             shape.capacity.shares = rng.random_range(4..=12);
@@ -111,6 +119,7 @@ impl Shape {
             meddling: false,
             resets: false,
             fairness: true,
+            ageing: false,
             clocks: true,
             audits: true,
         }

@@ -47,13 +47,28 @@ pub struct Table {
     pub jobs: Vec<Job>,
     pub limits: Limits,
     sequence: i64,
+    far: i64,
+    pub now: i64,
+    /// When positions were drawn.
+    pub drawn: Vec<(i64, i64)>,
 }
 
 impl Table {
     /// Leaves gaps, so that a job can be put between two others.
     pub fn next_position(&mut self) -> i64 {
         self.sequence += 2;
+        self.drawn.push((self.sequence, self.now));
         self.sequence
+    }
+
+    pub fn last_drawn(&self) -> i64 {
+        self.sequence
+    }
+
+    /// One that will not be drawn.
+    pub fn far_position(&mut self, rng: &mut SmallRng) -> i64 {
+        self.far += 1;
+        self.sequence + 2 * rng.random_range(1..100) + 1_000_000 * self.far + 1
     }
 
     pub fn earlier_position(&self, rng: &mut SmallRng) -> i64 {

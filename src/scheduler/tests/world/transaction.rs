@@ -25,6 +25,8 @@ pub struct Reserved {
     pub job: Option<JobId>,
     /// What a fair queue has charged for it, until it is known to start.
     pub charged: u64,
+    /// The level of the lane at the pick.
+    pub claimed_at: i32,
     pub level: usize,
 }
 
