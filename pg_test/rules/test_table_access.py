@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from support.calls import claim_next, complete, enqueue
@@ -96,6 +97,53 @@ def test_a_partition_with_its_columns_in_another_order(conn):
     complete(conn, run)
     found = conn.execute("SELECT id, kind, payload, state, finished_at IS NOT NULL FROM public.other_order").fetchall()
     assert found == [(job, "moved", {"a": 1}, "completed", True)]
+
+
+TODAY = "SELECT partition::text FROM turnstile.history_partition WHERE now() >= begins AND now() < ends"
+
+
+def test_a_row_that_a_trigger_moves_to_another_day_is_refused(conn):
+    (today,) = conn.execute(TODAY).fetchone()
+    conn.execute(
+        "CREATE FUNCTION move() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN NEW.finished_at := NEW.finished_at + interval '3 days'; RETURN NEW; END $$"
+    )
+    conn.execute(f"CREATE TRIGGER move BEFORE INSERT ON {today} FOR EACH ROW EXECUTE FUNCTION move()")
+    enqueue(conn)
+    run = claim_next(conn)
+    with pytest.raises(psycopg.errors.CheckViolation):
+        complete(conn, run)
+    conn.execute(f"DROP TRIGGER move ON {today}")
+    assert complete(conn, run)
+
+
+def test_indexes_have_each_row_that_meets_their_condition(conn):
+    conn.execute("CREATE EXTENSION amcheck")
+    indexed = ["turnstile.job", *conn.execute(TODAY).fetchone()]
+    for condition in ("", "DROP INDEX turnstile.job_owner_idx; CREATE INDEX job_owner_idx ON turnstile.job (id) WHERE kind IS NOT NULL"):
+        # An index of the same name, with another condition.
+        conn.execute(condition)
+        for _ in range(3):
+            enqueue(conn)
+        complete(conn, claim_next(conn))
+        claim_next(conn)
+        conn.execute("SELECT turnstile.enqueue('later', run_at => now() + interval '1 day')")
+        conn.execute(
+            "SELECT bt_index_check(index.indexrelid, heapallindexed => true) FROM pg_index AS index JOIN pg_class AS class"
+            " ON class.oid = index.indexrelid JOIN pg_am ON pg_am.oid = class.relam"
+            " WHERE index.indrelid = ANY (%s::regclass[]) AND pg_am.amname = 'btree'",
+            [indexed],
+        )
+
+
+def test_the_function_in_the_condition_of_a_users_index_may_be_replaced(conn):
+    create = "CREATE OR REPLACE FUNCTION is_wanted(text) RETURNS boolean IMMUTABLE LANGUAGE sql AS"
+    conn.execute(f"{create} $$ SELECT $1 = 'wanted' $$")
+    conn.execute("CREATE UNIQUE INDEX one_wanted ON turnstile.job (kind) WHERE is_wanted(kind)")
+    enqueue(conn, kind="wanted")
+    conn.execute(f"{create} $$ SELECT false $$")
+    conn.execute("REINDEX INDEX turnstile.one_wanted")
+    enqueue(conn, kind="wanted")
 
 
 def test_a_new_connection_does_not_load_the_compiler(db):

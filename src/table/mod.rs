@@ -2,6 +2,7 @@
 //! without a plan: for the columns of a job, starting a plan costs more than the change. Logical replication applies
 //! its changes through the same functions. See docs/decisions/035-hot-paths-without-plans.md.
 
+mod conditions;
 mod search;
 
 pub use search::{Search, Where};
@@ -137,6 +138,7 @@ impl Command {
             let is_written = matches!(operation, Operation::Insert | Operation::Update);
             if is_written && !(*relation).rd_tableam.is_null() {
                 pg_sys::ExecOpenIndices(info, false);
+                conditions::lend_to_indexes(info);
             }
             self.opened.borrow_mut().push((info, operation));
             Table {
@@ -293,6 +295,7 @@ impl<'c> Table<'c> {
             if (*relation).rd_tableam.is_null() {
                 return Err(internal("a partition of the history is not a table"));
             }
+            conditions::trust_routing(partition);
             let map = (*partition).ri_RootToPartitionMap;
             let slot = match map.is_null() {
                 true => self.written,
