@@ -45,7 +45,7 @@ demo: install ## watch 16 workers checksum the files below DIR=/some/dir (defaul
 # ---- Tests ----------------------------------------------------------------------------------------
 
 .PHONY: test
-test: install ## run every part of the tests below, two at a time, and sum up (TURNSTILE_JOBS=…)
+test: ## run every part of the tests below, two at a time, and sum up (TURNSTILE_JOBS=…)
 	@scripts/test-all $(TEST_PARTS)
 
 .PHONY: test-scheduler

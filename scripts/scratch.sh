@@ -2,9 +2,9 @@
 # Sourced by scripts/test-all: a place for the clusters of one run, in memory where there is room, which goes with the run.
 
 SCRATCH_PREFIX=turnstile-tests
-# What two parts at a time may write, with as much again for the servers themselves and for compilers.
-SCRATCH_KB=$((6 * 1024 * 1024))
-MEMORY_KB=$((10 * 1024 * 1024))
+# Several times what two parts at a time write, and as much again for the servers themselves and for compilers.
+SCRATCH_KB=$((3 * 1024 * 1024))
+MEMORY_KB=$((6 * 1024 * 1024))
 
 # Kilobytes that may still be used: by the machine, and by the control group where it has a limit.
 available_memory() {
