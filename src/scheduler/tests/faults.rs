@@ -27,9 +27,18 @@ fn unaudited(rng: &mut SmallRng) -> Shape {
     }
 }
 
+/// Few random worlds have much of what only happens when most lanes find no room.
+fn unaudited_and_crowded(rng: &mut SmallRng) -> Shape {
+    Shape {
+        audits: false,
+        ..Shape::crowded(rng)
+    }
+}
+
 /// What the first world that goes wrong says.
-fn first_failure(shape: fn(&mut SmallRng) -> Shape) -> Option<String> {
-    (1..=WORLDS).find_map(|seed| {
+fn first_failure(shapes: [fn(&mut SmallRng) -> Shape; 2]) -> Option<String> {
+    let mut worlds = (1..=WORLDS).flat_map(|seed| shapes.map(|shape| (seed, shape)));
+    worlds.find_map(|(seed, shape)| {
         let outcome = catch_unwind(AssertUnwindSafe(|| run(seed, STEPS_A_WORLD, shape)));
         match outcome {
             Ok(Ok(_)) => None,
@@ -42,11 +51,12 @@ fn first_failure(shape: fn(&mut SmallRng) -> Shape) -> Option<String> {
 /// One test, because a fault is armed for the whole process.
 #[test]
 fn every_seeded_fault_is_noticed() {
-    assert_eq!(first_failure(Shape::random), None);
+    let audited = [Shape::random, Shape::crowded];
+    assert_eq!(first_failure(audited), None);
     for fault in Seeded::ALL {
-        for shape in [Shape::random, unaudited] {
+        for shapes in [audited, [unaudited, unaudited_and_crowded]] {
             arm(Some(fault));
-            let failure = first_failure(shape);
+            let failure = first_failure(shapes);
             arm(None);
             let failure = failure.unwrap_or_else(|| panic!("{fault:?} goes unnoticed"));
             let first_line: String = failure.chars().take_while(|&c| c != '\n').collect();

@@ -103,6 +103,27 @@ impl Shape {
         }
     }
 
+    /// Far more lanes than fit, of jobs that come and go in many transactions at once.
+    pub fn crowded(rng: &mut SmallRng) -> Self {
+        Self {
+            queues: 1,
+            tenants: rng.random_range(2..=4),
+            accounts: 1,
+            jobs: 40,
+            transactions: 12,
+            capacity: Capacity {
+                lanes: rng.random_range(2..=4),
+                ..AMPLE
+            },
+            meddling: false,
+            resets: false,
+            fairness: false,
+            ageing: false,
+            clocks: false,
+            ..Self::nested()
+        }
+    }
+
     /// Three queues, four tenants with three accounts each, nothing else.
     pub fn nested() -> Self {
         Self {
