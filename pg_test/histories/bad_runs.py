@@ -1,20 +1,14 @@
 """Bad histories made by hand: of jobs that come, go and run as they must not."""
 
-import pytest
-
 from histories.rules.jobs import ENQUEUES
+from histories.story import case_of
 
 BAD = []
 
 
 def bad(rule: str):
     """A story that this rule, at least, must not accept."""
-
-    def note(tell):
-        BAD.append(pytest.param(rule, tell, id=tell.__name__))
-        return tell
-
-    return note
+    return case_of(BAD, rule)
 
 
 @bad("acknowledged_jobs_exist")

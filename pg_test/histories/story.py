@@ -2,6 +2,8 @@
 
 import itertools
 
+import pytest
+
 from histories.history import History
 from histories.model import NEVER, Call, Change, Commit, Job, Setting, Transaction
 
@@ -9,6 +11,16 @@ _BLANK = dict.fromkeys(Job._fields) | {
     "queue": "q", "priority": 0, "run_at": 0.0, "state": "available", "holds_session": False, "attempt": 0,
     "max_attempts": 25, "uncounted": 0,
 }  # fmt: skip
+
+
+def case_of(cases: list, *values):
+    """The story that follows is a case of a test, after these values."""
+
+    def note(tell):
+        cases.append(pytest.param(*values, tell, id=tell.__name__))
+        return tell
+
+    return note
 
 
 class Story:

@@ -4,15 +4,13 @@ import pytest
 
 from histories import mix
 from histories.rules import violations
-from histories.story import Story
+from histories.story import Story, case_of
 
 GOOD = []
 
 
-def good(tell):
-    """A story that looks bad, but is not."""
-    GOOD.append(pytest.param(tell, id=tell.__name__))
-    return tell
+# A story that looks bad, but is not.
+good = case_of(GOOD)
 
 
 @pytest.mark.parametrize("tell", GOOD)

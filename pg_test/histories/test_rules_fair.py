@@ -4,25 +4,18 @@ import pytest
 
 from histories import mix
 from histories.rules import violations
-from histories.story import Story
+from histories.story import Story, case_of
 
 FAIR, OTHER = mix.FAIR, mix.QUEUES[0]
 GOOD, BAD = [], []
 
 
-def good(tell):
-    GOOD.append(pytest.param(tell, id=tell.__name__))
-    return tell
+good = case_of(GOOD)
 
 
 def bad(rule: str):
     """A story that breaks this rule and no other."""
-
-    def note(tell):
-        BAD.append(pytest.param(rule, tell, id=tell.__name__))
-        return tell
-
-    return note
+    return case_of(BAD, rule)
 
 
 @pytest.mark.parametrize("tell", GOOD)

@@ -7,6 +7,11 @@ import pytest
 
 from support.calls import claim_next, complete, enqueue
 
+TODAY = (
+    "SELECT partition::text, begins::text, ends::text FROM turnstile.history_partition WHERE now() >= begins AND now() < ends"
+)
+
+
 def _log_of(conn):
     return [tuple(row) for row in conn.execute("SELECT what, at FROM log ORDER BY number")]
 
@@ -81,16 +86,13 @@ def test_a_large_payload_goes_through_all_of_it(conn):
 
 def test_a_partition_with_its_columns_in_another_order(conn):
     """As a dump makes it, or a table that a column was dropped from."""
-    today = conn.execute(
-        "SELECT partition::text, begins::text, ends::text FROM turnstile.history_partition"
-        " WHERE now() >= begins AND now() < ends"
-    ).fetchone()
-    conn.execute(f"DROP TABLE {today[0]}")
+    today, begins, ends = conn.execute(TODAY).fetchone()
+    conn.execute(f"DROP TABLE {today}")
     conn.execute("CREATE TABLE public.other_order (gone int, result jsonb, LIKE turnstile.job)".replace(", result jsonb", ""))
     conn.execute("ALTER TABLE public.other_order DROP COLUMN gone")
     conn.execute("ALTER TABLE public.other_order ADD COLUMN result jsonb, ADD COLUMN finished_at timestamptz NOT NULL")
     conn.execute(
-        f"ALTER TABLE turnstile.job_history ATTACH PARTITION public.other_order FOR VALUES FROM ('{today[1]}') TO ('{today[2]}')"
+        f"ALTER TABLE turnstile.job_history ATTACH PARTITION public.other_order FOR VALUES FROM ('{begins}') TO ('{ends}')"
     )
     job = enqueue(conn, kind="moved", payload={"a": 1})
     run = claim_next(conn)
@@ -99,11 +101,8 @@ def test_a_partition_with_its_columns_in_another_order(conn):
     assert found == [(job, "moved", {"a": 1}, "completed", True)]
 
 
-TODAY = "SELECT partition::text FROM turnstile.history_partition WHERE now() >= begins AND now() < ends"
-
-
 def test_a_row_that_a_trigger_moves_to_another_day_is_refused(conn):
-    (today,) = conn.execute(TODAY).fetchone()
+    today, *_ = conn.execute(TODAY).fetchone()
     conn.execute(
         "CREATE FUNCTION move() RETURNS trigger LANGUAGE plpgsql AS"
         " $$ BEGIN NEW.finished_at := NEW.finished_at + interval '3 days'; RETURN NEW; END $$"
@@ -119,7 +118,7 @@ def test_a_row_that_a_trigger_moves_to_another_day_is_refused(conn):
 
 def test_indexes_have_each_row_that_meets_their_condition(conn):
     conn.execute("CREATE EXTENSION amcheck")
-    indexed = ["turnstile.job", *conn.execute(TODAY).fetchone()]
+    today, *_ = conn.execute(TODAY).fetchone()
     for condition in ("", "DROP INDEX turnstile.job_owner_idx; CREATE INDEX job_owner_idx ON turnstile.job (id) WHERE kind IS NOT NULL"):
         # An index of the same name, with another condition.
         conn.execute(condition)
@@ -132,7 +131,7 @@ def test_indexes_have_each_row_that_meets_their_condition(conn):
             "SELECT bt_index_check(index.indexrelid, heapallindexed => true) FROM pg_index AS index JOIN pg_class AS class"
             " ON class.oid = index.indexrelid JOIN pg_am ON pg_am.oid = class.relam"
             " WHERE index.indrelid = ANY (%s::regclass[]) AND pg_am.amname = 'btree'",
-            [indexed],
+            [["turnstile.job", today]],
         )
 
 

@@ -12,7 +12,7 @@
 //!    and no lane that may run has been left out.
 
 use crate::faults::{Seeded, armed};
-use crate::{Credit, EVERY_QUEUE, GateKind, Kind, LaneSpec, Scheduler, Step};
+use crate::{Credit, EVERY_QUEUE, Entry, GateKind, Kind, LaneSpec, Scheduler, Step};
 
 const HEARD: usize = 256;
 const BARREN: usize = 16;
@@ -254,10 +254,9 @@ impl Scheduler<'_> {
             if self.can_make_lane() {
                 return Ok(true);
             }
-            self.header.hand = self.header.hand % slots + 1;
-            let entry = *self.entry(self.header.hand)?;
+            let (at, entry) = self.next_in_turn(slots)?;
             if entry.kind == Kind::Lane && entry.stamp <= began {
-                self.evict(self.header.hand)?;
+                self.evict(at)?;
             }
         }
         Ok(self.can_make_lane())
@@ -271,13 +270,20 @@ impl Scheduler<'_> {
             if left == 0 {
                 break;
             }
-            self.header.hand = self.header.hand % slots + 1;
-            if self.entry(self.header.hand)?.kind == Kind::Lane {
-                self.evict(self.header.hand)?;
+            let (at, entry) = self.next_in_turn(slots)?;
+            if entry.kind == Kind::Lane {
+                self.evict(at)?;
                 left -= 1;
             }
         }
         Ok(())
+    }
+
+    /// The entry whose turn it is to go.
+    fn next_in_turn(&mut self, slots: u32) -> Step<(u32, Entry)> {
+        let at = self.header.hand % slots + 1;
+        self.header.hand = at;
+        Ok((at, *self.entry(at)?))
     }
 
     fn evict(&mut self, lane: u32) -> Step<()> {
