@@ -118,11 +118,20 @@ class Client:
             if keep and self.commit():
                 return
             if not keep:
-                self.call("rollback", "ROLLBACK")
+                self.undo()
         except Refused:
             self.in_block = False
-            self.call("rollback", "ROLLBACK")
+            self.undo()
         self.recall(before)
+
+    def undo(self) -> None:
+        """Also a ROLLBACK can be cancelled, which leaves its transaction open."""
+        while True:
+            try:
+                self.call("rollback", "ROLLBACK")
+                return
+            except Refused:
+                pass
 
     def commit(self) -> bool:
         """Whether it has; now and then in two phases, which is refused to whoever has changed jobs or limits."""
