@@ -1,6 +1,7 @@
 //! Arguments and results of the SQL functions, without copies. The only reader of `FunctionCallInfo`.
 
 use crate::error::{Failure, Result, null_argument};
+use crate::jsonb::Json;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::{FromDatum, IntoDatum};
 
@@ -97,6 +98,12 @@ impl Call {
 
     pub fn int4s(&self, index: usize) -> Option<Vec<Option<i32>>> {
         self.read(index)
+    }
+
+    /// A jsonb, to be read where it lies.
+    pub fn json(&self, index: usize) -> Option<Json<'_>> {
+        // SAFETY: only asked for jsonb arguments, which live as long as the call.
+        self.raw(index).map(|datum| unsafe { Json::of(datum) })
     }
 
     /// An interval in microseconds, with months of 30 days, for telling its sign.

@@ -10,6 +10,7 @@ mod check; // memory compared with the tables
 mod due; // jobs whose time has come
 mod errands; // what claims do in passing
 mod error; // what can go wrong
+mod jsonb; // values inside of a jsonb
 mod lane; // the keys of lanes and gates
 mod lease; // how long a claim holds a job
 mod limits; // limits of gates, read when a claim first meets them

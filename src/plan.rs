@@ -1,6 +1,5 @@
 //! Prepared statements, kept for the life of the backend. The only caller of SPI.
 
-use crate::call::interval_micros;
 use crate::error::{Result, internal};
 use crate::seeded::{Seeded, armed};
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -311,10 +310,6 @@ impl Rows<'_> {
         // SAFETY: each caller reads a column by the type that its statement gives it.
         self.get(row, column)
             .and_then(|datum| unsafe { T::from_datum(datum, false) })
-    }
-
-    pub fn interval_micros(&self, row: usize, column: i32) -> Option<i128> {
-        self.get(row, column).map(interval_micros)
     }
 
     pub fn required<T: pgrx::FromDatum>(&self, row: usize, column: i32) -> Result<T> {

@@ -52,10 +52,6 @@ thread_local! {
 }
 
 impl Routes {
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub fn of_kind(&self, kind: &str) -> Option<&Route> {
         self.0.iter().find(|route| matches(&route.pattern, kind))
     }

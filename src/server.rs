@@ -2,7 +2,8 @@
 
 use crate::call::datum;
 use crate::sleep;
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, Oid};
+use std::ffi::CString;
 
 /// Microseconds.
 pub const SECOND: i64 = 1_000_000;
@@ -18,6 +19,29 @@ pub fn later(time: i64, interval: Datum) -> Option<i64> {
     let arguments = [datum(time), Some(interval)];
     // SAFETY: the function takes a time and an interval.
     unsafe { pgrx::direct_function_call(pg_sys::timestamptz_pl_interval, &arguments) }
+}
+
+/// A time as the server reads it; errors (22007, 22008, 22023) are raised.
+pub fn timestamp(text: &str) -> Option<Datum> {
+    read(pg_sys::timestamptz_in, text)
+}
+
+/// An interval as the server reads it; errors (22007, 22015) are raised.
+pub fn interval(text: &str) -> Option<Datum> {
+    read(pg_sys::interval_in, text)
+}
+
+type Function = unsafe fn(pg_sys::FunctionCallInfo) -> Datum;
+
+fn read(function: Function, text: &str) -> Option<Datum> {
+    let text = CString::new(text).ok()?;
+    let arguments = [
+        Some(Datum::from(text.as_ptr())),
+        datum(Oid::INVALID),
+        datum(-1_i32),
+    ];
+    // SAFETY: functions that read a value take its text, its type and its modifier.
+    unsafe { pgrx::direct_function_call_as_datum(function, &arguments) }
 }
 
 /// Whether the transaction may stay open after this statement, or for as long as the statement sleeps.

@@ -29,6 +29,9 @@ mod argument {
     pub const UNIQUE_BY: usize = 14;
 }
 
+/// Columns of a new job that are not NULL, or may be something else.
+const NEW_COLUMNS: usize = 19;
+
 pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
     use argument::*;
     must_be_writable()?;
@@ -84,6 +87,24 @@ pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
 
 /// Adds a job without a unique key; returns its id.
 fn add(values: &Values) -> Result<i64> {
+    let job_table = catalog::job_table()?;
+    let id = catalog::next_number(c"job_id_seq")?;
+    let position = catalog::next_number(c"job_position_seq")?;
+    let row = row(values, id, position, server::now());
+    table::command(|command| {
+        command.open(job_table, Operation::Insert).insert(row);
+        Ok(())
+    })?;
+    Ok(id)
+}
+
+/// The row of a job that is new now.
+pub fn row(
+    values: &Values,
+    id: i64,
+    position: i64,
+    now: i64,
+) -> [(usize, Option<Datum>); NEW_COLUMNS] {
     let &[
         kind,
         payload,
@@ -97,17 +118,13 @@ fn add(values: &Values) -> Result<i64> {
         max_attempts,
         metadata,
     ] = values;
-    let job_table = catalog::job_table()?;
-    let id = catalog::next_number(c"job_id_seq")?;
-    let position = catalog::next_number(c"job_position_seq")?;
-    let now = datum(server::now());
-    let row = [
+    [
         (column::ID, datum(id)),
         // The trigger puts it into its lane.
         (column::LANE, datum(0_i64)),
         (column::POSITION, datum(position)),
         (column::PRIORITY, priority),
-        (column::RUN_AT, run_at.or(now)),
+        (column::RUN_AT, run_at.or(datum(now))),
         (column::STATE, datum("available")),
         (column::HOLDS_SESSION, datum(false)),
         (column::QUEUE, queue),
@@ -121,13 +138,8 @@ fn add(values: &Values) -> Result<i64> {
         (column::UNCOUNTED, datum(0_i32)),
         (column::PAYLOAD, payload),
         (column::METADATA, metadata),
-        (column::CREATED_AT, now),
-    ];
-    table::command(|command| {
-        command.open(job_table, Operation::Insert).insert(row);
-        Ok(())
-    })?;
-    Ok(id)
+        (column::CREATED_AT, datum(now)),
+    ]
 }
 
 /// A queue that a job can be in; NULL: the routes decide.

@@ -6,6 +6,7 @@ mod check;
 mod claim;
 mod claimer;
 mod complete;
+mod element;
 mod enqueue;
 mod enqueue_many;
 mod enqueue_unique;

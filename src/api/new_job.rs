@@ -3,8 +3,8 @@
 use crate::api::names::name;
 use crate::call::{Call, datum};
 use crate::error::{Result, bad_value, null_element};
-use crate::plan::{Rows, Spi, Statement, statement};
-use crate::routes;
+use crate::plan::{Spi, Statement, statement};
+use crate::routes::{self, Routes};
 use crate::unique::Mode;
 use pgrx::pg_sys::Datum;
 
@@ -112,18 +112,6 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The columns of a row, of which the key is the first.
-    pub fn of_row(rows: &'a Rows, row: usize, first: i32) -> Result<Self> {
-        Ok(Self {
-            key: rows.value(row, first),
-            mode: rows.required(row, first + 1)?,
-            window: rows.get(row, first + 2),
-            window_micros: rows.interval_micros(row, first + 2),
-            by: rows.get(row, first + 3),
-            by_names: rows.value(row, first + 3),
-        })
-    }
-
     /// The key that was asked for, if any.
     pub fn unique_key(&self, spi: &Spi, asked: &Values) -> Result<Option<UniqueKey>> {
         let mode = Mode::required(self.mode)?;
@@ -187,7 +175,11 @@ impl<'a> Asked<'a> {
 impl Named<'_> {
     /// The values of the job that was asked for, with what the routes and the queue's settings decide.
     pub fn routed(&self, spi: &Spi, asked: &Values) -> Result<Values> {
-        let routes = routes::current(spi)?;
+        self.routed_by(spi, &*routes::current(spi)?, asked)
+    }
+
+    /// As [`Self::routed`] by routes that were just looked up.
+    pub fn routed_by(&self, spi: &Spi, routes: &Routes, asked: &Values) -> Result<Values> {
         let target = routes.target(self.kind, self.queue, self.concurrency_key, self.priority);
         let max_attempts = match self.max_attempts {
             Some(number) => number,

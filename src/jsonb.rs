@@ -1,0 +1,153 @@
+//! Values inside of a jsonb, read where they lie. The only reader of `JsonbValue`.
+
+use pgrx::pg_sys::{self, Datum, JsonbIteratorToken as Token, jbvType};
+use std::ffi::c_char;
+use std::marker::PhantomData;
+
+// utils/jsonb.h, whose macros the bindings leave out.
+const IS_SCALAR: u32 = 0x1000_0000;
+const IS_OBJECT: u32 = 0x2000_0000;
+const IS_ARRAY: u32 = 0x4000_0000;
+
+/// A jsonb, or a part of one.
+pub struct Json<'j> {
+    value: pg_sys::JsonbValue,
+    lives: PhantomData<&'j pg_sys::Jsonb>,
+}
+
+/// The elements of an array, or what an object has by its keys.
+pub struct Items<'j> {
+    iterator: *mut pg_sys::JsonbIterator,
+    lives: PhantomData<&'j pg_sys::Jsonb>,
+}
+
+impl<'j> Json<'j> {
+    /// # Safety
+    /// The datum must be a jsonb, and it and the memory context of the call must live as long as what is read.
+    pub unsafe fn of(jsonb: Datum) -> Self {
+        // SAFETY: a container is what a jsonb holds behind its header.
+        unsafe {
+            let jsonb: *mut pg_sys::Jsonb = pg_sys::pg_detoast_datum(jsonb.cast_mut_ptr()).cast();
+            let mut value: pg_sys::JsonbValue = std::mem::zeroed();
+            value.type_ = jbvType::jbvBinary;
+            value.val.binary.data = &raw mut (*jsonb).root;
+            value.val.binary.len = pgrx::varsize_any_exhdr(jsonb.cast()) as i32;
+            Self::new(value)
+        }
+    }
+
+    fn new(value: pg_sys::JsonbValue) -> Self {
+        Self {
+            value,
+            lives: PhantomData,
+        }
+    }
+
+    pub fn is_null(&self) -> bool {
+        self.value.type_ == jbvType::jbvNull
+    }
+
+    /// The text of a string.
+    pub fn text(&self) -> Option<&'j str> {
+        if self.value.type_ != jbvType::jbvString {
+            return None;
+        }
+        // SAFETY: a string lies in the jsonb, with its length and without a zero at its end.
+        let bytes = unsafe {
+            let string = self.value.val.string;
+            let length = usize::try_from(string.len).unwrap_or(0);
+            std::slice::from_raw_parts(string.val.cast::<u8>(), length)
+        };
+        std::str::from_utf8(bytes).ok()
+    }
+
+    /// A whole number of 32 bits.
+    pub fn whole(&self) -> Option<i32> {
+        if self.value.type_ != jbvType::jbvNumeric {
+            return None;
+        }
+        // SAFETY: a number lies in the jsonb; the functions take and give numbers.
+        unsafe {
+            let number = self.value.val.numeric;
+            let mut is_too_large = false;
+            let whole = pg_sys::numeric_int4_opt_error(number, &mut is_too_large);
+            let arguments = [
+                Some(Datum::from(number.cast::<c_char>())),
+                Some(Datum::from(
+                    pg_sys::int64_to_numeric(whole.into()).cast::<c_char>(),
+                )),
+            ];
+            let is_same: Option<bool> = pgrx::direct_function_call(pg_sys::numeric_eq, &arguments);
+            (!is_too_large && is_same == Some(true)).then_some(whole)
+        }
+    }
+
+    /// The same as a jsonb of its own, and its size without the header.
+    pub fn to_datum(&self) -> (Option<Datum>, usize) {
+        let mut value = self.value;
+        // SAFETY: what is read is copied.
+        unsafe {
+            let jsonb = pg_sys::JsonbValueToJsonb(&mut value);
+            let size = pgrx::varsize_any_exhdr(jsonb.cast());
+            (Some(Datum::from(jsonb)), size)
+        }
+    }
+
+    pub fn elements(&self) -> Option<impl Iterator<Item = Json<'j>>> {
+        self.items(IS_ARRAY)
+            .map(|items| items.map(|(_, item)| item))
+    }
+
+    pub fn fields(&self) -> Option<Items<'j>> {
+        self.items(IS_OBJECT)
+    }
+
+    fn items(&self, wanted: u32) -> Option<Items<'j>> {
+        if self.value.type_ != jbvType::jbvBinary {
+            return None;
+        }
+        // SAFETY: the container lies in the jsonb; the iterator first says that it begins.
+        unsafe {
+            let container = self.value.val.binary.data;
+            if (*container).header & (wanted | IS_SCALAR) != wanted {
+                return None;
+            }
+            let mut items = Items {
+                iterator: pg_sys::JsonbIteratorInit(container),
+                lives: PhantomData,
+            };
+            items.step();
+            Some(items)
+        }
+    }
+}
+
+impl<'j> Items<'j> {
+    fn step(&mut self) -> (Token::Type, Json<'j>) {
+        // SAFETY: the iterator is set to null at the end, and may be asked again then.
+        unsafe {
+            let mut value: pg_sys::JsonbValue = std::mem::zeroed();
+            let token = pg_sys::JsonbIteratorNext(&mut self.iterator, &mut value, true);
+            (token, Json::new(value))
+        }
+    }
+}
+
+impl<'j> Iterator for Items<'j> {
+    /// The key, which elements have none of, and the value.
+    type Item = (&'j str, Json<'j>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.step() {
+            (Token::WJB_ELEM, value) => Some(("", value)),
+            (Token::WJB_KEY, key) => Some((key.text().unwrap_or_default(), self.step().1)),
+            _ => None,
+        }
+    }
+}
+
+/// `{}`
+pub fn empty_object() -> Option<Datum> {
+    // SAFETY: the function takes no arguments.
+    unsafe { pgrx::direct_function_call_as_datum(pg_sys::jsonb_build_object_noargs, &[]) }
+}
