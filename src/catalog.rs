@@ -1,18 +1,110 @@
-//! Finds the extension's own tables.
+//! Finds the extension's own tables. What was found is kept until the server says that it has changed.
 
-use crate::call::datum;
-use crate::error::{Failure, Result, internal};
-use pgrx::pg_sys;
+use crate::error::{Failure, Result};
+use pgrx::pg_guard;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
 use pgrx::prelude::PgSqlErrorCode;
-use std::ffi::CStr;
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, c_int};
+
+type RelationCallback = unsafe extern "C-unwind" fn(Datum, Oid);
+type CatalogCallback = unsafe extern "C-unwind" fn(Datum, c_int, u32);
+
+// utils/inval.h and commands/sequence.h, which the bindings leave out.
+unsafe extern "C-unwind" {
+    fn CacheRegisterRelcacheCallback(callback: RelationCallback, argument: Datum);
+    fn CacheRegisterSyscacheCallback(cache: c_int, callback: CatalogCallback, argument: Datum);
+    fn nextval_internal(sequence: Oid, check_permissions: bool) -> i64;
+}
+
+#[derive(Default)]
+struct Known {
+    version: u64,
+    relations: Vec<(&'static CStr, Oid)>,
+}
+
+thread_local! {
+    static KNOWN: RefCell<Known> = const { RefCell::new(Known { version: 0, relations: Vec::new() }) };
+    static VERSION: Cell<u64> = const { Cell::new(1) };
+}
+
+/// Called from `_PG_init`.
+pub fn register_callbacks() {
+    // SAFETY: the callbacks live as long as the process.
+    unsafe {
+        CacheRegisterRelcacheCallback(relation_changed, Datum::null());
+        for cache in [
+            SysCacheIdentifier::NAMESPACEOID,
+            SysCacheIdentifier::PROCOID,
+        ] {
+            CacheRegisterSyscacheCallback(cache as c_int, catalog_changed, Datum::null());
+        }
+    }
+}
+
+/// Another one as soon as something may have changed: a relation that was found here since the last change, its
+/// triggers or its indexes; a function; the name of a schema.
+pub fn version() -> u64 {
+    VERSION.get()
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
+    let concerns = relation == pg_sys::InvalidOid
+        || KNOWN.with(|known| {
+            let known = known.try_borrow();
+            known.map_or(true, |known| known.has(relation))
+        });
+    if concerns {
+        VERSION.set(VERSION.get() + 1);
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn catalog_changed(_argument: Datum, _cache: c_int, _hash: u32) {
+    VERSION.set(VERSION.get() + 1);
+}
+
+impl Known {
+    fn has(&self, relation: Oid) -> bool {
+        self.relations.iter().any(|&(_, known)| known == relation)
+    }
+
+    fn find(&self, name: &CStr) -> Option<Oid> {
+        let mut relations = self.relations.iter();
+        let found = relations.find(|(known, _)| *known == name);
+        found.map(|&(_, relation)| relation)
+    }
+}
 
 /// The OID of `turnstile.job`.
-pub fn job_table() -> Result<pg_sys::Oid> {
+pub fn job_table() -> Result<Oid> {
     relation(c"job")
 }
 
 /// The OID of a table, index or sequence of the schema.
-pub fn relation(name: &CStr) -> Result<pg_sys::Oid> {
+pub fn relation(name: &'static CStr) -> Result<Oid> {
+    let version = VERSION.get();
+    let known = KNOWN.with_borrow(|known| known.find(name).filter(|_| known.version == version));
+    if let Some(relation) = known {
+        return Ok(relation);
+    }
+    let relation = look_up(name)?;
+    KNOWN.with_borrow_mut(|known| {
+        if known.version != version {
+            known.version = version;
+            known.relations.clear();
+        }
+        // What the look-up heard of may concern what it found.
+        if VERSION.get() == version {
+            known.relations.push((name, relation));
+        }
+    });
+    Ok(relation)
+}
+
+fn look_up(name: &CStr) -> Result<Oid> {
     // SAFETY: look-ups in the catalog cache, inside a transaction.
     let found = unsafe {
         let schema = pg_sys::get_namespace_oid(c"turnstile".as_ptr(), true);
@@ -30,17 +122,20 @@ pub fn relation(name: &CStr) -> Result<pg_sys::Oid> {
 }
 
 /// The next number of a sequence of the schema.
-pub fn next_number(sequence: &CStr) -> Result<i64> {
+pub fn next_number(sequence: &'static CStr) -> Result<i64> {
     let sequence = relation(sequence)?;
-    // SAFETY: the function takes the OID of a sequence.
-    let number: Option<i64> =
-        unsafe { pgrx::direct_function_call(pg_sys::nextval_oid, &[datum(sequence)]) };
-    number.ok_or_else(|| internal("a sequence gave no number"))
+    // SAFETY: the relation is a sequence, or an error is raised.
+    Ok(unsafe { pg_guard_ffi_boundary(|| nextval_internal(sequence, false)) })
 }
 
 /// The last number that a sequence of the schema gave; none if it gave none yet.
-pub fn last_number(sequence: &CStr) -> Result<Option<i64>> {
+pub fn last_number(sequence: &'static CStr) -> Result<Option<i64>> {
     let sequence = relation(sequence)?;
     // SAFETY: the function takes the OID of a sequence.
-    Ok(unsafe { pgrx::direct_function_call(pg_sys::pg_sequence_last_value, &[datum(sequence)]) })
+    Ok(unsafe {
+        pgrx::direct_function_call(
+            pg_sys::pg_sequence_last_value,
+            &[crate::call::datum(sequence)],
+        )
+    })
 }

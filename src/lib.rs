@@ -10,6 +10,7 @@ mod check; // memory compared with the tables
 mod due; // jobs whose time has come
 mod errands; // what claims do in passing
 mod error; // what can go wrong
+mod job_triggers; // what a changed job means to the scheduler
 mod jsonb; // values inside of a jsonb
 mod lane; // the keys of lanes and gates
 mod lease; // how long a claim holds a job
@@ -52,4 +53,5 @@ pub extern "C-unwind" fn _PG_init() {
     shmem::install_hooks();
     publish::register_callbacks();
     notifier::register();
+    catalog::register_callbacks();
 }

@@ -1,21 +1,18 @@
 //! Tells the scheduler what transactions have changed.
 //!
-//! One row trigger on `turnstile.job` and one on each table of settings note changes in
+//! [`crate::job_triggers`] and the triggers on the tables of settings note changes in
 //! [`crate::pending`]; the commit callback applies them once the rows are visible and before the
 //! client hears of it. Callbacks never raise, panic or call SPI: a failure there leaves the memory
 //! marked dirty, and the next claim rebuilds it.
 
-use crate::call::{Call, datum};
+use crate::call::Call;
 use crate::errands;
-use crate::error::{Result, cannot_prepare, internal, nonsense, out_of_lane};
+use crate::error::{Result, cannot_prepare, internal};
 use crate::pending::{self, LaneChange, Level};
-use crate::row::JobRow;
 use crate::seeded::{Seeded, armed};
-use crate::server;
 use crate::shmem::{self, Locked, Phase};
 use crate::sleep;
 use crate::trigger::Trigger;
-use crate::tuple::RawRow;
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,121 +25,6 @@ pub fn register_callbacks() {
     unsafe {
         pg_sys::RegisterXactCallback(Some(at_transaction_end), null_mut());
         pg_sys::RegisterSubXactCallback(Some(at_savepoint_end), null_mut());
-    }
-}
-
-/// AFTER ROW trigger on `turnstile.job`.
-pub fn job_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
-    let trigger = Trigger::of(call)?;
-    let table = trigger.table();
-    let (claiming, promoting) = pending::with(|pending| {
-        pending.job_table = table;
-        (pending.claiming, pending.promoting.is_some())
-    });
-    let (old, new) = (trigger.old_row(), trigger.new_row());
-    if let (Some(old), Some(new)) = (&old, &new) {
-        let claimed = claiming.is_some_and(|lane| old.is_available_in(lane)) && new.is_running();
-        if claimed {
-            return Ok(Trigger::NOTHING);
-        }
-    }
-    if let Some(column) = new.as_ref().and_then(|row| row.nonsense())
-        && !armed(Seeded::AcceptNonsense)
-    {
-        return Err(nonsense(column));
-    }
-    let placed = new.as_ref().map(|row| (row, row.read()));
-    if placed
-        .as_ref()
-        .is_some_and(|(row, job)| !row.is_in(job.spec.lane))
-    {
-        return Err(out_of_lane());
-    }
-    if let (Some(old), Some(new)) = (&old, &new)
-        && old.is_same_to_scheduler(new)
-    {
-        pending::note_lease_change(old.lease(), new.lease());
-        return Ok(Trigger::NOTHING);
-    }
-    let (old, new) = (old.map(|row| row.read()), placed.map(|(_, job)| job));
-    pending::at_current_level(|level| {
-        if let Some(old) = old {
-            note_old(level, &old);
-        }
-        if let Some(new) = &new {
-            note_new(level, new, promoting);
-        }
-    });
-    if let Some(new) = new.filter(|row| promoting && row.available) {
-        pending::with(|pending| {
-            if let Some(promoted) = &mut pending.promoting {
-                promoted.push((new.spec, new.position));
-            }
-        });
-    }
-    Ok(Trigger::NOTHING)
-}
-
-/// BEFORE ROW trigger on `turnstile.job`, whoever writes the row: puts it into its lane, and has a job whose
-/// time is ahead wait for it. One that held its session and leaves it holds nothing where it comes. A generated column
-/// would have its expression parsed anew for each statement.
-pub fn place_job(call: &Call) -> Result<Option<pg_sys::Datum>> {
-    let trigger = Trigger::of(call)?;
-    let Some(row) = trigger.new_row() else {
-        return Ok(Some(trigger.row_unchanged()));
-    };
-    let mut changes = Vec::with_capacity(3);
-    let has_left = trigger.old_row().is_some_and(|old| row.has_left(&old));
-    let lane = row.read_as(row.holds_session() && !has_left).spec.lane;
-    if has_left {
-        changes.extend(datum(false).map(|holds| (RawRow::HOLDS_SESSION, holds)));
-    }
-    if !row.is_in(lane) {
-        changes.extend(datum(lane.cast_signed()).map(|lane| (RawRow::LANE, lane)));
-    }
-    if row.is_ahead(server::now()) {
-        changes.extend(datum("scheduled").map(|state| (RawRow::STATE, state)));
-    }
-    Ok(Some(match changes.as_slice() {
-        [] => trigger.row_unchanged(),
-        changes => trigger.row_with(changes),
-    }))
-}
-
-fn note_old(level: &mut Level, row: &JobRow) {
-    level.due_taken = pending::least(level.due_taken, row.waits_until);
-    if row.available {
-        let lane = level.lane(row.spec);
-        lane.least_gone = pending::least(lane.least_gone, Some(row.position));
-    }
-    if row.running {
-        level.lane(row.spec).released += 1;
-        level.note_lease_gone(row.lease);
-    }
-    if let Some(session) = row.held_session {
-        level.lane(session).released += 1;
-    }
-}
-
-fn note_new(level: &mut Level, row: &JobRow, promoting: bool) {
-    if row.available {
-        let lane = level.lane(row.spec);
-        if promoting {
-            lane.least_promoted = pending::least(lane.least_promoted, Some(row.position));
-            lane.promoted += 1;
-        } else {
-            lane.available.push(row.position);
-        }
-    }
-    if row.running {
-        level.lane(row.spec).started += 1;
-        level.note_lease(row.lease);
-    }
-    if let Some(session) = row.held_session {
-        level.lane(session).started += 1;
-    }
-    if let Some(time) = row.waits_until {
-        level.put_off_until(time);
     }
 }
 

@@ -61,9 +61,6 @@ pub struct JobRow {
 impl RawRow<'_> {
     /// The columns that [`Self::read`] needs.
     pub const COLUMNS: usize = column::UNCOUNTED;
-    pub const LANE: usize = column::LANE;
-    pub const STATE: usize = column::STATE;
-    pub const HOLDS_SESSION: usize = column::HOLDS_SESSION;
 
     /// The lane as stored.
     fn lane(&self) -> Option<i64> {

@@ -91,10 +91,7 @@ fn add(values: &Values) -> Result<i64> {
     let id = catalog::next_number(c"job_id_seq")?;
     let position = catalog::next_number(c"job_position_seq")?;
     let row = row(values, id, position, server::now());
-    table::command(|command| {
-        command.open(job_table, Operation::Insert).insert(row);
-        Ok(())
-    })?;
+    table::command(|command| command.open(job_table, Operation::Insert).insert(row))?;
     Ok(id)
 }
 

@@ -49,7 +49,7 @@ fn insert_all(spi: &Spi, elements: &[Element], output: &mut Output) -> Result<()
         for (ord, element) in (1_i32..).zip(elements) {
             let values = element.named().routed_by(spi, &routes, &element.values())?;
             let (id, position) = next_place()?;
-            jobs.insert(row(&values, id, position, server::now()));
+            jobs.insert(row(&values, id, position, server::now()))?;
             output.push([datum(ord), datum(id), datum(true)].into_iter());
         }
         Ok(())

@@ -72,7 +72,7 @@ pub fn finish_all(
                 (column::RESULT, result),
             ];
             let values: Vec<_> = job.all().chain(about_the_end).collect();
-            jobs.delete();
+            jobs.delete()?;
             history.insert_into_partition(values)?;
         }
         Ok(finished)

@@ -28,7 +28,7 @@ mod unique_key;
 mod wait;
 
 use crate::call::sql_function;
-use crate::publish;
+use crate::{job_triggers, publish};
 
 sql_function!(turnstile_version, pg_finfo_turnstile_version, keys::version);
 sql_function!(turnstile_gate_key, pg_finfo_turnstile_gate_key, keys::gate);
@@ -40,12 +40,12 @@ sql_function!(
 sql_function!(
     turnstile_job_changed,
     pg_finfo_turnstile_job_changed,
-    publish::job_changed
+    job_triggers::job_changed
 );
 sql_function!(
     turnstile_place_job,
     pg_finfo_turnstile_place_job,
-    publish::place_job
+    job_triggers::place_job
 );
 sql_function!(
     turnstile_job_truncated,

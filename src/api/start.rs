@@ -22,6 +22,17 @@ const NEAR: i64 = 64;
 /// Positions that a look ahead gives at most.
 const AHEAD: usize = 4;
 
+/// What a claim changes of a job.
+const CHANGED: [usize; 7] = [
+    column::STATE,
+    column::ATTEMPT,
+    column::WORKER,
+    column::OWNER_PID,
+    column::OWNER_STARTED_AT,
+    column::CLAIMED_AT,
+    column::LEASE_EXPIRES_AT,
+];
+
 /// What all jobs of one claim are given.
 struct Run {
     worker: Option<Datum>,
@@ -48,7 +59,7 @@ pub fn start_jobs(
     let near = picked.head.saturating_add(reach).min(end);
     pending::with(|pending| pending.claiming = Some(picked.spec.lane));
     let started = table::command(|command| {
-        let mut jobs = command.open(job_table, Operation::Update);
+        let mut jobs = command.open(job_table, Operation::Update(&CHANGED));
         let mut started = Vec::with_capacity(most);
         let mut found = waiting(&jobs, picked, picked.head, near)?;
         let mut goes_on = near < end;
@@ -64,7 +75,7 @@ pub fn start_jobs(
                 && job.waits_in(picked.spec.lane, picked.head, end)
             {
                 let changes = run.changes(&job);
-                let job = jobs.update(&changes);
+                let job = jobs.update(&changes)?;
                 output.push(claimed(&job).into_iter());
                 started.extend(job.int8(column::POSITION));
             }
@@ -148,20 +159,20 @@ impl Run {
         })
     }
 
-    fn changes(&self, job: &RawRow) -> [(usize, Option<Datum>); 7] {
+    /// The new values of what is [`CHANGED`].
+    fn changes(&self, job: &RawRow) -> [(usize, Option<Datum>); CHANGED.len()] {
         let attempt = job.int4(column::ATTEMPT).unwrap_or(0);
-        [
-            (column::STATE, datum("running")),
-            (column::ATTEMPT, datum(attempt.saturating_add(1))),
-            (column::WORKER, self.worker),
-            (column::OWNER_PID, self.owner_pid),
-            (column::OWNER_STARTED_AT, self.owner_started_at),
-            (column::CLAIMED_AT, datum(self.claimed_at)),
-            (
-                column::LEASE_EXPIRES_AT,
-                self.lease_expires_at.and_then(datum),
-            ),
-        ]
+        let values = [
+            datum("running"),
+            datum(attempt.saturating_add(1)),
+            self.worker,
+            self.owner_pid,
+            self.owner_started_at,
+            datum(self.claimed_at),
+            self.lease_expires_at.and_then(datum),
+        ];
+        let mut values = values.into_iter();
+        CHANGED.map(|column| (column, values.next().flatten()))
     }
 }
 

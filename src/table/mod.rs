@@ -1,39 +1,28 @@
 //! Rows that are found by index and changed as the executor does it, with row triggers, constraints and indexes, but
 //! without a plan: for the columns of a job, starting a plan costs more than the change. Logical replication applies
 //! its changes through the same functions. See docs/decisions/035-hot-paths-without-plans.md.
+//!
+//! Where `turnstile.job` has no row triggers but the extension's own, what they do is done right here, and of its own
+//! indexes only those are opened that get an entry. Otherwise all goes the server's usual way ([`shape`]).
 
-mod conditions;
+mod indexes;
+mod partitions;
 mod search;
+mod shape;
 
 pub use search::{Search, Where};
 
 use crate::error::{Result, internal};
+use crate::job_triggers;
 use crate::seeded::{Seeded, armed};
 use crate::tuple::RawRow;
+use indexes::Indexes;
+use partitions::Routing;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::RefCell;
 use std::mem::{size_of, zeroed};
 use std::ptr::null_mut;
-
-// executor/execPartition.h, which the bindings leave out. Called under a guard, as they raise errors.
-unsafe extern "C-unwind" {
-    fn ExecSetupPartitionTupleRouting(
-        state: *mut pg_sys::EState,
-        table: pg_sys::Relation,
-    ) -> *mut pg_sys::PartitionTupleRouting;
-    fn ExecFindPartition(
-        modify: *mut pg_sys::ModifyTableState,
-        root: *mut pg_sys::ResultRelInfo,
-        routing: *mut pg_sys::PartitionTupleRouting,
-        slot: *mut pg_sys::TupleTableSlot,
-        state: *mut pg_sys::EState,
-    ) -> *mut pg_sys::ResultRelInfo;
-    fn ExecCleanupTupleRouting(
-        modify: *mut pg_sys::ModifyTableState,
-        routing: *mut pg_sys::PartitionTupleRouting,
-    );
-}
 
 /// What is done to a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +30,8 @@ pub enum Operation {
     /// Nothing: it is only read.
     Look,
     Insert,
-    Update,
+    /// Of these columns (from 1) and no others.
+    Update(&'static [usize]),
     Delete,
 }
 
@@ -61,13 +51,6 @@ pub struct Command {
     routing: RefCell<Option<Routing>>,
 }
 
-/// How rows find the partition that they belong to.
-#[derive(Clone, Copy)]
-struct Routing {
-    modify: *mut pg_sys::ModifyTableState,
-    partitions: *mut pg_sys::PartitionTupleRouting,
-}
-
 /// A table that a command reads or changes.
 pub struct Table<'c> {
     command: &'c Command,
@@ -75,6 +58,8 @@ pub struct Table<'c> {
     info: *mut pg_sys::ResultRelInfo,
     locked: *mut pg_sys::TupleTableSlot,
     written: *mut pg_sys::TupleTableSlot,
+    /// Unless rows have to go the usual way.
+    own: Option<Indexes>,
 }
 
 /// Runs one command; its AFTER triggers fire at its end. What it allocates is gone then, as is what it found.
@@ -125,20 +110,30 @@ impl Command {
                 _ => pg_sys::RowExclusiveLock,
             };
             let relation = pg_sys::table_open(table, lock.cast_signed());
-            let info = node(pg_sys::NodeTag::T_ResultRelInfo);
-            pg_sys::InitResultRelInfo(info, relation, 0, null_mut(), 0);
+            let info: *mut pg_sys::ResultRelInfo = node(pg_sys::NodeTag::T_ResultRelInfo);
+            let is_written = matches!(operation, Operation::Insert | Operation::Update(_));
+            let shape = shape::of(relation).filter(|_| operation != Operation::Look);
+            let own = shape.map(|shape| Indexes::of(shape, info));
+            if own.is_some() || operation == Operation::Look {
+                (*info).ri_RelationDesc = relation;
+            } else {
+                pg_sys::InitResultRelInfo(info, relation, 0, null_mut(), 0);
+            }
             let opened = &mut (*self.state).es_opened_result_relations;
             *opened = pg_sys::lappend(*opened, info.cast());
             match operation {
                 Operation::Look => {}
                 Operation::Insert => pg_sys::ExecBSInsertTriggers(self.state, info),
-                Operation::Update => pg_sys::ExecBSUpdateTriggers(self.state, info),
+                Operation::Update(columns) => {
+                    if own.is_none() {
+                        self.name_changed(info, columns);
+                    }
+                    pg_sys::ExecBSUpdateTriggers(self.state, info);
+                }
                 Operation::Delete => pg_sys::ExecBSDeleteTriggers(self.state, info),
             }
-            let is_written = matches!(operation, Operation::Insert | Operation::Update);
-            if is_written && !(*relation).rd_tableam.is_null() {
+            if is_written && own.is_none() && !(*relation).rd_tableam.is_null() {
                 pg_sys::ExecOpenIndices(info, false);
-                conditions::lend_to_indexes(info);
             }
             self.opened.borrow_mut().push((info, operation));
             Table {
@@ -147,34 +142,33 @@ impl Command {
                 info,
                 locked: self.slot_of(relation),
                 written: self.slot_of(relation),
+                own,
             }
+        }
+    }
+
+    /// Where the server's triggers look up which columns a command changes: those with `UPDATE OF` fire for some only.
+    unsafe fn name_changed(&self, info: *mut pg_sys::ResultRelInfo, columns: &[usize]) {
+        // SAFETY: the range table has one entry, that of the open table.
+        unsafe {
+            let entry: *mut pg_sys::RangeTblEntry = node(pg_sys::NodeTag::T_RangeTblEntry);
+            (*entry).rtekind = pg_sys::RTEKind::RTE_RELATION;
+            (*entry).relid = (*(*info).ri_RelationDesc).rd_id;
+            (*entry).relkind = (*(*(*info).ri_RelationDesc).rd_rel).relkind;
+            (*entry).rellockmode = pg_sys::RowExclusiveLock.cast_signed();
+            for &column in columns {
+                let bit =
+                    i32::try_from(column).unwrap_or(0) - pg_sys::FirstLowInvalidHeapAttributeNumber;
+                (*entry).updatedCols = pg_sys::bms_add_member((*entry).updatedCols, bit);
+            }
+            pg_sys::ExecInitRangeTable(self.state, pg_sys::lappend(null_mut(), entry.cast()));
+            (*info).ri_RangeTableIndex = 1;
         }
     }
 
     fn slot_of(&self, relation: pg_sys::Relation) -> *mut pg_sys::TupleTableSlot {
         // SAFETY: the relation is open; `end` releases what the slot holds.
         unsafe { pg_sys::table_slot_create(relation, &mut (*self.state).es_tupleTable) }
-    }
-
-    fn routing_of(&self, table: &Table) -> Routing {
-        *self.routing.borrow_mut().get_or_insert_with(|| {
-            // SAFETY: the state of a plan node without a plan is what the server's own callers pass.
-            unsafe {
-                let modify: *mut pg_sys::ModifyTableState =
-                    node(pg_sys::NodeTag::T_ModifyTableState);
-                (*modify).ps.state = self.state;
-                (*modify).operation = pg_sys::CmdType::CMD_INSERT;
-                (*modify).mt_nrels = 1;
-                (*modify).resultRelInfo = table.info;
-                (*modify).rootResultRelInfo = table.info;
-                Routing {
-                    modify,
-                    partitions: pg_guard_ffi_boundary(|| {
-                        ExecSetupPartitionTupleRouting(self.state, table.relation)
-                    }),
-                }
-            }
-        })
     }
 
     /// Fires the triggers that were put off, then closes what is open.
@@ -185,15 +179,15 @@ impl Command {
                 match operation {
                     Operation::Look => {}
                     Operation::Insert => pg_sys::ExecASInsertTriggers(self.state, info, null_mut()),
-                    Operation::Update => pg_sys::ExecASUpdateTriggers(self.state, info, null_mut()),
+                    Operation::Update(_) => {
+                        pg_sys::ExecASUpdateTriggers(self.state, info, null_mut())
+                    }
                     Operation::Delete => pg_sys::ExecASDeleteTriggers(self.state, info, null_mut()),
                 }
             }
             pg_sys::AfterTriggerEndQuery(self.state);
             if let Some(routing) = self.routing.take() {
-                pg_guard_ffi_boundary(|| {
-                    ExecCleanupTupleRouting(routing.modify, routing.partitions);
-                });
+                routing.end();
             }
             pg_sys::ExecResetTupleTable((*self.state).es_tupleTable, false);
             pg_sys::ExecCloseResultRelations(self.state);
@@ -264,12 +258,17 @@ impl<'c> Table<'c> {
     }
 
     /// Adds a row with these values of its columns (from 1); the others are NULL, whatever their defaults.
-    pub fn insert(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) {
+    pub fn insert(
+        &mut self,
+        values: impl IntoIterator<Item = (usize, Option<Datum>)>,
+    ) -> Result<()> {
         self.write(values);
+        self.prepare(None, true);
         // SAFETY: the slot holds the new row.
         unsafe {
             pg_sys::ExecSimpleRelationInsert(self.info, self.command.state, self.written);
         }
+        self.publish(false, true)
     }
 
     /// As [`Self::insert`] for a partitioned table.
@@ -279,42 +278,21 @@ impl<'c> Table<'c> {
     ) -> Result<()> {
         self.write(values);
         let state = self.command.state;
-        let routing = self.command.routing_of(self);
-        // SAFETY: the partition stays open until the command ends; a map says where its columns are others.
+        let mut routing = self.command.routing.borrow_mut();
+        // SAFETY: the routing ends with the command, and the slot holds the new row.
         unsafe {
-            let partition = pg_guard_ffi_boundary(|| {
-                ExecFindPartition(
-                    routing.modify,
-                    self.info,
-                    routing.partitions,
-                    self.written,
-                    state,
-                )
-            });
-            let relation = (*partition).ri_RelationDesc;
-            if (*relation).rd_tableam.is_null() {
-                return Err(internal("a partition of the history is not a table"));
-            }
-            conditions::trust_routing(partition);
-            let map = (*partition).ri_RootToPartitionMap;
-            let slot = match map.is_null() {
-                true => self.written,
-                false => pg_sys::execute_attr_map_slot(
-                    (*map).attrMap,
-                    self.written,
-                    self.command.slot_of(relation),
-                ),
-            };
-            pg_sys::ExecSimpleRelationInsert(partition, state, slot);
+            let routing =
+                routing.get_or_insert_with(|| Routing::of(state, self.info, self.relation));
+            routing.insert(self.info, self.written)
         }
-        Ok(())
     }
 
     /// Changes columns (from 1) of the row that was locked last; gives the new row.
-    pub fn update(&mut self, changes: &[(usize, Option<Datum>)]) -> RawRow<'_> {
+    pub fn update(&mut self, changes: &[(usize, Option<Datum>)]) -> Result<RawRow<'_>> {
         // SAFETY: the slot holds the locked row.
         let old = unsafe { RawRow::of(self.locked) }.up_to(usize::MAX);
         self.write(old.all().chain(changes.iter().copied()));
+        self.prepare(Some(&old), job_triggers::may_move(changes));
         // SAFETY: the slots hold the row and its new version; nobody else can change it.
         unsafe {
             self.with_recheck(|recheck| {
@@ -326,12 +304,14 @@ impl<'c> Table<'c> {
                     self.written,
                 );
             });
-            RawRow::of(self.written).up_to(usize::MAX)
         }
+        self.publish(true, true)?;
+        // SAFETY: the slot holds the new version.
+        Ok(unsafe { RawRow::of(self.written) }.up_to(usize::MAX))
     }
 
     /// Deletes the row that was locked last.
-    pub fn delete(&mut self) {
+    pub fn delete(&mut self) -> Result<()> {
         // SAFETY: as above.
         unsafe {
             self.with_recheck(|recheck| {
@@ -343,6 +323,45 @@ impl<'c> Table<'c> {
                 );
             });
         }
+        self.publish(true, false)
+    }
+
+    /// What the BEFORE trigger would do, if it would fire; and opens the indexes that get an entry.
+    fn prepare(&mut self, old: Option<&RawRow>, may_move: bool) {
+        let Some(own) = &mut self.own else {
+            return;
+        };
+        // SAFETY: the slot holds a row of a job.
+        unsafe {
+            if may_move {
+                let row = RawRow::of(self.written);
+                for (column, value) in job_triggers::place(&row, old) {
+                    *(*self.written).tts_values.add(column - 1) = value;
+                    *(*self.written).tts_isnull.add(column - 1) = false;
+                }
+            }
+            own.open_for(&RawRow::of(self.written).up_to(shape::COLUMNS));
+        }
+    }
+
+    /// What the AFTER trigger would do. An error now undoes all that the call has noted, as one of the trigger would.
+    fn publish(&self, has_old: bool, has_new: bool) -> Result<()> {
+        if self.own.is_none() {
+            return Ok(());
+        }
+        // SAFETY: the slots hold the row as it was locked and as it was written.
+        let (old, new) = unsafe {
+            (
+                has_old.then(|| RawRow::of(self.locked)),
+                has_new.then(|| RawRow::of(self.written)),
+            )
+        };
+        job_triggers::note(self.table(), old.as_ref(), new.as_ref())
+    }
+
+    fn table(&self) -> Oid {
+        // SAFETY: the relation is open.
+        unsafe { (*self.relation).rd_id }
     }
 
     /// What triggers would look at a row again with, had somebody changed it meanwhile.

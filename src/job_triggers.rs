@@ -1,0 +1,157 @@
+//! What a changed job means to the scheduler. Two row triggers on `turnstile.job` say so, whoever changes it; code
+//! that changes rows without a plan does the same by itself where no other trigger could tell the difference
+//! ([`crate::table`]).
+
+use crate::call::{Call, datum};
+use crate::error::{Result, nonsense, out_of_lane};
+use crate::pending::{self, Level};
+use crate::row::{JobRow, column};
+use crate::seeded::{Seeded, armed};
+use crate::server;
+use crate::trigger::Trigger;
+use crate::tuple::RawRow;
+use pgrx::pg_sys::{self, Datum};
+
+/// Columns whose change calls for [`place`]: those that `sql/schema/triggers.sql` names.
+const PLACING: [usize; 11] = [
+    column::LANE,
+    column::PRIORITY,
+    column::RUN_AT,
+    column::HOLDS_SESSION,
+    column::QUEUE,
+    column::TENANT,
+    column::ACCOUNT,
+    column::SESSION,
+    column::CONCURRENCY_KEY,
+    column::UNIQUE_KEY,
+    column::UNIQUE_MODE,
+];
+
+/// Whether a change of these columns may move the job.
+pub fn may_move(changes: &[(usize, Option<Datum>)]) -> bool {
+    changes.iter().any(|(column, _)| PLACING.contains(column))
+}
+
+/// AFTER ROW trigger on `turnstile.job`.
+pub fn job_changed(call: &Call) -> Result<Option<Datum>> {
+    let trigger = Trigger::of(call)?;
+    let (old, new) = (trigger.old_row(), trigger.new_row());
+    note(trigger.table(), old.as_ref(), new.as_ref())?;
+    Ok(Trigger::NOTHING)
+}
+
+/// BEFORE ROW trigger on `turnstile.job`, whoever writes the row. A generated column would have its expression parsed
+/// anew for each statement.
+pub fn place_job(call: &Call) -> Result<Option<Datum>> {
+    let trigger = Trigger::of(call)?;
+    let Some(row) = trigger.new_row() else {
+        return Ok(Some(trigger.row_unchanged()));
+    };
+    let changes: Vec<_> = place(&row, trigger.old_row().as_ref()).collect();
+    Ok(Some(match changes.as_slice() {
+        [] => trigger.row_unchanged(),
+        changes => trigger.row_with(changes),
+    }))
+}
+
+/// Puts a job into its lane, and has one whose time is ahead wait for it. One that held its session and leaves it
+/// holds nothing where it comes.
+pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize, Datum)> {
+    let has_left = old.is_some_and(|old| row.has_left(old));
+    let lane = row.read_as(row.holds_session() && !has_left).spec.lane;
+    let holds = has_left.then(|| datum(false)).flatten();
+    let lane = (!row.is_in(lane)).then(|| datum(lane.cast_signed()));
+    let state = row.is_ahead(server::now()).then(|| datum("scheduled"));
+    let changes = [
+        holds.map(|holds| (column::HOLDS_SESSION, holds)),
+        lane.flatten().map(|lane| (column::LANE, lane)),
+        state.flatten().map(|state| (column::STATE, state)),
+    ];
+    changes.into_iter().flatten()
+}
+
+/// Checks the new row of a job, and notes what it changes for the scheduler.
+pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
+    let (claiming, promoting) = pending::with(|pending| {
+        pending.job_table = job_table;
+        (pending.claiming, pending.promoting.is_some())
+    });
+    if let (Some(old), Some(new)) = (old, new) {
+        let claimed = claiming.is_some_and(|lane| old.is_available_in(lane)) && new.is_running();
+        if claimed {
+            return Ok(());
+        }
+    }
+    if let Some(column) = new.and_then(|row| row.nonsense())
+        && !armed(Seeded::AcceptNonsense)
+    {
+        return Err(nonsense(column));
+    }
+    let placed = new.map(|row| (row, row.read()));
+    if placed
+        .as_ref()
+        .is_some_and(|(row, job)| !row.is_in(job.spec.lane))
+    {
+        return Err(out_of_lane());
+    }
+    if let (Some(old), Some(new)) = (old, new)
+        && old.is_same_to_scheduler(new)
+    {
+        pending::note_lease_change(old.lease(), new.lease());
+        return Ok(());
+    }
+    let (old, new) = (old.map(|row| row.read()), placed.map(|(_, job)| job));
+    pending::at_current_level(|level| {
+        if let Some(old) = old {
+            note_old(level, &old);
+        }
+        if let Some(new) = &new {
+            note_new(level, new, promoting);
+        }
+    });
+    if let Some(new) = new.filter(|row| promoting && row.available) {
+        pending::with(|pending| {
+            if let Some(promoted) = &mut pending.promoting {
+                promoted.push((new.spec, new.position));
+            }
+        });
+    }
+    Ok(())
+}
+
+fn note_old(level: &mut Level, row: &JobRow) {
+    level.due_taken = pending::least(level.due_taken, row.waits_until);
+    if row.available {
+        let lane = level.lane(row.spec);
+        lane.least_gone = pending::least(lane.least_gone, Some(row.position));
+    }
+    if row.running {
+        level.lane(row.spec).released += 1;
+        level.note_lease_gone(row.lease);
+    }
+    if let Some(session) = row.held_session {
+        level.lane(session).released += 1;
+    }
+}
+
+fn note_new(level: &mut Level, row: &JobRow, promoting: bool) {
+    if row.available {
+        let lane = level.lane(row.spec);
+        if promoting {
+            lane.least_promoted = pending::least(lane.least_promoted, Some(row.position));
+            lane.promoted += 1;
+        } else {
+            lane.available.push(row.position);
+        }
+    }
+    if row.running {
+        level.lane(row.spec).started += 1;
+        level.note_lease(row.lease);
+    }
+    if let Some(session) = row.held_session {
+        level.lane(session).started += 1;
+    }
+    if let Some(time) = row.waits_until {
+        level.put_off_until(time);
+    }
+}

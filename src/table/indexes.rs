@@ -1,0 +1,104 @@
+//! The indexes of a table that are opened row by row: those of the extension only once a row has an entry in them.
+
+use super::shape::KnownIndex;
+use crate::tuple::RawRow;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{self, Oid};
+use std::mem::size_of;
+use std::rc::Rc;
+
+// catalog/index.h, which the bindings leave out.
+unsafe extern "C-unwind" {
+    fn BuildIndexInfo(index: pg_sys::Relation) -> *mut pg_sys::IndexInfo;
+}
+
+pub struct Indexes {
+    known: Rc<[KnownIndex]>,
+    /// Those of `known` that are open.
+    open: Vec<Option<Open>>,
+    info: *mut pg_sys::ResultRelInfo,
+}
+
+#[derive(Clone, Copy)]
+struct Open {
+    index: *mut pg_sys::IndexInfo,
+    is_ready: bool,
+}
+
+impl Indexes {
+    /// # Safety
+    /// `info` must be that of a table which has these indexes and no others. Who closes its result relation closes them.
+    pub unsafe fn of(known: Rc<[KnownIndex]>, info: *mut pg_sys::ResultRelInfo) -> Self {
+        // SAFETY: the arrays have room for all.
+        unsafe {
+            (*info).ri_IndexRelationDescs =
+                pg_sys::palloc(known.len() * size_of::<pg_sys::Relation>()).cast();
+            (*info).ri_IndexRelationInfo =
+                pg_sys::palloc(known.len() * size_of::<*mut pg_sys::IndexInfo>()).cast();
+        }
+        let open = vec![None; known.len()];
+        Self { known, open, info }
+    }
+
+    /// Opens what the row needs and is not open yet. Of the extension's own indexes those without an entry for the row are
+    /// passed over.
+    pub fn open_for(&mut self, row: &RawRow) {
+        for (known, open) in self.known.iter().zip(&mut self.open) {
+            let is_needed = known.condition.is_none_or(|holds| holds(row));
+            if is_needed && open.is_none() {
+                // SAFETY: the index is one of the table's, which is open.
+                *open = Some(unsafe { Open::of(known.oid, known.condition.is_some(), self.info) });
+            }
+            if let Some(open) = open {
+                // SAFETY: the index stays open until the command ends. One that is not ready gets no entry.
+                unsafe { (*open.index).ii_ReadyForInserts = is_needed && open.is_ready };
+            }
+        }
+    }
+}
+
+impl Open {
+    unsafe fn of(index: Oid, is_own: bool, info: *mut pg_sys::ResultRelInfo) -> Self {
+        // SAFETY: as the executor opens it. There is room in the arrays, as each index is opened once.
+        unsafe {
+            let relation = pg_sys::index_open(index, pg_sys::RowExclusiveLock.cast_signed());
+            let index = match is_own {
+                true => own_info(relation),
+                false => pg_guard_ffi_boundary(|| BuildIndexInfo(relation)),
+            };
+            let count = usize::try_from((*info).ri_NumIndices).unwrap_or(0);
+            *(*info).ri_IndexRelationDescs.add(count) = relation;
+            *(*info).ri_IndexRelationInfo.add(count) = index;
+            (*info).ri_NumIndices += 1;
+            Self {
+                index,
+                is_ready: (*index).ii_ReadyForInserts,
+            }
+        }
+    }
+}
+
+/// As `BuildIndexInfo` for an index on columns. Its condition is left out: it holds for the rows that come here.
+unsafe fn own_info(relation: pg_sys::Relation) -> *mut pg_sys::IndexInfo {
+    // SAFETY: what the open index says of itself.
+    unsafe {
+        let form = &*(*relation).rd_index;
+        let info = pg_sys::makeIndexInfo(
+            i32::from(form.indnatts),
+            i32::from(form.indnkeyatts),
+            (*(*relation).rd_rel).relam,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            form.indisunique,
+            form.indnullsnotdistinct,
+            form.indisready,
+            false,
+        );
+        let count = usize::try_from(form.indnatts).unwrap_or(0);
+        let columns = form.indkey.values.as_slice(count);
+        for (to, from) in (*info).ii_IndexAttrNumbers.iter_mut().zip(columns) {
+            *to = *from;
+        }
+        info
+    }
+}
