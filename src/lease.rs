@@ -18,7 +18,7 @@ const MOST: usize = 1_000;
 
 thread_local! {
     /// By queue: the version of its settings, and the lease read since.
-    static KEPT: RefCell<HashMap<u64, (u64, Interval)>> = RefCell::default();
+    static KEPT: RefCell<HashMap<u64, (u32, Interval)>> = RefCell::default();
 }
 
 /// The lease of the picked lane's queue. The pick has noted the version of the settings; whoever changes

@@ -14,7 +14,7 @@ use arena::Arena;
 use input::Input;
 use libfuzzer_sys::fuzz_target;
 use turnstile_scheduler::{
-    Capacity, Credit, GateKind, Limit, Outcome, Pick, Picked, ReservationId, Scheduler, Step,
+    Capacity, Credit, GateKind, Limit, Outcome, Pick, Picked, ReservationId, Scheduler, Step, Terms,
 };
 
 #[allow(dead_code)]
@@ -22,7 +22,7 @@ type Checked<T = ()> = Result<T, String>;
 
 const CAPACITY: Capacity = Capacity {
     lanes: 10,
-    entries: 44,
+    nodes: 34,
     gates: 60,
     reservations: 6,
     shares: 6,
@@ -67,9 +67,12 @@ fn any(scheduler: &mut Scheduler, known: &mut Known, operation: u8, input: &mut 
         19 => scheduler.forget(id(known, input)),
         20 => {
             let spec = input.wild_spec();
-            let limit = Limit::AtMost(input.number() as u32);
+            let terms = Terms {
+                aging: input.number() as u32,
+                ..Terms::from(Limit::AtMost(input.number() as u32))
+            };
             for (kind, key) in spec.gates() {
-                scheduler.set_terms(kind, key, input.number(), &limit.into())?;
+                scheduler.set_terms(kind, key, input.number() as u32, &terms)?;
             }
             Ok(())
         }

@@ -10,7 +10,7 @@ use crate::arena::Arena;
 
 pub const CAPACITY: Capacity = Capacity {
     lanes: 10,
-    entries: 44,
+    nodes: 34,
     gates: 30,
     reservations: 10,
     shares: 8,

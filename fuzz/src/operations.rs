@@ -211,7 +211,7 @@ fn any_terms(byte: u8) -> Terms {
 
 /// A limit read long ago: its version is wrong.
 fn set_limit(model: &mut Model, input: &mut Input) {
-    let (spec, version) = (input.spec(), u64::MAX - input.number() / 2);
+    let (spec, version) = (input.spec(), u32::MAX - input.number() as u32 / 2);
     for (kind, key) in spec.gates() {
         let terms = any_terms(input.byte());
         let stored = model.sound(|scheduler| scheduler.set_terms(kind, key, version, &terms));

@@ -1,8 +1,6 @@
 //! Reads the whole scheduler: for `turnstile.check()` and for tests. Changes nothing.
 
-use crate::{
-    Entry, Fault, GateKind, Kind, LaneSpec, Limit, Meter, NONE, Scheduler, Step, UnknownGate,
-};
+use crate::{Fault, GateKind, Kind, LaneSpec, Limit, Meter, NONE, Scheduler, Step, UnknownGate};
 
 /// A lane as the scheduler knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,18 +29,17 @@ pub struct GateView {
 impl Scheduler<'_> {
     /// Slots to ask [`Self::lane_at`] for.
     pub fn lane_slots(&self) -> std::ops::RangeInclusive<u32> {
-        self.entries.touched()
+        self.lanes.touched()
     }
 
     pub fn lane_at(&self, slot: u32) -> Step<Option<LaneView>> {
-        let entry = self.entry(slot)?;
-        if entry.kind != Kind::Lane {
+        if !self.is_lane(slot)? {
             return Ok(None);
         }
         Ok(Some(LaneView {
-            spec: self.spec_of(entry)?,
-            level: entry.rank.level,
-            head: entry.rank.head,
+            spec: self.spec_of(slot)?,
+            level: self.entry(slot)?.level,
+            head: self.entry(slot)?.head,
         }))
     }
 
@@ -59,11 +56,11 @@ impl Scheduler<'_> {
         Ok(Some(GateView {
             kind: gate.kind,
             key: gate.key,
-            limit: gate.limit,
-            held: gate.held,
-            weight: gate.weight,
-            is_fair: gate.is_fair,
-            aging: gate.aging,
+            limit: gate.limit(),
+            held: gate.held(),
+            weight: u32::from(gate.weight),
+            is_fair: gate.is_fair(),
+            aging: self.aging_behind(slot)?,
             meter: self.meter_of(slot)?.copied(),
         }))
     }
@@ -71,7 +68,7 @@ impl Scheduler<'_> {
     /// The gate if its terms are not known.
     pub fn unknown_gate_at(&self, slot: u32) -> Step<Option<UnknownGate>> {
         let gate = self.gate(slot)?;
-        let is_unknown = gate.version != 0 && gate.limit == Limit::Unknown;
+        let is_unknown = gate.version != 0 && gate.limit() == Limit::Unknown;
         Ok(is_unknown.then_some(UnknownGate {
             kind: gate.kind,
             key: gate.key,
@@ -101,109 +98,105 @@ impl Scheduler<'_> {
 
     /// Checks every link, rank and place; names the first thing that is wrong.
     pub fn audit(&self) -> Step<()> {
-        let mut lanes = 0;
-        let mut queues = 0;
-        let mut placed = 0;
-        for at in self.entries.touched() {
+        let (mut lanes, mut queues, mut attached, mut placed) = (0, 0, 0, 0);
+        for at in self.touched_entries() {
             let entry = self.entry(at)?;
             if entry.kind == Kind::Free {
                 continue;
             }
-            if self.find_entry(entry.kind, entry.key)? != Some(at) {
-                return Err(Fault::Corrupt("an entry is not in its index"));
-            }
-            self.audit_place(entry)?;
-            self.audit_children(at, entry)?;
-            queues += u32::from(entry.kind == Kind::Queue);
-            placed += u32::from(entry.place != NONE);
+            self.audit_place(at)?;
+            placed += u32::from(entry.is_placed());
             if entry.kind == Kind::Lane {
                 lanes += 1;
-                self.audit_spec(entry)?;
+                self.audit_lane(at)?;
             } else {
-                self.audit_gate_link(at, entry)?;
+                self.audit_node(at)?;
+                queues += u32::from(entry.kind == Kind::Queue);
+                attached += u32::from(self.node(at)?.gate != NONE);
             }
         }
         self.audit_idle_gates()?;
         self.audit_queues(queues)?;
         self.audit_timers()?;
         self.audit_levels()?;
-        if lanes != self.header.lanes {
+        if lanes != self.lane_count() {
             return Err(Fault::Corrupt("the number of lanes is wrong"));
         }
         if placed != self.count_reachable()? {
             return Err(Fault::Corrupt("an entry with a place is not in a heap"));
         }
+        if attached != self.count_attached()? {
+            return Err(Fault::Corrupt("a node is not in its gate's list"));
+        }
         Ok(())
     }
 
-    fn audit_place(&self, entry: &Entry) -> Step<()> {
+    fn audit_place(&self, at: u32) -> Step<()> {
+        let entry = self.entry(at)?;
         let place = match entry.kind {
             Kind::Queue => NONE,
-            _ => self.place_of(entry)?,
+            _ => self.place_of(at)?,
         };
-        if place != entry.place {
+        if place != self.place(at)? {
             return Err(Fault::Corrupt("an entry is not where it belongs"));
         }
-        let rank = self.rank_of(entry, place)?;
+        let (own, rank) = (self.rank(at)?, self.rank_of(at, place)?);
         // A bundle at its key may keep an old tag, and so may the key.
-        let is_right = match entry.kind == Kind::Bundle && place == entry.concurrency {
-            true => {
-                (rank.level, rank.head) == (entry.rank.level, entry.rank.head)
-                    && entry.rank.tag <= rank.tag
-            }
-            false => rank == entry.rank,
+        let is_right = match entry.kind == Kind::Bundle && entry.is_away() {
+            true => (rank.level, rank.head) == (own.level, own.head) && own.tag <= rank.tag,
+            false => rank == own,
         };
-        if entry.place != NONE && !is_right {
+        if entry.is_placed() && !is_right {
             return Err(Fault::Corrupt("a node's rank is not its best member's"));
         }
-        if entry.kind == Kind::Lane && entry.place == NONE {
-            return Err(Fault::Corrupt("a lane has no place"));
-        }
-        Ok(())
+        self.audit_children(at)
     }
 
-    fn audit_children(&self, at: u32, entry: &Entry) -> Step<()> {
+    fn audit_children(&self, at: u32) -> Step<()> {
+        let entry = self.entry(at)?;
         for child in [entry.left, entry.right] {
             if child == NONE {
                 continue;
             }
-            let child = self.entry(child)?;
-            if child.up != at || child.place != entry.place {
+            if self.entry(child)?.up != at || self.place(child)? != self.place(at)? {
                 return Err(Fault::Corrupt("a heap's link is one-sided"));
             }
-            if child.rank < entry.rank {
+            if self.is_before(child, at)? {
                 return Err(Fault::Corrupt("a heap is out of order"));
             }
         }
         let (left, right) = (self.distance(entry.left)?, self.distance(entry.right)?);
-        if entry.place != NONE && (left < right || entry.distance != right.saturating_add(1)) {
+        let distances = (left, right.saturating_add(1));
+        let is_lopsided = left < right || (entry.left_distance, entry.distance) != distances;
+        if entry.is_placed() && is_lopsided {
             return Err(Fault::Corrupt("a heap is too deep on the right"));
-        }
-        if entry.root != NONE && self.entry(entry.root)?.place != at {
-            return Err(Fault::Corrupt("a heap's top is in another place"));
         }
         Ok(())
     }
 
-    fn audit_spec(&self, lane: &Entry) -> Step<()> {
-        for node in lane.nodes().into_iter().filter(|&node| node != NONE) {
-            if self.entry(node)?.lanes == 0 {
+    fn audit_lane(&self, at: u32) -> Step<()> {
+        if self.find_lane(self.lane(at)?.key)? != Some(at) {
+            return Err(Fault::Corrupt("a lane is not in its index"));
+        }
+        if !self.entry(at)?.is_placed() {
+            return Err(Fault::Corrupt("a lane has no place"));
+        }
+        for node in self.way_of(at)?.downwards() {
+            if self.node(node)?.lanes == 0 {
                 return Err(Fault::Corrupt("a lane's node counts no lanes"));
             }
         }
         Ok(())
     }
 
-    fn audit_gate_link(&self, at: u32, node: &Entry) -> Step<()> {
-        if node.gate == NONE {
-            return Ok(());
+    fn audit_node(&self, at: u32) -> Step<()> {
+        let (kind, behind, above) = self.identity(at)?;
+        if self.find_node(kind, behind, above)? != Some(at) {
+            return Err(Fault::Corrupt("a node is not in its index"));
         }
-        let linked_back = match node.gate_prev {
-            NONE => self.gate(node.gate)?.first_node == at,
-            prev => self.entry(prev)?.gate_next == at,
-        };
-        if !linked_back {
-            return Err(Fault::Corrupt("a node is not in its gate's list"));
+        let root = self.node(at)?.root;
+        if root != NONE && self.place(root)? != at {
+            return Err(Fault::Corrupt("a heap's top is in another place"));
         }
         Ok(())
     }
@@ -211,10 +204,26 @@ impl Scheduler<'_> {
     /// Entries that the heaps of all nodes hold, by following the links down from each root.
     fn count_reachable(&self) -> Step<u32> {
         let mut count = 0;
-        for at in self.entries.touched() {
+        for at in self.touched_entries() {
             let entry = self.entry(at)?;
-            if entry.place != NONE && (entry.up != NONE || self.entry(entry.place)?.root == at) {
+            if entry.is_placed() && (entry.up != NONE || self.node(self.place(at)?)?.root == at) {
                 count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Nodes in the lists of their gates.
+    fn count_attached(&self) -> Step<u32> {
+        let mut count = 0;
+        for gate in self.gates.touched() {
+            let mut at = self.gate(gate)?.first_node();
+            while at != NONE && (count as usize) < self.nodes.slots.len() {
+                let node = self.node(at)?;
+                if node.gate != gate {
+                    return Err(Fault::Corrupt("a node is in another gate's list"));
+                }
+                (at, count) = (node.gate_next, count + 1);
             }
         }
         Ok(count)

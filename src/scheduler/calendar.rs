@@ -11,7 +11,7 @@
 //! and of the rest what is close together for its age: only then dates change, and lanes are ranked anew.
 
 use crate::faults::{Seeded, armed};
-use crate::{Entry, Fault, Kind, NONE, Scheduler, Step};
+use crate::{Fault, NONE, Scheduler, Step};
 
 /// Samples within the shortest interval of a queue.
 const SAMPLES_AN_INTERVAL: i64 = 16;
@@ -89,7 +89,7 @@ impl Scheduler<'_> {
         }
         match self.header.samples == known {
             true => Ok(()),
-            false => self.level_anew(|_| true),
+            false => self.level_anew(None),
         }
     }
 
@@ -146,7 +146,7 @@ impl Scheduler<'_> {
         }
         match armed(Seeded::KeepOldDates) {
             true => Ok(()),
-            false => self.level_anew(|_| true),
+            false => self.level_anew(None),
         }
     }
 
@@ -184,10 +184,9 @@ impl Scheduler<'_> {
     /// Where the first lane begins, as far as all are known.
     fn first_head(&self) -> Step<i64> {
         let mut first = i64::MAX;
-        for at in self.entries.touched() {
-            let entry = self.entry(at)?;
-            if entry.kind == Kind::Lane {
-                first = first.min(entry.rank.head);
+        for lane in self.lanes.touched() {
+            if self.is_lane(lane)? {
+                first = first.min(self.entry(lane)?.head);
             }
         }
         Ok(match self.has_overflow() {
@@ -198,17 +197,22 @@ impl Scheduler<'_> {
 
     /// The interval of a queue in microseconds; 0: its jobs do not age.
     fn aging_of(&self, queue: u32) -> Step<i64> {
-        match self.entry(queue)?.gate {
-            NONE => Ok(0),
-            gate => Ok(i64::from(self.gate(gate)?.aging) * MILLISECOND),
-        }
+        let aging = self.aging_behind(self.node(queue)?.gate)?;
+        Ok(i64::from(aging) * MILLISECOND)
+    }
+
+    /// As [`Self::aging_of`] the queue of a gate, in milliseconds.
+    pub(crate) fn aging_behind(&self, gate: u32) -> Step<u32> {
+        Ok(self.meter_of(gate)?.map_or(0, |meter| meter.aging))
     }
 
     /// Has a queue age its jobs from now on, or not any more.
     pub(crate) fn set_aging(&mut self, gate: u32, aging: u32) -> Step<()> {
-        if std::mem::replace(&mut self.gate_mut(gate)?.aging, aging) == aging {
+        if self.aging_behind(gate)? == aging {
             return Ok(());
         }
+        let meter = self.meter_slot(gate)?;
+        self.meters.get_mut(meter)?.aging = aging;
         if aging > 0 {
             self.begin_calendar(self.header.now, i64::MIN, [])?;
             let every = i64::from(aging) * MILLISECOND / SAMPLES_AN_INTERVAL;
@@ -217,19 +221,26 @@ impl Scheduler<'_> {
                 known => known.min(every),
             };
         }
-        let queue = self.gate(gate)?.first_node;
-        match armed(Seeded::KeepOldLevels) {
-            true => Ok(()),
-            false => self.level_anew(|lane| lane.queue == queue),
+        match self.gate(gate)?.first_node() {
+            NONE => Ok(()),
+            _ if armed(Seeded::KeepOldLevels) => Ok(()),
+            queue => self.level_anew(Some(queue)),
         }
     }
 
-    /// The dates or the interval have changed.
-    fn level_anew(&mut self, is_it: impl Fn(&Entry) -> bool) -> Step<()> {
-        for at in self.entries.touched() {
-            let entry = *self.entry(at)?;
-            if entry.kind == Kind::Lane && is_it(&entry) {
-                self.move_head(at, entry.rank.head, entry.is_exact)?;
+    /// The interval of a queue has changed, or the dates of all.
+    fn level_anew(&mut self, queue: Option<u32>) -> Step<()> {
+        for lane in self.lanes.touched() {
+            if !self.is_lane(lane)? {
+                continue;
+            }
+            let is_meant = match queue {
+                Some(queue) => self.queue_of(lane)? == queue,
+                None => true,
+            };
+            if is_meant {
+                let entry = self.entry(lane)?;
+                self.move_head(lane, entry.head, entry.is_exact())?;
             }
         }
         Ok(())
@@ -255,7 +266,7 @@ impl Scheduler<'_> {
     }
 
     /// The least comes first: where nothing ages that is the priority.
-    pub(crate) fn level_of(&self, queue: u32, priority: i32, position: i64) -> Step<i32> {
+    pub(crate) fn level_in(&self, queue: u32, priority: i32, position: i64) -> Step<i32> {
         if !self.has_calendar() {
             return Ok(priority);
         }
@@ -267,6 +278,15 @@ impl Scheduler<'_> {
                 Ok(priority.saturating_add(interval))
             }
         }
+    }
+
+    /// The level that a lane has with its head at a position.
+    pub(crate) fn level_at(&self, lane: u32, position: i64) -> Step<i32> {
+        if !self.has_calendar() {
+            return Ok(self.entry(lane)?.level);
+        }
+        let priority = self.lane(lane)?.priority;
+        self.level_in(self.queue_of(lane)?, priority, position)
     }
 
     /// The level at which a job of priority 0 begins to wait now: levels of different queues compare by how far
@@ -282,10 +302,10 @@ impl Scheduler<'_> {
     }
 
     /// The first position of a lane that may have a level, or a greater one.
-    pub(crate) fn first_at_level(&self, lane: &Entry, level: i64) -> Step<i64> {
-        let steps = level - i64::from(lane.rank.priority);
+    pub(crate) fn first_at_level(&self, lane: u32, queue: u32, level: i64) -> Step<i64> {
+        let steps = level - i64::from(self.lane(lane)?.priority);
         let aging = match self.has_calendar() {
-            true => self.aging_of(lane.queue)?,
+            true => self.aging_of(queue)?,
             false => 0,
         };
         if aging == 0 {
@@ -310,7 +330,7 @@ impl Scheduler<'_> {
     /// The level of a job of a queue.
     pub fn level(&self, queue: u64, priority: i32, position: i64) -> Step<i32> {
         match self.find_queue(queue)? {
-            Some(queue) => self.level_of(queue, priority, position),
+            Some(queue) => self.level_in(queue, priority, position),
             None => Ok(priority),
         }
     }
@@ -329,16 +349,17 @@ impl Scheduler<'_> {
         if !self.samples().windows(2).all(ascends) {
             return Err(Fault::Corrupt("the calendar is out of order"));
         }
-        for at in self.entries.touched() {
-            let lane = self.entry(at)?;
-            if lane.kind != Kind::Lane {
+        for lane in self.lanes.touched() {
+            if !self.is_lane(lane)? {
                 continue;
             }
-            let level = self.level_of(lane.queue, lane.rank.priority, lane.rank.head)?;
+            let entry = self.entry(lane)?;
+            let priority = self.lane(lane)?.priority;
+            let level = self.level_in(self.queue_of(lane)?, priority, entry.head)?;
             let is_right = match self.has_calendar() {
                 // Behind the last position that was known a head may have had an earlier date.
-                true => lane.rank.level <= level,
-                false => lane.rank.level == level,
+                true => entry.level <= level,
+                false => entry.level == level,
             };
             if !is_right {
                 return Err(Fault::Corrupt("a lane's level is not its head's"));

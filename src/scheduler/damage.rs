@@ -1,7 +1,10 @@
 //! Damage to the arrays, field by field, for fuzzing: numbers become any number, kinds and flags any that exist.
 
+use crate::bits::Bits;
+use crate::entry::Kind;
+use crate::index::Slot;
 use crate::reservation::Stage;
-use crate::{Entry, Gate, GateKind, Header, Kind, Limit, Reservation, Scheduler};
+use crate::{Entry, Gate, GateKind, Header, Lane, Limit, Node, Reservation, Scheduler};
 
 /// Sets the field that `which` chooses.
 fn scribble<const N: usize>(fields: [&mut u32; N], which: u8, value: u64) {
@@ -17,28 +20,34 @@ fn any<T: Copy, const N: usize>(of: [T; N], value: u64) -> Option<T> {
 impl Scheduler<'_> {
     /// Sets one field of one slot, or of what is not in an array. All numbers are good for something.
     pub fn damage(&mut self, array: u8, slot: usize, field: u8, value: u64) {
-        match array % 8 {
-            0 | 1 => change(self.entries.slots, slot, |it| entry(it, field, value)),
-            2 => change(self.gates.slots, slot, |it| gate(it, field, value)),
-            3 => change(self.reservations.slots, slot, |it| {
+        match array % 10 {
+            0 | 1 => change(self.entries, slot, |it| entry(it, field, value)),
+            2 => change(self.lanes.slots, slot, |it| lane(it, field, value)),
+            3 => change(self.nodes.slots, slot, |it| node(it, field, value)),
+            4 => change(self.gates.slots, slot, |it| gate(it, field, value)),
+            5 => change(self.reservations.slots, slot, |it| {
                 reservation(it, field, value)
             }),
-            4 => {
-                let buckets = match field % 4 {
-                    0 => &mut *self.entries.buckets,
-                    1 => &mut *self.gates.buckets,
-                    2 => &mut *self.shares.buckets,
+            6 => {
+                let buckets = match field % 6 {
+                    0 => &mut *self.lanes.buckets,
+                    1 => &mut *self.nodes.buckets,
+                    2 => &mut *self.gates.buckets,
+                    3 => &mut *self.meters.buckets,
+                    4 => &mut *self.shares.buckets,
                     _ => &mut *self.reservations.buckets,
                 };
                 change(buckets, slot, |bucket| *bucket = value as u32);
             }
-            5 => header(self.header, field, value),
-            6 => change(self.shares.slots, slot, |it| it.damage(field, value)),
+            7 => header(self.header, field, value),
+            8 => change(self.shares.slots, slot, |it| it.damage(field, value)),
             _ => {
-                let pool = match slot % 4 {
-                    0 => &mut *self.entries.pool,
-                    1 => &mut *self.gates.pool,
-                    2 => &mut *self.shares.pool,
+                let pool = match slot % 6 {
+                    0 => &mut *self.lanes.pool,
+                    1 => &mut *self.nodes.pool,
+                    2 => &mut *self.gates.pool,
+                    3 => &mut *self.meters.pool,
+                    4 => &mut *self.shares.pool,
                     _ => &mut *self.reservations.pool,
                 };
                 scribble(
@@ -70,36 +79,47 @@ fn entry(entry: &mut Entry, field: u8, value: u64) {
         Kind::Bundle,
         Kind::Lane,
     ];
-    match field % 36 {
-        0 => entry.key = value,
-        1 => entry.rank.head = value.cast_signed(),
-        2 => (entry.rank.level, entry.rank.priority) = (value as i32, (value >> 32) as i32),
-        3 => entry.stamp = value,
-        4 | 5 => entry.kind = any(KINDS, value).unwrap_or_default(),
-        6 => entry.is_exact = value.is_multiple_of(2),
-        7 => entry.is_mixed = value.is_multiple_of(2),
-        8 => entry.is_blocked = value.is_multiple_of(2),
-        9 => entry.distance = value as u8,
-        10 | 11 => entry.rank.tag = value,
+    match field % 16 {
+        0 | 1 => entry.head = value.cast_signed(),
+        2 => entry.level = value as i32,
+        3 | 4 => entry.kind = any(KINDS, value).unwrap_or_default(),
+        5 | 6 => entry.bits = Bits(value as u8),
+        7 => entry.distance = value as u8,
+        8 => entry.left_distance = value as u8,
         which => scribble(
             [
                 &mut entry.left,
                 &mut entry.right,
                 &mut entry.up,
-                &mut entry.place,
-                &mut entry.root,
-                &mut entry.index_next,
-                &mut entry.gate,
-                &mut entry.gate_prev,
-                &mut entry.gate_next,
                 &mut entry.home,
-                &mut entry.queue,
-                &mut entry.tenant,
-                &mut entry.account,
-                &mut entry.session,
-                &mut entry.concurrency,
-                &mut entry.unique,
-                &mut entry.lanes,
+            ],
+            which,
+            value,
+        ),
+    }
+}
+
+fn lane(lane: &mut Lane, field: u8, value: u64) {
+    match field % 5 {
+        0 => lane.key = value,
+        4 => lane.priority = value as i32,
+        1 => lane.stamp = value as u32,
+        2 => lane.session = value as u32,
+        _ => lane.set_next(value as u32),
+    }
+}
+
+fn node(node: &mut Node, field: u8, value: u64) {
+    match field % 8 {
+        0 => node.tag = value,
+        which => scribble(
+            [
+                &mut node.root,
+                &mut node.other,
+                &mut node.gate,
+                &mut node.gate_next,
+                &mut node.lanes,
+                &mut node.index_next,
             ],
             which,
             value,
@@ -108,24 +128,20 @@ fn entry(entry: &mut Entry, field: u8, value: u64) {
 }
 
 fn gate(gate: &mut Gate, field: u8, value: u64) {
-    match field % 15 {
+    match field % 12 {
         0 => gate.key = value,
         1 => gate.kind = any(GateKind::ALL, value).unwrap_or_default(),
-        2 => gate.limit = Limit::Unknown,
-        3 => gate.limit = Limit::None,
-        4 => gate.limit = Limit::AtMost(value as u32),
-        5 => gate.held = value as i32,
-        6 => gate.version = value,
-        7 => gate.is_idle = value.is_multiple_of(2),
-        8 => gate.is_fair = value.is_multiple_of(2),
-        9 => gate.weight = value as u32,
-        10 => gate.aging = value as u32,
+        2 => gate.set_limit(Limit::Unknown),
+        3 => gate.set_limit(Limit::None),
+        4 => gate.set_limit(Limit::AtMost(value as u32)),
+        5 => gate.version = value as u32,
+        6 | 7 => gate.bits = Bits(value as u8),
+        8 => gate.weight = value as u16,
         which => scribble(
             [
                 &mut gate.index_next,
-                &mut gate.first_node,
-                &mut gate.idle_prev,
-                &mut gate.idle_next,
+                &mut gate.held_or_prev,
+                &mut gate.node_or_next,
             ],
             which,
             value,
@@ -150,7 +166,7 @@ fn reservation(slot: &mut Reservation, field: u8, value: u64) {
 fn header(header: &mut Header, field: u8, value: u64) {
     match field % 14 {
         0 => header.stamp = value,
-        1 => header.version = value,
+        1 => header.version = value as u32,
         2 => header.outside.spilled = value.is_multiple_of(2),
         3 => header.rebuilding = value.is_multiple_of(2),
         4 => header.sampled_every = value.cast_signed(),
@@ -158,7 +174,8 @@ fn header(header: &mut Header, field: u8, value: u64) {
         6 => header.newest = value.cast_signed(),
         which => scribble(
             [
-                &mut header.lanes,
+                &mut header.timers,
+                &mut header.first_queue,
                 &mut header.idle,
                 &mut header.idle_first,
                 &mut header.idle_last,

@@ -3,7 +3,8 @@
 use crate::faults::{Seeded, armed};
 use crate::gate::MOST_GATES;
 use crate::place::DEEPEST_NODE;
-use crate::{EVERY_QUEUE, Entry, Fault, Kind, NONE, Scheduler, Step, UnknownGate};
+use crate::way::Gates;
+use crate::{EVERY_QUEUE, Fault, Kind, NONE, Scheduler, Step, UnknownGate};
 
 /// Where the descent from a queue ended.
 pub(crate) enum Found {
@@ -36,25 +37,26 @@ impl Scheduler<'_> {
 
     pub(crate) fn descend_from(&mut self, queue: u32) -> Step<Found> {
         // Each turn but the last moves one bundle below a closed gate or home, so they are no more than entries.
-        for _ in 0..self.entries.slots.len() {
-            let entry = self.entry(queue)?;
-            if entry.root == NONE || !self.gate_is_open(entry.gate)? {
+        for _ in 0..self.entries.len() {
+            let node = self.node(queue)?;
+            if node.root == NONE || !self.gate_is_open(node.gate)? {
                 return Ok(Found::Nothing);
             }
             let (unit, lane) = self.first_unit(queue)?;
-            let nodes = *self.entry(lane)?;
-            if let Some(unknown) = self.unknown_gates(&nodes)? {
+            let way = self.way_of(lane)?;
+            let gates = self.gates_of(&way)?;
+            if let Some(unknown) = self.unknown_gates(&gates)? {
                 return Ok(Found::Unknown(lane, unknown));
             }
-            let is_closed = self.is_closed(&nodes)?;
-            let in_doubt = self.entry(unit)?.is_mixed && !nodes.is_exact;
+            let is_closed = self.is_any_closed(&gates)?;
+            let in_doubt = self.entry(unit)?.is_mixed() && !self.entry(lane)?.is_exact();
             if is_closed && in_doubt && !armed(Seeded::TrustDoubtfulHead) {
                 return Ok(Found::Doubtful(lane));
             }
             if is_closed && armed(Seeded::StopAtClosedGate) {
                 return Ok(Found::Nothing);
             }
-            match self.bundle_to_move(unit, &nodes, is_closed)? {
+            match self.bundle_to_move(unit, way.bundle, is_closed)? {
                 Some((bundle, place)) => self.move_bundle(bundle, place)?,
                 None if is_closed => return Err(Fault::Corrupt("a closed gate was reached")),
                 None => return Ok(Found::Lane(lane)),
@@ -67,19 +69,18 @@ impl Scheduler<'_> {
     pub(crate) fn first_unit(&self, node: u32) -> Step<(u32, u32)> {
         let mut at = node;
         for _ in 0..DEEPEST_NODE {
-            let entry = self.entry(at)?;
-            match entry.kind {
+            match self.entry(at)?.kind {
                 Kind::Lane => return Ok((at, at)),
-                Kind::Session => return Ok((at, entry.root)),
-                _ => at = entry.root,
+                Kind::Session => return Ok((at, self.node(at)?.root)),
+                _ => at = self.node(at)?.root,
             }
         }
         Err(Fault::Corrupt("the tree of places is too deep"))
     }
 
-    fn is_closed(&self, lane: &Entry) -> Step<bool> {
-        for node in lane.nodes() {
-            if node != NONE && !self.gate_is_open(self.entry(node)?.gate)? {
+    fn is_any_closed(&self, gates: &Gates) -> Step<bool> {
+        for &gate in gates {
+            if !self.gate_is_open(gate)? {
                 return Ok(true);
             }
         }
@@ -88,8 +89,8 @@ impl Scheduler<'_> {
 
     /// The bundle on the way to a unit that was reached, if it is in the wrong place: at home while its key
     /// is closed; at its key although that is open, if its home is closed or its tenant is due later by now.
-    fn bundle_to_move(&self, unit: u32, lane: &Entry, is_closed: bool) -> Step<Option<(u32, u32)>> {
-        if lane.concurrency == NONE {
+    fn bundle_to_move(&self, unit: u32, bundle: u32, is_closed: bool) -> Step<Option<(u32, u32)>> {
+        if bundle == NONE {
             return Ok(None);
         }
         let mut at = unit;
@@ -97,33 +98,30 @@ impl Scheduler<'_> {
             let entry = self.entry(at)?;
             match entry.kind {
                 Kind::Queue => return Ok(None),
-                Kind::Bundle if entry.place == entry.home => {
-                    return Ok(is_closed.then_some((at, entry.concurrency)));
+                Kind::Bundle if !entry.is_away() => {
+                    return Ok(is_closed.then_some((at, self.node(at)?.other)));
                 }
                 Kind::Bundle => {
-                    let tag = self.tag_of(entry, entry.rank.level)?;
-                    let was_due = entry.rank.tag == tag || armed(Seeded::TrustOldTag);
+                    let tag = self.tag_of(at, entry.level)?;
+                    let was_due = self.rank(at)?.tag == tag || armed(Seeded::TrustOldTag);
                     let stays = was_due && !is_closed;
                     return Ok((!stays).then_some((at, entry.home)));
                 }
-                _ => at = entry.place,
+                _ => at = self.place(at)?,
             }
         }
         Err(Fault::Corrupt("the tree of places is too deep"))
     }
 
-    pub(crate) fn unknown_gates(&self, lane: &Entry) -> Step<Option<[UnknownGate; MOST_GATES]>> {
+    pub(crate) fn unknown_gates(&self, gates: &Gates) -> Step<Option<[UnknownGate; MOST_GATES]>> {
         let mut unknown = [UnknownGate::default(); MOST_GATES];
         let mut any = false;
-        for (slot, node) in unknown.iter_mut().zip(lane.nodes()) {
-            if node == NONE {
+        for (slot, &at) in unknown.iter_mut().zip(gates) {
+            if at == NONE {
                 continue;
             }
-            let gate = match self.entry(node)?.gate {
-                NONE => continue,
-                gate => self.gate(gate)?,
-            };
-            if gate.limit == crate::Limit::Unknown {
+            let gate = self.gate(at)?;
+            if gate.limit() == crate::Limit::Unknown {
                 *slot = UnknownGate {
                     kind: gate.kind,
                     key: gate.key,

@@ -1,7 +1,9 @@
-use crate::gate::MOST_GATES;
+//! What the tree of places is made of. What heaps compare and link is apart from the rest, so that a step along a
+//! heap touches half a cache line, and lanes do not pay for what only nodes need.
+
+use crate::bits::Bits;
 use crate::index::Slot;
-use crate::{Scheduler, Step};
-use std::cmp::Ordering;
+use crate::{Fault, NONE, Scheduler, Step};
 
 /// What an entry of the tree is.
 #[repr(u8)]
@@ -20,99 +22,117 @@ pub enum Kind {
     Lane,
 }
 
-/// Order of claims: least level first, then the tenant that is due, then least position.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rank {
-    /// The priority, less what was gained by waiting.
-    pub level: i32,
-    /// As the jobs have it.
-    pub priority: i32,
-    /// How much its tenant has had for its weight; among one tenant's own always 0.
-    pub tag: u64,
-    /// A lower bound of the lane's available positions.
-    pub head: i64,
-}
-
-impl Ord for Rank {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let order = |rank: &Self| (rank.level, rank.tag, rank.head, rank.priority);
-        order(self).cmp(&order(other))
-    }
-}
-
-impl PartialOrd for Rank {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// A lane, or a node that gathers lanes behind one gate of one queue.
+/// What heaps know of a lane, or of a node that gathers lanes behind one gate of one queue.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {
-    pub key: u64,
-    /// A lane's own rank; a node's copy of its best member's.
-    pub rank: Rank,
-    /// Changes whenever a lane's head is lowered or the lane is made anew.
-    pub stamp: u64,
-    pub kind: Kind,
-    /// A lane whose head was seen to be an available job, and nothing has raised doubts since.
-    pub(crate) is_exact: bool,
-    /// A session whose lanes differ in more than priority: one may be blocked while another is not.
-    pub(crate) is_mixed: bool,
-    /// A session whose next job is locked by somebody who is not claiming.
-    pub(crate) is_blocked: bool,
-    /// Leftist-heap distance to the nearest free child.
-    pub(crate) distance: u8,
+    /// A lower bound of the lane's available positions; a node's copy of its best member's.
+    pub(crate) head: i64,
+    /// The priority, less what was gained by waiting.
+    pub(crate) level: i32,
     pub(crate) left: u32,
     pub(crate) right: u32,
+    /// Of a queue, which is in no heap: the one before it in the chain of queues.
     pub(crate) up: u32,
-    /// The node in whose heap this entry sits.
-    pub(crate) place: u32,
-    /// The best member of this node's own heap.
-    pub(crate) root: u32,
-    pub(crate) index_next: u32,
-    pub(crate) gate: u32,
-    pub(crate) gate_prev: u32,
-    pub(crate) gate_next: u32,
-    /// Links a queue's node in the chain of all queues; back goes [`Self::up`], as queues are in no heap.
-    pub(crate) queue_next: u32,
-    /// Where it waits unless its concurrency key keeps it: the next node above.
+    /// The next node above, where it waits unless something keeps it elsewhere. A session's is where its first lane
+    /// waited when the session was last put there.
     pub(crate) home: u32,
-    pub(crate) queue: u32,
-    pub(crate) tenant: u32,
-    pub(crate) account: u32,
-    pub(crate) session: u32,
-    pub(crate) concurrency: u32,
-    pub(crate) unique: u32,
-    /// Lanes that refer to this node.
-    pub(crate) lanes: u32,
+    pub(crate) kind: Kind,
+    /// Leftist-heap distance to the nearest free child, and the left child's.
+    pub(crate) distance: u8,
+    pub(crate) left_distance: u8,
+    pub(crate) bits: Bits,
 }
+
+/// The rest of a lane.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lane {
+    pub(crate) key: u64,
+    /// As the jobs have it.
+    pub(crate) priority: i32,
+    /// The lower half of the stamp drawn when the lane was last lowered, doubted or made.
+    pub(crate) stamp: u32,
+    pub(crate) session: u32,
+    pub(crate) index_next: u32,
+}
+
+/// The rest of a node.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Node {
+    /// How much its tenant has had for its weight, while [`Entry::is_tagged`].
+    pub(crate) tag: u64,
+    /// The best member of its own heap.
+    pub(crate) root: u32,
+    /// Of a session its tenant, of a bundle its concurrency key, of a queue the next in the chain of queues.
+    pub(crate) other: u32,
+    pub(crate) gate: u32,
+    /// The next node behind the same gate.
+    pub(crate) gate_next: u32,
+    /// Lanes that refer to it.
+    pub(crate) lanes: u32,
+    pub(crate) index_next: u32,
+}
+
+const EXACT: u8 = 1;
+const MIXED: u8 = 2;
+const BLOCKED: u8 = 4;
+const PLACED: u8 = 8;
+const AWAY: u8 = 16;
+const TAGGED: u8 = 32;
 
 impl Entry {
-    /// The nodes of a lane, in the order of [`crate::GateKind::ALL`].
-    pub(crate) fn nodes(&self) -> [u32; MOST_GATES] {
-        [
-            self.queue,
-            self.tenant,
-            self.account,
-            self.session,
-            self.concurrency,
-            self.unique,
-        ]
+    /// A lane whose head was seen to be an available job, and nothing has raised doubts since.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.bits.has(EXACT)
+    }
+    pub(crate) fn set_exact(&mut self, on: bool) {
+        self.bits.set(EXACT, on);
     }
 
-    /// What the lanes of a session differ in if one may wait at a gate while another does not.
-    pub(crate) fn own_gates(&self) -> [u32; 3] {
-        [self.account, self.concurrency, self.unique]
+    /// A session whose lanes differ in more than priority: one may be blocked while another is not.
+    pub(crate) fn is_mixed(&self) -> bool {
+        self.bits.has(MIXED)
+    }
+    pub(crate) fn set_mixed(&mut self) {
+        self.bits.set(MIXED, true);
+    }
+
+    /// A session whose next job is locked by somebody who is not claiming.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.bits.has(BLOCKED)
+    }
+    pub(crate) fn set_blocked(&mut self, on: bool) {
+        self.bits.set(BLOCKED, on);
+    }
+
+    /// In a heap.
+    pub(crate) fn is_placed(&self) -> bool {
+        self.bits.has(PLACED)
+    }
+    pub(crate) fn set_placed(&mut self, on: bool) {
+        self.bits.set(PLACED, on);
+    }
+
+    /// Not at home: a lane in its session, a session at its tenant, a bundle at its key.
+    pub(crate) fn is_away(&self) -> bool {
+        self.bits.has(AWAY)
+    }
+    pub(crate) fn set_away(&mut self, on: bool) {
+        self.bits.set(AWAY, on);
+    }
+
+    /// Among tenants of a fair queue; all others have the tag 0.
+    pub(crate) fn is_tagged(&self) -> bool {
+        self.bits.has(TAGGED)
+    }
+    pub(crate) fn set_tagged(&mut self, on: bool) {
+        self.bits.set(TAGGED, on);
     }
 }
 
-impl Slot for Entry {
-    fn key(&self) -> u64 {
-        self.key
-    }
+impl Slot for Lane {
     fn next(&self) -> u32 {
         self.index_next
     }
@@ -121,18 +141,77 @@ impl Slot for Entry {
     }
 }
 
+impl Slot for Node {
+    fn next(&self) -> u32 {
+        self.index_next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.index_next = next;
+    }
+}
+
+/// Entries are numbered through: first those of lanes, then those of nodes.
 impl Scheduler<'_> {
     pub(crate) fn entry(&self, at: u32) -> Step<&Entry> {
-        self.entries.get(at)
+        self.entries
+            .get(at as usize)
+            .filter(|_| at != NONE)
+            .ok_or(Fault::Corrupt("slot"))
     }
 
     pub(crate) fn entry_mut(&mut self, at: u32) -> Step<&mut Entry> {
         #[cfg(feature = "fault_injection")]
         crate::injection::touch();
-        self.entries.get_mut(at)
+        self.entries
+            .get_mut(at as usize)
+            .filter(|_| at != NONE)
+            .ok_or(Fault::Corrupt("slot"))
     }
 
-    pub(crate) fn find_entry(&self, kind: Kind, key: u64) -> Step<Option<u32>> {
-        self.entries.find(key, |entry| entry.kind == kind)
+    pub(crate) fn lane(&self, at: u32) -> Step<&Lane> {
+        self.lanes.get(at)
+    }
+
+    pub(crate) fn lane_mut(&mut self, at: u32) -> Step<&mut Lane> {
+        #[cfg(feature = "fault_injection")]
+        crate::injection::touch();
+        self.lanes.get_mut(at)
+    }
+
+    pub(crate) fn node(&self, at: u32) -> Step<&Node> {
+        self.nodes.get(self.node_slot(at)?)
+    }
+
+    pub(crate) fn node_mut(&mut self, at: u32) -> Step<&mut Node> {
+        #[cfg(feature = "fault_injection")]
+        crate::injection::touch();
+        let slot = self.node_slot(at)?;
+        self.nodes.get_mut(slot)
+    }
+
+    /// The number of entries that stand for lanes; the nodes' come after them.
+    fn lane_entries(&self) -> u32 {
+        u32::try_from(self.lanes.slots.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn node_slot(&self, at: u32) -> Step<u32> {
+        at.checked_sub(self.lane_entries())
+            .ok_or(Fault::Corrupt("a lane is no node"))
+    }
+
+    pub(crate) fn entry_of_node(&self, slot: u32) -> u32 {
+        slot.saturating_add(self.lane_entries())
+    }
+
+    /// Every entry that was ever in use.
+    pub(crate) fn touched_entries(&self) -> impl Iterator<Item = u32> + use<> {
+        self.lanes.touched().chain(self.touched_nodes())
+    }
+
+    pub(crate) fn touched_nodes(&self) -> impl Iterator<Item = u32> + use<> {
+        let before = self.lane_entries();
+        self.nodes
+            .touched()
+            .map(move |slot| slot.saturating_add(before))
     }
 }

@@ -15,7 +15,7 @@ impl Scheduler<'_> {
     pub(crate) fn descend_from_all(&mut self) -> Step<Found> {
         let (mut best, mut best_rank) = (Found::Nothing, None);
         let mut queue = self.header.first_queue;
-        for _ in 0..self.entries.slots.len() {
+        for _ in 0..self.nodes.slots.len() {
             if queue == NONE {
                 return Ok(best);
             }
@@ -29,20 +29,20 @@ impl Scheduler<'_> {
                     (best, best_rank) = (found, rank);
                 }
             }
-            queue = self.entry(queue)?.queue_next;
+            queue = self.node(queue)?.other;
         }
         Err(CHAIN)
     }
 
     /// A queue whose terms have to be read: what its jobs have gained by waiting is not known before.
     fn unread_queue(&self, queue: u32) -> Step<Option<Found>> {
-        let entry = self.entry(queue)?;
-        let is_unread = entry.gate != NONE && self.gate(entry.gate)?.limit == Limit::Unknown;
-        if entry.root == NONE || !is_unread || armed(Seeded::CompareUnreadQueues) {
+        let node = self.node(queue)?;
+        let is_unread = self.gate(node.gate)?.limit() == Limit::Unknown;
+        if node.root == NONE || !is_unread || armed(Seeded::CompareUnreadQueues) {
             return Ok(None);
         }
         let (_, lane) = self.first_unit(queue)?;
-        let unknown = self.unknown_gates(self.entry(lane)?)?;
+        let unknown = self.unknown_gates(&self.gates_of(&self.way_of(lane)?)?)?;
         Ok(unknown.map(|gates| Found::Unknown(lane, gates)))
     }
 
@@ -100,7 +100,7 @@ impl Scheduler<'_> {
 
     /// The rank of the queue's first lane, which is what jobs of different queues are compared by.
     fn next_of_queue(&self, at: u32) -> Step<Option<Rank>> {
-        let queue = self.entry(at)?;
+        let queue = self.node(at)?;
         if queue.root == NONE || !self.gate_is_open(queue.gate)? {
             return Ok(None);
         }
@@ -110,19 +110,19 @@ impl Scheduler<'_> {
 
     /// A lane's rank, its level as far as jobs have it that begin to wait now.
     fn rank_now(&self, queue: u32, lane: u32) -> Step<Rank> {
-        let rank = self.entry(lane)?.rank;
+        let rank = self.rank(lane)?;
         let level = rank.level.saturating_sub(self.level_now(queue)?);
         Ok(Rank { level, ..rank })
     }
 
     fn for_each_queue(&self, mut visit: impl FnMut(u32) -> Step<()>) -> Step<()> {
         let mut at = self.header.first_queue;
-        for _ in 0..self.entries.slots.len() {
+        for _ in 0..self.nodes.slots.len() {
             if at == NONE {
                 return Ok(());
             }
             visit(at)?;
-            at = self.entry(at)?.queue_next;
+            at = self.node(at)?.other;
         }
         Err(CHAIN)
     }
@@ -132,18 +132,15 @@ impl Scheduler<'_> {
         if next != NONE {
             self.entry_mut(next)?.up = at;
         }
-        self.entry_mut(at)?.queue_next = next;
+        self.node_mut(at)?.other = next;
         Ok(())
     }
 
     pub(crate) fn unlink_queue(&mut self, at: u32) -> Step<()> {
-        let (prev, next) = {
-            let entry = self.entry(at)?;
-            (entry.up, entry.queue_next)
-        };
+        let (prev, next) = (self.entry(at)?.up, self.node(at)?.other);
         match prev {
             NONE => self.header.first_queue = next,
-            prev => self.entry_mut(prev)?.queue_next = next,
+            prev => self.node_mut(prev)?.other = next,
         }
         if next != NONE {
             self.entry_mut(next)?.up = prev;

@@ -1,5 +1,6 @@
 //! Counting limits: queue, tenant, account, session, concurrency key and unique key are all the same struct.
 
+use crate::bits::Bits;
 use crate::faults::{Seeded, armed};
 use crate::index::Slot;
 use crate::{Fault, Kind, LaneSpec, Limit, NONE, Scheduler, Step};
@@ -15,6 +16,8 @@ pub enum GateKind {
     Concurrency,
     Unique,
 }
+
+const CYCLE: Fault = Fault::Corrupt("a gate's list has a cycle");
 
 /// Gates that a lane may pass through.
 pub(crate) const MOST_GATES: usize = GateKind::ALL.len();
@@ -49,37 +52,31 @@ impl GateKind {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gate {
-    pub key: u64,
-    pub kind: GateKind,
-    pub limit: Limit,
-    /// Committed running jobs plus what open transactions have reserved. Below 0 only during a rebuild,
-    /// when a job's end was heard of before the job was read.
-    pub held: i32,
-    /// Drawn anew whenever the limit in the tables may have changed.
-    pub version: u64,
+    pub(crate) key: u64,
+    limit: u32,
+    /// Drawn anew whenever the limit in the tables may have changed; 0: a slot without a gate.
+    pub(crate) version: u32,
+    /// How many it holds; of an idle gate the one before it in the list of idle gates.
+    pub(crate) held_or_prev: u32,
+    /// The first of its nodes; of an idle gate the next in the list.
+    pub(crate) node_or_next: u32,
     pub(crate) index_next: u32,
-    pub(crate) first_node: u32,
-    pub(crate) idle_prev: u32,
-    pub(crate) idle_next: u32,
-    pub(crate) is_idle: bool,
-    /// Its rate or pause lets nothing start now.
-    pub(crate) sleeps: bool,
-    /// Jobs have started of which no bucket knows.
-    pub(crate) ran_unmetered: bool,
-    /// Of a queue: tenants share its starts by weight.
-    pub(crate) is_fair: bool,
     /// Of a tenant.
-    pub(crate) weight: u32,
-    /// Of a queue: how long a job waits for a step of priority, in milliseconds; 0: for ever.
-    pub(crate) aging: u32,
-    /// The clockwork of a gate that has a rate or a pause.
-    pub(crate) meter: u32,
+    pub(crate) weight: u16,
+    pub(crate) kind: GateKind,
+    pub(crate) bits: Bits,
 }
 
+const NO_LIMIT: u32 = u32::MAX;
+const UNKNOWN_LIMIT: u32 = u32::MAX - 1;
+
+const IDLE: u8 = 1;
+const SLEEPS: u8 = 2;
+const RAN_UNMETERED: u8 = 4;
+const FAIR: u8 = 8;
+const METERED: u8 = 16;
+
 impl Slot for Gate {
-    fn key(&self) -> u64 {
-        self.key
-    }
     fn next(&self) -> u32 {
         self.index_next
     }
@@ -89,12 +86,86 @@ impl Slot for Gate {
 }
 
 impl Gate {
-    /// An unknown limit counts as room: who wants to use it has to read it first.
-    pub fn room(&self) -> u32 {
+    pub(crate) fn limit(&self) -> Limit {
         match self.limit {
+            NO_LIMIT => Limit::None,
+            UNKNOWN_LIMIT => Limit::Unknown,
+            most => Limit::AtMost(most),
+        }
+    }
+
+    pub(crate) fn set_limit(&mut self, limit: Limit) {
+        self.limit = match limit {
+            Limit::None => NO_LIMIT,
+            Limit::Unknown => UNKNOWN_LIMIT,
+            // More than can be counted.
+            Limit::AtMost(most) if most >= UNKNOWN_LIMIT => NO_LIMIT,
+            Limit::AtMost(most) => most,
+        };
+    }
+
+    /// Committed running jobs plus what open transactions have reserved. Below 0 only during a rebuild,
+    /// when a job's end was heard of before the job was read.
+    pub(crate) fn held(&self) -> i32 {
+        match self.is_idle() {
+            true => 0,
+            false => self.held_or_prev.cast_signed(),
+        }
+    }
+
+    pub(crate) fn first_node(&self) -> u32 {
+        match self.is_idle() {
+            true => NONE,
+            false => self.node_or_next,
+        }
+    }
+
+    /// Nothing runs behind it and no lane waits for it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.bits.has(IDLE)
+    }
+    pub(crate) fn set_idle(&mut self, on: bool) {
+        self.bits.set(IDLE, on);
+    }
+
+    /// Its rate or pause lets nothing start now.
+    pub(crate) fn sleeps(&self) -> bool {
+        self.bits.has(SLEEPS)
+    }
+    pub(crate) fn set_sleeps(&mut self, on: bool) {
+        self.bits.set(SLEEPS, on);
+    }
+
+    /// Jobs have started of which no bucket knows.
+    pub(crate) fn ran_unmetered(&self) -> bool {
+        self.bits.has(RAN_UNMETERED)
+    }
+    pub(crate) fn set_ran_unmetered(&mut self) {
+        self.bits.set(RAN_UNMETERED, true);
+    }
+
+    /// Of a queue: tenants share its starts by weight.
+    pub(crate) fn is_fair(&self) -> bool {
+        self.bits.has(FAIR)
+    }
+    pub(crate) fn set_fair(&mut self, on: bool) {
+        self.bits.set(FAIR, on);
+    }
+
+    /// It has, or had, a rate, a pause or jobs that age.
+    pub(crate) fn has_meter(&self) -> bool {
+        self.bits.has(METERED)
+    }
+    pub(crate) fn set_has_meter(&mut self) {
+        self.bits.set(METERED, true);
+    }
+
+    /// An unknown limit counts as room: who wants to use it has to read it first.
+    pub(crate) fn room(&self) -> u32 {
+        match self.limit() {
             Limit::AtMost(most) => {
                 let most = most.saturating_add(u32::from(armed(Seeded::OneTooMany)));
-                let room = i64::from(most) - i64::from(self.held);
+                let room = i64::from(most) - i64::from(self.held());
                 u32::try_from(room.max(0)).unwrap_or(u32::MAX)
             }
             Limit::None | Limit::Unknown => u32::MAX,
@@ -114,7 +185,8 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn find_gate(&self, kind: GateKind, key: u64) -> Step<Option<u32>> {
-        self.gates.find(key, |gate| gate.kind == kind)
+        self.gates
+            .find(key, |_, gate| gate.key == key && gate.kind == kind)
     }
 
     /// A node without a gate is always open.
@@ -123,7 +195,7 @@ impl Scheduler<'_> {
             return Ok(true);
         }
         let gate = self.gate(at)?;
-        Ok(gate.room() > 0 && !gate.sleeps)
+        Ok(gate.room() > 0 && !gate.sleeps())
     }
 
     pub(crate) fn find_or_make_gate(&mut self, kind: GateKind, key: u64) -> Step<u32> {
@@ -133,17 +205,16 @@ impl Scheduler<'_> {
         if self.gates.left() == 0 {
             self.forget_idle_gate()?;
         }
-        let limit = self.first_limit(kind);
-        let version = self.next_version();
-        let at = self.gates.insert(Gate {
+        let mut gate = Gate {
             key,
             kind,
-            limit,
-            version,
+            version: self.next_version(),
             weight: 1,
             ..Gate::default()
-        })?;
-        self.note_idleness(at)?;
+        };
+        gate.set_limit(self.first_limit(kind));
+        let at = self.gates.insert(gate, Some(key))?;
+        self.rest_if_unused(at)?;
         Ok(at)
     }
 
@@ -166,15 +237,17 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Returns the gate.
-    pub(crate) fn hold_gate(&mut self, kind: GateKind, key: u64, count: u32) -> Step<u32> {
+    pub(crate) fn hold_gate(&mut self, kind: GateKind, key: u64, count: u32) -> Step<()> {
         let at = self.find_or_make_gate(kind, key)?;
-        let held = self.gate(at)?.held;
+        self.hold_at(at, count)
+    }
+
+    pub(crate) fn hold_at(&mut self, at: u32, count: u32) -> Step<()> {
+        let held = self.gate(at)?.held();
         let held = held
             .checked_add_unsigned(count)
             .ok_or(Fault::Corrupt("held"))?;
-        self.set_held(at, held)?;
-        Ok(at)
+        self.set_held(at, held)
     }
 
     pub(crate) fn release_gate(&mut self, kind: GateKind, key: u64, count: u32) -> Step<()> {
@@ -182,7 +255,7 @@ impl Scheduler<'_> {
             return Ok(());
         }
         let at = self.find_or_make_gate(kind, key)?;
-        let held = self.gate(at)?.held;
+        let held = self.gate(at)?.held();
         let held = held
             .checked_sub_unsigned(count)
             .filter(|&held| held >= 0 || self.header.rebuilding)
@@ -192,8 +265,8 @@ impl Scheduler<'_> {
 
     fn set_held(&mut self, at: u32, held: i32) -> Step<()> {
         let was_open = self.gate_is_open(at)?;
-        self.gate_mut(at)?.held = held;
-        self.note_idleness(at)?;
+        self.use_gate(at)?.held_or_prev = held.cast_unsigned();
+        self.rest_if_unused(at)?;
         self.follow_gate(at, was_open)
     }
 
@@ -211,48 +284,47 @@ impl Scheduler<'_> {
         if !was_open {
             self.note_chance();
         }
-        let mut node = self.gate(at)?.first_node;
-        for _ in 0..=self.entries.slots.len() {
+        let mut node = self.gate(at)?.first_node();
+        for _ in 0..=self.nodes.slots.len() {
             if node == NONE {
                 return Ok(());
             }
-            let next = self.entry(node)?.gate_next;
+            let next = self.node(node)?.gate_next;
             self.settle_place(node)?;
             node = next;
         }
-        Err(Fault::Corrupt("a gate's list has a cycle"))
+        Err(CYCLE)
     }
 
-    pub(crate) fn attach_to_gate(&mut self, node: u32, gate: u32) -> Step<()> {
-        let next = self.gate(gate)?.first_node;
-        if next != NONE {
-            self.entry_mut(next)?.gate_prev = node;
-        }
-        let entry = self.entry_mut(node)?;
-        entry.gate = gate;
-        entry.gate_next = next;
-        self.gate_mut(gate)?.first_node = node;
-        self.note_idleness(gate)
+    pub(crate) fn attach_to_gate(&mut self, at: u32, gate: u32) -> Step<()> {
+        let next = std::mem::replace(&mut self.use_gate(gate)?.node_or_next, at);
+        let node = self.node_mut(at)?;
+        (node.gate, node.gate_next) = (gate, next);
+        Ok(())
     }
 
-    pub(crate) fn detach_from_gate(&mut self, node: u32) -> Step<()> {
-        let (gate, prev, next) = {
-            let entry = self.entry(node)?;
-            (entry.gate, entry.gate_prev, entry.gate_next)
-        };
+    /// Nodes of one gate are as many as queues have lanes behind it, so finding the one before costs no more than what
+    /// follows when the gate opens or closes.
+    pub(crate) fn detach_from_gate(&mut self, at: u32) -> Step<()> {
+        let node = self.node_mut(at)?;
+        let (gate, next) = (std::mem::take(&mut node.gate), node.gate_next);
         if gate == NONE {
             return Ok(());
         }
-        if prev == NONE {
-            self.gate_mut(gate)?.first_node = next;
-        } else {
-            self.entry_mut(prev)?.gate_next = next;
+        let mut before = self.gate(gate)?.first_node();
+        if before == at {
+            self.use_gate(gate)?.node_or_next = next;
+            return self.rest_if_unused(gate);
         }
-        if next != NONE {
-            self.entry_mut(next)?.gate_prev = prev;
+        for _ in 0..=self.nodes.slots.len() {
+            let node = self.node_mut(before)?;
+            if node.gate_next == at {
+                node.gate_next = next;
+                return Ok(());
+            }
+            before = node.gate_next;
         }
-        self.entry_mut(node)?.gate = NONE;
-        self.note_idleness(gate)
+        Err(CYCLE)
     }
 
     /// Gates that can be made, counting those that nothing uses.
@@ -260,7 +332,7 @@ impl Scheduler<'_> {
         self.gates.left() + self.header.idle as usize
     }
 
-    pub(crate) fn next_version(&mut self) -> u64 {
+    pub(crate) fn next_version(&mut self) -> u32 {
         // 0 stands for a slot without a gate.
         self.header.version = self.header.version.wrapping_add(1).max(1);
         self.header.version

@@ -1,103 +1,138 @@
 //! A leftist heap threaded through the entries: O(log n) worst case for every step, no storage of its own.
+//!
+//! Each entry keeps its left child's distance besides its own, which is one more than its right child's: so no step
+//! looks at an entry beside its way.
 
 use crate::faults::{Seeded, armed};
 use crate::{Fault, NONE, Scheduler, Step};
 
 /// Right spines of a leftist heap are logarithmic; anything deeper is a cycle.
 const DEEPEST: u32 = 128;
+const TOO_DEEP: Fault = Fault::Corrupt("a heap is too deep");
 
 impl Scheduler<'_> {
     pub(crate) fn heap_push(&mut self, node: u32, member: u32) -> Step<()> {
-        let entry = self.entry_mut(member)?;
-        if entry.place != NONE {
+        if self.entry(member)?.is_placed() {
             return Err(Fault::Corrupt("an entry would be in two places"));
         }
-        entry.place = node;
-        entry.left = NONE;
-        entry.right = NONE;
-        entry.up = NONE;
-        entry.distance = 1;
-        let root = self.meld(self.entry(node)?.root, member, 0)?;
+        self.set_place(member, node)?;
+        let entry = self.entry_mut(member)?;
+        (entry.left, entry.right, entry.up) = (NONE, NONE, NONE);
+        (entry.distance, entry.left_distance) = (1, 0);
+        let root = self.meld(self.node(node)?.root, member)?;
         self.entry_mut(root)?.up = NONE;
-        self.entry_mut(node)?.root = root;
+        self.node_mut(node)?.root = root;
         Ok(())
     }
 
     pub(crate) fn heap_remove(&mut self, member: u32) -> Step<()> {
         let gone = *self.entry(member)?;
-        let rest = self.meld(gone.left, gone.right, 0)?;
+        let rest = self.meld(gone.left, gone.right)?;
         if rest != NONE {
             self.entry_mut(rest)?.up = gone.up;
         }
         if gone.up == NONE {
-            let node = self.entry_mut(gone.place)?;
+            let place = self.place(member)?;
+            let node = self.node_mut(place)?;
             if node.root != member {
                 return Err(Fault::Corrupt("a heap's root is not its top"));
             }
             node.root = rest;
         } else {
-            let up = self.entry_mut(gone.up)?;
-            if up.left == member {
-                up.left = rest;
-            } else if up.right == member {
-                up.right = rest;
-            } else {
-                return Err(Fault::Corrupt("a heap's link is one-sided"));
-            }
-            self.restore_distances(gone.up)?;
+            self.replace_child(gone.up, member, rest)?;
         }
         let entry = self.entry_mut(member)?;
-        entry.place = NONE;
-        entry.left = NONE;
-        entry.right = NONE;
-        entry.up = NONE;
+        entry.set_placed(false);
+        (entry.left, entry.right, entry.up) = (NONE, NONE, NONE);
         Ok(())
     }
 
-    fn meld(&mut self, a: u32, b: u32, depth: u32) -> Step<u32> {
-        if a == NONE {
-            return Ok(b);
+    /// Merges the right spines on the way down, and sets distances on the way back.
+    fn meld(&mut self, a: u32, b: u32) -> Step<u32> {
+        if a == NONE || b == NONE {
+            return Ok(a.max(b));
         }
-        if b == NONE {
-            return Ok(a);
+        let (root, mut other) = self.in_order(a, b)?;
+        let mut top = root;
+        for _ in 0..DEEPEST {
+            let right = self.entry(top)?.right;
+            if right == NONE {
+                self.hang_right(top, other)?;
+                self.lean_up(top, root)?;
+                return Ok(root);
+            }
+            let (first, second) = self.in_order(right, other)?;
+            if first != right {
+                self.hang_right(top, first)?;
+            }
+            (top, other) = (first, second);
         }
-        if depth > DEEPEST {
-            return Err(Fault::Corrupt("a heap is too deep"));
-        }
-        let (rank_a, rank_b) = (self.entry(a)?.rank, self.entry(b)?.rank);
+        Err(TOO_DEEP)
+    }
+
+    fn in_order(&self, a: u32, b: u32) -> Step<(u32, u32)> {
         let b_is_first = match armed(Seeded::IgnorePriority) {
-            true => rank_b.head < rank_a.head,
-            false => rank_b < rank_a,
+            true => self.entry(b)?.head < self.entry(a)?.head,
+            false => self.is_before(b, a)?,
         };
-        let (top, other) = if b_is_first { (b, a) } else { (a, b) };
-        let right = self.meld(self.entry(top)?.right, other, depth + 1)?;
-        self.entry_mut(right)?.up = top;
-        self.entry_mut(top)?.right = right;
-        self.lean_left(top)?;
-        Ok(top)
+        Ok(if b_is_first { (b, a) } else { (a, b) })
     }
 
-    /// Puts the shallower child to the right; returns whether the distance changed.
-    fn lean_left(&mut self, at: u32) -> Step<bool> {
-        let entry = *self.entry(at)?;
-        let (left, right) = (self.distance(entry.left)?, self.distance(entry.right)?);
-        let entry_mut = self.entry_mut(at)?;
-        if left < right {
-            std::mem::swap(&mut entry_mut.left, &mut entry_mut.right);
-        }
-        entry_mut.distance = left.min(right).saturating_add(1);
-        Ok(entry_mut.distance != entry.distance)
+    fn hang_right(&mut self, at: u32, child: u32) -> Step<()> {
+        self.entry_mut(child)?.up = at;
+        self.entry_mut(at)?.right = child;
+        Ok(())
     }
 
-    fn restore_distances(&mut self, from: u32) -> Step<()> {
+    fn lean_up(&mut self, from: u32, root: u32) -> Step<()> {
         let mut at = from;
-        for _ in 0..=self.entries.slots.len() {
-            if at == NONE || !self.lean_left(at)? {
+        for _ in 0..=DEEPEST {
+            let right_distance = self.distance(self.entry(at)?.right)?;
+            let left_distance = self.entry(at)?.left_distance;
+            self.lean_left(at, left_distance, right_distance)?;
+            if at == root {
                 return Ok(());
             }
             at = self.entry(at)?.up;
         }
+        Err(TOO_DEEP)
+    }
+
+    /// Puts the shallower child to the right; returns whether the distance changed.
+    fn lean_left(&mut self, at: u32, left: u8, right: u8) -> Step<bool> {
+        let entry = self.entry_mut(at)?;
+        if left < right {
+            std::mem::swap(&mut entry.left, &mut entry.right);
+        }
+        entry.left_distance = left.max(right);
+        let distance = left.min(right).saturating_add(1);
+        Ok(std::mem::replace(&mut entry.distance, distance) != distance)
+    }
+
+    /// Distances above follow as far as they change.
+    fn replace_child(&mut self, parent: u32, child: u32, by: u32) -> Step<()> {
+        let (mut at, mut old, mut new) = (parent, child, by);
+        for _ in 0..=self.entries.len() {
+            if at == NONE || !self.set_child(at, old, new)? {
+                return Ok(());
+            }
+            (old, new, at) = (at, at, self.entry(at)?.up);
+        }
         Err(Fault::Corrupt("a heap has a cycle"))
+    }
+
+    fn set_child(&mut self, at: u32, old: u32, new: u32) -> Step<bool> {
+        let distance = self.distance(new)?;
+        let entry = self.entry_mut(at)?;
+        let (mut left, mut right) = (entry.left_distance, entry.distance.saturating_sub(1));
+        if entry.left == old {
+            (entry.left, left) = (new, distance);
+        } else if entry.right == old {
+            (entry.right, right) = (new, distance);
+        } else {
+            return Err(Fault::Corrupt("a heap's link is one-sided"));
+        }
+        self.lean_left(at, left, right)
     }
 
     pub(crate) fn distance(&self, at: u32) -> Step<u8> {

@@ -4,7 +4,6 @@ use crate::{Fault, NONE, Step};
 
 /// A value that lives in a slot and can be chained in its array's index.
 pub(crate) trait Slot: Copy + Default {
-    fn key(&self) -> u64;
     fn next(&self) -> u32;
     fn set_next(&mut self, next: u32);
 }
@@ -26,7 +25,7 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// One array with its index.
+/// One array with its index. What is given no key is in no index.
 pub(crate) struct Slab<'m, T> {
     pub pool: &'m mut Pool,
     pub slots: &'m mut [T],
@@ -61,7 +60,12 @@ impl<T: Slot> Slab<'_, T> {
         1..=self.pool.used
     }
 
-    pub fn insert(&mut self, value: T) -> Step<u32> {
+    /// As many slots from the first on, however damaged the count is.
+    pub fn used_slots(&self) -> usize {
+        (self.pool.used as usize + 1).min(self.slots.len())
+    }
+
+    pub fn insert(&mut self, value: T, key: Option<u64>) -> Step<u32> {
         let at = match self.pool.free {
             NONE if self.pool.used as usize + 1 < self.slots.len() => {
                 self.pool.used += 1;
@@ -75,12 +79,16 @@ impl<T: Slot> Slab<'_, T> {
         };
         self.pool.live = self.pool.live.saturating_add(1);
         *self.get_mut(at)? = value;
-        self.link(at)?;
+        if let Some(key) = key {
+            self.link(at, key)?;
+        }
         Ok(at)
     }
 
-    pub fn remove(&mut self, at: u32) -> Step<()> {
-        self.unlink(at)?;
+    pub fn remove(&mut self, at: u32, key: Option<u64>) -> Step<()> {
+        if let Some(key) = key {
+            self.unlink(at, key)?;
+        }
         let mut empty = T::default();
         empty.set_next(self.pool.free);
         *self.get_mut(at)? = empty;
@@ -90,7 +98,7 @@ impl<T: Slot> Slab<'_, T> {
         Ok(())
     }
 
-    pub fn find(&self, key: u64, is_it: impl Fn(&T) -> bool) -> Step<Option<u32>> {
+    pub fn find(&self, key: u64, is_it: impl Fn(u32, &T) -> bool) -> Step<Option<u32>> {
         let mut at = *self
             .buckets
             .get(self.bucket(key))
@@ -100,7 +108,7 @@ impl<T: Slot> Slab<'_, T> {
                 return Ok(None);
             }
             let slot = self.get(at)?;
-            if slot.key() == key && is_it(slot) {
+            if is_it(at, slot) {
                 return Ok(Some(at));
             }
             at = slot.next();
@@ -108,26 +116,15 @@ impl<T: Slot> Slab<'_, T> {
         Err(Fault::Corrupt("an index chain has a cycle"))
     }
 
-    /// Chains a slot whose key was just set. An array without buckets has no index.
-    pub fn link(&mut self, at: u32) -> Step<()> {
-        if self.buckets.is_empty() {
-            return Ok(());
-        }
-        let key = self.get(at)?.key();
+    pub fn link(&mut self, at: u32, key: u64) -> Step<()> {
         let next = std::mem::replace(self.bucket_mut(key)?, at);
         self.get_mut(at)?.set_next(next);
         Ok(())
     }
 
-    /// Takes a slot out of its chain, before its key changes.
-    pub fn unlink(&mut self, at: u32) -> Step<()> {
-        if self.buckets.is_empty() {
-            return Ok(());
-        }
-        let (key, next) = {
-            let slot = self.get(at)?;
-            (slot.key(), slot.next())
-        };
+    /// Takes a slot out of the chain of its key.
+    pub fn unlink(&mut self, at: u32, key: u64) -> Step<()> {
+        let next = self.get(at)?.next();
         let first = self.bucket_mut(key)?;
         if *first == at {
             *first = next;
@@ -147,7 +144,7 @@ impl<T: Slot> Slab<'_, T> {
 
     /// Forgets everything, touching only what was used.
     pub fn clear(&mut self) {
-        let used = (self.pool.used as usize + 1).min(self.slots.len());
+        let used = self.used_slots();
         if let Some(slots) = self.slots.get_mut(..used) {
             slots.fill(T::default());
         }
@@ -156,15 +153,23 @@ impl<T: Slot> Slab<'_, T> {
     }
 
     /// Makes pool, free list and index anew from the slots; those that are not `live` are emptied.
-    pub fn reindex(&mut self, live: impl Fn(&T) -> bool) -> Step<()> {
+    pub fn reindex(
+        &mut self,
+        live: impl Fn(&T) -> bool,
+        key: impl Fn(&T) -> Option<u64>,
+    ) -> Step<()> {
         self.buckets.fill(NONE);
         *self.pool = Pool::default();
         let last = self.slots.iter().rposition(&live);
         self.pool.used = last.and_then(|at| u32::try_from(at).ok()).unwrap_or(NONE);
         for at in self.touched() {
-            if live(self.get(at)?) {
+            let slot = self.get(at)?;
+            if live(slot) {
+                let key = key(slot);
                 self.pool.live += 1;
-                self.link(at)?;
+                if let Some(key) = key {
+                    self.link(at, key)?;
+                }
             } else {
                 let mut empty = T::default();
                 empty.set_next(std::mem::replace(&mut self.pool.free, at));
@@ -174,9 +179,10 @@ impl<T: Slot> Slab<'_, T> {
         Ok(())
     }
 
-    /// The number of buckets is a power of two.
+    /// Scaled down rather than masked, so that there may be any number of buckets.
     fn bucket(&self, key: u64) -> usize {
-        (mix(key, 0) as usize) & self.buckets.len().saturating_sub(1)
+        let spread = u128::from(mix(key, 0)) * self.buckets.len() as u128;
+        (spread >> 64) as usize
     }
 
     fn bucket_mut(&mut self, key: u64) -> Step<&mut u32> {

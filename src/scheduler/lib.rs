@@ -37,6 +37,7 @@
 )]
 
 mod audit;
+mod bits;
 mod bound;
 mod calendar;
 #[cfg(feature = "damage")]
@@ -58,9 +59,11 @@ mod lane;
 pub mod listening;
 mod memory;
 mod meter;
+mod node;
 mod overflow;
 mod pick;
 mod place;
+mod rank;
 mod ready;
 mod reservation;
 mod search;
@@ -70,10 +73,12 @@ mod sleepers;
 mod terms;
 mod timer;
 pub mod waiting;
+mod way;
 
 pub use audit::{GateView, LaneView};
 pub use calendar::Sample;
-pub use entry::{Entry, Kind, Rank};
+pub(crate) use entry::Kind;
+pub use entry::{Entry, Lane, Node};
 pub use every::EVERY_QUEUE;
 pub use gate::{Gate, GateKind};
 pub use lane::LaneSpec;
@@ -81,6 +86,7 @@ pub use memory::{Capacity, Header, Memory, Pools, Scheduler};
 pub use meter::Meter;
 pub use overflow::Part;
 pub use pick::{Credit, Pick, Picked, UnknownGate};
+pub(crate) use rank::Rank;
 pub use reservation::{Reservation, ReservationId};
 pub use search::Search;
 pub use settle::Outcome;

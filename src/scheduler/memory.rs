@@ -2,13 +2,15 @@
 
 use crate::index::{Pool, Slab};
 use crate::overflow::Outside;
-use crate::{Entry, Fault, Gate, Meter, Reservation, Sample, Share, Step};
+use crate::{Entry, Fault, Gate, Lane, Meter, Node, Reservation, Sample, Share, Step};
 
 /// How many slots each array has, all derived from the number of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     pub lanes: usize,
-    pub entries: usize,
+    pub nodes: usize,
+    /// As many have room for a clockwork: a bucket that had to be forgotten would begin empty again, and a slow
+    /// one would never fill.
     pub gates: usize,
     pub reservations: usize,
     /// Starts are counted for so many tenants, by queue and level.
@@ -23,7 +25,7 @@ impl Capacity {
     pub const fn for_lanes(lanes: usize) -> Self {
         Self {
             lanes,
-            entries: 3 * lanes + 64,
+            nodes: 2 * lanes + 64,
             gates: 2 * lanes + 4_096,
             reservations: lanes / 4 + 16_384,
             shares: lanes / 4 + 4_096,
@@ -31,20 +33,38 @@ impl Capacity {
         }
     }
 
-    pub const fn entry_buckets(&self) -> usize {
-        self.entries.next_power_of_two()
+    /// Slot 0 of each array stands for "none".
+    pub const fn lane_slots(&self) -> usize {
+        self.lanes + 1
+    }
+
+    pub const fn entries(&self) -> usize {
+        self.lane_slots() + self.nodes
+    }
+
+    pub const fn lane_buckets(&self) -> usize {
+        self.lane_slots()
+    }
+
+    /// Commonly half of the nodes and gates are in use, and a part of the nodes needs no index: chains of two.
+    pub const fn node_buckets(&self) -> usize {
+        self.nodes / 5 + 1
     }
 
     pub const fn gate_buckets(&self) -> usize {
-        self.gates.next_power_of_two()
+        self.gates / 4 + 1
+    }
+
+    pub const fn meter_buckets(&self) -> usize {
+        self.gates / 4 + 1
     }
 
     pub const fn share_buckets(&self) -> usize {
-        self.shares.next_power_of_two()
+        self.shares
     }
 
     pub const fn reservation_buckets(&self) -> usize {
-        self.reservations.next_power_of_two()
+        self.reservations
     }
 }
 
@@ -53,8 +73,7 @@ impl Capacity {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Header {
     pub(crate) stamp: u64,
-    pub(crate) version: u64,
-    pub(crate) lanes: u32,
+    pub(crate) version: u32,
     pub(crate) idle: u32,
     pub(crate) idle_first: u32,
     pub(crate) idle_last: u32,
@@ -84,7 +103,8 @@ pub struct Header {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pools {
-    entries: Pool,
+    lanes: Pool,
+    nodes: Pool,
     gates: Pool,
     meters: Pool,
     shares: Pool,
@@ -95,12 +115,17 @@ pub struct Pools {
 pub struct Memory<'m> {
     pub header: &'m mut Header,
     pub pools: &'m mut Pools,
+    /// As many as lanes and nodes together.
     pub entries: &'m mut [Entry],
-    pub entry_buckets: &'m mut [u32],
+    pub lanes: &'m mut [Lane],
+    pub lane_buckets: &'m mut [u32],
+    pub nodes: &'m mut [Node],
+    pub node_buckets: &'m mut [u32],
     pub gates: &'m mut [Gate],
     pub gate_buckets: &'m mut [u32],
     /// As many as gates.
     pub meters: &'m mut [Meter],
+    pub meter_buckets: &'m mut [u32],
     /// As many as gates.
     pub timers: &'m mut [u32],
     pub shares: &'m mut [Share],
@@ -111,9 +136,10 @@ pub struct Memory<'m> {
 }
 
 pub struct Scheduler<'m> {
-    pub(crate) max_lanes: u32,
     pub(crate) header: &'m mut Header,
-    pub(crate) entries: Slab<'m, Entry>,
+    pub(crate) entries: &'m mut [Entry],
+    pub(crate) lanes: Slab<'m, Lane>,
+    pub(crate) nodes: Slab<'m, Node>,
     pub(crate) gates: Slab<'m, Gate>,
     pub(crate) meters: Slab<'m, Meter>,
     pub(crate) timers: &'m mut [u32],
@@ -123,14 +149,19 @@ pub struct Scheduler<'m> {
 }
 
 impl<'m> Scheduler<'m> {
-    pub fn new(max_lanes: usize, memory: Memory<'m>) -> Self {
+    pub fn new(memory: Memory<'m>) -> Self {
         Self {
-            max_lanes: u32::try_from(max_lanes).unwrap_or(u32::MAX),
             header: memory.header,
-            entries: Slab {
-                pool: &mut memory.pools.entries,
-                slots: memory.entries,
-                buckets: memory.entry_buckets,
+            entries: memory.entries,
+            lanes: Slab {
+                pool: &mut memory.pools.lanes,
+                slots: memory.lanes,
+                buckets: memory.lane_buckets,
+            },
+            nodes: Slab {
+                pool: &mut memory.pools.nodes,
+                slots: memory.nodes,
+                buckets: memory.node_buckets,
             },
             gates: Slab {
                 pool: &mut memory.pools.gates,
@@ -140,7 +171,7 @@ impl<'m> Scheduler<'m> {
             meters: Slab {
                 pool: &mut memory.pools.meters,
                 slots: memory.meters,
-                buckets: &mut [],
+                buckets: memory.meter_buckets,
             },
             timers: memory.timers,
             shares: Slab {
@@ -159,10 +190,7 @@ impl<'m> Scheduler<'m> {
 
     /// Empties the memory for another use; open transactions have no part in it.
     pub fn forget_everything(&mut self) {
-        self.entries.clear();
-        self.gates.clear();
-        self.meters.clear();
-        self.shares.clear();
+        self.clear();
         self.reservations.clear();
         let stamp = self.header.stamp.wrapping_add(1);
         *self.header = Header {
@@ -176,10 +204,7 @@ impl<'m> Scheduler<'m> {
     /// Starts a rebuild: forgets lanes and gates, and holds again what open transactions have reserved.
     /// Trusts nothing but the reservations themselves and that stamps and versions only grow.
     pub fn begin_rebuild(&mut self) -> Step<()> {
-        self.entries.clear();
-        self.gates.clear();
-        self.meters.clear();
-        self.shares.clear();
+        self.clear();
         let stamp = self.header.stamp.wrapping_add(1);
         *self.header = Header {
             stamp,
@@ -192,11 +217,30 @@ impl<'m> Scheduler<'m> {
         self.restore_reservations()
     }
 
+    /// Forgets all but reservations, touching only what was used.
+    fn clear(&mut self) {
+        let nodes = self.lanes.slots.len();
+        let used = [
+            0..self.lanes.used_slots(),
+            nodes..nodes + self.nodes.used_slots(),
+        ];
+        for used in used {
+            if let Some(entries) = self.entries.get_mut(used) {
+                entries.fill(Entry::default());
+            }
+        }
+        self.lanes.clear();
+        self.nodes.clear();
+        self.gates.clear();
+        self.meters.clear();
+        self.shares.clear();
+    }
+
     /// All jobs of the rebuild's snapshot have been counted.
     pub fn end_rebuild(&mut self) -> Step<()> {
         self.header.rebuilding = false;
         for at in self.gates.touched() {
-            if self.gate(at)?.held < 0 {
+            if self.gate(at)?.held() < 0 {
                 return Err(Fault::Corrupt("a rebuilt gate holds less than nothing"));
             }
         }

@@ -1,4 +1,5 @@
 //! When a gate may let the next job start, apart from how many run: rates, and pauses that end by themselves.
+//! And, beside them, what a queue says of ageing: few gates have any of these.
 //!
 //! A rate is a token bucket, kept as the time at which it will be full again: each start moves that time on by
 //! `per / starts`, and a start needs it to be less than the whole bucket ahead. The fraction of a microsecond is
@@ -11,7 +12,7 @@
 
 use crate::faults::{Seeded, armed};
 use crate::index::Slot;
-use crate::{NONE, Rate, Reservation, ReservationId, Scheduler, Step, Terms};
+use crate::{Fault, Limit, NONE, Rate, Reservation, ReservationId, Scheduler, Step, Terms};
 
 /// The clockwork of one gate.
 #[repr(C)]
@@ -32,18 +33,17 @@ pub struct Meter {
     pub(crate) gate: u32,
     /// The place among the timers; 0: none.
     pub(crate) timer: u32,
-    next_free: u32,
+    index_next: u32,
+    /// Of a queue: how long a job waits for a step of priority, in milliseconds; 0: for ever.
+    pub(crate) aging: u32,
 }
 
 impl Slot for Meter {
-    fn key(&self) -> u64 {
-        0
-    }
     fn next(&self) -> u32 {
-        self.next_free
+        self.index_next
     }
     fn set_next(&mut self, next: u32) {
-        self.next_free = next;
+        self.index_next = next;
     }
 }
 
@@ -160,8 +160,17 @@ impl Meter {
 }
 
 impl Scheduler<'_> {
+    /// The slot of a gate's clockwork, found by the gate's own: only gates that have one pay for it.
+    pub(crate) fn meter_slot(&self, gate: u32) -> Step<u32> {
+        if !self.gate(gate)?.has_meter() {
+            return Ok(NONE);
+        }
+        let found = self.meters.find(u64::from(gate), |_, it| it.gate == gate)?;
+        found.ok_or(Fault::Corrupt("a gate's clockwork is gone"))
+    }
+
     pub(crate) fn meter_of(&self, gate: u32) -> Step<Option<&Meter>> {
-        match self.gate(gate)?.meter {
+        match self.meter_slot(gate)? {
             NONE => Ok(None),
             meter => self.meters.get(meter).map(Some),
         }
@@ -179,15 +188,17 @@ impl Scheduler<'_> {
     pub(crate) fn set_meter(&mut self, gate: u32, terms: &Terms) -> Step<()> {
         let now = self.header.now;
         let mut empty_since = None;
-        if self.gate(gate)?.meter == NONE {
-            if terms.rate.is_none() && terms.paused_until.is_none_or(|until| until <= now) {
+        if !self.gate(gate)?.has_meter() {
+            let is_paused = terms.paused_until.is_some_and(|until| until > now);
+            if terms.rate.is_none() && !is_paused && terms.aging == 0 {
                 return Ok(());
             }
-            let meter = self.meters.insert(Meter {
+            let meter = Meter {
                 gate,
                 ..Meter::default()
-            })?;
-            let since = match self.gate(gate)?.ran_unmetered {
+            };
+            self.meters.insert(meter, Some(u64::from(gate)))?;
+            let since = match self.gate(gate)?.ran_unmetered() {
                 true => now,
                 false => self.header.metered_since,
             };
@@ -195,29 +206,32 @@ impl Scheduler<'_> {
                 true => i64::MIN / 2,
                 false => since,
             });
-            self.gate_mut(gate)?.meter = meter;
+            self.gate_mut(gate)?.set_has_meter();
         }
-        let meter = self.meters.get_mut(self.gate(gate)?.meter)?;
+        let meter = self.meter_slot(gate)?;
+        let meter = self.meters.get_mut(meter)?;
         meter.set_rate(terms.rate, now, empty_since);
         meter.paused_until = terms.paused_until.unwrap_or(i64::MIN);
         Ok(())
     }
 
     pub(crate) fn forget_meter(&mut self, gate: u32) -> Step<()> {
-        let meter = self.gate(gate)?.meter;
+        let meter = self.meter_slot(gate)?;
         self.header.metered_since = self.header.metered_since.max(self.header.now);
         if meter == NONE {
             return Ok(());
         }
         self.stop_timer(meter)?;
-        self.meters.remove(meter)
+        self.meters.remove(meter, Some(u64::from(gate)))
     }
 
     /// A job is about to start behind a gate; true if the gate has to hear what becomes of it.
     pub(crate) fn put_token_by(&mut self, gate: u32) -> Step<bool> {
-        let meter = self.gate(gate)?.meter;
+        let meter = self.meter_slot(gate)?;
         if meter == NONE || self.meters.get(meter)?.starts == 0 {
-            self.gate_mut(gate)?.ran_unmetered = true;
+            if !self.gate(gate)?.ran_unmetered() {
+                self.gate_mut(gate)?.set_ran_unmetered();
+            }
             return Ok(false);
         }
         let meter = self.meters.get_mut(meter)?;
@@ -244,7 +258,7 @@ impl Scheduler<'_> {
             let Some(gate) = self.find_gate(kind, key)? else {
                 continue;
             };
-            let meter = self.gate(gate)?.meter;
+            let meter = self.meter_slot(gate)?;
             if meter != NONE {
                 let meter = self.meters.get_mut(meter)?;
                 meter.put_by = meter.put_by.saturating_sub(1);
@@ -263,7 +277,7 @@ impl Scheduler<'_> {
 
     /// Has a gate sleep while its clockwork lets nothing start, and sets the timer that wakes it.
     pub(crate) fn look_at_meter(&mut self, gate: u32) -> Step<()> {
-        let crate::Gate { meter, limit, .. } = *self.gate(gate)?;
+        let meter = self.meter_slot(gate)?;
         if meter == NONE {
             return Ok(());
         }
@@ -271,9 +285,9 @@ impl Scheduler<'_> {
         let clockwork = self.meters.get_mut(meter)?;
         clockwork.bound_by(now);
         let opens_at = clockwork.opens_at();
-        let is_known = limit != crate::Limit::Unknown;
+        let is_known = self.gate(gate)?.limit() != Limit::Unknown;
         let sleeps = is_known && opens_at.is_none_or(|time| time > now);
-        self.gate_mut(gate)?.sleeps = sleeps;
+        self.gate_mut(gate)?.set_sleeps(sleeps);
         self.stop_timer(meter)?;
         match opens_at {
             Some(time) if sleeps && !armed(Seeded::ForgetTimer) => self.start_timer(meter, time),

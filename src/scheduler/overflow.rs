@@ -12,7 +12,7 @@
 //!    and no lane that may run has been left out.
 
 use crate::faults::{Seeded, armed};
-use crate::{Credit, EVERY_QUEUE, Entry, GateKind, Kind, LaneSpec, Scheduler, Step};
+use crate::{Credit, EVERY_QUEUE, GateKind, LaneSpec, Scheduler, Step};
 
 const HEARD: usize = 256;
 const BARREN: usize = 16;
@@ -84,7 +84,7 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn knows(&self, lane: u64) -> Step<bool> {
-        Ok(self.find_entry(Kind::Lane, lane)?.is_some())
+        Ok(self.find_lane(lane)?.is_some())
     }
 
     /// What the round reads next.
@@ -125,9 +125,8 @@ impl Scheduler<'_> {
 
     /// Lanes that can be made without others having to go, whatever they differ in.
     pub fn free_lanes(&self) -> u32 {
-        let lanes = self.max_lanes.saturating_sub(self.header.lanes);
-        let entries = self.entries.left() / Self::ENTRIES_OF_A_LANE;
-        lanes.min(u32::try_from(entries).unwrap_or(u32::MAX))
+        let with_nodes = self.nodes.left() / Self::NODES_OF_A_LANE;
+        u32::try_from(self.lanes.left().min(with_nodes)).unwrap_or(u32::MAX)
     }
 
     /// What is missing has no more chances to run than when this was the same.
@@ -249,13 +248,13 @@ impl Scheduler<'_> {
 
     /// Forgets lanes, each in its turn, until another can be made; false if all have come since `began`.
     fn make_room(&mut self, began: u64) -> Step<bool> {
-        let slots = *self.entries.touched().end();
+        let slots = *self.lanes.touched().end();
         for _ in 0..slots {
             if self.can_make_lane() {
                 return Ok(true);
             }
-            let (at, entry) = self.next_in_turn(slots)?;
-            if entry.kind == Kind::Lane && entry.stamp <= began {
+            let at = self.next_in_turn(slots);
+            if self.is_lane(at)? && self.stamp_of(at)? <= began {
                 self.evict(at)?;
             }
         }
@@ -264,14 +263,14 @@ impl Scheduler<'_> {
 
     /// Forgets up to `count` lanes, each in its turn.
     pub fn evict_some(&mut self, count: u32) -> Step<()> {
-        let slots = *self.entries.touched().end();
+        let slots = *self.lanes.touched().end();
         let mut left = count;
         for _ in 0..slots {
             if left == 0 {
                 break;
             }
-            let (at, entry) = self.next_in_turn(slots)?;
-            if entry.kind == Kind::Lane {
+            let at = self.next_in_turn(slots);
+            if self.is_lane(at)? {
                 self.evict(at)?;
                 left -= 1;
             }
@@ -279,15 +278,14 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// The entry whose turn it is to go.
-    fn next_in_turn(&mut self, slots: u32) -> Step<(u32, Entry)> {
-        let at = self.header.hand % slots + 1;
-        self.header.hand = at;
-        Ok((at, *self.entry(at)?))
+    /// The slot whose turn it is to go.
+    fn next_in_turn(&mut self, slots: u32) -> u32 {
+        self.header.hand = self.header.hand % slots + 1;
+        self.header.hand
     }
 
     fn evict(&mut self, lane: u32) -> Step<()> {
-        let spec = self.spec_of(self.entry(lane)?)?;
+        let spec = self.spec_of(lane)?;
         self.free_lane(lane)?;
         let may_run = self.may_run(&spec, &[])?;
         self.leave_out(may_run);

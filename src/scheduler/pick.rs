@@ -2,7 +2,8 @@
 
 use crate::descend::Found;
 use crate::gate::MOST_GATES;
-use crate::{EVERY_QUEUE, Entry, GateKind, LaneSpec, NONE, ReservationId, Scheduler, Step};
+use crate::way::{Gates, Way};
+use crate::{EVERY_QUEUE, GateKind, LaneSpec, NONE, ReservationId, Scheduler, Step};
 
 /// Room that the calling transaction gives back when it commits and may use itself before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct UnknownGate {
     pub kind: GateKind,
     pub key: u64,
     /// To be handed back with the limit.
-    pub version: u64,
+    pub version: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +51,13 @@ pub struct Picked {
     /// only: its session waits for a job that may be gone.
     pub reserved: usize,
     /// Changes whenever the settings of the lane's queue may have.
-    pub settings_version: u64,
+    pub settings_version: u32,
     /// The time of the pick, in microseconds.
     pub now: i64,
     /// Some of the lane's gates have a rate: the jobs start at the time of the pick, not later.
     pub is_metered: bool,
-    pub(crate) stamp: u64,
+    pub(crate) lane: u32,
+    pub(crate) stamp: u32,
 }
 
 impl Scheduler<'_> {
@@ -78,15 +80,13 @@ impl Scheduler<'_> {
         }
         let pick = match self.descend(queue)? {
             Found::Nothing => Pick::Nothing,
-            Found::Unknown(lane, gates) => {
-                let lane = *self.entry(lane)?;
-                Pick::Unknown(self.spec_of(&lane)?, gates)
-            }
+            Found::Unknown(lane, gates) => Pick::Unknown(self.spec_of(lane)?, gates),
             Found::Lane(lane) => {
-                let picked = self.picked(lane, queue)?;
-                self.take_room(lane, picked, credits, reservations)?
+                let way = self.way_of(lane)?;
+                let picked = self.picked(lane, &way, queue)?;
+                self.take_room(&way, picked, credits, reservations)?
             }
-            Found::Doubtful(lane) => Pick::Lane(self.picked(lane, queue)?),
+            Found::Doubtful(lane) => Pick::Lane(self.picked(lane, &self.way_of(lane)?, queue)?),
         };
         for credit in credits.iter() {
             if credit.count > 0 {
@@ -98,20 +98,17 @@ impl Scheduler<'_> {
 
     fn take_room(
         &mut self,
-        lane: u32,
+        way: &Way,
         mut picked: Picked,
         credits: &mut [Credit],
         reservations: &mut [ReservationId],
     ) -> Step<Pick> {
-        let entry = *self.entry(lane)?;
+        let gates = self.gates_of(way)?;
         let mut room = picked.due;
-        for node in entry.nodes().into_iter().filter(|&node| node != NONE) {
-            let gate = self.entry(node)?.gate;
-            if gate != NONE {
-                room = room
-                    .min(self.gate(gate)?.room())
-                    .min(self.starts_left(gate)?);
-            }
+        for gate in gates.into_iter().filter(|&gate| gate != NONE) {
+            room = room
+                .min(self.gate(gate)?.room())
+                .min(self.starts_left(gate)?);
         }
         let most = (room as usize).min(self.reservations_left());
         if most == 0 {
@@ -119,11 +116,11 @@ impl Scheduler<'_> {
         }
         for slot in reservations.iter_mut().take(most) {
             *slot = self.reserve(picked.spec)?;
-            picked.is_metered |= self.hold_for(*slot, &picked.spec, credits)?;
+            picked.is_metered |= self.hold_for(*slot, &picked.spec, &gates, credits)?;
             picked.reserved += 1;
         }
-        if picked.reserved > 0 && self.is_fair(entry.queue)? {
-            let cost = self.serve(&entry, &picked)?;
+        if picked.reserved > 0 && self.is_fair(way.queue)? {
+            let cost = self.serve(way.tenant, &picked)?;
             for &id in reservations.iter().take(picked.reserved) {
                 self.mark_charged(id, cost, picked.level)?;
             }
@@ -131,27 +128,28 @@ impl Scheduler<'_> {
         Ok(Pick::Lane(picked))
     }
 
-    fn picked(&self, lane: u32, queue: u64) -> Step<Picked> {
+    fn picked(&self, lane: u32, way: &Way, queue: u64) -> Step<Picked> {
         let entry = self.entry(lane)?;
-        let head = entry.rank.head;
-        let (mut bound, due) = self.runner_up(lane, queue)?;
-        if entry.session != NONE {
+        let head = entry.head;
+        let (mut bound, due) = self.runner_up(lane, way, queue)?;
+        if way.session != NONE {
             // A session's jobs do not overtake each other, even if the next one is locked.
             let behind_head = head.saturating_add(1);
             bound = Some(bound.map_or(behind_head, |bound| bound.min(behind_head)));
         }
         Ok(Picked {
-            spec: self.spec_of(entry)?,
+            spec: self.spec_behind(lane, &self.gates_of(way)?)?,
             head,
             bound,
             due,
-            level: entry.rank.level,
-            tag: self.tag_of(entry, entry.rank.level)?,
+            level: entry.level,
+            tag: self.tag_of(way.tenant, entry.level)?,
             reserved: 0,
-            settings_version: self.gate(self.entry(entry.queue)?.gate)?.version,
+            settings_version: self.gate(self.node(way.queue)?.gate)?.version,
             now: self.header.now,
             is_metered: false,
-            stamp: entry.stamp,
+            lane,
+            stamp: self.lane(lane)?.stamp,
         })
     }
 
@@ -160,10 +158,15 @@ impl Scheduler<'_> {
         &mut self,
         id: ReservationId,
         spec: &LaneSpec,
+        gates: &Gates,
         credits: &mut [Credit],
     ) -> Step<bool> {
         let mut is_metered = false;
-        for (kind, key) in spec.gates() {
+        for (kind, &gate) in GateKind::ALL.into_iter().zip(gates) {
+            if gate == NONE {
+                continue;
+            }
+            let key = spec.key_of(kind);
             let credit = credits
                 .iter_mut()
                 .find(|credit| credit.kind == kind && credit.key == key && credit.count > 0);
@@ -171,37 +174,12 @@ impl Scheduler<'_> {
                 credit.count -= 1;
                 self.mark_transferred(id, kind)?;
             }
-            let gate = self.hold_gate(kind, key, 1)?;
+            self.hold_at(gate, 1)?;
             if self.put_token_by(gate)? {
                 self.mark_metered(id, kind)?;
                 is_metered = true;
             }
         }
         Ok(is_metered)
-    }
-
-    pub(crate) fn spec_of(&self, lane: &Entry) -> Step<LaneSpec> {
-        let mut keys = [0; MOST_GATES];
-        for (key, node) in keys.iter_mut().zip(lane.nodes()) {
-            let gate = if node == NONE {
-                NONE
-            } else {
-                self.entry(node)?.gate
-            };
-            if gate != NONE {
-                *key = self.gate(gate)?.key;
-            }
-        }
-        let [queue, tenant, account, session, concurrency, unique] = keys;
-        Ok(LaneSpec {
-            lane: lane.key,
-            queue,
-            tenant,
-            account,
-            session,
-            concurrency,
-            unique,
-            priority: lane.rank.priority,
-        })
     }
 }

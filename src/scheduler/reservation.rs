@@ -44,12 +44,6 @@ pub(crate) enum Stage {
 }
 
 impl Slot for Reservation {
-    fn key(&self) -> u64 {
-        match self.stage {
-            Stage::Job => job_key(self.spec.lane, self.position),
-            Stage::Free | Stage::Room => 0,
-        }
-    }
     fn next(&self) -> u32 {
         self.next
     }
@@ -67,6 +61,14 @@ fn bit(kind: GateKind) -> u8 {
 }
 
 impl Reservation {
+    /// The index holds those whose job is known.
+    fn key(&self) -> Option<u64> {
+        match self.stage {
+            Stage::Job => Some(job_key(self.spec.lane, self.position)),
+            Stage::Free | Stage::Room => None,
+        }
+    }
+
     fn held_gates(&self) -> impl Iterator<Item = (GateKind, u64)> + use<> {
         let transferred = self.transferred;
         self.spec
@@ -91,12 +93,13 @@ impl Reservation {
 
 impl Scheduler<'_> {
     pub(crate) fn reserve(&mut self, spec: LaneSpec) -> Step<ReservationId> {
+        let reservation = Reservation {
+            spec,
+            stage: Stage::Room,
+            ..Reservation::default()
+        };
         self.reservations
-            .insert(Reservation {
-                spec,
-                stage: Stage::Room,
-                ..Reservation::default()
-            })
+            .insert(reservation, None)
             .map(ReservationId)
     }
 
@@ -144,9 +147,13 @@ impl Scheduler<'_> {
 
     /// The owner has locked the job at `position`.
     pub(crate) fn assign(&mut self, id: ReservationId, position: i64) -> Step<()> {
-        self.reservations.unlink(id.0)?;
+        let reservation = *self.reservations.get(id.0)?;
+        if let Some(key) = reservation.key() {
+            self.reservations.unlink(id.0, key)?;
+        }
         self.note_job(id, position)?;
-        self.reservations.link(id.0)
+        self.reservations
+            .link(id.0, job_key(reservation.spec.lane, position))
     }
 
     /// As [`Self::assign`] where links are not to be trusted: a rebuild makes them anew.
@@ -161,7 +168,7 @@ impl Scheduler<'_> {
     }
 
     pub fn is_in_flight(&self, lane: u64, position: i64) -> Step<bool> {
-        let found = self.reservations.find(job_key(lane, position), |slot| {
+        let found = self.reservations.find(job_key(lane, position), |_, slot| {
             slot.stage == Stage::Job && slot.spec.lane == lane && slot.position == position
         })?;
         Ok(found.is_some())
@@ -220,7 +227,7 @@ impl Scheduler<'_> {
         if reservation.stage == Stage::Free {
             return Err(Fault::Corrupt("a reservation was given back twice"));
         }
-        self.reservations.remove(id.0)?;
+        self.reservations.remove(id.0, reservation.key())?;
         if !armed(Seeded::KeepUnusedTokens) {
             self.return_tokens(&reservation, |_| {})?;
         }
@@ -233,7 +240,7 @@ impl Scheduler<'_> {
     /// Puts the slots in order again from what each says of itself, and holds their room.
     pub(crate) fn restore_reservations(&mut self) -> Step<()> {
         self.reservations
-            .reindex(|slot| slot.stage != Stage::Free)?;
+            .reindex(|slot| slot.stage != Stage::Free, Reservation::key)?;
         for at in self.reservations.touched() {
             // Buckets and shares begin anew, so that what was put by or charged does not matter any more.
             let reservation = self.reservations.get_mut(at)?;

@@ -1,7 +1,7 @@
 //! What a claim found in the lane that it picked.
 
 use crate::faults::{Seeded, armed};
-use crate::{Entry, Kind, NONE, Picked, Rank, ReservationId, Scheduler, Step};
+use crate::{Lane, NONE, Picked, ReservationId, Scheduler, Step};
 
 /// The rows that a claim saw and took, by position.
 #[derive(Clone, Copy, Debug)]
@@ -51,15 +51,11 @@ impl Scheduler<'_> {
             }
         }
         self.note_starts(picked, outcome.taken.len())?;
-        let Some(lane) = self.find_entry(Kind::Lane, picked.spec.lane)? else {
+        let Some(lane) = self.find_picked(picked)? else {
             return Ok(None);
         };
-        let Entry {
-            stamp,
-            session,
-            rank: Rank { head, .. },
-            ..
-        } = *self.entry(lane)?;
+        let head = self.entry(lane)?.head;
+        let Lane { stamp, session, .. } = *self.lane(lane)?;
         if stamp != picked.stamp && !armed(Seeded::RaiseDespiteStamp) {
             return self.doubt(lane).map(|()| None);
         }
@@ -78,6 +74,16 @@ impl Scheduler<'_> {
             Next::At(_) | Next::From(_) => {}
         }
         Ok(blocked)
+    }
+
+    /// The picked lane, most likely where it was.
+    fn find_picked(&self, picked: &Picked) -> Step<Option<u32>> {
+        let key = picked.spec.lane;
+        let is_there = self.lane(picked.lane).is_ok_and(|lane| lane.key == key);
+        match is_there && self.is_lane(picked.lane)? {
+            true => Ok(Some(picked.lane)),
+            false => self.find_lane(key),
+        }
     }
 
     /// As [`Self::settle`] while the memory waits for a rebuild: only the reservations matter.

@@ -13,8 +13,7 @@
 
 use crate::faults::{Seeded, armed};
 use crate::index::{Slot, mix};
-use crate::lane::queue_node_key;
-use crate::{Entry, GateKind, Kind, LaneSpec, NONE, Picked, Rank, Reservation, Scheduler, Step};
+use crate::{GateKind, Kind, LaneSpec, NONE, Picked, Rank, Reservation, Scheduler, Step};
 use std::cmp::Ordering;
 
 /// What a start costs a tenant of weight 1.
@@ -32,9 +31,6 @@ pub struct Share {
 }
 
 impl Slot for Share {
-    fn key(&self) -> u64 {
-        self.key
-    }
     fn next(&self) -> u32 {
         self.next
     }
@@ -68,7 +64,6 @@ impl Account {
     }
 }
 
-/// A tenant's node has the same key whenever it is made.
 fn account_of(spec: &LaneSpec, level: i32) -> Account {
     Account {
         tenant: mix(spec.queue, spec.tenant),
@@ -76,44 +71,50 @@ fn account_of(spec: &LaneSpec, level: i32) -> Account {
     }
 }
 
-fn clock_key(queue_node: u64, level: i32) -> u64 {
-    mix(mix(queue_node, 2), u64::from(level.cast_unsigned()))
+fn clock_key(queue: u64, level: i32) -> u64 {
+    mix(mix(mix(queue, queue), 2), u64::from(level.cast_unsigned()))
 }
 
 impl Scheduler<'_> {
     pub(crate) fn is_fair(&self, queue: u32) -> Step<bool> {
-        Ok(self.gate_is_fair(self.entry(queue)?.gate))
+        Ok(self.gate_is_fair(self.node(queue)?.gate))
     }
 
     pub(crate) fn gate_is_fair(&self, queue_gate: u32) -> bool {
-        self.gate(queue_gate).is_ok_and(|gate| gate.is_fair)
+        self.gate(queue_gate).is_ok_and(|gate| gate.is_fair())
     }
 
     /// The tag of the next start of an entry's tenant at a level; 0 where the queue is first in, first out.
-    pub(crate) fn tag_of(&self, entry: &Entry, level: i32) -> Step<u64> {
-        if entry.queue == NONE || !self.is_fair(entry.queue)? {
+    pub(crate) fn tag_of(&self, at: u32, level: i32) -> Step<u64> {
+        let tenant = self.tenant_of(at)?;
+        let queue = self.entry(tenant)?.home;
+        if !self.is_fair(queue)? {
             return Ok(0);
         }
-        let tenant = match entry.kind {
-            Kind::Tenant => entry.key,
-            _ => self.entry(entry.tenant)?.key,
-        };
-        let own = self.share_tag(Account { tenant, level }.key())?;
-        let clock = self.share_tag(clock_key(self.entry(entry.queue)?.key, level))?;
+        let own = self.share_tag(self.account_of_node(tenant, level)?.key())?;
+        let clock = self.share_tag(clock_key(self.key_behind(queue)?, level))?;
         Ok(match armed(Seeded::CreditTheIdle) {
             true => own,
             false => own.max(clock),
         })
     }
 
+    fn account_of_node(&self, tenant: u32, level: i32) -> Step<Account> {
+        let queue = self.entry(tenant)?.home;
+        Ok(Account {
+            tenant: mix(self.key_behind(queue)?, self.key_behind(tenant)?),
+            level,
+        })
+    }
+
     /// A tag that the entry's tenant never falls below.
-    pub(crate) fn least_tag_of(&self, entry: &Entry, level: i32) -> Step<u64> {
-        let tag = self.tag_of(entry, level)?;
+    pub(crate) fn least_tag_of(&self, at: u32, level: i32) -> Step<u64> {
+        let tag = self.tag_of(at, level)?;
         if tag == 0 {
             return Ok(0);
         }
-        let tenant = self.entry(entry.tenant)?.key;
-        let unsettled = match self.find_share(Account { tenant, level }.key())? {
+        let account = self.account_of_node(self.tenant_of(at)?, level)?;
+        let unsettled = match self.find_share(account.key())? {
             Some(at) => self.shares.get(at)?.unsettled,
             None => 0,
         };
@@ -128,28 +129,31 @@ impl Scheduler<'_> {
     }
 
     fn find_share(&self, key: u64) -> Step<Option<u32>> {
-        self.shares.find(key, |_| true)
+        self.shares.find(key, |_, share| share.key == key)
     }
 
     fn find_or_make_share(&mut self, key: u64) -> Step<u32> {
         match self.find_share(key)? {
             Some(at) => Ok(at),
-            None => self.shares.insert(Share {
-                key,
-                ..Share::default()
-            }),
+            None => {
+                let share = Share {
+                    key,
+                    ..Share::default()
+                };
+                self.shares.insert(share, Some(key))
+            }
         }
     }
 
     /// What a start costs the tenant of a lane.
     pub(crate) fn cost_of(&self, tenant: u32) -> Step<u64> {
-        self.cost_behind(self.entry(tenant)?.gate)
+        self.cost_behind(self.node(tenant)?.gate)
     }
 
     pub(crate) fn cost_behind(&self, tenant_gate: u32) -> Step<u64> {
         let weight = match tenant_gate {
             NONE => 1,
-            gate => self.gate(gate)?.weight,
+            gate => u32::from(self.gate(gate)?.weight),
         };
         let weight = if armed(Seeded::IgnoreWeight) {
             1
@@ -161,16 +165,16 @@ impl Scheduler<'_> {
 
     /// A lane of the tenant was picked: the clock moves to its tag, and all starts that it may lead to are
     /// charged. Returns what each costs.
-    pub(crate) fn serve(&mut self, lane: &Entry, picked: &Picked) -> Step<u32> {
+    pub(crate) fn serve(&mut self, tenant: u32, picked: &Picked) -> Step<u32> {
         let account = account_of(&picked.spec, picked.level);
         if self.shares.left() < 2 {
             self.forget_shares()?;
         }
-        let queue = self.entry(lane.queue)?.key;
-        let tag = self.tag_of(self.entry(lane.tenant)?, account.level)?;
-        let clock = self.find_or_make_share(clock_key(queue, account.level))?;
+        let tag = self.tag_of(tenant, account.level)?;
+        let clock = clock_key(picked.spec.queue, account.level);
+        let clock = self.find_or_make_share(clock)?;
         self.shares.get_mut(clock)?.tag = tag;
-        let cost = self.cost_of(lane.tenant)?;
+        let cost = self.cost_of(tenant)?;
         let starts = cost.saturating_mul(picked.reserved as u64);
         let share = self.find_or_make_share(account.key())?;
         let share = self.shares.get_mut(share)?;
@@ -178,7 +182,7 @@ impl Scheduler<'_> {
             share.tag = tag.saturating_add(starts);
         }
         share.unsettled = share.unsettled.saturating_add(starts);
-        self.settle_place(lane.tenant)?;
+        self.settle_place(tenant)?;
         Ok(u32::try_from(cost).unwrap_or(u32::MAX))
     }
 
@@ -189,8 +193,7 @@ impl Scheduler<'_> {
         if count < 2 || !self.is_fair_queue(spec.queue)? || armed(Seeded::LagBehind) {
             return Ok(());
         }
-        let Some(clock) = self.find_share(clock_key(queue_node_key(spec.queue), picked.level))?
-        else {
+        let Some(clock) = self.find_share(clock_key(spec.queue, picked.level))? else {
             return Ok(());
         };
         let gate = match spec.tenant {
@@ -219,18 +222,18 @@ impl Scheduler<'_> {
 
     fn first_of_queue(&self, queue: u64) -> Step<Option<Rank>> {
         let first = match self.find_queue(queue)? {
-            Some(queue) => self.entry(queue)?.root,
+            Some(queue) => self.node(queue)?.root,
             None => NONE,
         };
         match first {
             NONE => Ok(None),
-            first => Ok(Some(self.entry(first)?.rank)),
+            first => Ok(Some(self.rank(first)?)),
         }
     }
 
     /// Where the clock of a level stands in a fair queue.
     pub fn clock_of(&self, queue: u64, level: i32) -> Step<u64> {
-        self.share_tag(clock_key(queue_node_key(queue), level))
+        self.share_tag(clock_key(queue, level))
     }
 
     /// Whether the start that a pick has charged takes place.
@@ -249,7 +252,14 @@ impl Scheduler<'_> {
     }
 
     fn settle_tenant(&mut self, spec: &LaneSpec) -> Step<()> {
-        match self.find_entry(Kind::Tenant, mix(spec.queue, spec.tenant))? {
+        let gate = match spec.tenant {
+            0 => Some(NONE),
+            key => self.find_gate(GateKind::Tenant, key)?,
+        };
+        let (Some(gate), Some(queue)) = (gate, self.find_queue(spec.queue)?) else {
+            return Ok(());
+        };
+        match self.find_node(Kind::Tenant, gate, queue)? {
             Some(tenant) => self.settle_place(tenant),
             None => Ok(()),
         }
@@ -263,11 +273,14 @@ impl Scheduler<'_> {
     }
 
     /// The policy of a queue has changed, or all tags have.
-    pub(crate) fn rank_anew(&mut self, is_it: impl Fn(&Entry) -> bool) -> Step<()> {
+    pub(crate) fn rank_anew(&mut self, is_queue: impl Fn(u32) -> bool) -> Step<()> {
         for kind in [Kind::Bundle, Kind::Tenant] {
-            for at in self.entries.touched() {
-                let entry = *self.entry(at)?;
-                if entry.kind == kind && entry.place != NONE && is_it(&entry) {
+            for at in self.touched_nodes() {
+                let entry = self.entry(at)?;
+                if entry.kind != kind || !entry.is_placed() {
+                    continue;
+                }
+                if is_queue(self.entry(self.tenant_of(at)?)?.home) {
                     self.settle_place(at)?;
                 }
             }

@@ -60,7 +60,7 @@ impl Scheduler<'_> {
         &mut self,
         kind: GateKind,
         key: u64,
-        version: u64,
+        version: u32,
         terms: &Terms,
     ) -> Step<bool> {
         let Some(at) = self.find_gate(kind, key)? else {
@@ -72,15 +72,16 @@ impl Scheduler<'_> {
         let was_open = self.gate_is_open(at)?;
         self.set_meter(at, terms)?;
         let gate = self.gate_mut(at)?;
-        gate.limit = terms.limit;
-        gate.weight = terms.weight;
-        let has_new_policy = std::mem::replace(&mut gate.is_fair, terms.is_fair) != terms.is_fair;
+        gate.set_limit(terms.limit);
+        gate.weight = u16::try_from(terms.weight).unwrap_or(u16::MAX);
+        let has_new_policy = gate.is_fair() != terms.is_fair;
+        gate.set_fair(terms.is_fair);
         self.look_at_meter(at)?;
         self.follow_gate(at, was_open)?;
         self.set_aging(at, terms.aging)?;
         if has_new_policy {
-            let queue = self.gate(at)?.first_node;
-            self.rank_anew(|entry| entry.queue == queue)?;
+            let queue = self.gate(at)?.first_node();
+            self.rank_anew(|it| it == queue)?;
         }
         Ok(true)
     }
@@ -132,7 +133,7 @@ impl Scheduler<'_> {
         let was_open = self.gate_is_open(at)?;
         let gate = self.gate_mut(at)?;
         gate.version = version;
-        gate.limit = Limit::Unknown;
+        gate.set_limit(Limit::Unknown);
         self.look_at_meter(at)?;
         self.follow_gate(at, was_open)
     }

@@ -125,15 +125,8 @@ impl Scheduler<'_> {
         }
         let mut waiting = 0;
         for at in self.gates.touched() {
-            let gate = self.gate(at)?;
-            let meter = match gate.meter {
-                NONE => continue,
-                meter => self.meters.get(meter)?,
-            };
-            if meter.gate != at {
-                return Err(Fault::Corrupt("a meter is another gate's"));
-            }
-            waiting += u32::from(meter.timer != NONE);
+            let meter = self.meter_of(at)?;
+            waiting += u32::from(meter.is_some_and(|it| it.timer != NONE));
         }
         match waiting == self.header.timers {
             true => Ok(()),

@@ -14,7 +14,7 @@ use world::arena::Arena;
 
 const CAPACITY: Capacity = Capacity {
     lanes: 10,
-    entries: 60,
+    nodes: 50,
     gates: 60,
     reservations: 10,
     shares: 10,

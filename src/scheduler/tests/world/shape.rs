@@ -33,7 +33,7 @@ pub struct Shape {
 
 const AMPLE: Capacity = Capacity {
     lanes: 2_000,
-    entries: 4_000,
+    nodes: 2_000,
     gates: 1_000,
     reservations: 200,
     shares: 2_000,
@@ -69,7 +69,7 @@ impl Shape {
         if rng.random_bool(0.25) {
             shape.capacity = Capacity {
                 lanes: rng.random_range(2..=12),
-                entries: 80,
+                nodes: 70,
                 gates: ENOUGH_GATES,
                 reservations: 6,
                 shares: 2_000,
