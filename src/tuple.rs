@@ -43,6 +43,16 @@ impl RawRow<'_> {
         self
     }
 
+    /// The same row with the columns up to this one.
+    pub fn again(&self, column: usize) -> Self {
+        let row = Self {
+            slot: self.slot,
+            columns: 0,
+            lives: PhantomData,
+        };
+        row.up_to(column)
+    }
+
     /// The readable columns with their numbers.
     pub fn all(&self) -> impl Iterator<Item = (usize, Option<Datum>)> {
         (1..=self.columns).map(|column| (column, self.raw(column)))

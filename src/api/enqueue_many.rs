@@ -44,15 +44,18 @@ fn read(call: &Call) -> Result<Vec<Element<'_>>> {
 fn insert_all(spi: &Spi, elements: &[Element], output: &mut Output) -> Result<()> {
     let job_table = catalog::job_table()?;
     let routes = routes::current(spi)?;
+    let jobs = elements
+        .iter()
+        .map(|element| element.named().routed_by(spi, &routes, &element.values()))
+        .collect::<Result<Vec<_>>>()?;
     table::command(|command| {
-        let mut jobs = command.open(job_table, Operation::Insert);
-        for (ord, element) in (1_i32..).zip(elements) {
-            let values = element.named().routed_by(spi, &routes, &element.values())?;
+        let mut table = command.open(job_table, Operation::Insert);
+        for (ord, values) in (1_i32..).zip(&jobs) {
             let (id, position) = next_place()?;
-            jobs.insert(row(&values, id, position, server::now()))?;
+            table.add(row(values, id, position, server::now()))?;
             output.push([datum(ord), datum(id), datum(true)].into_iter());
         }
-        Ok(())
+        table.finish()
     })
 }
 

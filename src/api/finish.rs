@@ -5,11 +5,12 @@ use crate::error::{Failure, Result, no_such_job, superseded};
 use crate::lane::queue_key;
 use crate::plan::{Rows, Spi, Statement, statement};
 use crate::row::column;
-use crate::table::{self, Lock, Operation, Where};
+use crate::table::{self, Attempt, Lock, Operation, Table, Where};
 use crate::tuple::RawRow;
 use crate::{catalog, server};
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::PgSqlErrorCode;
+use std::cell::Cell;
 
 static FAIL: Statement = statement!(
     "fail_runs",
@@ -19,6 +20,10 @@ static FIND: Statement = statement!("find_run", [INT8OID]);
 
 /// The column of the index on the id.
 const ID: i16 = 1;
+/// Jobs whose ids are no farther apart are found by one search, which passes over those between.
+const NEAR: i64 = 8;
+/// 10 ms.
+const MOMENT: i64 = server::SECOND / 100;
 
 /// A run that was moved to history.
 pub struct Finished {
@@ -37,7 +42,8 @@ pub fn finish(
     Ok(finish_all(&[(job_id, attempt)], state, result)?.pop())
 }
 
-/// Moves those of the runs (id, attempt) that are running to history. In order of id, two calls cannot deadlock.
+/// Moves those of the runs (id, attempt), in order of id, that are running to history. In that order, two calls cannot
+/// deadlock.
 pub fn finish_all(
     runs: &[(i64, i32)],
     state: &str,
@@ -46,37 +52,101 @@ pub fn finish_all(
     let job_table = catalog::job_table()?;
     let history = catalog::relation(c"job_history")?;
     let index = catalog::relation(c"job_pkey")?;
+    let about_the_end = AboutTheEnd {
+        state,
+        result,
+        at: Cell::new(server::now()),
+    };
     table::command(|command| {
         let mut jobs = command.open(job_table, Operation::Delete);
         let mut history = command.open(history, Operation::Insert);
-        let mut found = jobs.search(index, &[Where::Is(ID, 0)]);
+        let mut found = jobs.search(index, &between(0, 0));
         let mut finished = Vec::with_capacity(runs.len());
-        for &(job_id, attempt) in runs {
-            // A superseded run waits for nobody who has locked the row.
-            let is_run = |row: &RawRow| row.is_run(job_id, attempt);
-            found.restart(&[Where::Is(ID, job_id)]);
-            let Some(place) = found.next().filter(is_run).map(|row| row.place()) else {
+        for near in runs.chunk_by(|(id, _), (next, _)| next.saturating_sub(*id) <= NEAR) {
+            let (Some(first), Some(last)) = (near.first(), near.last()) else {
                 continue;
             };
-            let Some(job) = jobs.lock(place, Lock::ToDelete)?.filter(is_run) else {
-                continue;
-            };
-            let job = job.up_to(column::COUNT);
-            finished.push(Finished {
-                queue: queue_key(job.text(column::QUEUE).unwrap_or_default()),
-                was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
-            });
-            let about_the_end = [
-                (column::STATE, datum(state)),
-                (column::FINISHED_AT, datum(server::now())),
-                (column::RESULT, result),
-            ];
-            let values: Vec<_> = job.all().chain(about_the_end).collect();
-            jobs.delete()?;
-            history.insert_into_partition(values)?;
+            found.restart(&between(first.0, last.0));
+            while let Some(row) = found.next() {
+                let Some(run) = run_of(&row, near) else {
+                    continue;
+                };
+                let is_last = run.0 == last.0;
+                finished.extend(end_run(&mut jobs, &mut history, row, run, &about_the_end)?);
+                if is_last {
+                    break;
+                }
+            }
         }
+        history.finish_partitions()?;
         Ok(finished)
     })
+}
+
+fn between(first: i64, last: i64) -> [Where; 2] {
+    [Where::From(ID, first), Where::UpTo(ID, last)]
+}
+
+/// Which of the runs, that are in order of id, the row is. A superseded one waits for nobody who has locked the row.
+fn run_of(row: &RawRow, runs: &[(i64, i32)]) -> Option<(i64, i32)> {
+    let id = row.int8(column::ID)?;
+    let first = runs.partition_point(|run| run.0 < id);
+    let mut of_job = runs.get(first..)?.iter().take_while(|run| run.0 == id);
+    of_job.find(|run| row.is_run(run.0, run.1)).copied()
+}
+
+/// Moves a run to history, unless another has ended it.
+fn end_run(
+    jobs: &mut Table,
+    history: &mut Table,
+    row: RawRow,
+    (job_id, attempt): (i64, i32),
+    about_the_end: &AboutTheEnd,
+) -> Result<Option<Finished>> {
+    let row = row.up_to(column::COUNT);
+    match jobs.delete_at_once(&row)? {
+        Attempt::Made => return about_the_end.write(&row, history).map(Some),
+        Attempt::Late => return Ok(None),
+        Attempt::Open => {}
+    }
+    let is_run = |row: &RawRow| row.is_run(job_id, attempt);
+    let Some(job) = jobs.lock(row.place(), Lock::ToDelete)?.filter(is_run) else {
+        return Ok(None);
+    };
+    let finished = about_the_end.write(&job.up_to(column::COUNT), history)?;
+    jobs.delete()?;
+    Ok(Some(finished))
+}
+
+/// How runs end.
+struct AboutTheEnd<'a> {
+    state: &'a str,
+    result: Option<Datum>,
+    at: Cell<i64>,
+}
+
+impl AboutTheEnd<'_> {
+    /// The same for the runs of a moment: the history is summarised by the time, page by page.
+    fn time(&self) -> i64 {
+        let now = server::now();
+        if now.saturating_sub(self.at.get()) > MOMENT {
+            self.at.set(now);
+        }
+        self.at.get()
+    }
+
+    fn write(&self, job: &RawRow, history: &mut Table) -> Result<Finished> {
+        let values = [
+            (column::STATE, datum(self.state)),
+            (column::FINISHED_AT, datum(self.time())),
+            (column::RESULT, self.result),
+        ];
+        history.add_to_partition(job.all().chain(values))?;
+        Ok(Finished {
+            queue: queue_key(job.text(column::QUEUE).unwrap_or_default()),
+            was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
+        })
+    }
 }
 
 /// How runs fail.

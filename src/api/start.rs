@@ -6,7 +6,7 @@ use crate::call::datum;
 use crate::error::Result;
 use crate::plan::Spi;
 use crate::row::column;
-use crate::table::{self, Lock, Operation, Search, Table, Where};
+use crate::table::{self, Attempt, Lock, Operation, Search, Table, Where};
 use crate::tuple::RawRow;
 use crate::{catalog, lease, pending, server};
 use pgrx::pg_sys::{self, Datum};
@@ -64,18 +64,32 @@ pub fn start_jobs(
         let mut found = waiting(&jobs, picked, picked.head, near)?;
         let mut goes_on = near < end;
         while started.len() < most {
-            let Some(place) = next_eligible(&mut found, own) else {
+            let Some(row) = next_eligible(&mut found, own) else {
                 if !std::mem::take(&mut goes_on) {
                     break;
                 }
                 found.restart(&between(picked, near, end));
                 continue;
             };
-            if let Some(job) = jobs.lock(place, Lock::ToUpdateUnlessLocked)?
-                && job.waits_in(picked.spec.lane, picked.head, end)
-            {
-                let changes = run.changes(&job);
-                let job = jobs.update(&changes)?;
+            let row = row.up_to(column::COUNT);
+            if !row.waits_in(picked.spec.lane, picked.head, end) {
+                continue;
+            }
+            let has_started = match jobs.update_at_once(&row, &run.changes(&row))? {
+                Attempt::Made => true,
+                Attempt::Late => false,
+                Attempt::Open => {
+                    let job = jobs.lock(row.place(), Lock::ToUpdateUnlessLocked)?;
+                    let job = job.filter(|job| job.waits_in(picked.spec.lane, picked.head, end));
+                    let changes = job.map(|job| run.changes(&job));
+                    changes
+                        .map(|changes| jobs.update(&changes))
+                        .transpose()?
+                        .is_some()
+                }
+            };
+            if has_started {
+                let job = jobs.written();
                 output.push(claimed(&job).into_iter());
                 started.extend(job.int8(column::POSITION));
             }
@@ -130,16 +144,13 @@ fn between(picked: &Picked, from: i64, before: i64) -> [Where; 3] {
     ]
 }
 
-fn next_eligible(found: &mut Search, own: &[i64]) -> Option<pg_sys::ItemPointerData> {
-    while let Some(row) = found.next() {
-        if row
-            .int8(column::POSITION)
-            .is_some_and(|at| !own.contains(&at))
-        {
-            return Some(row.place());
+fn next_eligible<'f>(found: &'f mut Search, own: &[i64]) -> Option<RawRow<'f>> {
+    loop {
+        let position = found.next()?.int8(column::POSITION);
+        if position.is_some_and(|at| !own.contains(&at)) {
+            return Some(found.current());
         }
     }
-    None
 }
 
 impl Run {

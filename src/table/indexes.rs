@@ -1,6 +1,6 @@
 //! The indexes of a table that are opened row by row: those of the extension only once a row has an entry in them.
 
-use super::shape::KnownIndex;
+use super::shape::{self, KnownIndex};
 use crate::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
@@ -43,8 +43,9 @@ impl Indexes {
     /// Opens what the row needs and is not open yet. Of the extension's own indexes those without an entry for the row are
     /// passed over.
     pub fn open_for(&mut self, row: &RawRow) {
+        let row = row.again(shape::COLUMNS);
         for (known, open) in self.known.iter().zip(&mut self.open) {
-            let is_needed = known.condition.is_none_or(|holds| holds(row));
+            let is_needed = known.condition.is_none_or(|holds| holds(&row));
             if is_needed && open.is_none() {
                 // SAFETY: the index is one of the table's, which is open.
                 *open = Some(unsafe { Open::of(known.oid, known.condition.is_some(), self.info) });

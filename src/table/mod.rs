@@ -5,11 +5,14 @@
 //! Where `turnstile.job` has no row triggers but the extension's own, what they do is done right here, and of its own
 //! indexes only those are opened that get an entry. Otherwise all goes the server's usual way ([`shape`]).
 
+mod at_once;
 mod indexes;
 mod partitions;
 mod search;
 mod shape;
+mod together;
 
+pub use at_once::Attempt;
 pub use search::{Search, Where};
 
 use crate::error::{Result, internal};
@@ -23,6 +26,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::RefCell;
 use std::mem::{size_of, zeroed};
 use std::ptr::null_mut;
+use together::Together;
 
 /// What is done to a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,6 +64,8 @@ pub struct Table<'c> {
     written: *mut pg_sys::TupleTableSlot,
     /// Unless rows have to go the usual way.
     own: Option<Indexes>,
+    /// Rows that were added and not written yet.
+    together: Option<Together>,
 }
 
 /// Runs one command; its AFTER triggers fire at its end. What it allocates is gone then, as is what it found.
@@ -143,6 +149,7 @@ impl Command {
                 locked: self.slot_of(relation),
                 written: self.slot_of(relation),
                 own,
+                together: None,
             }
         }
     }
@@ -271,22 +278,6 @@ impl<'c> Table<'c> {
         self.publish(false, true)
     }
 
-    /// As [`Self::insert`] for a partitioned table.
-    pub fn insert_into_partition(
-        &mut self,
-        values: impl IntoIterator<Item = (usize, Option<Datum>)>,
-    ) -> Result<()> {
-        self.write(values);
-        let state = self.command.state;
-        let mut routing = self.command.routing.borrow_mut();
-        // SAFETY: the routing ends with the command, and the slot holds the new row.
-        unsafe {
-            let routing =
-                routing.get_or_insert_with(|| Routing::of(state, self.info, self.relation));
-            routing.insert(self.info, self.written)
-        }
-    }
-
     /// Changes columns (from 1) of the row that was locked last; gives the new row.
     pub fn update(&mut self, changes: &[(usize, Option<Datum>)]) -> Result<RawRow<'_>> {
         // SAFETY: the slot holds the locked row.
@@ -328,19 +319,25 @@ impl<'c> Table<'c> {
 
     /// What the BEFORE trigger would do, if it would fire; and opens the indexes that get an entry.
     fn prepare(&mut self, old: Option<&RawRow>, may_move: bool) {
-        let Some(own) = &mut self.own else {
+        if may_move {
+            self.place(old);
+        }
+        if let Some(own) = &mut self.own {
+            // SAFETY: the slot holds a row of a job.
+            own.open_for(&unsafe { RawRow::of(self.written) });
+        }
+    }
+
+    fn place(&mut self, old: Option<&RawRow>) {
+        if self.own.is_none() {
             return;
-        };
-        // SAFETY: the slot holds a row of a job.
+        }
+        // SAFETY: as above.
         unsafe {
-            if may_move {
-                let row = RawRow::of(self.written);
-                for (column, value) in job_triggers::place(&row, old) {
-                    *(*self.written).tts_values.add(column - 1) = value;
-                    *(*self.written).tts_isnull.add(column - 1) = false;
-                }
+            for (column, value) in job_triggers::place(&RawRow::of(self.written), old) {
+                *(*self.written).tts_values.add(column - 1) = value;
+                *(*self.written).tts_isnull.add(column - 1) = false;
             }
-            own.open_for(&RawRow::of(self.written).up_to(shape::COLUMNS));
         }
     }
 

@@ -1,9 +1,10 @@
 //! Rows that go to the partition that they belong to.
 
-use super::node;
+use super::together::Together;
+use super::{Table, node};
 use crate::error::{Result, internal};
-use pgrx::pg_sys;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{self, Datum};
 use std::cell::Cell;
 use std::ptr::null_mut;
 
@@ -38,6 +39,34 @@ pub struct Routing {
     state: *mut pg_sys::EState,
     modify: *mut pg_sys::ModifyTableState,
     partitions: *mut pg_sys::PartitionTupleRouting,
+    /// Rows of the partition that was found last.
+    together: Option<Together>,
+}
+
+impl Table<'_> {
+    /// As [`Self::add`] for a partitioned table; the last rows are written by [`Self::finish_partitions`].
+    pub fn add_to_partition(
+        &mut self,
+        values: impl IntoIterator<Item = (usize, Option<Datum>)>,
+    ) -> Result<()> {
+        self.write(values);
+        let state = self.command.state;
+        let mut routing = self.command.routing.borrow_mut();
+        // SAFETY: the routing ends with the command, and the slot holds the new row.
+        unsafe {
+            let routing =
+                routing.get_or_insert_with(|| Routing::of(state, self.info, self.relation));
+            routing.add(self.info, self.written)
+        }
+    }
+
+    /// Writes the rows that were added.
+    pub fn finish_partitions(&mut self) -> Result<()> {
+        match self.command.routing.borrow_mut().as_mut() {
+            Some(routing) => routing.write(),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Routing {
@@ -60,6 +89,7 @@ impl Routing {
                 state,
                 modify,
                 partitions: pg_guard_ffi_boundary(|| ExecSetupPartitionTupleRouting(state, table)),
+                together: None,
             }
         }
     }
@@ -68,8 +98,8 @@ impl Routing {
     ///
     /// # Safety
     /// `info` is that of the table.
-    pub unsafe fn insert(
-        &self,
+    unsafe fn add(
+        &mut self,
         info: *mut pg_sys::ResultRelInfo,
         row: *mut pg_sys::TupleTableSlot,
     ) -> Result<()> {
@@ -82,8 +112,12 @@ impl Routing {
             if (*relation).rd_tableam.is_null() {
                 return Err(internal("a partition of the history is not a table"));
             }
-            trust_routing(partition);
             let map = (*partition).ri_RootToPartitionMap;
+            if map.is_null() && is_plain(partition) {
+                return self.take(partition, row);
+            }
+            self.write()?;
+            trust_routing(partition);
             let row = match map.is_null() {
                 true => row,
                 false => pg_sys::execute_attr_map_slot(
@@ -97,10 +131,51 @@ impl Routing {
         Ok(())
     }
 
+    unsafe fn take(
+        &mut self,
+        partition: *mut pg_sys::ResultRelInfo,
+        row: *mut pg_sys::TupleTableSlot,
+    ) -> Result<()> {
+        if !self
+            .together
+            .as_ref()
+            .is_some_and(|rows| rows.is_of(partition))
+        {
+            self.write()?;
+            // SAFETY: the partition stays open until the command ends, and is plain.
+            self.together = Some(unsafe { Together::of(partition, self.state) });
+        }
+        let is_full = match &mut self.together {
+            Some(together) => together.take(row)?,
+            None => false,
+        };
+        match is_full {
+            true => self.write(),
+            false => Ok(()),
+        }
+    }
+
+    fn write(&mut self) -> Result<()> {
+        match &mut self.together {
+            Some(together) => together.write(|_| {}),
+            None => Ok(()),
+        }
+    }
+
     /// Closes the partitions.
     pub fn end(self) {
         // SAFETY: called once, by the command, when nobody uses them any more.
         unsafe { pg_guard_ffi_boundary(|| ExecCleanupTupleRouting(self.modify, self.partitions)) };
+    }
+}
+
+/// Whether nothing happens to the rows of a partition but that they are stored.
+unsafe fn is_plain(partition: *mut pg_sys::ResultRelInfo) -> bool {
+    // SAFETY: the partition is open.
+    unsafe {
+        let constraints = (*(*(*partition).ri_RelationDesc).rd_att).constr;
+        (*partition).ri_TrigDesc.is_null()
+            && (constraints.is_null() || !(*constraints).has_generated_stored)
     }
 }
 

@@ -12,6 +12,7 @@ use std::ptr::null_mut;
 pub enum Where {
     Is(i16, i64),
     From(i16, i64),
+    UpTo(i16, i64),
     Before(i16, i64),
 }
 
@@ -58,6 +59,12 @@ impl Where {
                 pg_sys::F_INT8GE,
                 value,
             ),
+            Self::UpTo(column, value) => (
+                column,
+                pg_sys::BTLessEqualStrategyNumber,
+                pg_sys::F_INT8LE,
+                value,
+            ),
             Self::Before(column, value) => (
                 column,
                 pg_sys::BTLessStrategyNumber,
@@ -95,6 +102,12 @@ impl Search<'_> {
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             pg_sys::index_getnext_slot(self.scan, forward, self.slot).then(|| RawRow::of(self.slot))
         }
+    }
+
+    /// The row that came last; there must have been one.
+    pub fn current(&mut self) -> RawRow<'_> {
+        // SAFETY: the row stays in the slot until the next one comes.
+        unsafe { RawRow::of(self.slot) }
     }
 }
 

@@ -1,0 +1,223 @@
+//! Rows that are written together, page by page, with one record of the log for each page, as COPY writes them.
+
+use super::Table;
+use crate::error::{Result, internal};
+use crate::tuple::RawRow;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{self, Datum, IndexInfo};
+use std::ptr::null_mut;
+
+/// As many as COPY keeps back.
+const MOST_ROWS: usize = 1_000;
+const MOST_BYTES: usize = 65_536;
+
+/// Rows of one table that are not written yet.
+pub struct Together {
+    info: *mut pg_sys::ResultRelInfo,
+    state: *mut pg_sys::EState,
+    /// Each with a slot of its own; those behind `count` are free.
+    slots: Vec<*mut pg_sys::TupleTableSlot>,
+    count: usize,
+    bytes: usize,
+    summaries: Vec<Summary>,
+}
+
+/// A BRIN index. It has an entry for many pages, to which a row adds nothing if one with the same value was added to the same page.
+struct Summary {
+    index: *mut IndexInfo,
+    column: usize,
+    /// By row, whether its value is that of the row before.
+    is_same: Vec<bool>,
+    last: Option<Option<Datum>>,
+}
+
+impl Together {
+    /// # Safety
+    /// The indexes that `info` has open, and no triggers, are all there is to the table; it stays open until the command ends.
+    pub unsafe fn of(info: *mut pg_sys::ResultRelInfo, state: *mut pg_sys::EState) -> Self {
+        // SAFETY: the array has as many elements as there are open indexes.
+        let indexes = unsafe {
+            let count = usize::try_from((*info).ri_NumIndices).unwrap_or(0);
+            (0..count).map(|nth| *(*info).ri_IndexRelationInfo.add(nth))
+        };
+        Self {
+            info,
+            state,
+            slots: Vec::new(),
+            count: 0,
+            bytes: 0,
+            // SAFETY: the indexes are open.
+            summaries: indexes
+                .filter_map(|index| unsafe { Summary::of(info, index) })
+                .collect(),
+        }
+    }
+
+    /// Whether the rows are those of this table.
+    pub fn is_of(&self, info: *mut pg_sys::ResultRelInfo) -> bool {
+        self.info == info
+    }
+
+    /// Takes a copy of the row in a slot of the same columns; true if no more should be taken before they are written.
+    pub fn take(&mut self, row: *mut pg_sys::TupleTableSlot) -> Result<bool> {
+        // SAFETY: the slots are of the table's columns.
+        unsafe {
+            self.check(row);
+            let slot = self.free_slot();
+            let Some(copy) = (*(*slot).tts_ops).copyslot else {
+                return Err(internal("a slot that cannot be copied to"));
+            };
+            for summary in &mut self.summaries {
+                summary.note(row);
+            }
+            pg_guard_ffi_boundary(|| copy(slot, row));
+            let tuple = pg_sys::ExecFetchSlotHeapTuple(slot, true, null_mut());
+            self.bytes += usize::try_from((*tuple).t_len).unwrap_or(0);
+        }
+        self.count += 1;
+        Ok(self.count >= MOST_ROWS || self.bytes >= MOST_BYTES)
+    }
+
+    unsafe fn check(&self, row: *mut pg_sys::TupleTableSlot) {
+        // SAFETY: the relation is open.
+        unsafe {
+            let relation = (*self.info).ri_RelationDesc;
+            if !(*(*relation).rd_att).constr.is_null() {
+                pg_sys::ExecConstraints(self.info, row, self.state);
+            }
+        }
+    }
+
+    unsafe fn free_slot(&mut self) -> *mut pg_sys::TupleTableSlot {
+        match self.slots.get(self.count) {
+            Some(&slot) => slot,
+            None => {
+                // SAFETY: the command releases its slots.
+                let slot = unsafe {
+                    let relation = (*self.info).ri_RelationDesc;
+                    pg_sys::table_slot_create(relation, &mut (*self.state).es_tupleTable)
+                };
+                self.slots.push(slot);
+                slot
+            }
+        }
+    }
+
+    /// Writes what was taken. Before a row is entered into the indexes, `prepare` may open those.
+    pub fn write(&mut self, mut prepare: impl FnMut(*mut pg_sys::TupleTableSlot)) -> Result<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        // SAFETY: the slots hold rows of the table, which is open.
+        unsafe {
+            let relation = (*self.info).ri_RelationDesc;
+            let Some(insert) = (*(*relation).rd_tableam).multi_insert else {
+                return Err(internal("a table that takes no rows"));
+            };
+            let count = i32::try_from(self.count).unwrap_or(0);
+            let command = (*self.state).es_output_cid;
+            let slots = self.slots.as_mut_ptr();
+            pg_guard_ffi_boundary(|| insert(relation, slots, count, command, 0, null_mut()));
+            let mut page = pg_sys::InvalidBlockNumber;
+            for (nth, &slot) in self.slots.iter().take(self.count).enumerate() {
+                let at = pgrx::itemptr::item_pointer_get_block_number(&(*slot).tts_tid);
+                for summary in &self.summaries {
+                    summary.pass_over(page == at && summary.is_same.get(nth) == Some(&true));
+                }
+                page = at;
+                prepare(slot);
+                self.enter(slot);
+            }
+        }
+        for summary in &mut self.summaries {
+            summary.pass_over(false);
+            summary.is_same.clear();
+            summary.last = None;
+        }
+        self.count = 0;
+        self.bytes = 0;
+        Ok(())
+    }
+
+    unsafe fn enter(&self, slot: *mut pg_sys::TupleTableSlot) {
+        // SAFETY: as in `write`.
+        unsafe {
+            if (*self.info).ri_NumIndices > 0 {
+                pg_sys::ExecInsertIndexTuples(
+                    self.info,
+                    slot,
+                    self.state,
+                    false,
+                    false,
+                    null_mut(),
+                    null_mut(),
+                );
+            }
+        }
+    }
+}
+
+impl Summary {
+    unsafe fn of(info: *mut pg_sys::ResultRelInfo, index: *mut IndexInfo) -> Option<Self> {
+        // SAFETY: the index is an open one of the table.
+        unsafe {
+            let columns = (*(*(*info).ri_RelationDesc).rd_att).attrs.as_ptr();
+            let [first, ..] = (*index).ii_IndexAttrNumbers;
+            let column = usize::try_from(first).ok().filter(|&column| column > 0)?;
+            let is_plain = (*index).ii_Am == pg_sys::BRIN_AM_OID
+                && (*index).ii_NumIndexAttrs == 1
+                && (*index).ii_ReadyForInserts
+                && (*index).ii_Expressions.is_null()
+                && (*index).ii_Predicate.is_null()
+                && (*columns.add(column - 1)).attbyval;
+            is_plain.then_some(Self {
+                index,
+                column,
+                is_same: Vec::new(),
+                last: None,
+            })
+        }
+    }
+
+    unsafe fn note(&mut self, row: *mut pg_sys::TupleTableSlot) {
+        // SAFETY: the slot holds a row of the table.
+        let value = unsafe { RawRow::of(row).up_to(self.column).raw(self.column) };
+        let value = Some(value);
+        let is_same = std::mem::replace(&mut self.last, value) == value;
+        self.is_same.push(is_same);
+    }
+
+    fn pass_over(&self, is_told: bool) {
+        // SAFETY: the index is open. One that is not ready gets no entry.
+        unsafe { (*self.index).ii_ReadyForInserts = !is_told };
+    }
+}
+
+impl Table<'_> {
+    /// As [`Self::insert`], but together with other rows: the last of them are written by [`Self::finish`].
+    pub fn add(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) -> Result<()> {
+        if self.own.is_none() {
+            return self.insert(values);
+        }
+        self.write(values);
+        self.place(None);
+        self.publish(false, true)?;
+        let together = self.together.get_or_insert_with(|| {
+            // SAFETY: where triggers and indexes are known there is nothing else to the table.
+            unsafe { Together::of(self.info, self.command.state) }
+        });
+        match together.take(self.written)? {
+            true => self.finish(),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes the rows that were added.
+    pub fn finish(&mut self) -> Result<()> {
+        if let (Some(together), Some(own)) = (&mut self.together, &mut self.own) {
+            // SAFETY: the slot holds a row of the table.
+            together.write(|slot| own.open_for(&unsafe { RawRow::of(slot) }))?;
+        }
+        Ok(())
+    }
+}
