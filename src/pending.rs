@@ -234,8 +234,9 @@ impl Pending {
 
     /// Ends the transaction: all changes as one.
     pub fn take_all(&mut self) -> Level {
-        let mut all = Level::default();
-        for level in std::mem::take(&mut self.levels) {
+        let mut levels = std::mem::take(&mut self.levels).into_iter();
+        let mut all = levels.next().unwrap_or_default();
+        for level in levels {
             all.absorb(level);
         }
         self.end_call();

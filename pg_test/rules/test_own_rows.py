@@ -223,18 +223,84 @@ def test_an_index_that_is_being_built(db, warm, other, build):
     _check_indexes(other)
 
 
+TODAY = (
+    "SELECT partition::text, begins::text, ends::text FROM turnstile.history_partition WHERE now() >= begins AND now() < ends"
+)
+
+
+def _kept_in(conn, run):
+    query = "SELECT tableoid::regclass::text FROM turnstile.job_history WHERE id = %s"
+    return conn.execute(query, [run.id]).fetchall()
+
+
 def test_a_day_without_a_partition(warm, other):
-    (today,) = other.execute(
-        "SELECT partition::text FROM turnstile.history_partition WHERE now() >= begins AND now() < ends"
-    ).fetchone()
+    today, _, _ = other.execute(TODAY).fetchone()
     other.execute(f"DROP TABLE {today}")
-    run = _work(warm)
-    assert other.execute("SELECT tableoid::regclass::text FROM turnstile.job_history WHERE id = %s", [run.id]).fetchone() == (
-        "turnstile.job_history_default",
-    )
+    assert _kept_in(other, _work(warm)) == [("turnstile.job_history_default",)]
     other.execute("DELETE FROM turnstile.job_history_default; SELECT turnstile.make_history_partitions()")
+    # Found by the server the first time, remembered the second.
+    for _ in range(2):
+        assert _kept_in(other, _work(warm)) == [(today,)]
+
+
+def test_a_day_with_other_partitions(warm, other):
+    today, begins, ends = other.execute(TODAY).fetchone()
+    soon = "date_trunc('minute', now()) + interval '1 hour'"
+    (middle,) = other.execute(f"SELECT least({soon}, '{ends}'::timestamptz - interval '1 second')::text").fetchone()
+    other.execute(f"TRUNCATE {today}; ALTER TABLE turnstile.job_history DETACH PARTITION {today}")
+    other.execute(f"ALTER TABLE turnstile.job_history ATTACH PARTITION {today} FOR VALUES FROM ('{middle}') TO ('{ends}')")
+    other.execute(f"CREATE TABLE early PARTITION OF turnstile.job_history FOR VALUES FROM ('{begins}') TO ('{middle}')")
+    for _ in range(2):
+        assert _kept_in(other, _work(warm)) == [("early",)]
+
+
+@pytest.mark.parametrize("table", ["turnstile.job_history", "today"])
+def test_a_trigger_of_the_history(warm, other, table):
+    today, _, _ = other.execute(TODAY).fetchone()
+    other.execute("CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.result := '1'; RETURN NEW; END $$")
+    other.execute(f"CREATE TRIGGER mark BEFORE INSERT ON {table.replace('today', today)} FOR EACH ROW EXECUTE FUNCTION mark()")
     run = _work(warm)
-    assert other.execute("SELECT tableoid::regclass::text FROM turnstile.job_history WHERE id = %s", [run.id]).fetchone() == (today,)
+    assert other.execute("SELECT result FROM turnstile.job_history WHERE id = %s", [run.id]).fetchone() == (1,)
+
+
+def test_an_index_and_a_check_of_a_day(warm, other):
+    today, _, _ = other.execute(TODAY).fetchone()
+    other.execute(f"CREATE UNIQUE INDEX one ON {today} (id)")
+    other.execute(f"ALTER TABLE {today} ADD CHECK (kind <> 'bad')")
+    run = _work(warm)
+    other.execute("INSERT INTO turnstile.job (id, kind) VALUES (%s, 'again')", [run.id])
+    again = claim_next(warm)
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        complete(warm, again)
+    other.execute("DROP INDEX turnstile.one; UPDATE turnstile.job SET kind = 'bad'")
+    with pytest.raises(psycopg.errors.CheckViolation):
+        complete(warm, again)
+
+
+def test_a_new_day_has_no_summary_to_keep(warm, other):
+    _work(warm)
+    query = (
+        "SELECT brin_summarize_new_values(index.indexrelid) FROM pg_index AS index JOIN pg_class AS class ON class.oid = indexrelid"
+        " JOIN pg_am ON pg_am.oid = relam WHERE amname = 'brin' AND indrelid = %s::regclass"
+    )
+    assert other.execute(query, [other.execute(TODAY).fetchone()[0]]).fetchone() == (1,)
+    assert _work(warm)
+
+
+def test_pages_full_of_old_versions(warm, other):
+    """A page is cleared when the next version would not fit; rows that have moved meanwhile are found as before."""
+    for number in range(60):
+        enqueue(warm, payload={"text": "x" * (number * 7 % 900)})
+    other.execute("UPDATE turnstile.job SET metadata = '{}' WHERE id % 3 = 0")
+    claimed = []
+    for _ in range(60):
+        run = claim_next(warm)
+        claimed.append(run.id)
+        if run.id % 2:
+            complete(warm, run)
+    assert claimed == sorted(claimed) and len(set(claimed)) == 60
+    assert other.execute("SELECT count(*) FROM turnstile.job WHERE state = 'running'").fetchone() == (30,)
+    _check_indexes(other)
 
 
 def test_savepoints(warm, other):

@@ -14,6 +14,8 @@ CREATE TABLE turnstile.job_history_default PARTITION OF turnstile.job_history DE
 CREATE INDEX job_history_default_id_idx ON turnstile.job_history_default (id);
 CREATE INDEX job_history_default_finished_at_idx ON turnstile.job_history_default
     USING brin (finished_at) WITH (autosummarize = on);
+-- An index that is made of an empty table has a summary of its first pages, which each row would have to change.
+SELECT pg_catalog.brin_desummarize_range('turnstile.job_history_default_finished_at_idx', 0);
 COMMENT ON TABLE turnstile.job_history_default IS 'Catches finished jobs of a day whose partition was not made ahead.';
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job_history_default', '');
 
@@ -143,6 +145,10 @@ BEGIN
              ALTER TABLE turnstile.job_history ATTACH PARTITION turnstile.%1$I FOR VALUES FROM (%2$L) TO (%3$L)',
             partition, day::timestamptz, (day + 1)::timestamptz
         );
+        PERFORM pg_catalog.brin_desummarize_range(indexrelid, 0)
+        FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
+        WHERE indrelid = pg_catalog.to_regclass('turnstile.' || partition)
+            AND relam = (SELECT oid FROM pg_catalog.pg_am WHERE amname = 'brin');
         made := made + 1;
     END LOOP;
     RETURN made;

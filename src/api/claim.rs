@@ -3,7 +3,7 @@
 use crate::api::claimer::Claimer;
 use crate::api::names::{bound, queue_keys, required_name};
 use crate::api::output::Output;
-use crate::api::start::{look_ahead, start_jobs};
+use crate::api::start::{Started, look_ahead, start_jobs};
 use crate::api::wait::claim_or_wait;
 use crate::call::{Call, must_be_writable};
 use crate::error::{Result, too_long};
@@ -20,8 +20,6 @@ use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
 
-/// A claim may scan over this many taken positions before it is worth a look where its lane goes on.
-const BEHIND_AT_MOST: i64 = 64;
 /// Lanes that one look for work goes through.
 const LOOKS_AT_MOST: usize = 32;
 /// Jobs that are reserved at one pick.
@@ -226,13 +224,16 @@ fn take(
         ..
     } = lane;
     let own = pending::with(|pending| pending.own_positions(picked.spec.lane));
-    let taken = match reservations {
-        [] => Vec::new(),
+    let Started {
+        positions: taken,
+        seen,
+    } = match reservations {
+        [] => Started::default(),
         some => start_jobs(spi, job_table, picked, some.len(), &own, claimer, output)?,
     };
     let mut outcome = Outcome {
         taken: &taken,
-        seen: &[],
+        seen: &seen,
         seen_all: false,
     };
     let ahead;
@@ -246,17 +247,13 @@ fn take(
     Ok(taken.len())
 }
 
-/// Where the lane goes on matters when nothing more was found, and when another lane may come before;
-/// alone, the lane's head may lag behind a little, unless sleepers would be woken for a lane that is empty.
+/// Where the lane goes on matters when nothing more was found, when another lane may come before, and when sleepers would be
+/// woken for a lane that is empty. Alone, it goes on somewhere behind what was seen.
 fn is_worth_a_look(lane: &Lane, taken: &[i64]) -> bool {
-    let picked = lane.picked;
-    let Some(last) = taken.last() else {
-        return true;
-    };
-    lane.is_waited_for
+    taken.is_empty()
+        || lane.is_waited_for
         || taken.len() < lane.reservations.len()
-        || picked.bound.is_some()
-        || last.saturating_sub(picked.head) > BEHIND_AT_MOST
+        || lane.picked.bound.is_some()
 }
 
 fn settle(

@@ -18,7 +18,7 @@ const LANE: i16 = 1;
 const POSITION: i16 = 2;
 /// A search reads all that fits of a page of the index at once. The next job is seldom farther than this behind the
 /// head, so it is looked for there first.
-const NEAR: i64 = 64;
+const NEAR: i64 = 16;
 /// Positions that a look ahead gives at most.
 const AHEAD: usize = 4;
 
@@ -42,7 +42,16 @@ struct Run {
     lease_expires_at: Option<i64>,
 }
 
-/// Sets up to `most` jobs of the lane running and passes them on in order; returns their positions. `own`: what this
+/// What a claim has started of a lane.
+#[derive(Default)]
+pub struct Started {
+    /// The positions of the jobs, in order.
+    pub positions: Vec<i64>,
+    /// The first positions that were available, those that somebody has locked as well.
+    pub seen: Vec<i64>,
+}
+
+/// Sets up to `most` jobs of the lane running and passes them on in order. `own`: what this
 /// transaction made available itself; it is not committed, so not eligible.
 pub fn start_jobs(
     spi: &Spi,
@@ -52,7 +61,7 @@ pub fn start_jobs(
     own: &[i64],
     claimer: &Claimer,
     output: &mut Output,
-) -> Result<Vec<i64>> {
+) -> Result<Started> {
     let run = Run::of(spi, picked, claimer)?;
     let end = picked.bound.unwrap_or(i64::MAX);
     let reach = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(NEAR);
@@ -61,6 +70,7 @@ pub fn start_jobs(
     let started = table::command(|command| {
         let mut jobs = command.open(job_table, Operation::Update(&CHANGED));
         let mut started = Vec::with_capacity(most);
+        let mut seen = Vec::with_capacity(most);
         let mut found = waiting(&jobs, picked, picked.head, near)?;
         let mut goes_on = near < end;
         while started.len() < most {
@@ -71,6 +81,7 @@ pub fn start_jobs(
                 found.restart(&between(picked, near, end));
                 continue;
             };
+            seen.extend(row.int8(column::POSITION));
             let row = row.up_to(column::COUNT);
             if !row.waits_in(picked.spec.lane, picked.head, end) {
                 continue;
@@ -94,11 +105,14 @@ pub fn start_jobs(
                 started.extend(job.int8(column::POSITION));
             }
         }
-        Ok(started)
+        Ok(Started {
+            positions: started,
+            seen,
+        })
     })?;
     pending::with(|pending| pending.claiming = None);
     // The trigger passes over claimed rows.
-    if !started.is_empty() && run.lease_expires_at.is_some() {
+    if !started.positions.is_empty() && run.lease_expires_at.is_some() {
         pending::at_current_level(|level| level.note_lease(run.lease_expires_at));
     }
     Ok(started)

@@ -7,21 +7,22 @@
 
 mod at_once;
 mod indexes;
+mod lock;
 mod partitions;
 mod search;
 mod shape;
 mod together;
 
 pub use at_once::Attempt;
+pub use lock::Lock;
 pub use search::{Search, Where};
 
-use crate::error::{Result, internal};
+use crate::error::Result;
 use crate::job_triggers;
 use crate::seeded::{Seeded, armed};
 use crate::tuple::RawRow;
 use indexes::Indexes;
-use partitions::Routing;
-use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use partitions::Partitions;
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::RefCell;
 use std::mem::{size_of, zeroed};
@@ -39,25 +40,17 @@ pub enum Operation {
     Delete,
 }
 
-/// How a row is locked.
-#[derive(Clone, Copy)]
-pub enum Lock {
-    /// `FOR NO KEY UPDATE SKIP LOCKED`
-    ToUpdateUnlessLocked,
-    /// As `DELETE` does: waits for who has locked the row.
-    ToDelete,
-}
-
 /// One command of the transaction: it sees what was committed when it began, and what the transaction did before.
 pub struct Command {
     state: *mut pg_sys::EState,
     opened: RefCell<Vec<(*mut pg_sys::ResultRelInfo, Operation)>>,
-    routing: RefCell<Option<Routing>>,
+    partitions: RefCell<Partitions>,
 }
 
 /// A table that a command reads or changes.
 pub struct Table<'c> {
     command: &'c Command,
+    operation: Operation,
     relation: pg_sys::Relation,
     info: *mut pg_sys::ResultRelInfo,
     locked: *mut pg_sys::TupleTableSlot,
@@ -85,7 +78,7 @@ pub fn command<R>(work: impl FnOnce(&Command) -> Result<R>) -> Result<R> {
         let command = Command {
             state,
             opened: RefCell::default(),
-            routing: RefCell::default(),
+            partitions: RefCell::default(),
         };
         let result = work(&command)?;
         command.end();
@@ -125,8 +118,7 @@ impl Command {
             } else {
                 pg_sys::InitResultRelInfo(info, relation, 0, null_mut(), 0);
             }
-            let opened = &mut (*self.state).es_opened_result_relations;
-            *opened = pg_sys::lappend(*opened, info.cast());
+            self.keep_open(info, operation);
             match operation {
                 Operation::Look => {}
                 Operation::Insert => pg_sys::ExecBSInsertTriggers(self.state, info),
@@ -141,9 +133,9 @@ impl Command {
             if is_written && own.is_none() && !(*relation).rd_tableam.is_null() {
                 pg_sys::ExecOpenIndices(info, false);
             }
-            self.opened.borrow_mut().push((info, operation));
             Table {
                 command: self,
+                operation,
                 relation,
                 info,
                 locked: self.slot_of(relation),
@@ -152,6 +144,29 @@ impl Command {
                 together: None,
             }
         }
+    }
+
+    /// Opens a partition for rows whose command names the whole table.
+    fn open_partition(&self, partition: Oid) -> *mut pg_sys::ResultRelInfo {
+        // SAFETY: as in `open`. Triggers of statements are those of the whole table.
+        unsafe {
+            let relation = pg_sys::table_open(partition, pg_sys::RowExclusiveLock.cast_signed());
+            let info = node(pg_sys::NodeTag::T_ResultRelInfo);
+            pg_sys::InitResultRelInfo(info, relation, 0, null_mut(), 0);
+            self.keep_open(info, Operation::Look);
+            pg_sys::ExecOpenIndices(info, false);
+            info
+        }
+    }
+
+    /// Has `end` close the table.
+    unsafe fn keep_open(&self, info: *mut pg_sys::ResultRelInfo, operation: Operation) {
+        // SAFETY: the list lives in the command's memory.
+        unsafe {
+            let opened = &mut (*self.state).es_opened_result_relations;
+            *opened = pg_sys::lappend(*opened, info.cast());
+        }
+        self.opened.borrow_mut().push((info, operation));
     }
 
     /// Where the server's triggers look up which columns a command changes: those with `UPDATE OF` fire for some only.
@@ -193,9 +208,7 @@ impl Command {
                 }
             }
             pg_sys::AfterTriggerEndQuery(self.state);
-            if let Some(routing) = self.routing.take() {
-                routing.end();
-            }
+            self.partitions.take().end();
             pg_sys::ExecResetTupleTable((*self.state).es_tupleTable, false);
             pg_sys::ExecCloseResultRelations(self.state);
             for (info, _) in self.opened.take() {
@@ -206,64 +219,6 @@ impl Command {
 }
 
 impl<'c> Table<'c> {
-    /// Locks a row that was found. Who waits for others gets its newest version, which may no longer be what was looked
-    /// for, and nothing if it is gone. Who does not wait gets nothing if somebody has it, or has had it since: a lock on
-    /// what he has made of it would stay until this transaction ends.
-    pub fn lock(
-        &mut self,
-        mut place: pg_sys::ItemPointerData,
-        lock: Lock,
-    ) -> Result<Option<RawRow<'_>>> {
-        use pg_sys::{LockTupleMode, LockWaitPolicy, TM_Result};
-        let (mode, wait) = match lock {
-            Lock::ToUpdateUnlessLocked if armed(Seeded::StumbleOverLockedRows) => (
-                LockTupleMode::LockTupleNoKeyExclusive,
-                LockWaitPolicy::LockWaitError,
-            ),
-            Lock::ToUpdateUnlessLocked if armed(Seeded::WaitForLockedRows) => (
-                LockTupleMode::LockTupleNoKeyExclusive,
-                LockWaitPolicy::LockWaitBlock,
-            ),
-            Lock::ToUpdateUnlessLocked => (
-                LockTupleMode::LockTupleNoKeyExclusive,
-                LockWaitPolicy::LockWaitSkip,
-            ),
-            Lock::ToDelete => (
-                LockTupleMode::LockTupleExclusive,
-                LockWaitPolicy::LockWaitBlock,
-            ),
-        };
-        let flags = match lock {
-            Lock::ToUpdateUnlessLocked => 0,
-            Lock::ToDelete => pg_sys::TUPLE_LOCK_FLAG_FIND_LAST_VERSION as u8,
-        };
-        // SAFETY: the table is one with storage; all that is pointed to outlives the call.
-        let result = unsafe {
-            let Some(tuple_lock) = (*(*self.relation).rd_tableam).tuple_lock else {
-                return Err(internal("a table without row locks"));
-            };
-            let mut failure: pg_sys::TM_FailureData = zeroed();
-            pg_guard_ffi_boundary(|| {
-                tuple_lock(
-                    self.relation,
-                    &mut place,
-                    (*self.command.state).es_snapshot,
-                    self.locked,
-                    (*self.command.state).es_output_cid,
-                    mode,
-                    wait,
-                    flags,
-                    &mut failure,
-                )
-            })
-        };
-        Ok(match result {
-            // SAFETY: a row that is locked is in the slot, until the next one is.
-            TM_Result::TM_Ok => Some(unsafe { RawRow::of(self.locked) }),
-            _ => None,
-        })
-    }
-
     /// Adds a row with these values of its columns (from 1); the others are NULL, whatever their defaults.
     pub fn insert(
         &mut self,

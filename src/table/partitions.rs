@@ -1,10 +1,15 @@
-//! Rows that go to the partition that they belong to.
+//! Rows of the history that go to the partition of their day. The server finds it anew for each command, which takes longer
+//! than to add the row; so the last one is remembered until something about the history changes.
 
 use super::together::Together;
 use super::{Table, node};
+use crate::call::datum;
+use crate::catalog;
 use crate::error::{Result, internal};
+use crate::row::column;
+use crate::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::Cell;
 use std::ptr::null_mut;
 
@@ -30,91 +35,61 @@ unsafe extern "C-unwind" {
 /// Lives as long as the connection.
 type Compiled = *mut pg_sys::ExprState;
 
+/// The history as the extension made it.
+const PARTITIONED_BY: &str = "RANGE (finished_at)";
+
+/// A partition whose columns are where the whole table has them, and the times (from, before) that it holds.
+#[derive(Clone, Copy)]
+struct Day {
+    history: Oid,
+    partition: Oid,
+    from: i64,
+    before: i64,
+    /// Of the catalog.
+    version: u64,
+}
+
 thread_local! {
+    static LAST: Cell<Option<Day>> = const { Cell::new(None) };
     static TRUE: Cell<Option<Compiled>> = const { Cell::new(None) };
 }
 
-/// How the rows of one command find their partitions.
-pub struct Routing {
-    state: *mut pg_sys::EState,
-    modify: *mut pg_sys::ModifyTableState,
-    partitions: *mut pg_sys::PartitionTupleRouting,
-    /// Rows of the partition that was found last.
-    together: Option<Together>,
-}
-
 impl Table<'_> {
-    /// As [`Self::add`] for a partitioned table; the last rows are written by [`Self::finish_partitions`].
+    /// As [`Self::add`] for the history; the last rows are written by [`Self::finish_partitions`].
     pub fn add_to_partition(
         &mut self,
         values: impl IntoIterator<Item = (usize, Option<Datum>)>,
     ) -> Result<()> {
         self.write(values);
-        let state = self.command.state;
-        let mut routing = self.command.routing.borrow_mut();
-        // SAFETY: the routing ends with the command, and the slot holds the new row.
-        unsafe {
-            let routing =
-                routing.get_or_insert_with(|| Routing::of(state, self.info, self.relation));
-            routing.add(self.info, self.written)
-        }
+        // SAFETY: the slot holds the new row.
+        unsafe { self.command.partitions.borrow_mut().add(self, self.written) }
     }
 
     /// Writes the rows that were added.
     pub fn finish_partitions(&mut self) -> Result<()> {
-        match self.command.routing.borrow_mut().as_mut() {
-            Some(routing) => routing.write(),
-            None => Ok(()),
-        }
+        self.command.partitions.borrow_mut().write()
     }
 }
 
-impl Routing {
-    /// # Safety
-    /// All are those of one command, which ends the routing before it ends itself.
-    pub unsafe fn of(
-        state: *mut pg_sys::EState,
-        info: *mut pg_sys::ResultRelInfo,
-        table: pg_sys::Relation,
-    ) -> Self {
-        // SAFETY: the state of a plan node without a plan is what the server's own callers pass.
-        unsafe {
-            let modify: *mut pg_sys::ModifyTableState = node(pg_sys::NodeTag::T_ModifyTableState);
-            (*modify).ps.state = state;
-            (*modify).operation = pg_sys::CmdType::CMD_INSERT;
-            (*modify).mt_nrels = 1;
-            (*modify).resultRelInfo = info;
-            (*modify).rootResultRelInfo = info;
-            Self {
-                state,
-                modify,
-                partitions: pg_guard_ffi_boundary(|| ExecSetupPartitionTupleRouting(state, table)),
-                together: None,
-            }
-        }
-    }
+/// What a command has opened of the history.
+#[derive(Default)]
+pub struct Partitions {
+    open: Option<(Oid, *mut pg_sys::ResultRelInfo)>,
+    routing: Option<Routing>,
+    /// Rows of the partition that was found last.
+    together: Option<Together>,
+}
 
-    /// Puts the row in a slot of the partitioned table where it belongs.
-    ///
-    /// # Safety
-    /// `info` is that of the table.
-    unsafe fn add(
-        &mut self,
-        info: *mut pg_sys::ResultRelInfo,
-        row: *mut pg_sys::TupleTableSlot,
-    ) -> Result<()> {
+impl Partitions {
+    /// Adds the row in a slot of the history where it belongs.
+    unsafe fn add(&mut self, history: &Table, row: *mut pg_sys::TupleTableSlot) -> Result<()> {
         // SAFETY: the partition stays open until the command ends; a map says where its columns are others.
         unsafe {
-            let partition = pg_guard_ffi_boundary(|| {
-                ExecFindPartition(self.modify, info, self.partitions, row, self.state)
-            });
-            let relation = (*partition).ri_RelationDesc;
-            if (*relation).rd_tableam.is_null() {
-                return Err(internal("a partition of the history is not a table"));
-            }
+            let state = history.command.state;
+            let partition = self.find(history, row)?;
             let map = (*partition).ri_RootToPartitionMap;
             if map.is_null() && is_plain(partition) {
-                return self.take(partition, row);
+                return self.take(partition, row, state);
             }
             self.write()?;
             trust_routing(partition);
@@ -123,27 +98,52 @@ impl Routing {
                 false => pg_sys::execute_attr_map_slot(
                     (*map).attrMap,
                     row,
-                    pg_sys::table_slot_create(relation, &mut (*self.state).es_tupleTable),
+                    pg_sys::table_slot_create(
+                        (*partition).ri_RelationDesc,
+                        &mut (*state).es_tupleTable,
+                    ),
                 ),
             };
-            pg_sys::ExecSimpleRelationInsert(partition, self.state, row);
+            pg_sys::ExecSimpleRelationInsert(partition, state, row);
         }
         Ok(())
+    }
+
+    unsafe fn find(
+        &mut self,
+        history: &Table,
+        row: *mut pg_sys::TupleTableSlot,
+    ) -> Result<*mut pg_sys::ResultRelInfo> {
+        // SAFETY: the slot holds a row of the history, which is open.
+        unsafe {
+            let row_of_history = RawRow::of(row).up_to(column::FINISHED_AT);
+            let at = row_of_history.int8(column::FINISHED_AT);
+            if let Some(partition) = Day::of(history.table(), at) {
+                return Ok(self.open(history, partition));
+            }
+            let routing = self.routing.get_or_insert_with(|| {
+                Routing::of(history.command.state, history.info, history.relation)
+            });
+            let partition = routing.find(history.info, row)?;
+            if (*partition).ri_RootToPartitionMap.is_null() {
+                let found = (*(*partition).ri_RelationDesc).rd_id;
+                LAST.set(Day::learn(history.relation, found));
+            }
+            Ok(partition)
+        }
     }
 
     unsafe fn take(
         &mut self,
         partition: *mut pg_sys::ResultRelInfo,
         row: *mut pg_sys::TupleTableSlot,
+        state: *mut pg_sys::EState,
     ) -> Result<()> {
-        if !self
-            .together
-            .as_ref()
-            .is_some_and(|rows| rows.is_of(partition))
-        {
+        let together = self.together.as_ref();
+        if !together.is_some_and(|rows| rows.is_of(partition)) {
             self.write()?;
             // SAFETY: the partition stays open until the command ends, and is plain.
-            self.together = Some(unsafe { Together::of(partition, self.state) });
+            self.together = Some(unsafe { Together::of(partition, state) });
         }
         let is_full = match &mut self.together {
             Some(together) => together.take(row)?,
@@ -162,8 +162,120 @@ impl Routing {
         }
     }
 
-    /// Closes the partitions.
+    fn open(&mut self, history: &Table, partition: Oid) -> *mut pg_sys::ResultRelInfo {
+        if let Some((_, info)) = self.open.filter(|&(open, _)| open == partition) {
+            return info;
+        }
+        let info = history.command.open_partition(partition);
+        self.open = Some((partition, info));
+        info
+    }
+
     pub fn end(self) {
+        if let Some(routing) = self.routing {
+            routing.end();
+        }
+    }
+}
+
+impl Day {
+    /// The partition of that time, if it is known. The history must be locked: that keeps its partitions as they are.
+    fn of(history: Oid, at: Option<i64>) -> Option<Oid> {
+        let day = LAST.get()?;
+        let is_known = day.history == history && day.version == catalog::version();
+        let holds = at.is_some_and(|at| (day.from..day.before).contains(&at));
+        (is_known && holds).then_some(day.partition)
+    }
+
+    unsafe fn learn(history: pg_sys::Relation, partition: Oid) -> Option<Self> {
+        // SAFETY: the history is open; a range has as many bounds as it says, and an index for each, which is that of the
+        // partition below the bound.
+        unsafe {
+            let table = (*history).rd_id;
+            // Whatever changes from here on is heard of.
+            catalog::relation(c"job_history")
+                .ok()
+                .filter(|&known| known == table)?;
+            let version = catalog::version();
+            let key: Option<String> =
+                pgrx::direct_function_call(pg_sys::pg_get_partkeydef, &[datum(table)]);
+            key.filter(|key| key == PARTITIONED_BY)?;
+            let all = &*pg_sys::RelationGetPartitionDesc(history, true);
+            let count = usize::try_from(all.nparts).ok()?;
+            let number = std::slice::from_raw_parts(all.oids, count)
+                .iter()
+                .position(|&each| each == partition)?;
+            let bounds = &*all.boundinfo;
+            let count = usize::try_from(bounds.ndatums).ok()?;
+            let upper = (1..count).find(|&at| {
+                usize::try_from(*bounds.indexes.add(at)).is_ok_and(|found| found == number)
+            })?;
+            let bound = |at: usize| {
+                let is_value = **bounds.kind.add(at)
+                    == pg_sys::PartitionRangeDatumKind::PARTITION_RANGE_DATUM_VALUE;
+                is_value.then(|| (**bounds.datums.add(at)).value() as i64)
+            };
+            Some(Self {
+                history: table,
+                partition,
+                from: bound(upper - 1)?,
+                before: bound(upper)?,
+                version,
+            })
+        }
+    }
+}
+
+/// How the rows of one command find their partitions.
+struct Routing {
+    state: *mut pg_sys::EState,
+    modify: *mut pg_sys::ModifyTableState,
+    partitions: *mut pg_sys::PartitionTupleRouting,
+}
+
+impl Routing {
+    /// All are those of one command, which ends the routing before it ends itself.
+    unsafe fn of(
+        state: *mut pg_sys::EState,
+        info: *mut pg_sys::ResultRelInfo,
+        table: pg_sys::Relation,
+    ) -> Self {
+        // SAFETY: the state of a plan node without a plan is what the server's own callers pass.
+        unsafe {
+            let modify: *mut pg_sys::ModifyTableState = node(pg_sys::NodeTag::T_ModifyTableState);
+            (*modify).ps.state = state;
+            (*modify).operation = pg_sys::CmdType::CMD_INSERT;
+            (*modify).mt_nrels = 1;
+            (*modify).resultRelInfo = info;
+            (*modify).rootResultRelInfo = info;
+            Self {
+                state,
+                modify,
+                partitions: pg_guard_ffi_boundary(|| ExecSetupPartitionTupleRouting(state, table)),
+            }
+        }
+    }
+
+    /// Finds where the row in a slot of the partitioned table belongs.
+    unsafe fn find(
+        &self,
+        info: *mut pg_sys::ResultRelInfo,
+        row: *mut pg_sys::TupleTableSlot,
+    ) -> Result<*mut pg_sys::ResultRelInfo> {
+        // SAFETY: the partition stays open until the command ends.
+        unsafe {
+            let partition = pg_guard_ffi_boundary(|| {
+                ExecFindPartition(self.modify, info, self.partitions, row, self.state)
+            });
+            if (*(*partition).ri_RelationDesc).rd_tableam.is_null() {
+                return Err(internal("a partition of the history is not a table"));
+            }
+            Ok(partition)
+        }
+    }
+
+    /// Closes the partitions.
+    fn end(self) {
         // SAFETY: called once, by the command, when nobody uses them any more.
         unsafe { pg_guard_ffi_boundary(|| ExecCleanupTupleRouting(self.modify, self.partitions)) };
     }
