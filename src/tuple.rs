@@ -29,6 +29,22 @@ impl RawRow<'_> {
         unsafe { (*self.slot).tts_tid }
     }
 
+    /// Whether nobody had locked or changed the row when it was read; an aborted transaction may count as somebody.
+    pub fn was_free(&self) -> bool {
+        // SAFETY: a slot of this kind begins with that of a tuple, which stays in its page meanwhile.
+        unsafe {
+            if !std::ptr::eq(
+                (*self.slot).tts_ops,
+                &raw const pg_sys::TTSOpsBufferHeapTuple,
+            ) {
+                return false;
+            }
+            let tuple = (*self.slot.cast::<pg_sys::HeapTupleTableSlot>()).tuple;
+            !tuple.is_null()
+                && u32::from((*(*tuple).t_data).t_infomask) & pg_sys::HEAP_XMAX_INVALID != 0
+        }
+    }
+
     /// Makes the columns up to this one readable.
     pub fn up_to(mut self, column: usize) -> Self {
         // SAFETY: the slot holds a tuple; columns beyond its descriptor are not asked for.

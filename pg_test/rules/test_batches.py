@@ -291,3 +291,26 @@ def test_one_job_after_a_batch(conn):
         enqueue_many(conn, _jobs(1))
     assert len(claim(conn, ["default"], 10)) == 4
     assert claim_next(conn) is None
+
+
+@pytest.mark.parametrize("before", [0, 30, 80])
+def test_a_job_that_is_committed_late_is_the_next(both, other, before):
+    """Its place is among those that a claim went through."""
+    made = ids(enqueue_many(both, _jobs(before))) if before else []
+    other.execute("BEGIN")
+    late = enqueue(other)
+    made += ids(enqueue_many(both, _jobs(200 - before)))
+    assert ids(claim(both, ["default"], 100)) == made[:100]
+    other.execute("COMMIT")
+    assert ids(claim(both, ["default"], 101)) == [late, *made[100:]]
+
+
+def test_claims_rolled_back_bring_all_back(both, other):
+    made = ids(enqueue_many(both, _jobs(300)))
+    for ending in ("ROLLBACK", "ROLLBACK", "COMMIT"):
+        both.execute("BEGIN")
+        assert ids(claim(both, ["default"], 100)) == made[:100]
+        assert ids(claim(other, ["default"], 1)) == made[100:101]
+        both.execute(ending)
+        made = made[:100] + made[101:] if ending == "ROLLBACK" else made[101:]
+    assert ids(claim(other, ["default"], ALL)) == made

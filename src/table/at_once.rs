@@ -22,7 +22,8 @@ pub enum Attempt {
 }
 
 impl Table<'_> {
-    /// As [`Table::lock`] to update unless locked, and [`Table::update`].
+    /// As [`Table::lock`] to update unless locked, and [`Table::update`]. It takes more to find out that somebody has the row
+    /// than a lock does, so it is not tried where that is likely.
     pub fn update_at_once(
         &mut self,
         row: &RawRow,
@@ -30,7 +31,8 @@ impl Table<'_> {
     ) -> Result<Attempt> {
         let chooses_to_lock = armed(Seeded::StumbleOverLockedRows)
             || armed(Seeded::WaitForLockedRows)
-            || self.own.is_none();
+            || self.own.is_none()
+            || !row.was_free();
         if chooses_to_lock {
             return Ok(Attempt::Open);
         }
