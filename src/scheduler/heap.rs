@@ -4,11 +4,23 @@
 //! looks at an entry beside its way.
 
 use crate::faults::{Seeded, armed};
-use crate::{Fault, NONE, Scheduler, Step};
+use crate::{Entry, Fault, NONE, Scheduler, Step};
 
 /// Right spines of a leftist heap are logarithmic; anything deeper is a cycle.
 const DEEPEST: u32 = 128;
 const TOO_DEEP: Fault = Fault::Corrupt("a heap is too deep");
+
+impl Entry {
+    /// Puts the shallower child to the right; returns whether the distance changed.
+    fn lean_left(&mut self, left: u8, right: u8) -> bool {
+        if left < right {
+            std::mem::swap(&mut self.left, &mut self.right);
+        }
+        self.left_distance = left.max(right);
+        let distance = left.min(right).saturating_add(1);
+        std::mem::replace(&mut self.distance, distance) != distance
+    }
+}
 
 impl Scheduler<'_> {
     pub(crate) fn heap_push(&mut self, node: u32, member: u32) -> Step<()> {
@@ -84,29 +96,19 @@ impl Scheduler<'_> {
         Ok(())
     }
 
+    /// From the end of a right spine up to its root: each is the right child of the next.
     fn lean_up(&mut self, from: u32, root: u32) -> Step<()> {
         let mut at = from;
+        let mut right_distance = self.distance(self.entry(at)?.right)?;
         for _ in 0..=DEEPEST {
-            let right_distance = self.distance(self.entry(at)?.right)?;
-            let left_distance = self.entry(at)?.left_distance;
-            self.lean_left(at, left_distance, right_distance)?;
+            let entry = self.entry_mut(at)?;
+            entry.lean_left(entry.left_distance, right_distance);
             if at == root {
                 return Ok(());
             }
-            at = self.entry(at)?.up;
+            (right_distance, at) = (entry.distance, entry.up);
         }
         Err(TOO_DEEP)
-    }
-
-    /// Puts the shallower child to the right; returns whether the distance changed.
-    fn lean_left(&mut self, at: u32, left: u8, right: u8) -> Step<bool> {
-        let entry = self.entry_mut(at)?;
-        if left < right {
-            std::mem::swap(&mut entry.left, &mut entry.right);
-        }
-        entry.left_distance = left.max(right);
-        let distance = left.min(right).saturating_add(1);
-        Ok(std::mem::replace(&mut entry.distance, distance) != distance)
     }
 
     /// Distances above follow as far as they change.
@@ -132,7 +134,7 @@ impl Scheduler<'_> {
         } else {
             return Err(Fault::Corrupt("a heap's link is one-sided"));
         }
-        self.lean_left(at, left, right)
+        Ok(entry.lean_left(left, right))
     }
 
     pub(crate) fn distance(&self, at: u32) -> Step<u8> {

@@ -39,6 +39,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
+    #[inline]
     pub(crate) fn is_before(&self, a: u32, b: u32) -> Step<bool> {
         let (first, second) = (self.entry(a)?, self.entry(b)?);
         if first.is_tagged() || second.is_tagged() {

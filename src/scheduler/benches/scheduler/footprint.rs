@@ -9,7 +9,7 @@ pub fn print() {
     println!("bytes a lane: {}", lane());
     println!("bytes a node of a gate in a queue: {}", node());
     println!(
-        "bytes a gate, and more while it has a rate or a pause: {}, {}",
+        "bytes a gate, and more while it has a rate, a pause or an ageing queue: {}, {}",
         size_of::<Gate>(),
         clockwork()
     );
