@@ -65,13 +65,14 @@ pub struct Node {
     pub(crate) tag: u64,
     /// The best member of its own heap.
     pub(crate) root: u32,
-    /// Of a session its tenant, of a bundle its concurrency key, of a queue the next in the chain of queues.
+    /// Of a session its tenant, of a bundle its concurrency key; of others the member that came to its heap last.
     pub(crate) other: u32,
     pub(crate) gate: u32,
     /// The next node behind the same gate.
     pub(crate) gate_next: u32,
     /// Lanes that refer to it.
     pub(crate) lanes: u32,
+    /// Of a queue, which needs no index: the next in the chain of queues.
     pub(crate) index_next: u32,
 }
 

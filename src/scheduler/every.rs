@@ -29,7 +29,7 @@ impl Scheduler<'_> {
                     (best, best_rank) = (found, rank);
                 }
             }
-            queue = self.node(queue)?.other;
+            queue = self.node(queue)?.index_next;
         }
         Err(CHAIN)
     }
@@ -122,7 +122,7 @@ impl Scheduler<'_> {
                 return Ok(());
             }
             visit(at)?;
-            at = self.node(at)?.other;
+            at = self.node(at)?.index_next;
         }
         Err(CHAIN)
     }
@@ -132,15 +132,15 @@ impl Scheduler<'_> {
         if next != NONE {
             self.entry_mut(next)?.up = at;
         }
-        self.node_mut(at)?.other = next;
+        self.node_mut(at)?.index_next = next;
         Ok(())
     }
 
     pub(crate) fn unlink_queue(&mut self, at: u32) -> Step<()> {
-        let (prev, next) = (self.entry(at)?.up, self.node(at)?.other);
+        let (prev, next) = (self.entry(at)?.up, self.node(at)?.index_next);
         match prev {
             NONE => self.header.first_queue = next,
-            prev => self.node_mut(prev)?.other = next,
+            prev => self.node_mut(prev)?.index_next = next,
         }
         if next != NONE {
             self.entry_mut(next)?.up = prev;

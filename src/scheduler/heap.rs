@@ -2,9 +2,12 @@
 //!
 //! Each entry keeps its left child's distance besides its own, which is one more than its right child's: so no step
 //! looks at an entry beside its way.
+//!
+//! Most members come with the last rank of all, as positions ascend: one that comes behind the member that came last
+//! hangs below that, if nothing else does, and a heap that only such members come to is a list.
 
 use crate::faults::{Seeded, armed};
-use crate::{Entry, Fault, NONE, Scheduler, Step};
+use crate::{Entry, Fault, Kind, NONE, Scheduler, Step};
 
 /// Right spines of a leftist heap are logarithmic; anything deeper is a cycle.
 const DEEPEST: u32 = 128;
@@ -27,14 +30,53 @@ impl Scheduler<'_> {
         if self.entry(member)?.is_placed() {
             return Err(Fault::Corrupt("an entry would be in two places"));
         }
+        let leaf = self.last_leaf(node)?;
         self.set_place(member, node)?;
         let entry = self.entry_mut(member)?;
         (entry.left, entry.right, entry.up) = (NONE, NONE, NONE);
         (entry.distance, entry.left_distance) = (1, 0);
-        let root = self.meld(self.node(node)?.root, member)?;
-        self.entry_mut(root)?.up = NONE;
-        self.node_mut(node)?.root = root;
+        if leaf != NONE && self.in_order(leaf, member)?.0 == leaf {
+            self.entry_mut(member)?.up = leaf;
+            let leaf = self.entry_mut(leaf)?;
+            (leaf.left, leaf.left_distance) = (member, 1);
+        } else {
+            let root = self.meld(self.node(node)?.root, member)?;
+            self.entry_mut(root)?.up = NONE;
+            self.node_mut(node)?.root = root;
+        }
+        self.note_last(node, member)
+    }
+
+    /// The member that came last, if it is still there and nothing hangs below it.
+    fn last_leaf(&self, node: u32) -> Step<u32> {
+        let last = match self.notes_last(node)? {
+            true => self.node(node)?.other,
+            false => NONE,
+        };
+        if last == NONE {
+            return Ok(NONE);
+        }
+        let entry = self.entry(last)?;
+        let is_leaf = entry.is_placed() && (entry.left, entry.right) == (NONE, NONE);
+        Ok(match is_leaf && self.place(last)? == node {
+            true => last,
+            false => NONE,
+        })
+    }
+
+    fn note_last(&mut self, node: u32, member: u32) -> Step<()> {
+        if self.notes_last(node)? {
+            self.node_mut(node)?.other = member;
+        }
         Ok(())
+    }
+
+    /// Sessions and bundles need the word for something else, and have few members.
+    fn notes_last(&self, node: u32) -> Step<bool> {
+        Ok(!matches!(
+            self.entry(node)?.kind,
+            Kind::Session | Kind::Bundle
+        ))
     }
 
     pub(crate) fn heap_remove(&mut self, member: u32) -> Step<()> {
