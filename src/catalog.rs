@@ -1,6 +1,7 @@
 //! Finds the extension's own tables. What was found is kept until the server says that it has changed.
 
 use crate::error::{Failure, Result};
+use crate::seeded::{Seeded, armed};
 use pgrx::pg_guard;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
@@ -57,13 +58,19 @@ unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
             known.map_or(true, |known| known.has(relation))
         });
     if concerns {
-        VERSION.set(VERSION.get() + 1);
+        forget();
     }
 }
 
 #[pg_guard]
 unsafe extern "C-unwind" fn catalog_changed(_argument: Datum, _cache: c_int, _hash: u32) {
-    VERSION.set(VERSION.get() + 1);
+    forget();
+}
+
+fn forget() {
+    if !armed(Seeded::KeepWhatWasFound) {
+        VERSION.set(VERSION.get() + 1);
+    }
 }
 
 impl Known {

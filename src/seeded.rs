@@ -96,6 +96,12 @@ pub enum Seeded {
     KeepReadSettings,
     /// A notification is sent to the listeners of no database.
     TellNoDatabase,
+    /// Single calls pass over triggers that somebody has added.
+    PassOverTriggers,
+    /// What was found out about the tables is kept when they change.
+    KeepWhatWasFound,
+    /// An index is taken for one of the extension by its name.
+    TrustIndexName,
 }
 
 #[cfg(feature = "seeded_faults")]

@@ -54,4 +54,7 @@ GUARDS = {
     "TellNobody": "rules/test_listening.py::test_a_job_of_a_late_commit_is_told",
     "KeepReadSettings": "rules/test_listening.py::test_an_application_can_turn_it_off[default-default]",
     "TellNoDatabase": "rules/test_listening.py::test_an_undone_claim_is_told[ROLLBACK]",
+    "PassOverTriggers": "rules/test_own_rows.py::test_a_trigger_that_raises[AFTER-DELETE]",
+    "KeepWhatWasFound": "rules/test_own_rows.py::test_an_own_trigger_that_is_disabled",
+    "TrustIndexName": "rules/test_own_rows.py::test_own_indexes_have_what_they_should",
 }  # fmt: skip

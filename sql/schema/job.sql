@@ -39,7 +39,8 @@ CREATE TABLE turnstile.job (
     unique_until timestamptz,
     batch_id bigint,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT job_pkey PRIMARY KEY (id)
+    -- Room for the entry of a claim beside that of its job.
+    CONSTRAINT job_pkey PRIMARY KEY (id) WITH (fillfactor = 50)
 ) WITH (
     fillfactor = 85,
     autovacuum_vacuum_scale_factor = 0.02,

@@ -60,6 +60,7 @@ pub fn finish_all(
     table::command(|command| {
         let mut jobs = command.open(job_table, Operation::Delete);
         let mut history = command.open(history, Operation::Insert);
+        history.announce(runs.len());
         let mut found = jobs.search(index, &between(0, 0));
         let mut finished = Vec::with_capacity(runs.len());
         for near in runs.chunk_by(|(id, _), (next, _)| next.saturating_sub(*id) <= NEAR) {

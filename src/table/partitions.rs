@@ -55,6 +55,11 @@ thread_local! {
 }
 
 impl Table<'_> {
+    /// Says how many rows of the history follow.
+    pub fn announce(&mut self, rows: usize) {
+        self.command.partitions.borrow_mut().are_many = rows > 1;
+    }
+
     /// As [`Self::add`] for the history; the last rows are written by [`Self::finish_partitions`].
     pub fn add_to_partition(
         &mut self,
@@ -74,6 +79,8 @@ impl Table<'_> {
 /// What a command has opened of the history.
 #[derive(Default)]
 pub struct Partitions {
+    /// One row alone is not kept back to be written with others.
+    are_many: bool,
     open: Option<(Oid, *mut pg_sys::ResultRelInfo)>,
     routing: Option<Routing>,
     /// Rows of the partition that was found last.
@@ -88,7 +95,7 @@ impl Partitions {
             let state = history.command.state;
             let partition = self.find(history, row)?;
             let map = (*partition).ri_RootToPartitionMap;
-            if map.is_null() && is_plain(partition) {
+            if self.are_many && map.is_null() && is_plain(partition) {
                 return self.take(partition, row, state);
             }
             self.write()?;

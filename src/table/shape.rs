@@ -5,6 +5,7 @@ use crate::api::{turnstile_job_changed, turnstile_place_job};
 use crate::call::datum;
 use crate::catalog;
 use crate::row::column;
+use crate::seeded::{Seeded, armed};
 use crate::tuple::RawRow;
 use pgrx::pg_sys::{self, Oid};
 use std::cell::RefCell;
@@ -117,6 +118,9 @@ pub unsafe fn of(relation: pg_sys::Relation) -> Shape {
 }
 
 unsafe fn has_only_own_triggers(relation: pg_sys::Relation) -> bool {
+    if armed(Seeded::PassOverTriggers) {
+        return true;
+    }
     // SAFETY: what the open relation says of itself.
     unsafe {
         let constraints = (*(*relation).rd_att).constr;
@@ -180,6 +184,9 @@ unsafe fn indexes_of(relation: pg_sys::Relation) -> Rc<[KnownIndex]> {
 fn condition_of(index: Oid) -> Option<Condition> {
     let is_own = |own: &&OwnIndex| catalog::relation(own.0).is_ok_and(|relation| relation == index);
     let OwnIndex(_, start, end, condition) = OWN_INDEXES.iter().find(is_own)?;
+    if armed(Seeded::TrustIndexName) {
+        return Some(*condition);
+    }
     // SAFETY: the function takes the OID of an index.
     let definition: Option<String> =
         unsafe { pgrx::direct_function_call(pg_sys::pg_get_indexdef, &[datum(index)]) };
