@@ -73,9 +73,9 @@ class RunningLoad:
 def read_report(report: str) -> Outcome:
     transactions = int(re.search(r"transactions actually processed: (\d+)", report)[1])
     failed = int(re.search(r"number of failed transactions: (\d+)", report)[1])
-    rate = float(re.search(r"^tps = ([\d.]+)", report, re.MULTILINE)[1])
     if failed or not transactions:
         raise LoadFailed(report)
+    rate = float(re.search(r"^tps = ([\d.]+)", report, re.MULTILINE)[1])
     commands = re.findall(r"^ +([\d.]+) +\d+ +(.*)$", report, re.MULTILINE)
     statement_ms = [float(ms) for ms, text in commands if not text.startswith("\\")]
     return Outcome(transactions, transactions / rate, statement_ms)
