@@ -125,7 +125,7 @@ class Client:
         self.recall(before)
 
     def undo(self) -> None:
-        """Also a ROLLBACK can be cancelled, which leaves its transaction open."""
+        """Also a PREPARE or a ROLLBACK can be cancelled, which leaves its transaction open."""
         while True:
             try:
                 self.call("rollback", "ROLLBACK")
@@ -142,6 +142,7 @@ class Client:
             if self.call("prepare", f"PREPARE TRANSACTION '{name}'") != "PREPARE TRANSACTION":
                 return False
         except Refused:
+            self.undo()
             return False
         self.call("commit prepared", f"COMMIT PREPARED '{name}'")
         return True

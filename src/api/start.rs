@@ -62,12 +62,14 @@ pub fn start_jobs(
     claimer: &Claimer,
     output: &mut Output,
 ) -> Result<Started> {
-    let run = Run::of(spi, picked, claimer)?;
+    let lease = lease_of(spi, picked, claimer)?;
     let end = picked.bound.unwrap_or(i64::MAX);
     let reach = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(NEAR);
     let near = picked.head.saturating_add(reach).min(end);
     pending::with(|pending| pending.claiming = Some(picked.spec.lane));
     let started = table::command(|command| {
+        // Not before the snapshot was taken: no job of it was made later.
+        let run = Run::from_now_on(picked, claimer, lease);
         let mut jobs = command.open(job_table, Operation::Update(&CHANGED));
         let mut started = Vec::with_capacity(most);
         let mut seen = Vec::with_capacity(most);
@@ -105,16 +107,16 @@ pub fn start_jobs(
                 started.extend(job.int8(column::POSITION));
             }
         }
+        // The trigger passes over claimed rows.
+        if !started.is_empty() && run.lease_expires_at.is_some() {
+            pending::at_current_level(|level| level.note_lease(run.lease_expires_at));
+        }
         Ok(Started {
             positions: started,
             seen,
         })
     })?;
     pending::with(|pending| pending.claiming = None);
-    // The trigger passes over claimed rows.
-    if !started.positions.is_empty() && run.lease_expires_at.is_some() {
-        pending::at_current_level(|level| level.note_lease(run.lease_expires_at));
-    }
     Ok(started)
 }
 
@@ -167,21 +169,24 @@ fn next_eligible<'f>(found: &'f mut Search, own: &[i64]) -> Option<RawRow<'f>> {
     }
 }
 
+fn lease_of(spi: &Spi, picked: &Picked, claimer: &Claimer) -> Result<Option<Datum>> {
+    match claimer.lease {
+        Some(lease) => Ok(Some(lease)),
+        None => Ok(datum(lease::of_queue(spi, picked)?)),
+    }
+}
+
 impl Run {
-    fn of(spi: &Spi, picked: &Picked, claimer: &Claimer) -> Result<Self> {
-        let lease = match claimer.lease {
-            Some(lease) => Some(lease),
-            None => datum(lease::of_queue(spi, picked)?),
-        };
+    fn from_now_on(picked: &Picked, claimer: &Claimer, lease: Option<Datum>) -> Self {
         let now = server::now();
-        Ok(Self {
+        Self {
             worker: claimer.worker,
             owner_pid: claimer.owner.and_then(|owner| datum(owner.pid)),
             owner_started_at: claimer.owner.and_then(|owner| datum(owner.started_at)),
             // Where a rate counts starts, windows of claimed_at are exact.
             claimed_at: if picked.is_metered { picked.now } else { now },
             lease_expires_at: lease.and_then(|lease| server::later(now, lease)),
-        })
+        }
     }
 
     /// The new values of what is [`CHANGED`].
