@@ -1,5 +1,6 @@
 //! Finds the extension's own tables. What was found is kept until the server says that it has changed.
 
+use crate::call::datum;
 use crate::error::{Failure, Result};
 use crate::seeded::{Seeded, armed};
 use pgrx::pg_guard;
@@ -139,10 +140,5 @@ pub fn next_number(sequence: &'static CStr) -> Result<i64> {
 pub fn last_number(sequence: &'static CStr) -> Result<Option<i64>> {
     let sequence = relation(sequence)?;
     // SAFETY: the function takes the OID of a sequence.
-    Ok(unsafe {
-        pgrx::direct_function_call(
-            pg_sys::pg_sequence_last_value,
-            &[crate::call::datum(sequence)],
-        )
-    })
+    Ok(unsafe { pgrx::direct_function_call(pg_sys::pg_sequence_last_value, &[datum(sequence)]) })
 }

@@ -1,5 +1,6 @@
 //! One element of the array that `enqueue_many` takes.
 
+use crate::api::names::LONGEST;
 use crate::api::new_job::{Named, Values};
 use crate::call::datum;
 use crate::error::{Failure, Result, bad_value, too_long};
@@ -12,8 +13,6 @@ use pgrx::pg_sys::Datum;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::PgSqlErrorCode;
 use std::panic::AssertUnwindSafe;
-
-const LONGEST_NAME: usize = 255;
 
 /// The arguments of `enqueue`; NULL is the same as a key that is left out.
 #[derive(Default)]
@@ -138,9 +137,9 @@ fn text<'j>(key: &str, value: &Json<'j>) -> Result<&'j str> {
 fn name<'j>(key: &str, value: &Json<'j>) -> Result<&'j str> {
     match text(key, value)? {
         "" => Err(bad_value(format!("{key} must not be empty"))),
-        long if long.len() > LONGEST_NAME => Err(too_long(format!(
-            "{key} is longer than {LONGEST_NAME} bytes"
-        ))),
+        long if long.len() > LONGEST => {
+            Err(too_long(format!("{key} is longer than {LONGEST} bytes")))
+        }
         name => Ok(name),
     }
 }

@@ -88,11 +88,17 @@ pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
 /// Adds a job without a unique key; returns its id.
 fn add(values: &Values) -> Result<i64> {
     let job_table = catalog::job_table()?;
-    let id = catalog::next_number(c"job_id_seq")?;
-    let position = catalog::next_number(c"job_position_seq")?;
+    let (id, position) = next_place()?;
     let row = row(values, id, position, server::now());
     table::command(|command| command.open(job_table, Operation::Insert).insert(row))?;
     Ok(id)
+}
+
+/// The id and the position of a new job.
+pub fn next_place() -> Result<(i64, i64)> {
+    let id = catalog::next_number(c"job_id_seq")?;
+    let position = catalog::next_number(c"job_position_seq")?;
+    Ok((id, position))
 }
 
 /// The row of a job that is new now.

@@ -1,5 +1,5 @@
 use crate::api::element::Element;
-use crate::api::enqueue::row;
+use crate::api::enqueue::{next_place, row};
 use crate::api::enqueue_unique::enqueue_unique;
 use crate::api::new_job::{Asked, NewJob, UniqueKey};
 use crate::api::output::Output;
@@ -57,12 +57,6 @@ fn insert_all(spi: &Spi, elements: &[Element], output: &mut Output) -> Result<()
         }
         table.finish()
     })
-}
-
-fn next_place() -> Result<(i64, i64)> {
-    let id = catalog::next_number(c"job_id_seq")?;
-    let position = catalog::next_number(c"job_position_seq")?;
-    Ok((id, position))
 }
 
 /// Adds the jobs one by one in the order of their keys, so that two calls meet at their common keys in the same

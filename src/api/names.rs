@@ -4,7 +4,7 @@ use crate::call::{Call, required};
 use crate::error::{Result, bad_value, null_argument, null_element, too_long};
 use crate::lane::claimed_key;
 
-const LONGEST: usize = 255;
+pub const LONGEST: usize = 255;
 
 /// A name that is not empty and fits; NULL stays NULL.
 pub fn name<'a>(value: Option<&'a str>, argument: &str) -> Result<Option<&'a str>> {

@@ -95,10 +95,10 @@ pub fn start_jobs(
                     let job = jobs.lock(row.place(), Lock::ToUpdateUnlessLocked)?;
                     let job = job.filter(|job| job.waits_in(picked.spec.lane, picked.head, end));
                     let changes = job.map(|job| run.changes(&job));
-                    changes
-                        .map(|changes| jobs.update(&changes))
-                        .transpose()?
-                        .is_some()
+                    if let Some(changes) = &changes {
+                        jobs.update(changes)?;
+                    }
+                    changes.is_some()
                 }
             };
             if has_started {

@@ -1,7 +1,7 @@
 //! Changes of a row that was found, without a lock before: if nobody has it that spares a visit to the row and a record
 //! of the log.
 
-use super::Table;
+use super::{Table, check, enter};
 use crate::error::{Result, internal};
 use crate::job_triggers;
 use crate::seeded::{Seeded, armed};
@@ -45,7 +45,7 @@ impl Table<'_> {
             let Some(update) = (*(*self.relation).rd_tableam).tuple_update else {
                 return Err(internal("a table without updates"));
             };
-            self.check();
+            check(self.info, self.written, self.command.state);
             let state = self.command.state;
             let mut failure: pg_sys::TM_FailureData = zeroed();
             let mut mode = pg_sys::LockTupleMode::LockTupleNoKeyExclusive;
@@ -65,7 +65,8 @@ impl Table<'_> {
             })
         };
         if needs_entries {
-            self.enter_update();
+            // SAFETY: the slot holds the new version, and knows where that is.
+            unsafe { enter(self.info, self.written, self.command.state, true) };
         }
         self.end_attempt(result, row, true)
     }
@@ -112,32 +113,6 @@ impl Table<'_> {
             TM_Result::TM_Updated if !has_new => Attempt::Open,
             _ => Attempt::Late,
         })
-    }
-
-    fn check(&self) {
-        // SAFETY: the slot holds a row of the table.
-        unsafe {
-            if !(*(*self.relation).rd_att).constr.is_null() {
-                pg_sys::ExecConstraints(self.info, self.written, self.command.state);
-            }
-        }
-    }
-
-    fn enter_update(&self) {
-        // SAFETY: the slot holds the new version, and knows where that is.
-        unsafe {
-            if (*self.info).ri_NumIndices > 0 {
-                pg_sys::ExecInsertIndexTuples(
-                    self.info,
-                    self.written,
-                    self.command.state,
-                    true,
-                    false,
-                    null_mut(),
-                    null_mut(),
-                );
-            }
-        }
     }
 
     /// The row that was written last.

@@ -100,6 +100,43 @@ unsafe fn node<T>(tag: pg_sys::NodeTag) -> *mut T {
     }
 }
 
+/// Checks the row in a slot as the executor does.
+unsafe fn check(
+    info: *mut pg_sys::ResultRelInfo,
+    row: *mut pg_sys::TupleTableSlot,
+    state: *mut pg_sys::EState,
+) {
+    // SAFETY: the slot holds a row of the table, which is open.
+    unsafe {
+        if !(*(*(*info).ri_RelationDesc).rd_att).constr.is_null() {
+            pg_sys::ExecConstraints(info, row, state);
+        }
+    }
+}
+
+/// Enters a row that was stored into the indexes that are open.
+unsafe fn enter(
+    info: *mut pg_sys::ResultRelInfo,
+    row: *mut pg_sys::TupleTableSlot,
+    state: *mut pg_sys::EState,
+    is_update: bool,
+) {
+    // SAFETY: as above; the slot knows where the row is.
+    unsafe {
+        if (*info).ri_NumIndices > 0 {
+            pg_sys::ExecInsertIndexTuples(
+                info,
+                row,
+                state,
+                is_update,
+                false,
+                null_mut(),
+                null_mut(),
+            );
+        }
+    }
+}
+
 impl Command {
     pub fn open(&self, table: Oid, operation: Operation) -> Table<'_> {
         // SAFETY: `end` closes what is opened here; the nodes live in the command's memory.
@@ -233,8 +270,8 @@ impl<'c> Table<'c> {
         self.publish(false, true)
     }
 
-    /// Changes columns (from 1) of the row that was locked last; gives the new row.
-    pub fn update(&mut self, changes: &[(usize, Option<Datum>)]) -> Result<RawRow<'_>> {
+    /// Changes columns (from 1) of the row that was locked last.
+    pub fn update(&mut self, changes: &[(usize, Option<Datum>)]) -> Result<()> {
         // SAFETY: the slot holds the locked row.
         let old = unsafe { RawRow::of(self.locked) }.up_to(usize::MAX);
         self.write(old.all().chain(changes.iter().copied()));
@@ -251,9 +288,7 @@ impl<'c> Table<'c> {
                 );
             });
         }
-        self.publish(true, true)?;
-        // SAFETY: the slot holds the new version.
-        Ok(unsafe { RawRow::of(self.written) }.up_to(usize::MAX))
+        self.publish(true, true)
     }
 
     /// Deletes the row that was locked last.

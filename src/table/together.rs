@@ -1,6 +1,6 @@
 //! Rows that are written together, page by page, with one record of the log for each page, as COPY writes them.
 
-use super::Table;
+use super::{Table, check, enter};
 use crate::error::{Result, internal};
 use crate::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
@@ -63,7 +63,7 @@ impl Together {
     pub fn take(&mut self, row: *mut pg_sys::TupleTableSlot) -> Result<bool> {
         // SAFETY: the slots are of the table's columns.
         unsafe {
-            self.check(row);
+            check(self.info, row, self.state);
             let slot = self.free_slot();
             let Some(copy) = (*(*slot).tts_ops).copyslot else {
                 return Err(internal("a slot that cannot be copied to"));
@@ -77,16 +77,6 @@ impl Together {
         }
         self.count += 1;
         Ok(self.count >= MOST_ROWS || self.bytes >= MOST_BYTES)
-    }
-
-    unsafe fn check(&self, row: *mut pg_sys::TupleTableSlot) {
-        // SAFETY: the relation is open.
-        unsafe {
-            let relation = (*self.info).ri_RelationDesc;
-            if !(*(*relation).rd_att).constr.is_null() {
-                pg_sys::ExecConstraints(self.info, row, self.state);
-            }
-        }
     }
 
     unsafe fn free_slot(&mut self) -> *mut pg_sys::TupleTableSlot {
@@ -127,7 +117,7 @@ impl Together {
                 }
                 page = at;
                 prepare(slot);
-                self.enter(slot);
+                enter(self.info, slot, self.state, false);
             }
         }
         for summary in &mut self.summaries {
@@ -138,23 +128,6 @@ impl Together {
         self.count = 0;
         self.bytes = 0;
         Ok(())
-    }
-
-    unsafe fn enter(&self, slot: *mut pg_sys::TupleTableSlot) {
-        // SAFETY: as in `write`.
-        unsafe {
-            if (*self.info).ri_NumIndices > 0 {
-                pg_sys::ExecInsertIndexTuples(
-                    self.info,
-                    slot,
-                    self.state,
-                    false,
-                    false,
-                    null_mut(),
-                    null_mut(),
-                );
-            }
-        }
     }
 }
 
