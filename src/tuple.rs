@@ -31,17 +31,43 @@ impl RawRow<'_> {
 
     /// Whether nobody had locked or changed the row when it was read; an aborted transaction may count as somebody.
     pub fn was_free(&self) -> bool {
-        // SAFETY: a slot of this kind begins with that of a tuple, which stays in its page meanwhile.
+        // SAFETY: the header stays in its page; one word of it is read, whoever writes it.
+        self.header()
+            .is_some_and(|(header, _)| unsafe { marks(header) } & pg_sys::HEAP_XMAX_INVALID != 0)
+    }
+
+    /// Who alone has changed or deleted the row, unless that is known to have ended.
+    pub fn changer(&self) -> Option<pg_sys::TransactionId> {
+        const OTHERWISE: u32 = pg_sys::HEAP_XMAX_INVALID
+            | pg_sys::HEAP_XMAX_COMMITTED
+            | pg_sys::HEAP_XMAX_IS_MULTI
+            | pg_sys::HEAP_XMAX_LOCK_ONLY
+            | pg_sys::HEAP_LOCK_MASK;
+        let (header, buffer) = self.header()?;
+        // SAFETY: who locks the page sees marks and transaction that belong together.
+        unsafe {
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE.cast_signed());
+            let changer =
+                (marks(header) & OTHERWISE == 0).then(|| (*header).t_choice.t_heap.t_xmax);
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK.cast_signed());
+            changer
+        }
+    }
+
+    /// Where the row is, if it is one of a page.
+    fn header(&self) -> Option<(pg_sys::HeapTupleHeader, pg_sys::Buffer)> {
+        // SAFETY: a slot of this kind begins with that of a tuple; it holds the page in memory.
         unsafe {
             if !std::ptr::eq(
                 (*self.slot).tts_ops,
                 &raw const pg_sys::TTSOpsBufferHeapTuple,
             ) {
-                return false;
+                return None;
             }
-            let tuple = (*self.slot.cast::<pg_sys::HeapTupleTableSlot>()).tuple;
-            !tuple.is_null()
-                && u32::from((*(*tuple).t_data).t_infomask) & pg_sys::HEAP_XMAX_INVALID != 0
+            let slot = self.slot.cast::<pg_sys::BufferHeapTupleTableSlot>();
+            let (tuple, buffer) = ((*slot).base.tuple, (*slot).buffer);
+            let is_in_page = !tuple.is_null() && buffer != 0;
+            is_in_page.then(|| ((*tuple).t_data, buffer))
         }
     }
 
@@ -107,4 +133,11 @@ impl RawRow<'_> {
     pub fn boolean(&self, column: usize) -> Option<bool> {
         self.value(column)
     }
+}
+
+/// # Safety
+/// The header must be in memory.
+unsafe fn marks(header: pg_sys::HeapTupleHeader) -> u32 {
+    // SAFETY: as the caller says.
+    u32::from(unsafe { (*header).t_infomask })
 }

@@ -15,7 +15,7 @@ use std::ptr::null_mut;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
     Made,
-    /// Another has changed or deleted the row.
+    /// Another has changed or deleted the row, or is about to.
     Late,
     /// The row has to be locked first.
     Open,
@@ -31,10 +31,15 @@ impl Table<'_> {
     ) -> Result<Attempt> {
         let chooses_to_lock = armed(Seeded::StumbleOverLockedRows)
             || armed(Seeded::WaitForLockedRows)
-            || self.own.is_none()
-            || !row.was_free();
+            || self.own.is_none();
         if chooses_to_lock {
             return Ok(Attempt::Open);
+        }
+        if !row.was_free() {
+            return Ok(match self.is_held(row) {
+                true => Attempt::Late,
+                false => Attempt::Open,
+            });
         }
         self.write(row.all().chain(changes.iter().copied()));
         self.prepare(Some(row), job_triggers::may_move(changes));
@@ -98,6 +103,21 @@ impl Table<'_> {
             })
         };
         self.end_attempt(result, row, false)
+    }
+
+    /// Whether a transaction that is still open has changed the row. One that was open earlier in this command counts: what
+    /// its abort gives back is found by a later one.
+    fn is_held(&mut self, row: &RawRow) -> bool {
+        let Some(changer) = row.changer() else {
+            return false;
+        };
+        // SAFETY: looks at the server's list of transactions.
+        let is_open =
+            self.holder == Some(changer) || unsafe { pg_sys::TransactionIdIsInProgress(changer) };
+        if is_open {
+            self.holder = Some(changer);
+        }
+        is_open
     }
 
     fn end_attempt(&self, result: TM_Result::Type, old: &RawRow, has_new: bool) -> Result<Attempt> {

@@ -59,6 +59,8 @@ pub struct Table<'c> {
     own: Option<Indexes>,
     /// Rows that were added and not written yet.
     together: Option<Together>,
+    /// The transaction that was last found to hold a row.
+    holder: Option<pg_sys::TransactionId>,
 }
 
 /// Runs one command; its AFTER triggers fire at its end. What it allocates is gone then, as is what it found.
@@ -160,9 +162,7 @@ impl Command {
                 Operation::Look => {}
                 Operation::Insert => pg_sys::ExecBSInsertTriggers(self.state, info),
                 Operation::Update(columns) => {
-                    if own.is_none() {
-                        self.name_changed(info, columns);
-                    }
+                    self.name_changed(info, columns);
                     pg_sys::ExecBSUpdateTriggers(self.state, info);
                 }
                 Operation::Delete => pg_sys::ExecBSDeleteTriggers(self.state, info),
@@ -179,6 +179,7 @@ impl Command {
                 written: self.slot_of(relation),
                 own,
                 together: None,
+                holder: None,
             }
         }
     }
@@ -206,7 +207,8 @@ impl Command {
         self.opened.borrow_mut().push((info, operation));
     }
 
-    /// Where the server's triggers look up which columns a command changes: those with `UPDATE OF` fire for some only.
+    /// Where the server looks up which columns a command changes: triggers with `UPDATE OF` fire for some only, and an index
+    /// on none of them looks for old versions of the same rows when a page is full.
     unsafe fn name_changed(&self, info: *mut pg_sys::ResultRelInfo, columns: &[usize]) {
         // SAFETY: the range table has one entry, that of the open table.
         unsafe {
