@@ -31,6 +31,7 @@ ORDER = (
     "awa",
     "tenant_query",
     "session_query",
+    "same_row",
 )
 REFERENCE = "bare"
 
@@ -50,6 +51,15 @@ class Contender:
     @property
     def title(self) -> str:
         return self.facts["title"]
+
+    @property
+    def has_one_purpose(self) -> bool:
+        """One statement for some scenarios; the tables of the others leave it out."""
+        return self.facts.get("has_one_purpose", False)
+
+    @property
+    def is_peer(self) -> bool:
+        return self.facts["package"] not in ("none", "this repository")
 
     @property
     def database(self) -> str:

@@ -13,15 +13,13 @@ from peers.contender import Contender
 from peers.figures import Figures, Point
 from peers.slices import Unlike, Work, reason, script_of
 
-# Contenders that are one claim each, for one scenario and the plain claim.
-HAND_WRITTEN = ("tenant_query", "session_query")
 TROUBLE = (Unable, LoadFailed, psycopg.Error, OSError, TimeoutError, ValueError)
 OUT_OF_TIME = "not measured: out of time"
 
 
-def refuse_hand_written(contender: Contender, _: Point) -> None:
-    if contender.name in HAND_WRITTEN:
-        raise Unlike("its claim is a query for something else")
+def refuse_one_purpose(contender: Contender, _: Point) -> None:
+    if contender.has_one_purpose:
+        raise Unlike("its statement is for something else")
 
 
 def refuse_without(variant: str) -> Callable[[Contender, Point], None]:

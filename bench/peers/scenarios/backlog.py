@@ -1,7 +1,7 @@
 """The same claim with more and more jobs waiting."""
 
 from peers.figures import Figures, Point
-from peers.run import Run, refuse_hand_written
+from peers.run import Run, refuse_one_purpose
 from peers.scenarios.own_first import measure_pairs
 
 FILL_PROBE = 20_000
@@ -23,7 +23,7 @@ def measure(run: Run) -> Figures:
             "in the first column the backlog falls from about 10^4 to 10^3 and less",
         ],
     )
-    run.note_lacks(figures, refuse_hand_written)
+    run.note_lacks(figures, refuse_one_purpose)
     allowance = run.share.seconds / len(run.contenders) * 0.7
 
     def prepare(database, point) -> None:

@@ -1,0 +1,2 @@
+CREATE EXTENSION turnstile;
+CREATE TABLE job (LIKE turnstile.job INCLUDING ALL);
