@@ -167,6 +167,15 @@ pub fn out_of_lane() -> Failure {
     .hint("Give that trigger a name that sorts before place_job.")
 }
 
+pub fn cancelled_by_trigger(change: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_TRIGGERED_ACTION_EXCEPTION,
+        format!("a trigger of turnstile.job has cancelled the {change} of a job"),
+    )
+    .detail("A BEFORE trigger for each row has returned NULL.")
+    .hint("Have the trigger raise an error, or change the job in another way.")
+}
+
 pub fn cannot_prepare() -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,

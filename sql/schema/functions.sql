@@ -39,7 +39,7 @@ CREATE FUNCTION turnstile.enqueue(
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_enqueue';
 COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[]) IS
-    'Adds a job and returns its id; it can be claimed once the transaction commits. queue NULL, left out: the one that turnstile.route gives the kind, else default. run_at NULL: now; max_attempts NULL: the queue''s setting. unique_key, within the tenant: while another job holds the key, which unique_mode and unique_for decide, that one''s id is returned instead (see docs/unique.md). unique_by makes the key from the named columns: kind, payload, queue, tenant, account, session, concurrency_key. Errors: 22004 a NULL where a value is needed, 22023 a bad value, 54000 a name over 255 bytes or a payload over turnstile.max_payload, 25006 on a standby.';
+    'Adds a job and returns its id; it can be claimed once the transaction commits. queue NULL, left out: the one that turnstile.route gives the kind, else default. run_at NULL: now; max_attempts NULL: the queue''s setting. unique_key, within the tenant: while another job holds the key, which unique_mode and unique_for decide, that one''s id is returned instead (see docs/unique.md). unique_by makes the key from the named columns: kind, payload, queue, tenant, account, session, concurrency_key. Errors: 22004 a NULL where a value is needed, 22023 a bad value, 54000 a name over 255 bytes or a payload over turnstile.max_payload, 09000 a trigger has cancelled the insertion, 25006 on a standby.';
 
 CREATE FUNCTION turnstile.enqueue_many(jobs jsonb) RETURNS TABLE (ord int, id bigint, created boolean)
     LANGUAGE c VOLATILE SECURITY DEFINER
@@ -80,14 +80,14 @@ CREATE FUNCTION turnstile.complete(job_id bigint, attempt int, result jsonb DEFA
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_complete';
 COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
-    'Finishes a run with success. True: done; false: this run was completed before. Errors: 22004, P0002 no such job, 55000 the run was superseded, 25006.';
+    'Finishes a run with success. True: done; false: this run was completed before. Errors: 22004, P0002 no such job, 55000 the run was superseded, 09000 a trigger has cancelled the deletion, 25006.';
 
 CREATE FUNCTION turnstile.complete_many(job_ids bigint[], attempts int[]) RETURNS int
     LANGUAGE c VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'turnstile_complete_many';
 COMMENT ON FUNCTION turnstile.complete_many(bigint[], int[]) IS
-    'Finishes many runs with success and returns how many took effect: superseded and repeated ones are left alone and not counted. Errors: 22004, 22023 arrays of different length, 25006.';
+    'Finishes many runs with success and returns how many took effect: superseded and repeated ones are left alone and not counted. Errors: 22004, 22023 arrays of different length, 09000 as complete, 25006.';
 
 CREATE FUNCTION turnstile.complete_and_claim_next(
     job_id bigint,

@@ -3,7 +3,7 @@
 use crate::api::new_job::{NewJob, UniqueKey, job_statement};
 use crate::api::unique_key::{Holder, Key, Taken};
 use crate::call::datum;
-use crate::error::Result;
+use crate::error::{Result, cancelled_by_trigger};
 use crate::pending;
 use crate::plan::{Rows, Spi, Statement, statement};
 use crate::rebuild::{NUMBER, lane_of_row};
@@ -27,6 +27,9 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
         Some(unique) if unique.mode != Mode::WhileExecuting => unique,
         _ => {
             let rows = insert(spi, job, unique, None)?;
+            if rows.len() == 0 {
+                return Err(cancelled_by_trigger("insertion"));
+            }
             return Ok((rows.required(0, 1)?, true));
         }
     };
@@ -34,6 +37,7 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
         scope: job.tenant.unwrap_or_default(),
         key: &unique.key,
     };
+    let mut refused = None;
     loop {
         pgrx::check_for_interrupts!();
         let holder = key.holder(spi)?;
@@ -50,6 +54,10 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
                 return Ok((rows.required(0, 1)?, true));
             }
             key.give_up(spi, &taken)?;
+            // A later generation is seen by the next look.
+            if refused.replace(taken.generation) == Some(taken.generation) {
+                return Err(cancelled_by_trigger("insertion"));
+            }
         }
     }
 }

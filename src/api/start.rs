@@ -95,10 +95,10 @@ pub fn start_jobs(
                     let job = jobs.lock(row.place(), Lock::ToUpdateUnlessLocked)?;
                     let job = job.filter(|job| job.waits_in(picked.spec.lane, picked.head, end));
                     let changes = job.map(|job| run.changes(&job));
-                    if let Some(changes) = &changes {
-                        jobs.update(changes)?;
+                    match &changes {
+                        Some(changes) => jobs.update(changes)?,
+                        None => false,
                     }
-                    changes.is_some()
                 }
             };
             if has_started {

@@ -6,6 +6,7 @@
 //! indexes only those are opened that get an entry. Otherwise all goes the server's usual way ([`shape`]).
 
 mod at_once;
+mod change;
 mod indexes;
 mod lock;
 mod partitions;
@@ -25,7 +26,7 @@ use indexes::Indexes;
 use partitions::Partitions;
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::RefCell;
-use std::mem::{size_of, zeroed};
+use std::mem::size_of;
 use std::ptr::null_mut;
 use together::Together;
 
@@ -258,57 +259,6 @@ impl Command {
 }
 
 impl<'c> Table<'c> {
-    /// Adds a row with these values of its columns (from 1); the others are NULL, whatever their defaults.
-    pub fn insert(
-        &mut self,
-        values: impl IntoIterator<Item = (usize, Option<Datum>)>,
-    ) -> Result<()> {
-        self.write(values);
-        self.prepare(None, true);
-        // SAFETY: the slot holds the new row.
-        unsafe {
-            pg_sys::ExecSimpleRelationInsert(self.info, self.command.state, self.written);
-        }
-        self.publish(false, true)
-    }
-
-    /// Changes columns (from 1) of the row that was locked last.
-    pub fn update(&mut self, changes: &[(usize, Option<Datum>)]) -> Result<()> {
-        // SAFETY: the slot holds the locked row.
-        let old = unsafe { RawRow::of(self.locked) }.up_to(usize::MAX);
-        self.write(old.all().chain(changes.iter().copied()));
-        self.prepare(Some(&old), job_triggers::may_move(changes));
-        // SAFETY: the slots hold the row and its new version; nobody else can change it.
-        unsafe {
-            self.with_recheck(|recheck| {
-                pg_sys::ExecSimpleRelationUpdate(
-                    self.info,
-                    self.command.state,
-                    recheck,
-                    self.locked,
-                    self.written,
-                );
-            });
-        }
-        self.publish(true, true)
-    }
-
-    /// Deletes the row that was locked last.
-    pub fn delete(&mut self) -> Result<()> {
-        // SAFETY: as above.
-        unsafe {
-            self.with_recheck(|recheck| {
-                pg_sys::ExecSimpleRelationDelete(
-                    self.info,
-                    self.command.state,
-                    recheck,
-                    self.locked,
-                );
-            });
-        }
-        self.publish(true, false)
-    }
-
     /// What the BEFORE trigger would do, if it would fire; and opens the indexes that get an entry.
     fn prepare(&mut self, old: Option<&RawRow>, may_move: bool) {
         if may_move {
@@ -351,17 +301,6 @@ impl<'c> Table<'c> {
     fn table(&self) -> Oid {
         // SAFETY: the relation is open.
         unsafe { (*self.relation).rd_id }
-    }
-
-    /// What triggers would look at a row again with, had somebody changed it meanwhile.
-    unsafe fn with_recheck(&self, change: impl FnOnce(*mut pg_sys::EPQState)) {
-        // SAFETY: the state is ended before it goes out of scope.
-        unsafe {
-            let mut recheck: pg_sys::EPQState = zeroed();
-            pg_sys::EvalPlanQualInit(&mut recheck, self.command.state, null_mut(), null_mut(), -1);
-            change(&mut recheck);
-            pg_sys::EvalPlanQualEnd(&mut recheck);
-        }
     }
 
     /// Makes the row to be written anew, of values for its columns.
