@@ -26,11 +26,9 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
     let unique = match unique {
         Some(unique) if unique.mode != Mode::WhileExecuting => unique,
         _ => {
-            let rows = insert(spi, job, unique, None)?;
-            if rows.len() == 0 {
-                return Err(cancelled_by_trigger("insertion"));
-            }
-            return Ok((rows.required(0, 1)?, true));
+            let added = insert(spi, job, unique, None)?;
+            let id = added.ok_or_else(|| cancelled_by_trigger("insertion"))?;
+            return Ok((id, true));
         }
     };
     let key = Key {
@@ -49,9 +47,8 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
         }
         let generation = holder.map_or(0, |holder| holder.generation);
         if let Some(taken) = key.take(spi, generation, job.id, unique.mode, unique.window)? {
-            let rows = insert(spi, job, Some(unique), Some(&taken))?;
-            if rows.len() > 0 {
-                return Ok((rows.required(0, 1)?, true));
+            if let Some(id) = insert(spi, job, Some(unique), Some(&taken))? {
+                return Ok((id, true));
             }
             key.give_up(spi, &taken)?;
             // A later generation is seen by the next look.
@@ -89,12 +86,13 @@ fn note_kept_waiting(rows: &Rows) -> Result<()> {
     Ok(())
 }
 
-fn insert<'spi>(
-    spi: &'spi Spi,
+/// The id of the job; None if it was not added.
+fn insert(
+    spi: &Spi,
     job: &NewJob,
     unique: Option<&UniqueKey>,
     taken: Option<&Taken>,
-) -> Result<Rows<'spi>> {
+) -> Result<Option<i64>> {
     let id = taken.map(|taken| taken.job_id).or(job.id);
     let about_key = [
         datum(id),
@@ -105,5 +103,5 @@ fn insert<'spi>(
         datum(taken.map(|taken| taken.generation)),
     ];
     let arguments: Vec<_> = job.values.iter().copied().chain(about_key).collect();
-    spi.run(&INSERT, &arguments)
+    Ok(spi.run(&INSERT, &arguments)?.value(0, 1))
 }

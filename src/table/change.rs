@@ -83,7 +83,7 @@ impl Table<'_> {
     /// Whether the row that was written last has a place in the table.
     fn is_stored(&self) -> bool {
         // SAFETY: the slot has no place before that of the row is known.
-        unsafe { (*self.written).tts_tid.ip_posid != pg_sys::InvalidOffsetNumber }
+        unsafe { pgrx::itemptr::item_pointer_is_valid(&raw const (*self.written).tts_tid) }
     }
 
     /// What triggers would look at a row again with, had somebody changed it meanwhile.
