@@ -24,10 +24,14 @@ unsafe extern "C-unwind" {
 struct Known {
     version: u64,
     relations: Vec<(&'static CStr, Oid)>,
+    /// Others whose changes matter.
+    watched: Vec<Oid>,
 }
 
 thread_local! {
-    static KNOWN: RefCell<Known> = const { RefCell::new(Known { version: 0, relations: Vec::new() }) };
+    static KNOWN: RefCell<Known> = const {
+        RefCell::new(Known { version: 0, relations: Vec::new(), watched: Vec::new() })
+    };
     static VERSION: Cell<u64> = const { Cell::new(1) };
 }
 
@@ -45,8 +49,8 @@ pub fn register_callbacks() {
     }
 }
 
-/// Another one as soon as something may have changed: a relation that was found here since the last change, its
-/// triggers or its indexes; a function; the name of a schema.
+/// Another one as soon as something may have changed: a relation that was found here or watched since the last change,
+/// its columns, triggers or indexes; a function; the name of a schema.
 pub fn version() -> u64 {
     VERSION.get()
 }
@@ -76,7 +80,17 @@ fn forget() {
 
 impl Known {
     fn has(&self, relation: Oid) -> bool {
-        self.relations.iter().any(|&(_, known)| known == relation)
+        let mut found = self.relations.iter().map(|&(_, known)| known);
+        found.any(|known| known == relation) || self.watched.contains(&relation)
+    }
+
+    /// Forgets what was found before this version.
+    fn begin(&mut self, version: u64) {
+        if self.version != version {
+            self.version = version;
+            self.relations.clear();
+            self.watched.clear();
+        }
     }
 
     fn find(&self, name: &CStr) -> Option<Oid> {
@@ -100,10 +114,7 @@ pub fn relation(name: &'static CStr) -> Result<Oid> {
     }
     let relation = look_up(name)?;
     KNOWN.with_borrow_mut(|known| {
-        if known.version != version {
-            known.version = version;
-            known.relations.clear();
-        }
+        known.begin(version);
         // What the look-up heard of may concern what it found.
         if VERSION.get() == version {
             known.relations.push((name, relation));
@@ -112,19 +123,58 @@ pub fn relation(name: &'static CStr) -> Result<Oid> {
     Ok(relation)
 }
 
+/// Has [`version`] change with this relation, too, until it changes the next time.
+pub fn watch(relation: Oid) {
+    let version = VERSION.get();
+    KNOWN.with_borrow_mut(|known| {
+        known.begin(version);
+        if !known.has(relation) {
+            known.watched.push(relation);
+        }
+    });
+}
+
+/// Locks a table of the schema until the transaction ends, and gives its OID: that of the table that has the name once the
+/// lock is there, whatever was done to it by those who were waited for.
+pub fn lock(name: &'static CStr, mode: u32) -> Result<Oid> {
+    let mode = mode.cast_signed();
+    loop {
+        let table = relation(name)?;
+        // SAFETY: any number can be locked.
+        unsafe { pg_sys::LockRelationOid(table, mode) };
+        if relation(name)? == table {
+            return Ok(table);
+        }
+        // SAFETY: it was locked just now.
+        unsafe { pg_sys::UnlockRelationOid(table, mode) };
+    }
+}
+
+/// Only what belongs to the extension counts: after a rename anything can have the name.
 fn look_up(name: &CStr) -> Result<Oid> {
-    // SAFETY: look-ups in the catalog cache, inside a transaction.
-    let found = unsafe {
+    // SAFETY: look-ups in the catalog, inside a transaction.
+    let (found, owner, extension) = unsafe {
         let schema = pg_sys::get_namespace_oid(c"turnstile".as_ptr(), true);
-        pg_sys::get_relname_relid(name.as_ptr(), schema)
+        let found = pg_sys::get_relname_relid(name.as_ptr(), schema);
+        let owner = pg_sys::getExtensionOfObject(pg_sys::RelationRelationId, found);
+        (found, owner, pg_sys::get_extension_oid(c"turnstile".as_ptr(), true))
     };
+    let name = name.to_string_lossy();
     if found == pg_sys::InvalidOid {
         return Err(Failure::new(
             PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
-            format!("turnstile.{} does not exist", name.to_string_lossy()),
+            format!("turnstile.{name} does not exist"),
         )
         .detail("The extension was dropped or what belongs to it was renamed.")
         .hint("Run CREATE EXTENSION turnstile."));
+    }
+    if owner == pg_sys::InvalidOid || owner != extension {
+        return Err(Failure::new(
+            PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+            format!("turnstile.{name} is not the relation of the extension"),
+        )
+        .detail("Something else has its name.")
+        .hint("Give the extension's own relation its name back."));
     }
     Ok(found)
 }

@@ -5,13 +5,14 @@
 //! what several passes find alike is reported.
 
 use crate::call::datum;
-use crate::error::Result;
+use crate::error::{Result, notice};
 use crate::lane::{DEFAULT_ROW, concurrency_key, queue_key, tenant_key};
 use crate::limits::{default_terms, terms_of_row};
 use crate::plan::{Rows, Snapshot, Spi, Statement, next_transaction_id, statement};
 use crate::rebuild::{self, when_ready};
 use crate::server;
 use crate::shmem::Locked;
+use crate::table;
 use pgrx::pg_sys;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -20,6 +21,7 @@ use turnstile_scheduler::{Fault, GateKind, GateView, Limit, Step, Terms};
 static LIMITS: Statement = statement!("check_limits", []);
 static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID]);
 
+static CHILDREN: Statement = statement!("check_children", []);
 static LEASES: Statement = statement!("check_leases", [TIMESTAMPTZOID, INT8ARRAYOID, INT8OID]);
 
 const PASSES: usize = 6;
@@ -71,7 +73,18 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     Ok(differences)
 }
 
+/// Says whether jobs are changed without a plan, and if not, why.
+pub fn tell_path() -> Result<()> {
+    let jobs = table::lock_jobs(pg_sys::AccessShareLock)?;
+    notice(match table::why_not_direct(&jobs, server::now())? {
+        None => "the direct path is in use".into(),
+        Some(reason) => format!("the direct path is not in use: {reason}"),
+    });
+    Ok(())
+}
+
 fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
+    rebuild::lock_tables()?;
     let (copy, snapshot) = when_ready(spi, job_table, |memory| {
         memory.show_hidden()?;
         let snapshot = Snapshot::take();
@@ -89,6 +102,7 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     compare_held(&copy, &truth, &mut differences);
     compare_terms(&copy, &truth, &mut differences);
     compare_leases(spi, &snapshot, &copy, &mut differences)?;
+    find_children(spi, &mut differences)?;
     Ok(differences)
 }
 
@@ -265,6 +279,19 @@ fn lasting(terms: Terms) -> Terms {
         paused_until: terms.paused_until.filter(|&until| until > now),
         ..terms
     }
+}
+
+/// Jobs are rows of the table itself.
+fn find_children(spi: &Spi, differences: &mut Vec<Difference>) -> Result<()> {
+    let rows = spi.run(&CHILDREN, &[])?;
+    for row in 0..rows.len() {
+        let (table, count): (&str, i64) = (rows.required(row, 1)?, rows.required(row, 2)?);
+        differences.push(Difference {
+            problem: "jobs are in a table that inherits from turnstile.job",
+            detail: format!("{table} has {count}, which nobody claims"),
+        });
+    }
+    Ok(())
 }
 
 /// No run is forgotten by the search for expired leases.

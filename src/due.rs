@@ -3,7 +3,7 @@
 use crate::call::datum;
 use crate::error::Result;
 use crate::lane::gates_of_claim;
-use crate::pending;
+use crate::pending::{self, Work};
 use crate::plan::{Spi, Statement, statement};
 use crate::rebuild::when_ready;
 use crate::server;
@@ -82,17 +82,18 @@ fn promote(
 ) -> Result<usize> {
     let [from_time, from_position] = due.0;
     let from = [datum(from_time), datum(from_position)];
-    pending::with(|pending| {
-        pending.job_table = job_table;
-        pending.promoting = Some(Vec::new());
-    });
+    pending::with(|pending| pending.job_table = job_table);
+    pending::begin(Work::Promotion(Vec::new()));
     pending::at_current_level(|level| {
         level.due_taken = pending::least(level.due_taken, Some(from_time));
     });
     let promoted = spi
         .run(&PROMOTE, &[datum(batch), queues, from[0], from[1]])?
         .len();
-    let jobs = pending::with(|pending| pending.promoting.take()).unwrap_or_default();
+    let jobs = match pending::end() {
+        Some(Work::Promotion(jobs)) => jobs,
+        _ => Vec::new(),
+    };
     let next = spi.run(&NEXT, &from)?;
     let next = next.value(0, 1).zip(next.value(0, 2));
     let took_all = i64::try_from(promoted).is_ok_and(|promoted| promoted < batch);

@@ -1,7 +1,7 @@
 //! What claims do in passing, and who does it again if that was cut short.
 
 use crate::error::Result;
-use crate::pending;
+use crate::pending::{self, Work};
 use crate::plan::Spi;
 use crate::rebuild::when_ready;
 use crate::server;
@@ -38,25 +38,22 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
     Ok(())
 }
 
-/// A rebuild or a search that was cut short has to be begun anew by somebody.
-pub fn abandon() {
-    let (table, rebuilding, search) = pending::with(|pending| {
-        let rebuilding = std::mem::take(&mut pending.rebuilding);
-        (pending.job_table, rebuilding, pending.searching.take())
-    });
-    if !rebuilding && search.is_none() {
-        return;
+/// What was begun at this nesting level or deeper was cut short: a rebuild or a search has to be begun anew by somebody.
+pub fn abandon(nesting: i32) {
+    let (table, works) = pending::with(|pending| (pending.job_table, pending.abandon(nesting)));
+    for work in works {
+        let _ = shmem::with_existing(table, |memory| {
+            match &work {
+                Work::Rebuild => memory.desk.phase = Phase::Stale,
+                Work::Search(search) => {
+                    memory.desk.leases.put_back(search, after_failure());
+                    memory.desk.leases.end_search();
+                }
+                Work::Claim(_) | Work::Promotion(_) | Work::Stay => {}
+            }
+            Ok(())
+        });
     }
-    let _ = shmem::with_existing(table, |memory| {
-        if rebuilding {
-            memory.desk.phase = Phase::Stale;
-        }
-        if let Some(search) = &search {
-            memory.desk.leases.put_back(search, after_failure());
-            memory.desk.leases.end_search();
-        }
-        Ok(())
-    });
 }
 
 /// If it is a row that makes a rescue fail, it shall not fail every claim.

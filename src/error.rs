@@ -170,10 +170,29 @@ pub fn out_of_lane() -> Failure {
 pub fn cancelled_by_trigger(change: &str) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_TRIGGERED_ACTION_EXCEPTION,
-        format!("a trigger of turnstile.job has cancelled the {change} of a job"),
+        format!("a trigger has cancelled the {change} of a job"),
     )
     .detail("A BEFORE trigger for each row has returned NULL.")
     .hint("Have the trigger raise an error, or change the job in another way.")
+}
+
+pub fn not_committed(table: &std::ffi::CStr) -> Failure {
+    let table = table.to_string_lossy();
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("turnstile.{table} was written anew by this transaction"),
+    )
+    .detail("TRUNCATE, and changes of a table that write it anew, hide what is committed: no claim can tell which limits hold for others.")
+    .hint("Commit before claiming.")
+}
+
+pub fn in_serializable() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        "cannot claim jobs in a SERIALIZABLE transaction",
+    )
+    .detail("A claim looks at what is committed now, and at limits that no row tells; neither takes part in the detection of conflicts.")
+    .hint("Claim in a transaction that is READ COMMITTED or REPEATABLE READ.")
 }
 
 pub fn cannot_prepare() -> Failure {

@@ -12,26 +12,6 @@ use crate::trigger::Trigger;
 use crate::tuple::RawRow;
 use pgrx::pg_sys::{self, Datum};
 
-/// Columns whose change calls for [`place`]: those that `sql/schema/triggers.sql` names.
-const PLACING: [usize; 11] = [
-    column::LANE,
-    column::PRIORITY,
-    column::RUN_AT,
-    column::HOLDS_SESSION,
-    column::QUEUE,
-    column::TENANT,
-    column::ACCOUNT,
-    column::SESSION,
-    column::CONCURRENCY_KEY,
-    column::UNIQUE_KEY,
-    column::UNIQUE_MODE,
-];
-
-/// Whether a change of these columns may move the job.
-pub fn may_move(changes: &[(usize, Option<Datum>)]) -> bool {
-    changes.iter().any(|(column, _)| PLACING.contains(column))
-}
-
 /// AFTER ROW trigger on `turnstile.job`.
 pub fn job_changed(call: &Call) -> Result<Option<Datum>> {
     let trigger = Trigger::of(call)?;
@@ -72,26 +52,25 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
 
 /// Checks the new row of a job, and notes what it changes for the scheduler.
 pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
-    let (claiming, promoting) = pending::with(|pending| {
-        pending.job_table = job_table;
-        (pending.claiming, pending.promoting.is_some())
-    });
-    if let (Some(old), Some(new)) = (old, new) {
-        let claimed = claiming.is_some_and(|lane| old.is_available_in(lane)) && new.is_running();
-        if claimed {
-            return Ok(());
-        }
+    pending::with(|pending| pending.job_table = job_table);
+    let placed = new.map(|row| (row, row.read()));
+    let is_out_of_lane = |(row, job): &(&RawRow, JobRow)| !row.is_in(job.spec.lane);
+    if let (Some(old), Some((new, _))) = (old, &placed)
+        && is_claimed(old, new)
+    {
+        // Room was reserved in the lane in which the job was.
+        let has_moved = placed.as_ref().is_some_and(is_out_of_lane) || !old.is_in_lane_of(new);
+        return match has_moved {
+            true => Err(out_of_lane()),
+            false => Ok(()),
+        };
     }
     if let Some(column) = new.and_then(|row| row.nonsense())
         && !armed(Seeded::AcceptNonsense)
     {
         return Err(nonsense(column));
     }
-    let placed = new.map(|row| (row, row.read()));
-    if placed
-        .as_ref()
-        .is_some_and(|(row, job)| !row.is_in(job.spec.lane))
-    {
+    if placed.as_ref().is_some_and(is_out_of_lane) {
         return Err(out_of_lane());
     }
     if let (Some(old), Some(new)) = (old, new)
@@ -101,22 +80,32 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
         return Ok(());
     }
     let (old, new) = (old.map(|row| row.read()), placed.map(|(_, job)| job));
+    let is_due = old.as_ref().is_some_and(|old| old.waits_until.is_some());
+    let is_promoted = new.as_ref().is_some_and(|new| {
+        is_due
+            && new.available
+            && pending::with(|pending| {
+                let promotion = pending.promotion();
+                promotion.map(|jobs| jobs.push((new.spec, new.position))).is_some()
+            })
+    });
     pending::at_current_level(|level| {
         if let Some(old) = old {
             note_old(level, &old);
         }
         if let Some(new) = &new {
-            note_new(level, new, promoting);
+            note_new(level, new, is_promoted);
         }
     });
-    if let Some(new) = new.filter(|row| promoting && row.available) {
-        pending::with(|pending| {
-            if let Some(promoted) = &mut pending.promoting {
-                promoted.push((new.spec, new.position));
-            }
-        });
-    }
     Ok(())
+}
+
+/// Whether a claim of this backend has set the job running, which has reserved room for that.
+fn is_claimed(old: &RawRow, new: &RawRow) -> bool {
+    let run = new.int8(column::ID).zip(new.int4(column::ATTEMPT));
+    !old.is_running()
+        && new.is_running()
+        && run.is_some_and(|(id, attempt)| pending::with(|pending| pending.meets_run(id, attempt)))
 }
 
 fn note_old(level: &mut Level, row: &JobRow) {
@@ -134,10 +123,10 @@ fn note_old(level: &mut Level, row: &JobRow) {
     }
 }
 
-fn note_new(level: &mut Level, row: &JobRow, promoting: bool) {
+fn note_new(level: &mut Level, row: &JobRow, is_promoted: bool) {
     if row.available {
         let lane = level.lane(row.spec);
-        if promoting {
+        if is_promoted {
             lane.least_promoted = pending::least(lane.least_promoted, Some(row.position));
             lane.promoted += 1;
         } else {

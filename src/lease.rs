@@ -30,7 +30,7 @@ pub fn of_queue(spi: &Spi, picked: &Picked) -> Result<Interval> {
         return Ok(lease);
     }
     let gates = [queue, queue_key(DEFAULT_ROW)].map(|gate| datum(gate.cast_signed()));
-    let lease = match spi.committed::<Interval>(&LEASE, &gates)? {
+    let lease = match spi.committed::<Interval>(c"queue", &LEASE, &gates)? {
         Some(lease) => lease,
         None => Interval::from_minutes(FALLBACK_MINUTES),
     };

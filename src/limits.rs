@@ -47,10 +47,11 @@ pub fn read(
 }
 
 fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Terms> {
-    let (statement, rows) = match gate.kind {
-        GateKind::Queue => (&QUEUE, vec![gate.key, queue_key(DEFAULT_ROW)]),
-        GateKind::Tenant => (&TENANT, vec![gate.key, tenant_key(DEFAULT_ROW)]),
+    let (table, statement, rows) = match gate.kind {
+        GateKind::Queue => (c"queue", &QUEUE, vec![gate.key, queue_key(DEFAULT_ROW)]),
+        GateKind::Tenant => (c"tenant", &TENANT, vec![gate.key, tenant_key(DEFAULT_ROW)]),
         GateKind::Account => (
+            c"account",
             &ACCOUNT,
             vec![
                 gate.key,
@@ -58,8 +59,8 @@ fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Terms> {
                 account_key(tenant_key(DEFAULT_ROW), DEFAULT_ROW),
             ],
         ),
-        GateKind::Concurrency => (&CONCURRENCY, vec![gate.key, concurrency_key(DEFAULT_ROW)]),
-        GateKind::Session => (&SESSION, vec![gate.key]),
+        GateKind::Concurrency => (c"concurrency", &CONCURRENCY, vec![gate.key, concurrency_key(DEFAULT_ROW)]),
+        GateKind::Session => (c"paused_session", &SESSION, vec![gate.key]),
         GateKind::Unique => return Ok(default_terms(gate.kind)),
     };
     let rows: Vec<i64> = rows.into_iter().map(u64::cast_signed).collect();
@@ -68,7 +69,9 @@ fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Terms> {
             let rows = spi.run(statement, &[datum(rows)])?;
             (rows.len() > 0).then(|| terms_of_row(&rows, 0, 1))
         }
-        false => spi.committed_row(statement, &[datum(rows)], |rows| terms_of_row(rows, 0, 1))?,
+        false => spi.committed_row(table, statement, &[datum(rows)], |rows| {
+            terms_of_row(rows, 0, 1)
+        })?,
     };
     Ok(terms.unwrap_or(default_terms(gate.kind)))
 }

@@ -150,19 +150,27 @@ pub fn least(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     a.into_iter().chain(b).min()
 }
 
+/// What this backend is in the middle of. A trigger of a user may run the next within it, and what an EXCEPTION block
+/// undoes is only what was begun inside of that.
+pub enum Work {
+    /// A claim sets these runs (id, attempt) running, for which room is reserved; each until the trigger has met it.
+    Claim(Vec<(i64, i32)>),
+    /// A promotion makes jobs available: these so far.
+    Promotion(Vec<(LaneSpec, i64)>),
+    Rebuild,
+    /// A search for expired leases has taken this from memory.
+    Search(Search),
+    /// A claim that may sleep before it ends.
+    Stay,
+}
+
 /// Everything that the open transaction has changed.
 #[derive(Default)]
 pub struct Pending {
     pub job_table: pg_sys::Oid,
     levels: Vec<Level>,
-    /// The lane in which a claim of this backend is setting jobs running just now.
-    pub claiming: Option<u64>,
-    /// Jobs that a promotion of this backend is making available just now.
-    pub promoting: Option<Vec<(LaneSpec, i64)>>,
-    /// The rebuild that this backend is doing.
-    pub rebuilding: bool,
-    /// What the search for expired leases that this backend is doing has taken from memory.
-    pub searching: Option<Search>,
+    /// With the nesting level at which each began, the innermost last.
+    works: Vec<(i32, Work)>,
 }
 
 thread_local! {
@@ -176,9 +184,27 @@ pub fn with<R>(change: impl FnOnce(&mut Pending) -> R) -> R {
 
 /// As [`with`], at the current savepoint level.
 pub fn at_current_level<R>(change: impl FnOnce(&mut Level) -> R) -> R {
+    with(|pending| change(pending.level(nesting())))
+}
+
+fn nesting() -> i32 {
     // SAFETY: reads the backend's transaction state.
-    let nesting = unsafe { pg_sys::GetCurrentTransactionNestLevel() };
-    with(|pending| change(pending.level(nesting)))
+    unsafe { pg_sys::GetCurrentTransactionNestLevel() }
+}
+
+/// Says what is begun. It ends by [`end`], or with the savepoint or transaction in which it began.
+pub fn begin(work: Work) {
+    with(|pending| pending.works.push((nesting(), work)));
+}
+
+/// Ends what was begun last.
+pub fn end() -> Option<Work> {
+    with(|pending| pending.works.pop().map(|(_, work)| work))
+}
+
+/// Whether this backend is in the middle of a claim that may sleep.
+pub fn stays() -> bool {
+    with(|pending| pending.works.iter().any(|(_, work)| matches!(work, Work::Stay)))
 }
 
 /// A lower bound of the leases needs to hear of a shorter one, and of the old one if this is undone.
@@ -239,14 +265,40 @@ impl Pending {
         for level in levels {
             all.absorb(level);
         }
-        self.end_call();
         all
     }
 
-    /// An error has cut short whatever this backend was doing.
-    pub fn end_call(&mut self) {
-        self.claiming = None;
-        self.promoting = None;
+    /// What was begun at this nesting level or deeper, and was cut short.
+    pub fn abandon(&mut self, nesting: i32) -> Vec<Work> {
+        let is_outer = |(begun, _): &&(i32, Work)| *begun < nesting && !armed(Seeded::AbandonOuterWork);
+        let kept = self.works.iter().take_while(is_outer).count();
+        self.works.drain(kept..).map(|(_, work)| work).collect()
+    }
+
+    /// Says which jobs the innermost claim is about to set running.
+    pub fn expect_runs(&mut self, runs: impl IntoIterator<Item = (i64, i32)>) {
+        if let Some((_, Work::Claim(expected))) = self.works.last_mut() {
+            expected.extend(runs);
+        }
+    }
+
+    /// Whether a run is one that a claim of this backend has started, which the trigger meets once.
+    pub fn meets_run(&mut self, id: i64, attempt: i32) -> bool {
+        self.works.iter_mut().rev().any(|(_, work)| match work {
+            Work::Claim(runs) => {
+                let found = runs.iter().position(|&run| run == (id, attempt));
+                found.map(|place| runs.swap_remove(place)).is_some()
+            }
+            _ => false,
+        })
+    }
+
+    /// The jobs that the promotion under way has made available.
+    pub fn promotion(&mut self) -> Option<&mut Vec<(LaneSpec, i64)>> {
+        self.works.iter_mut().rev().find_map(|(_, work)| match work {
+            Work::Promotion(jobs) => Some(jobs),
+            _ => None,
+        })
     }
 
     /// Room that this transaction gives back when it commits and has not used again itself.

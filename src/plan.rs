@@ -1,19 +1,30 @@
 //! Prepared statements, kept for the life of the backend. The only caller of SPI.
 
-use crate::error::{Result, internal};
+use crate::catalog;
+use crate::error::{Result, internal, not_committed};
 use crate::seeded::{Seeded, armed};
+use crate::table::Opened;
 use pgrx::pg_sys::{self, Datum, Oid};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// A statement of `sql/queries`, prepared at first use.
+/// A statement, prepared at first use.
 pub struct Statement {
     name: &'static str,
-    sql: &'static CStr,
+    text: Text,
     types: &'static [Oid],
     plan: AtomicPtr<pg_sys::_SPI_plan>,
+    /// That of the catalog when it was made from that.
+    version: AtomicU64,
+}
+
+enum Text {
+    /// That of `sql/queries`.
+    Constant(&'static CStr),
+    /// What another statement makes of the columns that there are, quoted by the server.
+    OfCatalog(&'static Statement),
 }
 
 /// The statement in `sql/queries/$name.sql` with the types of its parameters.
@@ -42,26 +53,60 @@ impl Statement {
             Ok(sql) => sql,
             Err(_) => c"",
         };
+        Self::with(name, Text::Constant(sql), types)
+    }
+
+    /// The statement whose text is the result of another one, as long as the catalog stays as it is.
+    pub const fn of_catalog(maker: &'static Statement, types: &'static [Oid]) -> Self {
+        Self::with(maker.name, Text::OfCatalog(maker), types)
+    }
+
+    const fn with(name: &'static str, text: Text, types: &'static [Oid]) -> Self {
         Self {
             name,
-            sql,
+            text,
             types,
             plan: AtomicPtr::new(null_mut()),
+            version: AtomicU64::new(0),
         }
     }
 
     /// The kept plan, and whether running it will have to plan it first.
-    fn plan(&self) -> Result<(pg_sys::SPIPlanPtr, bool)> {
+    fn plan(&self, spi: &Spi) -> Result<(pg_sys::SPIPlanPtr, bool)> {
         let kept = self.plan.load(Ordering::Relaxed);
-        if !kept.is_null() {
+        match self.text {
             // SAFETY: the plan is kept for the life of the backend.
-            return Ok((kept, unsafe { !pg_sys::SPI_plan_is_valid(kept) }));
+            _ if !kept.is_null() && !self.is_of_before() => {
+                Ok((kept, unsafe { !pg_sys::SPI_plan_is_valid(kept) }))
+            }
+            Text::Constant(sql) => {
+                #[cfg(feature = "seeded_faults")]
+                let sql = &*crate::seeded::text(self.name, sql)?;
+                self.prepare(sql)
+            }
+            Text::OfCatalog(maker) => {
+                let version = catalog::version();
+                let text: String = spi.run(maker, &[])?.required(0, 1)?;
+                let text = CString::new(text).map_err(|_| internal("a statement with a zero byte"))?;
+                let prepared = self.prepare(&text)?;
+                self.version.store(version, Ordering::Relaxed);
+                if !kept.is_null() {
+                    // SAFETY: nobody else has it.
+                    unsafe { pg_sys::SPI_freeplan(kept) };
+                }
+                Ok(prepared)
+            }
         }
+    }
+
+    /// Whether the catalog was another when the statement was made from it.
+    fn is_of_before(&self) -> bool {
+        matches!(self.text, Text::OfCatalog(_))
+            && self.version.load(Ordering::Relaxed) != catalog::version()
+    }
+
+    fn prepare(&self, sql: &CStr) -> Result<(pg_sys::SPIPlanPtr, bool)> {
         let count = i32::try_from(self.types.len()).unwrap_or(0);
-        #[cfg(feature = "seeded_faults")]
-        let sql = crate::seeded::text(self.name, self.sql)?;
-        #[cfg(not(feature = "seeded_faults"))]
-        let sql = self.sql;
         // SAFETY: SPI is connected (a Spi exists); the types are not written to.
         unsafe {
             let types = self.types.as_ptr().cast_mut();
@@ -72,6 +117,26 @@ impl Statement {
             }
             self.plan.store(plan, Ordering::Relaxed);
             Ok((plan, true))
+        }
+    }
+}
+
+/// Keeps a plan from being made anew, and the tables that it reads or changes locked. What was committed while the locks were
+/// waited for is seen by snapshots that are taken from now on, and by no others.
+struct LockedPlan(*mut pg_sys::CachedPlan);
+
+impl LockedPlan {
+    fn of(plan: pg_sys::SPIPlanPtr) -> Self {
+        // SAFETY: the plan is valid; it is of one statement. The locks last as long as the transaction.
+        Self(unsafe { pg_sys::SPI_plan_get_cached_plan(plan) })
+    }
+}
+
+impl Drop for LockedPlan {
+    fn drop(&mut self) {
+        if !std::thread::panicking() && !self.0.is_null() {
+            // SAFETY: the plan was got in `of`, for this owner; after an error the abort releases it.
+            unsafe { pg_sys::ReleaseCachedPlan(self.0, pg_sys::CurrentResourceOwner) };
         }
     }
 }
@@ -176,11 +241,12 @@ impl Spi {
         unsafe { pg_sys::SPI_commit() };
     }
 
-    /// Runs a statement with a snapshot taken now, whatever the isolation level: who is running and
+    /// Runs a statement with a snapshot taken once its tables are locked, whatever the isolation level: who is running and
     /// what is waiting must be seen as it is.
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
-        let (plan, is_planned) = statement.plan()?;
+        let (plan, is_planned) = statement.plan(self)?;
         let _settings = PlanForGrowth::during_planning(is_planned);
+        let _locks = (!armed(Seeded::LookBeforeLocking)).then(|| LockedPlan::of(plan));
         let mut arguments = Arguments::of(arguments);
         // SAFETY: values and nulls have one element a parameter; SPI copies the snapshot.
         unsafe {
@@ -205,24 +271,30 @@ impl Spi {
         }
     }
 
-    /// The first value of a statement's result as it is committed, whatever the transaction itself has
-    /// changed: what goes into shared memory must not be undone by a rollback.
+    /// The first value of a statement's result, which reads a table of settings, as it is committed, whatever the transaction
+    /// itself has changed: what goes into shared memory must not be undone by a rollback.
     pub fn committed<T: pgrx::FromDatum>(
         &self,
+        table: &'static CStr,
         statement: &Statement,
         arguments: &[Option<Datum>],
     ) -> Result<Option<T>> {
-        let value = self.committed_row(statement, arguments, |rows| rows.value(0, 1))?;
+        let value = self.committed_row(table, statement, arguments, |rows| rows.value(0, 1))?;
         Ok(value.flatten())
     }
 
     /// As [`Self::committed`], what `read` makes of the first row.
     pub fn committed_row<R>(
         &self,
+        table: &'static CStr,
         statement: &Statement,
         arguments: &[Option<Datum>],
         read: impl Fn(&Rows) -> R,
     ) -> Result<Option<R>> {
+        let relation = Opened::of(catalog::lock(table, pg_sys::AccessShareLock)?);
+        if relation.has_new_storage() && !armed(Seeded::TrustNewStorage) {
+            return Err(not_committed(table));
+        }
         let mut first = None;
         self.scan(statement, arguments, &Snapshot::take(), 1, |rows| {
             first.get_or_insert_with(|| read(rows));
@@ -231,7 +303,7 @@ impl Spi {
         Ok(first)
     }
 
-    /// Reads the whole result of a statement under `snapshot`, in batches.
+    /// Reads the whole result of a statement under `snapshot`, in batches. Its tables must have been locked before.
     pub fn scan(
         &self,
         statement: &Statement,
@@ -240,7 +312,7 @@ impl Spi {
         batch: i64,
         mut visit: impl FnMut(&Rows) -> Result<()>,
     ) -> Result<()> {
-        let (plan, _) = statement.plan()?;
+        let (plan, _) = statement.plan(self)?;
         let mut arguments = Arguments::of(arguments);
         // SAFETY: the portal is closed below or by the abort; the snapshot is registered meanwhile.
         unsafe {
@@ -345,10 +417,16 @@ impl Snapshot {
         // SAFETY: called inside a transaction; registering copies the snapshot. No change of the
         // transaction belongs to a command before the first.
         unsafe {
-            let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot());
-            (*snapshot).curcid = pg_sys::FirstCommandId;
-            Self(snapshot)
+            let snapshot = Self::with_own_changes();
+            (*snapshot.0).curcid = pg_sys::FirstCommandId;
+            snapshot
         }
+    }
+
+    /// What is committed now, and what the transaction itself has changed.
+    pub fn with_own_changes() -> Self {
+        // SAFETY: called inside a transaction; registering copies the snapshot.
+        Self(unsafe { pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot()) })
     }
 
     /// The first transaction id that the snapshot does not see, and those before it that it does not see:

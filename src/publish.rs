@@ -127,6 +127,7 @@ fn quietly(step: impl FnOnce()) {
 }
 
 fn commit() {
+    errands::abandon(0);
     let Some((table, changes)) = take_all() else {
         return;
     };
@@ -142,7 +143,7 @@ fn commit() {
 
 fn abort() {
     sleep::get_up_quietly();
-    errands::abandon();
+    errands::abandon(0);
     if let Some((table, changes)) = take_all()
         && !armed(Seeded::IgnoreAbort)
     {
@@ -152,9 +153,8 @@ fn abort() {
 
 fn abort_savepoint(nesting: i32) {
     sleep::get_up_quietly();
-    errands::abandon();
+    errands::abandon(nesting);
     let (table, levels) = pending::with(|pending| {
-        pending.end_call();
         let levels: Vec<Level> = std::iter::from_fn(|| pending.take_from(nesting)).collect();
         (pending.job_table, levels)
     });
@@ -249,6 +249,10 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
         .desk
         .gone
         .put_back(&changes.gone, errands::after_failure());
+    // What was seen of tables that are what they were before is no longer true, nor what others make of it.
+    if changes.rebuild {
+        memory.desk.phase = Phase::Stale;
+    }
     if memory.desk.phase == Phase::Stale {
         return memory.forget_reservations(ids(changes));
     }

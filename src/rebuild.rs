@@ -7,14 +7,17 @@
 //! 3. Mark the memory ready.
 
 use crate::call::datum;
+use crate::catalog;
 use crate::error::{Result, internal};
 use crate::lane::{Names, session_key};
-use crate::pending;
+use crate::pending::{self, Work};
 use crate::plan::{Rows, Snapshot, Spi, Statement, statement};
 use crate::row::only_session;
 use crate::seeded::{Seeded, armed};
 use crate::shmem::{self, Locked, Phase};
+use crate::table;
 use pgrx::pg_sys;
+use std::ffi::CStr;
 use turnstile_scheduler::{LaneSpec, Step};
 
 static AVAILABLE: Statement = statement!("rebuild_available", []);
@@ -24,6 +27,15 @@ static PAUSED_SESSION: Statement = statement!("rebuild_paused_session", []);
 static NEXT_DUE: Statement = statement!("next_due", [TIMESTAMPTZOID, INT8OID]);
 static FIRST_LEASE: Statement = statement!("first_lease", []);
 
+/// What memory is made of.
+const TABLES: [&CStr; 6] = [
+    c"job",
+    c"queue",
+    c"tenant",
+    c"account",
+    c"concurrency",
+    c"paused_session",
+];
 /// The column behind those that name a lane: a position or a count.
 pub const NUMBER: i32 = 8;
 /// Rows that are fetched at once.
@@ -46,6 +58,7 @@ pub fn when_ready<R>(
         if let Some(result) = result {
             return Ok(result);
         }
+        lock_tables()?;
         let _turn = Turn::wait_for(job_table)?;
         if shmem::with(job_table, |memory| Ok(memory.desk.phase))? != Phase::Ready {
             rebuild(spi, job_table)?;
@@ -53,12 +66,21 @@ pub fn when_ready<R>(
     }
 }
 
+/// Locks what is read to rebuild or check the memory: the snapshot must be younger than the locks, or it would not see the
+/// rows of a table that was written anew while its lock was waited for.
+pub fn lock_tables() -> Result<()> {
+    for table in TABLES {
+        catalog::lock(table, pg_sys::AccessShareLock)?;
+    }
+    Ok(())
+}
+
 fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
-    pending::with(|pending| {
-        pending.job_table = job_table;
-        pending.rebuilding = true;
-    });
-    let (snapshot, generation) = shmem::with(job_table, begin)?;
+    pending::with(|pending| pending.job_table = job_table);
+    pending::begin(Work::Rebuild);
+    // Where this transaction has written the jobs anew all of them are its own.
+    let sees_own = table::distrust_own_jobs(job_table);
+    let (snapshot, generation) = shmem::with(job_table, |memory| begin(memory, sees_own))?;
     expect_paused_sessions(spi, job_table, &snapshot)?;
     let mut count = Batch::new(job_table, |memory, spec, number| {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
@@ -92,7 +114,7 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
         memory.desk.phase = Phase::Ready;
         Ok(())
     })?;
-    pending::with(|pending| pending.rebuilding = false);
+    pending::end();
     Ok(())
 }
 
@@ -125,9 +147,12 @@ fn first_time(
     Ok(time)
 }
 
-fn begin(memory: &mut Locked) -> Step<(Snapshot, u64)> {
+fn begin(memory: &mut Locked, sees_own: bool) -> Step<(Snapshot, u64)> {
     memory.scheduler.begin_rebuild()?;
-    let snapshot = Snapshot::take();
+    let snapshot = match sees_own {
+        true => Snapshot::with_own_changes(),
+        false => Snapshot::take(),
+    };
     let (xmax, running) = snapshot.horizon();
     let mut count = 0;
     for (slot, id) in memory.running_at_rebuild.iter_mut().zip(running) {

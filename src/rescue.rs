@@ -5,7 +5,7 @@ use crate::api::finish::{Failing, fail_runs};
 use crate::call::datum;
 use crate::error::Result;
 use crate::lane::gates_of_claim;
-use crate::pending;
+use crate::pending::{self, Work};
 use crate::plan::{Rows, Spi, Statement, statement};
 use crate::rebuild::when_ready;
 use crate::server::{self, SECOND};
@@ -108,10 +108,10 @@ fn take(memory: &mut Locked, search: bool, gone: bool) -> Duty {
 
 /// Rescues what the scope allows; returns how many runs.
 pub fn perform(spi: &Spi, job_table: pg_sys::Oid, duty: Duty, scope: &Scope) -> Result<usize> {
-    pending::with(|pending| {
-        pending.job_table = job_table;
-        pending.searching.clone_from(&duty.search);
-    });
+    pending::with(|pending| pending.job_table = job_table);
+    if let Some(search) = &duty.search {
+        pending::begin(Work::Search(search.clone()));
+    }
     if let Some(gone) = &duty.gone {
         pending::at_current_level(|level| level.gone.absorb(gone.clone()));
     }
@@ -216,7 +216,7 @@ fn rescue_expired(
     if !stragglers.is_empty() {
         next = next.min(now.saturating_add(LOCKED_AGAIN));
     }
-    pending::with(|pending| pending.searching = None);
+    pending::end();
     let left = Search { floor, stragglers };
     shmem::with(job_table, |memory| {
         memory.desk.leases.put_back(&left, next);

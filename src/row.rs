@@ -35,10 +35,29 @@ pub mod column {
     pub const CANCEL_REQUESTED_AT: usize = 25;
     pub const METADATA: usize = 28;
     pub const CREATED_AT: usize = 31;
-    /// Of `turnstile.job`; those of `turnstile.job_history` follow.
-    pub const COUNT: usize = 31;
-    pub const FINISHED_AT: usize = 32;
-    pub const RESULT: usize = 33;
+
+    /// What each new job is given a value for.
+    pub const OF_NEW_JOBS: [usize; 19] = [
+        ID,
+        LANE,
+        POSITION,
+        PRIORITY,
+        RUN_AT,
+        STATE,
+        HOLDS_SESSION,
+        QUEUE,
+        TENANT,
+        ACCOUNT,
+        SESSION,
+        CONCURRENCY_KEY,
+        KIND,
+        ATTEMPT,
+        MAX_ATTEMPTS,
+        UNCOUNTED,
+        PAYLOAD,
+        METADATA,
+        CREATED_AT,
+    ];
 }
 
 const LONGEST_NAME: usize = 255;
@@ -65,6 +84,10 @@ impl RawRow<'_> {
     /// The lane as stored.
     fn lane(&self) -> Option<i64> {
         self.int8(column::LANE)
+    }
+
+    pub fn is_in_lane_of(&self, other: &RawRow) -> bool {
+        self.lane() == other.lane()
     }
 
     /// Whether this is the stored lane.

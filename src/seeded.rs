@@ -100,8 +100,14 @@ pub enum Seeded {
     PassOverTriggers,
     /// What was found out about the tables is kept when they change.
     KeepWhatWasFound,
-    /// An index is taken for one of the extension by its name.
+    /// An index is taken for one of the extension whatever its condition is.
     TrustIndexName,
+    /// What an EXCEPTION block undoes counts as all that the call was about.
+    AbandonOuterWork,
+    /// What memory learns in a transaction that has written the jobs anew is kept.
+    TrustNewStorage,
+    /// A snapshot is older than the locks of its tables.
+    LookBeforeLocking,
 }
 
 #[cfg(feature = "seeded_faults")]

@@ -50,6 +50,12 @@ pub fn in_transaction_block() -> bool {
     sleep::stays() || unsafe { pg_sys::IsTransactionBlock() }
 }
 
+/// Whether the transaction must look as if it ran alone.
+pub fn is_serializable() -> bool {
+    // SAFETY: reads the backend's transaction state.
+    unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE.cast_signed() }
+}
+
 /// Process id and start time: a process id alone is used again.
 pub fn this_backend() -> (i32, i64) {
     // SAFETY: constants of the backend.

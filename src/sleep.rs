@@ -5,6 +5,7 @@
 //! client's connection wakes it.
 
 use crate::error::Result;
+use crate::pending::{self, Work};
 use crate::server::now;
 use crate::shmem::{self, Locked, Phase};
 use pgrx::{pg_guard, pg_sys};
@@ -50,8 +51,6 @@ enum Look {
 thread_local! {
     /// The table of the memory in which this process is asleep, or has a wake-up in flight.
     static PLACE: Cell<Option<pg_sys::Oid>> = const { Cell::new(None) };
-    /// A claim is under way that may sleep before it ends.
-    static STAYS: Cell<bool> = const { Cell::new(false) };
     static LEAVES_AT_EXIT: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -144,15 +143,15 @@ pub fn get_up() -> Result<()> {
 
 /// Whether the transaction goes on after what its claim does now, for as long as it waits.
 pub fn stays() -> bool {
-    STAYS.get()
+    pending::stays()
 }
 
 /// Runs a claim that sleeps between its attempts.
 pub fn staying<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
-    STAYS.set(true);
-    let result = work();
-    STAYS.set(false);
-    result
+    pending::begin(Work::Stay);
+    let result = work()?;
+    pending::end();
+    Ok(result)
 }
 
 pub fn has_place() -> bool {
@@ -168,7 +167,6 @@ pub fn get_up_in(memory: &mut Locked) {
 
 /// As [`get_up`] where nothing may be raised: at the end of a transaction that was cut short, and at exit.
 pub fn get_up_quietly() {
-    STAYS.set(false);
     let _ = catch_unwind(AssertUnwindSafe(get_up));
 }
 

@@ -1,7 +1,7 @@
 -- The first available jobs of lane $1 before position $2 that no open transaction is changing: its end will
 -- tell the scheduler. $3: the next transaction id of the server, with its epoch.
 SELECT job.position
-FROM turnstile.job,
+FROM ONLY turnstile.job,
     LATERAL (SELECT job.xmax::text::bigint AS short) AS xid,
     LATERAL (
         SELECT ($3 >> 32 << 32) + xid.short

@@ -1,7 +1,7 @@
 -- The first runs whose lease ends before $1, but the jobs $2, that no open transaction is changing: its end will
 -- tell the scheduler. $3: the next transaction id of the server, with its epoch. (id, lease_expires_at)
 SELECT job.id, job.lease_expires_at::text
-FROM turnstile.job,
+FROM ONLY turnstile.job,
     LATERAL (SELECT job.xmax::text::bigint AS short) AS xid,
     LATERAL (
         SELECT ($3 >> 32 << 32) + xid.short

@@ -1,11 +1,13 @@
--- Fails the runs ($1[i], $2[i]) that are running with error $3; (id, new state) for each. A run goes to history as
--- cancelled if that was asked for, as discarded if $5 says so or no attempts are left; else it is put off.
+-- Locks the runs ($1[i], $2[i]) that are running and fail with error $3, and tells what becomes of each: (id, new state,
+-- errors as text, attempt). A run is to go to history as cancelled if that was asked for, as discarded if $5 says so or no
+-- attempts are left; else it is put off, which is done here.
 -- $4: for how long, or null for the backoff: n^4 times retry_base after counted attempt n, plus up to 10 %, at
 -- most retry_cap. Times are kept within 30 years: what an administrator sets must never make a rescue fail.
 -- Locked in order of id, so that two such calls cannot deadlock.
 WITH run AS MATERIALIZED (
     SELECT
         job.id,
+        job.attempt,
         CASE
             WHEN job.cancel_requested_at IS NOT NULL THEN 'cancelled'
             WHEN $5 OR job.attempt - job.uncounted >= job.max_attempts THEN 'discarded'
@@ -29,7 +31,7 @@ WITH run AS MATERIALIZED (
             END
         ) AS errors
     FROM unnest($1, $2) AS given (id, attempt)
-    JOIN turnstile.job ON job.id = given.id AND job.attempt = given.attempt AND job.state = 'running'
+    JOIN ONLY turnstile.job ON job.id = given.id AND job.attempt = given.attempt AND job.state = 'running'
     LEFT JOIN LATERAL (
         SELECT queue.retry_base, queue.retry_cap, queue.session_on_retry
         FROM turnstile.queue
@@ -40,7 +42,7 @@ WITH run AS MATERIALIZED (
     ORDER BY job.id
     FOR UPDATE OF job
 ), retried AS (
-    UPDATE turnstile.job
+    UPDATE ONLY turnstile.job
     SET state = 'retryable',
         run_at = clock_timestamp() + run.wait,
         holds_session = run.holds_session,
@@ -53,23 +55,5 @@ WITH run AS MATERIALIZED (
         errors = run.errors
     FROM run
     WHERE job.id = run.id AND run.state = 'retryable'
-), ended AS (
-    DELETE FROM turnstile.job
-    USING run
-    WHERE job.id = run.id AND run.state <> 'retryable'
-    RETURNING job.*, run.state AS new_state, run.errors AS all_errors
-), kept AS (
-    INSERT INTO turnstile.job_history (
-        id, lane, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant, account, session,
-        concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted, payload, worker, owner_pid,
-        owner_started_at, claimed_at, cancel_requested_at, progress,
-        errors, metadata, unique_until, batch_id, created_at, finished_at
-    )
-    SELECT
-        id, lane, position, priority, run_at, lease_expires_at, new_state, holds_session, queue, tenant, account,
-        session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted, payload, worker,
-        owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress,
-        all_errors, metadata, unique_until, batch_id, created_at, clock_timestamp()
-    FROM ended
 )
-SELECT run.id, run.state FROM run
+SELECT run.id, run.state, run.errors::text, run.attempt FROM run

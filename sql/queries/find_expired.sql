@@ -4,18 +4,18 @@
 WITH expired AS MATERIALIZED (
     (
         SELECT job.id, job.attempt, job.lease_expires_at, job.queue
-        FROM turnstile.job
+        FROM ONLY turnstile.job
         WHERE job.state = 'running' AND job.lease_expires_at >= $2 AND job.lease_expires_at <= $3
         ORDER BY job.lease_expires_at
         LIMIT $1
     )
     UNION
     SELECT job.id, job.attempt, job.lease_expires_at, job.queue
-    FROM turnstile.job
+    FROM ONLY turnstile.job
     WHERE job.id = ANY ($4) AND job.state = 'running' AND job.lease_expires_at <= $3
 ), locked AS MATERIALIZED (
     SELECT job.id, job.attempt
-    FROM turnstile.job
+    FROM ONLY turnstile.job
     WHERE job.id = ANY (ARRAY (
             SELECT expired.id
             FROM expired

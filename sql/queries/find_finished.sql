@@ -9,7 +9,7 @@ WHERE ($1 IS NULL OR finished.queue = $1)
     AND ($5 IS NULL OR finished.session = $5)
     AND finished.state = ANY ($6)
     AND ($7 IS NULL OR finished.finished_at < clock_timestamp() - $7)
-    AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = finished.id)
+    AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = finished.id)
     AND NOT EXISTS (
         SELECT
         FROM turnstile.job_history AS later

@@ -1,7 +1,7 @@
 -- Locks and gives up to $8 live jobs of queue $1, kind $2, tenant $3, account $4, session $5, in one of the states
 -- $6, enqueued longer ago than $7. NULL: any. Those that are locked, or run and were asked to cancel, are passed over.
 SELECT job.id
-FROM turnstile.job
+FROM ONLY turnstile.job
 WHERE ($1 IS NULL OR job.queue = $1)
     AND ($2 IS NULL OR job.kind = $2)
     AND ($3 IS NULL OR job.tenant = $3)

@@ -3,12 +3,12 @@
 WITH orphan AS MATERIALIZED (
     SELECT job.id, job.attempt, job.owner_pid, job.owner_started_at, job.queue
     FROM unnest($2, $3) AS gone (pid, started_at)
-    JOIN turnstile.job
+    JOIN ONLY turnstile.job
         ON job.owner_pid = gone.pid AND job.owner_started_at = gone.started_at AND job.state = 'running'
     LIMIT $1
 ), locked AS MATERIALIZED (
     SELECT job.id, job.attempt
-    FROM turnstile.job
+    FROM ONLY turnstile.job
     WHERE job.id = ANY (ARRAY (
             SELECT orphan.id
             FROM orphan

@@ -1,5 +1,5 @@
 -- Where job $1 is now: (state, attempt); live before finished, the latest finish first.
-(SELECT job.state, job.attempt FROM turnstile.job WHERE job.id = $1)
+(SELECT job.state, job.attempt FROM ONLY turnstile.job WHERE job.id = $1)
 UNION ALL
 (
     SELECT job_history.state, job_history.attempt

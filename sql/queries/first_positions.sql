@@ -1,7 +1,7 @@
 -- The seconds in which jobs that are available began to wait, the last first, and the first and last position of each. A session's
 -- job keeps its place, and with it the time that goes with it.
 SELECT date_trunc('second', waiting.since), min(job.position), max(job.position)
-FROM turnstile.job,
+FROM ONLY turnstile.job,
     LATERAL (
         SELECT CASE WHEN job.session IS NULL THEN greatest(job.created_at, job.run_at) ELSE job.created_at END AS since
     ) AS waiting

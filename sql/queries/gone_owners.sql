@@ -1,6 +1,6 @@
 -- Up to $1 backends that are gone although runs are bound to them: (pid, started_at).
 SELECT DISTINCT job.owner_pid, job.owner_started_at
-FROM turnstile.job
+FROM ONLY turnstile.job
 WHERE job.state = 'running' AND job.owner_pid IS NOT NULL
     AND NOT EXISTS (
         SELECT

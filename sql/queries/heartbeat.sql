@@ -1,6 +1,6 @@
 -- Has the lease of the run ($1, $2) end after $3 from now on, or after that of its queue: whether the run may go
 -- on, as nobody has asked for its cancellation.
-UPDATE turnstile.job
+UPDATE ONLY turnstile.job
 SET lease_expires_at = clock_timestamp() + coalesce(
     $3,
     (

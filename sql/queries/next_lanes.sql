@@ -4,7 +4,7 @@ WITH RECURSIVE lane AS (
     (
         SELECT job.lane, job.position, job.queue, job.tenant, job.account, job.session, job.concurrency_key,
             job.unique_key, job.unique_mode, job.priority, job.holds_session, 1 AS number
-        FROM turnstile.job
+        FROM ONLY turnstile.job
         WHERE job.state = 'available' AND job.lane > $1
         ORDER BY job.lane, job.position
         LIMIT 1
@@ -15,7 +15,7 @@ WITH RECURSIVE lane AS (
     FROM lane
     CROSS JOIN LATERAL (
         SELECT job.*
-        FROM turnstile.job
+        FROM ONLY turnstile.job
         WHERE job.state = 'available' AND job.lane > lane.lane
         ORDER BY job.lane, job.position
         LIMIT 1

@@ -1,6 +1,6 @@
 -- Notes that the run ($1, $2) has done $3 of $4, with message $5: whether it may go on. No index has the column,
 -- so the new row version stays in its page where there is room (HOT).
-UPDATE turnstile.job
+UPDATE ONLY turnstile.job
 SET progress = jsonb_build_object(
     'done', $3, 'total', $4,
     'message', CASE

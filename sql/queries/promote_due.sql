@@ -3,14 +3,14 @@
 -- by run_at and position.
 WITH first AS MATERIALIZED (
     SELECT job.id, job.queue
-    FROM turnstile.job
+    FROM ONLY turnstile.job
     WHERE job.state IN ('scheduled', 'retryable') AND job.run_at <= clock_timestamp()
         AND (job.run_at, job.position) >= ($3, $4)
     ORDER BY job.run_at, job.position
     LIMIT 1000
 ), due AS MATERIALIZED (
     SELECT job.id, job.run_at, job.position
-    FROM turnstile.job
+    FROM ONLY turnstile.job
     WHERE job.id = ANY (ARRAY (
             SELECT first.id FROM first WHERE $2 IS NULL OR turnstile.gate_key('queue', NULL, first.queue) = ANY ($2)
         ))
@@ -22,7 +22,7 @@ WITH first AS MATERIALIZED (
     SELECT due.id, nextval('turnstile.job_position_seq') AS position
     FROM (SELECT * FROM due ORDER BY due.run_at, due.position) AS due
 )
-UPDATE turnstile.job
+UPDATE ONLY turnstile.job
 SET state = 'available',
     position = CASE WHEN job.session IS NULL THEN placed.position ELSE job.position END
 FROM placed

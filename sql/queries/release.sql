@@ -1,6 +1,6 @@
 -- Gives the run ($1, $2) back, unless its cancellation was asked for. A session's job keeps its place; others take a fresh position, so that
 -- the head of their lane need not go back over dead rows.
-UPDATE turnstile.job
+UPDATE ONLY turnstile.job
 SET state = 'available',
     uncounted = job.uncounted + 1,
     position = CASE WHEN job.session IS NULL THEN nextval('turnstile.job_position_seq') ELSE job.position END,

@@ -1,5 +1,5 @@
 -- Gives job $1 the priority $2, if it has another.
-UPDATE turnstile.job
+UPDATE ONLY turnstile.job
 SET priority = $2
 WHERE job.id = $1 AND job.priority <> $2
 RETURNING job.id

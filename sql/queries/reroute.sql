@@ -5,13 +5,13 @@ WITH target AS MATERIALIZED (
     SELECT route.kind, route.queue, route.concurrency_key
     FROM unnest($1, $2, $3) AS route (kind, queue, concurrency_key)
 )
-UPDATE turnstile.job
+UPDATE ONLY turnstile.job
 SET queue = coalesce(target.queue, job.queue),
     concurrency_key = coalesce(target.concurrency_key, job.concurrency_key)
 FROM target
 WHERE job.kind = target.kind AND job.id = ANY (ARRAY (
     SELECT waiting.id
-    FROM turnstile.job AS waiting
+    FROM ONLY turnstile.job AS waiting
     JOIN target ON target.kind = waiting.kind
     WHERE waiting.state <> 'running' AND ($5 IS NULL OR waiting.queue = $5)
         AND (

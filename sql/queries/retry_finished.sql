@@ -1,21 +1,32 @@
--- Brings those of the finished jobs $1 back that are not live, as their last end has left them, but with all attempts
--- before them: attempt never goes back, and none made so far counts. Their history must be locked.
-WITH last AS MATERIALIZED (
-    SELECT DISTINCT ON (job_history.id) job_history.*
-    FROM turnstile.job_history
-    WHERE job_history.id = ANY ($1)
-    ORDER BY job_history.id, job_history.finished_at DESC
+-- The statement that brings those of the finished jobs $1 back that are not live, as their last end has left them, but with
+-- all attempts before them: attempt never goes back, and none made so far counts. Their history must be locked. Columns of
+-- users come back where both tables have them by the same name and type.
+SELECT format(
+    $statement$
+        WITH last AS MATERIALIZED (
+            SELECT DISTINCT ON (job_history.id) job_history.*
+            FROM turnstile.job_history
+            WHERE job_history.id = ANY ($1)
+            ORDER BY job_history.id, job_history.finished_at DESC
+        )
+        INSERT INTO turnstile.job (uncounted, %s)
+        SELECT last.attempt, %s
+        FROM last
+        WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = last.id)
+        ORDER BY last.id
+        ON CONFLICT (id) DO NOTHING
+        RETURNING job.id
+    $statement$,
+    string_agg(quote_ident(own.attname), ', ' ORDER BY own.attnum),
+    string_agg('last.' || quote_ident(own.attname), ', ' ORDER BY own.attnum)
 )
-INSERT INTO turnstile.job (
-    id, priority, queue, tenant, account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts,
-    uncounted, payload, errors, metadata, unique_until, batch_id, created_at
-)
-SELECT
-    last.id, last.priority, last.queue, last.tenant, last.account, last.session, last.concurrency_key, last.unique_key,
-    last.unique_mode, last.kind, last.attempt, last.max_attempts,
-    last.attempt, last.payload, last.errors, last.metadata, last.unique_until, last.batch_id, last.created_at
-FROM last
-WHERE NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = last.id)
-ORDER BY last.id
-ON CONFLICT (id) DO NOTHING
-RETURNING job.id
+FROM pg_attribute AS own
+JOIN pg_attribute AS of_history ON of_history.attrelid = 'turnstile.job_history'::regclass
+    AND of_history.attnum > 0 AND NOT of_history.attisdropped AND of_history.attname = own.attname
+    AND of_history.atttypid = own.atttypid AND of_history.atttypmod = own.atttypmod
+WHERE own.attrelid = 'turnstile.job'::regclass AND own.attnum > 0 AND NOT own.attisdropped
+    AND own.attgenerated = '' AND own.attidentity <> 'a'
+    AND own.attname NOT IN (
+        'lane', 'position', 'run_at', 'lease_expires_at', 'state', 'holds_session', 'uncounted', 'worker', 'owner_pid',
+        'owner_started_at', 'claimed_at', 'cancel_requested_at', 'progress'
+    )

@@ -1,5 +1,5 @@
 -- Makes those of the jobs $1 available that wait for their time.
-UPDATE turnstile.job
+UPDATE ONLY turnstile.job
 SET state = 'available',
     run_at = clock_timestamp(),
     position = CASE WHEN job.session IS NULL THEN nextval('turnstile.job_position_seq') ELSE job.position END

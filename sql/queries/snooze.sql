@@ -1,5 +1,5 @@
 -- Puts the run ($1, $2) off for $3, unless its cancellation was asked for. It holds its session no more.
-UPDATE turnstile.job
+UPDATE ONLY turnstile.job
 SET state = 'scheduled',
     run_at = clock_timestamp() + $3,
     uncounted = job.uncounted + 1,

@@ -12,7 +12,7 @@ FROM (
 ) AS holder
 LEFT JOIN LATERAL (
     SELECT job.*
-    FROM turnstile.job
+    FROM ONLY turnstile.job
     WHERE job.id >= holder.job_id AND job.id <= holder.job_id
     ORDER BY job.id DESC
     LIMIT 1

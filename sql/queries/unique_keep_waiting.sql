@@ -5,7 +5,7 @@ SELECT job.queue, job.tenant, job.account, CASE WHEN NOT job.holds_session THEN 
     job.concurrency_key,
     CASE WHEN job.unique_mode IN ('while_executing', 'until_and_while_executing') THEN job.unique_key END,
     job.priority, job.position, job.state = 'available'
-FROM turnstile.job
+FROM ONLY turnstile.job
 WHERE job.id >= $1 AND job.id <= $1
     AND job.state IN ('available', 'scheduled', 'retryable') AND ($2 OR job.attempt = job.uncounted)
 ORDER BY job.id DESC

@@ -4,13 +4,13 @@
 -- entry of an index for the same id is one more to walk.
 WITH waiting AS MATERIALIZED (
     SELECT job.ctid
-    FROM turnstile.job
+    FROM ONLY turnstile.job
     WHERE job.id >= $12 AND job.id <= $12 AND job.state IN ('available', 'scheduled', 'retryable')
     ORDER BY job.id DESC
     LIMIT 1
     FOR NO KEY UPDATE
 )
-UPDATE turnstile.job
+UPDATE ONLY turnstile.job
 SET kind = $1,
     payload = $2,
     queue = $3,

@@ -1,11 +1,12 @@
 //! Ends that come from outside: `cancel`, `discard`, and the same for many jobs.
 
+use crate::api::ending::{Ending, end_jobs};
 use crate::api::filter::{Filter, filter_statement};
 use crate::api::finish::{Failing, fail_run, state_of, wrong_state};
 use crate::api::names::job;
 use crate::call::{Call, count, datum, must_be_writable};
 use crate::error::{Result, no_such_job};
-use crate::plan::{Rows, Spi, Statement, statement, with_spi};
+use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
 static END_WAITING: Statement = statement!("end_waiting", [INT8ARRAYOID, TEXTOID, TEXTOID]);
@@ -14,13 +15,34 @@ static FIND_JOBS: Statement = filter_statement!("find_jobs");
 const WAITING: [&str; 3] = ["available", "scheduled", "retryable"];
 const LIVE: [&str; 4] = ["available", "scheduled", "retryable", "running"];
 
-fn end_waiting<'spi>(
-    spi: &'spi Spi,
+/// Ends those of the jobs that wait, and asks those that run to stop, if that is the state; gives the state before of each.
+fn end_waiting(
+    spi: &Spi,
     ids: &[i64],
     state: &str,
     error: Option<Datum>,
-) -> Result<Rows<'spi>> {
-    spi.run(&END_WAITING, &[datum(ids), datum(state), error])
+) -> Result<Vec<String>> {
+    let rows = spi.run(&END_WAITING, &[datum(ids), datum(state), error])?;
+    let mut before = Vec::with_capacity(rows.len());
+    let mut endings = Vec::with_capacity(rows.len());
+    for row in 0..rows.len() {
+        let was: String = rows.required(row, 2)?;
+        if was != "running" {
+            endings.push(Ending {
+                id: rows.required(row, 1)?,
+                attempt: None,
+                state,
+                errors: rows.value(row, 3),
+                is_cancelled_now: state == "cancelled",
+            });
+        }
+        before.push(was);
+    }
+    endings.sort_unstable_by_key(|ending| ending.id);
+    if !endings.is_empty() {
+        end_jobs(spi, &endings, None)?;
+    }
+    Ok(before)
 }
 
 pub fn cancel(call: &Call) -> Result<Option<Datum>> {
@@ -29,7 +51,7 @@ pub fn cancel(call: &Call) -> Result<Option<Datum>> {
     let state = with_spi(|spi| {
         loop {
             let before = end_waiting(spi, &[job_id], "cancelled", None)?;
-            match before.value::<&str>(0, 2) {
+            match before.first().map(String::as_str) {
                 Some("running") => return Ok("running"),
                 Some(_) => return Ok("cancelled"),
                 None => {}
@@ -65,7 +87,7 @@ pub fn discard(call: &Call) -> Result<Option<Datum>> {
 fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<String> {
     loop {
         let before = end_waiting(spi, &[job_id], "discarded", error)?;
-        match before.value::<&str>(0, 2) {
+        match before.first().map(String::as_str) {
             Some(state @ "running") => {
                 let hint = "Pass the attempt to discard the run, or ask for its cancellation.";
                 return Err(wrong_state(job_id, state, hint));

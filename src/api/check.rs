@@ -12,7 +12,7 @@ pub fn check(call: &Call) -> Result<Option<Datum>> {
         for difference in check::run(spi, catalog::job_table()?)? {
             output.push([datum(difference.problem), datum(difference.detail)].into_iter());
         }
-        Ok(())
+        check::tell_path()
     })?;
     Ok(None)
 }

@@ -3,10 +3,10 @@
 use crate::api::claimer::Claimer;
 use crate::api::names::{bound, queue_keys, required_name};
 use crate::api::output::Output;
-use crate::api::start::{Started, look_ahead, start_jobs};
+use crate::api::start::{Started, Wanted, look_ahead, start_jobs};
 use crate::api::wait::claim_or_wait;
 use crate::call::{Call, must_be_writable};
-use crate::error::{Result, too_long};
+use crate::error::{Result, in_serializable, too_long};
 use crate::lane::claimed_key;
 use crate::overflow::Hunt;
 use crate::pending::{self, Reserved};
@@ -52,6 +52,9 @@ pub fn claim_from(
     claimer: &Claimer,
     output: &mut Output,
 ) -> Result<usize> {
+    if server::is_serializable() {
+        return Err(in_serializable());
+    }
     let job_table = catalog::job_table()?;
     pending::with(|pending| pending.job_table = job_table);
     errands::run(spi, job_table, queues, most)?;
@@ -107,7 +110,7 @@ pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool>
             Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
             Pick::Exhausted => break,
             Pick::Lane(picked) => {
-                if is_anything_left(job_table, &picked)? {
+                if is_anything_left(spi, job_table, &picked)? {
                     return Ok(true);
                 }
                 hunt.has_seen(picked.spec.lane);
@@ -118,8 +121,8 @@ pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool>
 }
 
 /// Whether the lane has a job that no open claim has locked.
-fn is_anything_left(job_table: pg_sys::Oid, picked: &Picked) -> Result<bool> {
-    let (seen, seen_all) = look_ahead(job_table, picked, &[])?;
+fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Result<bool> {
+    let (seen, seen_all) = look_ahead(spi, picked, &[])?;
     let seen_only = Outcome {
         taken: &[],
         seen: &seen,
@@ -229,7 +232,15 @@ fn take(
         seen,
     } = match reservations {
         [] => Started::default(),
-        some => start_jobs(spi, job_table, picked, some.len(), &own, claimer, output)?,
+        some => {
+            let wanted = Wanted {
+                picked,
+                most: some.len(),
+                own: &own,
+                claimer,
+            };
+            start_jobs(spi, &wanted, output)?
+        }
     };
     let mut outcome = Outcome {
         taken: &taken,
@@ -239,7 +250,7 @@ fn take(
     let ahead;
     if is_worth_a_look(lane, &taken) {
         let is_all;
-        (ahead, is_all) = look_ahead(job_table, picked, &own)?;
+        (ahead, is_all) = look_ahead(spi, picked, &own)?;
         outcome.seen = &ahead;
         outcome.seen_all = is_all;
     }

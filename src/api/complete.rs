@@ -1,5 +1,6 @@
 use crate::api::claimer::Claimer;
-use crate::api::finish::{finish, finish_all, why_not_running};
+use crate::api::ending::{Ending, end_jobs};
+use crate::api::finish::why_not_running;
 use crate::api::names::{name, run};
 use crate::api::output::Output;
 use crate::api::wait::claim_or_wait;
@@ -25,7 +26,8 @@ pub fn complete(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> Result<Completed> {
-    if let Some(finished) = finish(job_id, attempt, "completed", result)? {
+    let ending = Ending::of_run((job_id, attempt), "completed");
+    if let Some(finished) = end_jobs(spi, &[ending], result)?.pop() {
         notice_too_late(usize::from(finished.was_to_be_cancelled));
         let queue = finished.queue;
         return Ok(Completed { queue, now: true });
@@ -72,7 +74,12 @@ pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
         .zip(attempts.into_iter().flatten())
         .collect();
     runs.sort_unstable();
-    let finished = finish_all(&runs, "completed", None)?;
+    runs.dedup();
+    let endings: Vec<_> = runs
+        .into_iter()
+        .map(|run| Ending::of_run(run, "completed"))
+        .collect();
+    let finished = with_spi(|spi| end_jobs(spi, &endings, None))?;
     let too_late = finished.iter().filter(|run| run.was_to_be_cancelled);
     notice_too_late(too_late.count());
     Ok(count(finished.len()))

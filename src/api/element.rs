@@ -60,7 +60,8 @@ impl<'j> Element<'j> {
     }
 
     fn set(&mut self, key: &str, value: &Json<'j>) -> Result<()> {
-        if value.is_null() {
+        // The payload of a job may be a JSON null.
+        if value.is_null() && key != "payload" {
             return may_be_null(key);
         }
         match key {
@@ -119,7 +120,7 @@ impl<'j> Element<'j> {
 
 fn may_be_null(key: &str) -> Result<()> {
     match key {
-        "kind" | "payload" | "priority" | "unique_mode" => Err(Failure::new(
+        "kind" | "priority" | "unique_mode" => Err(Failure::new(
             PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
             format!("{key} must not be null"),
         )),

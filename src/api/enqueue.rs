@@ -6,9 +6,10 @@ use crate::error::{Result, bad_value, too_long};
 use crate::lane::EVERY_QUEUE;
 use crate::plan::with_spi;
 use crate::row::column;
-use crate::table::{self, Operation};
+use crate::table::{self, Jobs, Operation};
 use crate::{catalog, server, settings};
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{self, Datum};
+use std::rc::Rc;
 
 /// Arguments by position, as declared in `sql/schema/functions.sql`.
 mod argument {
@@ -28,9 +29,6 @@ mod argument {
     pub const METADATA: usize = 13;
     pub const UNIQUE_BY: usize = 14;
 }
-
-/// Columns of a new job that are not NULL, or may be something else.
-const NEW_COLUMNS: usize = 19;
 
 pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
     use argument::*;
@@ -71,26 +69,28 @@ pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
     let id = with_spi(|spi| {
         let unique = unique.unique_key(spi, &asked)?;
         let values = named.routed(spi, &asked)?;
-        let Some(unique) = unique else {
-            return add(&values);
-        };
+        if unique.is_none() {
+            let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
+            if jobs.is_direct() {
+                return add(&jobs, &values);
+            }
+        }
         let job = NewJob {
             values,
             tenant: call.text(TENANT),
             id: None,
             position: None,
         };
-        enqueue_unique(spi, &job, Some(&unique)).map(|(id, _)| id)
+        enqueue_unique(spi, &job, unique.as_ref()).map(|(id, _)| id)
     })?;
     Ok(datum(id))
 }
 
 /// Adds a job without a unique key; returns its id.
-fn add(values: &Values) -> Result<i64> {
-    let job_table = catalog::job_table()?;
+fn add(jobs: &Rc<Jobs>, values: &Values) -> Result<i64> {
     let (id, position) = next_place()?;
     let row = row(values, id, position, server::now());
-    table::command(|command| command.open(job_table, Operation::Insert).insert(row))?;
+    table::command(|command| command.open(jobs, Operation::Insert).insert(row))?;
     Ok(id)
 }
 
@@ -101,13 +101,13 @@ pub fn next_place() -> Result<(i64, i64)> {
     Ok((id, position))
 }
 
-/// The row of a job that is new now.
+/// The row of a job that is new now, whose lane is found when it is written.
 pub fn row(
     values: &Values,
     id: i64,
     position: i64,
     now: i64,
-) -> [(usize, Option<Datum>); NEW_COLUMNS] {
+) -> impl Iterator<Item = (usize, Option<Datum>)> {
     let &[
         kind,
         payload,
@@ -121,28 +121,28 @@ pub fn row(
         max_attempts,
         metadata,
     ] = values;
-    [
-        (column::ID, datum(id)),
-        // The trigger puts it into its lane.
-        (column::LANE, datum(0_i64)),
-        (column::POSITION, datum(position)),
-        (column::PRIORITY, priority),
-        (column::RUN_AT, run_at.or(datum(now))),
-        (column::STATE, datum("available")),
-        (column::HOLDS_SESSION, datum(false)),
-        (column::QUEUE, queue),
-        (column::TENANT, tenant),
-        (column::ACCOUNT, account),
-        (column::SESSION, session),
-        (column::CONCURRENCY_KEY, key),
-        (column::KIND, kind),
-        (column::ATTEMPT, datum(0_i32)),
-        (column::MAX_ATTEMPTS, max_attempts),
-        (column::UNCOUNTED, datum(0_i32)),
-        (column::PAYLOAD, payload),
-        (column::METADATA, metadata),
-        (column::CREATED_AT, datum(now)),
-    ]
+    let values = [
+        datum(id),
+        datum(0_i64),
+        datum(position),
+        priority,
+        run_at.or(datum(now)),
+        datum("available"),
+        datum(false),
+        queue,
+        tenant,
+        account,
+        session,
+        key,
+        kind,
+        datum(0_i32),
+        max_attempts,
+        datum(0_i32),
+        payload,
+        metadata,
+        datum(now),
+    ];
+    column::OF_NEW_JOBS.into_iter().zip(values)
 }
 
 /// A queue that a job can be in; NULL: the routes decide.

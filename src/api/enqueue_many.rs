@@ -7,10 +7,11 @@ use crate::call::{Call, datum, interval_micros, must_be_writable, required};
 use crate::error::{Result, bad_value};
 use crate::jsonb::Json;
 use crate::plan::{Spi, with_spi};
-use crate::table::{self, Operation};
+use crate::table::{self, Jobs, Operation};
 use crate::unique::Mode;
-use crate::{catalog, routes, server};
-use pgrx::pg_sys::Datum;
+use crate::{routes, server};
+use pgrx::pg_sys::{self, Datum};
+use std::rc::Rc;
 
 pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
@@ -18,9 +19,10 @@ pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
     let mut output = Output::of(call);
     with_spi(|spi| {
         let elements = read(call)?;
-        match elements.iter().any(Element::is_about_a_unique_key) {
-            true => insert_each(spi, &elements, &mut output),
-            false => insert_all(spi, &elements, &mut output),
+        let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
+        match jobs.is_direct() && !elements.iter().any(Element::is_about_a_unique_key) {
+            true => insert_all(spi, &jobs, &elements, &mut output),
+            false => insert_each(spi, &elements, &mut output),
         }
     })?;
     Ok(None)
@@ -41,15 +43,19 @@ fn read(call: &Call) -> Result<Vec<Element<'_>>> {
 }
 
 /// Adds the jobs, of which none has a unique key. Ids and positions follow the array.
-fn insert_all(spi: &Spi, elements: &[Element], output: &mut Output) -> Result<()> {
-    let job_table = catalog::job_table()?;
+fn insert_all(
+    spi: &Spi,
+    live: &Rc<Jobs>,
+    elements: &[Element],
+    output: &mut Output,
+) -> Result<()> {
     let routes = routes::current(spi)?;
     let jobs = elements
         .iter()
         .map(|element| element.named().routed_by(spi, &routes, &element.values()))
         .collect::<Result<Vec<_>>>()?;
     table::command(|command| {
-        let mut table = command.open(job_table, Operation::Insert);
+        let mut table = command.open(live, Operation::Insert);
         for (ord, values) in (1_i32..).zip(&jobs) {
             let (id, position) = next_place()?;
             table.add(row(values, id, position, server::now()))?;

@@ -1,154 +1,17 @@
 //! What the verbs that end a run share.
 
+use crate::api::ending::{Ending, end_jobs};
 use crate::call::datum;
 use crate::error::{Failure, Result, no_such_job, superseded};
-use crate::lane::queue_key;
 use crate::plan::{Rows, Spi, Statement, statement};
-use crate::row::column;
-use crate::table::{self, Attempt, Lock, Operation, Table, Where};
-use crate::tuple::RawRow;
-use crate::{catalog, server};
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::PgSqlErrorCode;
-use std::cell::Cell;
 
 static FAIL: Statement = statement!(
     "fail_runs",
     [INT8ARRAYOID, INT4ARRAYOID, TEXTOID, INTERVALOID, BOOLOID]
 );
 static FIND: Statement = statement!("find_run", [INT8OID]);
-
-/// The column of the index on the id.
-const ID: i16 = 1;
-/// Jobs whose ids are no farther apart are found by one search, which passes over those between.
-const NEAR: i64 = 8;
-/// 10 ms.
-const MOMENT: i64 = server::SECOND / 100;
-
-/// A run that was moved to history.
-pub struct Finished {
-    /// The gate of the job's queue.
-    pub queue: u64,
-    pub was_to_be_cancelled: bool,
-}
-
-/// Moves a run to history; nothing if it is not running.
-pub fn finish(
-    job_id: i64,
-    attempt: i32,
-    state: &str,
-    result: Option<Datum>,
-) -> Result<Option<Finished>> {
-    Ok(finish_all(&[(job_id, attempt)], state, result)?.pop())
-}
-
-/// Moves those of the runs (id, attempt), in order of id, that are running to history. In that order, two calls cannot
-/// deadlock.
-pub fn finish_all(
-    runs: &[(i64, i32)],
-    state: &str,
-    result: Option<Datum>,
-) -> Result<Vec<Finished>> {
-    let job_table = catalog::job_table()?;
-    let history = catalog::relation(c"job_history")?;
-    let index = catalog::relation(c"job_pkey")?;
-    let about_the_end = AboutTheEnd {
-        state,
-        result,
-        at: Cell::new(server::now()),
-    };
-    table::command(|command| {
-        let mut jobs = command.open(job_table, Operation::Delete);
-        let mut history = command.open(history, Operation::Insert);
-        history.announce(runs.len());
-        let mut found = jobs.search(index, &between(0, 0));
-        let mut finished = Vec::with_capacity(runs.len());
-        for near in runs.chunk_by(|(id, _), (next, _)| next.saturating_sub(*id) <= NEAR) {
-            let (Some(first), Some(last)) = (near.first(), near.last()) else {
-                continue;
-            };
-            found.restart(&between(first.0, last.0));
-            while let Some(row) = found.next() {
-                let Some(run) = run_of(&row, near) else {
-                    continue;
-                };
-                let is_last = run.0 == last.0;
-                finished.extend(end_run(&mut jobs, &mut history, row, run, &about_the_end)?);
-                if is_last {
-                    break;
-                }
-            }
-        }
-        history.finish_partitions()?;
-        Ok(finished)
-    })
-}
-
-fn between(first: i64, last: i64) -> [Where; 2] {
-    [Where::From(ID, first), Where::UpTo(ID, last)]
-}
-
-/// Which of the runs, that are in order of id, the row is. A superseded one waits for nobody who has locked the row.
-fn run_of(row: &RawRow, runs: &[(i64, i32)]) -> Option<(i64, i32)> {
-    let id = row.int8(column::ID)?;
-    let first = runs.partition_point(|run| run.0 < id);
-    let mut of_job = runs.get(first..)?.iter().take_while(|run| run.0 == id);
-    of_job.find(|run| row.is_run(run.0, run.1)).copied()
-}
-
-/// Moves a run to history, unless another has ended it.
-fn end_run(
-    jobs: &mut Table,
-    history: &mut Table,
-    row: RawRow,
-    (job_id, attempt): (i64, i32),
-    about_the_end: &AboutTheEnd,
-) -> Result<Option<Finished>> {
-    let row = row.up_to(column::COUNT);
-    match jobs.delete_at_once(&row)? {
-        Attempt::Made => return about_the_end.write(&row, history).map(Some),
-        Attempt::Late => return Ok(None),
-        Attempt::Open => {}
-    }
-    let is_run = |row: &RawRow| row.is_run(job_id, attempt);
-    let Some(job) = jobs.lock(row.place(), Lock::ToDelete)?.filter(is_run) else {
-        return Ok(None);
-    };
-    let finished = about_the_end.write(&job.up_to(column::COUNT), history)?;
-    jobs.delete()?;
-    Ok(Some(finished))
-}
-
-/// How runs end.
-struct AboutTheEnd<'a> {
-    state: &'a str,
-    result: Option<Datum>,
-    at: Cell<i64>,
-}
-
-impl AboutTheEnd<'_> {
-    /// The same for the runs of a moment: the history is summarised by the time, page by page.
-    fn time(&self) -> i64 {
-        let now = server::now();
-        if now.saturating_sub(self.at.get()) > MOMENT {
-            self.at.set(now);
-        }
-        self.at.get()
-    }
-
-    fn write(&self, job: &RawRow, history: &mut Table) -> Result<Finished> {
-        let values = [
-            (column::STATE, datum(self.state)),
-            (column::FINISHED_AT, datum(self.time())),
-            (column::RESULT, self.result),
-        ];
-        history.add_to_partition(job.all().chain(values))?;
-        Ok(Finished {
-            queue: queue_key(job.text(column::QUEUE).unwrap_or_default()),
-            was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
-        })
-    }
-}
 
 /// How runs fail.
 #[derive(Default)]
@@ -170,13 +33,13 @@ impl Failing {
     }
 }
 
-/// Fails the runs that are running; gives (id, new state) of each.
-pub fn fail_runs<'spi>(
-    spi: &'spi Spi,
+/// Fails the runs that are running; gives the new state of each.
+pub fn fail_runs(
+    spi: &Spi,
     ids: &[i64],
     attempts: &[i32],
     failing: &Failing,
-) -> Result<Rows<'spi>> {
+) -> Result<Vec<String>> {
     let arguments = [
         datum(ids),
         datum(attempts),
@@ -184,13 +47,37 @@ pub fn fail_runs<'spi>(
         failing.retry_in,
         datum(failing.discard),
     ];
-    spi.run(&FAIL, &arguments)
+    let rows = spi.run(&FAIL, &arguments)?;
+    let mut states = Vec::with_capacity(rows.len());
+    let mut endings = Vec::with_capacity(rows.len());
+    for row in 0..rows.len() {
+        let state: String = rows.required(row, 2)?;
+        if state != "retryable" {
+            endings.push(ending(&rows, row, Some(rows.required(row, 4)?))?);
+        }
+        states.push(state);
+    }
+    endings.sort_unstable_by_key(|ending| ending.id);
+    if !endings.is_empty() {
+        end_jobs(spi, &endings, None)?;
+    }
+    Ok(states)
+}
+
+/// How a job ends by a row (id, new state, errors).
+fn ending<'rows>(rows: &'rows Rows, row: usize, attempt: Option<i32>) -> Result<Ending<'rows>> {
+    Ok(Ending {
+        id: rows.required(row, 1)?,
+        attempt,
+        state: rows.required(row, 2)?,
+        errors: rows.value(row, 3),
+        is_cancelled_now: false,
+    })
 }
 
 /// Fails one run; gives its new state.
 pub fn fail_run(spi: &Spi, job_id: i64, attempt: i32, failing: &Failing) -> Result<String> {
-    let rows = fail_runs(spi, &[job_id], &[attempt], failing)?;
-    match rows.value(0, 2) {
+    match fail_runs(spi, &[job_id], &[attempt], failing)?.pop() {
         Some(state) => Ok(state),
         None => Err(why_not_running(spi, job_id, attempt)?),
     }

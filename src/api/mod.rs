@@ -7,6 +7,7 @@ mod claim;
 mod claimer;
 mod complete;
 mod element;
+mod ending;
 mod enqueue;
 mod enqueue_many;
 mod enqueue_unique;

@@ -1,6 +1,7 @@
 //! Runs that end without having counted: `release` and `snooze`.
 
-use crate::api::finish::{finish, why_not_running};
+use crate::api::ending::{Ending, end_jobs};
+use crate::api::finish::why_not_running;
 use crate::api::names::{check_wait, run};
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::Result;
@@ -28,9 +29,11 @@ fn put_back(call: &Call, how: &Statement, more: &[Option<Datum>]) -> Result<Opti
     let (job_id, attempt) = run(call)?;
     with_spi(|spi| {
         let arguments = [&[datum(job_id), datum(attempt)], more].concat();
-        if spi.run(how, &arguments)?.len() > 0
-            || finish(job_id, attempt, "cancelled", None)?.is_some()
-        {
+        if spi.run(how, &arguments)?.len() > 0 {
+            return Ok(datum(true));
+        }
+        let ending = Ending::of_run((job_id, attempt), "cancelled");
+        if !end_jobs(spi, &[ending], None)?.is_empty() {
             return Ok(datum(true));
         }
         Err(why_not_running(spi, job_id, attempt)?)

@@ -7,11 +7,12 @@ use crate::api::unique_key::{key_is_taken, take_back};
 use crate::call::{Call, count, datum, must_be_writable, required};
 use crate::error::{Result, no_such_job};
 use crate::plan::{Spi, Statement, statement, with_spi};
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{self, Datum};
 
 static LIVE: Statement = statement!("retry_live", [INT8ARRAYOID]);
 static LOCK_FINISHED: Statement = statement!("lock_finished", [INT8OID]);
-static FINISHED: Statement = statement!("retry_finished", [INT8ARRAYOID]);
+static MAKE_FINISHED: Statement = statement!("retry_finished", []);
+static FINISHED: Statement = Statement::of_catalog(&MAKE_FINISHED, &[pg_sys::INT8ARRAYOID]);
 static FIND_JOBS: Statement = filter_statement!("find_jobs");
 static FIND_FINISHED: Statement = filter_statement!("find_finished");
 static REPRIORITIZE: Statement = statement!("reprioritize", [INT8OID, INT4OID]);

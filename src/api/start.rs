@@ -4,23 +4,41 @@ use crate::api::claimer::Claimer;
 use crate::api::output::Output;
 use crate::call::datum;
 use crate::error::Result;
-use crate::plan::Spi;
+use crate::pending::{self, Work};
+use crate::plan::{Spi, Statement, statement};
 use crate::row::column;
-use crate::table::{self, Attempt, Lock, Operation, Search, Table, Where};
+use crate::table::{self, Jobs, Operation, Order, Search, Where};
 use crate::tuple::RawRow;
-use crate::{catalog, lease, pending, server};
+use crate::{lease, server};
 use pgrx::pg_sys::{self, Datum};
+use std::rc::Rc;
 use turnstile_scheduler::Picked;
 
-/// The index on (lane, position) of what is available.
-const CLAIM_INDEX: &std::ffi::CStr = c"job_claim_idx";
-const LANE: i16 = 1;
-const POSITION: i16 = 2;
+static FIND_WAITING: Statement = statement!(
+    "find_waiting",
+    [INT8OID, INT8OID, INT8OID, INT4OID, INT8ARRAYOID]
+);
+static START_JOBS: Statement = statement!(
+    "start_jobs",
+    [
+        INT8ARRAYOID,
+        TEXTOID,
+        INT4OID,
+        TIMESTAMPTZOID,
+        TIMESTAMPTZOID,
+        TIMESTAMPTZOID
+    ]
+);
+static LOOK_AHEAD: Statement =
+    statement!("look_ahead", [INT8OID, INT8OID, INT8ARRAYOID, INT4OID]);
+
 /// A search reads all that fits of a page of the index at once. The next job is seldom farther than this behind the
 /// head, so it is looked for there first.
 const NEAR: i64 = 16;
 /// Positions that a look ahead gives at most.
 const AHEAD: usize = 4;
+/// The column behind those of `claimed_job`.
+const POSITION_OF_STARTED: i32 = 14;
 
 /// What a claim changes of a job.
 const CHANGED: [usize; 7] = [
@@ -51,31 +69,49 @@ pub struct Started {
     pub seen: Vec<i64>,
 }
 
-/// Sets up to `most` jobs of the lane running and passes them on in order. `own`: what this
-/// transaction made available itself; it is not committed, so not eligible.
-pub fn start_jobs(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    picked: &Picked,
-    most: usize,
-    own: &[i64],
-    claimer: &Claimer,
+/// What a claim wants of a lane.
+pub struct Wanted<'a> {
+    pub picked: &'a Picked,
+    pub most: usize,
+    /// Positions that this transaction made available itself; they are not committed, so not eligible.
+    pub own: &'a [i64],
+    pub claimer: &'a Claimer,
+}
+
+/// Sets jobs of the lane running and passes them on in order.
+pub fn start_jobs(spi: &Spi, wanted: &Wanted, output: &mut Output) -> Result<Started> {
+    let lease = lease_of(spi, wanted.picked, wanted.claimer)?;
+    let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
+    match jobs.is_direct() {
+        true => start_directly(&jobs, wanted, lease, output),
+        false => start_by_statement(spi, wanted, lease, output),
+    }
+}
+
+fn start_directly(
+    jobs: &Rc<Jobs>,
+    wanted: &Wanted,
+    lease: Option<Datum>,
     output: &mut Output,
 ) -> Result<Started> {
-    let lease = lease_of(spi, picked, claimer)?;
+    let &Wanted {
+        picked, most, own, ..
+    } = wanted;
     let end = picked.bound.unwrap_or(i64::MAX);
     let reach = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(NEAR);
     let near = picked.head.saturating_add(reach).min(end);
-    pending::with(|pending| pending.claiming = Some(picked.spec.lane));
-    let started = table::command(|command| {
+    table::command(|command| {
         // Not before the snapshot was taken: no job of it was made later.
-        let run = Run::from_now_on(picked, claimer, lease);
-        let mut jobs = command.open(job_table, Operation::Update(&CHANGED));
-        let mut started = Vec::with_capacity(most);
-        let mut seen = Vec::with_capacity(most);
-        let mut found = waiting(&jobs, picked, picked.head, near)?;
+        let run = Run::from_now_on(picked, wanted.claimer, lease);
+        let mut jobs = command.open(jobs, Operation::Update(&CHANGED));
+        let mut started = Started {
+            positions: Vec::with_capacity(most),
+            seen: Vec::with_capacity(most),
+        };
+        let mut found = jobs.search(Order::ByLane, &between(picked, picked.head, near))?;
         let mut goes_on = near < end;
-        while started.len() < most {
+        let waits = |row: &RawRow| row.waits_in(picked.spec.lane, picked.head, end);
+        while started.positions.len() < most {
             let Some(row) = next_eligible(&mut found, own) else {
                 if !std::mem::take(&mut goes_on) {
                     break;
@@ -83,61 +119,72 @@ pub fn start_jobs(
                 found.restart(&between(picked, near, end));
                 continue;
             };
-            seen.extend(row.int8(column::POSITION));
-            let row = row.up_to(column::COUNT);
-            if !row.waits_in(picked.spec.lane, picked.head, end) {
-                continue;
-            }
-            let has_started = match jobs.update_at_once(&row, &run.changes(&row))? {
-                Attempt::Made => true,
-                Attempt::Late => false,
-                Attempt::Open => {
-                    let job = jobs.lock(row.place(), Lock::ToUpdateUnlessLocked)?;
-                    let job = job.filter(|job| job.waits_in(picked.spec.lane, picked.head, end));
-                    let changes = job.map(|job| run.changes(&job));
-                    match &changes {
-                        Some(changes) => jobs.update(changes)?,
-                        None => false,
-                    }
-                }
-            };
-            if has_started {
+            started.seen.extend(row.int8(column::POSITION));
+            if waits(&row) && jobs.start(&row, waits, |job| run.changes(job))? {
                 let job = jobs.written();
                 output.push(claimed(&job).into_iter());
-                started.extend(job.int8(column::POSITION));
+                started.positions.extend(job.int8(column::POSITION));
             }
         }
-        // The trigger passes over claimed rows.
-        if !started.is_empty() && run.lease_expires_at.is_some() {
-            pending::at_current_level(|level| level.note_lease(run.lease_expires_at));
-        }
-        Ok(Started {
-            positions: started,
-            seen,
-        })
-    })?;
-    pending::with(|pending| pending.claiming = None);
+        run.note_lease(&started);
+        Ok(started)
+    })
+}
+
+fn start_by_statement(
+    spi: &Spi,
+    wanted: &Wanted,
+    lease: Option<Datum>,
+    output: &mut Output,
+) -> Result<Started> {
+    let picked = wanted.picked;
+    pending::begin(Work::Claim(Vec::new()));
+    let found = spi.run(
+        &FIND_WAITING,
+        &[
+            datum(picked.spec.lane.cast_signed()),
+            datum(picked.head),
+            datum(picked.bound.unwrap_or(i64::MAX)),
+            datum(i32::try_from(wanted.most).unwrap_or(i32::MAX)),
+            datum(wanted.own),
+        ],
+    )?;
+    let runs = (0..found.len())
+        .map(|row| Ok((found.required(row, 1)?, found.required(row, 2)?)))
+        .collect::<Result<Vec<(i64, i32)>>>()?;
+    let ids: Vec<i64> = runs.iter().map(|&(id, _)| id).collect();
+    pending::with(|pending| pending.expect_runs(runs));
+    let run = Run::from_now_on(picked, wanted.claimer, lease);
+    let rows = spi.run(
+        &START_JOBS,
+        &[
+            datum(ids),
+            run.worker,
+            run.owner_pid,
+            run.owner_started_at,
+            datum(run.claimed_at),
+            run.lease_expires_at.and_then(datum),
+        ],
+    )?;
+    pending::end();
+    let mut started = Started::default();
+    for row in 0..rows.len() {
+        output.push((1..POSITION_OF_STARTED).map(|column| rows.get(row, column)));
+        started.positions.push(rows.required(row, POSITION_OF_STARTED)?);
+    }
+    started.seen.clone_from(&started.positions);
+    run.note_lease(&started);
     Ok(started)
 }
 
 /// The next available positions of the lane, locked or not, and whether there are no more.
-pub fn look_ahead(
-    job_table: pg_sys::Oid,
-    picked: &Picked,
-    own: &[i64],
-) -> Result<(Vec<i64>, bool)> {
-    let (mut ahead, is_all) = table::command(|command| {
-        let jobs = command.open(job_table, Operation::Look);
-        let mut found = waiting(&jobs, picked, picked.head, i64::MAX)?;
-        let mut ahead = Vec::with_capacity(AHEAD + 1);
-        while ahead.len() < AHEAD {
-            let Some(row) = found.next() else {
-                return Ok((ahead, true));
-            };
-            ahead.extend(row.int8(column::POSITION).filter(|at| !own.contains(at)));
-        }
-        Ok((ahead, false))
-    })?;
+pub fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<(Vec<i64>, bool)> {
+    let jobs = table::lock_jobs(pg_sys::AccessShareLock)?;
+    let mut ahead = match jobs.is_direct() {
+        true => look_directly(&jobs, picked, own)?,
+        false => look_by_statement(spi, picked, own)?,
+    };
+    let is_all = ahead.len() < AHEAD;
     // For everybody else a job that this transaction took out of a session is its next until the commit.
     let gone = pending::with(|pending| pending.least_gone(picked.spec.lane));
     if let Some(gone) = gone.filter(|&gone| picked.spec.session != 0 && gone >= picked.head) {
@@ -147,16 +194,39 @@ pub fn look_ahead(
     Ok((ahead, is_all))
 }
 
-fn waiting<'c>(jobs: &Table<'c>, picked: &Picked, from: i64, before: i64) -> Result<Search<'c>> {
-    let index = catalog::relation(CLAIM_INDEX)?;
-    Ok(jobs.search(index, &between(picked, from, before)))
+fn look_directly(jobs: &Rc<Jobs>, picked: &Picked, own: &[i64]) -> Result<Vec<i64>> {
+    table::command(|command| {
+        let jobs = command.open(jobs, Operation::Look);
+        let mut found = jobs.search(Order::ByLane, &between(picked, picked.head, i64::MAX))?;
+        let mut ahead = Vec::with_capacity(AHEAD + 1);
+        while ahead.len() < AHEAD {
+            let Some(row) = next_eligible(&mut found, own) else {
+                break;
+            };
+            ahead.extend(row.int8(column::POSITION));
+        }
+        Ok(ahead)
+    })
+}
+
+fn look_by_statement(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<Vec<i64>> {
+    let rows = spi.run(
+        &LOOK_AHEAD,
+        &[
+            datum(picked.spec.lane.cast_signed()),
+            datum(picked.head),
+            datum(own),
+            datum(i32::try_from(AHEAD).unwrap_or(i32::MAX)),
+        ],
+    )?;
+    (0..rows.len()).map(|row| rows.required(row, 1)).collect()
 }
 
 fn between(picked: &Picked, from: i64, before: i64) -> [Where; 3] {
     [
-        Where::Is(LANE, picked.spec.lane.cast_signed()),
-        Where::From(POSITION, from),
-        Where::Before(POSITION, before),
+        Where::Is(column::LANE, picked.spec.lane.cast_signed()),
+        Where::From(column::POSITION, from),
+        Where::Before(column::POSITION, before),
     ]
 }
 
@@ -186,6 +256,13 @@ impl Run {
             // Where a rate counts starts, windows of claimed_at are exact.
             claimed_at: if picked.is_metered { picked.now } else { now },
             lease_expires_at: lease.and_then(|lease| server::later(now, lease)),
+        }
+    }
+
+    /// The scheduler hears of starts by their reservations, and of the lease here.
+    fn note_lease(&self, started: &Started) {
+        if !started.positions.is_empty() && self.lease_expires_at.is_some() {
+            pending::at_current_level(|level| level.note_lease(self.lease_expires_at));
         }
     }
 

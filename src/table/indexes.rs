@@ -1,6 +1,6 @@
 //! The indexes of a table that are opened row by row: those of the extension only once a row has an entry in them.
 
-use super::shape::{self, KnownIndex};
+use super::surroundings::{self, Jobs, KnownIndex};
 use crate::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
@@ -13,8 +13,8 @@ unsafe extern "C-unwind" {
 }
 
 pub struct Indexes {
-    known: Rc<[KnownIndex]>,
-    /// Those of `known` that are open.
+    jobs: Rc<Jobs>,
+    /// Those of the jobs' indexes that are open.
     open: Vec<Option<Open>>,
     info: *mut pg_sys::ResultRelInfo,
 }
@@ -27,28 +27,29 @@ struct Open {
 
 impl Indexes {
     /// # Safety
-    /// `info` must be that of a table which has these indexes and no others. Who closes its result relation closes them.
-    pub unsafe fn of(known: Rc<[KnownIndex]>, info: *mut pg_sys::ResultRelInfo) -> Self {
+    /// `info` must be that of the jobs, which are locked. Who closes its result relation closes the indexes.
+    pub unsafe fn of(jobs: Rc<Jobs>, info: *mut pg_sys::ResultRelInfo) -> Self {
+        let count = jobs.indexes.len();
         // SAFETY: the arrays have room for all.
         unsafe {
             (*info).ri_IndexRelationDescs =
-                pg_sys::palloc(known.len() * size_of::<pg_sys::Relation>()).cast();
+                pg_sys::palloc(count * size_of::<pg_sys::Relation>()).cast();
             (*info).ri_IndexRelationInfo =
-                pg_sys::palloc(known.len() * size_of::<*mut pg_sys::IndexInfo>()).cast();
+                pg_sys::palloc(count * size_of::<*mut pg_sys::IndexInfo>()).cast();
         }
-        let open = vec![None; known.len()];
-        Self { known, open, info }
+        let open = vec![None; count];
+        Self { jobs, open, info }
     }
 
     /// Opens what the row needs and is not open yet. Of the extension's own indexes those without an entry for the row are
     /// passed over.
     pub fn open_for(&mut self, row: &RawRow) {
-        let row = row.again(shape::COLUMNS);
-        for (known, open) in self.known.iter().zip(&mut self.open) {
-            let is_needed = known.condition.is_none_or(|holds| holds(&row));
+        let row = row.again(surroundings::COLUMNS);
+        for (&KnownIndex { oid, condition }, open) in self.jobs.indexes.iter().zip(&mut self.open) {
+            let is_needed = condition.is_none_or(|holds| holds(&row));
             if is_needed && open.is_none() {
                 // SAFETY: the index is one of the table's, which is open.
-                *open = Some(unsafe { Open::of(known.oid, known.condition.is_some(), self.info) });
+                *open = Some(unsafe { Open::of(oid, condition.is_some(), self.info) });
             }
             if let Some(open) = open {
                 // SAFETY: the index stays open until the command ends. One that is not ready gets no entry.

@@ -1,39 +1,41 @@
-//! Rows that are found by index and changed as the executor does it, with row triggers, constraints and indexes, but
-//! without a plan: for the columns of a job, starting a plan costs more than the change. Logical replication applies
-//! its changes through the same functions. See docs/decisions/035-hot-paths-without-plans.md.
+//! Rows of `turnstile.job` and its history that are found by index and changed directly, without a plan: for the columns of
+//! a job, starting a plan costs more than the change. See docs/decisions/035-hot-paths-without-plans.md.
 //!
-//! Where `turnstile.job` has no row triggers but the extension's own, what they do is done right here, and of its own
-//! indexes only those are opened that get an entry. Otherwise all goes the server's usual way ([`shape`]).
+//! That is done only where the executor would do nothing else ([`surroundings`]); what it does there, constraints and
+//! indexes, is done here by its own functions. Everywhere else verbs run SQL statements instead.
 
-mod at_once;
-mod change;
+mod defaults;
+mod history;
 mod indexes;
-mod lock;
-mod partitions;
+mod multi_insert;
+mod relation;
+mod rows;
 mod search;
-mod shape;
-mod together;
+mod surroundings;
 
-pub use at_once::Attempt;
-pub use lock::Lock;
-pub use search::{Search, Where};
+pub use history::{Ended, History, lock_history, why_not_direct};
+pub use relation::Opened;
+pub use search::{Order, Search, Where};
+pub use surroundings::{Jobs, lock_jobs};
 
 use crate::error::Result;
 use crate::job_triggers;
+use crate::pending;
 use crate::seeded::{Seeded, armed};
 use crate::tuple::RawRow;
+use defaults::Defaults;
 use indexes::Indexes;
-use partitions::Partitions;
+use multi_insert::MultiInsert;
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::RefCell;
 use std::mem::size_of;
 use std::ptr::null_mut;
-use together::Together;
+use std::rc::Rc;
 
-/// What is done to a table.
+/// What is done to the jobs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Nothing: it is only read.
+    /// Nothing: they are only read.
     Look,
     Insert,
     /// Of these columns (from 1) and no others.
@@ -44,27 +46,28 @@ pub enum Operation {
 /// One command of the transaction: it sees what was committed when it began, and what the transaction did before.
 pub struct Command {
     state: *mut pg_sys::EState,
-    opened: RefCell<Vec<(*mut pg_sys::ResultRelInfo, Operation)>>,
-    partitions: RefCell<Partitions>,
+    opened: RefCell<Vec<*mut pg_sys::ResultRelInfo>>,
 }
 
-/// A table that a command reads or changes.
+/// The jobs, as a command reads or changes them.
 pub struct Table<'c> {
     command: &'c Command,
+    jobs: Rc<Jobs>,
     operation: Operation,
     relation: pg_sys::Relation,
     info: *mut pg_sys::ResultRelInfo,
     locked: *mut pg_sys::TupleTableSlot,
     written: *mut pg_sys::TupleTableSlot,
-    /// Unless rows have to go the usual way.
-    own: Option<Indexes>,
+    indexes: Indexes,
+    defaults: Option<Defaults>,
     /// Rows that were added and not written yet.
-    together: Option<Together>,
+    added: Option<MultiInsert>,
     /// The transaction that was last found to hold a row.
     holder: Option<pg_sys::TransactionId>,
 }
 
-/// Runs one command; its AFTER triggers fire at its end. What it allocates is gone then, as is what it found.
+/// Runs one command on jobs that are locked ([`lock_jobs`]), whose snapshot is taken now. What it allocates is gone at its
+/// end, as is what it found.
 pub fn command<R>(work: impl FnOnce(&Command) -> Result<R>) -> Result<R> {
     // SAFETY: what begins here ends here, in the order in which the executor does it; after an error the abort does.
     unsafe {
@@ -77,11 +80,9 @@ pub fn command<R>(work: impl FnOnce(&Command) -> Result<R>) -> Result<R> {
         (*state).es_snapshot = pg_sys::GetActiveSnapshot();
         (*state).es_output_cid = pg_sys::GetCurrentCommandId(true);
         let context = pg_sys::MemoryContextSwitchTo((*state).es_query_cxt);
-        pg_sys::AfterTriggerBeginQuery();
         let command = Command {
             state,
             opened: RefCell::default(),
-            partitions: RefCell::default(),
         };
         let result = work(&command)?;
         command.end();
@@ -140,76 +141,91 @@ unsafe fn enter(
     }
 }
 
+/// Makes the row in a slot anew, of values for its columns (from 1); the others are NULL.
+unsafe fn write(
+    slot: *mut pg_sys::TupleTableSlot,
+    values: impl IntoIterator<Item = (usize, Option<Datum>)>,
+) {
+    // SAFETY: empties the slot and fills it with as many NULLs as there are columns; only those are set.
+    unsafe {
+        pg_sys::ExecStoreAllNullTuple(slot);
+        let width = usize::try_from((*(*slot).tts_tupleDescriptor).natts).unwrap_or(0);
+        for (column, value) in values {
+            if (1..=width).contains(&column) {
+                *(*slot).tts_isnull.add(column - 1) = value.is_none();
+                *(*slot).tts_values.add(column - 1) = value.unwrap_or_else(Datum::null);
+            }
+        }
+    }
+}
+
+/// What memory learns of the jobs in a transaction that has made them or written them anew is no truth for others, and none
+/// for itself if it is undone: it has to be rebuilt at the end.
+///
+/// # Safety
+/// The jobs must be open.
+unsafe fn distrust_own(jobs: pg_sys::Relation) -> bool {
+    // SAFETY: as the caller says.
+    let is_own = unsafe { relation::is_own(jobs) };
+    if is_own && !armed(Seeded::TrustNewStorage) {
+        pending::at_current_level(|level| level.rebuild = true);
+    }
+    is_own
+}
+
+/// As [`distrust_own`]; the jobs must be locked.
+pub fn distrust_own_jobs(jobs: Oid) -> bool {
+    // SAFETY: the relation stays open meanwhile.
+    unsafe { distrust_own(Opened::of(jobs).raw()) }
+}
+
 impl Command {
-    pub fn open(&self, table: Oid, operation: Operation) -> Table<'_> {
+    pub fn open(&self, jobs: &Rc<Jobs>, operation: Operation) -> Table<'_> {
+        let (relation, info) = self.open_relation(jobs.table, pg_sys::NoLock);
+        // SAFETY: the relation is open, and the nodes live in the command's memory.
+        let indexes = unsafe {
+            distrust_own(relation);
+            Indexes::of(jobs.clone(), info)
+        };
+        if let Operation::Update(columns) = operation {
+            // SAFETY: as above.
+            unsafe { self.name_changed(info, columns) };
+        }
+        Table {
+            command: self,
+            jobs: jobs.clone(),
+            operation,
+            relation,
+            info,
+            locked: self.slot_of(relation),
+            written: self.slot_of(relation),
+            indexes,
+            defaults: None,
+            added: None,
+            holder: None,
+        }
+    }
+
+    /// Opens a table until the command ends.
+    fn open_relation(
+        &self,
+        table: Oid,
+        lock: u32,
+    ) -> (pg_sys::Relation, *mut pg_sys::ResultRelInfo) {
         // SAFETY: `end` closes what is opened here; the nodes live in the command's memory.
         unsafe {
-            let lock = match operation {
-                Operation::Look => pg_sys::AccessShareLock,
-                _ => pg_sys::RowExclusiveLock,
-            };
             let relation = pg_sys::table_open(table, lock.cast_signed());
             let info: *mut pg_sys::ResultRelInfo = node(pg_sys::NodeTag::T_ResultRelInfo);
-            let is_written = matches!(operation, Operation::Insert | Operation::Update(_));
-            let shape = shape::of(relation).filter(|_| operation != Operation::Look);
-            let own = shape.map(|shape| Indexes::of(shape, info));
-            if own.is_some() || operation == Operation::Look {
-                (*info).ri_RelationDesc = relation;
-            } else {
-                pg_sys::InitResultRelInfo(info, relation, 0, null_mut(), 0);
-            }
-            self.keep_open(info, operation);
-            match operation {
-                Operation::Look => {}
-                Operation::Insert => pg_sys::ExecBSInsertTriggers(self.state, info),
-                Operation::Update(columns) => {
-                    self.name_changed(info, columns);
-                    pg_sys::ExecBSUpdateTriggers(self.state, info);
-                }
-                Operation::Delete => pg_sys::ExecBSDeleteTriggers(self.state, info),
-            }
-            if is_written && own.is_none() && !(*relation).rd_tableam.is_null() {
-                pg_sys::ExecOpenIndices(info, false);
-            }
-            Table {
-                command: self,
-                operation,
-                relation,
-                info,
-                locked: self.slot_of(relation),
-                written: self.slot_of(relation),
-                own,
-                together: None,
-                holder: None,
-            }
-        }
-    }
-
-    /// Opens a partition for rows whose command names the whole table.
-    fn open_partition(&self, partition: Oid) -> *mut pg_sys::ResultRelInfo {
-        // SAFETY: as in `open`. Triggers of statements are those of the whole table.
-        unsafe {
-            let relation = pg_sys::table_open(partition, pg_sys::RowExclusiveLock.cast_signed());
-            let info = node(pg_sys::NodeTag::T_ResultRelInfo);
-            pg_sys::InitResultRelInfo(info, relation, 0, null_mut(), 0);
-            self.keep_open(info, Operation::Look);
-            pg_sys::ExecOpenIndices(info, false);
-            info
-        }
-    }
-
-    /// Has `end` close the table.
-    unsafe fn keep_open(&self, info: *mut pg_sys::ResultRelInfo, operation: Operation) {
-        // SAFETY: the list lives in the command's memory.
-        unsafe {
+            (*info).ri_RelationDesc = relation;
             let opened = &mut (*self.state).es_opened_result_relations;
             *opened = pg_sys::lappend(*opened, info.cast());
+            self.opened.borrow_mut().push(info);
+            (relation, info)
         }
-        self.opened.borrow_mut().push((info, operation));
     }
 
-    /// Where the server looks up which columns a command changes: triggers with `UPDATE OF` fire for some only, and an index
-    /// on none of them looks for old versions of the same rows when a page is full.
+    /// Where the server looks up which columns a command changes: an index on none of them looks for old versions of the
+    /// same rows when a page is full.
     unsafe fn name_changed(&self, info: *mut pg_sys::ResultRelInfo, columns: &[usize]) {
         // SAFETY: the range table has one entry, that of the open table.
         unsafe {
@@ -233,48 +249,23 @@ impl Command {
         unsafe { pg_sys::table_slot_create(relation, &mut (*self.state).es_tupleTable) }
     }
 
-    /// Fires the triggers that were put off, then closes what is open.
+    /// Closes what is open.
     unsafe fn end(&self) {
         // SAFETY: called once, by `command`, when nobody uses tables or rows any more.
         unsafe {
-            for &(info, operation) in self.opened.borrow().iter() {
-                match operation {
-                    Operation::Look => {}
-                    Operation::Insert => pg_sys::ExecASInsertTriggers(self.state, info, null_mut()),
-                    Operation::Update(_) => {
-                        pg_sys::ExecASUpdateTriggers(self.state, info, null_mut())
-                    }
-                    Operation::Delete => pg_sys::ExecASDeleteTriggers(self.state, info, null_mut()),
-                }
-            }
-            pg_sys::AfterTriggerEndQuery(self.state);
-            self.partitions.take().end();
             pg_sys::ExecResetTupleTable((*self.state).es_tupleTable, false);
             pg_sys::ExecCloseResultRelations(self.state);
-            for (info, _) in self.opened.take() {
+            for info in self.opened.take() {
                 pg_sys::table_close((*info).ri_RelationDesc, pg_sys::NoLock.cast_signed());
             }
         }
     }
 }
 
-impl<'c> Table<'c> {
-    /// What the BEFORE trigger would do, if it would fire; and opens the indexes that get an entry.
-    fn prepare(&mut self, old: Option<&RawRow>, may_move: bool) {
-        if may_move {
-            self.place(old);
-        }
-        if let Some(own) = &mut self.own {
-            // SAFETY: the slot holds a row of a job.
-            own.open_for(&unsafe { RawRow::of(self.written) });
-        }
-    }
-
+impl Table<'_> {
+    /// Puts the row that is to be written into its lane, as the BEFORE trigger would.
     fn place(&mut self, old: Option<&RawRow>) {
-        if self.own.is_none() {
-            return;
-        }
-        // SAFETY: as above.
+        // SAFETY: the slot holds a row of a job.
         unsafe {
             for (column, value) in job_triggers::place(&RawRow::of(self.written), old) {
                 *(*self.written).tts_values.add(column - 1) = value;
@@ -283,39 +274,10 @@ impl<'c> Table<'c> {
         }
     }
 
-    /// What the AFTER trigger would do. An error now undoes all that the call has noted, as one of the trigger would.
-    fn publish(&self, has_old: bool, has_new: bool) -> Result<()> {
-        if self.own.is_none() {
-            return Ok(());
-        }
-        // SAFETY: the slots hold the row as it was locked and as it was written.
-        let (old, new) = unsafe {
-            (
-                has_old.then(|| RawRow::of(self.locked)),
-                has_new.then(|| RawRow::of(self.written)),
-            )
-        };
-        job_triggers::note(self.table(), old.as_ref(), new.as_ref())
-    }
-
-    fn table(&self) -> Oid {
-        // SAFETY: the relation is open.
-        unsafe { (*self.relation).rd_id }
-    }
-
-    /// Makes the row to be written anew, of values for its columns.
-    fn write(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) {
-        // SAFETY: empties the slot and fills it with as many NULLs as there are columns; only those are set.
-        unsafe {
-            pg_sys::ExecStoreAllNullTuple(self.written);
-            let width = (*(*self.written).tts_tupleDescriptor).natts;
-            let width = usize::try_from(width).unwrap_or(0);
-            for (column, value) in values {
-                if (1..=width).contains(&column) {
-                    *(*self.written).tts_isnull.add(column - 1) = value.is_none();
-                    *(*self.written).tts_values.add(column - 1) = value.unwrap_or_else(Datum::null);
-                }
-            }
-        }
+    /// Tells what the AFTER trigger would. An error now undoes all that the call has noted, as one of the trigger would.
+    fn publish(&self, old: Option<&RawRow>, has_new: bool) -> Result<()> {
+        // SAFETY: the slot holds the row as it was written.
+        let new = has_new.then(|| unsafe { RawRow::of(self.written) });
+        job_triggers::note(self.jobs.table, old, new.as_ref())
     }
 }

@@ -1,6 +1,9 @@
-//! Rows in the order of an index.
+//! Rows that are found by an index.
 
+use super::surroundings::Jobs;
 use super::{Command, Operation, Table};
+use crate::error::{Result, internal};
+use crate::row::column;
 use crate::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, ItemPointerData, Oid};
@@ -11,96 +14,87 @@ use std::ptr::null_mut;
 /// What an update may add to a row of a job: a worker's name, times.
 const GROWTH: usize = 96;
 
-/// A condition on a column (from 1) of an index on numbers.
+/// By what rows are found, and in which order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// All, by id.
+    ById,
+    /// Those that are available, by lane and position.
+    ByLane,
+}
+
+/// A condition on a column (from 1) of numbers by which rows are found.
 #[derive(Clone, Copy)]
 pub enum Where {
-    Is(i16, i64),
-    From(i16, i64),
-    UpTo(i16, i64),
-    Before(i16, i64),
+    Is(usize, i64),
+    From(usize, i64),
+    UpTo(usize, i64),
+    Before(usize, i64),
 }
 
-/// Rows in the order of an index.
-pub struct Search<'c> {
-    table: pg_sys::Relation,
-    snapshot: pg_sys::Snapshot,
-    /// How to read a row by its place; nothing if the table keeps its rows in another way than the server's own.
-    fetch: Option<Fetch>,
-    /// What is found will be updated.
-    wants_room: bool,
-    index: pg_sys::Relation,
-    scan: pg_sys::IndexScanDesc,
-    slot: *mut pg_sys::TupleTableSlot,
-    command: PhantomData<&'c Command>,
-}
+impl Order {
+    /// The columns of its index.
+    fn columns(self) -> &'static [usize] {
+        match self {
+            Self::ById => &[column::ID],
+            Self::ByLane => &[column::LANE, column::POSITION],
+        }
+    }
 
-type Fetch = unsafe extern "C-unwind" fn(
-    pg_sys::Relation,
-    pg_sys::ItemPointer,
-    pg_sys::Snapshot,
-    *mut pg_sys::TupleTableSlot,
-) -> bool;
+    fn index(self, jobs: &Jobs) -> Option<Oid> {
+        match self {
+            Self::ById => jobs.by_id,
+            Self::ByLane => jobs.by_lane,
+        }
+    }
 
-impl<'c> Table<'c> {
-    /// The rows that an index of the table finds, as the command sees them.
-    pub fn search(&self, index: Oid, conditions: &[Where]) -> Search<'c> {
-        let count = i32::try_from(conditions.len()).unwrap_or(0);
-        // SAFETY: the search closes what is opened here.
-        let mut search = unsafe {
-            let index = pg_sys::index_open(index, pg_sys::AccessShareLock.cast_signed());
-            let snapshot = (*self.command.state).es_snapshot;
-            let access = (*self.relation).rd_tableam;
-            let is_heap = access == pg_sys::GetHeapamTableAmRoutine();
-            Search {
-                table: self.relation,
-                snapshot,
-                fetch: is_heap.then(|| (*access).tuple_fetch_row_version).flatten(),
-                wants_room: matches!(self.operation, Operation::Update(_)),
-                index,
-                scan: pg_sys::index_beginscan(self.relation, index, snapshot, count, 0),
-                slot: self.command.slot_of(self.relation),
-                command: PhantomData,
-            }
-        };
-        search.restart(conditions);
-        search
+    fn holds(self, row: &RawRow) -> bool {
+        match self {
+            Self::ById => true,
+            Self::ByLane => row.text(column::STATE) == Some("available"),
+        }
     }
 }
 
 impl Where {
-    fn key(self) -> pg_sys::ScanKeyData {
-        let (column, strategy, function, value) = match self {
-            Self::Is(column, value) => (
-                column,
-                pg_sys::BTEqualStrategyNumber,
-                pg_sys::F_INT8EQ,
-                value,
-            ),
-            Self::From(column, value) => (
-                column,
+    fn column(self) -> usize {
+        let (Self::Is(column, _)
+        | Self::From(column, _)
+        | Self::UpTo(column, _)
+        | Self::Before(column, _)) = self;
+        column
+    }
+
+    fn holds(self, row: &RawRow) -> bool {
+        let value = row.int8(self.column());
+        value.is_some_and(|value| match self {
+            Self::Is(_, wanted) => value == wanted,
+            Self::From(_, least) => value >= least,
+            Self::UpTo(_, most) => value <= most,
+            Self::Before(_, bound) => value < bound,
+        })
+    }
+
+    fn key(self, order: Order) -> pg_sys::ScanKeyData {
+        let (strategy, function, value) = match self {
+            Self::Is(_, value) => (pg_sys::BTEqualStrategyNumber, pg_sys::F_INT8EQ, value),
+            Self::From(_, value) => (
                 pg_sys::BTGreaterEqualStrategyNumber,
                 pg_sys::F_INT8GE,
                 value,
             ),
-            Self::UpTo(column, value) => (
-                column,
-                pg_sys::BTLessEqualStrategyNumber,
-                pg_sys::F_INT8LE,
-                value,
-            ),
-            Self::Before(column, value) => (
-                column,
-                pg_sys::BTLessStrategyNumber,
-                pg_sys::F_INT8LT,
-                value,
-            ),
+            Self::UpTo(_, value) => (pg_sys::BTLessEqualStrategyNumber, pg_sys::F_INT8LE, value),
+            Self::Before(_, value) => (pg_sys::BTLessStrategyNumber, pg_sys::F_INT8LT, value),
         };
+        let mut columns = order.columns().iter();
+        let number = columns.position(|&column| column == self.column());
+        let number = number.and_then(|place| i16::try_from(place + 1).ok());
         // SAFETY: the key is filled in as a whole.
         unsafe {
             let mut key: pg_sys::ScanKeyData = zeroed();
             pg_sys::ScanKeyInit(
                 &mut key,
-                column,
+                number.unwrap_or(0),
                 strategy as u16,
                 Oid::from_u32(function),
                 Datum::from(value),
@@ -110,29 +104,144 @@ impl Where {
     }
 }
 
+/// Rows that are found one after the other.
+pub struct Search<'c> {
+    table: pg_sys::Relation,
+    snapshot: pg_sys::Snapshot,
+    fetch: Fetch,
+    /// What is found will be updated.
+    wants_room: bool,
+    order: Order,
+    way: Way,
+    slot: *mut pg_sys::TupleTableSlot,
+    command: PhantomData<&'c Command>,
+}
+
+enum Way {
+    Index {
+        index: pg_sys::Relation,
+        scan: pg_sys::IndexScanDesc,
+    },
+    /// Where no valid index serves the search: all rows are read, and the places of those that fit are sorted.
+    Sort { places: Vec<ItemPointerData>, next: usize },
+}
+
+/// How to read a row by its place.
+type Fetch = unsafe extern "C-unwind" fn(
+    pg_sys::Relation,
+    pg_sys::ItemPointer,
+    pg_sys::Snapshot,
+    *mut pg_sys::TupleTableSlot,
+) -> bool;
+
+impl<'c> Table<'c> {
+    /// The rows that fulfil the conditions, as the command sees them.
+    pub fn search(&self, order: Order, conditions: &[Where]) -> Result<Search<'c>> {
+        let count = i32::try_from(conditions.len()).unwrap_or(0);
+        // SAFETY: the search closes what is opened here. The table is locked, so its indexes are what they were found to be.
+        let mut search = unsafe {
+            let snapshot = (*self.command.state).es_snapshot;
+            let Some(fetch) = (*(*self.relation).rd_tableam).tuple_fetch_row_version else {
+                return Err(internal("a table whose rows have no place"));
+            };
+            let way = match order.index(&self.jobs) {
+                Some(index) => {
+                    let index = pg_sys::index_open(index, pg_sys::AccessShareLock.cast_signed());
+                    let scan = pg_sys::index_beginscan(self.relation, index, snapshot, count, 0);
+                    Way::Index { index, scan }
+                }
+                None => Way::Sort {
+                    places: Vec::new(),
+                    next: 0,
+                },
+            };
+            Search {
+                table: self.relation,
+                snapshot,
+                fetch,
+                wants_room: matches!(self.operation, Operation::Update(_)),
+                order,
+                way,
+                slot: self.command.slot_of(self.relation),
+                command: PhantomData,
+            }
+        };
+        search.restart(conditions);
+        Ok(search)
+    }
+}
+
 impl Search<'_> {
     /// Begins anew, with other values in as many conditions.
     pub fn restart(&mut self, conditions: &[Where]) {
-        let mut keys: Vec<_> = conditions.iter().map(|each| each.key()).collect();
-        let count = i32::try_from(keys.len()).unwrap_or(0);
-        // SAFETY: the scan is open; the keys are copied.
-        unsafe { pg_sys::index_rescan(self.scan, keys.as_mut_ptr(), count, null_mut(), 0) };
+        if let Way::Index { scan, .. } = self.way {
+            let mut keys: Vec<_> = conditions.iter().map(|each| each.key(self.order)).collect();
+            let count = i32::try_from(keys.len()).unwrap_or(0);
+            // SAFETY: the scan is open; the keys are copied.
+            unsafe { pg_sys::index_rescan(scan, keys.as_mut_ptr(), count, null_mut(), 0) };
+        } else {
+            let places = self.read_all(conditions);
+            self.way = Way::Sort { places, next: 0 };
+        }
+    }
+
+    /// The places of all rows that fulfil the conditions, in order.
+    fn read_all(&mut self, conditions: &[Where]) -> Vec<ItemPointerData> {
+        let mut found = Vec::new();
+        // SAFETY: the scan is closed when it has come to its end; after an error the abort closes it.
+        unsafe {
+            let scan = pg_sys::heap_beginscan(
+                self.table,
+                self.snapshot,
+                0,
+                null_mut(),
+                null_mut(),
+                pg_sys::ScanOptions::SO_TYPE_SEQSCAN | pg_sys::ScanOptions::SO_ALLOW_PAGEMODE,
+            );
+            let forward = pg_sys::ScanDirection::ForwardScanDirection;
+            while pg_sys::heap_getnextslot(scan, forward, self.slot) {
+                pgrx::check_for_interrupts!();
+                let row = RawRow::of(self.slot);
+                if self.order.holds(&row) && conditions.iter().all(|each| each.holds(&row)) {
+                    let columns = self.order.columns().iter();
+                    let key: Vec<_> = columns.map(|&column| row.int8(column)).collect();
+                    found.push((key, row.place()));
+                }
+            }
+            pg_sys::heap_endscan(scan);
+        }
+        found.sort_by(|(a, _), (b, _)| a.cmp(b));
+        found.into_iter().map(|(_, place)| place).collect()
     }
 
     pub fn next(&mut self) -> Option<RawRow<'_>> {
-        // SAFETY: the scan is open; the row stays in the slot until the next one comes.
-        unsafe {
-            let forward = pg_sys::ScanDirection::ForwardScanDirection;
-            let Some(fetch) = self.fetch else {
-                let found = pg_sys::index_getnext_slot(self.scan, forward, self.slot);
-                return found.then(|| RawRow::of(self.slot));
-            };
-            loop {
-                let place = pg_sys::index_getnext_tid(self.scan, forward);
-                if place.is_null() {
-                    return None;
+        loop {
+            let (place, scan) = match &mut self.way {
+                Way::Index { scan, .. } => {
+                    let forward = pg_sys::ScanDirection::ForwardScanDirection;
+                    // SAFETY: the scan is open.
+                    let place = unsafe { pg_sys::index_getnext_tid(*scan, forward) };
+                    if place.is_null() {
+                        return None;
+                    }
+                    // SAFETY: it is the place of an entry.
+                    (unsafe { *place }, Some(*scan))
                 }
-                if self.read(*place, fetch) || pg_sys::index_fetch_heap(self.scan, self.slot) {
+                Way::Sort { places, next } => {
+                    let place = *places.get(*next)?;
+                    *next += 1;
+                    (place, None)
+                }
+            };
+            // SAFETY: the row stays in the slot until the next one comes.
+            unsafe {
+                let is_read = self.read(place);
+                if let Some(scan) = scan.filter(|_| is_read) {
+                    count_fetched((*scan).indexRelation);
+                }
+                if is_read
+                    || scan.is_some_and(|scan| pg_sys::index_fetch_heap(scan, self.slot))
+                {
                     return Some(RawRow::of(self.slot));
                 }
             }
@@ -142,7 +251,8 @@ impl Search<'_> {
     /// Reads the row if it is right where the index says. The server's own way prunes the page each time that less is
     /// free than its fillfactor leaves, which takes as long as all else of a search, to win room for one row. Here that is
     /// done when the row's next version would not fit.
-    unsafe fn read(&mut self, mut place: ItemPointerData, fetch: Fetch) -> bool {
+    unsafe fn read(&mut self, mut place: ItemPointerData) -> bool {
+        let fetch = self.fetch;
         // SAFETY: as for `next`. A page is pruned when the search itself has no hold on it.
         unsafe {
             let is_found =
@@ -187,11 +297,24 @@ impl Search<'_> {
 impl Drop for Search<'_> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: opened in `search`; after an error the abort closes it.
-            unsafe {
-                pg_sys::index_endscan(self.scan);
-                pg_sys::index_close(self.index, pg_sys::NoLock.cast_signed());
+            if let Way::Index { index, scan } = self.way {
+                // SAFETY: opened in `search`; after an error the abort closes it.
+                unsafe {
+                    pg_sys::index_endscan(scan);
+                    pg_sys::index_close(index, pg_sys::NoLock.cast_signed());
+                }
             }
+        }
+    }
+}
+
+/// As the server's own way to read a row by an index does.
+unsafe fn count_fetched(index: pg_sys::Relation) {
+    // SAFETY: the index is open; where the server counts, the search has made the place for it.
+    unsafe {
+        let counts = (*index).pgstat_info;
+        if !counts.is_null() {
+            (*counts).t_counts.t_tuples_fetched += 1;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Rows that are written together, page by page, with one record of the log for each page, as COPY writes them.
 
-use super::{Table, check, enter};
+use super::{check, enter};
 use crate::error::{Result, internal};
 use crate::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
@@ -13,7 +13,7 @@ const MOST_ROWS: usize = 64;
 const MOST_BYTES: usize = 65_536;
 
 /// Rows of one table that are not written yet.
-pub struct Together {
+pub struct MultiInsert {
     info: *mut pg_sys::ResultRelInfo,
     state: *mut pg_sys::EState,
     /// Each with a slot of its own; those behind `count` are free.
@@ -32,7 +32,7 @@ struct Summary {
     last: Option<Option<Datum>>,
 }
 
-impl Together {
+impl MultiInsert {
     /// # Safety
     /// The indexes that `info` has open, and no triggers, are all there is to the table; it stays open until the command ends.
     pub unsafe fn of(info: *mut pg_sys::ResultRelInfo, state: *mut pg_sys::EState) -> Self {
@@ -52,11 +52,6 @@ impl Together {
                 .filter_map(|index| unsafe { Summary::of(info, index) })
                 .collect(),
         }
-    }
-
-    /// Whether the rows are those of this table.
-    pub fn is_of(&self, info: *mut pg_sys::ResultRelInfo) -> bool {
-        self.info == info
     }
 
     /// Takes a copy of the row in a slot of the same columns; true if no more should be taken before they are written.
@@ -164,34 +159,5 @@ impl Summary {
     fn pass_over(&self, is_told: bool) {
         // SAFETY: the index is open. One that is not ready gets no entry.
         unsafe { (*self.index).ii_ReadyForInserts = !is_told };
-    }
-}
-
-impl Table<'_> {
-    /// As [`Self::insert`], but together with other rows: the last of them are written by [`Self::finish`].
-    pub fn add(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) -> Result<()> {
-        if self.own.is_none() {
-            return self.insert(values);
-        }
-        self.write(values);
-        self.place(None);
-        self.publish(false, true)?;
-        let together = self.together.get_or_insert_with(|| {
-            // SAFETY: where triggers and indexes are known there is nothing else to the table.
-            unsafe { Together::of(self.info, self.command.state) }
-        });
-        match together.take(self.written)? {
-            true => self.finish(),
-            false => Ok(()),
-        }
-    }
-
-    /// Writes the rows that were added.
-    pub fn finish(&mut self) -> Result<()> {
-        if let (Some(together), Some(own)) = (&mut self.together, &mut self.own) {
-            // SAFETY: the slot holds a row of the table.
-            together.write(|slot| own.open_for(&unsafe { RawRow::of(slot) }))?;
-        }
-        Ok(())
     }
 }

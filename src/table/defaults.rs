@@ -1,0 +1,64 @@
+//! Defaults of columns, as an INSERT that does not name them gives them.
+
+use super::relation::Opened;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{self, Datum};
+
+/// The columns (from 1) whose default is not NULL, generated ones left out.
+pub fn columns(relation: &Opened) -> impl Iterator<Item = usize> {
+    (1..=relation.width()).filter(|&column| expression(relation, column).is_some())
+}
+
+fn expression(relation: &Opened, column: usize) -> Option<*mut pg_sys::Node> {
+    relation.column(column)?;
+    let number = i32::try_from(column).unwrap_or(0);
+    // SAFETY: the relation is open and has the column.
+    let expression = unsafe { pg_sys::build_column_default(relation.raw(), number) };
+    (!expression.is_null()).then_some(expression)
+}
+
+/// The defaults of some columns, compiled for the rows of one command.
+pub struct Defaults {
+    columns: Vec<(usize, *mut pg_sys::ExprState)>,
+    state: *mut pg_sys::EState,
+}
+
+impl Defaults {
+    /// # Safety
+    /// The state is that of the command, in whose memory this is called.
+    pub unsafe fn of(
+        relation: &Opened,
+        columns: impl Iterator<Item = usize>,
+        state: *mut pg_sys::EState,
+    ) -> Self {
+        let compiled = |column| {
+            let expression = expression(relation, column)?;
+            // SAFETY: as the caller says.
+            let compiled = unsafe { pg_sys::ExecPrepareExpr(expression.cast(), state) };
+            Some((column, compiled))
+        };
+        Self {
+            columns: columns.filter_map(compiled).collect(),
+            state,
+        }
+    }
+
+    /// The values for a new row; they live as long as the command.
+    pub fn values(&self) -> impl Iterator<Item = (usize, Option<Datum>)> {
+        self.columns.iter().map(|&(column, compiled)| {
+            let mut is_null = false;
+            // SAFETY: the expression was compiled for this state. The command's own memory keeps the value.
+            let value = unsafe {
+                let context = match (*self.state).es_per_tuple_exprcontext.is_null() {
+                    true => pg_sys::MakePerTupleExprContext(self.state),
+                    false => (*self.state).es_per_tuple_exprcontext,
+                };
+                let Some(evaluate) = (*compiled).evalfunc else {
+                    return (column, None);
+                };
+                pg_guard_ffi_boundary(|| evaluate(compiled, context, &mut is_null))
+            };
+            (column, (!is_null).then_some(value))
+        })
+    }
+}

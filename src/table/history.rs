@@ -1,0 +1,286 @@
+//! Where finished jobs go: the partition of the day. The server would find it anew for each command, which takes longer than
+//! to add the row; so the last one is kept until something about it, the history or the jobs changes.
+
+use super::defaults::{self, Defaults};
+use super::multi_insert::MultiInsert;
+use super::relation::Opened;
+use super::surroundings::Jobs;
+use super::{Command, check, enter, write};
+use crate::call::datum;
+use crate::catalog;
+use crate::error::Result;
+use crate::tuple::RawRow;
+use pgrx::pg_sys::{self, Datum, Oid};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The history as the extension made it.
+const PARTITIONED_BY: &str = "RANGE (finished_at)";
+
+/// What is said of a job when it ends.
+pub struct Ended<'a> {
+    pub state: &'a str,
+    pub finished_at: i64,
+    pub result: Option<Datum>,
+    /// As text; none: those of the job.
+    pub errors: Option<&'a str>,
+    /// Whether its cancellation is asked for just now.
+    pub is_cancelled_now: bool,
+}
+
+/// Where a column of the history gets its value from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// The column of the job with the same name and type (from 1).
+    Job(usize),
+    State,
+    FinishedAt,
+    Result,
+    /// The job's, unless something is said of it.
+    Errors(usize),
+    CancelRequestedAt(usize),
+    /// Its own default, which may be NULL.
+    Default,
+}
+
+/// The partition of a day, as of a version of the catalog.
+pub struct Partition {
+    history: Oid,
+    partition: Oid,
+    version: u64,
+    /// The times that it holds.
+    from: i64,
+    before: i64,
+    columns: Vec<Source>,
+    /// Columns with a default of their own.
+    defaults: Vec<usize>,
+}
+
+thread_local! {
+    static LAST: RefCell<Option<Rc<Partition>>> = const { RefCell::new(None) };
+}
+
+/// Locks the history until the transaction ends, and tells where jobs go that finish at this time; nothing if rows cannot be
+/// added directly there.
+pub fn lock_history(jobs: &Jobs, at: i64) -> Result<Option<Rc<Partition>>> {
+    if !jobs.is_direct() {
+        return Ok(None);
+    }
+    let history = catalog::lock(c"job_history", pg_sys::RowExclusiveLock)?;
+    let version = catalog::version();
+    let last = LAST.with_borrow(|last| last.clone());
+    let is_known = |last: &Rc<Partition>| {
+        last.history == history && last.version == version && last.holds(at)
+    };
+    if let Some(last) = last.filter(is_known) {
+        return Ok(Some(last));
+    }
+    let found = Partition::find(jobs, history, at).ok().map(Rc::new);
+    LAST.set(found.clone());
+    Ok(found)
+}
+
+/// Why jobs that finish at this time cannot be moved directly.
+pub fn why_not_direct(jobs: &Jobs, at: i64) -> Result<Option<String>> {
+    if let Some(obstacle) = jobs.obstacle() {
+        return Ok(Some(format!("turnstile.job: {obstacle}")));
+    }
+    let history = catalog::lock(c"job_history", pg_sys::RowExclusiveLock)?;
+    let obstacle = Partition::find(jobs, history, at).err();
+    Ok(obstacle.map(|obstacle| format!("turnstile.job_history: {obstacle}")))
+}
+
+impl Partition {
+    fn holds(&self, at: i64) -> bool {
+        (self.from..self.before).contains(&at)
+    }
+
+    /// The history is locked: that keeps its partitions as they are.
+    fn find(jobs: &Jobs, history: Oid, at: i64) -> std::result::Result<Self, String> {
+        // Whatever changes from here on is heard of.
+        let version = catalog::version();
+        let whole = Opened::of(history);
+        if !whole.is_partitioned() || partition_key(history).as_deref() != Some(PARTITIONED_BY) {
+            return Err("the history is not partitioned by day".into());
+        }
+        if whole.has_policies() {
+            return Err("the history has row level security".into());
+        }
+        if let Some(trigger) = whole.triggers().first() {
+            return Err(format!("the history has the trigger \"{}\"", trigger.name));
+        }
+        let (oid, from, before) = partition_of(&whole, at)
+            .ok_or("the history has no partition of this day")?;
+        catalog::watch(oid);
+        // SAFETY: locked until the transaction ends, as if rows were added.
+        unsafe { pg_sys::LockRelationOid(oid, pg_sys::RowExclusiveLock.cast_signed()) };
+        let partition = Opened::of(oid);
+        if let Some(obstacle) = partition.obstacle() {
+            return Err(format!("the partition of this day: {obstacle}"));
+        }
+        if let Some(trigger) = partition.triggers().first() {
+            let name = &trigger.name;
+            return Err(format!("the partition of this day has the trigger \"{name}\""));
+        }
+        let columns = columns(&Opened::of(jobs.table), &partition);
+        let defaults = defaults::columns(&partition)
+            .filter(|&column| columns.get(column - 1) == Some(&Source::Default))
+            .collect();
+        Ok(Self {
+            history,
+            partition: oid,
+            version,
+            from,
+            before,
+            columns,
+            defaults,
+        })
+    }
+}
+
+fn partition_key(table: Oid) -> Option<String> {
+    // SAFETY: the function takes the OID of a table.
+    unsafe { pgrx::direct_function_call(pg_sys::pg_get_partkeydef, &[datum(table)]) }
+}
+
+/// The partition of that time with the times (from, before) that it holds.
+fn partition_of(history: &Opened, at: i64) -> Option<(Oid, i64, i64)> {
+    // SAFETY: the history is open and partitioned by a range of times; a range has as many bounds as it says, and an index
+    // for each, which is that of the partition below the bound.
+    unsafe {
+        let all = &*pg_sys::RelationGetPartitionDesc(history.raw(), true);
+        if all.boundinfo.is_null() {
+            return None;
+        }
+        let bounds = &*all.boundinfo;
+        let count = usize::try_from(bounds.ndatums).ok()?;
+        let bound = |at: usize| {
+            let is_value = **bounds.kind.add(at)
+                == pg_sys::PartitionRangeDatumKind::PARTITION_RANGE_DATUM_VALUE;
+            is_value.then(|| (**bounds.datums.add(at)).value() as i64)
+        };
+        let upper = (1..count).find(|&each| bound(each).is_some_and(|bound| at < bound))?;
+        let number = usize::try_from(*bounds.indexes.add(upper)).ok()?;
+        let from = bound(upper - 1).filter(|&from| from <= at)?;
+        let partitions = std::slice::from_raw_parts(all.oids, usize::try_from(all.nparts).ok()?);
+        Some((*partitions.get(number)?, from, bound(upper)?))
+    }
+}
+
+fn columns(jobs: &Opened, partition: &Opened) -> Vec<Source> {
+    let of_jobs: Vec<_> = (1..=jobs.width()).map(|number| jobs.column(number)).collect();
+    let of_job = |wanted: &_| {
+        let found = of_jobs.iter().position(|column| column.as_ref() == Some(wanted));
+        found.map(|place| place + 1)
+    };
+    let source = |number| {
+        let Some(column) = partition.column(number) else {
+            return Source::Default;
+        };
+        match (column.name.as_str(), of_job(&column)) {
+            ("state", _) => Source::State,
+            ("finished_at", _) => Source::FinishedAt,
+            ("result", _) => Source::Result,
+            ("errors", Some(number)) => Source::Errors(number),
+            ("cancel_requested_at", Some(number)) => Source::CancelRequestedAt(number),
+            (_, Some(number)) => Source::Job(number),
+            (_, None) => Source::Default,
+        }
+    };
+    (1..=partition.width()).map(source).collect()
+}
+
+/// The partition, as a command adds jobs to it.
+pub struct History<'c> {
+    command: &'c Command,
+    partition: Rc<Partition>,
+    relation: pg_sys::Relation,
+    info: *mut pg_sys::ResultRelInfo,
+    slot: *mut pg_sys::TupleTableSlot,
+    defaults: Option<Defaults>,
+    /// None: there is one row alone, which is not kept back to be written with others.
+    added: Option<MultiInsert>,
+}
+
+impl Command {
+    /// Opens the partition for so many jobs.
+    pub fn open_history(&self, partition: Rc<Partition>, jobs: usize) -> History<'_> {
+        let (relation, info) = self.open_relation(partition.partition, pg_sys::RowExclusiveLock);
+        // SAFETY: the partition is open until the command ends.
+        let added = unsafe {
+            pg_sys::ExecOpenIndices(info, false);
+            (jobs > 1).then(|| MultiInsert::of(info, self.state))
+        };
+        let columns = partition.defaults.iter().copied();
+        let defaults = (!partition.defaults.is_empty()).then(|| {
+            // SAFETY: the command's memory is the current one.
+            unsafe { Defaults::of(&Opened::of(partition.partition), columns, self.state) }
+        });
+        History {
+            command: self,
+            slot: self.slot_of(relation),
+            partition,
+            relation,
+            info,
+            defaults,
+            added,
+        }
+    }
+}
+
+impl History<'_> {
+    /// Whether jobs that finish at this time can be added.
+    pub fn holds(&self, at: i64) -> bool {
+        self.partition.holds(at)
+    }
+
+    /// Adds a job, all of whose columns can be read; the last ones are written by [`Self::finish`].
+    pub fn add(&mut self, job: &RawRow, ended: &Ended) -> Result<()> {
+        let errors = ended.errors.and_then(jsonb);
+        let value = |source: Source| match source {
+            Source::Job(number) => job.raw(number),
+            Source::State => datum(ended.state),
+            Source::FinishedAt => datum(ended.finished_at),
+            Source::Result => ended.result,
+            Source::Errors(number) => errors.or_else(|| job.raw(number)),
+            Source::CancelRequestedAt(_) if ended.is_cancelled_now => datum(ended.finished_at),
+            Source::CancelRequestedAt(number) => job.raw(number),
+            Source::Default => None,
+        };
+        let columns = self.partition.columns.iter();
+        let values = (1..).zip(columns.map(|&source| value(source)));
+        let defaults = self.defaults.iter().flat_map(Defaults::values);
+        // SAFETY: the slot is one of the partition, which is open.
+        unsafe {
+            write(self.slot, values.chain(defaults));
+            if let Some(added) = &mut self.added {
+                return match added.take(self.slot)? {
+                    true => added.write(|_| {}),
+                    false => Ok(()),
+                };
+            }
+            let state = self.command.state;
+            check(self.info, self.slot, state);
+            pg_sys::simple_table_tuple_insert(self.relation, self.slot);
+            enter(self.info, self.slot, state, false);
+        }
+        Ok(())
+    }
+
+    /// Writes the rows that were added.
+    pub fn finish(&mut self) -> Result<()> {
+        match &mut self.added {
+            Some(added) => added.write(|_| {}),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A jsonb of its text.
+fn jsonb(text: &str) -> Option<Datum> {
+    let text = std::ffi::CString::new(text).ok()?;
+    // SAFETY: the function takes a C string.
+    unsafe {
+        pgrx::direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(Datum::from(text.as_ptr()))])
+    }
+}

@@ -1,0 +1,247 @@
+//! Jobs that are added, changed and deleted directly.
+
+use super::multi_insert::MultiInsert;
+use super::{Defaults, Opened, Table, check, enter, write};
+use crate::error::{Result, internal};
+use crate::seeded::{Seeded, armed};
+use crate::tuple::RawRow;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{
+    self, CmdType, Datum, LockTupleMode, LockWaitPolicy, TM_FailureData, TM_Result,
+};
+use std::mem::zeroed;
+use std::ptr::null_mut;
+
+/// What is done where somebody else has a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// `FOR NO KEY UPDATE SKIP LOCKED`: nothing is found, also if somebody has had the row since.
+    Never,
+    /// As `DELETE` does: the newest version is found, which may no longer be what was looked for.
+    UntilItIsFree,
+}
+
+impl Table<'_> {
+    /// Adds a job with these values; its other columns get their defaults.
+    pub fn insert(
+        &mut self,
+        values: impl IntoIterator<Item = (usize, Option<Datum>)>,
+    ) -> Result<()> {
+        self.write_new(values);
+        // SAFETY: the slot holds the new row of the table, which is open.
+        unsafe {
+            self.indexes.open_for(&RawRow::of(self.written));
+            check(self.info, self.written, self.command.state);
+            pg_sys::simple_table_tuple_insert(self.relation, self.written);
+            enter(self.info, self.written, self.command.state, false);
+        }
+        self.publish(None, true)
+    }
+
+    /// As [`Self::insert`], but together with other rows: the last of them are written by [`Self::finish`].
+    pub fn add(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) -> Result<()> {
+        self.write_new(values);
+        self.publish(None, true)?;
+        let added = self.added.get_or_insert_with(|| {
+            // SAFETY: where rows are changed directly there is nothing else to the table but its indexes.
+            unsafe { MultiInsert::of(self.info, self.command.state) }
+        });
+        match added.take(self.written)? {
+            true => self.finish(),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes the rows that were added.
+    pub fn finish(&mut self) -> Result<()> {
+        if let Some(added) = &mut self.added {
+            let indexes = &mut self.indexes;
+            // SAFETY: the slot holds a row of the table.
+            added.write(|slot| indexes.open_for(&unsafe { RawRow::of(slot) }))?;
+        }
+        Ok(())
+    }
+
+    fn write_new(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) {
+        let defaults = (!self.jobs.defaults.is_empty()).then(|| {
+            self.defaults.get_or_insert_with(|| {
+                let columns = self.jobs.defaults.iter().copied();
+                // SAFETY: the command's memory is the current one.
+                unsafe { Defaults::of(&Opened::of(self.jobs.table), columns, self.command.state) }
+            })
+        });
+        let defaults = defaults.into_iter().flat_map(|defaults| defaults.values());
+        // SAFETY: the slot is one of the table's.
+        unsafe { write(self.written, defaults.chain(values)) };
+        self.place(None);
+    }
+
+    /// Sets a job running that nobody has: changes columns (from 1) of a row that was found and, once it is locked, is
+    /// still what `is_wanted` says. False if it is not. The lane stays, and the scheduler knows of the run by its reservation.
+    pub fn start(
+        &mut self,
+        row: &RawRow,
+        is_wanted: impl Fn(&RawRow) -> bool,
+        changes: impl Fn(&RawRow) -> [(usize, Option<Datum>); 7],
+    ) -> Result<bool> {
+        if self.is_held(row) {
+            return Ok(false);
+        }
+        let Some(mut place) = self.lock(row.place(), Wait::Never)? else {
+            return Ok(false);
+        };
+        // SAFETY: a row that was locked is in the slot; the table is open, and all that is pointed to outlives the call.
+        unsafe {
+            let job = RawRow::of(self.locked).up_to(usize::MAX);
+            if !is_wanted(&job) {
+                return Ok(false);
+            }
+            write(self.written, job.all().chain(changes(&job)));
+            self.indexes.open_for(&RawRow::of(self.written));
+            pg_sys::CheckCmdReplicaIdentity(self.relation, CmdType::CMD_UPDATE);
+            check(self.info, self.written, self.command.state);
+            let mut needs_entries = false;
+            pg_sys::simple_table_tuple_update(
+                self.relation,
+                &mut place,
+                self.written,
+                (*self.command.state).es_snapshot,
+                &mut needs_entries,
+            );
+            if needs_entries {
+                enter(self.info, self.written, self.command.state, true);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Deletes a job that was found if, once nobody else has it, it is still what `is_wanted` says, and passes it on as it
+    /// was. Nothing if it is not.
+    pub fn delete<R>(
+        &mut self,
+        row: RawRow,
+        is_wanted: impl Fn(&RawRow) -> bool,
+        pass_on: impl FnOnce(&RawRow) -> Result<R>,
+    ) -> Result<Option<R>> {
+        match self.delete_as_found(row.place())? {
+            TM_Result::TM_Ok => {
+                self.publish(Some(&row), false)?;
+                return pass_on(&row.up_to(usize::MAX)).map(Some);
+            }
+            TM_Result::TM_Updated => {}
+            _ => return Ok(None),
+        }
+        let Some(place) = self.lock(row.place(), Wait::UntilItIsFree)? else {
+            return Ok(None);
+        };
+        // SAFETY: a row that was locked is in the slot.
+        let job = unsafe { RawRow::of(self.locked) };
+        if !is_wanted(&job) {
+            return Ok(None);
+        }
+        match self.delete_as_found(place)? {
+            TM_Result::TM_Ok => {}
+            _ => return Err(internal("a job that was locked could not be deleted")),
+        }
+        self.publish(Some(&job), false)?;
+        pass_on(&job.up_to(usize::MAX)).map(Some)
+    }
+
+    /// Waits for whoever has the row, but does not follow it to a newer version.
+    fn delete_as_found(&self, mut place: pg_sys::ItemPointerData) -> Result<TM_Result::Type> {
+        // SAFETY: the table is open; all that is pointed to outlives the call.
+        unsafe {
+            pg_sys::CheckCmdReplicaIdentity(self.relation, CmdType::CMD_DELETE);
+            let Some(delete) = (*(*self.relation).rd_tableam).tuple_delete else {
+                return Err(internal("a table without deletions"));
+            };
+            let state = self.command.state;
+            let mut failure: TM_FailureData = zeroed();
+            Ok(pg_guard_ffi_boundary(|| {
+                delete(
+                    self.relation,
+                    &mut place,
+                    (*state).es_output_cid,
+                    (*state).es_snapshot,
+                    null_mut(),
+                    true,
+                    &mut failure,
+                    false,
+                )
+            }))
+        }
+    }
+
+    /// Locks a row that was found, and gives its place.
+    fn lock(
+        &mut self,
+        mut place: pg_sys::ItemPointerData,
+        wait: Wait,
+    ) -> Result<Option<pg_sys::ItemPointerData>> {
+        let (mode, policy, flags) = match wait {
+            Wait::Never => (
+                LockTupleMode::LockTupleNoKeyExclusive,
+                if armed(Seeded::StumbleOverLockedRows) {
+                    LockWaitPolicy::LockWaitError
+                } else if armed(Seeded::WaitForLockedRows) {
+                    LockWaitPolicy::LockWaitBlock
+                } else {
+                    LockWaitPolicy::LockWaitSkip
+                },
+                0,
+            ),
+            Wait::UntilItIsFree => (
+                LockTupleMode::LockTupleExclusive,
+                LockWaitPolicy::LockWaitBlock,
+                pg_sys::TUPLE_LOCK_FLAG_FIND_LAST_VERSION as u8,
+            ),
+        };
+        // SAFETY: the table is one with storage; all that is pointed to outlives the call.
+        unsafe {
+            let Some(lock) = (*(*self.relation).rd_tableam).tuple_lock else {
+                return Err(internal("a table without row locks"));
+            };
+            let state = self.command.state;
+            let mut failure: TM_FailureData = zeroed();
+            let result = pg_guard_ffi_boundary(|| {
+                lock(
+                    self.relation,
+                    &mut place,
+                    (*state).es_snapshot,
+                    self.locked,
+                    (*state).es_output_cid,
+                    mode,
+                    policy,
+                    flags,
+                    &mut failure,
+                )
+            });
+            Ok((result == TM_Result::TM_Ok).then(|| (*self.locked).tts_tid))
+        }
+    }
+
+    /// Whether a transaction that is still open has changed the row: that takes less to find out than a lock. One that was
+    /// open earlier in this command counts: what its abort gives back is found by a later one.
+    fn is_held(&mut self, row: &RawRow) -> bool {
+        if row.was_free() || armed(Seeded::StumbleOverLockedRows) || armed(Seeded::WaitForLockedRows)
+        {
+            return false;
+        }
+        let Some(changer) = row.changer() else {
+            return false;
+        };
+        // SAFETY: looks at the server's list of transactions.
+        let is_open =
+            self.holder == Some(changer) || unsafe { pg_sys::TransactionIdIsInProgress(changer) };
+        if is_open {
+            self.holder = Some(changer);
+        }
+        is_open
+    }
+
+    /// The row that was written last.
+    pub fn written(&self) -> RawRow<'_> {
+        // SAFETY: the slot holds it.
+        unsafe { RawRow::of(self.written) }.up_to(usize::MAX)
+    }
+}

@@ -1,0 +1,240 @@
+//! What surrounds the jobs: whether their rows can be changed directly, and which of their indexes serve a search. Each
+//! answer is kept until the catalog says that something has changed.
+//!
+//! A row is changed directly where the executor would do nothing that is not done here: user triggers, rules, policies
+//! and the like hinder that ([`Jobs::obstacle`]), and the changes are SQL statements then. Columns, indexes and CHECK
+//! constraints of users do not.
+
+use super::defaults;
+use super::relation::{Opened, Trigger};
+use crate::api::{turnstile_job_changed, turnstile_place_job};
+use crate::call::datum;
+use crate::catalog;
+use crate::error::Result;
+use crate::row::column;
+use crate::seeded::{Seeded, armed};
+use crate::tuple::RawRow;
+use pgrx::pg_sys::{self, Oid};
+use std::cell::RefCell;
+use std::ffi::CStr;
+use std::rc::Rc;
+
+/// Whether an index has an entry for a row.
+pub type Condition = fn(&RawRow) -> bool;
+
+/// The columns that conditions look at come no later than this.
+pub const COLUMNS: usize = column::OWNER_PID;
+
+/// `turnstile.job` as of a version of the catalog.
+pub struct Jobs {
+    pub table: Oid,
+    /// Why rows cannot be changed directly.
+    obstacle: Option<String>,
+    /// The index on the id.
+    pub by_id: Option<Oid>,
+    /// The index on (lane, position) of what is available.
+    pub by_lane: Option<Oid>,
+    pub indexes: Vec<KnownIndex>,
+    /// Columns with a default that is not NULL, but those that each new job names.
+    pub defaults: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+pub struct KnownIndex {
+    pub oid: Oid,
+    /// None for one that is not known, which is left to the executor.
+    pub condition: Option<Condition>,
+}
+
+/// An index of the extension: how its definition goes on after its name, how it ends and what that means. Where a user has
+/// set parameters of it, they come in between.
+struct OwnIndex(&'static str, &'static str, Condition);
+
+const BY_ID: usize = 0;
+const BY_LANE: usize = 1;
+const OWN_INDEXES: [OwnIndex; 5] = [
+    OwnIndex("USING btree (id)", "", |_| true),
+    OwnIndex(
+        "USING btree (lane, \"position\")",
+        " WHERE (state = 'available'::text)",
+        |row| row.text(column::STATE) == Some("available"),
+    ),
+    OwnIndex(
+        "USING btree (run_at, \"position\")",
+        " WHERE (state = ANY (ARRAY['scheduled'::text, 'retryable'::text]))",
+        |row| matches!(row.text(column::STATE), Some("scheduled" | "retryable")),
+    ),
+    OwnIndex(
+        "USING btree (lease_expires_at)",
+        " WHERE (state = 'running'::text)",
+        |row| row.is_running(),
+    ),
+    OwnIndex(
+        "USING btree (owner_pid)",
+        " WHERE ((state = 'running'::text) AND (owner_pid IS NOT NULL))",
+        |row| row.is_running() && row.raw(column::OWNER_PID).is_some(),
+    ),
+];
+
+type Function = unsafe extern "C-unwind" fn(pg_sys::FunctionCallInfo) -> pg_sys::Datum;
+
+/// The triggers of the extension that fire for rows: their function and when they fire.
+const OWN_TRIGGERS: [(Function, u32); 2] = [
+    (
+        turnstile_place_job,
+        pg_sys::TRIGGER_TYPE_ROW
+            | pg_sys::TRIGGER_TYPE_BEFORE
+            | pg_sys::TRIGGER_TYPE_INSERT
+            | pg_sys::TRIGGER_TYPE_UPDATE,
+    ),
+    (
+        turnstile_job_changed,
+        pg_sys::TRIGGER_TYPE_ROW
+            | pg_sys::TRIGGER_TYPE_INSERT
+            | pg_sys::TRIGGER_TYPE_UPDATE
+            | pg_sys::TRIGGER_TYPE_DELETE,
+    ),
+];
+
+thread_local! {
+    static KEPT: RefCell<(u64, Option<Rc<Jobs>>)> = const { RefCell::new((0, None)) };
+}
+
+/// Locks `turnstile.job` until the transaction ends, and tells what surrounds it. Who looks at rows takes the snapshot
+/// after this: what was committed while the lock was waited for must be seen.
+pub fn lock_jobs(mode: u32) -> Result<Rc<Jobs>> {
+    let table = catalog::lock(c"job", mode)?;
+    let version = catalog::version();
+    let kept = KEPT.with_borrow(|(at, jobs)| jobs.clone().filter(|_| *at == version));
+    let jobs = kept.filter(|jobs| jobs.table == table).unwrap_or_else(|| {
+        let jobs = Rc::new(Jobs::read(&Opened::of(table)));
+        KEPT.with_borrow_mut(|kept| *kept = (version, Some(jobs.clone())));
+        jobs
+    });
+    if !jobs.is_direct() {
+        super::distrust_own_jobs(table);
+    }
+    Ok(jobs)
+}
+
+impl Jobs {
+    fn read(relation: &Opened) -> Self {
+        let indexes: Vec<Index> = relation.indexes().into_iter().map(Index::of).collect();
+        let serves = |own: usize| {
+            let found = indexes.iter().find(|index| index.is_valid && index.own == Some(own));
+            found.map(|index| index.oid)
+        };
+        Self {
+            table: relation.oid(),
+            obstacle: obstacle(relation),
+            by_id: serves(BY_ID),
+            by_lane: serves(BY_LANE),
+            indexes: indexes.iter().map(Index::known).collect(),
+            defaults: defaults::columns(relation)
+                .filter(|column| !column::OF_NEW_JOBS.contains(column))
+                .collect(),
+        }
+    }
+
+    /// Why rows have to be changed by SQL statements.
+    pub fn obstacle(&self) -> Option<&str> {
+        match is_audited() {
+            true => Some("a hook checks the permissions of each statement"),
+            false => self.obstacle.as_deref(),
+        }
+    }
+
+    pub fn is_direct(&self) -> bool {
+        self.obstacle().is_none()
+    }
+}
+
+/// An auditor that must hear of each statement.
+fn is_audited() -> bool {
+    // SAFETY: libraries set it while they are loaded.
+    let hook = unsafe { pg_sys::ExecutorCheckPerms_hook };
+    hook.is_some()
+}
+
+fn obstacle(relation: &Opened) -> Option<String> {
+    if let Some(obstacle) = relation.obstacle() {
+        return Some(obstacle.into());
+    }
+    if relation.is_partition() {
+        return Some("it is a partition of another table".into());
+    }
+    let mut own = [0; OWN_TRIGGERS.len()];
+    for trigger in relation.triggers() {
+        match own_trigger(&trigger).and_then(|number| own.get_mut(number)) {
+            Some(times) => *times += 1,
+            None if armed(Seeded::PassOverTriggers) => {}
+            None => return Some(format!("it has the trigger \"{}\"", trigger.name)),
+        }
+    }
+    let has_own = own.iter().all(|&times| times == 1);
+    (!has_own).then(|| "a trigger of the extension is missing or disabled".into())
+}
+
+fn own_trigger(trigger: &Trigger) -> Option<usize> {
+    let function = trigger.is_usual.then(|| trigger.address()).flatten()?;
+    OWN_TRIGGERS
+        .iter()
+        .position(|&(known, when)| function == known as usize && when == trigger.fires)
+}
+
+/// An index of the table, and which of the extension's it is by its definition.
+struct Index {
+    oid: Oid,
+    is_valid: bool,
+    own: Option<usize>,
+}
+
+impl Index {
+    fn of((oid, is_valid): (Oid, bool)) -> Self {
+        Self {
+            oid,
+            is_valid,
+            own: own_index(oid),
+        }
+    }
+
+    fn known(&self) -> KnownIndex {
+        let own = self.own.and_then(|number| OWN_INDEXES.get(number));
+        KnownIndex {
+            oid: self.oid,
+            condition: own.map(|OwnIndex(_, _, condition)| *condition),
+        }
+    }
+}
+
+fn own_index(index: Oid) -> Option<usize> {
+    // SAFETY: the function takes the OID of an index; the column, 0, stands for all.
+    let definition: Option<String> =
+        unsafe { pgrx::direct_function_call(pg_sys::pg_get_indexdef, &[datum(index)]) };
+    let definition = after_name(&definition?, index)?.to_owned();
+    OWN_INDEXES.iter().position(|OwnIndex(start, end, _)| {
+        if armed(Seeded::TrustIndexName) {
+            return definition.starts_with(start);
+        }
+        let parameters = definition.strip_prefix(start);
+        let parameters = parameters.and_then(|rest| rest.strip_suffix(end));
+        parameters.is_some_and(|text| text.is_empty() || text.starts_with(" WITH ("))
+    })
+}
+
+/// The definition from the method on.
+fn after_name(definition: &str, index: Oid) -> Option<&str> {
+    // SAFETY: the index exists, as its table is locked; both give C strings.
+    let name = unsafe {
+        let name = pg_sys::get_rel_name(index);
+        if name.is_null() {
+            return None;
+        }
+        CStr::from_ptr(pg_sys::quote_identifier(name)).to_str().ok()?
+    };
+    let rest = definition.strip_prefix("CREATE ")?;
+    let rest = rest.strip_prefix("UNIQUE ").unwrap_or(rest);
+    let rest = rest.strip_prefix("INDEX ")?.strip_prefix(name)?.strip_prefix(" ON ")?;
+    // Where the search path has the schema it is left out.
+    rest.strip_prefix("turnstile.").unwrap_or(rest).strip_prefix("job ")
+}
