@@ -18,13 +18,16 @@ macro_rules! sql_function {
 
         #[doc(hidden)]
         #[unsafe(no_mangle)]
-        #[pgrx::pg_guard]
         pub unsafe extern "C-unwind" fn $symbol(
             fcinfo: pgrx::pg_sys::FunctionCallInfo,
         ) -> pgrx::pg_sys::Datum {
             // SAFETY: the function manager passes a valid call frame.
-            let call = unsafe { $crate::call::Call::new(fcinfo) };
-            call.give($function(&call))
+            unsafe {
+                $crate::raised::keeping_errors(|| {
+                    let call = $crate::call::Call::new(fcinfo);
+                    call.give($function(&call))
+                })
+            }
         }
     };
 }

@@ -73,13 +73,12 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     Ok(differences)
 }
 
-/// Says whether jobs are changed without a plan, and if not, why.
+/// Says why jobs are not changed directly, where that is so.
 pub fn tell_path() -> Result<()> {
     let jobs = table::lock_jobs(pg_sys::AccessShareLock)?;
-    notice(match table::why_not_direct(&jobs, server::now())? {
-        None => "the direct path is in use".into(),
-        Some(reason) => format!("the direct path is not in use: {reason}"),
-    });
+    if let Some(reason) = table::why_not_direct(&jobs, server::now())? {
+        notice(format!("the direct path is not in use: {reason}"));
+    }
     Ok(())
 }
 

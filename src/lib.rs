@@ -7,6 +7,7 @@ mod api; // one file a verb
 mod call; // arguments and results of SQL functions
 mod catalog; // the extension's own tables
 mod check; // memory compared with the tables
+mod dropped; // what sleepers hear of DROP EXTENSION
 mod due; // jobs whose time has come
 mod errands; // what claims do in passing
 mod error; // what can go wrong
@@ -22,6 +23,7 @@ mod owner; // the connection that a run is bound to
 mod pending; // what the open transaction has changed
 mod plan; // prepared statements
 mod publish; // trigger and callbacks: tables -> scheduler
+mod raised; // errors of the server, as they were raised
 mod rebuild; // tables -> scheduler, all at once
 mod rescue; // runs that nobody is at any more
 mod rights; // what a procedure runs as its owner
@@ -54,4 +56,5 @@ pub extern "C-unwind" fn _PG_init() {
     publish::register_callbacks();
     notifier::register();
     catalog::register_callbacks();
+    dropped::register();
 }

@@ -60,6 +60,8 @@ pub struct Level {
     pub gone: Gone,
     /// The tables changed in a way that rows do not tell: `TRUNCATE`.
     pub rebuild: bool,
+    /// `turnstile.job` is no more.
+    pub is_dropped: bool,
 }
 
 impl LaneChange {
@@ -90,6 +92,7 @@ impl Level {
             && self.lease_gone.is_none()
             && self.gone.is_empty()
             && !self.rebuild
+            && !self.is_dropped
     }
 
     pub fn lane(&mut self, spec: LaneSpec) -> &mut LaneChange {
@@ -143,6 +146,7 @@ impl Level {
         self.lease_gone = least(self.lease_gone, inner.lease_gone);
         self.gone.absorb(inner.gone);
         self.rebuild |= inner.rebuild;
+        self.is_dropped |= inner.is_dropped;
     }
 }
 

@@ -183,6 +183,9 @@ fn take_all() -> Option<(pg_sys::Oid, Level)> {
 }
 
 fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
+    if changes.is_dropped && !armed(Seeded::LetSleepersLie) {
+        memory.close();
+    }
     if changes.rebuild {
         memory.desk.phase = Phase::Stale;
     }

@@ -108,6 +108,8 @@ pub enum Seeded {
     TrustNewStorage,
     /// A snapshot is older than the locks of its tables.
     LookBeforeLocking,
+    /// Who sleeps is not told that the extension was dropped.
+    LetSleepersLie,
 }
 
 #[cfg(feature = "seeded_faults")]

@@ -137,24 +137,68 @@ fn start_by_statement(
     lease: Option<Datum>,
     output: &mut Output,
 ) -> Result<Started> {
+    let mut started = Started::default();
+    let mut from = wanted.picked.head;
+    let run = loop {
+        let left = wanted.most - started.positions.len();
+        pending::begin(Work::Claim(Vec::new()));
+        let found = find_waiting(spi, wanted, from, left)?;
+        let run = Run::from_now_on(wanted.picked, wanted.claimer, lease);
+        start_found(spi, &found, &run, &mut started, output)?;
+        pending::end();
+        started.seen.extend(found.iter().map(|waiting| waiting.position));
+        // A trigger may have kept some from being started; others take their place.
+        match found.last().filter(|_| started.positions.len() < wanted.most) {
+            Some(last) => from = last.position.saturating_add(1),
+            None => break run,
+        }
+    };
+    run.note_lease(&started);
+    Ok(started)
+}
+
+/// A job that was locked to be started.
+struct Found {
+    id: i64,
+    next_attempt: i32,
+    position: i64,
+}
+
+fn find_waiting(spi: &Spi, wanted: &Wanted, from: i64, most: usize) -> Result<Vec<Found>> {
     let picked = wanted.picked;
-    pending::begin(Work::Claim(Vec::new()));
-    let found = spi.run(
+    let rows = spi.run(
         &FIND_WAITING,
         &[
             datum(picked.spec.lane.cast_signed()),
-            datum(picked.head),
+            datum(from),
             datum(picked.bound.unwrap_or(i64::MAX)),
-            datum(i32::try_from(wanted.most).unwrap_or(i32::MAX)),
+            datum(i32::try_from(most).unwrap_or(i32::MAX)),
             datum(wanted.own),
         ],
     )?;
-    let runs = (0..found.len())
-        .map(|row| Ok((found.required(row, 1)?, found.required(row, 2)?)))
-        .collect::<Result<Vec<(i64, i32)>>>()?;
-    let ids: Vec<i64> = runs.iter().map(|&(id, _)| id).collect();
+    let found = |row| {
+        Ok(Found {
+            id: rows.required(row, 1)?,
+            next_attempt: rows.required(row, 2)?,
+            position: rows.required(row, 3)?,
+        })
+    };
+    (0..rows.len()).map(found).collect()
+}
+
+fn start_found(
+    spi: &Spi,
+    found: &[Found],
+    run: &Run,
+    started: &mut Started,
+    output: &mut Output,
+) -> Result<()> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let runs = found.iter().map(|job| (job.id, job.next_attempt));
     pending::with(|pending| pending.expect_runs(runs));
-    let run = Run::from_now_on(picked, wanted.claimer, lease);
+    let ids: Vec<i64> = found.iter().map(|job| job.id).collect();
     let rows = spi.run(
         &START_JOBS,
         &[
@@ -166,15 +210,11 @@ fn start_by_statement(
             run.lease_expires_at.and_then(datum),
         ],
     )?;
-    pending::end();
-    let mut started = Started::default();
     for row in 0..rows.len() {
         output.push((1..POSITION_OF_STARTED).map(|column| rows.get(row, column)));
         started.positions.push(rows.required(row, POSITION_OF_STARTED)?);
     }
-    started.seen.clone_from(&started.positions);
-    run.note_lease(&started);
-    Ok(started)
+    Ok(())
 }
 
 /// The next available positions of the lane, locked or not, and whether there are no more.

@@ -2,6 +2,7 @@
 
 use super::{Locked, Phase};
 use crate::server;
+use pgrx::pg_sys;
 use turnstile_scheduler::waiting::NEVER;
 use turnstile_scheduler::{LaneSpec, Step};
 
@@ -85,6 +86,13 @@ impl Locked<'_> {
             true => self.tend(server::now()),
             false => Ok(()),
         }
+    }
+
+    /// The jobs are no more: nobody finds this memory again, and who sleeps is sent away.
+    pub fn close(&mut self) {
+        self.waiting.send_all_away(|who| self.calls.push(who));
+        self.desk.phase = Phase::Stale;
+        self.desk.job_table = pg_sys::InvalidOid;
     }
 
     /// Something has fallen due, and nobody knows for which queue.
