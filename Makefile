@@ -15,7 +15,7 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
 # Can be told to panic, and to leave a mechanism out.
 TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
 # The longest first, since two run at a time.
-TEST_PARTS := test-rules test-mutants test-histories test-faults test-concurrent test-examples test-scheduler test-fuzz test-cron \
+TEST_PARTS := test-rules test-mutants test-histories test-faults test-concurrent test-surroundings test-examples test-scheduler test-fuzz test-cron \
   test-injected test-seeded-faults isolation regress test-docs
 
 .PHONY: help
@@ -85,6 +85,11 @@ test-concurrent: install ## many workers at once, their history checked afterwar
 .PHONY: test-faults
 test-faults: install ## rebuilds, isolation levels, direct DML, overflow
 	@TURNSTILE_CLUSTER=faults scripts/run-pytest pg_test/faults
+
+.PHONY: test-surroundings
+test-surroundings: install ## calls against plain SQL, whatever users add to the tables (COMBINATIONS=…, SEED=…, ELEMENTS=…)
+	@TURNSTILE_CLUSTER=surroundings scripts/run-pytest pg_test/surroundings $(if $(SEED),--seed $(SEED)) \
+	  $(if $(COMBINATIONS),--combinations $(COMBINATIONS)) $(if $(ELEMENTS),--elements $(ELEMENTS))
 
 .PHONY: test-histories
 test-histories: install ## a long random history with crashes, and the checker's own tests (TURNSTILE_OPERATIONS=…, TURNSTILE_CRASHES=…)

@@ -1,0 +1,175 @@
+"""Single rows by plain SQL: a job that is added, changed, moved to history or brought back.
+
+What is said of users' columns is said here: no statement names one, but that a column of one name and type in both tables goes
+along to history and back.
+"""
+
+import psycopg
+from psycopg.rows import dict_row
+
+from actor import Actor, Refused
+
+JOB = (
+    "id lane position priority run_at lease_expires_at state holds_session queue tenant account session concurrency_key unique_key"
+    " unique_mode kind attempt max_attempts uncounted payload worker owner_pid owner_started_at claimed_at cancel_requested_at"
+    " progress errors metadata unique_until batch_id created_at"
+).split()
+BROUGHT_BACK = (
+    "id priority queue tenant account session concurrency_key unique_key unique_mode kind attempt max_attempts uncounted payload"
+    " errors metadata unique_until batch_id created_at"
+).split()
+
+SHARED = """
+    SELECT own.attname, own.attgenerated, past.attgenerated
+    FROM pg_attribute AS own
+    JOIN pg_attribute AS past ON (past.attname, past.atttypid) = (own.attname, own.atttypid)
+    WHERE own.attrelid = 'turnstile.job'::regclass AND past.attrelid = 'turnstile.job_history'::regclass
+        AND own.attnum > 0 AND past.attnum > 0 AND NOT own.attname = ANY (%s)
+    ORDER BY 1
+"""
+
+KEPT = "errors"
+FAILED = (
+    "coalesce(errors, '[]') || jsonb_build_object('attempt', attempt, 'at', clock_timestamp(), 'worker', {worker},"
+    " 'error', %(error)s::text)"
+)
+OF_A_RUN = FAILED.format(worker="worker")
+OF_NOBODY = FAILED.format(worker="NULL")
+
+
+class PlainRows(Actor):
+    """`changed` has (step, table, operation) of what was really done to rows."""
+
+    def __init__(self, conn, hooks, owner: str | None):
+        super().__init__(conn, hooks)
+        self.owner = owner
+        self.changed: set[tuple[str, str, str]] = set()
+        self.refusals: set[str] | None = None
+        shared = conn.execute(SHARED, [JOB]).fetchall()
+        self.to_history = [name for name, _, computed in shared if not computed]
+        self.to_job = [name for name, computed, _ in shared if not computed]
+
+    # ---- Steps ------------------------------------------------------------------------------------
+
+    def attempt(self, work):
+        with self.conn.transaction():
+            self._become_owner()
+            return work()
+
+    def _become_owner(self) -> None:
+        if self.owner:
+            self.conn.execute(f"SET LOCAL ROLE {self.owner}")
+
+    def refusal(self, error, work) -> frozenset[str]:
+        """A verb may change its rows in another order, and so meet another refusal first. So the step is done again to the end,
+        whatever is refused, and undone."""
+        self.refusals = set(super().refusal(error, work))
+        with self.conn.transaction(force_rollback=True):
+            self._become_owner()
+            try:
+                work()
+                self._collect(lambda: self.conn.execute("SET CONSTRAINTS ALL IMMEDIATE"))
+            except Refused as other:
+                self.refusals.add(other.sqlstate)
+        refusals, self.refusals = self.refusals, None
+        return frozenset(refusals)
+
+    def _collect(self, work) -> None:
+        try:
+            with self.conn.transaction():
+                work()
+        except (psycopg.Error, Refused) as error:
+            self.refusals.add(error.sqlstate)
+
+    # ---- Statements -------------------------------------------------------------------------------
+
+    def change(self, table: str, operation: str, rest: str, passes_over: bool = False, **values) -> bool:
+        """Changes one row. Where a trigger has cancelled that, the verb must not say that it was done; one that takes what it can
+        get passes over the job."""
+        done = True
+
+        def work():
+            nonlocal done
+            words = {"INSERT": "INSERT INTO", "UPDATE": "UPDATE", "DELETE": "DELETE FROM"}
+            done = self.conn.execute(f"{words[operation]} turnstile.{table} {rest}", values).rowcount > 0
+            if not done and not passes_over:
+                raise Refused("09000")
+
+        if self.refusals is not None:
+            self._collect(work)
+            return True
+        work()
+        if done:
+            self.changed.add((self.step, table, operation))
+        return done
+
+    def rows(self, query: str, *values) -> list[dict]:
+        with self.conn.cursor(row_factory=dict_row) as cursor:
+            return cursor.execute(query, values).fetchall()
+
+    def jobs_where(self, condition: str, *values) -> list[dict]:
+        return self.rows(f"SELECT {', '.join(JOB)} FROM turnstile.job WHERE {condition}", *values)
+
+    def live(self, id: int) -> dict | None:
+        return next(iter(self.jobs_where("id = %s", id)), None)
+
+    def finished(self, id: int) -> dict | None:
+        query = "SELECT id, state, attempt, queue FROM turnstile.job_history WHERE id = %s ORDER BY finished_at DESC LIMIT 1"
+        return next(iter(self.rows(query, id)), None)
+
+    def setting(self, queue: str, column: str):
+        query = f"SELECT {column}::text AS value FROM turnstile.queue WHERE name IN (%s, '*') ORDER BY name = '*' LIMIT 1"
+        return self.rows(query, queue)[0]["value"]
+
+    # ---- Rows -------------------------------------------------------------------------------------
+
+    def insert(self, **columns) -> int:
+        (row,) = self.rows(
+            "SELECT nextval('turnstile.job_id_seq') AS id, nextval('turnstile.job_position_seq') AS position,"
+            " clock_timestamp() AS created_at"
+        )
+        row |= {"state": "available", "holds_session": False, "attempt": 0, "uncounted": 0, "run_at": row["created_at"]}
+        row |= dict.fromkeys(["tenant", "account", "session", "concurrency_key", "metadata"]) | columns
+        self.change("job", "INSERT", f"({', '.join(row)}) VALUES ({', '.join(f'%({name})s' for name in row)})", **row)
+        return row["id"]
+
+    def update(self, id: int, assignments: str, passes_over: bool = False, **values) -> bool:
+        return self.change("job", "UPDATE", f"SET {assignments} WHERE id = %(id)s", passes_over, id=id, **values)
+
+    def move(self, id: int, state: str, errors: str = KEPT, passes_over: bool = False, asked: bool = False, **values) -> bool:
+        """Ends a job, in whole or not at all. `errors`: as an expression; `asked`: this is its cancellation."""
+        try:
+            with self.conn.transaction():
+                self._move(id, state, errors, asked, **values)
+        except Refused:
+            if not passes_over:
+                raise
+            return False
+        return True
+
+    def _move(self, id: int, state: str, errors: str, asked: bool, **values) -> None:
+        given = {"state": "%(state)s", "errors": errors}
+        if asked:
+            given["cancel_requested_at"] = "clock_timestamp()"
+        columns = [*JOB, *self.to_history]
+        expressions = [given.get(name, name) for name in columns]
+        values = {"result": None, "error": None} | values
+        self.change(
+            "job_history",
+            "INSERT",
+            f"({', '.join(columns)}, finished_at, result)"
+            f" SELECT {', '.join(expressions)}, clock_timestamp(), %(result)s FROM turnstile.job WHERE id = %(id)s",
+            id=id, state=state, **values,
+        )
+        self.change("job", "DELETE", "WHERE id = %(id)s", id=id)
+
+    def bring_back(self, id: int) -> None:
+        columns = [*BROUGHT_BACK, *self.to_job]
+        expressions = ["attempt" if name == "uncounted" else name for name in columns]
+        self.change(
+            "job",
+            "INSERT",
+            f"({', '.join(columns)}) SELECT {', '.join(expressions)} FROM turnstile.job_history"
+            " WHERE id = %(id)s ORDER BY finished_at DESC LIMIT 1",
+            id=id,
+        )
