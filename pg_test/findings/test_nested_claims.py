@@ -1,5 +1,6 @@
 """Triggers of a user that fail and catch it, that claim, or that set jobs running: no slot is lost by any of it."""
 
+import psycopg
 import pytest
 
 from faults.witness import is_sound, within
@@ -55,6 +56,15 @@ def _fill(conn) -> None:
         enqueue(conn, queue=queue, kind=kind, tenant="acme", session="s")
 
 
+def _claim(conn, number: int, timing: str):
+    """A trigger that fires before the row has changed finds it available still, and may take it: 27000, as for an UPDATE."""
+    try:
+        return claim_next(conn) if number % 2 else next(iter(claim(conn, ["default"], 2)), None)
+    except psycopg.errors.TriggeredDataChangeViolation:
+        assert timing == "BEFORE"
+        return None
+
+
 def _finish_all(conn) -> None:
     for job_id, attempt in conn.execute("SELECT id, attempt FROM turnstile.job WHERE state = 'running'").fetchall():
         conn.execute("SELECT turnstile.complete(%s, %s)", [job_id, attempt])
@@ -87,7 +97,7 @@ def test_no_slot_is_lost(conn, other, timing, body):
     _on_start(conn, timing, body)
     for number in range(ROUNDS):
         _fill(conn)
-        run = claim_next(conn) if number % 2 else next(iter(claim(conn, ["default"], 2)), None)
+        run = _claim(conn, number, timing)
         if "update" not in body.lower():
             within(other, {"tenant acme": slots, "queue default": slots})
         assert call(other, "check") == []
