@@ -15,8 +15,8 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
 # Can be told to panic, and to leave a mechanism out.
 TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
 # The longest first, since two run at a time.
-TEST_PARTS := test-rules test-mutants test-histories test-faults test-concurrent test-examples test-scheduler test-fuzz test-cron \
-  test-injected test-seeded-faults isolation regress test-docs
+TEST_PARTS := test-rules test-mutants test-histories test-faults test-concurrent test-findings test-examples test-scheduler test-fuzz test-cron \
+  test-injected test-storm test-seeded-faults isolation regress test-docs
 
 .PHONY: help
 help: ## list the targets
@@ -85,6 +85,14 @@ test-concurrent: install ## many workers at once, their history checked afterwar
 .PHONY: test-faults
 test-faults: install ## rebuilds, isolation levels, direct DML, overflow
 	@TURNSTILE_CLUSTER=faults scripts/run-pytest pg_test/faults
+
+.PHONY: test-findings
+test-findings: install ## what users make of the tables: columns, triggers, rewrites, other relations
+	@TURNSTILE_CLUSTER=findings scripts/run-pytest pg_test/findings
+
+.PHONY: test-storm
+test-storm: install ## workers beside changes of their tables (STORM_SECONDS=…, TURNSTILE_PG_CONFIG=… of another server)
+	@TURNSTILE_CLUSTER=storm scripts/run-pytest pg_test/storm
 
 .PHONY: test-histories
 test-histories: install ## a long random history with crashes, and the checker's own tests (TURNSTILE_OPERATIONS=…, TURNSTILE_CRASHES=…)

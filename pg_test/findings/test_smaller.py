@@ -9,7 +9,7 @@ import pytest
 from faults.cluster import own_cluster
 from support.calls import call, claim, claim_next, complete, complete_many, enqueue, enqueue_many, enqueue_times
 from support.database import fresh_database
-from support.sleepers import put_to_sleep
+from support.sleepers import put_to_sleep, woken_by_the_end
 
 # ---- DROP EXTENSION ------------------------------------------------------------------------------------
 
@@ -31,21 +31,21 @@ DROPS = {
 def test_who_sleeps_wakes_up_when_the_extension_is_dropped(sleep, drop):
     with fresh_database() as db:
         conn = db.connect()
-        sleepers = put_to_sleep(db, conn, 3, sleep)
-        conn.execute(drop)
-        for sleeper in sleepers:
-            sleeper.returned()
-            assert sleeper.rows == []
-            assert sleeper.error is None or sleeper.error.sqlstate in {"42P01", "42883", "3F000", "55000"}
+        with woken_by_the_end(db.connect(), put_to_sleep(db, conn, 3, sleep)) as sleepers:
+            conn.execute(drop)
+            for sleeper in sleepers:
+                sleeper.returned()
+                assert sleeper.rows == []
+                assert sleeper.error is None or sleeper.error.sqlstate in {"42P01", "42883", "3F000", "55000"}
 
 
 @pytest.mark.parametrize("sleep", ["wait_for_job"])
 def test_who_sleeps_sleeps_on_when_the_drop_is_rolled_back(db, conn, sleep):
-    sleepers = put_to_sleep(db, conn, 2, SLEEPS[sleep])
-    conn.execute("BEGIN; DROP EXTENSION turnstile CASCADE; ROLLBACK")
-    enqueue_times(conn, 2)
-    for sleeper in sleepers:
-        assert sleeper.returned().error is None
+    with woken_by_the_end(db.connect(), put_to_sleep(db, conn, 2, SLEEPS[sleep])) as sleepers:
+        conn.execute("BEGIN; DROP EXTENSION turnstile CASCADE; ROLLBACK")
+        enqueue_times(conn, 2)
+        for sleeper in sleepers:
+            assert sleeper.returned().error is None
 
 
 # ---- Statistics ----------------------------------------------------------------------------------------
