@@ -15,8 +15,23 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
 # Can be told to panic, and to leave a mechanism out.
 TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
 # The longest first, since two run at a time.
-TEST_PARTS := test-rules test-mutants test-histories test-faults test-concurrent test-surroundings test-examples test-scheduler test-fuzz test-cron \
-  test-injected test-seeded-faults isolation regress test-docs
+TEST_PARTS := test-rules \
+  test-mutants \
+  test-histories \
+  test-faults \
+  test-concurrent \
+  test-surroundings \
+  test-examples \
+  test-scheduler \
+  test-fuzz \
+  test-cron \
+  test-injected \
+  test-seeded-faults \
+  isolation \
+  regress \
+  test-docs \
+  test-findings \
+  test-storm
 
 .PHONY: help
 help: ## list the targets
@@ -90,6 +105,14 @@ test-faults: install ## rebuilds, isolation levels, direct DML, overflow
 test-surroundings: install ## calls against plain SQL, whatever users add to the tables (COMBINATIONS=…, SEED=…, ELEMENTS=…)
 	@TURNSTILE_CLUSTER=surroundings scripts/run-pytest pg_test/surroundings $(if $(SEED),--seed $(SEED)) \
 	  $(if $(COMBINATIONS),--combinations $(COMBINATIONS)) $(if $(ELEMENTS),--elements $(ELEMENTS))
+
+.PHONY: test-findings
+test-findings: install ## what users make of the tables: columns, triggers, rewrites, other relations
+	@TURNSTILE_CLUSTER=findings scripts/run-pytest pg_test/findings
+
+.PHONY: test-storm
+test-storm: install ## workers beside changes of their tables (STORM_SECONDS=…, TURNSTILE_PG_CONFIG=… of another server)
+	@TURNSTILE_CLUSTER=storm scripts/run-pytest pg_test/storm
 
 .PHONY: test-histories
 test-histories: install ## a long random history with crashes, and the checker's own tests (TURNSTILE_OPERATIONS=…, TURNSTILE_CRASHES=…)

@@ -71,10 +71,12 @@ def count_returned(sleepers) -> int:
 
 @contextlib.contextmanager
 def woken_by_the_end(conn, sleepers):
-    """Cancels whoever still sleeps when the block ends."""
-    yield sleepers
-    for sleeper in sleepers:
-        if sleeper.is_alive():
-            conn.execute("SELECT pg_cancel_backend(%s)", [sleeper.pid])
-    for sleeper in sleepers:
-        sleeper.returned()
+    """Cancels whoever still sleeps when the block ends, in whatever way it does."""
+    try:
+        yield sleepers
+    finally:
+        for sleeper in sleepers:
+            if sleeper.is_alive():
+                conn.execute("SELECT pg_cancel_backend(%s)", [sleeper.pid])
+        for sleeper in sleepers:
+            sleeper.returned()

@@ -15,7 +15,7 @@ GATES = """
 
 RUNNING = f"SELECT gate, count(*) FROM turnstile.job {GATES} WHERE state = 'running' AND gate IS NOT NULL GROUP BY gate"
 
-FINISHED = f"SELECT gate, claimed_at, finished_at FROM turnstile.job_history {GATES} WHERE gate IS NOT NULL"
+FINISHED = f"SELECT gate, claimed_at, finished_at FROM turnstile.job_history {GATES} WHERE gate IS NOT NULL AND claimed_at IS NOT NULL"
 
 
 def most_at_once(intervals) -> int:

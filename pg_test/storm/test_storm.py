@@ -1,0 +1,115 @@
+"""Workers beside changes of the tables that they work on: nothing is lost, no limit is passed, nothing is damaged, and no error
+comes but those that plain SQL gives. STORM_SECONDS tells how long, STORM_DISCARD_SECONDS where the server is made to forget its
+caches at every step, which only a server built for it can."""
+
+import os
+import random
+import threading
+import time
+
+import psycopg
+import pytest
+
+from faults.witness import Sampler, has_each_once, is_sound, run_to_the_end
+from storm.weather import TRIGGERS, Weather
+from storm.workers import Worker
+from support.crew import Progress, together
+from support.database import GUARDS
+from support.load import QUEUES, random_limits, set_limit
+from support.runlog import Limits, repeated, violations
+from support.sweep import most_finished_at_once
+
+SECONDS = float(os.environ.get("STORM_SECONDS", "40"))
+DISCARD_SECONDS = float(os.environ.get("STORM_DISCARD_SECONDS", "40"))
+WORKERS = 8
+
+DAMAGE = """
+    SELECT index.indexrelid::regclass::text, bt_index_parent_check(index.indexrelid, true, true)
+    FROM pg_index AS index JOIN pg_class AS class ON class.oid = index.indexrelid JOIN pg_am AS am ON am.oid = class.relam
+    JOIN pg_class AS of_table ON of_table.oid = index.indrelid
+    WHERE am.amname = 'btree' AND class.relkind = 'i' AND index.indisvalid AND of_table.relnamespace = 'turnstile'::regnamespace
+"""
+TABLES = """
+    SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND relnamespace = 'turnstile'::regnamespace
+    UNION ALL
+    SELECT reltoastrelid::regclass::text FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = 'turnstile'::regnamespace AND reltoastrelid <> 0
+"""
+
+
+def _is_undamaged(conn) -> None:
+    conn.execute("CREATE EXTENSION IF NOT EXISTS amcheck")
+    assert len(conn.execute(DAMAGE).fetchall()) >= 5
+    for (table,) in conn.execute(TABLES).fetchall():
+        found = conn.execute("SELECT blkno, offnum, msg FROM verify_heapam(%s::regclass)", [table]).fetchall()
+        assert found == [], f"{table}: {found}"
+
+
+def _clear_up(conn, weather: Weather) -> None:
+    for trigger in TRIGGERS:
+        conn.execute(f"DROP TRIGGER IF EXISTS {trigger} ON turnstile.job")
+    for column in weather.columns:
+        conn.execute(f"ALTER TABLE turnstile.job DROP COLUMN {column}")
+    conn.execute("DROP INDEX IF EXISTS turnstile.own_idx; ALTER TABLE turnstile.job DROP CONSTRAINT IF EXISTS own_check")
+
+
+def _storm(db, conn, seed: int, seconds: float, options: str = "") -> None:
+    slots = random_limits(random.Random(seed))
+    for gate, number in slots.items():
+        set_limit(conn, gate, number)
+    sessions, lock = [], threading.Lock()
+
+    def connect():
+        session = psycopg.connect(dbname=db.name, autocommit=True, options=f"{GUARDS} {options}")
+        with lock:
+            sessions.append(session)
+        return session
+
+    progress = Progress(1)
+    workers = [Worker(connect, seed + number, progress) for number in range(WORKERS)]
+    weather = Weather(db.connect(), seed, progress)
+    sampler = Sampler(db.connect, progress, slots)
+
+    def clock():
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and progress.going:
+            time.sleep(0.05)
+        progress.add()
+
+    try:
+        together([*workers, weather, sampler, clock], progress)
+    finally:
+        for session in sessions:
+            session.close()
+        print("changes", dict(weather.done), "refused", dict(weather.errors))
+        print("calls", dict(sum((worker.done for worker in workers), type(weather.done)())))
+        print("errors", dict(sum((worker.errors for worker in workers), type(weather.done)())), "sessions", len(sessions))
+
+    runs = [run for worker in workers for run in worker.log.runs]
+    assert violations(runs, Limits(slots)) == []
+    assert repeated(runs) == []
+    sampler.saw_no_limit_passed()
+    most = most_finished_at_once(conn)
+    assert {gate: number for gate, number in most.items() if number > Limits(slots).greatest(gate)} == {}
+    is_sound(conn)
+    _is_undamaged(conn)
+    assert len(weather.done) >= 10, "the weather was calm"
+    made = [job for worker in workers for job in worker.made]
+    has_each_once(conn, made)
+    _clear_up(conn, weather)
+    run_to_the_end(conn, QUEUES, slots)
+    has_each_once(conn, made)
+    is_sound(conn)
+    _is_undamaged(conn)
+
+
+def test_workers_beside_a_storm_of_changes(db, conn, seed):
+    _storm(db, conn, seed, SECONDS)
+
+
+def test_workers_beside_a_storm_that_forget_their_caches(db, conn, seed):
+    """What is used after it may have been freed is then freed each time."""
+    most = int(conn.execute("SELECT max_val FROM pg_settings WHERE name = 'debug_discard_caches'").fetchone()[0])
+    if most == 0:
+        pytest.skip("this server was not built to discard its caches; see docs/testing.md")
+    _storm(db, conn, seed, DISCARD_SECONDS, "-c debug_discard_caches=1")
