@@ -27,6 +27,8 @@ CREATE FUNCTION turnstile.history_policy(
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
+    SET intervalstyle = 'postgres'
 AS $function$
     WITH is_over AS (
         SELECT
@@ -53,6 +55,7 @@ CREATE FUNCTION turnstile.read_history(partition regclass, first_block bigint, b
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
 AS $function$
 DECLARE
     -- A partition's name cannot be a parameter.
@@ -92,6 +95,8 @@ COMMENT ON FUNCTION turnstile.read_history(regclass, bigint, int, boolean) IS
 CREATE FUNCTION turnstile.thin_history() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
 AS $function$
 DECLARE
     looked_blocks constant int := 8192;
@@ -146,6 +151,8 @@ COMMENT ON FUNCTION turnstile.thin_history() IS
 CREATE FUNCTION turnstile.drop_history() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
     SET lock_timeout = '50ms'
 AS $function$
 DECLARE
