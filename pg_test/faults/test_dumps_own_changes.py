@@ -37,7 +37,6 @@ ON_THE_HISTORY = {
     "a foreign key to it": "ALTER TABLE turnstile.job_history ADD UNIQUE (id, finished_at);"
     "CREATE TABLE own (id bigint, at timestamptz, FOREIGN KEY (id, at) REFERENCES turnstile.job_history (id, finished_at));"
     "INSERT INTO own SELECT id, finished_at FROM turnstile.job_history",
-    "statistics": "CREATE STATISTICS turnstile.own ON queue, tenant FROM turnstile.job_history",
     "views": "CREATE VIEW own AS SELECT jobs.id, h.result FROM turnstile.jobs LEFT JOIN turnstile.job_history h USING (id)",
 }
 
@@ -54,6 +53,9 @@ NOT_CARRIED = {
     "ALTER TABLE turnstile.job_history ADD FOREIGN KEY (queue) REFERENCES own",
     "storage": "ALTER TABLE turnstile.job_history ALTER payload SET STORAGE EXTERNAL, ALTER result SET COMPRESSION pglz;"
     "ALTER TABLE turnstile.job SET (fillfactor = 40)",
+    "statistics": "CREATE STATISTICS turnstile.own ON queue, tenant FROM turnstile.job_history",
+    "a column that must not be NULL": "UPDATE turnstile.job_history SET tenant = 't';"
+    "ALTER TABLE turnstile.job_history ALTER tenant SET NOT NULL",
     "an own default": "ALTER TABLE turnstile.job_history ALTER result SET DEFAULT '{}'",
     "a publication": "CREATE PUBLICATION own FOR TABLE turnstile.job_history, turnstile.job",
     "row security": "ALTER TABLE turnstile.job_history ENABLE ROW LEVEL SECURITY;"
@@ -191,11 +193,39 @@ def test_the_schema_alone_can_be_restored(db, conn, tmp_path):
         assert there.execute("SELECT count(*) FROM turnstile.queue WHERE lease = '1 hour'").fetchone() == (1,)
 
 
-def test_own_columns_of_the_jobs_are_put_back_between_definitions_and_data(db, conn, tmp_path):
+OWN_COLUMNS = """
+ALTER TABLE turnstile.job ADD COLUMN note text NOT NULL DEFAULT 'x';
+ALTER TABLE turnstile.job ADD COLUMN more int GENERATED ALWAYS AS (attempt + 1) STORED;
+"""
+OWN_REST = """
+CREATE INDEX own ON turnstile.job (note);
+ALTER TABLE turnstile.job ADD CONSTRAINT own CHECK (note <> '');
+ALTER TABLE turnstile.job_history ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON turnstile.job_history USING (queue <> 'x');
+ALTER TABLE turnstile.job_history ADD FOREIGN KEY (queue) REFERENCES own_queue;
+CREATE TRIGGER own AFTER INSERT ON turnstile.job_history FOR EACH ROW EXECUTE FUNCTION own_trigger();
+CREATE TRIGGER own AFTER INSERT ON turnstile.job FOR EACH ROW EXECUTE FUNCTION own_trigger();
+"""
+_OWN = """
+SELECT conrelid::regclass::text || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'turnstile'::regnamespace
+UNION ALL SELECT pg_get_triggerdef(oid) || tgenabled::text FROM pg_trigger WHERE NOT tgisinternal
+UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'turnstile'
+UNION ALL SELECT polname || polrelid::regclass::text FROM pg_policy
+ORDER BY 1
+"""
+
+
+def test_with_two_scripts_of_ones_own_everything_is_restored(db, conn, tmp_path):
     """The recipe of docs/operations.md. Without it the rows of the jobs have nowhere to go."""
     _fill(conn)
-    for table in ("job", "job_history"):
-        conn.execute(f"ALTER TABLE turnstile.{table} ADD COLUMN note text DEFAULT 'x'")
+    conn.execute(
+        "CREATE TABLE own_queue (name text PRIMARY KEY); INSERT INTO own_queue VALUES ('default');"
+        "CREATE TABLE own_seen (id bigint);"
+        "CREATE FUNCTION own_trigger() RETURNS trigger LANGUAGE plpgsql AS"
+        " 'BEGIN INSERT INTO public.own_seen VALUES (NEW.id); RETURN NULL; END'"
+    )
+    conn.execute(OWN_COLUMNS)
+    conn.execute(OWN_REST)
     conn.execute("UPDATE turnstile.job SET note = 'y'")
     before = rows.everything(conn)
     path = os.fspath(tmp_path / "dump")
@@ -206,9 +236,13 @@ def test_own_columns_of_the_jobs_are_put_back_between_definitions_and_data(db, c
     with fresh_database(extension=False) as copy:
         restore(copy, conn, path, "--section=pre-data")
         there = copy.connect()
-        there.execute("ALTER TABLE turnstile.job ADD COLUMN note text DEFAULT 'x'")
+        there.execute(OWN_COLUMNS)
         restore(copy, conn, path, "--section=data", "--section=post-data")
+        there.execute(OWN_REST)
         assert rows.everything(there) == before
+        assert there.execute("TABLE own_seen").fetchall() == conn.execute("TABLE own_seen").fetchall() == []
+        assert there.execute(_OWN).fetchall() == conn.execute(_OWN).fetchall()
+        assert None not in maintain(there).values()
 
 
 def test_what_a_restore_does_nobody_else_gets(db, conn, tmp_path):
