@@ -1,33 +1,17 @@
 """A dump carries the whole queue: what is restored from it can be claimed."""
 
-import contextlib
 import os
-import subprocess
 
 import pytest
 
-from faults.cluster import binary
 from faults.mixture import admits_what_may_run, fill
+from faults.restores import restored
 from faults.witness import passed
 from support import rows
 from support.calls import claim_next, complete, enqueue
-from support.database import Database, fresh_database
 from support.sweep import running_by_gate
 
 DUMPS = {"custom": ["-Fc"], "plain": ["-Fp"], "as inserts": ["-Fc", "--inserts"]}
-
-
-@contextlib.contextmanager
-def _restored(db: Database, conn, path: str, options: list[str]):
-    subprocess.run([binary(conn, "pg_dump"), *options, "-f", path, db.name], check=True)
-    with fresh_database(extension=False) as copy:
-        if "-Fc" in options:
-            command = ["pg_restore", "--exit-on-error", "-d", copy.name, path]
-        else:
-            command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", copy.name, "-f", path]
-        done = subprocess.run([binary(conn, command[0]), *command[1:]], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        yield copy
 
 
 @pytest.mark.parametrize("options", DUMPS.values(), ids=DUMPS.keys())
@@ -35,17 +19,17 @@ def test_a_restored_dump_is_claimable(db, conn, tmp_path, options, seed):
     slots, made = fill(conn, seed)
     before = rows.everything(conn)
     running = running_by_gate(conn)
-    with _restored(db, conn, os.fspath(tmp_path / "dump"), options) as copy:
-        restored = copy.connect()
-        assert rows.everything(restored) == before
-        assert running_by_gate(restored) == running
+    with restored(db, conn, os.fspath(tmp_path / "dump"), options) as copy:
+        there = copy.connect()
+        assert rows.everything(there) == before
+        assert running_by_gate(there) == running
         assert passed(running, slots) == {}
-        new = enqueue(restored, queue="q1")
+        new = enqueue(there, queue="q1")
         assert new > max(made), "the ids go on where they were"
         position = "SELECT position FROM turnstile.job WHERE id = %s"
-        last = restored.execute("SELECT max(position) FROM turnstile.job WHERE id <> %s", [new]).fetchone()[0]
-        assert restored.execute(position, [new]).fetchone()[0] > last, "new jobs queue behind the others"
-        admits_what_may_run(restored, slots, [*made, new])
+        last = there.execute("SELECT max(position) FROM turnstile.job WHERE id <> %s", [new]).fetchone()[0]
+        assert there.execute(position, [new]).fetchone()[0] > last, "new jobs queue behind the others"
+        admits_what_may_run(there, slots, [*made, new])
     admits_what_may_run(conn, slots, made)
 
 
@@ -56,7 +40,7 @@ def test_a_restored_dump_has_all_settings(db, conn, tmp_path, options):
     conn.execute("INSERT INTO turnstile.queue (name, keep_discarded) VALUES ('mail', '1 day')")
     settings = "SELECT q::text FROM turnstile.queue q ORDER BY name"
     before = conn.execute(settings).fetchall()
-    with _restored(db, conn, os.fspath(tmp_path / "dump"), options) as copy:
+    with restored(db, conn, os.fspath(tmp_path / "dump"), options) as copy:
         assert copy.connect().execute(settings).fetchall() == before
 
 
@@ -69,9 +53,9 @@ def test_a_restored_dump_knows_who_holds_which_key(db, conn, tmp_path):
     complete(conn, claim_next(conn))
     holders = [enqueue(conn, **arguments) for arguments in (key, expired, alone)]
     assert [claim_next(conn).id for _ in holders] == sorted(holders)
-    with _restored(db, conn, os.fspath(tmp_path / "dump"), ["-Fc"]) as copy:
-        restored = copy.connect()
-        again = [enqueue(restored, **arguments) for arguments in (key, expired, alone)]
+    with restored(db, conn, os.fspath(tmp_path / "dump"), ["-Fc"]) as copy:
+        there = copy.connect()
+        again = [enqueue(there, **arguments) for arguments in (key, expired, alone)]
         assert again[:2] == holders[:2]
         assert again[2] != holders[2], "it runs"
-        assert claim_next(restored) is None, "so its successor waits"
+        assert claim_next(there) is None, "so its successor waits"

@@ -8,29 +8,38 @@ CREATE TABLE turnstile.job_history (
 COMMENT ON TABLE turnstile.job_history IS 'Finished jobs: completed, cancelled or discarded.';
 COMMENT ON COLUMN turnstile.job_history.result IS 'What the worker passed to complete.';
 
--- Each partition has an index of its own: one of the parent would be made for a partition that a dump
--- attaches, before the dump makes it by the same name.
-CREATE TABLE turnstile.job_history_default PARTITION OF turnstile.job_history DEFAULT;
-CREATE INDEX job_history_default_id_idx ON turnstile.job_history_default (id);
-CREATE INDEX job_history_default_finished_at_idx ON turnstile.job_history_default
-    USING brin (finished_at) WITH (autosummarize = on);
--- An index that is made of an empty table has a summary of its first pages, which each row would have to change.
-SELECT pg_catalog.brin_desummarize_range('turnstile.job_history_default_finished_at_idx', 0);
-COMMENT ON TABLE turnstile.job_history_default IS 'Catches finished jobs of a day whose partition was not made ahead.';
-SELECT pg_catalog.pg_extension_config_dump('turnstile.job_history_default', '');
+-- Logical decoding needs to know the deleted row: a publication would keep maintain() from deleting any. Each
+-- partition has a replica identity of its own; this one is for whoever looks at the table.
+ALTER TABLE turnstile.job_history REPLICA IDENTITY FULL;
 
+-- A bound is printed as the session has it (DateStyle, TimeZone), and an abbreviation of a time zone says nothing
+-- reliable: of the times that its digits may stand for, the one that is printed as the bound is it.
 CREATE VIEW turnstile.history_partition AS
     SELECT
         inhrelid::pg_catalog.regclass AS partition,
-        bounds[1]::timestamptz AS begins,
-        bounds[2]::timestamptz AS ends,
+        bounds.times[1] AS begins,
+        bounds.times[2] AS ends,
         greatest(reltuples, 0)::bigint AS estimated_rows,
         pg_catalog.pg_total_relation_size(inhrelid) AS bytes
     FROM pg_catalog.pg_inherits
     JOIN pg_catalog.pg_class ON pg_class.oid = inhrelid
-    CROSS JOIN LATERAL pg_catalog.regexp_match(
-        pg_catalog.pg_get_expr(relpartbound, inhrelid), $$FROM \('([^']+)'\) TO \('([^']+)'\)$$
-    ) AS bounds
+    CROSS JOIN LATERAL (
+        SELECT pg_catalog.array_agg(coalesce((
+            SELECT candidate.at
+            FROM pg_catalog.unnest(ARRAY[0, -60, 60, -30, 30]) AS shift (minutes)
+            CROSS JOIN LATERAL (SELECT
+                pg_catalog.regexp_replace(bound.printed, $re$( ?[-+][0-9:]+| [A-Za-z]+)( BC)?$$re$, $re$\2$re$)::timestamp
+                    AT TIME ZONE pg_catalog.current_setting('TimeZone')
+                    + pg_catalog.make_interval(mins => shift.minutes)
+            ) AS candidate (at)
+            WHERE candidate.at::text = bound.printed
+            LIMIT 1
+        ), bound.printed::timestamptz) ORDER BY bound.number)
+        FROM pg_catalog.regexp_match(
+            pg_catalog.pg_get_expr(relpartbound, inhrelid), $$FROM \('([^']+)'\) TO \('([^']+)'\)$$
+        ) AS both_bounds
+        CROSS JOIN LATERAL pg_catalog.unnest(both_bounds) WITH ORDINALITY AS bound (printed, number)
+    ) AS bounds (times)
     WHERE inhparent = 'turnstile.job_history'::pg_catalog.regclass;
 COMMENT ON VIEW turnstile.history_partition IS
     'The partitions of job_history: the time that each holds (NULL for the default one), and its size.';
@@ -85,6 +94,7 @@ CREATE FUNCTION turnstile.missing_history_days(days_ahead int) RETURNS date[]
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
 AS $function$
     SELECT pg_catalog.array_agg(day::date ORDER BY day)
     FROM pg_catalog.generate_series(
@@ -99,12 +109,84 @@ $function$;
 COMMENT ON FUNCTION turnstile.missing_history_days(int) IS
     'For maintain(): the days (UTC) from today on for which job_history has no partition, or NULL.';
 
--- A partition is made as a table of its own and then attached: that lets jobs be finished meanwhile. Few
--- finished jobs that fell into the default partition on such a day are moved; with many the day stays there.
+-- Partitions have an index of their own: one of the parent would be made for a partition that a dump attaches,
+-- before the dump makes it by the same name. An index that is made of an empty table has a summary of its first
+-- pages, which each row would have to change. What the owner grants on tables by default is not for these.
+CREATE FUNCTION turnstile.finish_partition(partition regclass) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+    SET default_tablespace = ''
+AS $function$
+DECLARE
+    grantee text;
+BEGIN
+    -- DDL takes no parameters.
+    EXECUTE pg_catalog.format(
+        'CREATE INDEX ON %1$s (id);
+         CREATE INDEX ON %1$s USING brin (finished_at) WITH (autosummarize = on);
+         ALTER TABLE %1$s REPLICA IDENTITY FULL',
+        partition
+    );
+    PERFORM pg_catalog.brin_desummarize_range(indexrelid, 0)
+    FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
+    WHERE indrelid = partition AND relam = (SELECT oid FROM pg_catalog.pg_am WHERE amname = 'brin');
+    FOR grantee IN
+        SELECT DISTINCT CASE WHEN given.grantee = 0 THEN 'PUBLIC' ELSE given.grantee::regrole::text END
+        FROM pg_catalog.pg_class, pg_catalog.aclexplode(relacl) AS given
+        WHERE pg_class.oid = partition AND given.grantee <> relowner
+    LOOP
+        EXECUTE pg_catalog.format('REVOKE ALL ON TABLE %s FROM %s CASCADE', partition, grantee);
+    END LOOP;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.finish_partition(regclass) IS
+    'For make_history_partitions(): gives a new partition its indexes and its replica identity, and takes away what the owner grants on tables by default.';
+
+-- Jobs that were finished into the default partition go to that of their day without any trigger: nobody deletes
+-- them, and a foreign key finds them there again.
+CREATE FUNCTION turnstile.move_strays(partition regclass, begins timestamptz, ends timestamptz) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    -- Names, since columns that users have added may stand elsewhere; those that are generated are so again.
+    columns constant text := (
+        SELECT pg_catalog.string_agg(pg_catalog.quote_ident(attname), ', ' ORDER BY attnum)
+        FROM pg_catalog.pg_attribute
+        WHERE attrelid = partition AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+    );
+    role_before constant text := pg_catalog.current_setting('session_replication_role');
+    may_switch constant boolean := (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user);
+BEGIN
+    IF may_switch THEN
+        PERFORM pg_catalog.set_config('session_replication_role', 'replica', true);
+    END IF;
+    -- A partition's name cannot be a parameter.
+    EXECUTE pg_catalog.format(
+        'WITH stray AS (
+             DELETE FROM turnstile.job_history_default WHERE finished_at >= $1 AND finished_at < $2 RETURNING %1$s
+         )
+         INSERT INTO %2$s (%1$s) SELECT %1$s FROM stray',
+        columns, partition
+    ) USING begins, ends;
+    IF may_switch THEN
+        PERFORM pg_catalog.set_config('session_replication_role', role_before, true);
+    END IF;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.move_strays(regclass, timestamptz, timestamptz) IS
+    'For make_history_partitions(): moves finished jobs of that time from the default partition to the new one.';
+
+-- A partition is made as a table of its own and then attached: that lets jobs be finished meanwhile. It gets all
+-- of the parent that ATTACH wants to find there; indexes, triggers and foreign keys of users ATTACH makes itself.
+-- Few finished jobs that fell into the default partition on such a day are moved; with many the day stays there.
 CREATE FUNCTION turnstile.make_history_partitions(days_ahead int DEFAULT 7) RETURNS int
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
+    SET default_tablespace = ''
+    SET default_table_access_method = 'heap'
 AS $function$
 DECLARE
     missing date[];
@@ -112,6 +194,11 @@ DECLARE
     day date;
     partition text;
     made int := 0;
+    place constant text := coalesce((
+        SELECT pg_catalog.format('TABLESPACE %I', spcname)
+        FROM pg_catalog.pg_class JOIN pg_catalog.pg_tablespace ON pg_tablespace.oid = reltablespace
+        WHERE pg_class.oid = 'turnstile.job_history'::regclass
+    ), '');
 BEGIN
     IF days_ahead IS NULL THEN
         RAISE EXCEPTION 'days_ahead must not be null' USING ERRCODE = '22004',
@@ -120,6 +207,12 @@ BEGIN
     IF days_ahead NOT BETWEEN 0 AND 366 THEN
         RAISE EXCEPTION 'days_ahead must be between 0 and 366' USING ERRCODE = '22023',
             DETAIL = pg_catalog.format('It is %s.', days_ahead), HINT = 'A week is plenty with a daily run.';
+    END IF;
+    IF pg_catalog.to_regclass('turnstile.job_history_default') IS NULL THEN
+        CREATE TABLE turnstile.job_history_default PARTITION OF turnstile.job_history DEFAULT;
+        PERFORM turnstile.finish_partition('turnstile.job_history_default');
+        COMMENT ON TABLE turnstile.job_history_default IS
+            'Catches finished jobs of a day whose partition was not made ahead.';
     END IF;
     missing := turnstile.missing_history_days(days_ahead);
     IF missing IS NULL THEN
@@ -132,45 +225,148 @@ BEGIN
     );
     FOREACH day IN ARRAY missing LOOP
         CONTINUE WHEN day = ANY (crowded);
-        partition := 'job_history_' || pg_catalog.to_char(day, 'YYYYMMDD');
+        partition := 'turnstile.job_history_' || pg_catalog.to_char(day, 'YYYYMMDD');
         -- DDL takes no parameters; names and bounds are quoted by format.
         EXECUTE pg_catalog.format(
-            'CREATE TABLE turnstile.%1$I (LIKE turnstile.job_history INCLUDING DEFAULTS INCLUDING STORAGE);
-             CREATE INDEX ON turnstile.%1$I (id);
-             CREATE INDEX ON turnstile.%1$I USING brin (finished_at) WITH (autosummarize = on);
-             WITH stray AS (
-                 DELETE FROM turnstile.job_history_default WHERE finished_at >= %2$L AND finished_at < %3$L RETURNING *
-             )
-             INSERT INTO turnstile.%1$I SELECT * FROM stray;
-             ALTER TABLE turnstile.job_history ATTACH PARTITION turnstile.%1$I FOR VALUES FROM (%2$L) TO (%3$L)',
+            'CREATE TABLE %s (LIKE turnstile.job_history
+                INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION) %s',
+            partition, place
+        );
+        PERFORM turnstile.finish_partition(partition::regclass);
+        PERFORM turnstile.move_strays(partition::regclass, day::timestamptz, (day + 1)::timestamptz);
+        EXECUTE pg_catalog.format(
+            'ALTER TABLE turnstile.job_history ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
             partition, day::timestamptz, (day + 1)::timestamptz
         );
-        PERFORM pg_catalog.brin_desummarize_range(indexrelid, 0)
-        FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
-        WHERE indrelid = pg_catalog.to_regclass('turnstile.' || partition)
-            AND relam = (SELECT oid FROM pg_catalog.pg_am WHERE amname = 'brin');
         made := made + 1;
     END LOOP;
     RETURN made;
 END
 $function$;
 COMMENT ON FUNCTION turnstile.make_history_partitions(int) IS
-    'Makes the partitions of job_history for today and the days ahead that are missing; returns how many. A day with more than 10,000 jobs in the default partition stays there. Whoever finishes jobs into the default partition waits while it is read. Errors: 22004, 22023, 55P03 the history is in use.';
+    'Makes the partitions of job_history for today and the days ahead that are missing, and the default partition if that is; returns how many days. A day with more than 10,000 jobs in the default partition stays there. Whoever finishes jobs into the default partition waits while it is read. Errors: 22004, 22023, 55P03 the history is in use.';
 
--- Partitions belong to the user, so that a dump carries them. A restore brings its own: pg_dump and
--- pg_restore switch row_security and check_function_bodies off, which no session does by default.
+-- A dump carries partitions whole, but of job_history, which is the extension's, neither columns, CHECKs nor indexes
+-- that users have added: to attach a partition that has them would fail. So they are made again, just before.
+CREATE FUNCTION turnstile.attach_as_dumped() RETURNS event_trigger
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    history constant regclass := pg_catalog.to_regclass('turnstile.job_history');
+    attached text[];
+    part regclass;
+    addition text;
+BEGIN
+    IF pg_catalog.current_setting('row_security') = 'on' OR history IS NULL THEN
+        RETURN;
+    END IF;
+    attached := pg_catalog.regexp_match(
+        pg_catalog.current_query(),
+        '(?n)^ALTER (?:TABLE ONLY|INDEX) (turnstile[.].+) ATTACH PARTITION (turnstile[.].+?)(?:;| FOR VALUES .+;| DEFAULT;)$'
+    );
+    part := pg_catalog.to_regclass(attached[2]);
+    IF part IS NULL THEN
+        RETURN;
+    END IF;
+    -- The commands below come here again, and pass.
+    PERFORM pg_catalog.set_config('row_security', 'on', true);
+    IF pg_catalog.to_regclass(attached[1]) = history THEN
+        FOR addition IN
+            SELECT pg_catalog.concat_ws(' ',
+                pg_catalog.format('ALTER TABLE %s ADD COLUMN %I', history, own.attname),
+                pg_catalog.format_type(own.atttypid, own.atttypmod),
+                CASE WHEN own.attcollation <> typcollation THEN 'COLLATE ' || own.attcollation::regcollation END,
+                CASE WHEN own.attgenerated = 's'
+                    THEN pg_catalog.format('GENERATED ALWAYS AS (%s) STORED', pg_catalog.pg_get_expr(adbin, adrelid))
+                    ELSE 'DEFAULT ' || pg_catalog.pg_get_expr(adbin, adrelid)
+                END,
+                CASE WHEN own.attnotnull THEN 'NOT NULL' END
+            )
+            FROM pg_catalog.pg_attribute AS own
+            JOIN pg_catalog.pg_type ON pg_type.oid = own.atttypid
+            LEFT JOIN pg_catalog.pg_attrdef ON adrelid = own.attrelid AND adnum = own.attnum
+            WHERE own.attrelid = part AND own.attnum > 0 AND NOT own.attisdropped
+                AND NOT EXISTS (
+                    SELECT FROM pg_catalog.pg_attribute AS known
+                    WHERE known.attrelid = history AND known.attname = own.attname
+                )
+            ORDER BY own.attnum
+        LOOP
+            EXECUTE addition;
+        END LOOP;
+        -- It comes last: a CHECK that all have was one of the whole history.
+        IF part = pg_catalog.to_regclass('turnstile.job_history_default') THEN
+            FOR addition IN
+                SELECT pg_catalog.format(
+                    'ALTER TABLE %s ADD CONSTRAINT %I %s', history, own.conname, pg_catalog.pg_get_constraintdef(own.oid)
+                )
+                FROM pg_catalog.pg_constraint AS own
+                JOIN pg_catalog.pg_constraint AS other ON (other.conname, other.contype) = (own.conname, 'c')
+                JOIN pg_catalog.pg_inherits ON inhrelid = other.conrelid AND inhparent = history
+                WHERE own.conrelid = part AND own.contype = 'c' AND other.conislocal
+                    AND pg_catalog.pg_get_constraintdef(other.oid) = pg_catalog.pg_get_constraintdef(own.oid)
+                GROUP BY own.oid, own.conname
+                HAVING count(*) = (SELECT count(*) FROM pg_catalog.pg_inherits WHERE inhparent = history)
+            LOOP
+                EXECUTE addition;
+            END LOOP;
+        END IF;
+    ELSIF pg_catalog.to_regclass(attached[1]) IS NULL
+        AND EXISTS (
+            SELECT FROM pg_catalog.pg_index JOIN pg_catalog.pg_inherits ON inhrelid = indrelid
+            WHERE indexrelid = part AND inhparent = history
+        )
+    THEN
+        -- A parallel restore attaches several at a time: the second finds what the first has made.
+        LOCK TABLE ONLY turnstile.job_history IN SHARE ROW EXCLUSIVE MODE;
+        SELECT
+            CASE WHEN pg_constraint.oid IS NOT NULL
+                THEN pg_catalog.format(
+                    'ALTER TABLE ONLY %s ADD CONSTRAINT %I %s', history, name.parts[2],
+                    pg_catalog.pg_get_constraintdef(pg_constraint.oid)
+                )
+                ELSE pg_catalog.format(
+                    'CREATE %sINDEX %I ON ONLY %s %s', CASE WHEN indisunique THEN 'UNIQUE ' END, name.parts[2], history,
+                    pg_catalog.substr(
+                        pg_catalog.pg_get_indexdef(part),
+                        pg_catalog.length(pg_catalog.format(
+                            'CREATE %sINDEX %I ON %s  ', CASE WHEN indisunique THEN 'UNIQUE ' END, relname, indrelid::regclass
+                        ))
+                    )
+                )
+            END INTO addition
+        FROM pg_catalog.pg_index
+        JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
+        LEFT JOIN pg_catalog.pg_constraint ON conindid = indexrelid AND conrelid = indrelid AND contype IN ('p', 'u')
+        CROSS JOIN LATERAL pg_catalog.parse_ident(attached[1]) AS name (parts)
+        WHERE indexrelid = part AND pg_catalog.to_regclass(attached[1]) IS NULL;
+        IF addition IS NOT NULL THEN
+            EXECUTE addition;
+        END IF;
+    END IF;
+    PERFORM pg_catalog.set_config('row_security', 'off', true);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.attach_as_dumped() IS
+    'While a dump is restored: gives job_history the columns, CHECKs and indexes that the partitions of the dump have, before they are attached.';
+
+-- Partitions belong to the user, the default one too, so that a dump carries them alike. A restore brings its own:
+-- pg_dump and pg_restore switch row_security off, which no session does by default.
 DO $block$
 DECLARE
     partition regclass;
 BEGIN
-    IF current_setting('row_security') = 'off' AND current_setting('check_function_bodies') = 'off' THEN
+    IF current_setting('row_security') = 'off' THEN
+        CREATE EVENT TRIGGER turnstile_restore ON ddl_command_start
+            WHEN TAG IN ('ALTER TABLE', 'ALTER INDEX') EXECUTE FUNCTION turnstile.attach_as_dumped();
+        COMMENT ON EVENT TRIGGER turnstile_restore IS
+            'Made by a restore of turnstile, for what it attaches to the history.';
         RETURN;
     END IF;
     PERFORM turnstile.make_history_partitions();
     FOR partition IN
-        SELECT inhrelid FROM pg_catalog.pg_inherits
-        WHERE inhparent = 'turnstile.job_history'::regclass
-            AND inhrelid <> 'turnstile.job_history_default'::regclass
+        SELECT inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = 'turnstile.job_history'::regclass
     LOOP
         EXECUTE pg_catalog.format('ALTER EXTENSION turnstile DROP TABLE %s', partition);
     END LOOP;

@@ -18,6 +18,12 @@ BEGIN
         WHEN 'prune unique keys' THEN
             RETURN turnstile.prune_unique_keys();
         WHEN 'make partitions' THEN
+            -- A dump brings it last of all partitions; what is made before would be in the way of the others.
+            IF pg_catalog.to_regclass('turnstile.job_history_default') IS NULL THEN
+                RAISE EXCEPTION 'the history has no default partition' USING ERRCODE = '55000',
+                    DETAIL = 'There is no turnstile.job_history_default.',
+                    HINT = 'If a dump is being restored, wait until it is. Else SELECT turnstile.make_history_partitions().';
+            END IF;
             IF turnstile.missing_history_days(7) IS NOT NULL
                 AND pg_catalog.pg_relation_size('turnstile.job_history_default') > attachable
             THEN

@@ -27,6 +27,8 @@ CREATE FUNCTION turnstile.history_policy(
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
+    SET intervalstyle = 'postgres'
 AS $function$
     WITH is_over AS (
         SELECT
@@ -53,6 +55,7 @@ CREATE FUNCTION turnstile.read_history(partition regclass, first_block bigint, b
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
 AS $function$
 DECLARE
     -- A partition's name cannot be a parameter.
@@ -92,6 +95,8 @@ COMMENT ON FUNCTION turnstile.read_history(regclass, bigint, int, boolean) IS
 CREATE FUNCTION turnstile.thin_history() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
 AS $function$
 DECLARE
     looked_blocks constant int := 8192;
@@ -100,6 +105,7 @@ DECLARE
     pass turnstile.history_pass;
     affected bigint;
     deleted bigint := 0;
+    failed oid[] := '{}';
 BEGIN
     WITH wanted AS MATERIALIZED (
         SELECT part.partition, part.ends, rule.policy, pg_catalog.pg_stat_get_tuples_inserted(part.partition) AS inserted
@@ -119,11 +125,22 @@ BEGIN
     WHERE known.policy <> excluded.policy OR known.looking AND known.rows_inserted <> excluded.rows_inserted;
 
     FOR _ IN 1 .. ranges LOOP
-        SELECT * INTO pass FROM turnstile.history_pass WHERE NOT finished ORDER BY partition LIMIT 1;
+        SELECT * INTO pass FROM turnstile.history_pass
+        WHERE NOT finished AND partition <> ALL (failed) ORDER BY partition LIMIT 1;
         EXIT WHEN NOT FOUND;
-        affected := turnstile.read_history(
-            pass.partition, pass.next_block, CASE WHEN pass.looking THEN looked_blocks ELSE deleted_blocks END, pass.looking
-        );
+        BEGIN
+            affected := turnstile.read_history(
+                pass.partition, pass.next_block, CASE WHEN pass.looking THEN looked_blocks ELSE deleted_blocks END, pass.looking
+            );
+        EXCEPTION
+            WHEN lock_not_available OR deadlock_detected THEN
+                RAISE;
+            WHEN OTHERS THEN
+                RAISE WARNING 'could not thin partition %: %', pass.partition, SQLERRM
+                    USING ERRCODE = SQLSTATE, HINT = 'The others are thinned; the next run tries this one again.';
+                failed := failed || pass.partition::oid;
+                CONTINUE;
+        END;
         IF pass.looking AND affected > 0 THEN
             pass.looking := false;
             pass.next_block := 0;
@@ -141,11 +158,13 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.thin_history() IS
-    'For maintain(): goes on, by some ranges of blocks, through the days of which not all goes at once; returns how many finished jobs it deleted.';
+    'For maintain(): goes on, by some ranges of blocks, through the days of which not all goes at once; returns how many finished jobs it deleted. A day that cannot be thinned is told by a WARNING.';
 
 CREATE FUNCTION turnstile.drop_history() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
     SET lock_timeout = '50ms'
 AS $function$
 DECLARE
