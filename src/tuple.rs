@@ -95,9 +95,17 @@ impl RawRow<'_> {
         row.up_to(column)
     }
 
-    /// The readable columns with their numbers.
-    pub fn all(&self) -> impl Iterator<Item = (usize, Option<Datum>)> {
-        (1..=self.columns).map(|column| (column, self.raw(column)))
+    /// Makes the row in another slot the same, as values.
+    ///
+    /// # Safety
+    /// The slot must be of the same columns, all of which can be read.
+    pub unsafe fn copy_to(&self, slot: *mut pg_sys::TupleTableSlot) {
+        // SAFETY: as the caller says; both slots have room for all columns.
+        unsafe {
+            pg_sys::ExecStoreAllNullTuple(slot);
+            std::ptr::copy_nonoverlapping((*self.slot).tts_values, (*slot).tts_values, self.columns);
+            std::ptr::copy_nonoverlapping((*self.slot).tts_isnull, (*slot).tts_isnull, self.columns);
+        }
     }
 
     /// A column (from 1); a datum passed by reference lives as long as the tuple in the slot.

@@ -120,7 +120,11 @@ fn start_directly(
                 continue;
             };
             started.seen.extend(row.int8(column::POSITION));
-            if waits(&row) && jobs.start(&row, waits, |job| run.changes(job))? {
+            if !waits(&row) {
+                continue;
+            }
+            let changes = run.changes(&row);
+            if jobs.start(row, &changes)? {
                 let job = jobs.written();
                 output.push(claimed(&job).into_iter());
                 started.positions.extend(job.int8(column::POSITION));

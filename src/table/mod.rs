@@ -26,7 +26,7 @@ use crate::tuple::RawRow;
 use defaults::Defaults;
 use indexes::Indexes;
 use multi_insert::MultiInsert;
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, CmdType, Datum, Oid};
 use std::cell::RefCell;
 use std::mem::size_of;
 use std::ptr::null_mut;
@@ -152,10 +152,21 @@ unsafe fn write(
         let width = usize::try_from((*(*slot).tts_tupleDescriptor).natts).unwrap_or(0);
         for (column, value) in values {
             if (1..=width).contains(&column) {
-                *(*slot).tts_isnull.add(column - 1) = value.is_none();
-                *(*slot).tts_values.add(column - 1) = value.unwrap_or_else(Datum::null);
+                set(slot, column, value);
             }
         }
+    }
+}
+
+/// Sets a column (from 1) of the row in a slot.
+///
+/// # Safety
+/// The slot holds a row of values that has the column.
+unsafe fn set(slot: *mut pg_sys::TupleTableSlot, column: usize, value: Option<Datum>) {
+    // SAFETY: as the caller says.
+    unsafe {
+        *(*slot).tts_isnull.add(column - 1) = value.is_none();
+        *(*slot).tts_values.add(column - 1) = value.unwrap_or_else(Datum::null);
     }
 }
 
@@ -187,9 +198,18 @@ impl Command {
             distrust_own(relation);
             Indexes::of(jobs.clone(), info)
         };
-        if let Operation::Update(columns) = operation {
-            // SAFETY: as above.
-            unsafe { self.name_changed(info, columns) };
+        // SAFETY: as above. What is published must be told apart by a key.
+        unsafe {
+            match operation {
+                Operation::Look | Operation::Insert => {}
+                Operation::Update(columns) => {
+                    self.name_changed(info, columns);
+                    pg_sys::CheckCmdReplicaIdentity(relation, CmdType::CMD_UPDATE);
+                }
+                Operation::Delete => {
+                    pg_sys::CheckCmdReplicaIdentity(relation, CmdType::CMD_DELETE);
+                }
+            }
         }
         Table {
             command: self,
@@ -268,8 +288,7 @@ impl Table<'_> {
         // SAFETY: the slot holds a row of a job.
         unsafe {
             for (column, value) in job_triggers::place(&RawRow::of(self.written), old) {
-                *(*self.written).tts_values.add(column - 1) = value;
-                *(*self.written).tts_isnull.add(column - 1) = false;
+                set(self.written, column, Some(value));
             }
         }
     }

@@ -1,14 +1,12 @@
 //! Jobs that are added, changed and deleted directly.
 
 use super::multi_insert::MultiInsert;
-use super::{Defaults, Opened, Table, check, enter, write};
+use super::{Defaults, Opened, Table, check, enter, set, write};
 use crate::error::{Result, internal};
 use crate::seeded::{Seeded, armed};
 use crate::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{
-    self, CmdType, Datum, LockTupleMode, LockWaitPolicy, TM_FailureData, TM_Result,
-};
+use pgrx::pg_sys::{self, Datum, LockTupleMode, LockWaitPolicy, TM_FailureData, TM_Result};
 use std::mem::zeroed;
 use std::ptr::null_mut;
 
@@ -76,29 +74,25 @@ impl Table<'_> {
         self.place(None);
     }
 
-    /// Sets a job running that nobody has: changes columns (from 1) of a row that was found and, once it is locked, is
-    /// still what `is_wanted` says. False if it is not. The lane stays, and the scheduler knows of the run by its reservation.
-    pub fn start(
-        &mut self,
-        row: &RawRow,
-        is_wanted: impl Fn(&RawRow) -> bool,
-        changes: impl Fn(&RawRow) -> [(usize, Option<Datum>); 7],
-    ) -> Result<bool> {
-        if self.is_held(row) {
+    /// Sets a job running that nobody has: changes columns (from 1) of a row that was found. False if somebody has it. The
+    /// lane stays, and the scheduler knows of the run by its reservation.
+    pub fn start(&mut self, row: RawRow, changes: &[(usize, Option<Datum>)]) -> Result<bool> {
+        if self.is_held(&row) {
             return Ok(false);
         }
+        // Who does not wait for others locks the version that was found, or none.
         let Some(mut place) = self.lock(row.place(), Wait::Never)? else {
             return Ok(false);
         };
-        // SAFETY: a row that was locked is in the slot; the table is open, and all that is pointed to outlives the call.
+        let row = row.up_to(usize::MAX);
+        // SAFETY: the slots are of the same columns, and all columns of the row can be read; the table is open, and all that
+        // is pointed to outlives the call.
         unsafe {
-            let job = RawRow::of(self.locked).up_to(usize::MAX);
-            if !is_wanted(&job) {
-                return Ok(false);
+            row.copy_to(self.written);
+            for &(column, value) in changes {
+                set(self.written, column, value);
             }
-            write(self.written, job.all().chain(changes(&job)));
             self.indexes.open_for(&RawRow::of(self.written));
-            pg_sys::CheckCmdReplicaIdentity(self.relation, CmdType::CMD_UPDATE);
             check(self.info, self.written, self.command.state);
             let mut needs_entries = false;
             pg_sys::simple_table_tuple_update(
@@ -151,7 +145,6 @@ impl Table<'_> {
     fn delete_as_found(&self, mut place: pg_sys::ItemPointerData) -> Result<TM_Result::Type> {
         // SAFETY: the table is open; all that is pointed to outlives the call.
         unsafe {
-            pg_sys::CheckCmdReplicaIdentity(self.relation, CmdType::CMD_DELETE);
             let Some(delete) = (*(*self.relation).rd_tableam).tuple_delete else {
                 return Err(internal("a table without deletions"));
             };
