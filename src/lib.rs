@@ -21,7 +21,7 @@ mod notifier; // tells listeners of work
 mod overflow; // more lanes than fit
 mod owner; // the connection that a run is bound to
 mod pending; // what the open transaction has changed
-mod plan; // prepared statements
+mod plan; // statements that are run
 mod publish; // trigger and callbacks: tables -> scheduler
 mod raised; // errors of the server, as they were raised
 mod rebuild; // tables -> scheduler, all at once
@@ -35,6 +35,8 @@ mod server; // time, backend, transaction
 mod settings; // what an administrator can set at server start
 mod shmem; // one scheduler per database in shared memory
 mod sleep; // until there is work
+mod snapshot; // what is committed at a moment
+mod statement; // prepared statements
 mod table; // rows found and changed without a plan
 mod trigger; // what a trigger function is told
 mod tuple; // a row as stored

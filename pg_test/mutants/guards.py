@@ -57,4 +57,8 @@ GUARDS = {
     "PassOverTriggers": "rules/test_own_rows.py::test_a_trigger_that_raises[AFTER-DELETE]",
     "KeepWhatWasFound": "rules/test_own_rows.py::test_an_own_trigger_that_is_disabled",
     "TrustIndexName": "rules/test_own_rows.py::test_own_indexes_have_what_they_should",
+    "AbandonOuterWork": "findings/test_nested_claims.py::test_no_slot_is_lost[an exception that is caught-BEFORE]",
+    "TrustNewStorage": "findings/test_rolled_back_rewrites.py::test_all_jobs_are_claimable_afterwards[truncate-claim-rolled back]",
+    "LookBeforeLocking": "findings/test_lock_before_look.py::test_a_call_behind_a_rewrite_of_the_jobs[a session that has worked-fail for good]",
+    "LetSleepersLie": "findings/test_smaller.py::test_who_sleeps_wakes_up_when_the_extension_is_dropped",
 }  # fmt: skip

@@ -1,7 +1,8 @@
 use crate::call::{Call, count, datum, must_be_writable, required};
 use crate::catalog;
 use crate::error::{Result, bad_value};
-use crate::plan::{Statement, oldest_seen_transaction_id, statement, with_spi};
+use crate::plan::{Statement, statement, with_spi};
+use crate::snapshot::oldest_seen_transaction_id;
 use pgrx::pg_sys::Datum;
 
 static PRUNE: Statement = statement!("prune_unique_keys", [INT4OID, XIDOID]);
