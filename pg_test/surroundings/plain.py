@@ -13,7 +13,8 @@ NEXT = """
             WHERE (other.queue, other.session) = (job.queue, job.session) AND other.tenant IS NOT DISTINCT FROM job.tenant
                 AND other.id <> job.id AND (
                     other.state = 'running' OR other.holds_session
-                    OR other.state = 'available' AND other.position < job.position AND NOT job.holds_session
+                    OR other.state = 'available' AND (other.priority, other.position) < (job.priority, job.position)
+                        AND NOT job.holds_session
                 )
         ))
     ORDER BY priority, position LIMIT 1
@@ -109,11 +110,14 @@ class Plain(PlainRows):
     def claim(self, queues: list[str], most: int) -> list[Run]:
         return self._claims(f"claim {most} of {' '.join(queues)}", lambda: self._start(queues, most))
 
-    def _running(self, run: Run) -> dict:
+    def _is_running(self, run: Run) -> dict | None:
         row = self.live(run.id)
-        if row and row["state"] == "running" and row["attempt"] == run.attempt:
+        return row if row and (row["state"], row["attempt"]) == ("running", run.attempt) else None
+
+    def _running(self, run: Run) -> dict:
+        if row := self._is_running(run):
             return row
-        raise Refused("55000" if row or self.finished(run.id) else "P0002")
+        raise Refused("55000" if self.live(run.id) or self.finished(run.id) else "P0002")
 
     def _complete(self, run: Run, result=None) -> bool:
         past = self.finished(run.id)
@@ -127,7 +131,11 @@ class Plain(PlainRows):
         self._does(f"complete {run.label}", lambda: self._complete(run, **arguments))
 
     def complete_many(self, runs: list[Run]) -> None:
-        self._does(f"complete_many {len(runs)}", lambda: sum(self._complete(run) for run in runs))
+        def work():
+            """Leaves alone what does not run any more."""
+            return sum(self._complete(run) for run in runs if self._is_running(run))
+
+        self._does(f"complete_many {len(runs)}", work)
 
     def complete_and_claim_next(self, run: Run) -> list[Run]:
         def work():
