@@ -5,7 +5,9 @@ import json
 from collections import Counter
 from datetime import datetime, timedelta
 
-TIMES = "run_at lease_expires_at owner_started_at claimed_at cancel_requested_at unique_until created_at finished_at".split()
+TIMES = (
+    "run_at lease_expires_at owner_started_at claimed_at cancel_requested_at unique_until created_at finished_at noted_at".split()
+)
 LINES = 30
 
 
@@ -123,7 +125,9 @@ def _of_answers(plain: Account, other: Account, of_statements: set[str]) -> list
         may_be = said == expected
         if isinstance(said, frozenset):
             # Where plain SQL has nothing to change a verb may still run the statement that would change it.
-            may_be = said <= (expected if isinstance(expected, frozenset) else set()) or (said <= of_statements and step not in done)
+            may_be = said <= (expected if isinstance(expected, frozenset) else set()) or (
+                said <= of_statements and step not in done
+            )
         if not may_be:
             return [f"{step}: plain SQL says {_said(expected)}, this way says {_said(said)}"]
     return [] if len(plain.answers) == len(other.answers) else ["one way has more steps than the other"]

@@ -11,6 +11,8 @@ class Surrounding:
     def __init__(self, names: list[str], seed: int):
         self.names = names
         self.seed = seed
+        # Whether the connection was there before.
+        self.knows_before = random.Random(f"{seed} {names}").random() < 0.5
 
     @classmethod
     def of_elements(cls, names: list[str], seed: int) -> "Surrounding":

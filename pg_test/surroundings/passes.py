@@ -85,12 +85,16 @@ def administrator() -> psycopg.Connection:
             time.sleep(0.1)
 
 
+def connect(name: str) -> psycopg.Connection:
+    return psycopg.connect(dbname=name, autocommit=True, options=OPTIONS)
+
+
 def make_template(name: str) -> None:
     with administrator() as admin:
         admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0 STRATEGY file_copy").format(sql.Identifier(name)))
         if not admin.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [OWNER]).fetchone():
             admin.execute(sql.SQL("CREATE ROLE {}").format(sql.Identifier(OWNER)))
-    with psycopg.connect(dbname=name, autocommit=True, options=OPTIONS) as conn:
+    with connect(name) as conn:
         conn.execute("CREATE EXTENSION turnstile; CREATE EXTENSION amcheck")
         conn.execute(USERS)
         for statement in PRIOR:
@@ -117,6 +121,14 @@ def copy_of(template: str):
         drop(name)
 
 
+def know_the_tables(conn: psycopg.Connection) -> None:
+    """Has the connection find out what it keeps of the tables, and leaves them as they are."""
+    conn.execute("BEGIN; SELECT turnstile.enqueue('early', '{}', queue => 'early')")
+    for run in conn.execute("SELECT id, attempt FROM turnstile.claim_next('old')").fetchall():
+        conn.execute("SELECT turnstile.complete(%s, %s)", run)
+    conn.execute("ROLLBACK")
+
+
 def surround(conn: psycopg.Connection, elements: list[Element]) -> list[str]:
     """Makes the elements; the names of those that do not go with the ones before them."""
     skipped = []
@@ -131,17 +143,20 @@ def surround(conn: psycopg.Connection, elements: list[Element]) -> list[str]:
     return skipped
 
 
-def go(way: str, template: str, elements: list[Element]) -> Account:
-    """One way through the script, and what it has left."""
+def go(way: str, template: str, elements: list[Element], knows_before: bool) -> Account:
+    """One way through the script, and what it has left. `knows_before`: the connection has seen the tables without surroundings."""
     hooks: dict[str, list[str]] = {}
     for element in elements:
         for point, statement in element.by_hand.items():
             hooks.setdefault(point, []).append(statement)
-    with copy_of(template) as name, psycopg.connect(dbname=name, autocommit=True, options=OPTIONS) as conn:
+    with copy_of(template) as name, connect(name) as conn:
         account = Account({column for element in elements for column in element.volatile}, conn.info.backend_pid)
-        account.skipped = surround(conn, elements)
-        if way == USUAL:
-            conn.execute(FORCE_USUAL)
+        if knows_before:
+            know_the_tables(conn)
+        with connect(name) as user:
+            account.skipped = surround(user, elements)
+            if way == USUAL:
+                user.execute(FORCE_USUAL)
         act = Plain(conn, hooks, _owner(conn)) if way == PLAIN else Verbs(conn, hooks)
         play(act)
         _read(conn, act, account)
@@ -152,7 +167,9 @@ def go(way: str, template: str, elements: list[Element]) -> Account:
 
 def _owner(conn: psycopg.Connection) -> str | None:
     """Whom plain SQL has to be, if not the user of the test."""
-    query = "SELECT relowner::regrole::text FROM pg_class WHERE oid = 'turnstile.job'::regclass AND relowner <> current_user::regrole"
+    query = (
+        "SELECT relowner::regrole::text FROM pg_class WHERE oid = 'turnstile.job'::regclass AND relowner <> current_user::regrole"
+    )
     found = conn.execute(query).fetchone()
     return found and found[0]
 

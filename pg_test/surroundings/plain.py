@@ -13,7 +13,8 @@ NEXT = """
             WHERE (other.queue, other.session) = (job.queue, job.session) AND other.tenant IS NOT DISTINCT FROM job.tenant
                 AND other.id <> job.id AND (
                     other.state = 'running' OR other.holds_session
-                    OR other.state = 'available' AND other.position < job.position AND NOT job.holds_session
+                    OR other.state = 'available' AND (other.priority, other.position) < (job.priority, job.position)
+                        AND NOT job.holds_session
                 )
         ))
     ORDER BY priority, position LIMIT 1
@@ -54,7 +55,7 @@ class Plain(PlainRows):
     def _add(self, label: str, kind: str, queue: str, payload=None, unique_key=None, unique_mode="until_executed", **columns):
         """The id, and whether the job is a new one."""
         job = {"kind": kind, "queue": queue, "payload": Jsonb({"job": label} | (payload or {})), "priority": 0}
-        job |= {"max_attempts": self.setting(queue, "max_attempts")} | columns
+        job |= {"max_attempts": self.setting("max_attempts")} | columns
         if "metadata" in columns:
             job["metadata"] = Jsonb(columns["metadata"])
         if unique_key is not None:
@@ -90,10 +91,10 @@ class Plain(PlainRows):
             while len(started) < most and (found := self.jobs_where(NEXT, queue, seen)):
                 id = found[0]["id"]
                 seen.append(id)
-                run = {"worker": worker, "bound": bind_to_connection, "lease": lease or self.setting(queue, "lease")}
+                run = {"worker": worker, "bound": bind_to_connection, "lease": lease or self.setting("lease")}
                 if self.update(id, START, passes_over=True, **run):
                     started.append(id)
-        rows = [self.live(id) for id in started]
+        rows = sorted(self.jobs_where("id = ANY (%s)", started), key=lambda row: started.index(row["id"]))
         return [row | {"max_attempts": row["max_attempts"] + row["uncounted"]} for row in rows]
 
     def _claims(self, what: str, work) -> list[Run]:
@@ -109,11 +110,14 @@ class Plain(PlainRows):
     def claim(self, queues: list[str], most: int) -> list[Run]:
         return self._claims(f"claim {most} of {' '.join(queues)}", lambda: self._start(queues, most))
 
-    def _running(self, run: Run) -> dict:
+    def _is_running(self, run: Run) -> dict | None:
         row = self.live(run.id)
-        if row and row["state"] == "running" and row["attempt"] == run.attempt:
+        return row if row and (row["state"], row["attempt"]) == ("running", run.attempt) else None
+
+    def _running(self, run: Run) -> dict:
+        if row := self._is_running(run):
             return row
-        raise Refused("55000" if row or self.finished(run.id) else "P0002")
+        raise Refused("55000" if self.live(run.id) or self.finished(run.id) else "P0002")
 
     def _complete(self, run: Run, result=None) -> bool:
         past = self.finished(run.id)
@@ -127,7 +131,11 @@ class Plain(PlainRows):
         self._does(f"complete {run.label}", lambda: self._complete(run, **arguments))
 
     def complete_many(self, runs: list[Run]) -> None:
-        self._does(f"complete_many {len(runs)}", lambda: sum(self._complete(run) for run in runs))
+        def work():
+            """Leaves alone what does not run any more."""
+            return sum(self._complete(run) for run in runs if self._is_running(run))
+
+        self._does(f"complete_many {len(runs)}", work)
 
     def complete_and_claim_next(self, run: Run) -> list[Run]:
         def work():
@@ -137,8 +145,7 @@ class Plain(PlainRows):
 
         return self._claims(f"complete_and_claim_next {run.label}", work)
 
-    def _fail(self, row: dict, error, retry_in=None, discard=False, passes_over=False) -> str | None:
-        """The new state, or None where the job was passed over."""
+    def _fail(self, row: dict, error, retry_in=None, discard=False) -> str:
         if row["cancel_requested_at"] is not None:
             state = "cancelled"
         elif discard or row["attempt"] - row["uncounted"] >= row["max_attempts"]:
@@ -148,9 +155,11 @@ class Plain(PlainRows):
                 "state = 'retryable', run_at = clock_timestamp() + %(wait)s::interval, holds_session = session IS NOT NULL,"
                 f" {NO_RUN}, errors = {OF_A_RUN}"
             )
-            wait = retry_in or self.setting(row["queue"], "retry_base")
-            return "retryable" if self.update(row["id"], changes, passes_over, wait=wait, error=error) else None
-        return state if self.move(row["id"], state, OF_A_RUN, passes_over, error=error) else None
+            wait = retry_in or self.setting("retry_base")
+            self.update(row["id"], changes, wait=wait, error=error)
+            return "retryable"
+        self.move(row["id"], state, OF_A_RUN, error=error)
+        return state
 
     def fail(self, run: Run, **arguments) -> None:
         self._does(f"fail {run.label}", lambda: self._fail(self._running(run), **arguments))
@@ -176,7 +185,7 @@ class Plain(PlainRows):
 
     def heartbeat(self, run: Run, lease: str | None = None) -> None:
         def work():
-            for_so_long = lease or self.setting(self._running(run)["queue"], "lease")
+            for_so_long = lease or self.setting("lease")
             return self._signs_of_life(run, "lease_expires_at = clock_timestamp() + %(lease)s::interval", lease=for_so_long)
 
         self._does(f"heartbeat {run.label}", work)
@@ -260,15 +269,12 @@ class Plain(PlainRows):
 
     def cancel_many(self, queue: str, kind: str) -> None:
         where = "queue = %s AND kind = %s AND (state <> 'running' OR cancel_requested_at IS NULL) ORDER BY id"
-        self._does(
-            f"cancel_many {queue} {kind}", lambda: len([self._cancel(row) for row in self.jobs_where(where, queue, kind)])
-        )
+        self._does(f"cancel_many {queue} {kind}", lambda: len([self._cancel(row) for row in self.jobs_where(where, queue, kind)]))
 
     def discard_many(self, queue: str, kind: str) -> None:
         where = "queue = %s AND kind = %s AND state <> 'running' ORDER BY id"
         self._does(
-            f"discard_many {queue} {kind}",
-            lambda: len([self._discard(row, None) for row in self.jobs_where(where, queue, kind)]),
+            f"discard_many {queue} {kind}", lambda: len([self._discard(row, None) for row in self.jobs_where(where, queue, kind)])
         )
 
     def retry_many(self, queue: str) -> None:
@@ -295,13 +301,7 @@ class Plain(PlainRows):
         self._does(f"reroute {pattern}", work)
 
     def rescue(self) -> None:
-        """No single job may keep the others from being rescued, or promoted, by being passed over."""
-
-        def work():
-            ends = [self._fail(row, "lease expired", passes_over=True) for row in self.jobs_where(RESCUED)]
-            return len([state for state in ends if state])
-
-        self._does("rescue", work)
+        self._does("rescue", lambda: len([self._fail(row, "lease expired") for row in self.jobs_where(RESCUED)]))
 
     def promote(self) -> None:
         def work():

@@ -45,6 +45,7 @@ class PlainRows(Actor):
         self.owner = owner
         self.changed: set[tuple[str, str, str]] = set()
         self.refusals: set[str] | None = None
+        (self.settings,) = self.rows("SELECT max_attempts, lease::text, retry_base::text FROM turnstile.queue")
         shared = conn.execute(SHARED, [JOB]).fetchall()
         self.to_history = [name for name, _, computed in shared if not computed]
         self.to_job = [name for name, computed, _ in shared if not computed]
@@ -117,9 +118,9 @@ class PlainRows(Actor):
         query = "SELECT id, state, attempt, queue FROM turnstile.job_history WHERE id = %s ORDER BY finished_at DESC LIMIT 1"
         return next(iter(self.rows(query, id)), None)
 
-    def setting(self, queue: str, column: str):
-        query = f"SELECT {column}::text AS value FROM turnstile.queue WHERE name IN (%s, '*') ORDER BY name = '*' LIMIT 1"
-        return self.rows(query, queue)[0]["value"]
+    def setting(self, column: str):
+        """Of all queues: none has a row of its own."""
+        return self.settings[column]
 
     # ---- Rows -------------------------------------------------------------------------------------
 
@@ -136,18 +137,8 @@ class PlainRows(Actor):
     def update(self, id: int, assignments: str, passes_over: bool = False, **values) -> bool:
         return self.change("job", "UPDATE", f"SET {assignments} WHERE id = %(id)s", passes_over, id=id, **values)
 
-    def move(self, id: int, state: str, errors: str = KEPT, passes_over: bool = False, asked: bool = False, **values) -> bool:
-        """Ends a job, in whole or not at all. `errors`: as an expression; `asked`: this is its cancellation."""
-        try:
-            with self.conn.transaction():
-                self._move(id, state, errors, asked, **values)
-        except Refused:
-            if not passes_over:
-                raise
-            return False
-        return True
-
-    def _move(self, id: int, state: str, errors: str, asked: bool, **values) -> None:
+    def move(self, id: int, state: str, errors: str = KEPT, asked: bool = False, **values) -> None:
+        """Ends a job. `errors`: as an expression; `asked`: this is its cancellation."""
         given = {"state": "%(state)s", "errors": errors}
         if asked:
             given["cancel_requested_at"] = "clock_timestamp()"
@@ -159,7 +150,9 @@ class PlainRows(Actor):
             "INSERT",
             f"({', '.join(columns)}, finished_at, result)"
             f" SELECT {', '.join(expressions)}, clock_timestamp(), %(result)s FROM turnstile.job WHERE id = %(id)s",
-            id=id, state=state, **values,
+            id=id,
+            state=state,
+            **values,
         )
         self.change("job", "DELETE", "WHERE id = %(id)s", id=id)
 

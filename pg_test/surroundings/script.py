@@ -14,7 +14,8 @@ LARGE = {"text": "".join(chr(97 + n * n * 7 % 26) + str(n * 7919 % 1000) for n i
 
 # In the template, before there are any surroundings.
 PRIOR = [
-    "SELECT turnstile.set_queue('*', retry_base => '1 hour')",
+    # Nothing falls due, and no lease ends, but where the script says so.
+    "SELECT turnstile.set_queue('*', retry_base => '1 hour', lease => '1 day')",
     "INSERT INTO turnstile.route (pattern, queue) VALUES ('move*', 'elsewhere')",
     "INSERT INTO turnstile.tenant (name) VALUES ('acme')",
 ]
@@ -54,17 +55,21 @@ def produce(act: Actor) -> None:
     act.enqueue("b", kind="sync", queue="main", priority=5, max_attempts=3, **about)
     act.enqueue("c", kind="bill", queue="main", priority=5, **about)
     act.enqueue("later", kind="scan", queue="main", run_at=FAR)
-    act.enqueue_many({
-        "d": {"kind": "pack", "queue": "main"},
-        "e": {"kind": "ship", "queue": "main", "priority": 1, "payload": LARGE},
-        "f": {"kind": "poll", "queue": "main", "run_at": FAR},
-        "g": {"kind": "sort", "queue": "main", "max_attempts": 2},
-        "h": {"kind": "join", "queue": "main"},
-    })
-    act.enqueue_many({
-        "i": {"kind": "wipe", "queue": "side", "unique_key": "i"},
-        "j": {"kind": "mail", "queue": "side", "metadata": {"few": 1}},
-    })
+    act.enqueue_many(
+        {
+            "d": {"kind": "pack", "queue": "main"},
+            "e": {"kind": "ship", "queue": "main", "priority": 1, "payload": LARGE},
+            "f": {"kind": "poll", "queue": "main", "run_at": FAR},
+            "g": {"kind": "sort", "queue": "main", "max_attempts": 2},
+            "h": {"kind": "join", "queue": "main"},
+        }
+    )
+    act.enqueue_many(
+        {
+            "i": {"kind": "wipe", "queue": "side", "unique_key": "i"},
+            "j": {"kind": "mail", "queue": "side", "metadata": {"few": 1}},
+        }
+    )
     act.enqueue("i again", kind="wipe", queue="side", unique_key="i")
     act.enqueue("l", kind="sync", queue="side", unique_key="l", unique_mode="replace")
     act.enqueue("l again", kind="bill", queue="side", unique_key="l", unique_mode="replace", payload={"job": "l", "version": 2})
@@ -149,13 +154,17 @@ def operate(act: Actor) -> None:
     for run in act.claim_next("bulk"):
         act.progress(run, 2, 2, "all")
     act.claim(["bulk", "elsewhere"], 3)
-    act.by_hand("UPDATE turnstile.job SET priority = priority + 1, tenant = 'acme' WHERE state = 'available' AND queue IN ('main', 'side', 'bulk')")
+    act.by_hand(
+        "UPDATE turnstile.job SET priority = priority + 1, tenant = 'acme' WHERE state = 'available' AND queue IN ('main', 'side', 'bulk')"
+    )
     act.by_hand("DELETE FROM turnstile.job WHERE payload ->> 'job' = 'u'")
 
 
 def look_after(act: Actor) -> None:
     """Last, since what cannot be rescued or promoted would be tried again by any claim."""
-    act.by_hand("UPDATE turnstile.job SET lease_expires_at = now() - interval '1 day' WHERE state = 'running' AND queue <> 'side'")
+    act.by_hand(
+        "UPDATE turnstile.job SET lease_expires_at = now() - interval '1 day' WHERE state = 'running' AND queue <> 'side'"
+    )
     act.rescue()
     act.by_hand("UPDATE turnstile.job SET run_at = now() - interval '1 day' WHERE state IN ('retryable', 'scheduled')")
     act.promote()

@@ -13,14 +13,38 @@ HISTORY = "ALTER TABLE turnstile.job_history ADD"
 
 add("check-met", f"{JOB} CHECK (attempt >= 0 AND kind <> '')", f"{HISTORY} CHECK (finished_at >= created_at)")
 add("check-of-new", f"{JOB} CHECK (kind <> '<kind>' OR queue = 'old') NOT VALID")
-add("check-of-running", f"{JOB} CHECK (NOT (kind = '<kind>' AND state = '<state>' AND queue <> 'old'))", state=["running", "retryable", "scheduled", "available"])
+add(
+    "check-of-running",
+    f"{JOB} CHECK (NOT (kind = '<kind>' AND state = '<state>' AND queue <> 'old'))",
+    state=["running", "retryable", "scheduled", "available"],
+)
 add("check-of-attempts", f"{JOB} CHECK (attempt < 2 AND uncounted < 2)")
-add("check-of-own", f"{JOB} COLUMN votes int DEFAULT 1 CHECK (votes > 0)", by_hand={"produced": "UPDATE turnstile.job SET votes = 0 WHERE kind = '<kind>'"})
-add("check-by-function", "CREATE FUNCTION users.fits(kind text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN kind <> '<kind>'; END $$", f"{JOB} CHECK (users.fits(kind) OR queue = 'old')")
+add(
+    "check-of-own",
+    f"{JOB} COLUMN votes int DEFAULT 1 CHECK (votes > 0)",
+    by_hand={"produced": "UPDATE turnstile.job SET votes = 0 WHERE kind = '<kind>'"},
+)
+add(
+    "check-by-function",
+    "CREATE FUNCTION users.fits(kind text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN kind <> '<kind>'; END $$",
+    f"{JOB} CHECK (users.fits(kind) OR queue = 'old')",
+)
 add("check-of-history", f"{HISTORY} CHECK (kind <> '<kind>' OR queue = 'old')")
-add("check-of-history-state", f"{HISTORY} CHECK (state <> '<state>' OR queue = 'old')", state=["completed", "cancelled", "discarded"])
-add("check-of-today", "DO $$ BEGIN EXECUTE format('ALTER TABLE %s ADD CHECK (kind <> ''<kind>'' OR queue = ''old'')', users.today()); END $$")
-add("check-of-history-column", f"{HISTORY} COLUMN stars int DEFAULT 5 CHECK (stars > 3)", f"{JOB} COLUMN stars int DEFAULT 4", by_hand={"produced": "UPDATE turnstile.job SET stars = 1 WHERE kind = '<kind>'"})
+add(
+    "check-of-history-state",
+    f"{HISTORY} CHECK (state <> '<state>' OR queue = 'old')",
+    state=["completed", "cancelled", "discarded"],
+)
+add(
+    "check-of-today",
+    "DO $$ BEGIN EXECUTE format('ALTER TABLE %s ADD CHECK (kind <> ''<kind>'' OR queue = ''old'')', users.today()); END $$",
+)
+add(
+    "check-of-history-column",
+    f"{HISTORY} COLUMN stars int DEFAULT 5 CHECK (stars > 3)",
+    f"{JOB} COLUMN stars int DEFAULT 4",
+    by_hand={"produced": "UPDATE turnstile.job SET stars = 1 WHERE kind = '<kind>'"},
+)
 
 # ---- Foreign keys ---------------------------------------------------------------------------------
 
@@ -37,7 +61,13 @@ add(
     },
     action=ON_DELETE,
 )
-add("to-nobody", PARENT, f"{JOB} COLUMN squad int REFERENCES users.team <when>", "ALTER TABLE turnstile.job ALTER COLUMN squad SET DEFAULT 9", when=["", "DEFERRABLE INITIALLY DEFERRED"])
+add(
+    "to-nobody",
+    PARENT,
+    f"{JOB} COLUMN squad int REFERENCES users.team <when>",
+    "ALTER TABLE turnstile.job ALTER COLUMN squad SET DEFAULT 9",
+    when=["", "DEFERRABLE INITIALLY DEFERRED"],
+)
 add(
     "of-tenants",
     "CREATE TABLE users.customer (name text PRIMARY KEY); INSERT INTO users.customer VALUES ('acme')",
@@ -74,4 +104,9 @@ add(
     volatile="after_job",
     action=ON_DELETE,
 )
-add("of-history-parts", "CREATE TABLE users.bit (job_id bigint REFERENCES turnstile.job DEFERRABLE)", "CREATE INDEX ON users.bit (job_id)", by_hand={"claimed": "INSERT INTO users.bit SELECT id FROM turnstile.job WHERE state = 'running' AND kind = '<kind>'"})
+add(
+    "of-history-parts",
+    "CREATE TABLE users.bit (job_id bigint REFERENCES turnstile.job DEFERRABLE)",
+    "CREATE INDEX ON users.bit (job_id)",
+    by_hand={"claimed": "INSERT INTO users.bit SELECT id FROM turnstile.job WHERE state = 'running' AND kind = '<kind>'"},
+)

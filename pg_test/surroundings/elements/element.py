@@ -50,6 +50,8 @@ class Family:
                 return text
 
             points = {point: fill(statement) for point, statement in (by_hand or {}).items()}
-            return Element(name, [fill(statement) for statement in statements], set(volatile.split()), points, set(of_statements.split()))
+            return Element(
+                name, [fill(statement) for statement in statements], set(volatile.split()), points, set(of_statements.split())
+            )
 
         self.elements[name] = make

@@ -19,16 +19,58 @@ def on(name: str, when: str, what: str) -> str:
 add("before", on("note", "BEFORE INSERT", f"FOR EACH ROW {NOTE}"), place=PLACES)
 add("after", on("note", "AFTER INSERT", f"FOR EACH ROW {NOTE}"), place=PLACES)
 add("of-statements", on("note", "<when> INSERT", f"FOR EACH STATEMENT {NOTE}"), when=["BEFORE", "AFTER"], place=PLACES[:1])
-add("with-condition", on("note", "<when> INSERT", f"FOR EACH ROW WHEN (NEW.state = ''<state>'') {NOTE}"), when=["BEFORE", "AFTER"], state=["completed", "cancelled", "discarded"], place=PLACES)
-add("deferred", on("note", "AFTER INSERT", f"DEFERRABLE INITIALLY DEFERRED FOR EACH ROW {NOTE}").replace("CREATE TRIGGER", "CREATE CONSTRAINT TRIGGER"), place=PLACES)
-add("sees-inserted", TRANSITIONS.format(f"{HEAD}, NULL, to_jsonb(n) FROM n").replace("note_all", "note_finished"), on("sees", "AFTER INSERT", "REFERENCING NEW TABLE AS n EXECUTE FUNCTION users.note_finished()"), place=PLACES[:1])
-add("changes-result", function("judge", "NEW.result := '{\"judged\": true}'"), on("judge", "BEFORE INSERT", "FOR EACH ROW EXECUTE FUNCTION users.judge()"), place=PLACES)
-add("changes-own", "ALTER TABLE turnstile.job_history ADD COLUMN verdict text", function("rule", "NEW.verdict := NEW.kind || NEW.attempt"), on("rule", "BEFORE INSERT", "FOR EACH ROW EXECUTE FUNCTION users.rule()"), place=PLACES)
-add("cancels", CANCEL.replace("users.cancel", "users.lose"), on("lose", "BEFORE INSERT", "FOR EACH ROW WHEN (NEW.kind = ''<kind>'') EXECUTE FUNCTION users.lose()"), place=PLACES)
-add("refuses", function("refuse_past", "RAISE EXCEPTION 'no' USING ERRCODE = 'UT005'"), on("refuse", "<when> INSERT", "FOR EACH ROW WHEN (NEW.kind = ''<kind>'') EXECUTE FUNCTION users.refuse_past()"), when=["BEFORE", "AFTER"], place=PLACES)
+add(
+    "with-condition",
+    on("note", "<when> INSERT", f"FOR EACH ROW WHEN (NEW.state = ''<state>'') {NOTE}"),
+    when=["BEFORE", "AFTER"],
+    state=["completed", "cancelled", "discarded"],
+    place=PLACES,
+)
+add(
+    "deferred",
+    on("note", "AFTER INSERT", f"DEFERRABLE INITIALLY DEFERRED FOR EACH ROW {NOTE}").replace(
+        "CREATE TRIGGER", "CREATE CONSTRAINT TRIGGER"
+    ),
+    place=PLACES,
+)
+add(
+    "sees-inserted",
+    TRANSITIONS.format(f"{HEAD}, NULL, to_jsonb(n) FROM n").replace("note_all", "note_finished"),
+    on("sees", "AFTER INSERT", "REFERENCING NEW TABLE AS n EXECUTE FUNCTION users.note_finished()"),
+    place=PLACES[:1],
+)
+add(
+    "changes-result",
+    function("judge", "NEW.result := '{\"judged\": true}'"),
+    on("judge", "BEFORE INSERT", "FOR EACH ROW EXECUTE FUNCTION users.judge()"),
+    place=PLACES,
+)
+add(
+    "changes-own",
+    "ALTER TABLE turnstile.job_history ADD COLUMN verdict text",
+    function("rule", "NEW.verdict := NEW.kind || NEW.attempt"),
+    on("rule", "BEFORE INSERT", "FOR EACH ROW EXECUTE FUNCTION users.rule()"),
+    place=PLACES,
+)
+add(
+    "cancels",
+    CANCEL.replace("users.cancel", "users.lose"),
+    on("lose", "BEFORE INSERT", "FOR EACH ROW WHEN (NEW.kind = ''<kind>'') EXECUTE FUNCTION users.lose()"),
+    place=PLACES,
+)
+add(
+    "refuses",
+    function("refuse_past", "RAISE EXCEPTION 'no' USING ERRCODE = 'UT005'"),
+    on("refuse", "<when> INSERT", "FOR EACH ROW WHEN (NEW.kind = ''<kind>'') EXECUTE FUNCTION users.refuse_past()"),
+    when=["BEFORE", "AFTER"],
+    place=PLACES,
+)
 add(
     "enqueues",
-    function("follow_up", "PERFORM turnstile.enqueue('follow', jsonb_build_object('job', 'follow ' || (NEW.payload ->> 'job') || NEW.attempt), queue => 'follow')"),
+    function(
+        "follow_up",
+        "PERFORM turnstile.enqueue('follow', jsonb_build_object('job', 'follow ' || (NEW.payload ->> 'job') || NEW.attempt), queue => 'follow')",
+    ),
     on("follow_up", "<when> INSERT", "FOR EACH ROW WHEN (NEW.kind = ''<kind>'') EXECUTE FUNCTION users.follow_up()"),
     when=["BEFORE", "AFTER"],
     place=PLACES,
@@ -83,9 +125,19 @@ add(
         CREATE TABLE users.history_other PARTITION OF users.history_today DEFAULT;
         {ATTACH}"""),
 )
-add("partition-too-narrow", instead_of_today(f"CREATE TABLE users.history_today (LIKE turnstile.job_history); ALTER TABLE users.history_today ADD CHECK (kind <> '<kind>' OR queue = 'old'); {ATTACH}"))
+add(
+    "partition-too-narrow",
+    instead_of_today(
+        f"CREATE TABLE users.history_today (LIKE turnstile.job_history); ALTER TABLE users.history_today ADD CHECK (kind <> '<kind>' OR queue = 'old'); {ATTACH}"
+    ),
+)
 add("no-partition", instead_of_today(""))
-add("no-partition-at-all", instead_of_today(""), "DELETE FROM turnstile.job_history", "ALTER TABLE turnstile.job_history DETACH PARTITION turnstile.job_history_default")
+add(
+    "no-partition-at-all",
+    instead_of_today(""),
+    "DELETE FROM turnstile.job_history",
+    "ALTER TABLE turnstile.job_history DETACH PARTITION turnstile.job_history_default",
+)
 add("partition-unlogged", "DO $$ BEGIN EXECUTE format('ALTER TABLE %s SET UNLOGGED', users.today()); END $$")
 FOREIGN = f"""
     CREATE EXTENSION postgres_fdw;

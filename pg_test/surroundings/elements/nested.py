@@ -12,7 +12,15 @@ add = family.add
 ELEMENTS = family.elements
 
 TAKEN = "CREATE TABLE users.taken (step text, label text, attempt int)"
-WHEN = ["BEFORE UPDATE", "AFTER UPDATE", "AFTER INSERT", "BEFORE DELETE", "AFTER DELETE", "AFTER INSERT OR UPDATE OF state", "BEFORE INSERT"]
+WHEN = [
+    "BEFORE UPDATE",
+    "AFTER UPDATE",
+    "AFTER INSERT",
+    "BEFORE DELETE",
+    "AFTER DELETE",
+    "AFTER INSERT OR UPDATE OF state",
+    "BEFORE INSERT",
+]
 TAKE = """
     SELECT * INTO run FROM turnstile.claim_next('inner');
     IF run.id IS NOT NULL THEN
@@ -66,13 +74,19 @@ add(
 )
 add(
     "claim-and-release",
-    function("take_and_release", "SELECT * INTO run FROM turnstile.claim_next('inner'); IF run.id IS NOT NULL THEN PERFORM turnstile.release(run.id, run.attempt); END IF;"),
+    function(
+        "take_and_release",
+        "SELECT * INTO run FROM turnstile.claim_next('inner'); IF run.id IS NOT NULL THEN PERFORM turnstile.release(run.id, run.attempt); END IF;",
+    ),
     trigger("take_and_release"),
     when=WHEN,
 )
 add(
     "enqueue",
-    function("follow", "PERFORM turnstile.enqueue('after', jsonb_build_object('job', 'after ' || current_setting('surroundings.step', true)), queue => 'after');"),
+    function(
+        "follow",
+        "PERFORM turnstile.enqueue('after', jsonb_build_object('job', 'after ' || current_setting('surroundings.step', true)), queue => 'after');",
+    ),
     trigger("follow", "pg_trigger_depth() = 0 AND <row>.kind = '<kind>'"),
     # The label is that of the step: so only where a step changes one such job.
     when=["AFTER INSERT", "BEFORE UPDATE", "AFTER UPDATE"],
