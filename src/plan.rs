@@ -2,6 +2,7 @@
 
 use crate::catalog;
 use crate::error::{Result, internal, not_committed};
+use crate::rights;
 use crate::seeded::{Seeded, armed};
 use crate::table::Opened;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -87,7 +88,8 @@ impl Statement {
             Text::OfCatalog(maker) => {
                 let version = catalog::version();
                 let text: String = spi.run(maker, &[])?.required(0, 1)?;
-                let text = CString::new(text).map_err(|_| internal("a statement with a zero byte"))?;
+                let text =
+                    CString::new(text).map_err(|_| internal("a statement with a zero byte"))?;
                 let prepared = self.prepare(&text)?;
                 self.version.store(version, Ordering::Relaxed);
                 if !kept.is_null() {
@@ -244,6 +246,7 @@ impl Spi {
     /// Runs a statement with a snapshot taken once its tables are locked, whatever the isolation level: who is running and
     /// what is waiting must be seen as it is.
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
+        rights::pin();
         let (plan, is_planned) = statement.plan(self)?;
         let _settings = PlanForGrowth::during_planning(is_planned);
         let _locks = (!armed(Seeded::LookBeforeLocking)).then(|| LockedPlan::of(plan));
@@ -312,6 +315,7 @@ impl Spi {
         batch: i64,
         mut visit: impl FnMut(&Rows) -> Result<()>,
     ) -> Result<()> {
+        rights::pin();
         let (plan, _) = statement.plan(self)?;
         let mut arguments = Arguments::of(arguments);
         // SAFETY: the portal is closed below or by the abort; the snapshot is registered meanwhile.

@@ -6,6 +6,7 @@ use crate::api::finish::{Failing, fail_run, state_of, wrong_state};
 use crate::api::names::job;
 use crate::call::{Call, count, datum, must_be_writable};
 use crate::error::{Result, no_such_job};
+use crate::permission::{self, Verb};
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
@@ -16,12 +17,7 @@ const WAITING: [&str; 3] = ["available", "scheduled", "retryable"];
 const LIVE: [&str; 4] = ["available", "scheduled", "retryable", "running"];
 
 /// Ends those of the jobs that wait, and asks those that run to stop, if that is the state; gives the state before of each.
-fn end_waiting(
-    spi: &Spi,
-    ids: &[i64],
-    state: &str,
-    error: Option<Datum>,
-) -> Result<Vec<String>> {
+fn end_waiting(spi: &Spi, ids: &[i64], state: &str, error: Option<Datum>) -> Result<Vec<String>> {
     let rows = spi.run(&END_WAITING, &[datum(ids), datum(state), error])?;
     let mut before = Vec::with_capacity(rows.len());
     let mut endings = Vec::with_capacity(rows.len());
@@ -34,6 +30,7 @@ fn end_waiting(
                 state,
                 errors: rows.value(row, 3),
                 is_cancelled_now: state == "cancelled",
+                caller: None,
             });
         }
         before.push(was);
@@ -49,6 +46,7 @@ pub fn cancel(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
     let state = with_spi(|spi| {
+        permission::job(spi, Verb::Manage, job_id)?;
         loop {
             let before = end_waiting(spi, &[job_id], "cancelled", None)?;
             match before.first().map(String::as_str) {
@@ -85,6 +83,7 @@ pub fn discard(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<String> {
+    permission::job(spi, Verb::Manage, job_id)?;
     loop {
         let before = end_waiting(spi, &[job_id], "discarded", error)?;
         match before.first().map(String::as_str) {

@@ -1,13 +1,12 @@
 //! Claims: ask memory which lane is next, take rows of it, tell memory what was found.
 
 use crate::api::claimer::Claimer;
-use crate::api::names::{bound, queue_keys, required_name};
+use crate::api::names::{bound, queue_keys, queue_to_claim};
 use crate::api::output::Output;
 use crate::api::start::{Started, Wanted, look_ahead, start_jobs};
 use crate::api::wait::claim_or_wait;
 use crate::call::{Call, must_be_writable};
 use crate::error::{Result, in_serializable, too_long};
-use crate::lane::claimed_key;
 use crate::overflow::Hunt;
 use crate::pending::{self, Reserved};
 use crate::plan::{Spi, with_spi};
@@ -27,7 +26,7 @@ const MOST_AT_ONCE: usize = 1_000;
 
 pub fn claim_next(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let queue = claimed_key(required_name(call.text(0), "queue")?);
+    let queue = queue_to_claim(call.text(0))?;
     let claimer = Claimer::of(call, 1)?;
     let mut output = Output::of(call);
     with_spi(|spi| claim_or_wait(spi, &[queue], 1, &claimer, &mut output))?;
@@ -96,6 +95,34 @@ pub fn claim_from(
         listen::arm(spi, job_table, queues)?;
     }
     Ok(most - left)
+}
+
+/// One look at the next lane of a queue, for one job; returns how many. None: nothing in memory may run. Who calls it ends
+/// the call by [`claim_from`].
+pub fn claim_one(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    queue: u64,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<Option<usize>> {
+    let next = pick(spi, job_table, &mut Hunt::in_queue(queue), 1)?;
+    match next.pick {
+        Pick::Nothing => Ok(None),
+        Pick::Unknown(spec, gates) => {
+            limits::read(spi, job_table, &spec, &gates)?;
+            Ok(Some(0))
+        }
+        Pick::Exhausted => Err(too_many_reservations()),
+        Pick::Lane(picked) => {
+            let lane = Lane {
+                picked: &picked,
+                reservations: &next.reservations,
+                is_waited_for: next.is_waited_for,
+            };
+            take(spi, job_table, &lane, claimer, output).map(Some)
+        }
+    }
 }
 
 /// Whether a claim would find a job just now; what memory only believed to be there it forgets.

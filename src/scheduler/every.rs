@@ -35,7 +35,7 @@ impl Scheduler<'_> {
     }
 
     /// A queue whose terms have to be read: what its jobs have gained by waiting is not known before.
-    fn unread_queue(&self, queue: u32) -> Step<Option<Found>> {
+    pub(crate) fn unread_queue(&self, queue: u32) -> Step<Option<Found>> {
         let node = self.node(queue)?;
         let is_unread = self.gate(node.gate)?.limit() == Limit::Unknown;
         if node.root == NONE || !is_unread || armed(Seeded::CompareUnreadQueues) {
@@ -47,7 +47,7 @@ impl Scheduler<'_> {
     }
 
     /// Whether it is worth to look at a queue. What is due in a fair one may come before what is reached first.
-    fn may_come_before(&self, queue: u32, best: Option<Rank>) -> Step<bool> {
+    pub(crate) fn may_come_before(&self, queue: u32, best: Option<Rank>) -> Step<bool> {
         let (Some(best), Some(first)) = (best, self.next_of_queue(queue)?) else {
             return Ok(true);
         };
@@ -59,7 +59,7 @@ impl Scheduler<'_> {
 
     /// What a queue's next lane is compared by with those of others. While it is not known which that is in a
     /// fair queue, nothing of the same level may come first.
-    fn rank_among_queues(&self, queue: u32, found: &Found) -> Step<Option<Rank>> {
+    pub(crate) fn rank_among_queues(&self, queue: u32, found: &Found) -> Step<Option<Rank>> {
         let Some(lane) = found.lane() else {
             return Ok(None);
         };

@@ -11,6 +11,7 @@ use crate::api::{turnstile_job_changed, turnstile_place_job};
 use crate::call::datum;
 use crate::catalog;
 use crate::error::Result;
+use crate::rights;
 use crate::row::column;
 use crate::seeded::{Seeded, armed};
 use crate::tuple::RawRow;
@@ -119,9 +120,13 @@ pub fn lock_jobs(mode: u32) -> Result<Rc<Jobs>> {
 
 impl Jobs {
     fn read(relation: &Opened) -> Self {
+        // Definitions are read as text, in which names depend on it.
+        rights::pin();
         let indexes: Vec<Index> = relation.indexes().into_iter().map(Index::of).collect();
         let serves = |own: usize| {
-            let found = indexes.iter().find(|index| index.is_valid && index.own == Some(own));
+            let found = indexes
+                .iter()
+                .find(|index| index.is_valid && index.own == Some(own));
             found.map(|index| index.oid)
         };
         Self {
@@ -230,11 +235,18 @@ fn after_name(definition: &str, index: Oid) -> Option<&str> {
         if name.is_null() {
             return None;
         }
-        CStr::from_ptr(pg_sys::quote_identifier(name)).to_str().ok()?
+        CStr::from_ptr(pg_sys::quote_identifier(name))
+            .to_str()
+            .ok()?
     };
     let rest = definition.strip_prefix("CREATE ")?;
     let rest = rest.strip_prefix("UNIQUE ").unwrap_or(rest);
-    let rest = rest.strip_prefix("INDEX ")?.strip_prefix(name)?.strip_prefix(" ON ")?;
+    let rest = rest
+        .strip_prefix("INDEX ")?
+        .strip_prefix(name)?
+        .strip_prefix(" ON ")?;
     // Where the search path has the schema it is left out.
-    rest.strip_prefix("turnstile.").unwrap_or(rest).strip_prefix("job ")
+    rest.strip_prefix("turnstile.")
+        .unwrap_or(rest)
+        .strip_prefix("job ")
 }
