@@ -17,6 +17,7 @@ use crate::sleep;
 use crate::{catalog, errands, limits, listen, server};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
 use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
 
 /// Lanes that one look for work goes through.
@@ -57,72 +58,76 @@ pub fn claim_from(
     let job_table = catalog::job_table()?;
     pending::with(|pending| pending.job_table = job_table);
     errands::run(spi, job_table, queues, most)?;
-    let mut left = most;
+    let mut taken = 0;
     let mut is_listened_to = false;
     for &queue in queues {
-        let mut hunt = Hunt::in_queue(queue);
-        while left > 0 {
-            let Next {
-                pick,
-                reservations,
-                is_waited_for,
-                has_listeners,
-            } = pick(spi, job_table, &mut hunt, left)?;
-            is_listened_to |= has_listeners;
-            match pick {
-                Pick::Nothing => {
-                    if !hunt.read(spi, left < most)? {
-                        break;
-                    }
+        let hunt = Hunt::in_queue(queue);
+        let (found, has_listeners) = claim_in(spi, job_table, hunt, most - taken, claimer, output)?;
+        taken += found;
+        is_listened_to |= has_listeners;
+    }
+    end_call(job_table)?;
+    if is_listened_to && taken == 0 && !sleep::stays() {
+        listen::arm(spi, job_table, queues)?;
+    }
+    Ok(taken)
+}
+
+/// As a claim from every queue, if there were only these, and of what is in memory. Who calls it goes on by [`claim_from`].
+pub fn claim_among(
+    spi: &Spi,
+    queues: &Rc<[u64]>,
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<usize> {
+    let job_table = catalog::job_table()?;
+    pending::with(|pending| pending.job_table = job_table);
+    errands::run(spi, job_table, queues, most)?;
+    let hunt = Hunt::among(queues.clone());
+    claim_in(spi, job_table, hunt, most, claimer, output).map(|(taken, _)| taken)
+}
+
+/// Claims what a hunt finds; returns how many, and whether somebody may listen for work there.
+fn claim_in(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    mut hunt: Hunt,
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<(usize, bool)> {
+    let mut left = most;
+    let mut is_listened_to = false;
+    while left > 0 {
+        let Next {
+            pick,
+            reservations,
+            is_waited_for,
+            has_listeners,
+        } = pick(spi, job_table, &mut hunt, left)?;
+        is_listened_to |= has_listeners;
+        match pick {
+            Pick::Nothing => {
+                if !hunt.read(spi, left < most)? {
+                    break;
                 }
-                Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
-                Pick::Exhausted => return Err(too_many_reservations()),
-                Pick::Lane(picked) => {
-                    let lane = Lane {
-                        picked: &picked,
-                        reservations: &reservations,
-                        is_waited_for,
-                    };
-                    let taken = take(spi, job_table, &lane, claimer, output)?;
-                    hunt.has_seen(picked.spec.lane);
-                    left = left.saturating_sub(taken);
-                }
+            }
+            Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
+            Pick::Exhausted => return Err(too_many_reservations()),
+            Pick::Lane(picked) => {
+                let lane = Lane {
+                    picked: &picked,
+                    reservations: &reservations,
+                    is_waited_for,
+                };
+                let taken = take(spi, job_table, &lane, claimer, output)?;
+                hunt.has_seen(picked.spec.lane);
+                left = left.saturating_sub(taken);
             }
         }
     }
-    end_call(job_table)?;
-    if is_listened_to && left == most && !sleep::stays() {
-        listen::arm(spi, job_table, queues)?;
-    }
-    Ok(most - left)
-}
-
-/// One look at the next lane of a queue, for one job; returns how many. None: nothing in memory may run. Who calls it ends
-/// the call by [`claim_from`].
-pub fn claim_one(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    queue: u64,
-    claimer: &Claimer,
-    output: &mut Output,
-) -> Result<Option<usize>> {
-    let next = pick(spi, job_table, &mut Hunt::in_queue(queue), 1)?;
-    match next.pick {
-        Pick::Nothing => Ok(None),
-        Pick::Unknown(spec, gates) => {
-            limits::read(spi, job_table, &spec, &gates)?;
-            Ok(Some(0))
-        }
-        Pick::Exhausted => Err(too_many_reservations()),
-        Pick::Lane(picked) => {
-            let lane = Lane {
-                picked: &picked,
-                reservations: &next.reservations,
-                is_waited_for: next.is_waited_for,
-            };
-            take(spi, job_table, &lane, claimer, output).map(Some)
-        }
-    }
+    Ok((most - left, is_listened_to))
 }
 
 /// Whether a claim would find a job just now; what memory only believed to be there it forgets.

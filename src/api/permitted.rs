@@ -1,23 +1,18 @@
 //! Claims of roles that may work on some queues only: `*` means those.
 //!
-//! What all of them would be by priority is found by comparing the next lane of each permitted queue, as a claim from every
-//! queue does; then one job is taken from the queue that comes first, and so on. That is what as many calls of
-//! `claim_next` return. A filter inside of the scheduler's pick would also have to reach the runner-up, the search for lanes
-//! that are not in memory and the wake-ups, which all ask for one queue or for every one; roles that are limited to some queues
-//! and claim hundreds of jobs from `*` at once are too rare for that.
+//! A claim from `*` is by priority over all that it may come to, so the scheduler's pick is told the queues, and passes the others
+//! over where it compares queues: the next lane and the runner-up are those of a claim from every queue, if there were only
+//! these. Sleep and listening name the queues one by one, so that nobody is woken for what he may not claim.
 
-use crate::api::claim::{claim_from, claim_one};
+use crate::api::claim::{claim_among, claim_from};
 use crate::api::claimer::Claimer;
 use crate::api::output::Output;
 use crate::error::Result;
-use crate::pending;
 use crate::permission;
 use crate::plan::Spi;
-use crate::rebuild::when_ready;
-use crate::{catalog, errands, limits, server};
-use pgrx::pg_sys;
 use std::borrow::Cow;
-use turnstile_scheduler::{EVERY_QUEUE, FirstQueue};
+use std::rc::Rc;
+use turnstile_scheduler::EVERY_QUEUE;
 
 /// Claims up to `most` jobs, the queues in the order given; returns how many.
 pub fn claim(
@@ -46,15 +41,15 @@ pub fn awaited(queues: &[u64]) -> Result<Cow<'_, [u64]>> {
     let Some(permitted) = instead_of_all(queues)? else {
         return Ok(Cow::Borrowed(queues));
     };
-    let mut meant: Vec<u64> = queues.iter().copied().chain(permitted).collect();
+    let mut meant: Vec<u64> = queues.iter().chain(&*permitted).copied().collect();
     meant.retain(|&queue| queue != EVERY_QUEUE);
     meant.sort_unstable();
     meant.dedup();
     Ok(Cow::Owned(meant))
 }
 
-/// What `*` stands for, if it is named and the caller may not work on all queues.
-fn instead_of_all(queues: &[u64]) -> Result<Option<Vec<u64>>> {
+/// What `*` stands for, in order, if it is named and the caller may not work on all queues.
+fn instead_of_all(queues: &[u64]) -> Result<Option<Rc<[u64]>>> {
     match queues.contains(&EVERY_QUEUE) {
         true => permission::work_queues(),
         false => Ok(None),
@@ -63,44 +58,13 @@ fn instead_of_all(queues: &[u64]) -> Result<Option<Vec<u64>>> {
 
 fn claim_by_priority(
     spi: &Spi,
-    permitted: &[u64],
+    permitted: &Rc<[u64]>,
     most: usize,
     claimer: &Claimer,
     output: &mut Output,
 ) -> Result<usize> {
-    let job_table = catalog::job_table()?;
-    pending::with(|pending| pending.job_table = job_table);
-    errands::run(spi, job_table, permitted, most)?;
-    let mut candidates = permitted.to_vec();
-    let mut taken = 0;
-    while taken < most {
-        let Some(queue) = first_of(spi, job_table, &candidates)? else {
-            break;
-        };
-        match claim_one(spi, job_table, queue, claimer, output)? {
-            Some(claimed) => taken += claimed,
-            None => candidates.retain(|&each| each != queue),
-        }
-        pgrx::check_for_interrupts!();
-    }
+    let taken = claim_among(spi, permitted, most, claimer, output)?;
     // What is not in memory is looked for here, and listeners are told.
     let left = most.saturating_sub(taken);
     Ok(taken + claim_from(spi, permitted, left, claimer, output)?)
-}
-
-/// The queue whose next job comes first.
-fn first_of(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<Option<u64>> {
-    loop {
-        let mut credits = pending::with(|pending| pending.credits());
-        let first = when_ready(spi, job_table, |memory| {
-            memory
-                .scheduler
-                .first_queue(queues, server::now(), &mut credits)
-        })?;
-        match first {
-            FirstQueue::Nothing => return Ok(None),
-            FirstQueue::Queue(queue) => return Ok(Some(queue)),
-            FirstQueue::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
-        }
-    }
 }

@@ -47,10 +47,12 @@ impl Permissions {
         self.verbs.contains_key(&Verb::Work)
     }
 
-    /// The keys of the queues that the role may work on, in no order that matters.
-    pub fn work_queues(&self) -> Vec<u64> {
+    /// The keys of the queues that the role may work on, in order.
+    pub fn work_queues(&self) -> Rc<[u64]> {
         let queues = self.verbs.get(&Verb::Work).into_iter().flatten();
-        queues.map(|(name, _)| queue_key(name)).collect()
+        let mut keys: Vec<u64> = queues.map(|(name, _)| queue_key(name)).collect();
+        keys.sort_unstable();
+        keys.into()
     }
 
     fn add(&mut self, verb: Verb, queue: &str, tenant: &str) {

@@ -122,8 +122,8 @@ pub fn listen(queue: &str) -> Result<()> {
     check(Verb::Work, queue, None)
 }
 
-/// What the queues of a claim come to: none if the caller may work on all.
-pub fn work_queues() -> Result<Option<Vec<u64>>> {
+/// The queues that the caller may work on, in order; none if he may work on all.
+pub fn work_queues() -> Result<Option<Rc<[u64]>>> {
     Ok(restricted(Verb::Work)?.map(|caller| caller.permissions.work_queues()))
 }
 

@@ -49,7 +49,6 @@ mod every;
 pub mod faults;
 #[cfg(not(feature = "faults"))]
 mod faults;
-mod first_queue;
 mod gate;
 mod heap;
 mod idle;
@@ -81,7 +80,6 @@ pub use calendar::Sample;
 pub(crate) use entry::Kind;
 pub use entry::{Entry, Lane, Node};
 pub use every::EVERY_QUEUE;
-pub use first_queue::FirstQueue;
 pub use gate::{Gate, GateKind};
 pub use lane::LaneSpec;
 pub use memory::{Capacity, Header, Memory, Pools, Scheduler};
