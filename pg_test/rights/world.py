@@ -64,17 +64,19 @@ def _statement(text: str, **names) -> sql.Composed:
     return sql.SQL(text).format(**{name: sql.Identifier(value) for name, value in names.items()})
 
 
-def _make_roles(conn, prefix: str) -> None:
+def _make_roles(conn, prefix: str, with_tables: bool) -> None:
     conn.execute(_statement("CREATE ROLE {r}", r=f"{prefix}_stranger"))
     for kind in PERMISSIONS:
         role, member = f"{prefix}_{kind}", f"{prefix}_{kind}_member"
         conn.execute(_statement("CREATE ROLE {r}; CREATE ROLE {m} IN ROLE {r}", r=role, m=member))
         if kind in CALLS:
             conn.execute(sql.SQL(CALLS[kind]).format(role=sql.Literal(role)))
+        conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile TO {r}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO {r}", r=role))
+        if not with_tables:
+            continue
         conn.execute(
             _statement(
-                "GRANT USAGE ON SCHEMA turnstile TO {r}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO {r};"
-                " GRANT SELECT, INSERT, UPDATE, DELETE ON turnstile.job TO {r}; GRANT USAGE ON ALL SEQUENCES IN SCHEMA turnstile TO {r};"
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON turnstile.job TO {r}; GRANT USAGE ON ALL SEQUENCES IN SCHEMA turnstile TO {r};"
                 " GRANT SELECT, INSERT, UPDATE, DELETE ON turnstile.queue, turnstile.tenant, turnstile.account, turnstile.concurrency,"
                 " turnstile.paused_session, turnstile.route, turnstile.my_jobs TO {r}",
                 r=role,
@@ -92,23 +94,24 @@ def _make_roles(conn, prefix: str) -> None:
         )
 
 
-def _make_jobs(conn) -> dict:
-    """One job that waits, one that runs, one that is finished, of each target; all hold secrets."""
+def _make_jobs(conn, is_secret) -> dict:
+    """One job that waits, one that runs, one that is finished, of each target."""
     jobs = {}
     for target, (queue, tenant) in TARGETS.items():
         add = (
             "SELECT turnstile.enqueue(%s, %s::jsonb, queue => %s, tenant => %s, session => %s, unique_key => %s,"
             " unique_mode => 'replace', metadata => %s::jsonb)"
         )
+        said = SECRET if is_secret(queue, tenant) else "said"
         for state in ("finished", "running", "waiting"):
             key = f"{state} {queue}"
-            values = [f"{SECRET} kind", f'"{SECRET}"', queue, tenant, f"{SECRET} {state}", key, f'"{SECRET}"']
+            values = [f"{said} kind", f'"{said}"', queue, tenant, f"{said} {state}", key, f'"{said}"']
             job_id = conn.execute(add, values).fetchone()[0]
             if state != "waiting":
                 run = conn.execute("SELECT id, attempt FROM turnstile.claim_next(%s)", [queue]).fetchone()
                 assert run == (job_id, 1)
             if state == "finished":
-                conn.execute("SELECT turnstile.fail(%s, 1, %s, discard => true)", [job_id, SECRET])
+                conn.execute("SELECT turnstile.fail(%s, 1, %s, discard => true)", [job_id, said])
             jobs[target, state] = job_id
         # What waits must not be claimed for the next target.
         conn.execute("UPDATE turnstile.job SET run_at = 'infinity', state = 'scheduled' WHERE id = %s", [jobs[target, "waiting"]])
@@ -125,14 +128,15 @@ SELECT turnstile.set_route('always mail', queue => 'mail', override => true);
 
 
 @contextlib.contextmanager
-def world(no_op_trigger: bool = False):
-    """A database with roles and jobs; with a user's trigger on jobs that does nothing all goes the server's usual way."""
+def world(no_op_trigger: bool = False, with_tables: bool = True, is_secret=lambda queue, tenant: True):
+    """A database with roles and jobs; with a user's trigger on jobs that does nothing all goes the server's usual way. Without
+    tables the roles may call everything, and reach the tables that allow_... gives them."""
     prefix = f"turnstile_{secrets.token_hex(4)}"
     try:
         with fresh_database() as database:
             conn = database.connect()
-            _make_roles(conn, prefix)
-            jobs = _make_jobs(conn)
+            _make_roles(conn, prefix, with_tables)
+            jobs = _make_jobs(conn, is_secret)
             conn.execute(ROUTES)
             if no_op_trigger:
                 conn.execute(
