@@ -52,12 +52,7 @@ pub fn claim_from(
     claimer: &Claimer,
     output: &mut Output,
 ) -> Result<usize> {
-    if server::is_serializable() {
-        return Err(in_serializable());
-    }
-    let job_table = catalog::job_table()?;
-    pending::with(|pending| pending.job_table = job_table);
-    errands::run(spi, job_table, queues, most)?;
+    let job_table = begin_call(spi, queues, most)?;
     let mut taken = 0;
     let mut is_listened_to = false;
     for &queue in queues {
@@ -81,11 +76,20 @@ pub fn claim_among(
     claimer: &Claimer,
     output: &mut Output,
 ) -> Result<usize> {
+    let job_table = begin_call(spi, queues, most)?;
+    let hunt = Hunt::among(queues.clone());
+    claim_in(spi, job_table, hunt, most, claimer, output).map(|(taken, _)| taken)
+}
+
+/// What comes before each claim; gives the table of jobs.
+fn begin_call(spi: &Spi, queues: &[u64], most: usize) -> Result<pg_sys::Oid> {
+    if server::is_serializable() {
+        return Err(in_serializable());
+    }
     let job_table = catalog::job_table()?;
     pending::with(|pending| pending.job_table = job_table);
     errands::run(spi, job_table, queues, most)?;
-    let hunt = Hunt::among(queues.clone());
-    claim_in(spi, job_table, hunt, most, claimer, output).map(|(taken, _)| taken)
+    Ok(job_table)
 }
 
 /// Claims what a hunt finds; returns how many, and whether somebody may listen for work there.
