@@ -29,7 +29,8 @@ static START_JOBS: Statement = statement!(
         TIMESTAMPTZOID
     ]
 );
-static LOOK_AHEAD: Statement = statement!("look_ahead", [INT8OID, INT8OID, INT8ARRAYOID, INT4OID]);
+static LOOK_AHEAD: Statement =
+    statement!("look_ahead", [INT8OID, INT8OID, INT8ARRAYOID, INT4OID]);
 
 /// A search reads all that fits of a page of the index at once. The next job is seldom farther than this behind the
 /// head, so it is looked for there first.
@@ -145,14 +146,9 @@ fn start_by_statement(
         let run = Run::from_now_on(wanted.picked, wanted.claimer, lease);
         start_found(spi, &found, &run, &mut started, output)?;
         pending::end();
-        started
-            .seen
-            .extend(found.iter().map(|waiting| waiting.position));
+        started.seen.extend(found.iter().map(|waiting| waiting.position));
         // A trigger may have kept some from being started; others take their place.
-        match found
-            .last()
-            .filter(|_| started.positions.len() < wanted.most)
-        {
+        match found.last().filter(|_| started.positions.len() < wanted.most) {
             Some(last) => from = last.position.saturating_add(1),
             None => break run,
         }
@@ -216,9 +212,7 @@ fn start_found(
     )?;
     for row in 0..rows.len() {
         output.push((1..POSITION_OF_STARTED).map(|column| rows.get(row, column)));
-        started
-            .positions
-            .push(rows.required(row, POSITION_OF_STARTED)?);
+        started.positions.push(rows.required(row, POSITION_OF_STARTED)?);
     }
     Ok(())
 }

@@ -64,20 +64,29 @@ fn phrase(verb: Verb) -> &'static str {
 
 /// As an administrator would type it, who knows the names that the caller is not told.
 fn call_to_make(role: &str, verb: Verb, queue: &str, tenant: Option<&str>) -> String {
-    let role = quoted(&identifier(role));
+    let mut arguments = vec![quoted(&identifier(role))];
     let (queue, tenant) = (array(queue), tenant.map(array));
-    let everything = array(EVERY_QUEUE);
-    match (verb, tenant) {
-        (Verb::Enqueue, Some(tenant)) => {
-            format!("SELECT turnstile.allow_producer({role}, {queue}, {tenant})")
+    let is_limited = tenant
+        .as_ref()
+        .is_some_and(|tenant| *tenant != array(EVERY_QUEUE));
+    let function = match verb {
+        Verb::Enqueue => {
+            arguments.push(queue);
+            arguments.extend(tenant);
+            "allow_producer"
         }
-        (Verb::Enqueue, None) => format!("SELECT turnstile.allow_producer({role}, {queue})"),
-        (Verb::Work, _) => format!("SELECT turnstile.allow_worker({role}, {queue})"),
-        (_, Some(tenant)) if tenant != everything => {
-            format!("SELECT turnstile.allow_tenant({role}, {tenant})")
+        Verb::Work => {
+            arguments.push(queue);
+            "allow_worker"
         }
-        _ => format!("SELECT turnstile.allow_operator({role})"),
-    }
+        Verb::Manage | Verb::See if is_limited => {
+            arguments.extend(tenant);
+            "allow_tenant"
+        }
+        Verb::Manage | Verb::See => "allow_operator",
+    };
+    let arguments = arguments.join(", ");
+    ["SELECT turnstile.", function, "(", &arguments, ")"].concat()
 }
 
 fn array(name: &str) -> String {
