@@ -15,7 +15,7 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
 # Can be told to panic, and to leave a mechanism out.
 TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
 # The longest first, since two run at a time.
-TEST_PARTS := test-rules \
+TEST_PARTS := test-rules test-rights \
   test-mutants \
   test-histories \
   test-faults \
@@ -84,6 +84,10 @@ fuzz: setup ## fuzz the scheduler for long (FUZZ_SECONDS=…: of each of the two
 .PHONY: test-rules
 test-rules: install ## test each promise of the documentation
 	@scripts/run-pytest pg_test/rules
+
+.PHONY: test-rights
+test-rights: install ## test who may do what, each call by each role, on a cluster of its own (TURNSTILE_CALLS=…)
+	@TURNSTILE_CLUSTER=rights scripts/run-pytest pg_test/rights
 
 .PHONY: regress
 regress: install ## compare what SQL prints with what is expected

@@ -7,7 +7,7 @@ use pgrx::{FromDatum, IntoDatum};
 
 /// Makes a Rust function callable from SQL as `$symbol`: `fn(&Call) -> Result<Option<Datum>>`.
 macro_rules! sql_function {
-    ($symbol:ident, $finfo:ident, $function:path) => {
+    ($symbol:ident, $finfo:ident, $function:expr) => {
         #[doc(hidden)]
         #[unsafe(no_mangle)]
         pub extern "C" fn $finfo() -> &'static pgrx::pg_sys::Pg_finfo_record {
@@ -25,13 +25,28 @@ macro_rules! sql_function {
             unsafe {
                 $crate::raised::keeping_errors(|| {
                     let call = $crate::call::Call::new(fcinfo);
-                    call.give($function(&call))
+                    let function: fn(&$crate::call::Call) -> $crate::call::Outcome = $function;
+                    call.give(function(&call))
                 })
             }
         }
     };
 }
 pub(crate) use sql_function;
+
+/// The same for a function that is SECURITY INVOKER, so that it knows who calls it, and runs with its owner's rights.
+macro_rules! sql_verb {
+    ($symbol:ident, $finfo:ident, $function:path) => {
+        $crate::call::sql_function!($symbol, $finfo, |call| $crate::rights::as_owner(
+            call.function(),
+            || $function(call)
+        ));
+    };
+}
+pub(crate) use sql_verb;
+
+/// What a function returns; none: NULL.
+pub type Outcome = Result<Option<Datum>>;
 
 /// One call of one SQL function.
 pub struct Call {

@@ -3,6 +3,7 @@
 use pgrx::pg_sys::elog::PgLogLevel;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::PgSqlErrorCode;
+use std::borrow::Cow;
 
 /// An error on its way to the client.
 #[derive(Debug)]
@@ -10,7 +11,7 @@ pub struct Failure {
     code: PgSqlErrorCode,
     message: String,
     detail: Option<String>,
-    hint: Option<&'static str>,
+    hint: Option<Cow<'static, str>>,
 }
 
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -30,8 +31,8 @@ impl Failure {
         self
     }
 
-    pub fn hint(mut self, hint: &'static str) -> Self {
-        self.hint = Some(hint);
+    pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.hint = Some(hint.into());
         self
     }
 

@@ -5,6 +5,7 @@
 use crate::call::{Call, datum};
 use crate::error::{Result, nonsense, out_of_lane};
 use crate::pending::{self, Level};
+use crate::permission;
 use crate::row::{JobRow, column};
 use crate::seeded::{Seeded, armed};
 use crate::server;
@@ -16,6 +17,7 @@ use pgrx::pg_sys::{self, Datum};
 pub fn job_changed(call: &Call) -> Result<Option<Datum>> {
     let trigger = Trigger::of(call)?;
     let (old, new) = (trigger.old_row(), trigger.new_row());
+    permission::job_changed(old.as_ref(), new.as_ref())?;
     note(trigger.table(), old.as_ref(), new.as_ref())?;
     Ok(Trigger::NOTHING)
 }

@@ -11,6 +11,7 @@ mod dropped; // what sleepers hear of DROP EXTENSION
 mod due; // jobs whose time has come
 mod errands; // what claims do in passing
 mod error; // what can go wrong
+mod foreign_code; // code of users that runs when rows are written
 mod job_triggers; // what a changed job means to the scheduler
 mod jsonb; // values inside of a jsonb
 mod lane; // the keys of lanes and gates
@@ -21,12 +22,13 @@ mod notifier; // tells listeners of work
 mod overflow; // more lanes than fit
 mod owner; // the connection that a run is bound to
 mod pending; // what the open transaction has changed
+mod permission; // what the caller may do
 mod plan; // statements that are run
 mod publish; // trigger and callbacks: tables -> scheduler
 mod raised; // errors of the server, as they were raised
 mod rebuild; // tables -> scheduler, all at once
 mod rescue; // runs that nobody is at any more
-mod rights; // what a procedure runs as its owner
+mod rights; // the caller, and the owner's rights
 mod routes; // which queue the jobs of a kind go to
 mod row; // a job as the scheduler sees it
 mod schema; // the SQL that CREATE EXTENSION runs
@@ -59,4 +61,5 @@ pub extern "C-unwind" fn _PG_init() {
     notifier::register();
     catalog::register_callbacks();
     dropped::register();
+    permission::register_callbacks();
 }

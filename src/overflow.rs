@@ -12,6 +12,7 @@ use crate::seeded::{Seeded, armed};
 use crate::shmem::Locked;
 use crate::{server, settings};
 use pgrx::pg_sys;
+use std::rc::Rc;
 use turnstile_scheduler::{Credit, EVERY_QUEUE, LaneSpec, Part, Search, Step};
 
 static NEXT_LANES: Statement = statement!("next_lanes", [INT8OID, INT4OID]);
@@ -91,6 +92,8 @@ pub fn load_some(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
 /// The lanes that a claim has to pick from beside those in memory.
 pub struct Hunt {
     queue: u64,
+    /// Of these queues, in memory only.
+    only: Option<Rc<[u64]>>,
     search: Option<Search>,
     found: Reading,
     parts: usize,
@@ -100,9 +103,19 @@ impl Hunt {
     pub fn in_queue(queue: u64) -> Self {
         Self {
             queue,
+            only: None,
             search: None,
             found: Reading::default(),
             parts: 0,
+        }
+    }
+
+    /// By priority over some queues. What is not in memory is looked for queue by queue, as a search that was in vain is
+    /// remembered for one queue or for all.
+    pub fn among(queues: Rc<[u64]>) -> Self {
+        Self {
+            only: Some(queues),
+            ..Self::in_queue(EVERY_QUEUE)
         }
     }
 
@@ -112,6 +125,9 @@ impl Hunt {
 
     /// Before each pick, under the same lock: what was read last is there, whoever needed the room since.
     pub fn offer(&self, memory: &mut Locked, now: i64, credits: &[Credit]) -> Step<()> {
+        if let Some(only) = &self.only {
+            memory.scheduler.limit_to(only.clone());
+        }
         let Some(search) = &self.search else {
             return Ok(());
         };
@@ -124,7 +140,7 @@ impl Hunt {
 
     /// After a pick of nothing, under the same lock.
     pub fn go_on(&mut self, memory: &mut Locked, credits: &[Credit]) {
-        if armed(Seeded::LookNowhereElse) {
+        if self.only.is_some() || armed(Seeded::LookNowhereElse) {
             return;
         }
         let scheduler = &mut memory.scheduler;

@@ -2,6 +2,7 @@
 
 use crate::catalog;
 use crate::error::{Result, internal, not_committed};
+use crate::rights;
 use crate::seeded::{Seeded, armed};
 use crate::snapshot::Snapshot;
 use crate::statement::LockedPlan;
@@ -117,6 +118,7 @@ impl Spi {
     /// Runs a statement with a snapshot taken once its tables are locked, whatever the isolation level: who is running and
     /// what is waiting must be seen as it is.
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
+        rights::pin();
         let (plan, is_planned) = statement.plan(self)?;
         let _settings = PlanForGrowth::during_planning(is_planned);
         let _locks = (!armed(Seeded::LookBeforeLocking)).then(|| LockedPlan::of(plan));
@@ -185,6 +187,7 @@ impl Spi {
         batch: i64,
         mut visit: impl FnMut(&Rows) -> Result<()>,
     ) -> Result<()> {
+        rights::pin();
         let (plan, _) = statement.plan(self)?;
         let mut arguments = Arguments::of(arguments);
         // SAFETY: the portal is closed below or by the abort; the snapshot is registered meanwhile.

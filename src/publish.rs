@@ -9,6 +9,7 @@ use crate::call::Call;
 use crate::errands;
 use crate::error::{Result, cannot_prepare, internal};
 use crate::pending::{self, LaneChange, Level};
+use crate::permission;
 use crate::seeded::{Seeded, armed};
 use crate::shmem::{self, Locked, Phase};
 use crate::sleep;
@@ -40,6 +41,7 @@ pub fn job_truncated(call: &Call) -> Result<Option<pg_sys::Datum>> {
 pub fn setting_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
     let trigger = Trigger::of(call)?;
     let kind = setting_kind(&trigger)?;
+    permission::setting_changed(&trigger)?;
     let keys = trigger.gate_keys()?;
     let is_default = trigger.touches_default_row()?;
     let table = crate::catalog::job_table()?;
@@ -60,6 +62,7 @@ pub fn setting_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
 
 /// AFTER STATEMENT trigger on `turnstile.route`.
 pub fn routes_changed(_call: &Call) -> Result<Option<pg_sys::Datum>> {
+    permission::route_changed()?;
     let table = crate::catalog::job_table()?;
     pending::with(|pending| pending.job_table = table);
     pending::at_current_level(|level| level.routes = true);

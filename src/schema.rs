@@ -84,8 +84,13 @@ extension_sql_file!(
     requires = ["views"]
 );
 extension_sql_file!(
+    "../sql/schema/permissions.sql",
+    name = "permissions",
+    requires = ["waiting"]
+);
+extension_sql_file!(
     "../sql/schema/grants.sql",
     name = "grants",
-    requires = ["waiting"],
+    requires = ["permissions"],
     finalize
 );

@@ -141,4 +141,13 @@ impl<'call> Trigger<'call> {
             .rows()
             .any(|row| row.up_to(column).text(column) == Some(DEFAULT_ROW)))
     }
+
+    /// A column of the old and the new row of a table of settings.
+    pub fn names(&self, column: &CStr) -> Result<Vec<String>> {
+        let column = self.column(column)?;
+        let rows = self.rows().map(|row| row.up_to(column));
+        Ok(rows
+            .filter_map(|row| row.text(column).map(String::from))
+            .collect())
+    }
 }

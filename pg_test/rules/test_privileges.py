@@ -1,4 +1,5 @@
-"""Privileges: nothing for PUBLIC; whoever may call a function needs no right on any table."""
+"""Privileges: nothing for PUBLIC; who may call a function and has a permission needs no right on any table, but of those that
+he sets. What a permission allows is in pg_test/rights."""
 
 import psycopg
 import pytest
@@ -81,6 +82,23 @@ def _grant(conn, role: str, what: str) -> None:
     conn.execute(sql.SQL("GRANT " + what + " TO {}").format(sql.Identifier(role)))
 
 
+def _permit(conn, role: str, verb: str = "*") -> None:
+    conn.execute("INSERT INTO turnstile.permission (role, verb) VALUES (%s::text::regrole, %s)", [role, verb])
+
+
+# Functions that run with their caller's rights, on tables that operators may write to anyway.
+SETTERS = [name for name in VERBS if name.startswith(("set_", "pause_", "resume_")) or name == "drop_route"]
+HELPERS = ["check_permission", "check_name", "check_clear", "refuse_setting", "gate_key", "session_gate"]
+SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route"]
+
+
+def _grant_settings(conn, role: str) -> None:
+    for helper in [*HELPERS, "set_queue", "set_tenant", "set_account"]:
+        _grant(conn, role, f"EXECUTE ON FUNCTION {_function(conn, helper)}")
+    for table in SETTINGS:
+        _grant(conn, role, f"SELECT, INSERT, UPDATE, DELETE ON turnstile.{table}")
+
+
 def _function(conn, name: str) -> str:
     return conn.execute("SELECT oid::regprocedure::text FROM pg_proc WHERE proname = %s"
                         " AND pronamespace = 'turnstile'::regnamespace", [name]).fetchone()[0]  # fmt: skip
@@ -113,11 +131,16 @@ def test_a_role_without_rights_can_reach_no_table(conn, role, as_role, statement
 def test_execute_on_one_function_allows_that_one_alone(conn, role, as_role, granted):
     _grant(conn, role, "USAGE ON SCHEMA turnstile")
     _grant(conn, role, f"EXECUTE ON FUNCTION {_function(conn, granted)}")
+    _permit(conn, role)
+    also = []
+    if granted in SETTERS:
+        _grant_settings(conn, role)
+        also = ["set_queue", "set_tenant", "set_account"]
     enqueue(conn)
     claim_next(conn)
     enqueue(conn)
     for function, arguments in VERBS.items():
-        if function == granted:
+        if function == granted or function in also:
             call(as_role, function, **arguments)
             continue
         with pytest.raises(psycopg.Error) as caught:
@@ -128,6 +151,7 @@ def test_execute_on_one_function_allows_that_one_alone(conn, role, as_role, gran
 def test_a_producer_needs_no_right_on_any_table(conn, role, as_role):
     _grant(conn, role, "USAGE ON SCHEMA turnstile")
     _grant(conn, role, f"EXECUTE ON FUNCTION {_function(conn, 'enqueue')}")
+    _permit(conn, role, "enqueue")
     job_id = enqueue(as_role, payload={"by": "producer"}, tenant="acme")
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         as_role.execute("SELECT 1 FROM turnstile.job")
@@ -140,6 +164,7 @@ def test_a_worker_needs_no_right_on_any_table(conn, role, as_role):
     _grant(conn, role, "USAGE ON SCHEMA turnstile")
     for name in ("claim_next", "complete", "fail", "release"):
         _grant(conn, role, f"EXECUTE ON FUNCTION {_function(conn, name)}")
+    _permit(conn, role, "work")
     job_id = enqueue(conn)
     run = claim_next(as_role)
     assert complete(as_role, run)
@@ -151,6 +176,7 @@ def test_a_role_that_may_only_insert_enqueues_by_insert(conn, role, as_role):
     _grant(conn, role, "USAGE ON SCHEMA turnstile")
     _grant(conn, role, "INSERT ON turnstile.job")
     _grant(conn, role, "USAGE ON ALL SEQUENCES IN SCHEMA turnstile")
+    _permit(conn, role, "enqueue")
     as_role.execute("INSERT INTO turnstile.job (queue, kind) VALUES ('default', 'inserted')")
     assert claim_next(conn).kind == "inserted"
 
@@ -158,6 +184,7 @@ def test_a_role_that_may_only_insert_enqueues_by_insert(conn, role, as_role):
 def test_a_dropped_role_leaves_its_jobs_and_the_queue_going(conn, role, as_role):
     _grant(conn, role, "USAGE ON SCHEMA turnstile")
     _grant(conn, role, f"EXECUTE ON FUNCTION {_function(conn, 'enqueue')}")
+    _permit(conn, role)
     job_id = enqueue(as_role)
     as_role.close()
     conn.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(sql.Identifier(role)))
@@ -169,6 +196,7 @@ def test_a_revoked_right_is_refused_from_then_on(conn, role, as_role):
     _grant(conn, role, "USAGE ON SCHEMA turnstile")
     function = _function(conn, "enqueue")
     _grant(conn, role, f"EXECUTE ON FUNCTION {function}")
+    _permit(conn, role)
     enqueue(as_role)
     conn.execute(sql.SQL("REVOKE ALL ON FUNCTION " + function + " FROM {}").format(sql.Identifier(role)))
     with pytest.raises(psycopg.errors.InsufficientPrivilege):

@@ -93,13 +93,13 @@ def test_while_it_sleeps_it_holds_neither_snapshot_nor_transaction_id(db, conn):
         assert (held, locks) == ((None, None), [])
 
 
-def test_a_sleeper_needs_no_right_but_to_call(db, conn, role):
+def test_a_sleeper_needs_no_right_but_to_work_on_the_queue(db, conn, role):
     conn.execute(f"GRANT USAGE ON SCHEMA turnstile TO {role}")
     worker = db.connect()
     worker.execute(f"SET ROLE {role}")
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         wait(worker, timeout="0")
-    conn.execute(f"GRANT EXECUTE ON PROCEDURE turnstile.wait_for_job TO {role}")
+    conn.execute("SELECT turnstile.allow_worker(%s::text::regrole, '{default}')", [role])
     # Right after the start memory is to be rebuilt, and a job falls due while it sleeps.
     enqueue(conn, run_at=conn.execute("SELECT clock_timestamp() + interval '0.3 s'").fetchone()[0])
     sleeper = Sleeper(worker, WAIT, **DEFAULT).returned()

@@ -1,7 +1,7 @@
 -- Pausing and resuming: a paused gate is closed, so what waits behind it costs nobody else anything.
 
 CREATE FUNCTION turnstile.pause_queue(name text, until timestamptz DEFAULT NULL) RETURNS void
-    LANGUAGE sql VOLATILE SECURITY DEFINER
+    LANGUAGE sql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
     SELECT turnstile.set_queue(
@@ -12,7 +12,7 @@ COMMENT ON FUNCTION turnstile.pause_queue(text, timestamptz) IS
     'No job of the queue starts from the next claim after the commit on; what runs goes on. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.resume_queue(name text) RETURNS void
-    LANGUAGE sql VOLATILE SECURITY DEFINER
+    LANGUAGE sql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
     SELECT turnstile.set_queue(resume_queue.name, paused => false, clear => ARRAY['paused_until'])
@@ -21,7 +21,7 @@ COMMENT ON FUNCTION turnstile.resume_queue(text) IS
     'Ends a pause of the queue. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.pause_tenant(name text, until timestamptz DEFAULT NULL) RETURNS void
-    LANGUAGE sql VOLATILE SECURITY DEFINER
+    LANGUAGE sql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
     SELECT turnstile.set_tenant(
@@ -32,7 +32,7 @@ COMMENT ON FUNCTION turnstile.pause_tenant(text, timestamptz) IS
     'No job of the tenant starts from the next claim after the commit on; what runs goes on. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.resume_tenant(name text) RETURNS void
-    LANGUAGE sql VOLATILE SECURITY DEFINER
+    LANGUAGE sql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
     SELECT turnstile.set_tenant(resume_tenant.name, paused => false, clear => ARRAY['paused_until'])
@@ -41,7 +41,7 @@ COMMENT ON FUNCTION turnstile.resume_tenant(text) IS
     'Ends a pause of the tenant. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.pause_account(tenant text, name text, until timestamptz DEFAULT NULL) RETURNS void
-    LANGUAGE sql VOLATILE SECURITY DEFINER
+    LANGUAGE sql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
     SELECT turnstile.set_account(
@@ -52,7 +52,7 @@ COMMENT ON FUNCTION turnstile.pause_account(text, text, timestamptz) IS
     'No job of the account starts from the next claim after the commit on; what runs goes on. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.resume_account(tenant text, name text) RETURNS void
-    LANGUAGE sql VOLATILE SECURITY DEFINER
+    LANGUAGE sql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
     SELECT turnstile.set_account(resume_account.tenant, resume_account.name, paused => false, clear => ARRAY['paused_until'])
@@ -62,7 +62,7 @@ COMMENT ON FUNCTION turnstile.resume_account(text, text) IS
 
 CREATE FUNCTION turnstile.pause_session(queue text, tenant text, session text, until timestamptz DEFAULT NULL)
     RETURNS void
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
 #variable_conflict use_column
@@ -70,6 +70,7 @@ BEGIN
     PERFORM turnstile.check_name('queue', pause_session.queue);
     PERFORM turnstile.check_name('tenant', pause_session.tenant, true);
     PERFORM turnstile.check_name('session', pause_session.session);
+    PERFORM turnstile.check_permission('manage');
     -- Pauses that ended by themselves have left their rows.
     DELETE FROM turnstile.paused_session WHERE paused_session.until < clock_timestamp();
     INSERT INTO turnstile.paused_session AS paused (queue, tenant, session, until)
@@ -83,7 +84,7 @@ COMMENT ON FUNCTION turnstile.pause_session(text, text, text, timestamptz) IS
     'No job of the session starts from the next claim after the commit on; what runs goes on. tenant NULL: the session of jobs without a tenant. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.resume_session(queue text, tenant text, session text) RETURNS void
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
 #variable_conflict use_column
@@ -91,6 +92,7 @@ BEGIN
     PERFORM turnstile.check_name('queue', resume_session.queue);
     PERFORM turnstile.check_name('tenant', resume_session.tenant, true);
     PERFORM turnstile.check_name('session', resume_session.session);
+    PERFORM turnstile.check_permission('manage');
     DELETE FROM turnstile.paused_session AS paused
     WHERE paused.gate = turnstile.session_gate(resume_session.queue, resume_session.tenant, resume_session.session);
 END

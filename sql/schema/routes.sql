@@ -30,15 +30,13 @@ CREATE TRIGGER publish_routes AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON tu
 ALTER TABLE turnstile.route ENABLE ALWAYS TRIGGER publish_routes;
 
 CREATE FUNCTION turnstile.route_of(kind text) RETURNS text
-    LANGUAGE c VOLATILE SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp
+    LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_route_of';
 COMMENT ON FUNCTION turnstile.route_of(text) IS
     'The pattern of the route that holds for a kind; NULL: there is none. Errors: 22004, 22023, 54000, 25006 on a standby.';
 
 CREATE FUNCTION turnstile.reroute(pattern text, max_jobs int DEFAULT 10000, from_queue text DEFAULT NULL) RETURNS int
-    LANGUAGE c VOLATILE SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp
+    LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_reroute';
 COMMENT ON FUNCTION turnstile.reroute(text, int, text) IS
     'Moves up to max_jobs waiting jobs, oldest first, whose kind matches the pattern, to the queue and concurrency key that the routes now give their kinds, and returns how many: call it again until it returns 0. from_queue: only those that wait there. Jobs keep their position and priority; running ones, and those that somebody has locked, stay. It reads all live jobs. Errors: 22004, 22023, 54000, 25006.';
@@ -51,7 +49,7 @@ CREATE FUNCTION turnstile.set_route(
     concurrency_key text DEFAULT NULL,
     clear text[] DEFAULT NULL
 ) RETURNS turnstile.route
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
 #variable_conflict use_column
@@ -60,6 +58,7 @@ DECLARE
     broken text;
 BEGIN
     PERFORM turnstile.check_name('pattern', set_route.pattern);
+    PERFORM turnstile.check_permission('manage');
     PERFORM turnstile.check_name('queue', set_route.queue, true);
     PERFORM turnstile.check_name('concurrency_key', set_route.concurrency_key, true);
     PERFORM turnstile.check_clear(set_route.clear, 'queue', 'concurrency_key');
@@ -82,11 +81,12 @@ COMMENT ON FUNCTION turnstile.set_route(text, text, int, boolean, text, text[]) 
     'Makes or changes the route of the kinds that match a pattern, for jobs enqueued after the commit; returns its row. NULL leaves a column as it is; clear names columns to put to NULL: queue, concurrency_key. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.drop_route(pattern text) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
     PERFORM turnstile.check_name('pattern', drop_route.pattern);
+    PERFORM turnstile.check_permission('manage');
     DELETE FROM turnstile.route WHERE route.pattern = drop_route.pattern;
     RETURN FOUND;
 END

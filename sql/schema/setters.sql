@@ -1,5 +1,6 @@
 -- What operators call instead of INSERT … ON CONFLICT: a row is made as a copy of the default row, as it was in
--- force until then; NULL leaves a column as it is. Plain INSERT, UPDATE and DELETE do the same work.
+-- force until then; NULL leaves a column as it is. Plain INSERT, UPDATE and DELETE do the same work, and need the same
+-- permissions: these functions run with their caller's rights.
 
 CREATE FUNCTION turnstile.check_name(argument text, value text, optional boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -70,7 +71,7 @@ CREATE FUNCTION turnstile.set_queue(
     keep_discarded interval DEFAULT NULL,
     clear text[] DEFAULT NULL
 ) RETURNS turnstile.queue
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
 #variable_conflict use_column
@@ -79,6 +80,7 @@ DECLARE
     broken text;
 BEGIN
     PERFORM turnstile.check_name('name', set_queue.name);
+    PERFORM turnstile.check_permission('manage', set_queue.name);
     PERFORM turnstile.check_clear(
         set_queue.clear, 'max_running', 'paused_until', 'rate', 'burst', 'aging', 'keep_completed', 'keep_discarded'
     );
@@ -132,7 +134,7 @@ CREATE FUNCTION turnstile.set_tenant(
     burst int DEFAULT NULL,
     clear text[] DEFAULT NULL
 ) RETURNS turnstile.tenant
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
 #variable_conflict use_column
@@ -141,6 +143,7 @@ DECLARE
     broken text;
 BEGIN
     PERFORM turnstile.check_name('name', set_tenant.name);
+    PERFORM turnstile.check_permission('manage');
     PERFORM turnstile.check_clear(set_tenant.clear, 'slots', 'paused_until', 'rate', 'burst');
     INSERT INTO turnstile.tenant (name, slots, weight, paused, paused_until, rate, rate_per, burst)
     SELECT set_tenant.name, star.slots, star.weight, star.paused, star.paused_until, star.rate, star.rate_per, star.burst
@@ -178,7 +181,7 @@ CREATE FUNCTION turnstile.set_account(
     burst int DEFAULT NULL,
     clear text[] DEFAULT NULL
 ) RETURNS turnstile.account
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
 #variable_conflict use_column
@@ -188,6 +191,7 @@ DECLARE
 BEGIN
     PERFORM turnstile.check_name('tenant', set_account.tenant);
     PERFORM turnstile.check_name('name', set_account.name);
+    PERFORM turnstile.check_permission('manage');
     PERFORM turnstile.check_clear(set_account.clear, 'slots', 'paused_until', 'rate', 'burst');
     INSERT INTO turnstile.account (tenant, name, slots, paused, paused_until, rate, rate_per, burst)
     SELECT set_account.tenant, set_account.name, star.slots, star.paused, star.paused_until, star.rate, star.rate_per,
@@ -224,7 +228,7 @@ CREATE FUNCTION turnstile.set_concurrency(
     burst int DEFAULT NULL,
     clear text[] DEFAULT NULL
 ) RETURNS turnstile.concurrency
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $function$
 #variable_conflict use_column
@@ -233,6 +237,7 @@ DECLARE
     broken text;
 BEGIN
     PERFORM turnstile.check_name('key', set_concurrency.key);
+    PERFORM turnstile.check_permission('manage');
     PERFORM turnstile.check_clear(set_concurrency.clear, 'slots', 'rate', 'burst');
     INSERT INTO turnstile.concurrency (key, slots, rate, rate_per, burst)
     SELECT set_concurrency.key, star.slots, star.rate, star.rate_per, star.burst

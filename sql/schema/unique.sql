@@ -47,8 +47,7 @@ CREATE TRIGGER forget_unique_keys AFTER TRUNCATE ON turnstile.job
 ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER forget_unique_keys;
 
 CREATE FUNCTION turnstile.prune_unique_keys(max_keys int DEFAULT 10000) RETURNS int
-    LANGUAGE c VOLATILE SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp
+    LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_prune_unique_keys';
 COMMENT ON FUNCTION turnstile.prune_unique_keys(int) IS
     'Deletes up to max_keys rows of unique_key whose holder is gone and whose window is over; returns how many. Rows that an open snapshot could still see stay: deleting them would free nothing. Errors: 22004, 22023 not positive, 25006.';

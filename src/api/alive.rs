@@ -4,6 +4,7 @@ use crate::api::finish::why_not_running;
 use crate::api::names::{check_lease, run};
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::Result;
+use crate::permission::{self, Verb};
 use crate::plan::{Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
@@ -30,6 +31,7 @@ pub fn progress(call: &Call) -> Result<Option<Datum>> {
 fn tell(call: &Call, what: &Statement, more: &[Option<Datum>]) -> Result<Option<Datum>> {
     let (job_id, attempt) = run(call)?;
     with_spi(|spi| {
+        permission::job(spi, Verb::Work, job_id)?;
         let arguments = [&[datum(job_id), datum(attempt)], more].concat();
         match spi.run(what, &arguments)?.value::<bool>(0, 1) {
             Some(may_go_on) => Ok(datum(may_go_on)),

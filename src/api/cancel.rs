@@ -6,6 +6,7 @@ use crate::api::finish::{Failing, fail_run, state_of, wrong_state};
 use crate::api::names::job;
 use crate::call::{Call, count, datum, must_be_writable};
 use crate::error::{Result, no_such_job};
+use crate::permission::{self, Verb};
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
@@ -29,6 +30,7 @@ fn end_waiting(spi: &Spi, ids: &[i64], state: &str, error: Option<Datum>) -> Res
                 state,
                 errors: rows.value(row, 3),
                 is_cancelled_now: state == "cancelled",
+                caller: None,
             });
         }
         before.push(was);
@@ -44,6 +46,7 @@ pub fn cancel(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
     let state = with_spi(|spi| {
+        permission::job(spi, Verb::Manage, job_id)?;
         loop {
             let before = end_waiting(spi, &[job_id], "cancelled", None)?;
             match before.first().map(String::as_str) {
@@ -80,6 +83,7 @@ pub fn discard(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<String> {
+    permission::job(spi, Verb::Manage, job_id)?;
     loop {
         let before = end_waiting(spi, &[job_id], "discarded", error)?;
         match before.first().map(String::as_str) {

@@ -2,11 +2,12 @@ use crate::api::output::Output;
 use crate::call::{Call, datum, must_be_writable};
 use crate::error::Result;
 use crate::plan::with_spi;
-use crate::{catalog, check, rebuild};
+use crate::{catalog, check, permission, rebuild};
 use pgrx::pg_sys::Datum;
 
 pub fn check(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
+    permission::operate()?;
     let mut output = Output::of(call);
     with_spi(|spi| {
         for difference in check::run(spi, catalog::job_table()?)? {
@@ -19,6 +20,7 @@ pub fn check(call: &Call) -> Result<Option<Datum>> {
 
 pub fn rebuild(_call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
+    permission::operate()?;
     with_spi(|spi| rebuild::force(spi, catalog::job_table()?))?;
     Ok(Some(Datum::null()))
 }

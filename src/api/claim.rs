@@ -1,13 +1,12 @@
 //! Claims: ask memory which lane is next, take rows of it, tell memory what was found.
 
 use crate::api::claimer::Claimer;
-use crate::api::names::{bound, queue_keys, required_name};
+use crate::api::names::{bound, queue_keys, queue_to_claim};
 use crate::api::output::Output;
 use crate::api::start::{Started, Wanted, look_ahead, start_jobs};
 use crate::api::wait::claim_or_wait;
 use crate::call::{Call, must_be_writable};
 use crate::error::{Result, in_serializable, too_long};
-use crate::lane::claimed_key;
 use crate::overflow::Hunt;
 use crate::pending::{self, Reserved};
 use crate::plan::{Spi, with_spi};
@@ -18,6 +17,7 @@ use crate::sleep;
 use crate::{catalog, errands, limits, listen, server};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
 use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
 
 /// Lanes that one look for work goes through.
@@ -27,7 +27,7 @@ const MOST_AT_ONCE: usize = 1_000;
 
 pub fn claim_next(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let queue = claimed_key(required_name(call.text(0), "queue")?);
+    let queue = queue_to_claim(call.text(0))?;
     let claimer = Claimer::of(call, 1)?;
     let mut output = Output::of(call);
     with_spi(|spi| claim_or_wait(spi, &[queue], 1, &claimer, &mut output))?;
@@ -52,50 +52,86 @@ pub fn claim_from(
     claimer: &Claimer,
     output: &mut Output,
 ) -> Result<usize> {
+    let job_table = begin_call(spi, queues, most)?;
+    let mut taken = 0;
+    let mut is_listened_to = false;
+    for &queue in queues {
+        let hunt = Hunt::in_queue(queue);
+        let (found, has_listeners) = claim_in(spi, job_table, hunt, most - taken, claimer, output)?;
+        taken += found;
+        is_listened_to |= has_listeners;
+    }
+    end_call(job_table)?;
+    if is_listened_to && taken == 0 && !sleep::stays() {
+        listen::arm(spi, job_table, queues)?;
+    }
+    Ok(taken)
+}
+
+/// As a claim from every queue, if there were only these, and of what is in memory. Who calls it goes on by [`claim_from`].
+pub fn claim_among(
+    spi: &Spi,
+    queues: &Rc<[u64]>,
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<usize> {
+    let job_table = begin_call(spi, queues, most)?;
+    let hunt = Hunt::among(queues.clone());
+    claim_in(spi, job_table, hunt, most, claimer, output).map(|(taken, _)| taken)
+}
+
+/// What comes before each claim; gives the table of jobs.
+fn begin_call(spi: &Spi, queues: &[u64], most: usize) -> Result<pg_sys::Oid> {
     if server::is_serializable() {
         return Err(in_serializable());
     }
     let job_table = catalog::job_table()?;
     pending::with(|pending| pending.job_table = job_table);
     errands::run(spi, job_table, queues, most)?;
+    Ok(job_table)
+}
+
+/// Claims what a hunt finds; returns how many, and whether somebody may listen for work there.
+fn claim_in(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    mut hunt: Hunt,
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<(usize, bool)> {
     let mut left = most;
     let mut is_listened_to = false;
-    for &queue in queues {
-        let mut hunt = Hunt::in_queue(queue);
-        while left > 0 {
-            let Next {
-                pick,
-                reservations,
-                is_waited_for,
-                has_listeners,
-            } = pick(spi, job_table, &mut hunt, left)?;
-            is_listened_to |= has_listeners;
-            match pick {
-                Pick::Nothing => {
-                    if !hunt.read(spi, left < most)? {
-                        break;
-                    }
+    while left > 0 {
+        let Next {
+            pick,
+            reservations,
+            is_waited_for,
+            has_listeners,
+        } = pick(spi, job_table, &mut hunt, left)?;
+        is_listened_to |= has_listeners;
+        match pick {
+            Pick::Nothing => {
+                if !hunt.read(spi, left < most)? {
+                    break;
                 }
-                Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
-                Pick::Exhausted => return Err(too_many_reservations()),
-                Pick::Lane(picked) => {
-                    let lane = Lane {
-                        picked: &picked,
-                        reservations: &reservations,
-                        is_waited_for,
-                    };
-                    let taken = take(spi, job_table, &lane, claimer, output)?;
-                    hunt.has_seen(picked.spec.lane);
-                    left = left.saturating_sub(taken);
-                }
+            }
+            Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
+            Pick::Exhausted => return Err(too_many_reservations()),
+            Pick::Lane(picked) => {
+                let lane = Lane {
+                    picked: &picked,
+                    reservations: &reservations,
+                    is_waited_for,
+                };
+                let taken = take(spi, job_table, &lane, claimer, output)?;
+                hunt.has_seen(picked.spec.lane);
+                left = left.saturating_sub(taken);
             }
         }
     }
-    end_call(job_table)?;
-    if is_listened_to && left == most && !sleep::stays() {
-        listen::arm(spi, job_table, queues)?;
-    }
-    Ok(most - left)
+    Ok((most - left, is_listened_to))
 }
 
 /// Whether a claim would find a job just now; what memory only believed to be there it forgets.

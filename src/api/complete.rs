@@ -7,6 +7,7 @@ use crate::api::wait::claim_or_wait;
 use crate::call::{Call, count, datum, must_be_writable, required};
 use crate::error::{Result, bad_value, notice, null_element};
 use crate::lane::{claimed_key, queue_key};
+use crate::permission::{self, Verb};
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
@@ -26,12 +27,14 @@ pub fn complete(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> Result<Completed> {
-    let ending = Ending::of_run((job_id, attempt), "completed");
+    let caller = permission::restricted(Verb::Work)?;
+    let ending = Ending::of_worker((job_id, attempt), "completed", caller.as_ref());
     if let Some(finished) = end_jobs(spi, &[ending], result)?.pop() {
         notice_too_late(usize::from(finished.was_to_be_cancelled));
         let queue = finished.queue;
         return Ok(Completed { queue, now: true });
     }
+    permission::job(spi, Verb::Work, job_id)?;
     let before = spi.run(&WAS_COMPLETED, &[datum(job_id), datum(attempt)])?;
     if before.len() > 0 {
         let queue = queue_key(before.required(0, 1)?);
@@ -75,9 +78,10 @@ pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
         .collect();
     runs.sort_unstable();
     runs.dedup();
+    let caller = permission::restricted(Verb::Work)?;
     let endings: Vec<_> = runs
         .into_iter()
-        .map(|run| Ending::of_run(run, "completed"))
+        .map(|run| Ending::of_worker(run, "completed", caller.as_ref()))
         .collect();
     let finished = with_spi(|spi| end_jobs(spi, &endings, None))?;
     let too_late = finished.iter().filter(|run| run.was_to_be_cancelled);
@@ -85,10 +89,17 @@ pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
     Ok(count(finished.len()))
 }
 
+/// The queue to claim from, if one is named.
+fn claimed_queue(named: Option<&str>) -> Result<Option<u64>> {
+    let named = name(named, "queue")?;
+    named.map_or(Ok(()), permission::claim)?;
+    Ok(named.map(claimed_key))
+}
+
 pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let (job_id, attempt) = run(call)?;
-    let queue = name(call.text(3), "queue")?.map(claimed_key);
+    let queue = claimed_queue(call.text(3))?;
     let claimer = Claimer::of(call, 4)?;
     let mut output = Output::of(call);
     with_spi(|spi| {

@@ -94,6 +94,7 @@ impl<'j> Element<'j> {
         Named {
             kind: self.kind,
             queue: self.queue,
+            tenant: self.tenant,
             concurrency_key: self.concurrency_key,
             priority: self.priority,
             max_attempts: self.max_attempts,

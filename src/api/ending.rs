@@ -3,6 +3,7 @@
 use crate::call::datum;
 use crate::error::{Result, cancelled_by_trigger};
 use crate::lane::queue_key;
+use crate::permission::{self, Restricted};
 use crate::plan::{Spi, Statement, statement};
 use crate::row::column;
 use crate::server;
@@ -40,6 +41,8 @@ pub struct Ending<'a> {
     pub errors: Option<&'a str>,
     /// Whether its cancellation is asked for just now.
     pub is_cancelled_now: bool,
+    /// Who may end some only; jobs that he may not are passed over.
+    pub caller: Option<&'a Restricted>,
 }
 
 /// A job that was moved to history.
@@ -57,14 +60,24 @@ impl<'a> Ending<'a> {
             state,
             errors: None,
             is_cancelled_now: false,
+            caller: None,
+        }
+    }
+
+    /// As [`Self::of_run`], if its caller may end it.
+    pub fn of_worker(run: (i64, i32), state: &'a str, caller: Option<&'a Restricted>) -> Self {
+        Self {
+            caller,
+            ..Self::of_run(run, state)
         }
     }
 
     fn is_about(&self, row: &RawRow) -> bool {
-        match self.attempt {
+        let is_meant = match self.attempt {
             Some(attempt) => row.is_run(self.id, attempt),
             None => row.int8(column::ID) == Some(self.id) && !row.is_running(),
-        }
+        };
+        is_meant && self.caller.is_none_or(|caller| caller.allows_row(row))
     }
 }
 
@@ -168,8 +181,9 @@ impl Clock {
 }
 
 fn end_by_statement(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Result<Vec<Finished>> {
-    fn all<T>(endings: &[Ending], read: impl Fn(&Ending) -> T) -> Vec<T> {
-        endings.iter().map(read).collect()
+    let endings = &permission::only_allowed(spi, endings, |ending| (ending.id, ending.caller))?;
+    fn all<T>(endings: &[&Ending], read: impl Fn(&Ending) -> T) -> Vec<T> {
+        endings.iter().map(|ending| read(ending)).collect()
     }
     let rows = spi.run(
         &END_JOBS,

@@ -48,6 +48,7 @@ pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
     let named = Named {
         kind,
         queue,
+        tenant: call.text(TENANT),
         concurrency_key: key,
         priority,
         max_attempts: call.int4(MAX_ATTEMPTS),

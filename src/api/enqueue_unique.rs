@@ -5,6 +5,7 @@ use crate::api::unique_key::{Holder, Key, Taken};
 use crate::call::datum;
 use crate::error::{Result, cancelled_by_trigger};
 use crate::pending;
+use crate::permission::{self, Verb};
 use crate::plan::{Rows, Spi, Statement, statement};
 use crate::rebuild::{NUMBER, lane_of_row};
 use crate::unique::{Mode, Stage};
@@ -63,6 +64,7 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
 fn stays_as_found(spi: &Spi, job: &NewJob, unique: &UniqueKey, holder: &Holder) -> Result<bool> {
     let waits = matches!(holder.stage, Stage::Waiting | Stage::Retrying);
     if waits && unique.mode == Mode::Replace {
+        permission::job(spi, Verb::Enqueue, holder.job_id)?;
         let id = std::iter::once(datum(holder.job_id));
         let arguments: Vec<_> = job.values.iter().copied().chain(id).collect();
         return Ok(spi.run(&REPLACE, &arguments)?.len() > 0);

@@ -3,6 +3,7 @@
 use crate::api::names::{bound, check_wait, name};
 use crate::call::{Call, datum};
 use crate::error::{Result, bad_value};
+use crate::permission;
 use crate::plan::{Spi, Statement};
 use pgrx::pg_sys::Datum;
 
@@ -35,6 +36,7 @@ impl Filter {
                 )
                 .hint("To choose all jobs, say older_than => '0'."));
         }
+        permission::filter(call.text(0), call.text(2))?;
         let known = || usual.iter().chain(others).copied();
         let states = match call.text(STATE) {
             None => usual.to_vec(),

@@ -3,6 +3,7 @@
 use crate::api::ending::{Ending, end_jobs};
 use crate::call::datum;
 use crate::error::{Failure, Result, no_such_job, superseded};
+use crate::permission::{self, Verb};
 use crate::plan::{Rows, Spi, Statement, statement};
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::PgSqlErrorCode;
@@ -72,11 +73,13 @@ fn ending<'rows>(rows: &'rows Rows, row: usize, attempt: Option<i32>) -> Result<
         state: rows.required(row, 2)?,
         errors: rows.value(row, 3),
         is_cancelled_now: false,
+        caller: None,
     })
 }
 
 /// Fails one run; gives its new state.
 pub fn fail_run(spi: &Spi, job_id: i64, attempt: i32, failing: &Failing) -> Result<String> {
+    permission::job(spi, Verb::Work, job_id)?;
     match fail_runs(spi, &[job_id], &[attempt], failing)?.pop() {
         Some(state) => Ok(state),
         None => Err(why_not_running(spi, job_id, attempt)?),

@@ -3,6 +3,7 @@
 use crate::call::{Call, required};
 use crate::error::{Result, bad_value, null_argument, null_element, too_long};
 use crate::lane::claimed_key;
+use crate::permission;
 
 pub const LONGEST: usize = 255;
 
@@ -29,13 +30,22 @@ pub fn job(call: &Call) -> Result<i64> {
     call.int8(0).ok_or_else(|| null_argument("job_id"))
 }
 
-/// The keys of an array of queues.
+/// The keys of an array of queues that the caller may claim from.
 pub fn queue_keys(queues: Option<Vec<Option<String>>>) -> Result<Vec<u64>> {
     let key = |queue: &Option<String>| {
         let queue = queue.as_deref().ok_or_else(|| null_element("queues"))?;
-        required_name(Some(queue), "queues").map(claimed_key)
+        required_name(Some(queue), "queues")?;
+        permission::claim(queue)?;
+        Ok(claimed_key(queue))
     };
     required(queues, "queues")?.iter().map(key).collect()
+}
+
+/// The key of a queue that the caller may claim from.
+pub fn queue_to_claim(name: Option<&str>) -> Result<u64> {
+    let name = required_name(name, "queue")?;
+    permission::claim(name)?;
+    Ok(claimed_key(name))
 }
 
 /// The run that a finish is about.

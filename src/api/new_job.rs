@@ -3,6 +3,7 @@
 use crate::api::names::name;
 use crate::call::{Call, datum};
 use crate::error::{Result, bad_value, null_element};
+use crate::permission;
 use crate::plan::{Spi, Statement, statement};
 use crate::routes::{self, Routes};
 use crate::unique::Mode;
@@ -69,6 +70,7 @@ pub(crate) use job_statement;
 pub struct Named<'a> {
     pub kind: &'a str,
     pub queue: Option<&'a str>,
+    pub tenant: Option<&'a str>,
     pub concurrency_key: Option<&'a str>,
     pub priority: i32,
     pub max_attempts: Option<i32>,
@@ -181,6 +183,7 @@ impl Named<'_> {
     /// As [`Self::routed`] by routes that were just looked up.
     pub fn routed_by(&self, spi: &Spi, routes: &Routes, asked: &Values) -> Result<Values> {
         let target = routes.target(self.kind, self.queue, self.concurrency_key, self.priority);
+        permission::enqueue(target.queue, self.tenant)?;
         let max_attempts = match self.max_attempts {
             Some(number) => number,
             None => routes::max_attempts(spi, target.queue)?,

@@ -1,6 +1,7 @@
 use crate::call::{Call, count, datum, must_be_writable, required};
 use crate::catalog;
 use crate::error::{Result, bad_value};
+use crate::permission;
 use crate::plan::{Statement, statement, with_spi};
 use crate::snapshot::oldest_seen_transaction_id;
 use pgrx::pg_sys::Datum;
@@ -9,6 +10,7 @@ static PRUNE: Statement = statement!("prune_unique_keys", [INT4OID, XIDOID]);
 
 pub fn prune_unique_keys(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
+    permission::operate()?;
     let most = required(call.int4(0), "max_keys")?;
     if most < 1 {
         return Err(bad_value("max_keys must be positive")

@@ -5,6 +5,7 @@ use crate::api::finish::why_not_running;
 use crate::api::names::{check_wait, run};
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::Result;
+use crate::permission::{self, Verb};
 use crate::plan::{Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
@@ -28,6 +29,7 @@ pub fn snooze(call: &Call) -> Result<Option<Datum>> {
 fn put_back(call: &Call, how: &Statement, more: &[Option<Datum>]) -> Result<Option<Datum>> {
     let (job_id, attempt) = run(call)?;
     with_spi(|spi| {
+        permission::job(spi, Verb::Work, job_id)?;
         let arguments = [&[datum(job_id), datum(attempt)], more].concat();
         if spi.run(how, &arguments)?.len() > 0 {
             return Ok(datum(true));

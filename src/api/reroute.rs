@@ -3,6 +3,7 @@
 use crate::api::names::{bound, name, required_name};
 use crate::call::{Call, count, datum, must_be_writable};
 use crate::error::Result;
+use crate::permission;
 use crate::plan::{Statement, statement, with_spi};
 use crate::routes::{self, Columns, matches};
 use pgrx::pg_sys::Datum;
@@ -24,6 +25,7 @@ pub fn route_of(call: &Call) -> Result<Option<Datum>> {
 
 pub fn reroute(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
+    permission::operate()?;
     let pattern = required_name(call.text(0), "pattern")?;
     let most = i32::try_from(bound(call, 1)?).unwrap_or(i32::MAX);
     name(call.text(2), "from_queue")?;

@@ -6,6 +6,7 @@ use crate::api::names::job;
 use crate::api::unique_key::{key_is_taken, take_back};
 use crate::call::{Call, count, datum, must_be_writable, required};
 use crate::error::{Result, no_such_job};
+use crate::permission::{self, Verb};
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::{self, Datum};
 
@@ -24,6 +25,7 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
     let state = with_spi(|spi| {
+        permission::job(spi, Verb::Manage, job_id)?;
         loop {
             if spi.run(&LIVE, &[datum(vec![job_id])])?.len() > 0 {
                 return Ok("available");
@@ -91,6 +93,7 @@ pub fn reprioritize(call: &Call) -> Result<Option<Datum>> {
     let job_id = job(call)?;
     let priority = required(call.int4(1), "priority")?;
     with_spi(|spi| {
+        permission::job(spi, Verb::Manage, job_id)?;
         if spi
             .run(&REPRIORITIZE, &[datum(job_id), datum(priority)])?
             .len()

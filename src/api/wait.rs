@@ -1,9 +1,10 @@
 //! Sleeping until there is work: in a procedure between transactions, or within a claim.
 
-use crate::api::claim::{claim_from, finds_work};
+use crate::api::claim::finds_work;
 use crate::api::claimer::Claimer;
 use crate::api::names::{check_wait, queue_keys};
 use crate::api::output::Output;
+use crate::api::permitted;
 use crate::call::{Call, must_be_writable};
 use crate::error::{Failure, Result, null_argument};
 use crate::plan::{Spi, with_nonatomic_spi};
@@ -21,6 +22,7 @@ pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
     let queues = queue_keys(call.texts(0))?;
     let timeout = duration(call, 1, "timeout")?.ok_or_else(|| null_argument("timeout"))?;
     let until = server::now().saturating_add(timeout);
+    let queues = permitted::awaited(&queues)?;
     let queues = awaited(&queues)?;
     if call.is_atomic() {
         return Err(in_a_transaction());
@@ -61,18 +63,19 @@ pub fn claim_or_wait(
     output: &mut Output,
 ) -> Result<()> {
     let Some(wait) = claimer.wait else {
-        return claim_from(spi, queues, most, claimer, output).map(drop);
+        return permitted::claim(spi, queues, most, claimer, output).map(drop);
     };
+    let meant = permitted::awaited(queues)?;
     let sleep = Sleep {
         job_table: catalog::job_table()?,
-        queues: awaited(queues)?,
+        queues: awaited(&meant)?,
         until: server::now().saturating_add(wait),
         is_between_transactions: false,
     };
     sleep::staying(|| {
-        while claim_from(spi, queues, most, claimer, output)? == 0 && most > 0 {
+        while permitted::claim(spi, queues, most, claimer, output)? == 0 && most > 0 {
             match sleep.run()? {
-                End::Timeout => return listen::arm(spi, sleep.job_table, queues),
+                End::Timeout => return listen::arm(spi, sleep.job_table, sleep.queues),
                 End::Gone => break,
                 End::Work | End::Due | End::Rebuild => {}
             }
@@ -108,7 +111,7 @@ fn awaited(keys: &[u64]) -> Result<&[u64]> {
         "too many queues to wait for",
     )
     .detail(format!("There are {count}; {MOST_QUEUES} are allowed."))
-    .hint("Wait for '*', which stands for all queues."))
+    .hint("Wait for '*', which stands for all queues, as a role that may work on all of them."))
 }
 
 /// An interval in microseconds that is not negative.

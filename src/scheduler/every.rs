@@ -3,6 +3,7 @@
 use crate::descend::Found;
 use crate::faults::{Seeded, armed};
 use crate::{Fault, Limit, NONE, Rank, Scheduler, Step};
+use std::rc::Rc;
 
 /// Stands for all queues: no queue has this key.
 pub const EVERY_QUEUE: u64 = 0;
@@ -19,6 +20,10 @@ impl Scheduler<'_> {
             if queue == NONE {
                 return Ok(best);
             }
+            if !self.is_meant(queue)? {
+                queue = self.node(queue)?.index_next;
+                continue;
+            }
             if let Some(unread) = self.unread_queue(queue)? {
                 return Ok(unread);
             }
@@ -32,6 +37,20 @@ impl Scheduler<'_> {
             queue = self.node(queue)?.index_next;
         }
         Err(CHAIN)
+    }
+
+    /// Until the lock is given back, picks from every queue are about these alone, whose keys are in order.
+    pub fn limit_to(&mut self, queues: Rc<[u64]>) {
+        self.only = Some(queues);
+    }
+
+    /// Whether a pick from every queue is about this one.
+    fn is_meant(&self, queue: u32) -> Step<bool> {
+        let Some(only) = &self.only else {
+            return Ok(true);
+        };
+        let key = self.gate(self.node(queue)?.gate)?.key;
+        Ok(only.binary_search(&key).is_ok())
     }
 
     /// A queue whose terms have to be read: what its jobs have gained by waiting is not known before.
@@ -90,7 +109,7 @@ impl Scheduler<'_> {
     pub(crate) fn best_of_other_queues(&self, queue: u32) -> Step<Option<Rank>> {
         let mut best: Option<Rank> = None;
         self.for_each_queue(|at| {
-            if at != queue {
+            if at != queue && self.is_meant(at)? {
                 best = best.into_iter().chain(self.next_of_queue(at)?).min();
             }
             Ok(())

@@ -3,6 +3,7 @@
 use crate::index::{Pool, Slab};
 use crate::overflow::Outside;
 use crate::{Entry, Fault, Gate, Lane, Meter, Node, Reservation, Sample, Share, Step};
+use std::rc::Rc;
 
 /// How many slots each array has, all derived from the number of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +147,8 @@ pub struct Scheduler<'m> {
     pub(crate) shares: Slab<'m, Share>,
     pub(crate) calendar: &'m mut [Sample],
     pub(crate) reservations: Slab<'m, Reservation>,
+    /// The keys of the queues that a pick from every queue is about, in order; none: of all. It lives no longer than the lock.
+    pub(crate) only: Option<Rc<[u64]>>,
 }
 
 impl<'m> Scheduler<'m> {
@@ -185,6 +188,7 @@ impl<'m> Scheduler<'m> {
                 slots: memory.reservations,
                 buckets: memory.reservation_buckets,
             },
+            only: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Defaults of columns, as an INSERT that does not name them gives them.
 
 use super::relation::Opened;
+use crate::rights;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum};
 
@@ -31,6 +32,7 @@ impl Defaults {
         columns: impl Iterator<Item = usize>,
         state: *mut pg_sys::EState,
     ) -> Self {
+        rights::pin();
         let compiled = |column| {
             let expression = expression(relation, column)?;
             // SAFETY: as the caller says.

@@ -9,6 +9,7 @@ use super::{Command, check, enter, write};
 use crate::call::datum;
 use crate::catalog;
 use crate::error::Result;
+use crate::foreign_code;
 use crate::tuple::RawRow;
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::RefCell;
@@ -214,6 +215,7 @@ impl Command {
         // SAFETY: the partition is open until the command ends.
         let added = unsafe {
             pg_sys::ExecOpenIndices(info, false);
+            foreign_code::pin_for_indexes(info);
             (jobs > 1).then(|| MultiInsert::of(info, self.state))
         };
         let columns = partition.defaults.iter().copied();

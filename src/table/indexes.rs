@@ -1,6 +1,7 @@
 //! The indexes of a table that are opened row by row: those of the extension only once a row has an entry in them.
 
 use super::surroundings::{self, Jobs, KnownIndex};
+use crate::rights;
 use crate::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
@@ -61,6 +62,9 @@ impl Indexes {
 
 impl Open {
     unsafe fn of(index: Oid, is_own: bool, info: *mut pg_sys::ResultRelInfo) -> Self {
+        if !is_own {
+            rights::pin();
+        }
         // SAFETY: as the executor opens it. There is room in the arrays, as each index is opened once.
         unsafe {
             let relation = pg_sys::index_open(index, pg_sys::RowExclusiveLock.cast_signed());

@@ -21,6 +21,7 @@ pub use surroundings::{Jobs, lock_jobs};
 use crate::error::Result;
 use crate::job_triggers;
 use crate::pending;
+use crate::rights;
 use crate::seeded::{Seeded, armed};
 use crate::tuple::RawRow;
 use defaults::Defaults;
@@ -112,7 +113,11 @@ unsafe fn check(
 ) {
     // SAFETY: the slot holds a row of the table, which is open.
     unsafe {
-        if !(*(*(*info).ri_RelationDesc).rd_att).constr.is_null() {
+        let constraints = (*(*(*info).ri_RelationDesc).rd_att).constr;
+        if !constraints.is_null() {
+            if (*constraints).num_check > 0 {
+                rights::pin();
+            }
             pg_sys::ExecConstraints(info, row, state);
         }
     }

@@ -11,6 +11,7 @@ use crate::api::{turnstile_job_changed, turnstile_place_job};
 use crate::call::datum;
 use crate::catalog;
 use crate::error::Result;
+use crate::rights;
 use crate::row::column;
 use crate::seeded::{Seeded, armed};
 use crate::tuple::RawRow;
@@ -119,6 +120,8 @@ pub fn lock_jobs(mode: u32) -> Result<Rc<Jobs>> {
 
 impl Jobs {
     fn read(relation: &Opened) -> Self {
+        // Definitions are read as text, in which names depend on it.
+        rights::pin();
         let indexes: Vec<Index> = relation.indexes().into_iter().map(Index::of).collect();
         let serves = |own: usize| {
             let found = indexes

@@ -7,7 +7,7 @@ WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
     AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'turnstile')
 ORDER BY pg_describe_object(classid, objid, objsubid) COLLATE "C";
 
--- Functions: owner's rights, pinned path, comment
+-- Functions: rights (those in C switch to their owner by themselves), pinned path, comment
 SELECT
     proname AS function,
     CASE WHEN prosecdef THEN 'definer' ELSE 'invoker' END AS rights,

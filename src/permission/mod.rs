@@ -1,0 +1,175 @@
+//! What the caller may do: `turnstile.permission` says on what, EXECUTE which calls. Superusers and the owner may do everything.
+//!
+//! A role without a row for all queues and tenants is told the same of a job that it may not touch as of one that does not exist.
+
+mod denied;
+mod kept;
+mod rows;
+mod sql;
+
+pub use kept::register_callbacks;
+pub use rows::{job_changed, permissions_changed, route_changed, setting_changed};
+pub use sql::check_permission;
+
+use crate::call::datum;
+use crate::error::Result;
+use crate::lane::EVERY_QUEUE;
+use crate::plan::{Spi, Statement, statement};
+use crate::rights;
+use crate::row::column;
+use crate::tuple::RawRow;
+use denied::{denied, denied_job};
+use kept::Permissions;
+use pgrx::pg_sys::Oid;
+use std::rc::Rc;
+
+static JOB: Statement = statement!("permission_job", [INT8OID]);
+
+/// What a row of `turnstile.permission` is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    Enqueue,
+    Work,
+    Manage,
+    See,
+}
+
+impl Verb {
+    pub const ALL: [Self; 4] = [Self::Enqueue, Self::Work, Self::Manage, Self::See];
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verb| verb.name() == name)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Enqueue => "enqueue",
+            Self::Work => "work",
+            Self::Manage => "manage",
+            Self::See => "see",
+        }
+    }
+}
+
+/// A caller who may not do everything.
+pub struct Restricted {
+    role: Oid,
+    verb: Verb,
+    permissions: Rc<Permissions>,
+}
+
+impl Restricted {
+    /// Nothing if the role may do this to all jobs.
+    fn of(role: Oid, verb: Verb) -> Result<Option<Self>> {
+        if rights::is_owner(role)? {
+            return Ok(None);
+        }
+        let permissions = kept::of_role(role)?;
+        let restricted = !permissions.allow(verb, EVERY_QUEUE, Some(EVERY_QUEUE));
+        Ok(restricted.then_some(Self {
+            role,
+            verb,
+            permissions,
+        }))
+    }
+
+    fn allows(&self, queue: &str, tenant: Option<&str>) -> bool {
+        self.permissions.allow(self.verb, queue, tenant)
+    }
+
+    /// Whether the caller may end the run in this row, or whatever else it is about.
+    pub fn allows_row(&self, row: &RawRow) -> bool {
+        let queue = row.text(column::QUEUE).unwrap_or_default();
+        self.allows(queue, row.text(column::TENANT))
+    }
+
+    /// The same of a job, live or finished.
+    fn allows_job(&self, spi: &Spi, job_id: i64) -> Result<bool> {
+        let rows = spi.run(&JOB, &[datum(job_id)])?;
+        let allows = |queue: &str| self.allows(queue, rows.value(0, 2));
+        Ok(rows.value(0, 1).is_some_and(allows))
+    }
+
+    fn check(&self, queue: &str, tenant: Option<&str>) -> Result<()> {
+        match self.allows(queue, tenant) {
+            true => Ok(()),
+            false => Err(denied(self.role, self.verb, queue, tenant)),
+        }
+    }
+}
+
+/// The limits of the caller, if he has any.
+pub fn restricted(verb: Verb) -> Result<Option<Restricted>> {
+    Restricted::of(rights::caller(), verb)
+}
+
+/// Whether the caller may add a job of this tenant to this queue, which is where the routes put it.
+pub fn enqueue(queue: &str, tenant: Option<&str>) -> Result<()> {
+    check(Verb::Enqueue, queue, tenant)
+}
+
+/// Whether the caller may claim from a queue, or from some: `*` stands for those.
+pub fn claim(queue: &str) -> Result<()> {
+    match restricted(Verb::Work)? {
+        Some(caller) if queue == EVERY_QUEUE && caller.permissions.has_work() => Ok(()),
+        Some(caller) => caller.check(queue, None),
+        None => Ok(()),
+    }
+}
+
+/// Whether the caller may hear of jobs in a queue; of all of them only who may work on all.
+pub fn listen(queue: &str) -> Result<()> {
+    check(Verb::Work, queue, None)
+}
+
+/// The queues that the caller may work on, in order; none if he may work on all.
+pub fn work_queues() -> Result<Option<Rc<[u64]>>> {
+    Ok(restricted(Verb::Work)?.map(|caller| caller.permissions.work_queues()))
+}
+
+/// Whether the caller may do this to a job, live or finished.
+pub fn job(spi: &Spi, verb: Verb, job_id: i64) -> Result<()> {
+    let Some(caller) = restricted(verb)? else {
+        return Ok(());
+    };
+    match caller.allows_job(spi, job_id)? {
+        true => Ok(()),
+        false => Err(denied_job(caller.role, verb, job_id)),
+    }
+}
+
+/// Those of some jobs that their caller may do something to, if his permissions say which.
+pub fn only_allowed<'j, J>(
+    spi: &Spi,
+    jobs: &'j [J],
+    read: impl Fn(&J) -> (i64, Option<&Restricted>),
+) -> Result<Vec<&'j J>> {
+    let mut allowed = Vec::with_capacity(jobs.len());
+    for each in jobs {
+        if let (job_id, Some(caller)) = read(each)
+            && !caller.allows_job(spi, job_id)?
+        {
+            continue;
+        }
+        allowed.push(each);
+    }
+    Ok(allowed)
+}
+
+/// Whether one permission covers all jobs that a filter may choose.
+pub fn filter(queue: Option<&str>, tenant: Option<&str>) -> Result<()> {
+    let (queue, tenant) = (queue.unwrap_or(EVERY_QUEUE), tenant.unwrap_or(EVERY_QUEUE));
+    check(Verb::Manage, queue, Some(tenant))
+}
+
+/// Whether the caller may change what concerns all queues and tenants.
+pub fn operate() -> Result<()> {
+    check(Verb::Manage, EVERY_QUEUE, Some(EVERY_QUEUE))
+}
+
+fn check(verb: Verb, queue: &str, tenant: Option<&str>) -> Result<()> {
+    match restricted(verb)? {
+        Some(caller) => caller.check(queue, tenant),
+        None => Ok(()),
+    }
+}

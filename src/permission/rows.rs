@@ -1,0 +1,69 @@
+//! Plain DML, checked by the triggers with the role that runs it.
+
+use super::denied::{denied, denied_row};
+use super::{Restricted, Verb, operate};
+use crate::call::Call;
+use crate::error::Result;
+use crate::lane::EVERY_QUEUE;
+use crate::trigger::Trigger;
+use crate::tuple::RawRow;
+use crate::{catalog, pending, rights};
+use pgrx::pg_sys::Datum;
+
+/// AFTER STATEMENT trigger on `turnstile.permission`: kept like routes, so what makes those be read again serves.
+pub fn permissions_changed(call: &Call) -> Result<Option<Datum>> {
+    Trigger::of(call)?;
+    let table = catalog::job_table()?;
+    pending::with(|pending| pending.job_table = table);
+    pending::at_current_level(|level| level.routes = true);
+    Ok(Trigger::NOTHING)
+}
+
+/// Whether who changes a job by plain DML may: who inserts has to enqueue, who updates or deletes to manage the job, as it
+/// was and as it becomes. Calls of ours have checked before.
+pub fn job_changed(old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
+    if rights::is_own_change() {
+        return Ok(());
+    }
+    let role = rights::current_user();
+    let verb = match old {
+        None => Verb::Enqueue,
+        Some(_) => Verb::Manage,
+    };
+    let Some(caller) = Restricted::of(role, verb)? else {
+        return Ok(());
+    };
+    let mut rows = old.into_iter().chain(new);
+    match rows.all(|row| caller.allows_row(row)) {
+        true => Ok(()),
+        false => Err(denied_row(role, verb)),
+    }
+}
+
+/// Whether who changes a row of settings may: those of a queue need `manage` on it for all tenants, the others on everything.
+pub fn setting_changed(trigger: &Trigger) -> Result<()> {
+    if rights::is_own_change() {
+        return Ok(());
+    }
+    let role = rights::current_user();
+    let Some(caller) = Restricted::of(role, Verb::Manage)? else {
+        return Ok(());
+    };
+    let is_of_queue = trigger.argument() == Some("queue");
+    let queues = match is_of_queue {
+        true => trigger.names(c"name")?,
+        false => vec![EVERY_QUEUE.into()],
+    };
+    match (queues.iter()).find(|queue| !caller.allows(queue, Some(EVERY_QUEUE))) {
+        Some(queue) => Err(denied(role, Verb::Manage, queue, Some(EVERY_QUEUE))),
+        None => Ok(()),
+    }
+}
+
+/// The same of routes, which concern everything.
+pub fn route_changed() -> Result<()> {
+    match rights::is_own_change() {
+        true => Ok(()),
+        false => operate(),
+    }
+}
