@@ -1,8 +1,10 @@
 """The real pg_cron: what it is told, what it runs, and that a firing enqueues once."""
 
+import contextlib
 import subprocess
 import time
 
+import psycopg
 import pytest
 
 from faults.cluster import binary
@@ -185,6 +187,33 @@ def test_a_role_that_may_only_execute_schedules_as_the_owner(db, conn):
         assert call(planner, "unschedule", name="nightly")[0][0] is True
     finally:
         conn.execute("DROP OWNED BY turnstile_planner; DROP ROLE turnstile_planner")
+
+
+def test_who_may_call_everything_has_no_power_over_the_owners_entries(db: Database, conn):
+    """Helpers have the rights of who calls them, and pg_cron shows him his own entries."""
+    conn.execute("DROP ROLE IF EXISTS turnstile_intruder; CREATE ROLE turnstile_intruder LOGIN")
+    conn.execute("CREATE TABLE IF NOT EXISTS victim ()")
+    try:
+        conn.execute(
+            "GRANT USAGE ON SCHEMA turnstile, cron TO turnstile_intruder;"
+            " GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO turnstile_intruder"
+        )
+        conn.execute("SELECT cron.schedule('backup', '0 3 * * *', 'SELECT 1')")
+        _schedule(conn)
+        before = conn.execute("SELECT jobname, username, command FROM cron.job ORDER BY 1").fetchall()
+        intruder = psycopg.connect(dbname=db.name, user="turnstile_intruder", autocommit=True)
+        with intruder:
+            intruder.execute("SELECT turnstile.set_cron_entry('backup', '0 3 * * *', 'DROP TABLE victim')")
+            assert intruder.execute("SELECT username FROM cron.job").fetchall() == [("turnstile_intruder",)]
+            assert call(intruder, "remove_cron_entry", entry="backup")[0][0] is True
+            assert call(intruder, "remove_cron_entry", entry="backup")[0][0] is False
+            for statement in ("turnstile.clean_cron_log('0')", "turnstile.enqueue_recurring('nightly')"):
+                with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
+                    intruder.execute(f"SELECT {statement}")
+        assert conn.execute("SELECT jobname, username, command FROM cron.job ORDER BY 1").fetchall() == before
+        assert conn.execute("SELECT last_firing FROM turnstile.recurring").fetchall() == [(None,)]
+    finally:
+        conn.execute("DROP TABLE victim; DROP OWNED BY turnstile_intruder; DROP ROLE turnstile_intruder")
 
 
 def test_a_dump_carries_recurring_jobs(db: Database, conn, tmp_path):

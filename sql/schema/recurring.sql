@@ -31,7 +31,7 @@ COMMENT ON COLUMN turnstile.recurring.cron_entry IS 'The name of its entry in cr
 SELECT pg_catalog.pg_extension_config_dump('turnstile.recurring', '');
 
 CREATE FUNCTION turnstile.require_cron() RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
@@ -47,7 +47,7 @@ COMMENT ON FUNCTION turnstile.require_cron() IS 'Errors: 55000 without pg_cron i
 -- Entries belong to the owner of these functions. A replaced entry is a new one, so that it runs in this
 -- database, and runs at all, whatever became of the old one.
 CREATE FUNCTION turnstile.set_cron_entry(entry text, cron text, command text) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
@@ -67,7 +67,7 @@ COMMENT ON FUNCTION turnstile.set_cron_entry(text, text, text) IS
     'For enable_cron() and schedule(): makes or replaces an entry of pg_cron and returns its jobid. Errors: 22004, 22023, 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.remove_cron_entry(entry text) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 DECLARE
@@ -125,7 +125,7 @@ COMMENT ON FUNCTION turnstile.disable_cron() IS
     'Removes what enable_cron() has set up and returns how many entries of pg_cron that were. Recurring jobs stay. Errors: 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.clean_cron_log(keep interval DEFAULT '3 days') RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 DECLARE
@@ -234,7 +234,7 @@ COMMENT ON FUNCTION turnstile.unschedule(text) IS
 -- The row of the recurring job is locked until the commit: of two firings of a minute the second waits
 -- for the first, and then finds the minute taken, or free again if the first was rolled back.
 CREATE FUNCTION turnstile.enqueue_recurring(name text) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 DECLARE
