@@ -140,6 +140,24 @@ pub fn internal(message: impl Into<String>) -> Failure {
     Failure::new(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message)
 }
 
+pub fn not_a_trigger() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+        "this function can only be called as a trigger",
+    )
+    .detail("It was called in a query.")
+    .hint("The extension has made the triggers that call it.")
+}
+
+pub fn foreign_trigger() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "this function is not for this trigger",
+    )
+    .detail("It only knows the triggers that the extension has made on its own tables.")
+    .hint("Drop the trigger.")
+}
+
 pub fn does_not_fit(what: &str, hint: &'static str) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
