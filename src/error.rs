@@ -87,6 +87,21 @@ pub fn too_long(message: impl Into<String>) -> Failure {
     Failure::new(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
 }
 
+pub fn too_many(name: &str, most: usize) -> Failure {
+    too_long(format!("{name} has too many elements"))
+        .detail(format!("{most} are allowed, of ordinary length."))
+        .hint("Make several calls.")
+}
+
+/// What somebody has sent, for a message: cut where it is long.
+pub fn quoted(value: &str) -> String {
+    const LONGEST: usize = 100;
+    match value.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("\"{}\"…", value.get(..end).unwrap_or_default()),
+        None => format!("\"{value}\""),
+    }
+}
+
 pub fn no_such_job(job_id: i64) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_NO_DATA_FOUND,
