@@ -65,7 +65,7 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
             false => Ok(()),
         };
     }
-    if let Some(column) = new.and_then(|row| row.nonsense())
+    if let Some(column) = new.and_then(|row| row.nonsense(old))
         && !armed(Seeded::AcceptNonsense)
     {
         return Err(nonsense(column));

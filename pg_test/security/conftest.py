@@ -76,10 +76,13 @@ class Neighbour:
         """Enqueues, claims and completes, as if nobody else were there."""
         options = {"tenant": "neighbour"} | options
         job_id = enqueue(self._producer, queue=queue, **options)
-        run = claim_next(self._worker, "*" if every_queue else queue)
-        assert run is not None, "the neighbour's claim found nothing"
-        assert run.id == job_id
-        assert complete(self._worker, run)
+        while True:
+            run = claim_next(self._worker, "*" if every_queue else queue)
+            assert run is not None, "the neighbour's claim found nothing"
+            assert complete(self._worker, run)
+            if run.id == job_id:
+                return
+            assert every_queue, "there was no other job in the neighbour's queue"
 
 
 @pytest.fixture
