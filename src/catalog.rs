@@ -157,7 +157,11 @@ fn look_up(name: &CStr) -> Result<Oid> {
         let schema = pg_sys::get_namespace_oid(c"turnstile".as_ptr(), true);
         let found = pg_sys::get_relname_relid(name.as_ptr(), schema);
         let owner = pg_sys::getExtensionOfObject(pg_sys::RelationRelationId, found);
-        (found, owner, pg_sys::get_extension_oid(c"turnstile".as_ptr(), true))
+        (
+            found,
+            owner,
+            pg_sys::get_extension_oid(c"turnstile".as_ptr(), true),
+        )
     };
     let name = name.to_string_lossy();
     if found == pg_sys::InvalidOid {

@@ -86,7 +86,9 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
             && new.available
             && pending::with(|pending| {
                 let promotion = pending.promotion();
-                promotion.map(|jobs| jobs.push((new.spec, new.position))).is_some()
+                promotion
+                    .map(|jobs| jobs.push((new.spec, new.position)))
+                    .is_some()
             })
     });
     pending::at_current_level(|level| {

@@ -59,7 +59,11 @@ fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Terms> {
                 account_key(tenant_key(DEFAULT_ROW), DEFAULT_ROW),
             ],
         ),
-        GateKind::Concurrency => (c"concurrency", &CONCURRENCY, vec![gate.key, concurrency_key(DEFAULT_ROW)]),
+        GateKind::Concurrency => (
+            c"concurrency",
+            &CONCURRENCY,
+            vec![gate.key, concurrency_key(DEFAULT_ROW)],
+        ),
         GateKind::Session => (c"paused_session", &SESSION, vec![gate.key]),
         GateKind::Unique => return Ok(default_terms(gate.kind)),
     };

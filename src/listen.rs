@@ -64,7 +64,9 @@ fn reads_on(spi: &Spi, unread: &Unread) -> Result<bool> {
         queue => queue,
     };
     let gates = [own_row, default_row].map(|gate| datum(gate.cast_signed()));
-    Ok(spi.committed::<bool>(c"queue", &NOTIFY, &gates)?.unwrap_or(true))
+    Ok(spi
+        .committed::<bool>(c"queue", &NOTIFY, &gates)?
+        .unwrap_or(true))
 }
 
 fn no_notifier() -> Failure {

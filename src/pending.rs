@@ -208,7 +208,12 @@ pub fn end() -> Option<Work> {
 
 /// Whether this backend is in the middle of a claim that may sleep.
 pub fn stays() -> bool {
-    with(|pending| pending.works.iter().any(|(_, work)| matches!(work, Work::Stay)))
+    with(|pending| {
+        pending
+            .works
+            .iter()
+            .any(|(_, work)| matches!(work, Work::Stay))
+    })
 }
 
 /// A lower bound of the leases needs to hear of a shorter one, and of the old one if this is undone.
@@ -274,7 +279,8 @@ impl Pending {
 
     /// What was begun at this nesting level or deeper, and was cut short.
     pub fn abandon(&mut self, nesting: i32) -> Vec<Work> {
-        let is_outer = |(begun, _): &&(i32, Work)| *begun < nesting && !armed(Seeded::AbandonOuterWork);
+        let is_outer =
+            |(begun, _): &&(i32, Work)| *begun < nesting && !armed(Seeded::AbandonOuterWork);
         let kept = self.works.iter().take_while(is_outer).count();
         self.works.drain(kept..).map(|(_, work)| work).collect()
     }
@@ -299,10 +305,13 @@ impl Pending {
 
     /// The jobs that the promotion under way has made available.
     pub fn promotion(&mut self) -> Option<&mut Vec<(LaneSpec, i64)>> {
-        self.works.iter_mut().rev().find_map(|(_, work)| match work {
-            Work::Promotion(jobs) => Some(jobs),
-            _ => None,
-        })
+        self.works
+            .iter_mut()
+            .rev()
+            .find_map(|(_, work)| match work {
+                Work::Promotion(jobs) => Some(jobs),
+                _ => None,
+            })
     }
 
     /// Room that this transaction gives back when it commits and has not used again itself.

@@ -87,7 +87,8 @@ impl Statement {
             Text::OfCatalog(maker) => {
                 let version = catalog::version();
                 let text: String = spi.run(maker, &[])?.required(0, 1)?;
-                let text = CString::new(text).map_err(|_| internal("a statement with a zero byte"))?;
+                let text =
+                    CString::new(text).map_err(|_| internal("a statement with a zero byte"))?;
                 let prepared = self.prepare(&text)?;
                 self.version.store(version, Ordering::Relaxed);
                 if !kept.is_null() {

@@ -20,7 +20,7 @@ use std::ptr::null_mut;
 use turnstile_scheduler::{GateKind, ReservationId, Step};
 
 /// The tables of settings, by the argument of their triggers.
-const SETTINGS: [(&str, &CStr, GateKind); 5] = [
+pub const SETTINGS: [(&str, &CStr, GateKind); 5] = [
     ("queue", c"queue", GateKind::Queue),
     ("tenant", c"tenant", GateKind::Tenant),
     ("account", c"account", GateKind::Account),

@@ -1,9 +1,15 @@
 //! Runs what belongs to a function's owner with his rights, where SECURITY DEFINER cannot: in a procedure that
-//! ends transactions.
+//! ends transactions, and in a function that has to know its caller.
 
 use crate::error::{Result, internal};
 use pgrx::pg_catalog::pg_proc::PgProc;
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, Datum};
+
+/// The name of the role whose rights hold, as a `name`.
+pub fn caller() -> Option<Datum> {
+    // SAFETY: reads the backend's state and the catalog; the function takes no arguments.
+    unsafe { pgrx::direct_function_call_as_datum(pg_sys::current_user, &[]) }
+}
 
 /// Whose rights a procedure's statements have.
 #[derive(Clone, Copy)]

@@ -185,6 +185,18 @@ impl<'call> Trigger<'call> {
             .ok_or_else(|| internal("a column is missing from a table of settings"))
     }
 
+    /// The row to keep, with another value in this column.
+    pub fn row_with_column(&self, name: &CStr, value: Datum) -> Result<Datum> {
+        Ok(self.row_with(&[(self.column(name)?, value)]))
+    }
+
+    /// What is made of a text of the new row, unless that is NULL.
+    pub fn with_new_text<R>(&self, name: &CStr, make: impl FnOnce(&str) -> R) -> Result<Option<R>> {
+        let column = self.column(name)?;
+        let row = self.new_row().map(|row| row.up_to(column));
+        Ok(row.and_then(|row| row.text(column).map(make)))
+    }
+
     /// The gates of the old and the new row of a table of settings.
     pub fn gate_keys(&self) -> Result<Vec<u64>> {
         let column = self.column(c"gate")?;

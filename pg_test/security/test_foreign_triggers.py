@@ -16,6 +16,7 @@ FUNCTIONS = {
     "job_truncated": [""],
     "setting_changed": ["'queue'", "'tenant'", "'account'", "'concurrency'", "'session'", "'job'", ""],
     "settings_truncated": ["'queue'", "'tenant'", "'account'", "'concurrency'", "'session'", "'job'", ""],
+    "set_gate": ["'queue'", "'session'", "'job'", ""],
     "routes_changed": [""],
     "forget_unique_keys": [""],
 }
@@ -23,7 +24,7 @@ FUNCTIONS = {
 # As the extension's own tables are, with fewer columns, and with others in their places.
 TABLES = {
     "like job": "CREATE TABLE {} AS TABLE turnstile.job WITH NO DATA",
-    "like queue": "CREATE TABLE {} (LIKE turnstile.queue INCLUDING DEFAULTS INCLUDING GENERATED)",
+    "like queue": "CREATE TABLE {} AS TABLE turnstile.queue WITH NO DATA",
     "of one column": "CREATE TABLE {} (id int)",
     "without columns": "CREATE TABLE {} ()",
     "of other types": "CREATE TABLE {} (a text, b int, c bool, d point, e text, f text, g int, h text, i int, j int, k int,"

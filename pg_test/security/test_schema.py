@@ -122,7 +122,7 @@ def test_the_settings_of_who_creates_it_do_not_count(empty_db, setting):
     admin.execute("CREATE FUNCTION public.octet_length(text) RETURNS int LANGUAGE sql AS 'SELECT 1000'")
     admin.execute("SET " + setting)
     admin.execute("CREATE EXTENSION turnstile")
-    admin.execute("RESET DateStyle; RESET IntervalStyle; RESET TimeZone")
+    admin.execute("RESET DateStyle; RESET IntervalStyle; RESET TimeZone; RESET default_transaction_isolation")
     assert enqueue(admin, queue="q") == claim_next(admin, "q").id
     query = "SELECT relname FROM pg_class WHERE relnamespace = 'turnstile'::regnamespace AND relam = (SELECT oid FROM pg_am WHERE amname = 'trap')"
     assert admin.execute(query).fetchall() == []

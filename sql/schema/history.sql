@@ -124,7 +124,8 @@ BEGIN
     EXECUTE pg_catalog.format(
         'CREATE INDEX ON %1$s (id);
          CREATE INDEX ON %1$s USING brin (finished_at) WITH (autosummarize = on);
-         ALTER TABLE %1$s REPLICA IDENTITY FULL',
+         ALTER TABLE %1$s REPLICA IDENTITY FULL;
+         REVOKE ALL ON TYPE %1$s FROM PUBLIC',
         partition
     );
     PERFORM pg_catalog.brin_desummarize_range(indexrelid, 0)

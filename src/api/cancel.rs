@@ -16,12 +16,7 @@ const WAITING: [&str; 3] = ["available", "scheduled", "retryable"];
 const LIVE: [&str; 4] = ["available", "scheduled", "retryable", "running"];
 
 /// Ends those of the jobs that wait, and asks those that run to stop, if that is the state; gives the state before of each.
-fn end_waiting(
-    spi: &Spi,
-    ids: &[i64],
-    state: &str,
-    error: Option<Datum>,
-) -> Result<Vec<String>> {
+fn end_waiting(spi: &Spi, ids: &[i64], state: &str, error: Option<Datum>) -> Result<Vec<String>> {
     let rows = spi.run(&END_WAITING, &[datum(ids), datum(state), error])?;
     let mut before = Vec::with_capacity(rows.len());
     let mut endings = Vec::with_capacity(rows.len());

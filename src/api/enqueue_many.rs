@@ -46,12 +46,7 @@ fn read(call: &Call) -> Result<Vec<Element<'_>>> {
 }
 
 /// Adds the jobs, of which none has a unique key. Ids and positions follow the array.
-fn insert_all(
-    spi: &Spi,
-    live: &Rc<Jobs>,
-    elements: &[Element],
-    output: &mut Output,
-) -> Result<()> {
+fn insert_all(spi: &Spi, live: &Rc<Jobs>, elements: &[Element], output: &mut Output) -> Result<()> {
     let routes = routes::current(spi)?;
     let jobs = elements
         .iter()

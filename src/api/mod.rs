@@ -21,6 +21,7 @@ mod new_job;
 mod output;
 mod prune;
 mod put_back;
+mod recurring;
 mod reroute;
 mod rescue;
 mod retry;
@@ -37,6 +38,21 @@ sql_function!(
     turnstile_session_gate,
     pg_finfo_turnstile_session_gate,
     keys::session_gate
+);
+sql_function!(
+    turnstile_schedule,
+    pg_finfo_turnstile_schedule,
+    recurring::schedule
+);
+sql_function!(
+    turnstile_unschedule,
+    pg_finfo_turnstile_unschedule,
+    recurring::unschedule
+);
+sql_function!(
+    turnstile_set_gate,
+    pg_finfo_turnstile_set_gate,
+    keys::set_gate
 );
 sql_function!(
     turnstile_job_changed,

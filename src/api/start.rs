@@ -29,8 +29,7 @@ static START_JOBS: Statement = statement!(
         TIMESTAMPTZOID
     ]
 );
-static LOOK_AHEAD: Statement =
-    statement!("look_ahead", [INT8OID, INT8OID, INT8ARRAYOID, INT4OID]);
+static LOOK_AHEAD: Statement = statement!("look_ahead", [INT8OID, INT8OID, INT8ARRAYOID, INT4OID]);
 
 /// A search reads all that fits of a page of the index at once. The next job is seldom farther than this behind the
 /// head, so it is looked for there first.
@@ -216,7 +215,9 @@ fn start_found(
     )?;
     for row in 0..rows.len() {
         output.push((1..POSITION_OF_STARTED).map(|column| rows.get(row, column)));
-        started.positions.push(rows.required(row, POSITION_OF_STARTED)?);
+        started
+            .positions
+            .push(rows.required(row, POSITION_OF_STARTED)?);
     }
     Ok(())
 }

@@ -69,9 +69,8 @@ pub fn lock_history(jobs: &Jobs, at: i64) -> Result<Option<Rc<Partition>>> {
     let history = catalog::lock(c"job_history", pg_sys::RowExclusiveLock)?;
     let version = catalog::version();
     let last = LAST.with_borrow(|last| last.clone());
-    let is_known = |last: &Rc<Partition>| {
-        last.history == history && last.version == version && last.holds(at)
-    };
+    let is_known =
+        |last: &Rc<Partition>| last.history == history && last.version == version && last.holds(at);
     if let Some(last) = last.filter(is_known) {
         return Ok(Some(last));
     }
@@ -109,8 +108,8 @@ impl Partition {
         if let Some(trigger) = whole.triggers().first() {
             return Err(format!("the history has the trigger \"{}\"", trigger.name));
         }
-        let (oid, from, before) = partition_of(&whole, at)
-            .ok_or("the history has no partition of this day")?;
+        let (oid, from, before) =
+            partition_of(&whole, at).ok_or("the history has no partition of this day")?;
         catalog::watch(oid);
         // SAFETY: locked until the transaction ends, as if rows were added.
         unsafe { pg_sys::LockRelationOid(oid, pg_sys::RowExclusiveLock.cast_signed()) };
@@ -120,7 +119,9 @@ impl Partition {
         }
         if let Some(trigger) = partition.triggers().first() {
             let name = &trigger.name;
-            return Err(format!("the partition of this day has the trigger \"{name}\""));
+            return Err(format!(
+                "the partition of this day has the trigger \"{name}\""
+            ));
         }
         let columns = columns(&Opened::of(jobs.table), &partition);
         let defaults = defaults::columns(&partition)
@@ -168,9 +169,13 @@ fn partition_of(history: &Opened, at: i64) -> Option<(Oid, i64, i64)> {
 }
 
 fn columns(jobs: &Opened, partition: &Opened) -> Vec<Source> {
-    let of_jobs: Vec<_> = (1..=jobs.width()).map(|number| jobs.column(number)).collect();
+    let of_jobs: Vec<_> = (1..=jobs.width())
+        .map(|number| jobs.column(number))
+        .collect();
     let of_job = |wanted: &_| {
-        let found = of_jobs.iter().position(|column| column.as_ref() == Some(wanted));
+        let found = of_jobs
+            .iter()
+            .position(|column| column.as_ref() == Some(wanted));
         found.map(|place| place + 1)
     };
     let source = |number| {

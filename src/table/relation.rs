@@ -25,9 +25,8 @@ pub struct Column {
     pub modifier: i32,
 }
 
-const CHANGES: u32 = pg_sys::TRIGGER_TYPE_INSERT
-    | pg_sys::TRIGGER_TYPE_UPDATE
-    | pg_sys::TRIGGER_TYPE_DELETE;
+const CHANGES: u32 =
+    pg_sys::TRIGGER_TYPE_INSERT | pg_sys::TRIGGER_TYPE_UPDATE | pg_sys::TRIGGER_TYPE_DELETE;
 /// The server's InvalidSubTransactionId.
 const NO_SAVEPOINT: pg_sys::SubTransactionId = 0;
 const FIRES_ALWAYS: u8 = b'A';
@@ -110,7 +109,10 @@ impl Opened {
             }
             let count = usize::try_from((*triggers).numtriggers).unwrap_or(0);
             let triggers = std::slice::from_raw_parts((*triggers).triggers, count);
-            triggers.iter().filter_map(|each| Trigger::of(each)).collect()
+            triggers
+                .iter()
+                .filter_map(|each| Trigger::of(each))
+                .collect()
         }
     }
 
@@ -207,5 +209,7 @@ pub unsafe fn is_own(relation: pg_sys::Relation) -> bool {
 /// It must be a C string.
 unsafe fn text(text: *const std::ffi::c_char) -> String {
     // SAFETY: as the caller says.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
 }

@@ -216,7 +216,9 @@ impl Table<'_> {
     /// Whether a transaction that is still open has changed the row: that takes less to find out than a lock. One that was
     /// open earlier in this command counts: what its abort gives back is found by a later one.
     fn is_held(&mut self, row: &RawRow) -> bool {
-        if row.was_free() || armed(Seeded::StumbleOverLockedRows) || armed(Seeded::WaitForLockedRows)
+        if row.was_free()
+            || armed(Seeded::StumbleOverLockedRows)
+            || armed(Seeded::WaitForLockedRows)
         {
             return false;
         }

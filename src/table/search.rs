@@ -123,7 +123,10 @@ enum Way {
         scan: pg_sys::IndexScanDesc,
     },
     /// Where no valid index serves the search: all rows are read, and the places of those that fit are sorted.
-    Sort { places: Vec<ItemPointerData>, next: usize },
+    Sort {
+        places: Vec<ItemPointerData>,
+        next: usize,
+    },
 }
 
 /// How to read a row by its place.
@@ -239,9 +242,7 @@ impl Search<'_> {
                 if let Some(scan) = scan.filter(|_| is_read) {
                     count_fetched((*scan).indexRelation);
                 }
-                if is_read
-                    || scan.is_some_and(|scan| pg_sys::index_fetch_heap(scan, self.slot))
-                {
+                if is_read || scan.is_some_and(|scan| pg_sys::index_fetch_heap(scan, self.slot)) {
                     return Some(RawRow::of(self.slot));
                 }
             }

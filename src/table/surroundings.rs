@@ -121,7 +121,9 @@ impl Jobs {
     fn read(relation: &Opened) -> Self {
         let indexes: Vec<Index> = relation.indexes().into_iter().map(Index::of).collect();
         let serves = |own: usize| {
-            let found = indexes.iter().find(|index| index.is_valid && index.own == Some(own));
+            let found = indexes
+                .iter()
+                .find(|index| index.is_valid && index.own == Some(own));
             found.map(|index| index.oid)
         };
         Self {
@@ -230,11 +232,18 @@ fn after_name(definition: &str, index: Oid) -> Option<&str> {
         if name.is_null() {
             return None;
         }
-        CStr::from_ptr(pg_sys::quote_identifier(name)).to_str().ok()?
+        CStr::from_ptr(pg_sys::quote_identifier(name))
+            .to_str()
+            .ok()?
     };
     let rest = definition.strip_prefix("CREATE ")?;
     let rest = rest.strip_prefix("UNIQUE ").unwrap_or(rest);
-    let rest = rest.strip_prefix("INDEX ")?.strip_prefix(name)?.strip_prefix(" ON ")?;
+    let rest = rest
+        .strip_prefix("INDEX ")?
+        .strip_prefix(name)?
+        .strip_prefix(" ON ")?;
     // Where the search path has the schema it is left out.
-    rest.strip_prefix("turnstile.").unwrap_or(rest).strip_prefix("job ")
+    rest.strip_prefix("turnstile.")
+        .unwrap_or(rest)
+        .strip_prefix("job ")
 }
