@@ -21,6 +21,7 @@ TEST_PARTS := test-rules test-rights \
   test-faults \
   test-concurrent \
   test-surroundings \
+  test-security \
   test-examples \
   test-scheduler \
   test-fuzz \
@@ -117,6 +118,10 @@ test-findings: install ## what users make of the tables: columns, triggers, rewr
 .PHONY: test-storm
 test-storm: install ## workers beside changes of their tables (STORM_SECONDS=…, TURNSTILE_PG_CONFIG=… of another server)
 	@TURNSTILE_CLUSTER=storm scripts/run-pytest pg_test/storm
+
+.PHONY: test-security
+test-security: install ## what ordinary roles can do to others, and to the server; pgspot on the script
+	@TURNSTILE_CLUSTER=security scripts/run-pytest pg_test/security
 
 .PHONY: test-histories
 test-histories: install ## a long random history with crashes, and the checker's own tests (TURNSTILE_OPERATIONS=…, TURNSTILE_CRASHES=…)

@@ -20,7 +20,7 @@ def pytest_addoption(parser):
 def pytest_terminal_summary(terminalreporter):
     """How to repeat what failed, where chance had a part in it."""
     for report in [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]:
-        for seed in [value for name, value in report.user_properties if name == "seed"]:
+        for seed in [value for name, value in getattr(report, "user_properties", []) if name == "seed"]:
             terminalreporter.write_line(f"REPEAT {report.nodeid} with --seed {seed}")
 
 

@@ -1,9 +1,19 @@
 //! Arguments and results of the SQL functions, without copies. The only reader of `FunctionCallInfo`.
 
-use crate::error::{Failure, Result, null_argument};
+use crate::error::{Failure, Result, null_argument, too_many};
 use crate::jsonb::Json;
+use pgrx::datum::UnboxDatum;
 use pgrx::pg_sys::{self, Datum};
-use pgrx::{FromDatum, IntoDatum};
+use pgrx::{Array, FromDatum, IntoDatum};
+
+/// What one call may be about. Where there is no memory for what Rust asks for the server goes down, so what a caller
+/// sends is measured before it is copied.
+pub const MOST_ELEMENTS: usize = 100_000;
+/// Of an array of names, and how many bytes it may have: more than so many names need.
+pub const MOST_NAMES: usize = 1_000;
+const MOST_BYTES_OF_NAMES: usize = 1 << 20;
+/// More than so many numbers need.
+const MOST_BYTES_OF_NUMBERS: usize = MOST_ELEMENTS * 16;
 
 /// Makes a Rust function callable from SQL as `$symbol`: `fn(&Call) -> Result<Option<Datum>>`.
 macro_rules! sql_function {
@@ -106,16 +116,37 @@ impl Call {
         self.read(index)
     }
 
-    pub fn texts(&self, index: usize) -> Option<Vec<Option<String>>> {
-        self.read(index)
+    /// An array of names.
+    pub fn texts(&self, index: usize, name: &str) -> Result<Option<Vec<Option<String>>>> {
+        let texts = self.array::<&str>(index, name, MOST_NAMES, MOST_BYTES_OF_NAMES)?;
+        Ok(texts.map(|texts| texts.iter().map(|text| text.map(str::to_owned)).collect()))
     }
 
-    pub fn int8s(&self, index: usize) -> Option<Vec<Option<i64>>> {
-        self.read(index)
+    pub fn int8s(&self, index: usize, name: &str) -> Result<Option<Vec<Option<i64>>>> {
+        let numbers = self.array::<i64>(index, name, MOST_ELEMENTS, MOST_BYTES_OF_NUMBERS)?;
+        Ok(numbers.map(|numbers| numbers.iter().collect()))
     }
 
-    pub fn int4s(&self, index: usize) -> Option<Vec<Option<i32>>> {
-        self.read(index)
+    pub fn int4s(&self, index: usize, name: &str) -> Result<Option<Vec<Option<i32>>>> {
+        let numbers = self.array::<i32>(index, name, MOST_ELEMENTS, MOST_BYTES_OF_NUMBERS)?;
+        Ok(numbers.map(|numbers| numbers.iter().collect()))
+    }
+
+    /// An array where it lies, unless it is too large.
+    fn array<'a, T: UnboxDatum + 'a>(
+        &'a self,
+        index: usize,
+        name: &str,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<Option<Array<'a, T>>> {
+        if self.raw_size(index) > most_bytes {
+            return Err(too_many(name, most));
+        }
+        match self.read::<Array<T>>(index) {
+            Some(array) if array.len() > most => Err(too_many(name, most)),
+            array => Ok(array),
+        }
     }
 
     /// A jsonb, to be read where it lies.
@@ -132,7 +163,7 @@ impl Call {
     /// Size of a variable-length argument before compression, without its header.
     pub fn raw_size(&self, index: usize) -> usize {
         self.raw(index)
-            // SAFETY: only asked for jsonb arguments.
+            // SAFETY: only asked for arguments of variable length.
             .map_or(0, |datum| {
                 unsafe { pg_sys::toast_raw_datum_size(datum) }.saturating_sub(pg_sys::VARHDRSZ)
             })

@@ -88,6 +88,21 @@ pub fn too_long(message: impl Into<String>) -> Failure {
     Failure::new(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
 }
 
+pub fn too_many(name: &str, most: usize) -> Failure {
+    too_long(format!("{name} has too many elements"))
+        .detail(format!("{most} are allowed, of ordinary length."))
+        .hint("Make several calls.")
+}
+
+/// What somebody has sent, for a message: cut where it is long.
+pub fn quoted(value: &str) -> String {
+    const LONGEST: usize = 100;
+    match value.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("\"{}\"…", value.get(..end).unwrap_or_default()),
+        None => format!("\"{value}\""),
+    }
+}
+
 pub fn no_such_job(job_id: i64) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_NO_DATA_FOUND,
@@ -139,6 +154,24 @@ pub fn read_only() -> Failure {
 
 pub fn internal(message: impl Into<String>) -> Failure {
     Failure::new(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message)
+}
+
+pub fn not_a_trigger() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+        "this function can only be called as a trigger",
+    )
+    .detail("It was called in a query.")
+    .hint("The extension has made the triggers that call it.")
+}
+
+pub fn foreign_trigger() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "this function is not for this trigger",
+    )
+    .detail("It only knows the triggers that the extension has made on its own tables.")
+    .hint("Drop the trigger.")
 }
 
 pub fn does_not_fit(what: &str, hint: &'static str) -> Failure {

@@ -9,13 +9,13 @@ use crate::permission;
 use crate::row::{JobRow, column};
 use crate::seeded::{Seeded, armed};
 use crate::server;
-use crate::trigger::Trigger;
+use crate::trigger::{Moment, Trigger};
 use crate::tuple::RawRow;
 use pgrx::pg_sys::{self, Datum};
 
 /// AFTER ROW trigger on `turnstile.job`.
 pub fn job_changed(call: &Call) -> Result<Option<Datum>> {
-    let trigger = Trigger::of(call)?;
+    let trigger = Trigger::of(call, c"job", Moment::RowAfter)?;
     let (old, new) = (trigger.old_row(), trigger.new_row());
     permission::job_changed(old.as_ref(), new.as_ref())?;
     note(trigger.table(), old.as_ref(), new.as_ref())?;
@@ -25,7 +25,7 @@ pub fn job_changed(call: &Call) -> Result<Option<Datum>> {
 /// BEFORE ROW trigger on `turnstile.job`, whoever writes the row. A generated column would have its expression parsed
 /// anew for each statement.
 pub fn place_job(call: &Call) -> Result<Option<Datum>> {
-    let trigger = Trigger::of(call)?;
+    let trigger = Trigger::of(call, c"job", Moment::RowBefore)?;
     let Some(row) = trigger.new_row() else {
         return Ok(Some(trigger.row_unchanged()));
     };
@@ -67,7 +67,7 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
             false => Ok(()),
         };
     }
-    if let Some(column) = new.and_then(|row| row.nonsense())
+    if let Some(column) = new.and_then(|row| row.nonsense(old))
         && !armed(Seeded::AcceptNonsense)
     {
         return Err(nonsense(column));

@@ -5,6 +5,7 @@ use std::ffi::c_char;
 use std::marker::PhantomData;
 
 // utils/jsonb.h, whose macros the bindings leave out.
+const COUNT: u32 = 0x0FFF_FFFF;
 const IS_SCALAR: u32 = 0x1000_0000;
 const IS_OBJECT: u32 = 0x2000_0000;
 const IS_ARRAY: u32 = 0x4000_0000;
@@ -91,6 +92,16 @@ impl<'j> Json<'j> {
             let size = pgrx::varsize_any_exhdr(jsonb.cast());
             (Some(Datum::from(jsonb)), size)
         }
+    }
+
+    /// Elements of an array, or keys of an object.
+    pub fn count(&self) -> usize {
+        if self.value.type_ != jbvType::jbvBinary {
+            return 0;
+        }
+        // SAFETY: the container lies in the jsonb.
+        let header = unsafe { (*self.value.val.binary.data).header };
+        usize::try_from(header & COUNT).unwrap_or(usize::MAX)
     }
 
     pub fn elements(&self) -> Option<impl Iterator<Item = Json<'j>>> {

@@ -1,6 +1,6 @@
 //! The 64-bit keys by which the scheduler knows lanes and gates.
 //!
-//! They are stored in generated columns, so they must never change: SipHash-1-3 with a zero key over
+//! They are stored in the tables, so they must never change: SipHash-1-3 with a zero key over
 //! a tag and the length-prefixed names.
 
 use siphasher::sip::SipHasher13;

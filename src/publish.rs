@@ -7,18 +7,27 @@
 
 use crate::call::Call;
 use crate::errands;
-use crate::error::{Result, cannot_prepare, internal};
+use crate::error::{Result, cannot_prepare};
 use crate::pending::{self, LaneChange, Level};
 use crate::permission;
 use crate::seeded::{Seeded, armed};
 use crate::shmem::{self, Locked, Phase};
 use crate::sleep;
-use crate::trigger::Trigger;
+use crate::trigger::{Moment, Trigger};
 use pgrx::{pg_guard, pg_sys};
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use turnstile_scheduler::{GateKind, ReservationId, Step};
+
+/// The tables of settings, by the argument of their triggers.
+pub const SETTINGS: [(&str, &CStr, GateKind); 5] = [
+    ("queue", c"queue", GateKind::Queue),
+    ("tenant", c"tenant", GateKind::Tenant),
+    ("account", c"account", GateKind::Account),
+    ("concurrency", c"concurrency", GateKind::Concurrency),
+    ("session", c"paused_session", GateKind::Session),
+];
 
 /// Called from `_PG_init`.
 pub fn register_callbacks() {
@@ -31,7 +40,7 @@ pub fn register_callbacks() {
 
 /// AFTER STATEMENT trigger for `TRUNCATE turnstile.job`.
 pub fn job_truncated(call: &Call) -> Result<Option<pg_sys::Datum>> {
-    let table = Trigger::of(call)?.table();
+    let table = Trigger::of(call, c"job", Moment::Truncated)?.table();
     pending::with(|pending| pending.job_table = table);
     pending::at_current_level(|level| level.rebuild = !armed(Seeded::IgnoreTruncate));
     Ok(Trigger::NOTHING)
@@ -39,8 +48,7 @@ pub fn job_truncated(call: &Call) -> Result<Option<pg_sys::Datum>> {
 
 /// AFTER ROW trigger on the tables of settings: the gate of the old and the new row is read again.
 pub fn setting_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
-    let trigger = Trigger::of(call)?;
-    let kind = setting_kind(&trigger)?;
+    let (trigger, kind) = Trigger::of_argument(call, &SETTINGS, Moment::RowAfter)?;
     permission::setting_changed(&trigger)?;
     let keys = trigger.gate_keys()?;
     let is_default = trigger.touches_default_row()?;
@@ -61,7 +69,8 @@ pub fn setting_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
 }
 
 /// AFTER STATEMENT trigger on `turnstile.route`.
-pub fn routes_changed(_call: &Call) -> Result<Option<pg_sys::Datum>> {
+pub fn routes_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
+    Trigger::of(call, c"route", Moment::StatementAfter)?;
     permission::route_changed()?;
     let table = crate::catalog::job_table()?;
     pending::with(|pending| pending.job_table = table);
@@ -71,22 +80,11 @@ pub fn routes_changed(_call: &Call) -> Result<Option<pg_sys::Datum>> {
 
 /// AFTER STATEMENT trigger for `TRUNCATE` of a table of settings.
 pub fn settings_truncated(call: &Call) -> Result<Option<pg_sys::Datum>> {
-    let kind = setting_kind(&Trigger::of(call)?)?;
+    let (_, kind) = Trigger::of_argument(call, &SETTINGS, Moment::Truncated)?;
     let table = crate::catalog::job_table()?;
     pending::with(|pending| pending.job_table = table);
     pending::at_current_level(|level| level.defaults.push(kind));
     Ok(Trigger::NOTHING)
-}
-
-fn setting_kind(trigger: &Trigger) -> Result<GateKind> {
-    match trigger.argument() {
-        Some("queue") => Ok(GateKind::Queue),
-        Some("tenant") => Ok(GateKind::Tenant),
-        Some("account") => Ok(GateKind::Account),
-        Some("concurrency") => Ok(GateKind::Concurrency),
-        Some("session") => Ok(GateKind::Session),
-        _ => Err(internal("the trigger's argument names no kind of gate")),
-    }
 }
 
 #[pg_guard]

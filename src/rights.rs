@@ -4,7 +4,7 @@
 use crate::catalog;
 use crate::error::{Result, internal};
 use pgrx::pg_catalog::pg_proc::PgProc;
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
 
@@ -79,6 +79,19 @@ pub fn pin() {
 /// Whose call this is: of a verb, or of a trigger.
 pub fn caller() -> Oid {
     FRAME.get().map_or_else(current_user, |frame| frame.caller)
+}
+
+/// The name of [`caller`], as a `name`.
+pub fn caller_name() -> Option<Datum> {
+    // SAFETY: a look-up in the catalog cache, which gives a C string; the function takes one.
+    unsafe {
+        let name = pg_sys::GetUserNameFromId(caller(), true);
+        (!name.is_null())
+            .then(|| {
+                pgrx::direct_function_call_as_datum(pg_sys::namein, &[Some(Datum::from(name))])
+            })
+            .flatten()
+    }
 }
 
 /// Whether a change is one of a call's own, made with the rights of its owner.

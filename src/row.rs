@@ -139,8 +139,9 @@ impl RawRow<'_> {
             && self.text(column::STATE) == Some("available")
     }
 
-    /// What is wrong with the row, as the name of the column.
-    pub fn nonsense(&self) -> Option<&'static str> {
+    /// What is wrong with the row, as the name of the column. A count that goes on by one, or stays, is never wrong:
+    /// what was let in must be able to run and to end.
+    pub fn nonsense(&self, old: Option<&RawRow>) -> Option<&'static str> {
         let names = [
             (column::QUEUE, "queue"),
             (column::TENANT, "tenant"),
@@ -163,8 +164,12 @@ impl RawRow<'_> {
             .is_some_and(|mode| Mode::named(mode).is_none());
         let no_attempt = self.int4(column::MAX_ATTEMPTS).is_some_and(|n| n < 1);
         let count = |column| {
-            self.int4(column)
-                .is_some_and(|n| !(0..=MOST_ATTEMPTS).contains(&n))
+            let before = old.and_then(|old| old.int4(column));
+            self.int4(column).is_some_and(|n| {
+                let goes_on =
+                    before.is_some_and(|before| n == before || n.checked_sub(1) == Some(before));
+                !(0..=MOST_ATTEMPTS).contains(&n) && !goes_on
+            })
         };
         let every_queue = self.text(column::QUEUE) == Some(EVERY_QUEUE);
         let no_position = self.int8(column::POSITION) == Some(i64::MAX);

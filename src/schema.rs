@@ -2,7 +2,12 @@
 
 use pgrx::extension_sql_file;
 
-extension_sql_file!("../sql/schema/preload.sql", name = "preload", bootstrap);
+extension_sql_file!("../sql/schema/guard.sql", name = "guard", bootstrap);
+extension_sql_file!(
+    "../sql/schema/preload.sql",
+    name = "preload",
+    requires = ["guard"]
+);
 extension_sql_file!(
     "../sql/schema/keys.sql",
     name = "keys",

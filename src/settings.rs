@@ -1,4 +1,4 @@
-//! The settings that cannot be columns: sizes of shared memory and a guard for payloads.
+//! The settings that cannot be columns: sizes of shared memory and a guard for what is stored with jobs.
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 use std::ffi::CStr;
@@ -57,8 +57,8 @@ pub fn register() {
     );
     GucRegistry::define_int_guc(
         c"turnstile.max_payload",
-        c"Largest payload that enqueue accepts.",
-        c"Measured as stored before compression. Keep big data elsewhere and a reference in the payload.",
+        c"Largest payload, metadata or result of a job that the functions accept.",
+        c"Measured as stored before compression. Keep big data elsewhere and a reference in the job.",
         &MAX_PAYLOAD,
         64,
         1_073_741_823,

@@ -1,7 +1,8 @@
 //! What a trigger function is told. The only reader of `TriggerData`.
 
 use crate::call::Call;
-use crate::error::{Result, internal};
+use crate::catalog;
+use crate::error::{Result, foreign_trigger, internal, not_a_trigger};
 use crate::lane::DEFAULT_ROW;
 use crate::tuple::RawRow;
 use pgrx::pg_sys::{self, Datum};
@@ -13,21 +14,86 @@ pub struct Trigger<'call> {
     call: PhantomData<&'call Call>,
 }
 
+/// When a trigger function is called on the extension's own tables. Whoever may call a function may make a trigger of
+/// it on a table of his own, at any time: there it would read what is not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// BEFORE INSERT OR UPDATE, for each row.
+    RowBefore,
+    /// AFTER INSERT OR UPDATE OR DELETE, for each row.
+    RowAfter,
+    /// AFTER TRUNCATE.
+    Truncated,
+    /// AFTER any statement.
+    StatementAfter,
+}
+
+impl Moment {
+    fn is_that_of(self, event: u32) -> bool {
+        use pg_sys::{
+            TRIGGER_EVENT_AFTER, TRIGGER_EVENT_BEFORE, TRIGGER_EVENT_INSERT, TRIGGER_EVENT_OPMASK,
+            TRIGGER_EVENT_ROW, TRIGGER_EVENT_TIMINGMASK, TRIGGER_EVENT_TRUNCATE,
+            TRIGGER_EVENT_UPDATE,
+        };
+        let operation = event & TRIGGER_EVENT_OPMASK;
+        let shape = event & (TRIGGER_EVENT_ROW | TRIGGER_EVENT_TIMINGMASK);
+        match self {
+            Self::RowBefore => {
+                shape == TRIGGER_EVENT_ROW | TRIGGER_EVENT_BEFORE
+                    && matches!(operation, TRIGGER_EVENT_INSERT | TRIGGER_EVENT_UPDATE)
+            }
+            Self::RowAfter => shape == TRIGGER_EVENT_ROW | TRIGGER_EVENT_AFTER,
+            Self::Truncated => shape == TRIGGER_EVENT_AFTER && operation == TRIGGER_EVENT_TRUNCATE,
+            Self::StatementAfter => shape == TRIGGER_EVENT_AFTER,
+        }
+    }
+}
+
 impl<'call> Trigger<'call> {
     /// What an AFTER trigger returns: a null pointer, which is not NULL.
     pub const NOTHING: Option<Datum> = Some(Datum::null());
 
-    pub fn of(call: &'call Call) -> Result<Self> {
+    fn any(call: &'call Call) -> Result<Self> {
         // SAFETY: a context that is TriggerData says so in its node tag.
         unsafe {
             let context = (*call.fcinfo()).context;
             if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_TriggerData {
-                return Err(internal("this function can only be called as a trigger"));
+                return Err(not_a_trigger());
             }
             Ok(Self {
                 data: context.cast(),
                 call: PhantomData,
             })
+        }
+    }
+
+    /// The call of a trigger on that table of the extension's, at that moment.
+    pub fn of(call: &'call Call, table: &'static CStr, moment: Moment) -> Result<Self> {
+        let trigger = Self::any(call)?;
+        trigger.must_be_on(table, moment)?;
+        Ok(trigger)
+    }
+
+    /// The call of a trigger on one of these tables, which the trigger's argument names; and what stands beside it.
+    pub fn of_argument<T: Copy>(
+        call: &'call Call,
+        tables: &[(&str, &'static CStr, T)],
+        moment: Moment,
+    ) -> Result<(Self, T)> {
+        let trigger = Self::any(call)?;
+        let argument = trigger.argument();
+        let named = tables.iter().find(|(name, ..)| Some(*name) == argument);
+        let &(_, table, meaning) = named.ok_or_else(foreign_trigger)?;
+        trigger.must_be_on(table, moment)?;
+        Ok((trigger, meaning))
+    }
+
+    fn must_be_on(&self, table: &'static CStr, moment: Moment) -> Result<()> {
+        // SAFETY: the data is valid for the call.
+        let event = unsafe { (*self.data).tg_event };
+        match self.table() == catalog::relation(table)? && moment.is_that_of(event) {
+            true => Ok(()),
+            false => Err(foreign_trigger()),
         }
     }
 
@@ -117,6 +183,18 @@ impl<'call> Trigger<'call> {
             .ok()
             .filter(|&number| number > 0)
             .ok_or_else(|| internal("a column is missing from a table of settings"))
+    }
+
+    /// The row to keep, with another value in this column.
+    pub fn row_with_column(&self, name: &CStr, value: Datum) -> Result<Datum> {
+        Ok(self.row_with(&[(self.column(name)?, value)]))
+    }
+
+    /// What is made of a text of the new row, unless that is NULL.
+    pub fn with_new_text<R>(&self, name: &CStr, make: impl FnOnce(&str) -> R) -> Result<Option<R>> {
+        let column = self.column(name)?;
+        let row = self.new_row().map(|row| row.up_to(column));
+        Ok(row.and_then(|row| row.text(column).map(make)))
     }
 
     /// The gates of the old and the new row of a table of settings.

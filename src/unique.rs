@@ -1,6 +1,6 @@
 //! Unique keys: which modes there are and how long a job holds its key.
 
-use crate::error::{Failure, Result, bad_value};
+use crate::error::{Failure, Result, bad_value, quoted};
 
 /// How long a job keeps others with its key out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,6 @@ impl Stage {
 
 fn unknown(name: &str) -> Failure {
     bad_value("unique_mode is unknown")
-        .detail(format!("It is \"{name}\"."))
+        .detail(format!("It is {}.", quoted(name)))
         .hint("Use until_executing, until_executed, until_expired, while_executing, until_and_while_executing or replace.")
 }

@@ -1,8 +1,10 @@
 """The real pg_cron: what it is told, what it runs, and that a firing enqueues once."""
 
+import contextlib
 import subprocess
 import time
 
+import psycopg
 import pytest
 
 from faults.cluster import binary
@@ -10,7 +12,7 @@ from support import rows
 from support.calls import call, claim_next
 from support.crew import together
 from support.database import Database, fresh_database
-from support.errors import BAD_VALUE, NO_SUCH_JOB, WRONG_STATE, refused
+from support.errors import BAD_VALUE, NO_PRIVILEGE, NO_SUCH_JOB, WRONG_STATE, refused
 from support.recurring import fire, recurring_jobs
 
 MAINTAIN = "SELECT turnstile.maintain()"
@@ -172,7 +174,7 @@ def test_a_role_that_may_only_execute_schedules_as_the_owner(db, conn):
     try:
         conn.execute(
             "GRANT USAGE ON SCHEMA turnstile TO turnstile_planner;"
-            " GRANT EXECUTE ON FUNCTION turnstile.schedule, turnstile.unschedule, turnstile.enable_cron,"
+            " GRANT EXECUTE ON FUNCTION turnstile.enqueue, turnstile.schedule, turnstile.unschedule, turnstile.enable_cron,"
             " turnstile.disable_cron TO turnstile_planner"
         )
         planner = db.connect()
@@ -185,6 +187,65 @@ def test_a_role_that_may_only_execute_schedules_as_the_owner(db, conn):
         assert call(planner, "unschedule", name="nightly")[0][0] is True
     finally:
         conn.execute("DROP OWNED BY turnstile_planner; DROP ROLE turnstile_planner")
+
+
+def test_a_recurring_job_belongs_to_who_has_set_it_up(db: Database, conn):
+    """Others replace it not; a superuser may, and it stays its owner's; each firing asks for the owner's rights."""
+    roles = ["turnstile_owner", "turnstile_other"]
+    for name in roles:
+        conn.execute(f"DROP ROLE IF EXISTS {name}; CREATE ROLE {name} LOGIN; GRANT USAGE ON SCHEMA turnstile TO {name};"
+                     f" GRANT EXECUTE ON FUNCTION turnstile.enqueue, turnstile.schedule, turnstile.unschedule TO {name}")  # fmt: skip
+    owner, other = (psycopg.connect(dbname=db.name, user=name, autocommit=True) for name in roles)
+    try:
+        with owner, other:
+            _schedule(owner, payload={"n": 1})
+            with refused(NO_PRIVILEGE):
+                _schedule(other, payload={"n": 2})
+            with refused(NO_PRIVILEGE):
+                call(other, "unschedule", name="nightly")
+            assert conn.execute("SELECT owner, payload FROM turnstile.recurring").fetchall() == [("turnstile_owner", {"n": 1})]
+            _schedule(owner, payload={"n": 3})
+            _schedule(conn, payload={"n": 4})
+            assert conn.execute("SELECT owner, payload FROM turnstile.recurring").fetchall() == [("turnstile_owner", {"n": 4})]
+            assert conn.execute("SELECT count(*), bool_and(username = current_user) FROM cron.job").fetchone() == (1, True)
+            assert rows.live(conn, fire(conn)).payload == {"n": 4}
+            conn.execute("UPDATE turnstile.recurring SET last_firing = NULL; REVOKE EXECUTE ON FUNCTION turnstile.enqueue FROM turnstile_owner")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                fire(conn)
+        conn.execute("DROP OWNED BY turnstile_owner; DROP ROLE turnstile_owner")
+        _schedule(conn, payload={"n": 5})
+        assert conn.execute("SELECT owner = current_user FROM turnstile.recurring").fetchall() == [(True,)]
+    finally:
+        for name in roles:
+            if conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone():
+                conn.execute(f"DROP OWNED BY {name}; DROP ROLE {name}")
+
+
+def test_who_may_call_everything_has_no_power_over_the_owners_entries(db: Database, conn):
+    """Helpers have the rights of who calls them, and pg_cron shows him his own entries."""
+    conn.execute("DROP ROLE IF EXISTS turnstile_intruder; CREATE ROLE turnstile_intruder LOGIN")
+    conn.execute("CREATE TABLE IF NOT EXISTS victim ()")
+    try:
+        conn.execute(
+            "GRANT USAGE ON SCHEMA turnstile, cron TO turnstile_intruder;"
+            " GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO turnstile_intruder"
+        )
+        conn.execute("SELECT cron.schedule('backup', '0 3 * * *', 'SELECT 1')")
+        _schedule(conn)
+        before = conn.execute("SELECT jobname, username, command FROM cron.job ORDER BY 1").fetchall()
+        intruder = psycopg.connect(dbname=db.name, user="turnstile_intruder", autocommit=True)
+        with intruder:
+            intruder.execute("SELECT turnstile.set_cron_entry('backup', '0 3 * * *', 'DROP TABLE victim')")
+            assert intruder.execute("SELECT username FROM cron.job").fetchall() == [("turnstile_intruder",)]
+            assert call(intruder, "remove_cron_entry", entry="backup")[0][0] is True
+            assert call(intruder, "remove_cron_entry", entry="backup")[0][0] is False
+            for statement in ("turnstile.clean_cron_log('0')", "turnstile.enqueue_recurring('nightly')"):
+                with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
+                    intruder.execute(f"SELECT {statement}")
+        assert conn.execute("SELECT jobname, username, command FROM cron.job ORDER BY 1").fetchall() == before
+        assert conn.execute("SELECT last_firing FROM turnstile.recurring").fetchall() == [(None,)]
+    finally:
+        conn.execute("DROP TABLE victim; DROP OWNED BY turnstile_intruder; DROP ROLE turnstile_intruder")
 
 
 def test_a_dump_carries_recurring_jobs(db: Database, conn, tmp_path):

@@ -1,10 +1,10 @@
 -- The seconds in which jobs that are available began to wait, the last first, and the first and last position of each. A session's
--- job keeps its place, and with it the time that goes with it.
+-- job keeps its place, and with it the time that goes with it. Who says that he began to wait in the future says nothing of others.
 SELECT date_trunc('second', waiting.since), min(job.position), max(job.position)
 FROM ONLY turnstile.job,
     LATERAL (
         SELECT CASE WHEN job.session IS NULL THEN greatest(job.created_at, job.run_at) ELSE job.created_at END AS since
     ) AS waiting
-WHERE job.state = 'available'
+WHERE job.state = 'available' AND isfinite(waiting.since) AND waiting.since <= clock_timestamp()
 GROUP BY 1
 ORDER BY 1 DESC

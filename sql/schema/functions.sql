@@ -39,13 +39,13 @@ CREATE FUNCTION turnstile.enqueue(
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue';
 COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[]) IS
-    'Adds a job and returns its id; it can be claimed once the transaction commits. queue NULL, left out: the one that turnstile.route gives the kind, else default. run_at NULL: now; max_attempts NULL: the queue''s setting. unique_key, within the tenant: while another job holds the key, which unique_mode and unique_for decide, that one''s id is returned instead (see docs/unique.md). unique_by makes the key from the named columns: kind, payload, queue, tenant, account, session, concurrency_key. Errors: 22004 a NULL where a value is needed, 22023 a bad value, 54000 a name over 255 bytes or a payload over turnstile.max_payload, 09000 a trigger has cancelled the insertion, 25006 on a standby.';
+    'Adds a job and returns its id; it can be claimed once the transaction commits. queue NULL, left out: the one that turnstile.route gives the kind, else default. run_at NULL: now; max_attempts NULL: the queue''s setting. unique_key, within the tenant: while another job holds the key, which unique_mode and unique_for decide, that one''s id is returned instead (see docs/unique.md). unique_by makes the key from the named columns: kind, payload, queue, tenant, account, session, concurrency_key. Errors: 22004 a NULL where a value is needed, 22023 a bad value, 54000 a name over 255 bytes or a payload or metadata over turnstile.max_payload, 09000 a trigger has cancelled the insertion, 25006 on a standby.';
 
 CREATE FUNCTION turnstile.enqueue_many(jobs jsonb) RETURNS TABLE (ord int, id bigint, created boolean)
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue_many';
 COMMENT ON FUNCTION turnstile.enqueue_many(jsonb) IS
-    'Adds the jobs of an array of objects whose keys are the arguments of enqueue; all or none. Returns a row a job, in order, ord from 1; created is false where id is that of the job that holds the unique key. Errors: as enqueue, naming the element.';
+    'Adds the jobs of an array of objects whose keys are the arguments of enqueue; all or none. Returns a row a job, in order, ord from 1; created is false where id is that of the job that holds the unique key. Errors: as enqueue, naming the element; 54000 more than 100,000 elements.';
 
 CREATE FUNCTION turnstile.claim_next(
     queue text DEFAULT 'default',
@@ -70,19 +70,19 @@ CREATE FUNCTION turnstile.claim(
     LANGUAGE c VOLATILE ROWS 10
     AS 'MODULE_PATHNAME', 'turnstile_claim';
 COMMENT ON FUNCTION turnstile.claim(text[], int, text, interval, boolean, interval) IS
-    'Hands out up to max_jobs jobs, the queues in the order given; * stands for all queues, by (priority, position): what as many calls of claim_next would. lease and bind_to_connection as there. wait: sleeps for so long until there is at least one, with a snapshot open; 54000 for more than 32 queues. Errors: 22004, 22023, 54000, 25006.';
+    'Hands out up to max_jobs jobs, the queues in the order given; * stands for all queues, by (priority, position): what as many calls of claim_next would. lease and bind_to_connection as there. wait: sleeps for so long until there is at least one, with a snapshot open; 54000 for more than 32 queues, and for more than 1,000 in any case. Errors: 22004, 22023, 54000, 25006.';
 
 CREATE FUNCTION turnstile.complete(job_id bigint, attempt int, result jsonb DEFAULT NULL) RETURNS boolean
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_complete';
 COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
-    'Finishes a run with success. True: done; false: this run was completed before. Errors: 22004, P0002 no such job, 55000 the run was superseded, 09000 a trigger has cancelled the deletion, 25006.';
+    'Finishes a run with success. True: done; false: this run was completed before. Errors: 22004, 54000 a result over turnstile.max_payload, P0002 no such job, 55000 the run was superseded, 09000 a trigger has cancelled the deletion, 25006.';
 
 CREATE FUNCTION turnstile.complete_many(job_ids bigint[], attempts int[]) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_complete_many';
 COMMENT ON FUNCTION turnstile.complete_many(bigint[], int[]) IS
-    'Finishes many runs with success and returns how many took effect: superseded and repeated ones are left alone and not counted. Errors: 22004, 22023 arrays of different length, 09000 as complete, 25006.';
+    'Finishes many runs with success and returns how many took effect: superseded and repeated ones are left alone and not counted. Errors: 22004, 22023 arrays of different length, 54000 more than 100,000 elements, 09000 as complete, 25006.';
 
 CREATE FUNCTION turnstile.complete_and_claim_next(
     job_id bigint,

@@ -48,7 +48,7 @@ COMMENT ON VIEW turnstile.history_partition IS
 -- stops all that come after. So it waits 50 ms at most, and not at all for a transaction that is older than
 -- a second: a dump, a report, a worker that finishes jobs in a long transaction.
 CREATE FUNCTION turnstile.lock_history(dropping regclass DEFAULT NULL) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET lock_timeout = '50ms'
 AS $function$
@@ -91,7 +91,7 @@ COMMENT ON FUNCTION turnstile.lock_history(regclass) IS
     'For maintain(): locks the history to attach a partition, or to drop the one given, without stalling others. Errors: 55P03 it is in use.';
 
 CREATE FUNCTION turnstile.missing_history_days(days_ahead int) RETURNS date[]
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE sql STABLE
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
     SET datestyle = 'ISO, YMD'
@@ -124,7 +124,8 @@ BEGIN
     EXECUTE pg_catalog.format(
         'CREATE INDEX ON %1$s (id);
          CREATE INDEX ON %1$s USING brin (finished_at) WITH (autosummarize = on);
-         ALTER TABLE %1$s REPLICA IDENTITY FULL',
+         ALTER TABLE %1$s REPLICA IDENTITY FULL;
+         REVOKE ALL ON TYPE %1$s FROM PUBLIC',
         partition
     );
     PERFORM pg_catalog.brin_desummarize_range(indexrelid, 0)

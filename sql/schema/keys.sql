@@ -1,4 +1,4 @@
--- The hashes by which the scheduler knows gates. Stored in generated columns: they never change.
+-- The hashes by which the scheduler knows gates. Stored with jobs and settings: they never change.
 
 CREATE FUNCTION turnstile.gate_key(kind text, scope text, name text) RETURNS bigint
     LANGUAGE c IMMUTABLE PARALLEL SAFE

@@ -2,7 +2,7 @@
 -- the others from their work. What takes strong locks comes last, so that they are held for an instant only.
 
 CREATE FUNCTION turnstile.run_task(task text) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 DECLARE

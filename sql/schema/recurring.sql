@@ -19,6 +19,7 @@ CREATE TABLE turnstile.recurring (
     metadata jsonb,
     last_firing timestamptz,
     last_job_id bigint,
+    owner name NOT NULL DEFAULT current_user,
     cron_entry text NOT NULL GENERATED ALWAYS AS ('turnstile recurring ' || md5(name)) STORED,
     CONSTRAINT recurring_pkey PRIMARY KEY (name),
     CONSTRAINT recurring_name_check CHECK (name <> '' AND octet_length(name) <= 255)
@@ -27,11 +28,13 @@ COMMENT ON TABLE turnstile.recurring IS 'Jobs that schedule() has set up; the vi
 COMMENT ON COLUMN turnstile.recurring.cron IS 'When, as pg_cron writes it: minute, hour, day of month, month, day of week.';
 COMMENT ON COLUMN turnstile.recurring.last_firing IS 'The minute of the last firing that enqueued a job: none does so twice.';
 COMMENT ON COLUMN turnstile.recurring.last_job_id IS 'The job of the last firing.';
+COMMENT ON COLUMN turnstile.recurring.owner IS
+    'The role that has set it up. Its rights decide whether a firing may enqueue; it, its members and superusers may replace and unschedule it.';
 COMMENT ON COLUMN turnstile.recurring.cron_entry IS 'The name of its entry in cron.job, where a name has 63 bytes at most.';
 SELECT pg_catalog.pg_extension_config_dump('turnstile.recurring', '');
 
 CREATE FUNCTION turnstile.require_cron() RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
@@ -47,7 +50,7 @@ COMMENT ON FUNCTION turnstile.require_cron() IS 'Errors: 55000 without pg_cron i
 -- Entries belong to the owner of these functions. A replaced entry is a new one, so that it runs in this
 -- database, and runs at all, whatever became of the old one.
 CREATE FUNCTION turnstile.set_cron_entry(entry text, cron text, command text) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
@@ -67,7 +70,7 @@ COMMENT ON FUNCTION turnstile.set_cron_entry(text, text, text) IS
     'For enable_cron() and schedule(): makes or replaces an entry of pg_cron and returns its jobid. Errors: 22004, 22023, 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.remove_cron_entry(entry text) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 DECLARE
@@ -125,7 +128,7 @@ COMMENT ON FUNCTION turnstile.disable_cron() IS
     'Removes what enable_cron() has set up and returns how many entries of pg_cron that were. Recurring jobs stay. Errors: 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.clean_cron_log(keep interval DEFAULT '3 days') RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 DECLARE
@@ -156,6 +159,111 @@ COMMENT ON FUNCTION turnstile.clean_cron_log(interval) IS
 
 -- ---- Recurring jobs -------------------------------------------------------------------------------
 
+CREATE FUNCTION turnstile.check_recurring_owner(name text, caller name) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    owner name := (SELECT recurring.owner FROM turnstile.recurring WHERE recurring.name = check_recurring_owner.name FOR UPDATE);
+BEGIN
+    -- A superuser is a member of every role. One that was dropped has no members.
+    IF owner IS NULL OR caller = current_user
+        OR (SELECT role.rolsuper FROM pg_catalog.pg_roles AS role WHERE role.rolname = caller)
+        OR (SELECT pg_catalog.pg_has_role(caller, role.oid, 'MEMBER') FROM pg_catalog.pg_roles AS role WHERE role.rolname = owner)
+    THEN
+        RETURN;
+    END IF;
+    RAISE EXCEPTION 'the recurring job "%" belongs to somebody else', name USING ERRCODE = '42501',
+        DETAIL = pg_catalog.format('It belongs to "%s".', owner), HINT = 'Choose another name, or become a member of that role.';
+END
+$function$;
+COMMENT ON FUNCTION turnstile.check_recurring_owner(text, name) IS
+    'For schedule() and unschedule(): locks the row of that name, if there is one. Errors: 42501 it is not the caller''s.';
+
+CREATE FUNCTION turnstile.set_recurring(
+    name text, cron text, kind text, payload jsonb, queue text, tenant text, account text, session text,
+    concurrency_key text, priority int, max_attempts int, unique_key text, unique_mode text, unique_for interval,
+    metadata jsonb, caller name
+) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_variable
+BEGIN
+    PERFORM turnstile.check_name('name', name);
+    PERFORM turnstile.check_recurring_owner(name, caller);
+    IF NOT pg_catalog.has_schema_privilege(caller, 'turnstile', 'USAGE') OR NOT (
+        SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(caller, proc.oid, 'EXECUTE'))
+        FROM pg_catalog.pg_proc AS proc
+        WHERE proc.proname = 'enqueue' AND proc.pronamespace = 'turnstile'::regnamespace
+    ) THEN
+        RAISE EXCEPTION 'who schedules a job must be allowed to enqueue it' USING ERRCODE = '42501',
+            DETAIL = pg_catalog.format('The role "%s" may not call turnstile.enqueue.', caller),
+            HINT = 'Grant it EXECUTE on that function: each firing enqueues with its rights.';
+    END IF;
+    -- What enqueue() would refuse at each firing is refused here: it is tried and undone.
+    BEGIN
+        PERFORM turnstile.enqueue(
+            kind => kind, payload => payload, queue => queue, tenant => tenant, account => account, session => session,
+            concurrency_key => concurrency_key, priority => priority, max_attempts => max_attempts,
+            unique_key => unique_key, unique_mode => unique_mode, unique_for => unique_for, metadata => metadata
+        );
+        RAISE EXCEPTION SQLSTATE 'TS000';
+    EXCEPTION WHEN SQLSTATE 'TS000' THEN
+    END;
+    IF cron LIKE '%second%' THEN
+        RAISE EXCEPTION 'a recurring job fires once a minute at most' USING ERRCODE = '22023',
+            DETAIL = pg_catalog.format('The schedule is "%s".', cron),
+            HINT = 'Use five fields: minute, hour, day of month, month, day of week; for example ''*/5 * * * *''.';
+    END IF;
+    INSERT INTO turnstile.recurring AS known (
+        name, cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
+        unique_mode, unique_for, metadata, owner
+    )
+    VALUES (
+        name, coalesce(cron, ''), kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts,
+        unique_key, unique_mode, unique_for, metadata, caller
+    )
+    ON CONFLICT ON CONSTRAINT recurring_pkey DO UPDATE
+    SET (cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
+            unique_mode, unique_for, metadata)
+        = (excluded.cron, excluded.kind, excluded.payload, excluded.queue, excluded.tenant, excluded.account,
+            excluded.session, excluded.concurrency_key, excluded.priority, excluded.max_attempts, excluded.unique_key,
+            excluded.unique_mode, excluded.unique_for, excluded.metadata),
+        owner = CASE
+            WHEN EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.rolname = known.owner) THEN known.owner
+            ELSE excluded.owner
+        END;
+    -- Somebody else may have been first.
+    PERFORM turnstile.check_recurring_owner(name, caller);
+    RETURN turnstile.set_cron_entry(
+        (SELECT recurring.cron_entry FROM turnstile.recurring WHERE recurring.name = set_recurring.name),
+        cron, pg_catalog.format('SELECT turnstile.enqueue_recurring(%L)', name)
+    );
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, name) IS
+    'For schedule(): does it for the caller.';
+
+CREATE FUNCTION turnstile.end_recurring(name text, caller name) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    entry text;
+BEGIN
+    PERFORM turnstile.check_name('name', name);
+    PERFORM turnstile.check_recurring_owner(name, caller);
+    DELETE FROM turnstile.recurring WHERE recurring.name = end_recurring.name RETURNING recurring.cron_entry INTO entry;
+    IF entry IS NOT NULL AND EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron') THEN
+        PERFORM turnstile.remove_cron_entry(entry);
+    END IF;
+    RETURN entry IS NOT NULL;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.end_recurring(text, name) IS 'For unschedule(): does it for the caller.';
+
+-- The caller is known to C only: SECURITY DEFINER hides him.
 CREATE FUNCTION turnstile.schedule(
     name text,
     cron text,
@@ -173,73 +281,27 @@ CREATE FUNCTION turnstile.schedule(
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL
 ) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp
-AS $function$
-#variable_conflict use_variable
-BEGIN
-    PERFORM turnstile.check_name('name', name);
-    -- What enqueue() would refuse at each firing is refused here: it is tried and undone.
-    BEGIN
-        PERFORM turnstile.enqueue(
-            kind => kind, payload => payload, queue => queue, tenant => tenant, account => account, session => session,
-            concurrency_key => concurrency_key, priority => priority, max_attempts => max_attempts,
-            unique_key => unique_key, unique_mode => unique_mode, unique_for => unique_for, metadata => metadata
-        );
-        RAISE EXCEPTION SQLSTATE 'TS000';
-    EXCEPTION WHEN SQLSTATE 'TS000' THEN
-    END;
-    IF cron LIKE '%second%' THEN
-        RAISE EXCEPTION 'a recurring job fires once a minute at most' USING ERRCODE = '22023',
-            DETAIL = pg_catalog.format('The schedule is "%s".', cron),
-            HINT = 'Use five fields: minute, hour, day of month, month, day of week; for example ''*/5 * * * *''.';
-    END IF;
-    INSERT INTO turnstile.recurring VALUES (
-        name, coalesce(cron, ''), kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts,
-        unique_key, unique_mode, unique_for, metadata
-    )
-    ON CONFLICT ON CONSTRAINT recurring_pkey DO UPDATE
-    SET (cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
-            unique_mode, unique_for, metadata)
-        = (excluded.cron, excluded.kind, excluded.payload, excluded.queue, excluded.tenant, excluded.account,
-            excluded.session, excluded.concurrency_key, excluded.priority, excluded.max_attempts, excluded.unique_key,
-            excluded.unique_mode, excluded.unique_for, excluded.metadata);
-    RETURN turnstile.set_cron_entry(
-        (SELECT recurring.cron_entry FROM turnstile.recurring WHERE recurring.name = schedule.name),
-        cron, pg_catalog.format('SELECT turnstile.enqueue_recurring(%L)', name)
-    );
-END
-$function$;
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_schedule';
 COMMENT ON FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb) IS
-    'Has pg_cron enqueue such a job by this schedule, in pg_cron''s time zone (UTC unless pg_cron says otherwise); returns the jobid of pg_cron. The options are those of enqueue. Again with the same name: replaced. Errors: as enqueue, 22023 a schedule that pg_cron does not know, 55000 without pg_cron.';
+    'Has pg_cron enqueue such a job by this schedule, in pg_cron''s time zone (UTC unless pg_cron says otherwise); returns the jobid of pg_cron. The options are those of enqueue. Again with the same name: replaced. It belongs to the caller, who must be allowed to call enqueue: each firing enqueues with his rights. Errors: as enqueue, 22023 a schedule that pg_cron does not know, 42501 the caller may not enqueue, or the name is that of somebody else, 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.unschedule(name text) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp
-AS $function$
-DECLARE
-    entry text;
-BEGIN
-    PERFORM turnstile.check_name('name', name);
-    DELETE FROM turnstile.recurring WHERE recurring.name = unschedule.name RETURNING recurring.cron_entry INTO entry;
-    IF entry IS NOT NULL AND EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron') THEN
-        PERFORM turnstile.remove_cron_entry(entry);
-    END IF;
-    RETURN entry IS NOT NULL;
-END
-$function$;
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_unschedule';
 COMMENT ON FUNCTION turnstile.unschedule(text) IS
-    'Ends a recurring job; false: there is none of that name. Jobs that it has enqueued stay. Errors: 22004, 22023, 54000.';
+    'Ends a recurring job; false: there is none of that name. Jobs that it has enqueued stay. Errors: 22004, 22023, 42501 it is somebody else''s, 54000.';
 
 -- The row of the recurring job is locked until the commit: of two firings of a minute the second waits
 -- for the first, and then finds the minute taken, or free again if the first was rolled back.
 CREATE FUNCTION turnstile.enqueue_recurring(name text) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 DECLARE
     firing constant timestamptz := pg_catalog.date_trunc('minute', pg_catalog.clock_timestamp());
-    due turnstile.recurring;
+    before constant text := pg_catalog.current_setting('role');
+    due record;
     job_id bigint;
 BEGIN
     PERFORM turnstile.check_name('name', name);
@@ -253,23 +315,32 @@ BEGIN
         RAISE EXCEPTION 'there is no recurring job "%"', name USING ERRCODE = 'P0002',
             DETAIL = 'turnstile.recurring has no row of that name.', HINT = 'Set it up with turnstile.schedule().';
     END IF;
+    IF due.owner <> current_user THEN
+        IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.rolname = due.owner) THEN
+            RAISE EXCEPTION 'the owner of the recurring job "%" is gone', name USING ERRCODE = '42704',
+                DETAIL = pg_catalog.format('There is no role "%s".', due.owner),
+                HINT = 'Set it up again with turnstile.schedule(), or end it with turnstile.unschedule().';
+        END IF;
+        PERFORM pg_catalog.set_config('role', due.owner::text, true);
+    END IF;
     job_id := turnstile.enqueue(
         kind => due.kind, payload => due.payload, queue => due.queue, tenant => due.tenant, account => due.account,
         session => due.session, concurrency_key => due.concurrency_key, priority => due.priority,
         max_attempts => due.max_attempts, unique_key => due.unique_key, unique_mode => due.unique_mode,
         unique_for => due.unique_for, metadata => due.metadata
     );
+    PERFORM pg_catalog.set_config('role', before, true);
     UPDATE turnstile.recurring SET last_job_id = job_id WHERE recurring.name = due.name;
     RETURN job_id;
 END
 $function$;
 COMMENT ON FUNCTION turnstile.enqueue_recurring(text) IS
-    'What pg_cron calls at each firing: enqueues the recurring job and returns the id, or NULL if that was done in this minute before. Errors: P0002 no such recurring job, and those of enqueue.';
+    'What pg_cron calls at each firing, as the extension''s owner: enqueues the recurring job with the rights of its own owner and returns the id, or NULL if that was done in this minute before. Errors: P0002 no such recurring job, 42704 its owner is gone, and those of enqueue.';
 
 CREATE VIEW turnstile.recurring_jobs AS
     SELECT
         recurring.name, recurring.cron, coalesce(entry.active, false) AS active, recurring.kind, recurring.payload,
-        recurring.queue, recurring.tenant, recurring.last_firing, recurring.last_job_id
+        recurring.queue, recurring.tenant, recurring.last_firing, recurring.last_job_id, recurring.owner
     FROM turnstile.recurring
     LEFT JOIN turnstile.cron_entries() AS entry ON entry.entry = recurring.cron_entry;
 COMMENT ON VIEW turnstile.recurring_jobs IS

@@ -24,7 +24,7 @@ COMMENT ON COLUMN turnstile.history_pass.rows_inserted IS 'The count of inserts 
 CREATE FUNCTION turnstile.history_policy(
     day_ends timestamptz, OUT all_over boolean, OUT some_over boolean, OUT policy text
 )
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE sql STABLE
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
     SET datestyle = 'ISO, YMD'
@@ -52,7 +52,7 @@ COMMENT ON FUNCTION turnstile.history_policy(timestamptz) IS
 
 -- Reads a range of blocks of a partition: deletes what is over, or says whether anything is not.
 CREATE FUNCTION turnstile.read_history(partition regclass, first_block bigint, blocks int, looking boolean) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
     SET datestyle = 'ISO, YMD'
@@ -93,7 +93,7 @@ COMMENT ON FUNCTION turnstile.read_history(regclass, bigint, int, boolean) IS
     'For maintain(): looking: 1 if a row in these blocks stays, else 0; otherwise deletes those that are over and returns how many.';
 
 CREATE FUNCTION turnstile.thin_history() RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
     SET datestyle = 'ISO, YMD'
@@ -102,7 +102,7 @@ DECLARE
     looked_blocks constant int := 8192;
     deleted_blocks constant int := 1024;
     ranges constant int := 8;
-    pass turnstile.history_pass;
+    pass record;
     affected bigint;
     deleted bigint := 0;
     failed oid[] := '{}';
@@ -161,7 +161,7 @@ COMMENT ON FUNCTION turnstile.thin_history() IS
     'For maintain(): goes on, by some ranges of blocks, through the days of which not all goes at once; returns how many finished jobs it deleted. A day that cannot be thinned is told by a WARNING.';
 
 CREATE FUNCTION turnstile.drop_history() RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
     SET datestyle = 'ISO, YMD'

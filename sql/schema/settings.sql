@@ -19,7 +19,7 @@ CREATE TABLE turnstile.queue (
     notify boolean NOT NULL DEFAULT true,
     keep_completed interval DEFAULT '7 days',
     keep_discarded interval DEFAULT '7 days',
-    gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('queue', NULL, name)) STORED,
+    gate bigint NOT NULL,
     CONSTRAINT queue_pkey PRIMARY KEY (name),
     CONSTRAINT queue_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT queue_max_running_check CHECK (max_running >= 0),
@@ -74,7 +74,7 @@ CREATE TABLE turnstile.tenant (
     rate int,
     rate_per interval NOT NULL DEFAULT '1 second',
     burst int,
-    gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('tenant', NULL, name)) STORED,
+    gate bigint NOT NULL,
     CONSTRAINT tenant_pkey PRIMARY KEY (name),
     CONSTRAINT tenant_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT tenant_slots_check CHECK (slots >= 0),
@@ -106,7 +106,7 @@ CREATE TABLE turnstile.account (
     rate int,
     rate_per interval NOT NULL DEFAULT '1 second',
     burst int,
-    gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('account', tenant, name)) STORED,
+    gate bigint NOT NULL,
     CONSTRAINT account_pkey PRIMARY KEY (tenant, name),
     CONSTRAINT account_tenant_check CHECK (tenant <> '' AND octet_length(tenant) <= 255),
     CONSTRAINT account_name_check CHECK (name <> '' AND octet_length(name) <= 255),
@@ -134,7 +134,7 @@ CREATE TABLE turnstile.concurrency (
     rate int,
     rate_per interval NOT NULL DEFAULT '1 second',
     burst int,
-    gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.gate_key('concurrency', NULL, key)) STORED,
+    gate bigint NOT NULL,
     CONSTRAINT concurrency_pkey PRIMARY KEY (key),
     CONSTRAINT concurrency_key_check CHECK (key <> '' AND octet_length(key) <= 255),
     CONSTRAINT concurrency_rate_check CHECK (rate >= 1),
@@ -158,7 +158,7 @@ CREATE TABLE turnstile.paused_session (
     tenant text,
     session text NOT NULL,
     until timestamptz NOT NULL DEFAULT 'infinity',
-    gate bigint NOT NULL GENERATED ALWAYS AS (turnstile.session_gate(queue, tenant, session)) STORED,
+    gate bigint NOT NULL,
     CONSTRAINT paused_session_pkey PRIMARY KEY (gate),
     CONSTRAINT paused_session_queue_check CHECK (queue <> '' AND octet_length(queue) <= 255),
     CONSTRAINT paused_session_tenant_check CHECK (tenant <> '' AND octet_length(tenant) <= 255),
@@ -167,6 +167,26 @@ CREATE TABLE turnstile.paused_session (
 COMMENT ON TABLE turnstile.paused_session IS 'Sessions of which no job starts for now.';
 COMMENT ON COLUMN turnstile.paused_session.until IS 'No job of the session starts before this time.';
 COMMENT ON COLUMN turnstile.paused_session.gate IS 'The key by which the scheduler knows the session.';
+
+-- Not generated columns: those have their functions called with the rights of who inserts.
+CREATE FUNCTION turnstile.set_gate() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_set_gate';
+COMMENT ON FUNCTION turnstile.set_gate() IS 'Gives a row of settings the key of its gate, whatever was written there.';
+CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.queue
+    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('queue');
+ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER set_gate;
+CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.tenant
+    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('tenant');
+ALTER TABLE turnstile.tenant ENABLE ALWAYS TRIGGER set_gate;
+CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.account
+    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('account');
+ALTER TABLE turnstile.account ENABLE ALWAYS TRIGGER set_gate;
+CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.concurrency
+    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('concurrency');
+ALTER TABLE turnstile.concurrency ENABLE ALWAYS TRIGGER set_gate;
+CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.paused_session
+    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('session');
+ALTER TABLE turnstile.paused_session ENABLE ALWAYS TRIGGER set_gate;
 
 -- A restore brings the default row with what was set in it: pg_dump and pg_restore switch row_security and
 -- check_function_bodies off, which no session does by default.

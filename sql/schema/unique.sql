@@ -36,6 +36,14 @@ CREATE FUNCTION turnstile.forget_unique_keys() RETURNS trigger
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
+    -- It runs with the owner's rights, so not on somebody's own table.
+    IF (TG_RELID, TG_WHEN, TG_LEVEL, TG_OP)
+        IS DISTINCT FROM ('turnstile.job'::regclass::oid, 'AFTER', 'STATEMENT', 'TRUNCATE')
+    THEN
+        RAISE EXCEPTION 'forget_unique_keys() is not for this trigger' USING ERRCODE = '55000',
+            DETAIL = pg_catalog.format('It was called %s %s for each %s on %s.', TG_WHEN, TG_OP, TG_LEVEL, TG_RELID::regclass),
+            HINT = 'The extension has it called after TRUNCATE turnstile.job; drop the other trigger.';
+    END IF;
     TRUNCATE turnstile.unique_key;
     RETURN NULL;
 END

@@ -13,7 +13,7 @@ WITH live AS MATERIALIZED (
         count(*) FILTER (WHERE job.state = 'running') AS running,
         count(*) FILTER (WHERE job.state = 'running' AND job.claimed_at > statement_timestamp() - interval '1 minute')
             AS claimed,
-        min(job.run_at) FILTER (WHERE job.state = 'available') AS waiting_since
+        min(job.run_at) FILTER (WHERE job.state = 'available' AND isfinite(job.run_at)) AS waiting_since
     FROM turnstile.job
     GROUP BY 1
 ), ended AS MATERIALIZED (
@@ -66,7 +66,7 @@ WITH live AS MATERIALIZED (
         count(*) FILTER (WHERE job.state = 'running') AS running,
         count(*) FILTER (WHERE job.state = 'running' AND job.claimed_at > statement_timestamp() - interval '1 minute')
             AS claimed,
-        min(job.run_at) FILTER (WHERE job.state = 'available') AS waiting_since
+        min(job.run_at) FILTER (WHERE job.state = 'available' AND isfinite(job.run_at)) AS waiting_since
     FROM turnstile.job
     WHERE job.tenant IS NOT NULL
     GROUP BY 1
@@ -120,7 +120,7 @@ WITH live AS MATERIALIZED (
         count(*) FILTER (WHERE job.state = 'running') AS running,
         count(*) FILTER (WHERE job.state = 'running' AND job.claimed_at > statement_timestamp() - interval '1 minute')
             AS claimed,
-        min(job.run_at) FILTER (WHERE job.state = 'available') AS waiting_since
+        min(job.run_at) FILTER (WHERE job.state = 'available' AND isfinite(job.run_at)) AS waiting_since
     FROM turnstile.job
     WHERE job.account IS NOT NULL
     GROUP BY 1, 2
@@ -175,7 +175,7 @@ WITH live AS MATERIALIZED (
         count(*) FILTER (WHERE job.state = 'running') AS running,
         count(*) FILTER (WHERE job.state = 'running' AND job.claimed_at > statement_timestamp() - interval '1 minute')
             AS claimed,
-        min(job.run_at) FILTER (WHERE job.state = 'available') AS waiting_since
+        min(job.run_at) FILTER (WHERE job.state = 'available' AND isfinite(job.run_at)) AS waiting_since
     FROM turnstile.job
     WHERE job.concurrency_key IS NOT NULL
     GROUP BY 1

@@ -36,7 +36,7 @@ pub fn claim_next(call: &Call) -> Result<Option<Datum>> {
 
 pub fn claim(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let queues = queue_keys(call.texts(0))?;
+    let queues = queue_keys(call, 0)?;
     let most = bound(call, 1)?;
     let claimer = Claimer::of(call, 2)?;
     let mut output = Output::of(call);

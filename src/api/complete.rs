@@ -1,7 +1,7 @@
 use crate::api::claimer::Claimer;
 use crate::api::ending::{Ending, end_jobs};
 use crate::api::finish::why_not_running;
-use crate::api::names::{name, run};
+use crate::api::names::{check_size, name, run};
 use crate::api::output::Output;
 use crate::api::wait::claim_or_wait;
 use crate::call::{Call, count, datum, must_be_writable, required};
@@ -22,6 +22,7 @@ struct Completed {
 pub fn complete(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let (job_id, attempt) = run(call)?;
+    check_size(call, 2, "result")?;
     let completed = with_spi(|spi| complete_run(spi, job_id, attempt, call.raw(2)))?;
     Ok(datum(completed.now))
 }
@@ -54,8 +55,8 @@ fn notice_too_late(count: usize) {
 
 pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let job_ids = required(call.int8s(0), "job_ids")?;
-    let attempts = required(call.int4s(1), "attempts")?;
+    let job_ids = required(call.int8s(0, "job_ids")?, "job_ids")?;
+    let attempts = required(call.int4s(1, "attempts")?, "attempts")?;
     if job_ids.iter().any(Option::is_none) {
         return Err(null_element("job_ids"));
     }
@@ -99,6 +100,7 @@ fn claimed_queue(named: Option<&str>) -> Result<Option<u64>> {
 pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let (job_id, attempt) = run(call)?;
+    check_size(call, 2, "result")?;
     let queue = claimed_queue(call.text(3))?;
     let claimer = Claimer::of(call, 4)?;
     let mut output = Output::of(call);

@@ -2,8 +2,8 @@
 
 use crate::api::names::LONGEST;
 use crate::api::new_job::{Named, Values};
-use crate::call::datum;
-use crate::error::{Failure, Result, bad_value, too_long};
+use crate::call::{MOST_NAMES, datum};
+use crate::error::{Failure, Result, bad_value, quoted, too_long, too_many};
 use crate::jsonb::{Json, empty_object};
 use crate::lane::EVERY_QUEUE;
 use crate::unique::Mode;
@@ -73,14 +73,14 @@ impl<'j> Element<'j> {
             "concurrency_key" => self.concurrency_key = Some(name(key, value)?),
             "priority" => self.priority = whole(key, value)?,
             "max_attempts" => self.max_attempts = Some(max_attempts(value)?),
-            "payload" => self.payload = payload(value)?,
-            "metadata" => self.metadata = value.to_datum().0,
+            "payload" => self.payload = stored(key, value)?,
+            "metadata" => self.metadata = stored(key, value)?,
             "run_at" => self.run_at = Some(time(key, value, server::timestamp)?),
             "unique_key" => self.unique_key = Some(name(key, value)?),
             "unique_mode" => self.unique_mode = Some(mode(value)?),
             "unique_for" => self.unique_for = Some(time(key, value, server::interval)?),
             "unique_by" => self.unique_by = Some(columns(value)?),
-            _ => return Err(bad_value(format!("has the unknown key \"{key}\""))),
+            _ => return Err(bad_value(format!("has the unknown key {}", quoted(key)))),
         }
         Ok(())
     }
@@ -127,7 +127,7 @@ fn may_be_null(key: &str) -> Result<()> {
         )),
         "queue" | "tenant" | "account" | "session" | "concurrency_key" | "max_attempts"
         | "metadata" | "run_at" | "unique_key" | "unique_for" | "unique_by" => Ok(()),
-        _ => Err(bad_value(format!("has the unknown key \"{key}\""))),
+        _ => Err(bad_value(format!("has the unknown key {}", quoted(key)))),
     }
 }
 
@@ -167,12 +167,13 @@ fn max_attempts(value: &Json) -> Result<i32> {
     }
 }
 
-fn payload(value: &Json) -> Result<Option<Datum>> {
+/// What is stored with the job.
+fn stored(key: &str, value: &Json) -> Result<Option<Datum>> {
     match value.to_datum() {
         (_, size) if size > settings::max_payload() => {
-            Err(too_long("payload is over turnstile.max_payload"))
+            Err(too_long(format!("{key} is over turnstile.max_payload")))
         }
-        (payload, _) => Ok(payload),
+        (stored, _) => Ok(stored),
     }
 }
 
@@ -189,10 +190,13 @@ fn columns(value: &Json) -> Result<Vec<Option<String>>> {
     let column = |column: Json| match column.is_null() {
         true => Ok(None),
         false => {
-            let name = column.text().ok_or_else(not_strings)?;
-            Ok(Some(name.to_owned()))
+            column.text().ok_or_else(not_strings)?;
+            name("unique_by", &column).map(|name| Some(name.to_owned()))
         }
     };
+    if value.count() > MOST_NAMES {
+        return Err(too_many("unique_by", MOST_NAMES));
+    }
     value
         .elements()
         .ok_or_else(not_strings)?
@@ -203,6 +207,9 @@ fn columns(value: &Json) -> Result<Vec<Option<String>>> {
 /// The server's own reading of a time, whose errors become ones of the element.
 fn time(key: &str, value: &Json, read: impl Fn(&str) -> Option<Datum>) -> Result<Datum> {
     let text = text(key, value)?;
+    if text.len() > LONGEST {
+        return Err(bad_value(format!("{key} is too long for a time")));
+    }
     let not_a_time = |cause| match cause {
         CaughtError::PostgresError(_) | CaughtError::ErrorReport(_) => Ok(None),
         other => other.rethrow(),

@@ -1,13 +1,13 @@
 use crate::api::enqueue_unique::enqueue_unique;
-use crate::api::names::{name, required_name};
+use crate::api::names::{check_size, name, required_name};
 use crate::api::new_job::{Asked, Named, NewJob, Values};
 use crate::call::{Call, datum, must_be_writable, required};
-use crate::error::{Result, bad_value, too_long};
+use crate::error::{Result, bad_value};
 use crate::lane::EVERY_QUEUE;
 use crate::plan::with_spi;
 use crate::row::column;
 use crate::table::{self, Jobs, Operation};
-use crate::{catalog, server, settings};
+use crate::{catalog, server};
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
 
@@ -41,10 +41,11 @@ pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
     let key = name(call.text(CONCURRENCY_KEY), "concurrency_key")?;
     required(call.raw(PAYLOAD), "payload")?;
     let priority = required(call.int4(PRIORITY), "priority")?;
-    check_payload(call.raw_size(PAYLOAD))?;
+    check_size(call, PAYLOAD, "payload")?;
+    check_size(call, METADATA, "metadata")?;
     check_max_attempts(call.int4(MAX_ATTEMPTS))?;
     let mode = required_name(call.text(UNIQUE_MODE), "unique_mode")?;
-    let unique = Asked::of_call(call, UNIQUE_KEY, mode, UNIQUE_FOR, UNIQUE_BY);
+    let unique = Asked::of_call(call, UNIQUE_KEY, mode, UNIQUE_FOR, UNIQUE_BY)?;
     let named = Named {
         kind,
         queue,
@@ -154,16 +155,6 @@ fn real_queue(value: Option<&str>) -> Result<Option<&str>> {
             .hint("Name one queue, or leave it out to have it routed by the kind.")),
         queue => Ok(queue),
     }
-}
-
-fn check_payload(size: usize) -> Result<()> {
-    let most = settings::max_payload();
-    if size <= most {
-        return Ok(());
-    }
-    Err(too_long("the payload is over turnstile.max_payload")
-        .detail(format!("It has {size} bytes; {most} are allowed."))
-        .hint("Keep the data elsewhere and put a reference into the payload."))
 }
 
 fn check_max_attempts(value: Option<i32>) -> Result<()> {

@@ -3,8 +3,8 @@ use crate::api::enqueue::{next_place, row};
 use crate::api::enqueue_unique::enqueue_unique;
 use crate::api::new_job::{Asked, NewJob, UniqueKey};
 use crate::api::output::Output;
-use crate::call::{Call, datum, interval_micros, must_be_writable, required};
-use crate::error::{Result, bad_value};
+use crate::call::{Call, MOST_ELEMENTS, datum, interval_micros, must_be_writable, required};
+use crate::error::{Result, bad_value, too_many};
 use crate::jsonb::Json;
 use crate::plan::{Spi, with_spi};
 use crate::table::{self, Jobs, Operation};
@@ -31,6 +31,9 @@ pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
 fn read(call: &Call) -> Result<Vec<Element<'_>>> {
     let jobs = call.json(0);
     let array = jobs.as_ref().and_then(Json::elements);
+    if array.is_some() && jobs.as_ref().map_or(0, Json::count) > MOST_ELEMENTS {
+        return Err(too_many("jobs", MOST_ELEMENTS));
+    }
     let array = array.ok_or_else(|| {
         bad_value("jobs must be an array")
             .detail("The jsonb value is of another type.")

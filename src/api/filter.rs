@@ -1,7 +1,7 @@
 //! The arguments by which a call chooses many jobs.
 
 use crate::api::names::{bound, check_wait, name};
-use crate::call::{Call, datum};
+use crate::call::{Call, MOST_ELEMENTS, datum};
 use crate::error::{Result, bad_value};
 use crate::permission;
 use crate::plan::{Spi, Statement};
@@ -52,7 +52,7 @@ impl Filter {
             names: std::array::from_fn(|index| call.raw(index)),
             states,
             older_than: call.raw(OLDER_THAN),
-            most: i64::try_from(most).unwrap_or(i64::MAX),
+            most: i64::try_from(most.min(MOST_ELEMENTS)).unwrap_or(i64::MAX),
         })
     }
 

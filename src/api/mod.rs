@@ -22,6 +22,7 @@ mod output;
 mod permitted;
 mod prune;
 mod put_back;
+mod recurring;
 mod reroute;
 mod rescue;
 mod retry;
@@ -38,6 +39,21 @@ sql_function!(
     turnstile_session_gate,
     pg_finfo_turnstile_session_gate,
     keys::session_gate
+);
+sql_verb!(
+    turnstile_schedule,
+    pg_finfo_turnstile_schedule,
+    recurring::schedule
+);
+sql_verb!(
+    turnstile_unschedule,
+    pg_finfo_turnstile_unschedule,
+    recurring::unschedule
+);
+sql_function!(
+    turnstile_set_gate,
+    pg_finfo_turnstile_set_gate,
+    keys::set_gate
 );
 sql_function!(
     turnstile_job_changed,

@@ -4,6 +4,7 @@ use crate::call::{Call, required};
 use crate::error::{Result, bad_value, null_argument, null_element, too_long};
 use crate::lane::claimed_key;
 use crate::permission;
+use crate::settings;
 
 pub const LONGEST: usize = 255;
 
@@ -31,13 +32,14 @@ pub fn job(call: &Call) -> Result<i64> {
 }
 
 /// The keys of an array of queues that the caller may claim from.
-pub fn queue_keys(queues: Option<Vec<Option<String>>>) -> Result<Vec<u64>> {
+pub fn queue_keys(call: &Call, index: usize) -> Result<Vec<u64>> {
     let key = |queue: &Option<String>| {
         let queue = queue.as_deref().ok_or_else(|| null_element("queues"))?;
         required_name(Some(queue), "queues")?;
         permission::claim(queue)?;
         Ok(claimed_key(queue))
     };
+    let queues = call.texts(index, "queues")?;
     required(queues, "queues")?.iter().map(key).collect()
 }
 
@@ -46,6 +48,19 @@ pub fn queue_to_claim(name: Option<&str>) -> Result<u64> {
     let name = required_name(name, "queue")?;
     permission::claim(name)?;
     Ok(claimed_key(name))
+}
+
+/// What is stored with a job must fit.
+pub fn check_size(call: &Call, index: usize, argument: &str) -> Result<()> {
+    let (size, most) = (call.raw_size(index), settings::max_payload());
+    if size <= most {
+        return Ok(());
+    }
+    Err(
+        too_long(format!("{argument} is over turnstile.max_payload"))
+            .detail(format!("It has {size} bytes; {most} are allowed."))
+            .hint("Keep the data elsewhere and put a reference to it here."),
+    )
 }
 
 /// The run that a finish is about.

@@ -2,7 +2,7 @@
 
 use crate::api::names::name;
 use crate::call::{Call, datum};
-use crate::error::{Result, bad_value, null_element};
+use crate::error::{Result, bad_value, null_element, quoted};
 use crate::permission;
 use crate::plan::{Spi, Statement, statement};
 use crate::routes::{self, Routes};
@@ -103,15 +103,21 @@ pub struct UniqueKey {
 
 impl<'a> Asked<'a> {
     /// The arguments of a call, of which these are the places.
-    pub fn of_call(call: &'a Call, key: usize, mode: &'a str, window: usize, by: usize) -> Self {
-        Self {
+    pub fn of_call(
+        call: &'a Call,
+        key: usize,
+        mode: &'a str,
+        window: usize,
+        by: usize,
+    ) -> Result<Self> {
+        Ok(Self {
             key: call.text(key),
             mode,
             window: call.raw(window),
             window_micros: call.interval_micros(window),
             by: call.raw(by),
-            by_names: call.texts(by),
-        }
+            by_names: call.texts(by, "unique_by")?,
+        })
     }
 
     /// The key that was asked for, if any.
@@ -227,7 +233,7 @@ fn check_columns(names: &[Option<String>]) -> Result<()> {
         let column = column.as_deref().ok_or_else(|| null_element("unique_by"))?;
         if !KEY_COLUMNS.contains(&column) {
             return Err(bad_value("unique_by names an unknown column")
-                .detail(format!("It is \"{column}\"."))
+                .detail(format!("It is {}.", quoted(column)))
                 .hint("Use kind, payload, queue, tenant, account, session and concurrency_key."));
         }
     }

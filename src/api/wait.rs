@@ -19,7 +19,7 @@ use turnstile_scheduler::waiting::MOST_QUEUES;
 
 pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let queues = queue_keys(call.texts(0))?;
+    let queues = queue_keys(call, 0)?;
     let timeout = duration(call, 1, "timeout")?.ok_or_else(|| null_argument("timeout"))?;
     let until = server::now().saturating_add(timeout);
     let queues = permitted::awaited(&queues)?;

@@ -5,14 +5,14 @@ use super::{Restricted, Verb, operate};
 use crate::call::Call;
 use crate::error::Result;
 use crate::lane::EVERY_QUEUE;
-use crate::trigger::Trigger;
+use crate::trigger::{Moment, Trigger};
 use crate::tuple::RawRow;
 use crate::{catalog, pending, rights};
 use pgrx::pg_sys::Datum;
 
 /// AFTER STATEMENT trigger on `turnstile.permission`: kept like routes, so what makes those be read again serves.
 pub fn permissions_changed(call: &Call) -> Result<Option<Datum>> {
-    Trigger::of(call)?;
+    Trigger::of(call, c"permission", Moment::StatementAfter)?;
     let table = catalog::job_table()?;
     pending::with(|pending| pending.job_table = table);
     pending::at_current_level(|level| level.routes = true);

@@ -1,0 +1,49 @@
+-- Before anything else, and with nothing that is looked up by the search path: CREATE EXTENSION puts the schema there,
+-- which somebody may have made with operators and functions of his own.
+SET LOCAL search_path = pg_catalog, pg_temp;
+-- Claims find rows in heaps only.
+SET LOCAL default_table_access_method = heap;
+
+-- A schema that is there already comes from a restore or from an extension that was dropped: it is empty, and nobody
+-- can put anything into it who could not change the extension anyway.
+DO $block$
+DECLARE
+    schema oid;
+    owner name;
+    is_safe boolean;
+    found text;
+BEGIN
+    SELECT nsp.oid, role.rolname,
+        (nsp.nspowner = (SELECT me.oid FROM pg_catalog.pg_roles AS me WHERE me.rolname = current_user) OR role.rolsuper)
+        AND NOT EXISTS (
+            SELECT FROM pg_catalog.aclexplode(nsp.nspacl) AS acl
+            LEFT JOIN pg_catalog.pg_roles AS other ON other.oid = acl.grantee
+            WHERE acl.privilege_type = 'CREATE' AND acl.grantee <> nsp.nspowner AND other.rolsuper IS NOT TRUE
+        )
+    INTO schema, owner, is_safe
+    FROM pg_catalog.pg_namespace AS nsp
+    LEFT JOIN pg_catalog.pg_roles AS role ON role.oid = nsp.nspowner
+    WHERE nsp.nspname = 'turnstile';
+    IF is_safe IS NOT TRUE THEN
+        RAISE EXCEPTION 'the schema "turnstile" is in the hands of somebody else' USING ERRCODE = '42501',
+            DETAIL = pg_catalog.format('It belongs to "%s", or others may create objects in it.', owner),
+            HINT = 'Look at what is in it; then DROP SCHEMA turnstile CASCADE, or have it belong to you and REVOKE CREATE.';
+    END IF;
+    SELECT pg_catalog.string_agg(thing.name, ', ') INTO found
+    FROM (
+        SELECT pg_catalog.pg_describe_object(dep.classid, dep.objid, dep.objsubid) AS name
+        FROM pg_catalog.pg_depend AS dep
+        WHERE dep.refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass AND dep.refobjid = schema
+            AND (dep.classid, dep.objid) IS DISTINCT FROM (
+                'pg_catalog.pg_extension'::pg_catalog.regclass::oid,
+                (SELECT ext.oid FROM pg_catalog.pg_extension AS ext WHERE ext.extname = 'turnstile')
+            )
+        LIMIT 10
+    ) AS thing;
+    IF found IS NOT NULL THEN
+        RAISE EXCEPTION 'the schema "turnstile" is not empty' USING ERRCODE = '55000',
+            DETAIL = pg_catalog.format('It holds: %s.', found),
+            HINT = 'The extension needs it to itself: move or drop what is in it.';
+    END IF;
+END
+$block$;
