@@ -117,7 +117,6 @@ def test_the_verbs_still_reach_their_helpers(conn, intruder, victim):
     assert None not in done.values(), done
     assert set(done) == {"rescue", "promote", "thin history", "prune unique keys", "make partitions", "drop partitions"}
     assert call(session, "make_history_partitions", days_ahead=9)[0][0] == 2
-    assert call(session, "set_queue", name="q", max_running=3)
 
 
 def test_a_wrapper_of_ones_own_changes_nothing(conn, make_user, intruder, victim):
