@@ -85,6 +85,10 @@ class Actor:
                 return run.label
         return self.fresh.setdefault(label, Run(id, 0, label)).label
 
+    def known(self, *labels: str) -> list[Run]:
+        """Those of the jobs that could be added, and that users have left in their tables."""
+        return [self.jobs[label] for label in labels if label in self.jobs]
+
     # ---- Of users ---------------------------------------------------------------------------------
 
     def by_hand(self, statement: str) -> None:

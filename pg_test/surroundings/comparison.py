@@ -76,11 +76,15 @@ class Account:
 
     def look(self, point: str, rows: list[dict]) -> None:
         """The rows of both tables."""
-        places = {place: rank for rank, place in enumerate(sorted({row["row"]["position"] for row in rows}), start=1)}
+        # Counted in each queue by itself: a trigger that enqueues elsewhere may do so between the rows of a statement or after them.
+        places: dict[str, set[int]] = {}
+        for row in rows:
+            places.setdefault(row["row"]["queue"], set()).add(row["row"]["position"])
+        ranks = {queue: sorted(taken) for queue, taken in places.items()}
         rows = sorted(rows, key=lambda row: (row["relation"], row["row"]["payload"]["job"], row["row"]["attempt"]))
         table = []
         for row in rows:
-            place = places[row["row"]["position"]]
+            place = ranks[row["row"]["queue"]].index(row["row"]["position"])
             table.append({"in": row["relation"]} | self.row(row["row"], row["at"]) | {"position": place})
         self.tables[f"jobs as of {point}"] = [json.dumps(row) for row in table]
 

@@ -104,8 +104,10 @@ def claim(act: Actor) -> dict[str, Run]:
 
 def end(act: Actor, claimed: dict[str, Run]) -> None:
     runs = list(claimed.values())
-    act.complete(act.jobs["old running"])
-    act.fail(act.jobs["old to fail"], error="for the last time")
+    for run in act.known("old running"):
+        act.complete(run)
+    for run in act.known("old to fail"):
+        act.fail(run, error="for the last time")
     for run in runs[0:1]:
         act.complete(run, result={"sum": 12})
         act.complete(run)
@@ -129,24 +131,18 @@ def end(act: Actor, claimed: dict[str, Run]) -> None:
 
 
 def operate(act: Actor) -> None:
-    act.retry(act.jobs["old retryable"])
-    for label in ("old completed", "old discarded"):
-        # Lost, where users have emptied the history.
-        if label in act.jobs:
-            act.retry(act.jobs[label])
+    for run in act.known("old retryable", "old completed", "old discarded"):
+        act.retry(run)
     for run in act.claim(["old"], 2):
         act.complete(run)
-    act.retry(act.jobs["old running"])
-    act.cancel(act.jobs["old scheduled"])
-    for label in ("later", "c"):
-        if label in act.jobs:
-            act.cancel(act.jobs[label])
-    for label in ("f", "h"):
-        if label in act.jobs:
-            act.discard(act.jobs[label], "out of date")
-    for label in ("d", "g", "t"):
-        if label in act.jobs:
-            act.reprioritize(act.jobs[label], 3)
+    for run in act.known("old running"):
+        act.retry(run)
+    for run in act.known("old scheduled", "later", "c"):
+        act.cancel(run)
+    for run in act.known("f", "h"):
+        act.discard(run, "out of date")
+    for run in act.known("d", "g", "t"):
+        act.reprioritize(run, 3)
     act.cancel_many("bulk", "poll")
     act.discard_many("bulk", "sort")
     act.retry_many("bulk")

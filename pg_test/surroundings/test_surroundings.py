@@ -1,7 +1,7 @@
 """Whatever users add to the tables: calls leave what plain SQL leaves, by the direct path and by the usual one."""
 
 from comparison import differences
-from passes import DIRECT, PLAIN, USUAL, go
+from passes import DIRECT, PLAIN, USUAL, go, leave_midnight_behind
 
 
 def test_all_ways_lead_to_the_same(surrounding, copied, request):
@@ -11,6 +11,7 @@ def test_all_ways_lead_to_the_same(surrounding, copied, request):
         print(f"-- {element.name}")
         for statement in [*element.statements, *element.by_hand.values()]:
             print(statement.strip())
+    leave_midnight_behind()
     plain = go(PLAIN, copied, elements, surrounding.knows_before)
     assert len(elements) > len(plain.skipped), f"nothing of it can be made: {plain.skipped}"
     assert plain.problems == [], "after plain SQL"

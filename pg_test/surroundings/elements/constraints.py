@@ -1,6 +1,7 @@
 """CHECKs and foreign keys, both ways."""
 
 from elements.element import Family
+from script import KINDS
 
 family = Family("constraint")
 add = family.add
@@ -49,6 +50,7 @@ add(
 # ---- Foreign keys ---------------------------------------------------------------------------------
 
 PARENT = "CREATE TABLE users.team (id int PRIMARY KEY, name text); INSERT INTO users.team VALUES (1, 'one'), (2, 'two')"
+EACH_KIND = f"SELECT unnest('{{{','.join(KINDS)},move,inner}}'::text[])"
 ON_DELETE = ["CASCADE", "SET NULL", "SET DEFAULT", "NO ACTION", "RESTRICT", "NO ACTION DEFERRABLE INITIALLY DEFERRED"]
 
 add(
@@ -77,14 +79,14 @@ add(
 add(
     "of-kinds",
     "CREATE TABLE users.kind (name text PRIMARY KEY); INSERT INTO users.kind SELECT kind FROM turnstile.job",
-    "INSERT INTO users.kind SELECT unnest('{mail,sync,bill,scan,pack,ship,poll,sort,join,wipe,move,inner}'::text[]) ON CONFLICT DO NOTHING",
+    f"INSERT INTO users.kind {EACH_KIND} ON CONFLICT DO NOTHING",
     f"{JOB} FOREIGN KEY (kind) REFERENCES users.kind NOT VALID",
     "DELETE FROM users.kind WHERE name = '<kind>' AND NOT EXISTS (SELECT FROM turnstile.job WHERE kind = name)",
 )
 add(
     "history-of-kinds",
     "CREATE TABLE users.sort (name text PRIMARY KEY)",
-    "INSERT INTO users.sort SELECT unnest('{mail,sync,bill,scan,pack,ship,poll,sort,join,wipe,move,inner}'::text[])",
+    f"INSERT INTO users.sort {EACH_KIND}",
     f"{HISTORY} FOREIGN KEY (kind) REFERENCES users.sort",
     "DELETE FROM users.sort WHERE name = '<kind>' AND NOT EXISTS (SELECT FROM turnstile.job_history WHERE kind = name)",
 )
@@ -98,7 +100,8 @@ add(
     "to-another-job",
     f"{JOB} COLUMN after_job bigint REFERENCES turnstile.job ON DELETE <action>",
     by_hand={
-        "produced": "UPDATE turnstile.job SET after_job = (SELECT min(id) FROM turnstile.job WHERE queue = 'main') WHERE kind = '<kind>' AND queue <> 'main'"
+        "produced": "UPDATE turnstile.job SET after_job = (SELECT min(id) FROM turnstile.job WHERE queue = 'main')"
+        " WHERE kind = '<kind>' AND queue <> 'main'"
     },
     # An id, which no two databases have in common once calls were refused.
     volatile="after_job",

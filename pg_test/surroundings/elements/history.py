@@ -69,7 +69,8 @@ add(
     "enqueues",
     function(
         "follow_up",
-        "PERFORM turnstile.enqueue('follow', jsonb_build_object('job', 'follow ' || (NEW.payload ->> 'job') || NEW.attempt), queue => 'follow')",
+        "PERFORM turnstile.enqueue('follow',"
+        " jsonb_build_object('job', 'follow ' || (NEW.payload ->> 'job') || NEW.attempt), queue => 'follow')",
     ),
     on("follow_up", "<when> INSERT", "FOR EACH ROW WHEN (NEW.kind = ''<kind>'') EXECUTE FUNCTION users.follow_up()"),
     when=["BEFORE", "AFTER"],
@@ -101,7 +102,9 @@ def instead_of_today(make: str) -> str:
         END $$"""
 
 
-ATTACH = "EXECUTE format('ALTER TABLE turnstile.job_history ATTACH PARTITION users.history_today FOR VALUES FROM (%L) TO (%L)', bounds.begins, bounds.ends);"
+ATTACH = """
+    EXECUTE format('ALTER TABLE turnstile.job_history ATTACH PARTITION users.history_today FOR VALUES FROM (%L) TO (%L)',
+        bounds.begins, bounds.ends);"""
 
 add(
     "partition-in-other-order",
@@ -128,7 +131,10 @@ add(
 add(
     "partition-too-narrow",
     instead_of_today(
-        f"CREATE TABLE users.history_today (LIKE turnstile.job_history); ALTER TABLE users.history_today ADD CHECK (kind <> '<kind>' OR queue = 'old'); {ATTACH}"
+        f"""
+        CREATE TABLE users.history_today (LIKE turnstile.job_history);
+        ALTER TABLE users.history_today ADD CHECK (kind <> '<kind>' OR queue = 'old');
+        {ATTACH}"""
     ),
 )
 add("no-partition", instead_of_today(""))

@@ -7,7 +7,10 @@ add = family.add
 ELEMENTS = family.elements
 
 TODAY = "DO $$ BEGIN EXECUTE format('{}', users.today()); END $$"
-ONCE = "CREATE FUNCTION users.unwelcome(kind text) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 1 / (kind <> '<kind>')::int; END $$"
+UNWELCOME = (
+    "CREATE FUNCTION users.unwelcome(kind text) RETURNS int LANGUAGE plpgsql IMMUTABLE"
+    " AS $$ BEGIN RETURN 1 / (kind <> '<kind>')::int; END $$"
+)
 
 add("plain", "CREATE INDEX ON turnstile.job (kind, state)")
 add(
@@ -56,12 +59,13 @@ add(
 add("exclusion", "ALTER TABLE turnstile.job ADD EXCLUDE USING btree (kind WITH =) WHERE (kind = '<kind>' AND attempt = 1)")
 add(
     "exclusion-of-ranges",
-    "ALTER TABLE turnstile.job ADD EXCLUDE USING gist (int4range(attempt, attempt + 1) WITH &&) WHERE (queue = '<queue>' AND attempt > 0)",
+    "ALTER TABLE turnstile.job ADD EXCLUDE USING gist (int4range(attempt, attempt + 1) WITH &&)"
+    " WHERE (queue = '<queue>' AND attempt > 0)",
     queue=["main", "side"],
 )
 add(
     "that-refuses",
-    ONCE,
+    UNWELCOME,
     "CREATE INDEX ON turnstile.job (users.unwelcome(kind)) WHERE queue <> 'old' AND <condition>",
     condition=["state = 'running'", "state = 'available'", "attempt = 0"],
 )

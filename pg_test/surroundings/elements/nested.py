@@ -76,7 +76,8 @@ add(
     "claim-and-release",
     function(
         "take_and_release",
-        "SELECT * INTO run FROM turnstile.claim_next('inner'); IF run.id IS NOT NULL THEN PERFORM turnstile.release(run.id, run.attempt); END IF;",
+        "SELECT * INTO run FROM turnstile.claim_next('inner');"
+        " IF run.id IS NOT NULL THEN PERFORM turnstile.release(run.id, run.attempt); END IF;",
     ),
     trigger("take_and_release"),
     when=WHEN,
@@ -85,7 +86,8 @@ add(
     "enqueue",
     function(
         "follow",
-        "PERFORM turnstile.enqueue('after', jsonb_build_object('job', 'after ' || current_setting('surroundings.step', true)), queue => 'after');",
+        "PERFORM turnstile.enqueue('after',"
+        " jsonb_build_object('job', 'after ' || current_setting('surroundings.step', true)), queue => 'after');",
     ),
     trigger("follow", "pg_trigger_depth() = 0 AND <row>.kind = '<kind>'"),
     # The label is that of the step: so only where a step changes one such job.

@@ -52,6 +52,7 @@ add(
 
 # ---- Policies -------------------------------------------------------------------------------------
 
+# None hides a row from the owner: the extension could not count what it cannot see.
 # An owner whom policies concern, and who may do no more than own these.
 TO_AN_OWNER = """
     DO $$
@@ -132,7 +133,8 @@ add(
 add(
     "rule-of-changes",
     "CREATE TABLE users.ruled (what text)",
-    "CREATE RULE also AS ON UPDATE TO turnstile.job WHERE OLD.kind = '<kind>' DO ALSO INSERT INTO users.ruled VALUES (OLD.kind || NEW.priority)",
+    "CREATE RULE also AS ON UPDATE TO turnstile.job WHERE OLD.kind = '<kind>'"
+    " DO ALSO INSERT INTO users.ruled VALUES (OLD.kind || NEW.priority)",
 )
 add(
     "rule-of-ends",
@@ -192,6 +194,6 @@ add(
     "REVOKE ALL ON turnstile.job_history FROM PUBLIC",
 )
 add(
-    "security-label-of-functions",
+    "view-with-check",
     "CREATE VIEW users.waiting AS SELECT * FROM turnstile.job WHERE state <> 'running' WITH CHECK OPTION",
 )

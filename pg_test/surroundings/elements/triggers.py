@@ -76,7 +76,10 @@ add(
 
 # ---- Transition tables ----------------------------------------------------------------------------
 
-TRANSITIONS = "CREATE FUNCTION users.note_all() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO users.log (trigger, event, relation, old, new) {}; RETURN NULL; END $$"
+TRANSITIONS = (
+    "CREATE FUNCTION users.note_all() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    " INSERT INTO users.log (trigger, event, relation, old, new) {}; RETURN NULL; END $$"
+)
 HEAD = "SELECT TG_NAME, 'AFTER ' || TG_OP, users.relation_of(TG_TABLE_NAME)"
 
 add(
@@ -99,7 +102,8 @@ add(
     "rows-see-the-others",
     function(
         "count_others",
-        "INSERT INTO users.log (trigger, event, relation, old, new) SELECT TG_NAME, 'AFTER UPDATE', TG_TABLE_NAME, NULL, to_jsonb(n) FROM n WHERE n.id = NEW.id",
+        "INSERT INTO users.log (trigger, event, relation, old, new)"
+        " SELECT TG_NAME, 'AFTER UPDATE', TG_TABLE_NAME, NULL, to_jsonb(n) FROM n WHERE n.id = NEW.id",
     ),
     on("sees", "AFTER UPDATE", "REFERENCING NEW TABLE AS n FOR EACH ROW EXECUTE FUNCTION users.count_others()"),
 )
@@ -152,7 +156,8 @@ add(
     "CREATE TABLE users.tally (kind text PRIMARY KEY, times int)",
     function(
         "tally",
-        "INSERT INTO users.tally VALUES (coalesce(NEW.kind, OLD.kind), 1) ON CONFLICT (kind) DO UPDATE SET times = tally.times + 1",
+        "INSERT INTO users.tally VALUES (coalesce(NEW.kind, OLD.kind), 1)"
+        " ON CONFLICT (kind) DO UPDATE SET times = tally.times + 1",
     ),
     on("tally", "AFTER <events>", "FOR EACH ROW EXECUTE FUNCTION users.tally()"),
     events=["INSERT", "UPDATE OF state", "DELETE", "INSERT OR UPDATE OR DELETE"],
