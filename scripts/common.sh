@@ -19,8 +19,15 @@ die() {
 
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
-# Sets PG_MAJOR, PG_CONFIG and PG_BIN to the wanted version if it is installed, else to the newest that is.
+# Sets PG_MAJOR, PG_CONFIG and PG_BIN to the wanted version if it is installed, else to the newest that is. TURNSTILE_PG_CONFIG
+# names the pg_config of another server, such as one that was built with assertions.
 find_pg() {
+  if [ -n "${TURNSTILE_PG_CONFIG:-}" ]; then
+    PG_CONFIG=$TURNSTILE_PG_CONFIG
+    PG_BIN=$("$PG_CONFIG" --bindir)
+    PG_MAJOR=$("$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
+    return
+  fi
   if [ ! -x "$PG_BASE/$PG_MAJOR/bin/pg_config" ]; then
     local newest
     newest=$(installed_pg_majors | tail -n 1)

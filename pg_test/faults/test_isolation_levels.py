@@ -31,22 +31,31 @@ def _again_if_not_serialised(conn, work):
 
 
 class Worker:
-    """Transactions of several steps at its own level, with a snapshot that is often older than the jobs."""
+    """Transactions of several steps at its own level, with a snapshot that is often older than the jobs. Claims are refused
+    under SERIALIZABLE, so one of that level claims at the next lower one."""
 
     def __init__(self, conn, level: str, seed: int, progress: Progress):
         self.conn, self.level, self.progress = conn, level, progress
         self.chance = random.Random(seed)
         self.log = RunLog()
         self.failures = 0
-        conn.execute(f"SET default_transaction_isolation = '{level.lower()}'")
 
     def work(self) -> None:
         while self.progress.going:
+            self.stand_at("REPEATABLE READ" if self.level == "SERIALIZABLE" else self.level)
             runs = self.retry(self.take)
             if not runs:
                 self.progress.idle()
             for run in runs:
-                self.retry(lambda run=run: self.end(run))
+                if self.chance.random() < 0.2:
+                    self.stand_at("REPEATABLE READ" if self.level == "SERIALIZABLE" else self.level)
+                    self.retry(lambda run=run: self.hand_on(run))
+                else:
+                    self.stand_at(self.level)
+                    self.retry(lambda run=run: self.end(run))
+
+    def stand_at(self, level: str) -> None:
+        self.conn.execute(f"SET default_transaction_isolation = '{level.lower()}'")
 
     def retry(self, work):
         result, failures = _again_if_not_serialised(self.conn, work)
@@ -89,8 +98,6 @@ class Worker:
             assert fail(self.conn, run, retry_in="5 milliseconds") == "retryable"
         elif way < 0.3:
             assert release(self.conn, run) is True
-        elif way < 0.5:
-            self.hand_on(run)
         else:
             self.conn.execute("BEGIN; SELECT count(*) FROM turnstile.jobs")
             assert complete(self.conn, run) is True
@@ -98,6 +105,7 @@ class Worker:
             self.progress.add()
 
     def hand_on(self, run) -> None:
+        ending(run)
         sent = time.monotonic()
         job = complete_and_claim_next(self.conn, run)
         self.progress.add()

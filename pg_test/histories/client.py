@@ -26,6 +26,9 @@ class Refused(Exception):
 class Client:
     """What producers, workers and administrators have in common; `step` is what they do again and again."""
 
+    # Of its transactions.
+    levels = LEVELS
+
     def __init__(self, station, name: str, seed: int):
         self.station, self.name = station, name
         self.chance = random.Random(f"{seed} {name}")
@@ -104,7 +107,7 @@ class Client:
 
     def block(self, steps: int, step) -> None:
         """A transaction of several steps, some behind savepoints, committed or not."""
-        self.call("begin", f"BEGIN ISOLATION LEVEL {self.chance.choice(LEVELS)}")
+        self.call("begin", f"BEGIN ISOLATION LEVEL {self.chance.choice(self.levels)}")
         before = self.remember()
         self.in_block = True
         try:

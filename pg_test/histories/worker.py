@@ -3,7 +3,7 @@
 import time
 
 from histories import mix
-from histories.client import XID, Client
+from histories.client import LEVELS, XID, Client
 from histories.model import EVERY_QUEUE
 
 MOST_HELD = 6
@@ -24,6 +24,9 @@ LEFT_BEHIND = (
 
 
 class Worker(Client):
+    # Claims are refused at the other.
+    levels = [level for level in LEVELS if level != "SERIALIZABLE"]
+
     def __init__(self, station, name: str, seed: int):
         super().__init__(station, name, seed)
         self.held: list[list[int]] = []
