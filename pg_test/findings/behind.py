@@ -24,10 +24,11 @@ class _Call(threading.Thread):
             self.error = error
 
 
-def behind(db, conn, work, rewrite: str = REWRITE.format("job"), waits=True):
+def behind(db, conn, work, rewrite: str = REWRITE.format("job"), waits=True, meanwhile: str = "SELECT"):
     """What `work` on `conn` answers, begun while another session has rewritten a table and ended after it has committed.
 
-    Only one that may know its answer without the table need not wait for it.
+    Only one that may know its answer without the table need not wait for it. `meanwhile` is what the other session does while
+    the call waits.
     """
     with db.connect(autocommit=False) as other, db.connect() as watcher:
         other.execute(rewrite)
@@ -37,6 +38,7 @@ def behind(db, conn, work, rewrite: str = REWRITE.format("job"), waits=True):
             "the call waits for the table",
         )
         assert call.is_alive() or not waits, f"the call did not wait for the table: {call.answer} {call.error}"
+        other.execute(meanwhile)
         other.commit()
     call.join(60)
     assert not call.is_alive(), "the call does not end"

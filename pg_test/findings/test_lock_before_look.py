@@ -108,3 +108,29 @@ def test_a_route_is_read_after_a_rewrite_of_the_routes(db, caller, other):
     other.execute("SELECT turnstile.set_route('work', 'elsewhere')")
     made = behind(db, caller, lambda: enqueue(caller), REWRITE.format("route"))
     assert rows.live(other, made).queue == "elsewhere"
+
+
+KEYED = {
+    "enqueue": lambda conn: enqueue(conn, unique_key="k"),
+    "enqueue_many": lambda conn: call(conn, "enqueue_many", jobs=[{"kind": "work", "unique_key": "k"}]),
+}
+
+
+@pytest.mark.parametrize("produce", KEYED.values(), ids=KEYED.keys())
+def test_a_key_is_not_locked_before_the_jobs(db, caller, other, produce):
+    """TRUNCATE of the jobs empties the keys, too: who locks in the other order would meet it in a deadlock."""
+    enqueue(other, unique_key="k")
+    made = behind(db, caller, lambda: produce(caller), "LOCK TABLE turnstile.job", meanwhile="TRUNCATE turnstile.job")
+    assert made
+    assert rows.counts(other) == {"available": 1}
+    is_sound(other)
+
+
+@pytest.mark.parametrize("level", ["claim_next", "complete_and_claim_next"])
+def test_a_rebuild_that_waits_for_the_table_is_in_nobodys_way(db, caller, other, level):
+    """Of two sessions that want to rebuild, one waits for the table and the other has it."""
+    verb = VERBS[level]
+    subject = verb.prepare(other)
+    answer = behind(db, caller, lambda: verb.call(caller, subject), meanwhile="SELECT turnstile.rebuild()")
+    assert answer == verb.answer
+    is_sound(other)

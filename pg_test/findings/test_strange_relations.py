@@ -334,6 +334,7 @@ def test_errands_work_with_any_index(db, caller, other, change):
         pass
     assert call(caller, "promote")[0][0] == 1
     other.execute("SELECT pg_sleep(0.01)")
-    assert call(caller, "rescue")[0][0] == 2
+    # A claim may have rescued the first in passing.
+    assert call(caller, "rescue")[0][0] >= 1
     assert rows.counts(other) == {"available": 1, "retryable": 2}
     is_sound(other)

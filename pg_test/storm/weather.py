@@ -33,7 +33,7 @@ MOST_COLUMNS = 1000
 class Weather:
     """Changes in random order, each committed by itself, until the time is over."""
 
-    def __init__(self, conn, seed: int, progress: Progress):
+    def __init__(self, conn, seed: int, progress: Progress, patience: str):
         self.conn, self.progress = conn, progress
         self.chance = random.Random(seed)
         self.done, self.errors = Counter(), Counter()
@@ -42,8 +42,8 @@ class Weather:
         self.triggers: set[str] = set()
         self.has_index = self.has_check = False
         conn.execute(SETUP)
-        # It lets others go first rather than hold them all up behind it.
-        conn.execute("SET lock_timeout = '2s'")
+        # Then it lets others go first rather than hold them all up behind it.
+        conn.execute(f"SET lock_timeout = '{patience}'")
 
     def __call__(self) -> None:
         changes = [
