@@ -90,6 +90,10 @@ test-rules: install ## test each promise of the documentation
 test-rights: install ## test who may do what, each call by each role, on a cluster of its own (TURNSTILE_CALLS=…)
 	@TURNSTILE_CLUSTER=rights scripts/run-pytest pg_test/rights
 
+.PHONY: security-page
+security-page: install ## write the matrix of docs/security.md anew, from the catalog
+	@TURNSTILE_CLUSTER=rights scripts/run-python pg_test/rights/page.py
+
 .PHONY: regress
 regress: install ## compare what SQL prints with what is expected
 	@pg_test/regress/run

@@ -67,3 +67,9 @@ pub fn forget_list_of_backends() {
     // SAFETY: drops a copy that the next reader makes again.
     unsafe { pg_sys::pgstat_clear_backend_activity_snapshot() };
 }
+
+/// Whether this is a standby, or a server that comes back.
+pub fn is_in_recovery() -> bool {
+    // SAFETY: reads shared memory.
+    unsafe { pg_sys::RecoveryInProgress() }
+}

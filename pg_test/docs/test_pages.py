@@ -18,6 +18,7 @@ PAGES = [path for folder in (".", "docs", "docs/decisions", "examples") for path
 GIVEN = {
     "README.md": "CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY, item text)",
     "docs/waiting.md": "SELECT turnstile.enqueue('mail', queue => 'mail') FROM generate_series(1, 2)",
+    "docs/security.md": "DROP ROLE IF EXISTS app, mailer, acme, operator, authenticator, web_user, queue_gate, web_tenants, crawler",
     "examples/README.md": "DROP ROLE IF EXISTS worker; CREATE ROLE worker",
 }
 

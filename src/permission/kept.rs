@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::lane::{EVERY_QUEUE, queue_key};
 use crate::plan::{Statement, statement, with_spi};
 use crate::rights::Owner;
-use crate::{catalog, pending, shmem};
+use crate::{catalog, pending, server, shmem};
 use pgrx::pg_guard;
 use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
 use std::cell::{Cell, RefCell};
@@ -105,7 +105,8 @@ unsafe extern "C-unwind" fn roles_changed(_argument: Datum, _cache: c_int, _hash
 }
 
 pub fn of_role(role: Oid) -> Result<Rc<Permissions>> {
-    if pending::with(|pending| pending.changes_routes()) {
+    // A standby hears of no commit.
+    if pending::with(|pending| pending.changes_routes()) || server::is_in_recovery() {
         return read(role).map(Rc::new);
     }
     let table = catalog::job_table()?;

@@ -1,0 +1,92 @@
+"""The matrix of docs/security.md, made of the catalog: which function asks for what, and which allow_... grants it.
+
+python pg_test/rights/page.py writes it into the page; a test compares.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from support.database import fresh_database  # noqa: E402
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "security.md"
+BEGIN, END = "<!-- made by pg_test/rights/page.py -->\n", "<!-- end -->\n"
+
+KINDS = ["producer", "worker", "tenant", "operator", "monitor"]
+_RUN = "`work` on the run's queue"
+_JOB = "`manage` on the job's queue and tenant"
+_FILTER = "`manage` on what the filter names, `*` for what it leaves out"
+_ALL = "`manage` on `*` and `*`"
+_NONE = "EXECUTE alone"
+# What each function asks of its caller. The others are internal: they have the rights of who calls them.
+NEEDS = {
+    "enqueue": "`enqueue` on the queue after routing, and the tenant; to replace a job, also on that one's",
+    "enqueue_many": "the same for each job",
+    "claim_next": "`work` on the queue; `*`: on some queue, and means those",
+    "claim": "`work` on each queue; `*`: on some queue, and means those",
+    "wait_for_job": "`work` on each queue; `*`: on some queue, and means those",
+    "listen_channel": "`work` on the queue; `*`: on `*`",
+    "complete": _RUN, "complete_many": "`work` on the run's queue, else it is not counted", "fail": _RUN, "release": _RUN,
+    "complete_and_claim_next": "as `complete` and `claim_next`", "heartbeat": _RUN, "progress": _RUN, "snooze": _RUN,
+    "cancel": _JOB, "retry": _JOB, "reprioritize": _JOB, "discard": f"{_JOB}; with an attempt {_RUN}",
+    "cancel_many": _FILTER, "discard_many": _FILTER, "retry_many": _FILTER,
+    "set_queue": "`manage` on the queue, tenant `*`", "pause_queue": "`manage` on the queue, tenant `*`",
+    "resume_queue": "`manage` on the queue, tenant `*`",
+    "set_tenant": _ALL, "set_account": _ALL, "set_concurrency": _ALL, "pause_tenant": _ALL, "resume_tenant": _ALL,
+    "pause_account": _ALL, "resume_account": _ALL, "pause_session": _ALL, "resume_session": _ALL,
+    "set_route": _ALL, "drop_route": _ALL, "reroute": _ALL, "route_of": _NONE,
+    "rescue": _ALL, "promote": _ALL, "check": _ALL, "rebuild": _ALL, "prune_unique_keys": _ALL,
+    "maintain": _NONE, "make_history_partitions": _NONE, "enable_cron": _NONE, "disable_cron": _NONE, "version": _NONE,
+    "schedule": _NONE, "unschedule": _NONE,
+    "check_permission": "what it is asked about",
+    "allow_producer": "rights to grant, and to write `permission`", "allow_worker": "the same", "allow_tenant": "the same",
+    "allow_operator": "the same", "allow_monitor": "the same", "disallow": "the same",
+}  # fmt: skip
+
+FUNCTIONS = """
+SELECT proname::text FROM pg_proc
+WHERE pronamespace = 'turnstile'::regnamespace AND prorettype <> 'trigger'::regtype
+ORDER BY 1
+"""
+
+
+def granted(conn) -> dict[str, dict[str, str]]:
+    """Privileges by kind and object."""
+    found = {}
+    for kind in KINDS:
+        rows = conn.execute("SELECT object, string_agg(privileges, ', ') FROM turnstile.rights_of(%s) GROUP BY 1", [kind])
+        found[kind] = dict(rows.fetchall())
+    return found
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def matrix(conn) -> str:
+    grants = granted(conn)
+    functions = {name for (name,) in conn.execute(FUNCTIONS).fetchall()}
+    lines = [_line(["function", "asks for", *KINDS]), "|---" * (2 + len(KINDS)) + "|"]
+    for name, need in NEEDS.items():
+        if name in functions:
+            lines.append(_line([f"`{name}`", need, *("x" if name in grants[kind] else "" for kind in KINDS)]))
+    relations = sorted({each for of in grants.values() for each in of} - functions)
+    lines += ["", _line(["table or view", *KINDS]), "|---" * (1 + len(KINDS)) + "|"]
+    lines += [_line([f"`{name}`", *(grants[kind].get(name, "") for kind in KINDS)]) for name in relations]
+    return "\n".join(lines) + "\n"
+
+
+def in_page() -> str:
+    return PAGE.read_text().split(BEGIN)[1].split(END)[0]
+
+
+def main() -> None:
+    with fresh_database() as database:
+        made = matrix(database.connect())
+    before, rest = PAGE.read_text().split(BEGIN)
+    PAGE.write_text(before + BEGIN + made + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()
