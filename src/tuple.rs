@@ -103,8 +103,16 @@ impl RawRow<'_> {
         // SAFETY: as the caller says; both slots have room for all columns.
         unsafe {
             pg_sys::ExecStoreAllNullTuple(slot);
-            std::ptr::copy_nonoverlapping((*self.slot).tts_values, (*slot).tts_values, self.columns);
-            std::ptr::copy_nonoverlapping((*self.slot).tts_isnull, (*slot).tts_isnull, self.columns);
+            std::ptr::copy_nonoverlapping(
+                (*self.slot).tts_values,
+                (*slot).tts_values,
+                self.columns,
+            );
+            std::ptr::copy_nonoverlapping(
+                (*self.slot).tts_isnull,
+                (*slot).tts_isnull,
+                self.columns,
+            );
         }
     }
 

@@ -60,7 +60,7 @@ pub fn claim_from(
     errands::run(spi, job_table, queues, most)?;
     let mut left = most;
     let mut is_listened_to = false;
-    for &queue in queues {
+    'queues: for &queue in queues {
         let mut hunt = Hunt::in_queue(queue);
         while left > 0 {
             let Next {
@@ -77,6 +77,7 @@ pub fn claim_from(
                     }
                 }
                 Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
+                Pick::Exhausted if left < most => break 'queues,
                 Pick::Exhausted => return Err(too_many_reservations()),
                 Pick::Lane(picked) => {
                     let lane = Lane {
@@ -139,7 +140,7 @@ fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Resul
 
 fn too_many_reservations() -> crate::error::Failure {
     too_long("open transactions have claimed more jobs than can be tracked")
-        .detail("Each job that was claimed in a transaction still open takes a slot.")
+        .detail("Each job that was claimed in a transaction still open takes a slot; one transaction may have a quarter of those that others leave.")
         .hint("Commit after claiming, or raise turnstile.max_lanes and restart the server.")
 }
 
@@ -164,12 +165,18 @@ struct Lane<'a> {
 fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Result<Next> {
     let mut reservations = vec![ReservationId::default(); want.min(MOST_AT_ONCE)];
     let mut credits = pending::with(|pending| pending.credits());
+    let held = pending::with(|pending| pending.reservations());
     let mut transferred = Vec::new();
     let (mut is_waited_for, mut has_listeners) = (false, false);
     let pick = catch_unwind(AssertUnwindSafe(|| {
         when_ready(spi, job_table, |memory| {
             let now = server::now();
             hunt.offer(memory, now, &credits)?;
+            let fair = memory.scheduler.reservations_for(held);
+            if want > 0 && fair == 0 {
+                return Ok(Pick::Exhausted);
+            }
+            reservations.truncate(fair);
             let pick = memory
                 .scheduler
                 .pick(hunt.queue(), now, &mut credits, &mut reservations)?;

@@ -149,9 +149,14 @@ fn start_by_statement(
         let run = Run::from_now_on(wanted.picked, wanted.claimer, lease);
         start_found(spi, &found, &run, &mut started, output)?;
         pending::end();
-        started.seen.extend(found.iter().map(|waiting| waiting.position));
+        started
+            .seen
+            .extend(found.iter().map(|waiting| waiting.position));
         // A trigger may have kept some from being started; others take their place.
-        match found.last().filter(|_| started.positions.len() < wanted.most) {
+        match found
+            .last()
+            .filter(|_| started.positions.len() < wanted.most)
+        {
             Some(last) => from = last.position.saturating_add(1),
             None => break run,
         }
