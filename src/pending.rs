@@ -351,6 +351,12 @@ impl Pending {
         gone.filter(|_| !armed(Seeded::PassOwnGone))
     }
 
+    /// How many jobs the transaction has room reserved for.
+    pub fn reservations(&self) -> usize {
+        let levels = self.levels.iter();
+        levels.map(|level| level.reservations.len()).sum()
+    }
+
     /// Positions of a lane that this transaction made available: not committed, so not to be claimed.
     pub fn own_positions(&self, lane: u64) -> Vec<i64> {
         self.levels

@@ -42,6 +42,15 @@ END
 $function$;
 COMMENT ON FUNCTION turnstile.run_task(text) IS 'For maintain(): runs one task and returns how much it did.';
 
+CREATE TABLE turnstile.maintain_task (
+    name text NOT NULL,
+    CONSTRAINT maintain_task_pkey PRIMARY KEY (name)
+);
+COMMENT ON TABLE turnstile.maintain_task IS
+    'The tasks of maintain(). Who is at one has locked its row; an advisory lock anybody could take.';
+INSERT INTO turnstile.maintain_task (name)
+VALUES ('rescue'), ('promote'), ('thin history'), ('prune unique keys'), ('make partitions'), ('drop partitions');
+
 CREATE FUNCTION turnstile.maintain() RETURNS TABLE (task text, affected bigint)
     LANGUAGE plpgsql SECURITY DEFINER ROWS 10
     SET search_path = pg_catalog, pg_temp
@@ -58,9 +67,8 @@ BEGIN
     FOREACH task IN ARRAY ARRAY['rescue', 'promote', 'thin history', 'prune unique keys', 'make partitions', 'drop partitions'] LOOP
         affected := 0;
         BEGIN
-            IF pg_catalog.pg_try_advisory_xact_lock(
-                pg_catalog.hashtext('turnstile.maintain'), pg_catalog.hashtext(task)
-            ) THEN
+            PERFORM FROM turnstile.maintain_task WHERE maintain_task.name = task FOR UPDATE SKIP LOCKED;
+            IF FOUND THEN
                 affected := turnstile.run_task(task);
             END IF;
         EXCEPTION

@@ -57,7 +57,8 @@ pub fn claim_from(
     let mut is_listened_to = false;
     for &queue in queues {
         let hunt = Hunt::in_queue(queue);
-        let (found, has_listeners) = claim_in(spi, job_table, hunt, most - taken, claimer, output)?;
+        let (found, has_listeners) =
+            claim_in(spi, job_table, hunt, (taken, most - taken), claimer, output)?;
         taken += found;
         is_listened_to |= has_listeners;
     }
@@ -78,7 +79,7 @@ pub fn claim_among(
 ) -> Result<usize> {
     let job_table = begin_call(spi, queues, most)?;
     let hunt = Hunt::among(queues.clone());
-    claim_in(spi, job_table, hunt, most, claimer, output).map(|(taken, _)| taken)
+    claim_in(spi, job_table, hunt, (0, most), claimer, output).map(|(taken, _)| taken)
 }
 
 /// What comes before each claim; gives the table of jobs.
@@ -92,12 +93,13 @@ fn begin_call(spi: &Spi, queues: &[u64], most: usize) -> Result<pg_sys::Oid> {
     Ok(job_table)
 }
 
-/// Claims what a hunt finds; returns how many, and whether somebody may listen for work there.
+/// Claims what a hunt finds, for a call that has claimed some already; returns how many, and whether somebody may listen for
+/// work there.
 fn claim_in(
     spi: &Spi,
     job_table: pg_sys::Oid,
     mut hunt: Hunt,
-    most: usize,
+    (already, most): (usize, usize),
     claimer: &Claimer,
     output: &mut Output,
 ) -> Result<(usize, bool)> {
@@ -118,6 +120,7 @@ fn claim_in(
                 }
             }
             Pick::Unknown(spec, gates) => limits::read(spi, job_table, &spec, &gates)?,
+            Pick::Exhausted if already > 0 || left < most => break,
             Pick::Exhausted => return Err(too_many_reservations()),
             Pick::Lane(picked) => {
                 let lane = Lane {
@@ -175,7 +178,7 @@ fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Resul
 
 fn too_many_reservations() -> crate::error::Failure {
     too_long("open transactions have claimed more jobs than can be tracked")
-        .detail("Each job that was claimed in a transaction still open takes a slot.")
+        .detail("Each job that was claimed in a transaction still open takes a slot; one transaction may have a quarter of those that others leave.")
         .hint("Commit after claiming, or raise turnstile.max_lanes and restart the server.")
 }
 
@@ -200,12 +203,18 @@ struct Lane<'a> {
 fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Result<Next> {
     let mut reservations = vec![ReservationId::default(); want.min(MOST_AT_ONCE)];
     let mut credits = pending::with(|pending| pending.credits());
+    let held = pending::with(|pending| pending.reservations());
     let mut transferred = Vec::new();
     let (mut is_waited_for, mut has_listeners) = (false, false);
     let pick = catch_unwind(AssertUnwindSafe(|| {
         when_ready(spi, job_table, |memory| {
             let now = server::now();
             hunt.offer(memory, now, &credits)?;
+            let fair = memory.scheduler.reservations_for(held);
+            if want > 0 && fair == 0 {
+                return Ok(Pick::Exhausted);
+            }
+            reservations.truncate(fair);
             let pick = memory
                 .scheduler
                 .pick(hunt.queue(), now, &mut credits, &mut reservations)?;

@@ -257,6 +257,12 @@ impl Scheduler<'_> {
         Ok(())
     }
 
+    /// How many more a transaction may have that has `held` of them: a quarter of what others leave, so that no one
+    /// of them stops all who come after.
+    pub fn reservations_for(&self, held: usize) -> usize {
+        (self.reservations_left() / 3).saturating_sub(held)
+    }
+
     pub(crate) fn reservations_left(&self) -> usize {
         self.reservations.left()
     }
