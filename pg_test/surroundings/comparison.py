@@ -5,16 +5,14 @@ import json
 from collections import Counter
 from datetime import datetime, timedelta
 
-TIMES = (
+TIMES = set(
     "run_at lease_expires_at owner_started_at claimed_at cancel_requested_at unique_until created_at finished_at noted_at".split()
 )
 LINES = 30
 
 
-def _time(value: str | None, at: datetime) -> str | None:
+def _time(value: str, at: datetime) -> str:
     """Whether it has come."""
-    if value is None:
-        return None
     time = datetime.fromisoformat(value)
     if time > at + timedelta(days=30):
         return "far"
@@ -23,8 +21,6 @@ def _time(value: str | None, at: datetime) -> str | None:
 
 def _short(value):
     """A long value by its hash."""
-    if not isinstance(value, str | dict | list):
-        return value
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
     return value if len(text) < 200 else f"{len(text)} {hashlib.md5(text.encode()).hexdigest()}"
 
@@ -47,28 +43,30 @@ class Account:
         self.problems: list[str] = []
         self.skipped: list[str] = []
 
-    def _of_chance(self, column: str, value):
-        if value is None:
-            return None
+    def _of_chance(self, column: str, value) -> str:
         return self.names.setdefault((column, json.dumps(value)), f"{column} {len(self.names) + 1}")
 
     def row(self, row: dict, at: datetime) -> dict:
         """A row of a job without what differs from one time to the next."""
         plain = {}
         for column, value in row.items():
-            if column in TIMES:
+            if value is None or isinstance(value, bool):
+                pass
+            elif column in TIMES:
                 value = _time(value, at)
             elif column == "owner_pid":
-                value = value and ("mine" if value == self.pid else "another's")
+                value = "mine" if value == self.pid else "another's"
             elif column == "errors":
-                value = value and [{name: said for name, said in each.items() if name != "at"} for each in value]
+                value = [{name: said for name, said in each.items() if name != "at"} for each in value]
             elif column == "progress":
-                value = value and {name: said for name, said in value.items() if name != "at"}
+                value = {name: said for name, said in value.items() if name != "at"}
             elif column in self.volatile:
                 value = self._of_chance(column, value)
             elif column == "job_id":
-                value = value and self.labels.get(value, "an unknown job")
-            plain[column] = _short(value)
+                value = self.labels.get(value, "an unknown job")
+            elif not isinstance(value, int):
+                value = _short(value)
+            plain[column] = value
         if "id" in plain and "payload" in row:
             self.labels[row["id"]] = row["payload"]["job"]
             plain["id"] = row["payload"]["job"]

@@ -8,7 +8,7 @@ from elements import ELEMENTS
 from generator import Surrounding
 from passes import drop, make_template
 
-COMBINATIONS = 100
+COMBINATIONS = 80
 FIRST_SEED = 1
 
 

@@ -73,16 +73,31 @@ USERS_TABLES = (
 )
 
 
-def administrator() -> psycopg.Connection:
-    """Waits for a server that recovers from a crash: the next surrounding is not to fail for the one before."""
-    give_up = time.monotonic() + 60
-    while True:
-        try:
-            return server()
-        except psycopg.OperationalError:
-            if time.monotonic() > give_up:
-                raise
-            time.sleep(0.1)
+class Administrator:
+    """Makes and drops databases on a connection that it keeps."""
+
+    def __init__(self):
+        self.conn: psycopg.Connection | None = None
+
+    def run(self, statement: str, *names: str) -> None:
+        self._connection().execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+    def _connection(self) -> psycopg.Connection:
+        """Waits for a server that recovers from a crash: the next surrounding is not to fail for the one before."""
+        give_up = time.monotonic() + 60
+        while True:
+            try:
+                self.conn = self.conn or server()
+                self.conn.execute("SELECT 1")
+                return self.conn
+            except psycopg.OperationalError:
+                self.conn = None
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(0.1)
+
+
+administrator = Administrator()
 
 
 def connect(name: str) -> psycopg.Connection:
@@ -97,12 +112,11 @@ def leave_midnight_behind() -> None:
 
 
 def make_template(name: str) -> None:
-    with administrator() as admin:
-        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0 STRATEGY file_copy").format(sql.Identifier(name)))
-        if not admin.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [OWNER]).fetchone():
-            admin.execute(sql.SQL("CREATE ROLE {}").format(sql.Identifier(OWNER)))
+    administrator.run("CREATE DATABASE {} TEMPLATE template0 STRATEGY file_copy", name)
     with connect(name) as conn:
         conn.execute("CREATE EXTENSION turnstile; CREATE EXTENSION amcheck")
+        if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [OWNER]).fetchone():
+            conn.execute(f"CREATE ROLE {OWNER}")
         conn.execute(USERS)
         for statement in PRIOR:
             conn.execute(statement)
@@ -112,16 +126,13 @@ def make_template(name: str) -> None:
 
 
 def drop(name: str) -> None:
-    with administrator() as admin:
-        admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+    administrator.run("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
 
 
 @contextlib.contextmanager
 def copy_of(template: str):
     name = f"surroundings_{secrets.token_hex(6)}"
-    statement = "CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy"
-    with administrator() as admin:
-        admin.execute(sql.SQL(statement).format(sql.Identifier(name), sql.Identifier(template)))
+    administrator.run("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy", name, template)
     try:
         yield name
     finally:

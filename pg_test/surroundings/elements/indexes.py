@@ -74,7 +74,7 @@ add(
     "CREATE INDEX ON turnstile.job_history (kind, state)",
     "CREATE INDEX ON turnstile.job_history ((payload ->> 'job'))",
 )
-add("of-history-that-refuses", ONCE, "CREATE INDEX ON turnstile.job_history (users.unwelcome(kind)) WHERE queue <> 'old'")
+add("of-history-that-refuses", UNWELCOME, "CREATE INDEX ON turnstile.job_history (users.unwelcome(kind)) WHERE queue <> 'old'")
 add("of-today", TODAY.format("CREATE INDEX ON %s (state) WHERE attempt > 0"))
 add("unique-of-today", TODAY.format("CREATE UNIQUE INDEX ON %s (id)"))
 add("unique-kind-of-today", TODAY.format("CREATE UNIQUE INDEX ON %s (kind) WHERE kind = ''<kind>'' AND queue <> ''old''"))
