@@ -21,11 +21,11 @@ const BETWEEN_LOOKS: i64 = SECOND / 50;
 /// From now on claims of the queue that find nothing have its listeners told of work.
 pub fn listen(job_table: pg_sys::Oid, queue: u64) -> Result<()> {
     await_notifier(job_table)?;
-    match shmem::with(job_table, |memory| Ok(memory.bells.listen(queue)))? {
+    match shmem::with(job_table, |memory| Ok(memory.bells.listen(queue, server::now())))? {
         true => Ok(()),
         false => Err(too_long("too many queues are listened to")
             .detail(format!(
-                "{MOST_BELLS} channels were asked for since the server started."
+                "There is room for {MOST_BELLS} channels; claims are made from the queues of all, or they were asked for just now."
             ))
             .hint("Listen to the channel of '*', which stands for all queues.")),
     }

@@ -168,7 +168,9 @@ def _story(settings: str, as_owner: bool) -> tuple[list, dict]:
         if not as_owner:
             conn.execute("CREATE ROLE turnstile_caller; GRANT USAGE ON SCHEMA turnstile TO turnstile_caller;"
                          " GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO turnstile_caller;"
-                         f' GRANT TEMPORARY ON DATABASE "{db.name}" TO turnstile_caller')  # fmt: skip
+                         f' GRANT TEMPORARY ON DATABASE "{db.name}" TO turnstile_caller;'
+                         " SELECT turnstile.allow_producer('turnstile_caller'), turnstile.allow_worker('turnstile_caller'),"
+                         " turnstile.allow_operator('turnstile_caller')")  # fmt: skip
         try:
             if not as_owner:
                 session.execute("SET SESSION AUTHORIZATION turnstile_caller")

@@ -1,10 +1,13 @@
 """What one role holds on to stops nobody else: locks of its own, jobs that it has claimed, names that it listens to."""
 
+import time
+
 import psycopg
 import pytest
 
 from support.calls import call, claim, claim_next, enqueue
 from support.errors import TOO_LONG, refused
+from support.listeners import Listener
 
 TASKS = ["rescue", "promote", "thin history", "prune unique keys", "make partitions", "drop partitions"]
 
@@ -103,3 +106,32 @@ def test_what_was_given_back_can_be_claimed_again(conn, intruder):
     hog.commit()
     assert len(claim(hog, ["hoard"], 5_000)) == 5_000, "what is committed is not open any more"
     hog.rollback()
+
+
+# ---- Channels of listeners ------------------------------------------------------------------------
+
+
+def test_names_that_nobody_claims_from_do_not_use_up_the_channels(db, conn, intruder, neighbour):
+    """Whoever listened before goes on, and whoever comes later gets a channel, without a restart."""
+    before = Listener(db.connect(), "mail").find_nothing()
+    junk = intruder.connect()
+    for number in range(63):
+        call(junk, "listen_channel", queue=f"junk {number}")
+    with refused(TOO_LONG):
+        call(junk, "listen_channel", queue="junk")
+    # A claim from all queues finds nothing in those either.
+    assert claim_next(conn, "*") is None
+    give_up = time.monotonic() + 60
+    while True:
+        try:
+            later = Listener(db.connect(), "post").find_nothing()
+            break
+        except psycopg.errors.ProgramLimitExceeded:
+            assert time.monotonic() < give_up, "nobody made room"
+            time.sleep(0.5)
+    enqueue(conn, queue="post")
+    later.told("post")
+    assert claim_next(conn, "post")
+    enqueue(conn, queue="mail")
+    before.told("mail")
+    neighbour.works()

@@ -227,7 +227,7 @@ fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Resu
             if let Pick::Lane(picked) = &pick {
                 is_waited_for = memory.waiting.is_waited_for(picked.spec.queue);
             }
-            has_listeners = memory.bells.is_listened_to(hunt.queue());
+            has_listeners = memory.bells.note_claim(hunt.queue());
             Ok(pick)
         })
     }));

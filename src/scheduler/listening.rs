@@ -12,6 +12,10 @@ use crate::waiting::{NEVER, PATIENCE};
 /// Queues of a database that can be listened to; all of them at once count as one.
 pub const MOST_BELLS: usize = 64;
 
+/// How long who has asked for a channel has until the first claim from its queue, in microseconds; after that it may
+/// give way to another. Anybody may ask for any name.
+pub const TO_CLAIM: i64 = 10_000_000;
+
 const NOBODY: u32 = 0;
 
 /// What the queue's settings say of notifications.
@@ -28,6 +32,9 @@ enum Setting {
 #[derive(Clone, Copy, Debug, Default)]
 struct Bell {
     queue: u64,
+    asked_at: i64,
+    /// Somebody claims from the queue itself.
+    is_used: bool,
     setting: Setting,
     /// Somebody found the queue empty, and nothing was owed to him since.
     is_armed: bool,
@@ -86,18 +93,26 @@ impl Bells {
     }
 
     /// From now on somebody may listen; false: there is no room for another queue.
-    pub fn listen(&mut self, queue: u64) -> bool {
+    pub fn listen(&mut self, queue: u64, now: i64) -> bool {
         if self.used().any(|bell| bell.queue == queue) {
             return true;
         }
-        let Some(bell) = self.bells.get_mut(self.count as usize) else {
-            return false;
-        };
-        *bell = Bell {
+        let new = Bell {
             queue,
+            asked_at: now,
             ..Bell::default()
         };
-        self.count += 1;
+        if let Some(bell) = self.bells.get_mut(self.count as usize) {
+            *bell = new;
+            self.count += 1;
+            return true;
+        }
+        let idle = self.bells.iter_mut().filter(|bell| bell.is_idle(now));
+        let Some(bell) = idle.min_by_key(|bell| bell.asked_at) else {
+            return false;
+        };
+        let before = std::mem::replace(bell, new);
+        self.armed = self.armed.saturating_sub(u32::from(before.is_armed));
         true
     }
 
@@ -106,9 +121,14 @@ impl Bells {
         (self.count, self.armed) = (0, 0);
     }
 
-    /// Whether a claim from the queue that finds nothing has a bell to arm.
-    pub fn is_listened_to(&self, queue: u64) -> bool {
-        self.used().any(|bell| bell.is_of(queue))
+    /// A claim from the queue: whether it has a bell to arm if it finds nothing.
+    pub fn note_claim(&mut self, queue: u64) -> bool {
+        let mut is_listened_to = false;
+        for bell in self.used_mut().filter(|bell| bell.is_of(queue)) {
+            is_listened_to = true;
+            bell.is_used |= bell.queue == queue;
+        }
+        is_listened_to
     }
 
     pub fn is_any_armed(&self) -> bool {
@@ -266,5 +286,10 @@ impl Bell {
     /// Whoever claims from all queues and finds nothing has found each of them empty.
     fn is_of(&self, queue: u64) -> bool {
         queue == EVERY_QUEUE || self.queue == queue
+    }
+
+    /// Whoever has asked for it does not do what listeners do.
+    fn is_idle(&self, now: i64) -> bool {
+        !self.is_used && self.asked_at.saturating_add(TO_CLAIM) <= now
     }
 }

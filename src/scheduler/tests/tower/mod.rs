@@ -81,7 +81,7 @@ impl World {
         let listeners: Vec<_> = (0..listeners).map(|_| listener()).collect();
         let mut bells = Bells::default();
         for listener in &listeners {
-            assert!(bells.listen(listener.queue) && bells.listen(listener.queue));
+            assert!(bells.listen(listener.queue, 0) && bells.listen(listener.queue, 0));
         }
         Self {
             rng,
