@@ -1,12 +1,10 @@
 """Sleepers of an extension that goes, counted reads, a JSON null, and what check() says beside differences."""
 
 import json
-import subprocess
 
 import psycopg
 import pytest
 
-from faults.cluster import own_cluster
 from support.calls import call, claim, claim_next, complete, complete_many, enqueue, enqueue_many, enqueue_times
 from support.database import fresh_database
 from support.sleepers import put_to_sleep, woken_by_the_end
@@ -180,40 +178,3 @@ def test_check_names_a_foreign_key_that_has_the_direct_path_left(db, conn):
     conn.execute("CREATE TABLE public.note (job bigint CONSTRAINT my_key REFERENCES turnstile.job)")
     (after,) = _notices(db)
     assert after != before and ("my_key" in after or "RI_ConstraintTrigger" in after)
-
-
-# ---- Audits --------------------------------------------------------------------------------------------
-
-
-def _has_pgaudit() -> bool:
-    library = subprocess.run(["bash", "-c", "source scripts/common.sh; need_pg; ls \"$($PG_CONFIG --pkglibdir)/pgaudit.so\""], capture_output=True, check=False)
-    return library.returncode == 0
-
-
-AUDITED = {
-    "enqueue": (lambda conn, run: enqueue(conn), ["INSERT"]),
-    "enqueue_many": (lambda conn, run: enqueue_many(conn, [{"kind": "work"}]), ["INSERT"]),
-    "claim_next": (lambda conn, run: claim_next(conn), ["UPDATE"]),
-    "claim": (lambda conn, run: claim(conn, ["default"], 1), ["UPDATE"]),
-    "complete": (complete, ["DELETE"]),
-    "complete_many": (lambda conn, run: complete_many(conn, [run]), ["DELETE"]),
-}
-
-
-@pytest.mark.skipif(not _has_pgaudit(), reason="postgresql-15-pgaudit is not installed")
-@pytest.mark.parametrize("act", AUDITED)
-def test_an_audit_sees_what_calls_write(act):
-    work, operations = AUDITED[act]
-    with own_cluster(
-        "findings_audit", fsync="off", shared_preload_libraries="turnstile,pgaudit",
-    ) as cluster, fresh_database() as db:  # fmt: skip
-        conn = db.connect()
-        conn.execute("CREATE EXTENSION pgaudit; CREATE ROLE auditor NOLOGIN")
-        conn.execute("GRANT INSERT, UPDATE, DELETE ON turnstile.job, turnstile.job_history TO auditor; SET pgaudit.role = 'auditor'")
-        enqueue_times(conn, 2)
-        run = claim_next(conn)
-        seen = len(cluster.log)
-        work(conn, run)
-        audited = [line for line in cluster.log[seen:].splitlines() if "AUDIT: OBJECT" in line]
-        for operation in operations:
-            assert any(f",{operation}," in line and "turnstile.job" in line for line in audited), cluster.log[seen:]
