@@ -1,8 +1,8 @@
 -- Locks the jobs $1 in order of id, and tells what to do with them that are to end in the state $2, cancelled or discarded,
--- with error $3 if there is one: (id, state, errors as text). Of those that run it asks for the cancellation, if that is the
+-- with error $3 if there is one: (id, state, errors as text, whether a trigger has kept it from being asked). Of those that run it asks for the cancellation, if that is the
 -- state.
 WITH target AS MATERIALIZED (
-    SELECT job.id, job.state, job.attempt, job.errors
+    SELECT job.id, job.state, job.attempt, job.errors, job.cancel_requested_at
     FROM ONLY turnstile.job
     WHERE job.id = ANY ($1)
     ORDER BY job.id
@@ -12,6 +12,7 @@ WITH target AS MATERIALIZED (
     SET cancel_requested_at = clock_timestamp()
     FROM target
     WHERE job.id = target.id AND target.state = 'running' AND $2 = 'cancelled' AND job.cancel_requested_at IS NULL
+    RETURNING job.id
 )
 SELECT
     target.id,
@@ -25,5 +26,7 @@ SELECT
                 ELSE $3
             END
         )
-    END::text
+    END::text,
+    target.state = 'running' AND $2 = 'cancelled' AND target.cancel_requested_at IS NULL AND asked.id IS NULL
 FROM target
+LEFT JOIN asked ON asked.id = target.id

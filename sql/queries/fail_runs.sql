@@ -1,5 +1,5 @@
 -- Locks the runs ($1[i], $2[i]) that are running and fail with error $3, and tells what becomes of each: (id, new state,
--- errors as text, attempt). A run is to go to history as cancelled if that was asked for, as discarded if $5 says so or no
+-- errors as text, attempt, whether a trigger has kept it from being put off). A run is to go to history as cancelled if that was asked for, as discarded if $5 says so or no
 -- attempts are left; else it is put off, which is done here.
 -- $4: for how long, or null for the backoff: n^4 times retry_base after counted attempt n, plus up to 10 %, at
 -- most retry_cap. Times are kept within 30 years: what an administrator sets must never make a rescue fail.
@@ -55,5 +55,8 @@ WITH run AS MATERIALIZED (
         errors = run.errors
     FROM run
     WHERE job.id = run.id AND run.state = 'retryable'
+    RETURNING job.id
 )
-SELECT run.id, run.state, run.errors::text, run.attempt FROM run
+SELECT run.id, run.state, run.errors::text, run.attempt, run.state = 'retryable' AND retried.id IS NULL
+FROM run
+LEFT JOIN retried ON retried.id = run.id

@@ -5,7 +5,7 @@ use crate::api::filter::{Filter, filter_statement};
 use crate::api::finish::{Failing, fail_run, state_of, wrong_state};
 use crate::api::names::job;
 use crate::call::{Call, count, datum, must_be_writable};
-use crate::error::{Result, no_such_job};
+use crate::error::{Result, cancelled_by_trigger, no_such_job};
 use crate::permission::{self, Verb};
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
@@ -23,6 +23,9 @@ fn end_waiting(spi: &Spi, ids: &[i64], state: &str, error: Option<Datum>) -> Res
     let mut endings = Vec::with_capacity(rows.len());
     for row in 0..rows.len() {
         let was: String = rows.required(row, 2)?;
+        if rows.required(row, 4)? {
+            return Err(cancelled_by_trigger("update"));
+        }
         if was != "running" {
             endings.push(Ending {
                 id: rows.required(row, 1)?,

@@ -67,7 +67,10 @@ fn stays_as_found(spi: &Spi, job: &NewJob, unique: &UniqueKey, holder: &Holder) 
         permission::job(spi, Verb::Enqueue, holder.job_id)?;
         let id = std::iter::once(datum(holder.job_id));
         let arguments: Vec<_> = job.values.iter().copied().chain(id).collect();
-        return Ok(spi.run(&REPLACE, &arguments)?.len() > 0);
+        return match spi.run(&REPLACE, &arguments)?.value(0, 1) {
+            Some(false) => Err(cancelled_by_trigger("update")),
+            replaced => Ok(replaced.is_some()),
+        };
     }
     if !holder.mode.ends_at_start() {
         return Ok(true);

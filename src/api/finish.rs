@@ -2,7 +2,7 @@
 
 use crate::api::ending::{Ending, end_jobs};
 use crate::call::datum;
-use crate::error::{Failure, Result, no_such_job, superseded};
+use crate::error::{Failure, Result, cancelled_by_trigger, no_such_job, superseded};
 use crate::permission::{self, Verb};
 use crate::plan::{Rows, Spi, Statement, statement};
 use pgrx::pg_sys::Datum;
@@ -53,6 +53,9 @@ pub fn fail_runs(
     let mut endings = Vec::with_capacity(rows.len());
     for row in 0..rows.len() {
         let state: String = rows.required(row, 2)?;
+        if rows.required(row, 5)? {
+            return Err(cancelled_by_trigger("update"));
+        }
         if state != "retryable" {
             endings.push(ending(&rows, row, Some(rows.required(row, 4)?))?);
         }
@@ -92,8 +95,18 @@ pub fn why_not_running(spi: &Spi, job_id: i64, attempt: i32) -> Result<Failure> 
     if rows.len() == 0 {
         return Ok(no_such_job(job_id));
     }
-    let state: &str = rows.required(0, 1)?;
-    Ok(superseded(job_id, attempt, state, rows.required(0, 2)?))
+    let (state, current): (&str, i32) = (rows.required(0, 1)?, rows.required(0, 2)?);
+    Ok(match state == "running" && current == attempt {
+        true => cancelled_by_trigger("update"),
+        false => superseded(job_id, attempt, state, current),
+    })
+}
+
+/// Whether the run (job_id, attempt) is running and its cancellation was asked for.
+pub fn is_to_be_cancelled(spi: &Spi, job_id: i64, attempt: i32) -> Result<bool> {
+    let rows = spi.run(&FIND, &[datum(job_id)])?;
+    let is_run = rows.value(0, 1) == Some("running") && rows.value(0, 2) == Some(attempt);
+    Ok(is_run && rows.value(0, 3) == Some(true))
 }
 
 /// The state of a job, live or finished; none if there is no such job.

@@ -1,7 +1,7 @@
 //! Runs that end without having counted: `release` and `snooze`.
 
 use crate::api::ending::{Ending, end_jobs};
-use crate::api::finish::why_not_running;
+use crate::api::finish::{is_to_be_cancelled, why_not_running};
 use crate::api::names::{check_wait, run};
 use crate::call::{Call, datum, must_be_writable, required};
 use crate::error::Result;
@@ -35,7 +35,8 @@ fn put_back(call: &Call, how: &Statement, more: &[Option<Datum>]) -> Result<Opti
             return Ok(datum(true));
         }
         let ending = Ending::of_run((job_id, attempt), "cancelled");
-        if !end_jobs(spi, &[ending], None)?.is_empty() {
+        if is_to_be_cancelled(spi, job_id, attempt)? && !end_jobs(spi, &[ending], None)?.is_empty()
+        {
             return Ok(datum(true));
         }
         Err(why_not_running(spi, job_id, attempt)?)

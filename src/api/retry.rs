@@ -5,7 +5,7 @@ use crate::api::finish::{state_of, wrong_state};
 use crate::api::names::job;
 use crate::api::unique_key::{key_is_taken, take_back};
 use crate::call::{Call, count, datum, must_be_writable, required};
-use crate::error::{Result, no_such_job};
+use crate::error::{Result, cancelled_by_trigger, no_such_job};
 use crate::permission::{self, Verb};
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::{self, Datum};
@@ -27,7 +27,7 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
     let state = with_spi(|spi| {
         permission::job(spi, Verb::Manage, job_id)?;
         loop {
-            if spi.run(&LIVE, &[datum(vec![job_id])])?.len() > 0 {
+            if make_available(spi, &[job_id])? > 0 {
                 return Ok("available");
             }
             match state_of(spi, job_id)?.as_deref() {
@@ -47,6 +47,10 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
                     if bring_back(spi, &[job_id])? > 0 {
                         return Ok("available");
                     }
+                    // Nobody else can bring it back while its history is locked.
+                    if is_finished(spi, job_id)? {
+                        return Err(cancelled_by_trigger("insertion"));
+                    }
                 }
                 // It was put off meanwhile.
                 Some(_) => {}
@@ -55,6 +59,22 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
         }
     })?;
     Ok(datum(state))
+}
+
+fn is_finished(spi: &Spi, job_id: i64) -> Result<bool> {
+    let state = state_of(spi, job_id)?;
+    Ok(state.is_some_and(|state| matches!(&*state, "completed" | "cancelled" | "discarded")))
+}
+
+/// Makes jobs available that wait for their time; returns how many.
+fn make_available(spi: &Spi, ids: &[i64]) -> Result<usize> {
+    let rows = spi.run(&LIVE, &[datum(ids)])?;
+    for row in 0..rows.len() {
+        if !rows.required::<bool>(row, 2)? {
+            return Err(cancelled_by_trigger("update"));
+        }
+    }
+    Ok(rows.len())
 }
 
 /// Makes finished jobs live again whose history is locked and whose unique keys are theirs; returns how many.
@@ -74,7 +94,7 @@ pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
         if !waiting.is_empty() {
             filter.states = waiting;
             let ids = filter.lock(spi, &FIND_JOBS, 0)?;
-            retried += spi.run(&LIVE, &[datum(ids)])?.len();
+            retried += make_available(spi, &ids)?;
         }
         if !finished.is_empty() {
             filter.states = finished;
@@ -94,12 +114,11 @@ pub fn reprioritize(call: &Call) -> Result<Option<Datum>> {
     let priority = required(call.int4(1), "priority")?;
     with_spi(|spi| {
         permission::job(spi, Verb::Manage, job_id)?;
-        if spi
-            .run(&REPRIORITIZE, &[datum(job_id), datum(priority)])?
-            .len()
-            > 0
-        {
-            return Ok(datum(true));
+        let changed = spi.run(&REPRIORITIZE, &[datum(job_id), datum(priority)])?;
+        match changed.value(0, 1) {
+            Some(true) => return Ok(datum(true)),
+            Some(false) => return Err(cancelled_by_trigger("update")),
+            None => {}
         }
         match state_of(spi, job_id)?.as_deref() {
             None => Err(no_such_job(job_id)),

@@ -142,12 +142,13 @@ fn start_by_statement(
 ) -> Result<Started> {
     let mut started = Started::default();
     let mut from = wanted.picked.head;
-    let run = loop {
+    loop {
         let left = wanted.most - started.positions.len();
         pending::begin(Work::Claim(Vec::new()));
         let found = find_waiting(spi, wanted, from, left)?;
         let run = Run::from_now_on(wanted.picked, wanted.claimer, lease);
         start_found(spi, &found, &run, &mut started, output)?;
+        run.note_lease(&started);
         pending::end();
         started
             .seen
@@ -158,11 +159,9 @@ fn start_by_statement(
             .filter(|_| started.positions.len() < wanted.most)
         {
             Some(last) => from = last.position.saturating_add(1),
-            None => break run,
+            None => return Ok(started),
         }
-    };
-    run.note_lease(&started);
-    Ok(started)
+    }
 }
 
 /// A job that was locked to be started.

@@ -25,19 +25,21 @@ pub struct Defaults {
 }
 
 impl Defaults {
+    /// Of columns of a relation, each with the column that gets its default.
+    ///
     /// # Safety
     /// The state is that of the command, in whose memory this is called.
     pub unsafe fn of(
         relation: &Opened,
-        columns: impl Iterator<Item = usize>,
+        columns: impl Iterator<Item = (usize, usize)>,
         state: *mut pg_sys::EState,
     ) -> Self {
         rights::pin();
-        let compiled = |column| {
-            let expression = expression(relation, column)?;
+        let compiled = |(from, to)| {
+            let expression = expression(relation, from)?;
             // SAFETY: as the caller says.
             let compiled = unsafe { pg_sys::ExecPrepareExpr(expression.cast(), state) };
-            Some((column, compiled))
+            Some((to, compiled))
         };
         Self {
             columns: columns.filter_map(compiled).collect(),

@@ -53,8 +53,8 @@ pub struct Partition {
     from: i64,
     before: i64,
     columns: Vec<Source>,
-    /// Columns with a default of their own.
-    defaults: Vec<usize>,
+    /// Columns of the history with a default that no job gives a value for, and where they are in the partition.
+    defaults: Vec<(usize, usize)>,
 }
 
 thread_local! {
@@ -106,6 +106,9 @@ impl Partition {
         if whole.has_policies() {
             return Err("the history has row level security".into());
         }
+        if whole.has_rules() {
+            return Err("the history has a rule".into());
+        }
         if let Some(trigger) = whole.triggers().first() {
             return Err(format!("the history has the trigger \"{}\"", trigger.name));
         }
@@ -125,8 +128,14 @@ impl Partition {
             ));
         }
         let columns = columns(&Opened::of(jobs.table), &partition);
-        let defaults = defaults::columns(&partition)
-            .filter(|&column| columns.get(column - 1) == Some(&Source::Default))
+        let defaults = defaults::columns(&whole)
+            .filter_map(|of_whole| {
+                let column = whole.column(of_whole)?;
+                let same = |&number: &usize| partition.column(number).as_ref() == Some(&column);
+                let of_partition = (1..=partition.width()).find(same)?;
+                let is_free = columns.get(of_partition - 1) == Some(&Source::Default);
+                is_free.then_some((of_whole, of_partition))
+            })
             .collect();
         Ok(Self {
             history,
@@ -221,7 +230,7 @@ impl Command {
         let columns = partition.defaults.iter().copied();
         let defaults = (!partition.defaults.is_empty()).then(|| {
             // SAFETY: the command's memory is the current one.
-            unsafe { Defaults::of(&Opened::of(partition.partition), columns, self.state) }
+            unsafe { Defaults::of(&Opened::of(partition.history), columns, self.state) }
         });
         History {
             command: self,

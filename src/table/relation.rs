@@ -64,12 +64,10 @@ impl Opened {
     /// What keeps rows of a plain table from being written as they are, apart from triggers.
     pub fn obstacle(&self) -> Option<&'static str> {
         // SAFETY: what the open relation says of itself.
-        let (is_heap, has_rules, is_generated) = unsafe {
-            let rules = (*self.0).rd_rules;
+        let (is_heap, is_generated) = unsafe {
             let constraints = (*(*self.0).rd_att).constr;
             (
                 (*self.0).rd_tableam == pg_sys::GetHeapamTableAmRoutine(),
-                !rules.is_null() && (*rules).numLocks > 0,
                 !constraints.is_null() && (*constraints).has_generated_stored,
             )
         };
@@ -77,12 +75,20 @@ impl Opened {
             Some("it is no table of the server's own kind")
         } else if self.has_policies() {
             Some("it has row level security")
-        } else if has_rules {
+        } else if self.has_rules() {
             Some("it has a rule")
         } else if is_generated {
             Some("it has a generated column")
         } else {
             None
+        }
+    }
+
+    pub fn has_rules(&self) -> bool {
+        // SAFETY: what the open relation says of itself.
+        unsafe {
+            let rules = (*self.0).rd_rules;
+            !rules.is_null() && (*rules).numLocks > 0
         }
     }
 

@@ -63,7 +63,7 @@ impl Table<'_> {
     fn write_new(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) {
         let defaults = (!self.jobs.defaults.is_empty()).then(|| {
             self.defaults.get_or_insert_with(|| {
-                let columns = self.jobs.defaults.iter().copied();
+                let columns = self.jobs.defaults.iter().map(|&column| (column, column));
                 // SAFETY: the command's memory is the current one.
                 unsafe { Defaults::of(&Opened::of(self.jobs.table), columns, self.command.state) }
             })
