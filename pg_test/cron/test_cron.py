@@ -194,7 +194,8 @@ def test_a_recurring_job_belongs_to_who_has_set_it_up(db: Database, conn):
     roles = ["turnstile_owner", "turnstile_other"]
     for name in roles:
         conn.execute(f"DROP ROLE IF EXISTS {name}; CREATE ROLE {name} LOGIN; GRANT USAGE ON SCHEMA turnstile TO {name};"
-                     f" GRANT EXECUTE ON FUNCTION turnstile.enqueue, turnstile.schedule, turnstile.unschedule TO {name}")  # fmt: skip
+                     f" GRANT EXECUTE ON FUNCTION turnstile.schedule, turnstile.unschedule TO {name};"
+                     f" SELECT turnstile.allow_producer('{name}')")  # fmt: skip
     owner, other = (psycopg.connect(dbname=db.name, user=name, autocommit=True) for name in roles)
     try:
         with owner, other:
