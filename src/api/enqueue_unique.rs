@@ -8,7 +8,9 @@ use crate::pending;
 use crate::permission::{self, Verb};
 use crate::plan::{Rows, Spi, Statement, statement};
 use crate::rebuild::{NUMBER, lane_of_row};
+use crate::table;
 use crate::unique::{Mode, Stage};
+use pgrx::pg_sys;
 
 static KEEP_WAITING: Statement = statement!("unique_keep_waiting", [INT8OID, BOOLOID]);
 static REPLACE: Statement = job_statement!("unique_replace", INT8OID);
@@ -24,6 +26,8 @@ static INSERT: Statement = job_statement!(
 
 /// The id of the job, or of the one that holds its key, and whether it was added.
 pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Result<(i64, bool)> {
+    // The jobs come first, as where TRUNCATE of them empties the keys.
+    table::lock_jobs(pg_sys::RowExclusiveLock)?;
     let unique = match unique {
         Some(unique) if unique.mode != Mode::WhileExecuting => unique,
         _ => {

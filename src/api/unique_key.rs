@@ -4,8 +4,9 @@
 use crate::call::datum;
 use crate::error::{Failure, Result};
 use crate::plan::{Spi, Statement, statement};
+use crate::table;
 use crate::unique::{Mode, Stage};
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::PgSqlErrorCode;
 use std::collections::HashSet;
 
@@ -129,6 +130,8 @@ impl Key<'_> {
 /// Takes the keys of finished jobs that are to live again; returns the jobs whose key another holds, be it one of
 /// the same call.
 pub fn take_back(spi: &Spi, ids: &[i64]) -> Result<HashSet<i64>> {
+    // As enqueue does.
+    table::lock_jobs(pg_sys::RowExclusiveLock)?;
     let rows = spi.run(&OF_FINISHED, &[datum(ids)])?;
     let mut refused = HashSet::new();
     let mut taken_now = None;

@@ -103,6 +103,9 @@ impl Partition {
         if !whole.is_partitioned() || partition_key(history).as_deref() != Some(PARTITIONED_BY) {
             return Err("the history is not partitioned by day".into());
         }
+        if whole.is_partition() {
+            return Err("the history is a partition of another table".into());
+        }
         if whole.has_policies() {
             return Err("the history has row level security".into());
         }

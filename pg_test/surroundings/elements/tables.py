@@ -123,15 +123,8 @@ add(
     identity=["FULL", "NOTHING", "USING INDEX job_pkey"],
 )
 
-# ---- Rules ----------------------------------------------------------------------------------------
-
-# Rules on turnstile.job are not among them: PostgreSQL allows neither data-modifying WITH nor ON CONFLICT there (0A000), and
-# several calls are such statements. docs/operations.md says so.
-add(
-    "rule-of-history",
-    "CREATE TABLE users.ruled_past (what text)",
-    "CREATE RULE also AS ON INSERT TO turnstile.job_history DO ALSO INSERT INTO users.ruled_past VALUES (NEW.kind)",
-)
+# Rules are not among them: where there are some PostgreSQL allows neither data-modifying WITH nor ON CONFLICT (0A000), and several
+# calls are such statements. docs/operations.md says so.
 
 # ---- Storage, defaults and the rest ---------------------------------------------------------------
 
