@@ -1,10 +1,10 @@
 use crate::call::{Call, count, datum, must_be_writable, required};
-use crate::catalog;
 use crate::error::{Result, bad_value};
 use crate::permission;
 use crate::plan::{Statement, statement, with_spi};
 use crate::snapshot::oldest_seen_transaction_id;
-use pgrx::pg_sys::Datum;
+use crate::table;
+use pgrx::pg_sys::{self, Datum};
 
 static PRUNE: Statement = statement!("prune_unique_keys", [INT4OID, XIDOID]);
 
@@ -17,7 +17,9 @@ pub fn prune_unique_keys(call: &Call) -> Result<Option<Datum>> {
             .detail(format!("It is {most}."))
             .hint("Leave it out for the default."));
     }
-    let oldest = oldest_seen_transaction_id(catalog::job_table()?);
+    // As enqueue does: the jobs are locked before their keys.
+    let jobs = table::lock_jobs(pg_sys::AccessShareLock)?;
+    let oldest = oldest_seen_transaction_id(jobs.table);
     let pruned = with_spi(|spi| Ok(spi.run(&PRUNE, &[datum(most), datum(oldest)])?.len()))?;
     Ok(count(pruned))
 }
