@@ -52,6 +52,9 @@ def enqueues() -> list[Case]:
                  f"SELECT turnstile.enqueue('k', queue => {literal(queue)}, tenant => {literal(tenant)}, unique_by => '{{kind}}')",
                  (("enqueue", queue, tenant),))
         )  # fmt: skip
+        # Allowed, it goes on to say that there is no pg_cron here.
+        schedule = f"SELECT turnstile.schedule('n', '* * * * *', 'k', queue => {literal(queue)}, tenant => {literal(tenant)})"
+        cases.append(Case(f"schedule: {name}", schedule, (("enqueue", queue, tenant),)))
     replace = ", unique_key => 'waiting {}', unique_mode => 'replace'"
     return [
         *cases,

@@ -38,7 +38,7 @@ NEEDS = {
     "set_route": _ALL, "drop_route": _ALL, "reroute": _ALL, "route_of": _NONE,
     "rescue": _ALL, "promote": _ALL, "check": _ALL, "rebuild": _ALL, "prune_unique_keys": _ALL,
     "maintain": _NONE, "make_history_partitions": _NONE, "enable_cron": _NONE, "disable_cron": _NONE, "version": _NONE,
-    "schedule": _NONE, "unschedule": _NONE,
+    "schedule": "`enqueue` as `enqueue` does, now and at each firing", "unschedule": "to be its owner",
     "check_permission": "what it is asked about",
     "allow_producer": "rights to grant, and to write `permission`", "allow_worker": "the same", "allow_tenant": "the same",
     "allow_operator": "the same", "allow_monitor": "the same", "disallow": "the same",

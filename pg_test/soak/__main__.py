@@ -79,7 +79,12 @@ def _pytest(part: str, test: str, seed: int) -> bool:
     return not problems
 
 
-PARTS = {part.__name__: part for part in (histories, few_lanes, smith, horizon, nonsense, session)}
+def roles(given) -> bool:
+    """A million calls with bad input by each of the roles that may do some things only."""
+    return _pytest("bad input by roles", "pg_test/rights/test_nonsense.py", given.seed)
+
+
+PARTS = {part.__name__: part for part in (histories, few_lanes, smith, horizon, nonsense, session, roles)}
 
 
 def main() -> int:

@@ -2,8 +2,10 @@
 
 use crate::call::Call;
 use crate::error::Result;
+use crate::permission;
 use crate::plan::{Statement, statement, with_spi};
 use crate::rights;
+use crate::routes;
 use pgrx::pg_sys::Datum;
 
 static SET: Statement = statement!(
@@ -29,7 +31,17 @@ static SET: Statement = statement!(
 );
 static END: Statement = statement!("end_recurring", [TEXTOID, NAMEOID]);
 
+/// Arguments by position, as declared in `sql/schema/recurring.sql`.
+const KIND: usize = 2;
+const QUEUE: usize = 4;
+const TENANT: usize = 5;
+
 pub fn schedule(call: &Call) -> Result<Option<Datum>> {
+    if let Some(kind) = call.text(KIND) {
+        let routes = with_spi(routes::current)?;
+        let target = routes.target(kind, call.text(QUEUE), None, 0);
+        permission::enqueue(target.queue, call.text(TENANT))?;
+    }
     for_caller(call, &SET, 15)
 }
 
