@@ -1,5 +1,5 @@
 //! Whose rights statements have. The functions of `src/api` are SECURITY INVOKER, so that they know who calls them, and switch to
-//! the rights of their owner themselves; so does a procedure that ends transactions. See docs/decisions/038-callers.md.
+//! the rights of their owner themselves; so does a procedure that ends transactions. See docs/decisions/040-callers.md.
 
 use crate::catalog;
 use crate::error::{Result, internal};

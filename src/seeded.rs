@@ -110,6 +110,10 @@ pub enum Seeded {
     LookBeforeLocking,
     /// Who sleeps is not told that the extension was dropped.
     LetSleepersLie,
+    /// EXECUTE alone decides what a role may do.
+    PermitEverything,
+    /// Members of a role keep what they may when they are no more.
+    KeepMemberships,
 }
 
 #[cfg(feature = "seeded_faults")]

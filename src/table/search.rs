@@ -112,12 +112,12 @@ pub struct Search<'c> {
     /// What is found will be updated.
     wants_room: bool,
     order: Order,
-    way: Way,
+    access: Access,
     slot: *mut pg_sys::TupleTableSlot,
     command: PhantomData<&'c Command>,
 }
 
-enum Way {
+enum Access {
     Index {
         index: pg_sys::Relation,
         scan: pg_sys::IndexScanDesc,
@@ -147,13 +147,13 @@ impl<'c> Table<'c> {
             let Some(fetch) = (*(*self.relation).rd_tableam).tuple_fetch_row_version else {
                 return Err(internal("a table whose rows have no place"));
             };
-            let way = match order.index(&self.jobs) {
+            let access = match order.index(&self.jobs) {
                 Some(index) => {
                     let index = pg_sys::index_open(index, pg_sys::AccessShareLock.cast_signed());
                     let scan = pg_sys::index_beginscan(self.relation, index, snapshot, count, 0);
-                    Way::Index { index, scan }
+                    Access::Index { index, scan }
                 }
-                None => Way::Sort {
+                None => Access::Sort {
                     places: Vec::new(),
                     next: 0,
                 },
@@ -164,7 +164,7 @@ impl<'c> Table<'c> {
                 fetch,
                 wants_room: matches!(self.operation, Operation::Update(_)),
                 order,
-                way,
+                access,
                 slot: self.command.slot_of(self.relation),
                 command: PhantomData,
             }
@@ -177,14 +177,14 @@ impl<'c> Table<'c> {
 impl Search<'_> {
     /// Begins anew, with other values in as many conditions.
     pub fn restart(&mut self, conditions: &[Where]) {
-        if let Way::Index { scan, .. } = self.way {
+        if let Access::Index { scan, .. } = self.access {
             let mut keys: Vec<_> = conditions.iter().map(|each| each.key(self.order)).collect();
             let count = i32::try_from(keys.len()).unwrap_or(0);
             // SAFETY: the scan is open; the keys are copied.
             unsafe { pg_sys::index_rescan(scan, keys.as_mut_ptr(), count, null_mut(), 0) };
         } else {
             let places = self.read_all(conditions);
-            self.way = Way::Sort { places, next: 0 };
+            self.access = Access::Sort { places, next: 0 };
         }
     }
 
@@ -219,8 +219,8 @@ impl Search<'_> {
 
     pub fn next(&mut self) -> Option<RawRow<'_>> {
         loop {
-            let (place, scan) = match &mut self.way {
-                Way::Index { scan, .. } => {
+            let (place, scan) = match &mut self.access {
+                Access::Index { scan, .. } => {
                     let forward = pg_sys::ScanDirection::ForwardScanDirection;
                     // SAFETY: the scan is open.
                     let place = unsafe { pg_sys::index_getnext_tid(*scan, forward) };
@@ -230,7 +230,7 @@ impl Search<'_> {
                     // SAFETY: it is the place of an entry.
                     (unsafe { *place }, Some(*scan))
                 }
-                Way::Sort { places, next } => {
+                Access::Sort { places, next } => {
                     let place = *places.get(*next)?;
                     *next += 1;
                     (place, None)
@@ -297,7 +297,7 @@ impl Search<'_> {
 
 impl Drop for Search<'_> {
     fn drop(&mut self) {
-        if let Way::Index { index, scan } = self.way
+        if let Access::Index { index, scan } = self.access
             && !std::thread::panicking()
         {
             // SAFETY: opened in `search`; after an error the abort closes it.
