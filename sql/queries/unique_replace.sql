@@ -1,7 +1,8 @@
 -- Makes the waiting job $12 the job that was asked for; it keeps its id, its age and, while it is available, its
 -- place. Attempts start afresh; the trigger place_job has it wait for a time that is ahead. No row if it waits no
--- more; else whether that was done, which a trigger may have kept. What need not change stays, so that the update touches no
--- index where it can: under a pinned snapshot each entry of an index for the same id is one more to walk.
+-- more; else whether that was done: not where it has changed since the snapshot, nor where a trigger keeps it. What need not
+-- change stays, so that the update touches no index where it can: under a pinned snapshot each entry of an index for the same id
+-- is one more to walk.
 WITH waiting AS MATERIALIZED (
     SELECT job.ctid
     FROM ONLY turnstile.job

@@ -40,13 +40,17 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
         scope: job.tenant.unwrap_or_default(),
         key: &unique.key,
     };
-    let mut refused = None;
+    let (mut refused, mut locked) = (None, None);
     loop {
         pgrx::check_for_interrupts!();
         let holder = key.holder(spi)?;
         if let Some(holder) = holder.as_ref().filter(|holder| holder.counts()) {
-            if stays_as_found(spi, job, unique, holder)? {
-                return Ok((holder.job_id, false));
+            match meet(spi, job, unique, holder)? {
+                Meeting::StaysAsFound => return Ok((holder.job_id, false)),
+                Meeting::HasChanged => {}
+                // It is locked now, so the next look sees its newest version.
+                Meeting::IsNotReplaced if locked.replace(holder.job_id) != Some(holder.job_id) => {}
+                Meeting::IsNotReplaced => return Err(cancelled_by_trigger("update")),
             }
             continue;
         }
@@ -64,26 +68,39 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
     }
 }
 
-/// Does to the holder what the new job asks for; false if the holder has changed meanwhile.
-fn stays_as_found(spi: &Spi, job: &NewJob, unique: &UniqueKey, holder: &Holder) -> Result<bool> {
+/// What has become of the holder of a key.
+enum Meeting {
+    StaysAsFound,
+    /// It must be looked at again.
+    HasChanged,
+    /// It was locked to be replaced, and was not: it had changed since the look, or a trigger keeps it.
+    IsNotReplaced,
+}
+
+/// Does to the holder what the new job asks for.
+fn meet(spi: &Spi, job: &NewJob, unique: &UniqueKey, holder: &Holder) -> Result<Meeting> {
     let waits = matches!(holder.stage, Stage::Waiting | Stage::Retrying);
     if waits && unique.mode == Mode::Replace {
         permission::job(spi, Verb::Enqueue, holder.job_id)?;
         let id = std::iter::once(datum(holder.job_id));
         let arguments: Vec<_> = job.values.iter().copied().chain(id).collect();
-        return match spi.run(&REPLACE, &arguments)?.value(0, 1) {
-            Some(false) => Err(cancelled_by_trigger("update")),
-            replaced => Ok(replaced.is_some()),
-        };
+        return Ok(match spi.run(&REPLACE, &arguments)?.value(0, 1) {
+            Some(true) => Meeting::StaysAsFound,
+            Some(false) => Meeting::IsNotReplaced,
+            None => Meeting::HasChanged,
+        });
     }
     if !holder.mode.ends_at_start() {
-        return Ok(true);
+        return Ok(Meeting::StaysAsFound);
     }
     let may_have_started = holder.mode.keeps_key(Stage::Retrying);
     let arguments = [datum(holder.job_id), datum(may_have_started)];
     let rows = spi.run(&KEEP_WAITING, &arguments)?;
     note_kept_waiting(&rows)?;
-    Ok(rows.len() > 0)
+    Ok(match rows.len() {
+        0 => Meeting::HasChanged,
+        _ => Meeting::StaysAsFound,
+    })
 }
 
 /// Claims pass the job over until this transaction ends, and are told then.
