@@ -184,7 +184,7 @@ fn take_all() -> Option<(pg_sys::Oid, Level)> {
 }
 
 fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
-    if changes.is_dropped && !armed(Seeded::LetSleepersLie) {
+    if changes.is_dropped && !armed(Seeded::LetSleepersLie) && !armed(Seeded::UseForeignSlot) {
         memory.close();
     }
     if changes.rebuild {

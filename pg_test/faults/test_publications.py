@@ -96,6 +96,7 @@ def test_settings_and_notes_can_be_changed(conn, slot):
         "INSERT INTO turnstile.route (pattern) VALUES ('r')",
         "INSERT INTO turnstile.recurring (name, cron, kind) VALUES ('n', '* * * * *', 'k')",
         "INSERT INTO turnstile.unique_key VALUES ('', 'k', 1, 1, 'until_executed')",
+        "INSERT INTO turnstile.permission VALUES ('pg_monitor', 'see', '*', '*')",
         "INSERT INTO turnstile.history_pass VALUES ('turnstile.job_history_default', 'p', true, 0, false, 0)",
     ):
         conn.execute(statement)
@@ -103,7 +104,7 @@ def test_settings_and_notes_can_be_changed(conn, slot):
         "SELECT c.oid::regclass::text, attname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid AND attnum = 1"
         " WHERE relnamespace = 'turnstile'::regnamespace AND relkind = 'r' AND NOT relispartition ORDER BY 1"
     ).fetchall()
-    assert len(tables) == 10
+    assert len(tables) == 12
     for table, column in tables:
         conn.execute(f"UPDATE {table} SET {column} = {column}; DELETE FROM {table}")  # noqa: S608
     # The row * of the queues, and the eight above.

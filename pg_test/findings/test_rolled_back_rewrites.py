@@ -1,5 +1,8 @@
 """What a transaction does to the table is nothing to the memory unless it commits."""
 
+import contextlib
+
+import psycopg
 import pytest
 
 from faults.witness import is_sound, within
@@ -115,4 +118,21 @@ def test_a_truncate_that_commits_takes_all(conn, other):
     is_sound(other)
     fresh = enqueue_times(other, 3, tenant="acme")
     assert [job.id for job in claim(other, ["default"], 10)] == fresh[:2]
+    is_sound(other)
+
+
+@pytest.mark.parametrize("rewrite", ["TRUNCATE turnstile.tenant", "ALTER TABLE turnstile.tenant ADD COLUMN c uuid DEFAULT gen_random_uuid()"])
+@pytest.mark.parametrize("undone", UNDONE.values(), ids=UNDONE.keys())
+def test_limits_of_settings_that_are_written_anew_are_not_learned(conn, other, rewrite, undone):
+    """What holds for others cannot be told from there, so a claim that needs a limit is refused."""
+    begin, undo = undone
+    configure(conn, "tenant", "acme", slots=1)
+    enqueue_times(conn, 3, tenant="acme")
+    conn.execute("SELECT turnstile.rebuild()")
+    conn.execute(f"{begin}; {rewrite}; SAVEPOINT claim")
+    with contextlib.suppress(psycopg.errors.ObjectNotInPrerequisiteState):
+        claim_next(conn)
+    conn.execute("ROLLBACK TO claim; " + undo)
+    assert len(claim(other, ["default"], 3)) == 1
+    within(other, {"tenant acme": 1})
     is_sound(other)

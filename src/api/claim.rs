@@ -293,7 +293,8 @@ fn take(
         seen_all: false,
     };
     let ahead;
-    if is_worth_a_look(lane, &taken) {
+    // A statement that skips what is locked has not seen it, and its claim may be undone.
+    if seen.is_empty() || is_worth_a_look(lane, &taken) {
         let is_all;
         (ahead, is_all) = look_ahead(spi, picked, &own)?;
         outcome.seen = &ahead;

@@ -64,7 +64,7 @@ struct Run {
 pub struct Started {
     /// The positions of the jobs, in order.
     pub positions: Vec<i64>,
-    /// The first positions that were available, those that somebody has locked as well.
+    /// The first positions that were available, those that somebody has locked as well; none where those are not known.
     pub seen: Vec<i64>,
 }
 
@@ -150,9 +150,6 @@ fn start_by_statement(
         start_found(spi, &found, &run, &mut started, output)?;
         run.note_lease(&started);
         pending::end();
-        started
-            .seen
-            .extend(found.iter().map(|waiting| waiting.position));
         // A trigger may have kept some from being started; others take their place.
         match found
             .last()
