@@ -105,8 +105,9 @@ def test_settings_and_notes_can_be_changed(conn, slot):
         " WHERE relnamespace = 'turnstile'::regnamespace AND relkind = 'r' AND NOT relispartition ORDER BY 1"
     ).fetchall()
     assert len(tables) == 12
+    there = sum(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table, _ in tables)  # noqa: S608
+    assert there > 9
     for table, column in tables:
         conn.execute(f"UPDATE {table} SET {column} = {column}; DELETE FROM {table}")  # noqa: S608
-    # The row * of the queues, and the eight above.
     kinds = _changes(conn, slot)
-    assert (kinds.count(b"U"), kinds.count(b"D")) == (9, 9)
+    assert (kinds.count(b"U"), kinds.count(b"D")) == (there, there)
