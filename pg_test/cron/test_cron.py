@@ -175,7 +175,8 @@ def test_a_role_that_may_only_execute_schedules_as_the_owner(db, conn):
         conn.execute(
             "GRANT USAGE ON SCHEMA turnstile TO turnstile_planner;"
             " GRANT EXECUTE ON FUNCTION turnstile.enqueue, turnstile.schedule, turnstile.unschedule, turnstile.enable_cron,"
-            " turnstile.disable_cron TO turnstile_planner"
+            " turnstile.disable_cron TO turnstile_planner;"
+            " SELECT turnstile.allow_producer('turnstile_planner')"
         )
         planner = db.connect()
         planner.execute("SET ROLE turnstile_planner")
