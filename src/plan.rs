@@ -5,9 +5,10 @@ use crate::error::{Result, internal, not_committed};
 use crate::rights;
 use crate::seeded::{Seeded, armed};
 use crate::snapshot::Snapshot;
-use crate::statement::LockedPlan;
+use crate::statement::{LockedPlan, free_replaced_plans};
 use crate::table::Opened;
 use pgrx::pg_sys::{self, Datum};
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
@@ -63,9 +64,32 @@ pub struct Rows<'spi> {
     spi: PhantomData<&'spi Spi>,
 }
 
+thread_local! {
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// How many calls of ours are within each other; also after an error.
+struct Depth;
+
+impl Depth {
+    fn one_more() -> Self {
+        if DEPTH.replace(DEPTH.get() + 1) == 0 {
+            free_replaced_plans();
+        }
+        Self
+    }
+}
+
+impl Drop for Depth {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get().saturating_sub(1));
+    }
+}
+
 /// Runs `work` with SPI connected. After an error the transaction's abort disconnects. What is allocated meanwhile,
 /// such as a datum that is passed by reference, is gone afterwards.
 pub fn with_spi<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<R> {
+    let _depth = Depth::one_more();
     // SAFETY: connect and finish are paired on the way of success; an error aborts.
     unsafe {
         pg_sys::SPI_connect();
@@ -77,6 +101,7 @@ pub fn with_spi<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<R> {
 
 /// As [`with_spi`] for a procedure that ends transactions.
 pub fn with_nonatomic_spi<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<R> {
+    let _depth = Depth::one_more();
     // SAFETY: as above.
     unsafe {
         pg_sys::SPI_connect_ext(pg_sys::SPI_OPT_NONATOMIC.cast_signed());

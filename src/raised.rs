@@ -31,6 +31,7 @@ const WARNING: c_int = 1 << 6;
 /// Called by the server, with nothing on the stack in between that must be dropped.
 pub unsafe fn keeping_errors(call: impl FnOnce() -> Datum) -> Datum {
     let mut raised = null_mut();
+    forget();
     // SAFETY: the server's error stack is put back as it was before the call; what is raised here is not dropped.
     unsafe {
         let datum = pgrx_extern_c_guard(|| {
@@ -50,6 +51,15 @@ pub unsafe fn keeping_errors(call: impl FnOnce() -> Datum) -> Datum {
             ThrowErrorData(raised);
         }
         datum
+    }
+}
+
+/// What was raised before this call is not of it.
+fn forget() {
+    let old = LAST.replace(null_mut());
+    if !old.is_null() {
+        // SAFETY: the copy is whole, and nobody else has it.
+        unsafe { pg_sys::FreeErrorData(old) };
     }
 }
 
@@ -79,10 +89,8 @@ unsafe extern "C-unwind" fn keep(_arg: *mut c_void) {
         let before = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
         let error = pg_sys::CopyErrorData();
         pg_sys::MemoryContextSwitchTo(before);
-        let old = LAST.replace(error);
-        if !old.is_null() {
-            pg_sys::FreeErrorData(old);
-        }
+        forget();
+        LAST.set(error);
     }
 }
 

@@ -4,6 +4,7 @@ use crate::catalog;
 use crate::error::{Result, internal};
 use crate::plan::Spi;
 use pgrx::pg_sys::{self, Oid};
+use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -45,6 +46,30 @@ macro_rules! statement {
 }
 pub(crate) use statement;
 
+thread_local! {
+    /// Plans that others have replaced. A call further out may be running them: a trigger of a user can call us, too.
+    static REPLACED: RefCell<Vec<pg_sys::SPIPlanPtr>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Frees plans that were replaced. No statement may be running.
+pub fn free_replaced_plans() {
+    for plan in REPLACED.take() {
+        // SAFETY: nobody has it any more.
+        unsafe { pg_sys::SPI_freeplan(plan) };
+    }
+}
+
+/// That of the catalog, which changes with the columns of both tables.
+fn version_of_tables() -> Result<u64> {
+    let tables = [
+        catalog::relation(c"job")?,
+        catalog::relation(c"job_history")?,
+    ];
+    let version = catalog::version();
+    tables.into_iter().for_each(catalog::watch);
+    Ok(version)
+}
+
 impl Statement {
     pub const fn new(name: &'static str, sql: &'static str, types: &'static [Oid]) -> Self {
         let sql = match CStr::from_bytes_with_nul(sql.as_bytes()) {
@@ -72,9 +97,13 @@ impl Statement {
     /// The kept plan, and whether running it will have to plan it first.
     pub fn plan(&self, spi: &Spi) -> Result<(pg_sys::SPIPlanPtr, bool)> {
         let kept = self.plan.load(Ordering::Relaxed);
+        let version = match self.text {
+            Text::Constant(_) => 0,
+            Text::OfCatalog(_) => version_of_tables()?,
+        };
         match self.text {
             // SAFETY: the plan is kept for the life of the backend.
-            _ if !kept.is_null() && !self.is_of_before() => {
+            _ if !kept.is_null() && self.version.load(Ordering::Relaxed) == version => {
                 Ok((kept, unsafe { !pg_sys::SPI_plan_is_valid(kept) }))
             }
             Text::Constant(sql) => {
@@ -83,25 +112,17 @@ impl Statement {
                 self.prepare(sql)
             }
             Text::OfCatalog(maker) => {
-                let version = catalog::version();
                 let text: String = spi.run(maker, &[])?.required(0, 1)?;
                 let text =
                     CString::new(text).map_err(|_| internal("a statement with a zero byte"))?;
                 let prepared = self.prepare(&text)?;
                 self.version.store(version, Ordering::Relaxed);
                 if !kept.is_null() {
-                    // SAFETY: nobody else has it.
-                    unsafe { pg_sys::SPI_freeplan(kept) };
+                    REPLACED.with_borrow_mut(|plans| plans.push(kept));
                 }
                 Ok(prepared)
             }
         }
-    }
-
-    /// Whether the catalog was another when the statement was made from it.
-    fn is_of_before(&self) -> bool {
-        matches!(self.text, Text::OfCatalog(_))
-            && self.version.load(Ordering::Relaxed) != catalog::version()
     }
 
     fn prepare(&self, sql: &CStr) -> Result<(pg_sys::SPIPlanPtr, bool)> {

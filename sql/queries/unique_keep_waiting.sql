@@ -7,7 +7,7 @@ SELECT job.queue, job.tenant, job.account, CASE WHEN NOT job.holds_session THEN 
     job.priority, job.position, job.state = 'available'
 FROM ONLY turnstile.job
 WHERE job.id >= $1 AND job.id <= $1
-    AND job.state IN ('available', 'scheduled', 'retryable') AND ($2 OR job.attempt = job.uncounted)
+    AND job.state IN ('available', 'scheduled', 'retryable') AND ($2 OR job.attempt <= job.uncounted)
 ORDER BY job.id DESC
 LIMIT 1
 FOR SHARE

@@ -39,8 +39,8 @@ fn end_waiting(spi: &Spi, ids: &[i64], state: &str, error: Option<Datum>) -> Res
         before.push(was);
     }
     endings.sort_unstable_by_key(|ending| ending.id);
-    if !endings.is_empty() {
-        end_jobs(spi, &endings, None)?;
+    if !endings.is_empty() && end_jobs(spi, &endings, None)?.len() < endings.len() {
+        return Err(cancelled_by_trigger("deletion"));
     }
     Ok(before)
 }

@@ -62,8 +62,9 @@ pub fn fail_runs(
         states.push(state);
     }
     endings.sort_unstable_by_key(|ending| ending.id);
-    if !endings.is_empty() {
-        end_jobs(spi, &endings, None)?;
+    // They are locked, so none of them can have ended otherwise.
+    if !endings.is_empty() && end_jobs(spi, &endings, None)?.len() < endings.len() {
+        return Err(cancelled_by_trigger("deletion"));
     }
     Ok(states)
 }

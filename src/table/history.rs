@@ -99,6 +99,8 @@ impl Partition {
     fn find(jobs: &Jobs, history: Oid, at: i64) -> std::result::Result<Self, String> {
         // Whatever changes from here on is heard of.
         let version = catalog::version();
+        catalog::watch(jobs.table);
+        catalog::watch(history);
         let whole = Opened::of(history);
         if !whole.is_partitioned() || partition_key(history).as_deref() != Some(PARTITIONED_BY) {
             return Err("the history is not partitioned by day".into());

@@ -199,6 +199,22 @@ fn is_valid(index: Oid) -> bool {
     unsafe { pg_sys::get_index_isvalid(index) }
 }
 
+/// Whether an index is that of an exclusion constraint, which its definition does not say.
+pub fn is_exclusion(index: Oid) -> bool {
+    // SAFETY: a look-up in the catalog; the entry is read while it is held.
+    unsafe {
+        let cache = pg_sys::SysCacheIdentifier::INDEXRELID as i32;
+        let entry = pg_sys::SearchSysCache1(cache, pg_sys::Datum::from(index));
+        if entry.is_null() {
+            return false;
+        }
+        let form: *mut pg_sys::FormData_pg_index = pg_sys::GETSTRUCT(entry).cast();
+        let is_exclusion = (*form).indisexclusion;
+        pg_sys::ReleaseSysCache(entry);
+        is_exclusion
+    }
+}
+
 /// Whether what this transaction sees of an open relation is its own: it has made it, or written it anew.
 ///
 /// # Safety

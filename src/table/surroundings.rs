@@ -6,7 +6,7 @@
 //! constraints of users do not.
 
 use super::defaults;
-use super::relation::{Opened, Trigger};
+use super::relation::{Opened, Trigger, is_exclusion};
 use crate::api::{turnstile_job_changed, turnstile_place_job};
 use crate::call::datum;
 use crate::catalog;
@@ -106,6 +106,7 @@ thread_local! {
 pub fn lock_jobs(mode: u32) -> Result<Rc<Jobs>> {
     let table = catalog::lock(c"job", mode)?;
     let version = catalog::version();
+    catalog::watch(table);
     let kept = KEPT.with_borrow(|(at, jobs)| jobs.clone().filter(|_| *at == version));
     let jobs = kept.filter(|jobs| jobs.table == table).unwrap_or_else(|| {
         let jobs = Rc::new(Jobs::read(&Opened::of(table)));
@@ -199,7 +200,7 @@ impl Index {
         Self {
             oid,
             is_valid,
-            own: own_index(oid),
+            own: own_index(oid).filter(|_| !is_exclusion(oid)),
         }
     }
 
@@ -223,8 +224,16 @@ fn own_index(index: Oid) -> Option<usize> {
         }
         let parameters = definition.strip_prefix(start);
         let parameters = parameters.and_then(|rest| rest.strip_suffix(end));
-        parameters.is_some_and(|text| text.is_empty() || text.starts_with(" WITH ("))
+        parameters.is_some_and(|text| text.is_empty() || are_parameters(text))
     })
+}
+
+/// Whether this is one list of storage parameters, and nothing behind it.
+fn are_parameters(text: &str) -> bool {
+    let list = text
+        .strip_prefix(" WITH (")
+        .and_then(|rest| rest.strip_suffix(')'));
+    list.is_some_and(|list| !list.contains(')'))
 }
 
 /// The definition from the method on.
