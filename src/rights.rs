@@ -139,22 +139,36 @@ fn owner_of_function(function: Oid) -> Result<Oid> {
 }
 
 fn owner_of_jobs() -> Result<Oid> {
-    let table = catalog::job_table()?;
-    let version = catalog::version();
-    let (of, known) = TABLE_OWNER.get();
-    if of == version {
-        return Ok(known);
+    loop {
+        let table = catalog::job_table()?;
+        let version = catalog::version();
+        let (of, known) = TABLE_OWNER.get();
+        if of == version {
+            return Ok(known);
+        }
+        catalog::watch(table);
+        if let Some(owner) = owner_of_table(table) {
+            TABLE_OWNER.set((version, owner));
+            return Ok(owner);
+        }
+        // It was dropped: whoever locks hears of that.
+        catalog::lock(c"job", pg_sys::AccessShareLock)?;
     }
-    // SAFETY: the lock keeps the table as it is while it is open.
-    let owner = unsafe {
-        let lock = pg_sys::AccessShareLock.cast_signed();
-        let relation = pg_sys::table_open(table, lock);
-        let owner = (*(*relation).rd_rel).relowner;
-        pg_sys::table_close(relation, lock);
-        owner
-    };
-    TABLE_OWNER.set((version, owner));
-    Ok(owner)
+}
+
+fn owner_of_table(table: Oid) -> Option<Oid> {
+    // SAFETY: a look-up in the catalog cache; the entry is read while it is held.
+    unsafe {
+        let cache = pg_sys::SysCacheIdentifier::RELOID as i32;
+        let entry = pg_sys::SearchSysCache1(cache, Datum::from(table));
+        if entry.is_null() {
+            return None;
+        }
+        let form: *mut pg_sys::FormData_pg_class = pg_sys::GETSTRUCT(entry).cast();
+        let owner = (*form).relowner;
+        pg_sys::ReleaseSysCache(entry);
+        Some(owner)
+    }
 }
 
 fn user_and_context() -> (Oid, i32) {
