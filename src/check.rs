@@ -84,7 +84,7 @@ pub fn tell_path() -> Result<()> {
 }
 
 fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
-    rebuild::lock_tables()?;
+    rebuild::lock_tables(job_table)?;
     let (copy, snapshot) = when_ready(spi, job_table, |memory| {
         memory.show_hidden()?;
         let snapshot = Snapshot::take();

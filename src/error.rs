@@ -125,6 +125,15 @@ pub fn superseded(job_id: i64, attempt: i32, state: &str, current: i32) -> Failu
     .hint("The run was finished or taken over; drop its result and claim another job.")
 }
 
+pub fn made_anew() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+        "the extension was dropped during the call",
+    )
+    .detail("turnstile.job is another table than when the call began.")
+    .hint("Call again.")
+}
+
 pub fn not_preloaded() -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,

@@ -8,7 +8,7 @@
 
 use crate::call::datum;
 use crate::catalog;
-use crate::error::{Result, internal};
+use crate::error::{Result, internal, made_anew};
 use crate::lane::{Names, session_key};
 use crate::pending::{self, Work};
 use crate::plan::{Rows, Spi, Statement, statement};
@@ -28,9 +28,10 @@ static PAUSED_SESSION: Statement = statement!("rebuild_paused_session", []);
 static NEXT_DUE: Statement = statement!("next_due", [TIMESTAMPTZOID, INT8OID]);
 static FIRST_LEASE: Statement = statement!("first_lease", []);
 
+const JOBS: &CStr = c"job";
 /// What memory is made of.
 const TABLES: [&CStr; 6] = [
-    c"job",
+    JOBS,
     c"queue",
     c"tenant",
     c"account",
@@ -59,7 +60,7 @@ pub fn when_ready<R>(
         if let Some(result) = result {
             return Ok(result);
         }
-        lock_tables()?;
+        lock_tables(job_table)?;
         let _turn = Turn::wait_for(job_table)?;
         if shmem::with(job_table, |memory| Ok(memory.desk.phase))? != Phase::Ready {
             rebuild(spi, job_table)?;
@@ -68,10 +69,13 @@ pub fn when_ready<R>(
 }
 
 /// Locks what is read to rebuild or check the memory: the snapshot must be younger than the locks, or it would not see the
-/// rows of a table that was written anew while its lock was waited for.
-pub fn lock_tables() -> Result<()> {
+/// rows of a table that was written anew while its lock was waited for. The jobs must still be those that the memory is of.
+pub fn lock_tables(job_table: pg_sys::Oid) -> Result<()> {
     for table in TABLES {
-        catalog::lock(table, pg_sys::AccessShareLock)?;
+        let locked = catalog::lock(table, pg_sys::AccessShareLock)?;
+        if table == JOBS && locked != job_table {
+            return Err(made_anew());
+        }
     }
     Ok(())
 }

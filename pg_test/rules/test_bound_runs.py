@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from support import rows
+from support import rows, sleepers
 from support.calls import call, claim_next, complete, complete_and_claim_next, enqueue, enqueue_times, release
 from support.errors import NULL_VALUE, WRONG_STATE, refused
 from support.lapse import LOST, errors, until
@@ -47,6 +47,19 @@ def test_a_terminated_backend_loses_its_runs(conn, other):
     conn.execute("SELECT pg_terminate_backend(%s)", [other.info.backend_pid])
     for run in runs:
         until(conn, run.id, "retryable", _look(conn))
+
+
+def test_a_run_of_an_owner_that_is_found_in_two_ways_fails_once(conn, other):
+    """Its backend has left word, and after a rebuild whoever has gone is looked for among the jobs."""
+    enqueue(conn, max_attempts=1)
+    run = _claim(other)
+    owner = other.info.backend_pid
+    other.close()
+    gone = "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = %s)"
+    sleepers.until(lambda: conn.execute(gone, [owner]).fetchone()[0], "the backend has gone")
+    conn.execute("SELECT turnstile.rebuild()")
+    until(conn, run.id, "discarded", _look(conn))
+    assert [entry["error"] for entry in rows.finished(conn, run.id).errors] == [LOST]
 
 
 def test_a_killed_worker_loses_its_runs(db, conn):

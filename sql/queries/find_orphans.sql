@@ -2,7 +2,7 @@
 -- this transaction has locked it now). It locks $4 at most, of the queues with the gates $5, if given.
 WITH orphan AS MATERIALIZED (
     SELECT job.id, job.attempt, job.owner_pid, job.owner_started_at, job.queue
-    FROM unnest($2, $3) AS gone (pid, started_at)
+    FROM (SELECT DISTINCT * FROM unnest($2, $3)) AS gone (pid, started_at)
     JOIN ONLY turnstile.job
         ON job.owner_pid = gone.pid AND job.owner_started_at = gone.started_at AND job.state = 'running'
     LIMIT $1
