@@ -139,7 +139,7 @@ def test_a_claimed_job_has_its_documented_fields_in_order(module_conn):
 
 
 def test_functions_in_c_know_their_caller(module_conn):
-    """They check what he may do, and switch to their owner's rights by themselves: src/rights.rs."""
+    """They check what he may do, and switch to their owner's rights by themselves: src/pg/rights.rs."""
     definers = _one_column(
         module_conn,
         "SELECT proname::text FROM pg_proc JOIN pg_language AS l ON l.oid = prolang WHERE lanname = 'c'"

@@ -1,4 +1,4 @@
--- Live jobs. The trigger reads the first nineteen columns by number (src/row.rs).
+-- Live jobs. The trigger reads the first nineteen columns by number (src/job/row.rs).
 --
 -- The trigger also refuses nonsense, with 23514 as a CHECK would: the server parses the text of every
 -- CHECK and of every trigger's WHEN anew for each statement, which cost more than the rest of a claim.

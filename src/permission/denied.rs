@@ -1,8 +1,8 @@
 //! What a caller is told who may not do something. Never what a row holds that he cannot know.
 
 use super::Verb;
-use crate::error::Failure;
-use crate::lane::EVERY_QUEUE;
+use crate::job::lane::EVERY_QUEUE;
+use crate::pg::error::Failure;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::PgSqlErrorCode;
 use std::ffi::CStr;

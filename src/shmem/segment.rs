@@ -1,8 +1,8 @@
 //! The segment of shared memory: its layout, its locks, and the pointers into it.
 
 use super::{Desk, Locked};
-use crate::error::{Result, internal, not_preloaded};
-use crate::settings;
+use crate::pg::error::{Result, internal, not_preloaded};
+use crate::pg::settings;
 use pgrx::{pg_guard, pg_sys};
 use std::ptr::{NonNull, null_mut};
 use std::slice::from_raw_parts_mut as slice;

@@ -1,11 +1,10 @@
 //! Which slot of the segment belongs to which database.
 
-use super::Desk;
 use super::segment::{Guard, open, peek};
-use crate::error::{Failure, Result, does_not_fit};
-use crate::seeded::{Seeded, armed};
-use crate::settings;
-use crate::sleep;
+use super::{Desk, latches};
+use crate::pg::error::{Failure, Result, does_not_fit};
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::settings;
 use pgrx::pg_sys;
 use std::cell::Cell;
 
@@ -54,7 +53,7 @@ pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
         locked.draw_routes_version();
     }
     drop((guard, directory));
-    sleep::ring(&calls);
+    latches::ring(&calls);
     SLOT.set(Some(slot));
     Ok(slot)
 }

@@ -1,7 +1,7 @@
 //! Defaults of columns, as an INSERT that does not name them gives them.
 
-use super::relation::Opened;
-use crate::rights;
+use crate::pg::relation::Opened;
+use crate::pg::rights;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum};
 

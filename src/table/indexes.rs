@@ -1,8 +1,8 @@
 //! The indexes of a table that are opened row by row: those of the extension only once a row has an entry in them.
 
 use super::surroundings::{self, Jobs, KnownIndex};
-use crate::rights;
-use crate::tuple::RawRow;
+use crate::pg::rights;
+use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
 use std::mem::size_of;

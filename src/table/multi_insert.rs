@@ -1,8 +1,8 @@
 //! Rows that are written together, page by page, with one record of the log for each page, as COPY writes them.
 
 use super::{check, enter};
-use crate::error::{Result, internal};
-use crate::tuple::RawRow;
+use crate::pg::error::{Result, internal};
+use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, IndexInfo};
 use std::ptr::null_mut;

@@ -1,0 +1,57 @@
+//! `schedule` and `unschedule`: what SQL does with the owner's rights, told who the caller is.
+
+use crate::job::routes;
+use crate::permission;
+use crate::pg::call::Call;
+use crate::pg::error::Result;
+use crate::pg::rights;
+use crate::pg::spi::{Statement, statement, with_spi};
+use pgrx::pg_sys::Datum;
+
+static SET: Statement = statement!(
+    "set_recurring",
+    [
+        TEXTOID,
+        TEXTOID,
+        TEXTOID,
+        JSONBOID,
+        TEXTOID,
+        TEXTOID,
+        TEXTOID,
+        TEXTOID,
+        TEXTOID,
+        INT4OID,
+        INT4OID,
+        TEXTOID,
+        TEXTOID,
+        INTERVALOID,
+        JSONBOID,
+        NAMEOID
+    ]
+);
+static END: Statement = statement!("end_recurring", [TEXTOID, NAMEOID]);
+
+/// Arguments by position, as declared in `sql/schema/recurring.sql`.
+const KIND: usize = 2;
+const QUEUE: usize = 4;
+const TENANT: usize = 5;
+
+pub fn schedule(call: &Call) -> Result<Option<Datum>> {
+    if let Some(kind) = call.text(KIND) {
+        let routes = with_spi(routes::current)?;
+        let target = routes.target(kind, call.text(QUEUE), None, 0);
+        permission::enqueue(target.queue, call.text(TENANT))?;
+    }
+    for_caller(call, &SET, 15)
+}
+
+pub fn unschedule(call: &Call) -> Result<Option<Datum>> {
+    for_caller(call, &END, 1)
+}
+
+/// Runs the statement with the arguments of the call, and the caller's name behind them.
+fn for_caller(call: &Call, statement: &Statement, arguments: usize) -> Result<Option<Datum>> {
+    let given = (0..arguments).map(|index| call.raw(index));
+    let given: Vec<_> = given.chain([rights::caller_name()]).collect();
+    with_spi(|spi| Ok(spi.run(statement, &given)?.get(0, 1)))
+}

@@ -1,0 +1,29 @@
+//! `claim_next` and `claim`.
+
+use crate::api::arguments::{bound, queue_keys, queue_to_claim};
+use crate::api::work::claimer::claimer;
+use crate::claims::or_wait::claim_or_wait;
+use crate::pg::call::{Call, must_be_writable};
+use crate::pg::error::Result;
+use crate::pg::output::Output;
+use crate::pg::spi::with_spi;
+use pgrx::pg_sys::Datum;
+
+pub fn claim_next(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let queue = queue_to_claim(call.text(0))?;
+    let claimer = claimer(call, 1)?;
+    let mut output = Output::of(call);
+    with_spi(|spi| claim_or_wait(spi, &[queue], 1, &claimer, &mut output))?;
+    Ok(None)
+}
+
+pub fn claim(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let queues = queue_keys(call, 0)?;
+    let most = bound(call, 1)?;
+    let claimer = claimer(call, 2)?;
+    let mut output = Output::of(call);
+    with_spi(|spi| claim_or_wait(spi, &queues, most, &claimer, &mut output))?;
+    Ok(None)
+}

@@ -1,0 +1,11 @@
+//! What the open transaction has changed, by savepoint level.
+
+pub mod pending;
+
+use pgrx::pg_sys;
+
+/// Whether the transaction may stay open after this statement, or for as long as the statement sleeps.
+pub fn may_stay_open() -> bool {
+    // SAFETY: reads the backend's transaction state.
+    pending::stays() || unsafe { pg_sys::IsTransactionBlock() }
+}
