@@ -37,7 +37,6 @@ CREATE TABLE turnstile.job (
     errors jsonb,
     metadata jsonb,
     unique_until timestamptz,
-    batch_id bigint,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- Room for the entry of a claim beside that of its job.
     CONSTRAINT job_pkey PRIMARY KEY (id) WITH (fillfactor = 50)

@@ -1,7 +1,9 @@
 //! The 64-bit keys by which the scheduler knows lanes and gates.
 //!
-//! They are stored in the tables, so they must never change: SipHash-1-3 with a zero key over
-//! a tag and the length-prefixed names.
+//! They are stored in the tables, so they must never change: SipHash-1-3 with a zero key. A gate's key is over the number of its
+//! kind, the keys of what its name is scoped to, and the name with its length before it. A lane's key is over its priority and,
+//! for the gates that it has and no others, their kinds and keys: a kind of gate that is new changes no key that is stored.
+//! See pg_test/rules/test_stored_keys.py.
 
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
@@ -92,9 +94,24 @@ pub fn unique_key(tenant: u64, name: &str) -> u64 {
     gate_key(GateKind::Unique, &[tenant], name)
 }
 
+/// What stands for a kind of gate in keys that are stored: never change or reuse one.
+const fn number(kind: GateKind) -> u8 {
+    match kind {
+        GateKind::Queue => 0,
+        GateKind::Tenant => 1,
+        GateKind::Account => 2,
+        GateKind::Session => 3,
+        GateKind::Concurrency => 4,
+        GateKind::Unique => 5,
+    }
+}
+
+/// Stands for a lane where a gate's key has the number of its kind.
+const LANE: u8 = u8::MAX;
+
 fn gate_key(kind: GateKind, scope: &[u64], name: &str) -> u64 {
     let mut hasher = SipHasher13::new();
-    hasher.write_u8(kind as u8);
+    hasher.write_u8(number(kind));
     for &key in scope {
         hasher.write(&key.to_le_bytes());
     }
@@ -105,15 +122,21 @@ fn gate_key(kind: GateKind, scope: &[u64], name: &str) -> u64 {
 
 fn lane_key(spec: &LaneSpec) -> u64 {
     let mut hasher = SipHasher13::new();
-    hasher.write_u8(u8::MAX);
-    for kind in GateKind::ALL {
-        hasher.write(&spec.key_of(kind).to_le_bytes());
-    }
+    hasher.write_u8(LANE);
     hasher.write(&spec.priority.to_le_bytes());
+    // In the order of their numbers, which is that of the kinds.
+    for kind in GateKind::ALL {
+        let key = spec.key_of(kind);
+        if key != NO_GATE {
+            hasher.write_u8(number(kind));
+            hasher.write(&key.to_le_bytes());
+        }
+    }
     not_none(hasher.finish())
 }
 
-/// 0 stands for "no such gate".
+const NO_GATE: u64 = 0;
+
 fn not_none(key: u64) -> u64 {
-    key.max(1)
+    if key == NO_GATE { 1 } else { key }
 }

@@ -34,7 +34,7 @@ pub mod column {
     pub const CLAIMED_AT: usize = 24;
     pub const CANCEL_REQUESTED_AT: usize = 25;
     pub const METADATA: usize = 28;
-    pub const CREATED_AT: usize = 31;
+    pub const CREATED_AT: usize = 30;
 
     /// What each new job is given a value for.
     pub const OF_NEW_JOBS: [usize; 19] = [
