@@ -8,6 +8,10 @@ use crate::pg::settings;
 
 pub const LONGEST: usize = 255;
 
+/// Of each call that is about a job, and of each that is about one of its runs.
+const JOB_ID: usize = 0;
+const ATTEMPT: usize = 1;
+
 /// A name that is not empty and fits; NULL stays NULL.
 pub fn name<'a>(value: Option<&'a str>, argument: &str) -> Result<Option<&'a str>> {
     match value {
@@ -28,7 +32,7 @@ pub fn required_name<'a>(value: Option<&'a str>, argument: &str) -> Result<&'a s
 }
 
 pub fn job(call: &Call) -> Result<i64> {
-    call.int8(0).ok_or_else(|| null_argument("job_id"))
+    call.int8(JOB_ID).ok_or_else(|| null_argument("job_id"))
 }
 
 /// The keys of an array of queues that the caller may claim from.
@@ -66,7 +70,7 @@ pub fn check_size(call: &Call, index: usize, argument: &str) -> Result<()> {
 /// The run that a finish is about.
 pub fn run(call: &Call) -> Result<(i64, i32)> {
     let job_id = job(call)?;
-    let attempt = call.int4(1).ok_or_else(|| null_argument("attempt"))?;
+    let attempt = call.int4(ATTEMPT).ok_or_else(|| null_argument("attempt"))?;
     Ok((job_id, attempt))
 }
 

@@ -3,7 +3,7 @@
 //! They are stored in the tables, so they must never change: SipHash-1-3 with a zero key. A gate's key is over the number of its
 //! kind, the keys of what its name is scoped to, and the name with its length before it. A lane's key is over its priority and,
 //! for the gates that it has and no others, their kinds and keys: a kind of gate that is new changes no key that is stored.
-//! See pg_test/rules/test_stored_keys.py.
+//! See pg_test/rules/test_frozen.py.
 
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;

@@ -56,6 +56,24 @@ macro_rules! sql_verb {
 }
 pub(crate) use sql_verb;
 
+/// Names the arguments of a SQL function, in the order in which `sql/schema` declares them, which a test compares with the
+/// catalog.
+macro_rules! arguments {
+    ($function:ident: $($argument:ident),+ $(,)?) => {
+        mod $function {
+            #[allow(dead_code, non_camel_case_types, clippy::upper_case_acronyms)]
+            enum Place {
+                $($argument),+
+            }
+            $(
+                #[allow(dead_code)]
+                pub const $argument: usize = Place::$argument as usize;
+            )+
+        }
+    };
+}
+pub(crate) use arguments;
+
 /// What a function returns; none: NULL.
 pub type Outcome = Result<Option<Datum>>;
 

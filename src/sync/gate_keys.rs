@@ -1,25 +1,28 @@
 //! The hashes of gates that the tables have, and the library's version.
 
 use crate::job::lane::{account_key, concurrency_key, queue_key, session_key, tenant_key};
-use crate::pg::call::{Call, datum};
+use crate::pg::call::{Call, arguments, datum};
 use crate::pg::error::{Result, bad_value};
 use crate::pg::trigger::{Moment, Trigger};
 use crate::sync::setting_triggers::SETTINGS;
 use pgrx::pg_sys::Datum;
 use turnstile_scheduler::GateKind;
 
+arguments!(gate_key: KIND, SCOPE, NAME);
+arguments!(session_gate: QUEUE, TENANT, SESSION);
+
 pub fn version(_call: &Call) -> Result<Option<Datum>> {
     Ok(datum(env!("CARGO_PKG_VERSION")))
 }
 
 pub fn gate(call: &Call) -> Result<Option<Datum>> {
-    let Some(name) = call.text(2) else {
+    let Some(name) = call.text(gate_key::NAME) else {
         return Ok(None);
     };
-    let key = match call.text(0) {
+    let key = match call.text(gate_key::KIND) {
         Some("queue") => queue_key(name),
         Some("tenant") => tenant_key(name),
-        Some("account") => account_key(call.text(1).map_or(0, tenant_key), name),
+        Some("account") => account_key(call.text(gate_key::SCOPE).map_or(0, tenant_key), name),
         Some("concurrency") => concurrency_key(name),
         _ => return Err(bad_value("unknown kind of gate")),
     };
@@ -27,10 +30,13 @@ pub fn gate(call: &Call) -> Result<Option<Datum>> {
 }
 
 pub fn session_gate(call: &Call) -> Result<Option<Datum>> {
-    let (Some(queue), Some(session)) = (call.text(0), call.text(2)) else {
+    let (Some(queue), Some(session)) = (
+        call.text(session_gate::QUEUE),
+        call.text(session_gate::SESSION),
+    ) else {
         return Ok(None);
     };
-    let tenant = call.text(1).map_or(0, tenant_key);
+    let tenant = call.text(session_gate::TENANT).map_or(0, tenant_key);
     Ok(datum(
         session_key(queue_key(queue), tenant, session).cast_signed(),
     ))

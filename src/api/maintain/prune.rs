@@ -1,16 +1,18 @@
-use crate::pg::call::{Call, count, datum, must_be_writable, required};
+use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
 use crate::pg::error::{Result, bad_value};
 use crate::pg::snapshot::oldest_seen_transaction_id;
 use crate::pg::spi::{Statement, statement, with_spi};
 use crate::{permission, table};
 use pgrx::pg_sys::{self, Datum};
 
+arguments!(prune_unique_keys: MAX_KEYS);
+
 static PRUNE: Statement = statement!("prune_unique_keys", [INT4OID, XIDOID]);
 
 pub fn prune_unique_keys(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     permission::operate()?;
-    let most = required(call.int4(0), "max_keys")?;
+    let most = required(call.int4(prune_unique_keys::MAX_KEYS), "max_keys")?;
     if most < 1 {
         return Err(bad_value("max_keys must be positive")
             .detail(format!("It is {most}."))

@@ -3,12 +3,14 @@
 use crate::api::arguments::job;
 use crate::api::operate::filter::{Filter, filter_statement};
 use crate::permission::{self, Verb};
-use crate::pg::call::{Call, count, datum, must_be_writable};
+use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
 use crate::pg::error::{Result, cancelled_by_trigger, no_such_job};
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::runs::ending::{Ending, end_jobs};
 use crate::runs::finish::{Failing, fail_run, state_of, wrong_state};
 use pgrx::pg_sys::Datum;
+
+arguments!(discard: JOB_ID, ATTEMPT, ERROR);
 
 static END_WAITING: Statement = statement!("end_waiting", [INT8ARRAYOID, TEXTOID, TEXTOID]);
 static FIND_JOBS: Statement = filter_statement!("find_jobs");
@@ -77,8 +79,8 @@ pub fn cancel(call: &Call) -> Result<Option<Datum>> {
 pub fn discard(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
-    let error = call.raw(2);
-    let state = with_spi(|spi| match call.int4(1) {
+    let error = call.raw(discard::ERROR);
+    let state = with_spi(|spi| match call.int4(discard::ATTEMPT) {
         Some(attempt) => fail_run(spi, job_id, attempt, &Failing::for_good(error)),
         None => discard_waiting(spi, job_id, error),
     })?;

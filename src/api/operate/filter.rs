@@ -2,16 +2,23 @@
 
 use crate::api::arguments::{bound, check_wait, name};
 use crate::permission;
-use crate::pg::call::{Call, MOST_ELEMENTS, datum};
+use crate::pg::call::{Call, MOST_ELEMENTS, arguments, datum};
 use crate::pg::error::{Result, bad_value};
 use crate::pg::spi::{Spi, Statement};
 use pgrx::pg_sys::Datum;
 
-/// Arguments by position, as declared in `sql/schema/lifecycle.sql`.
-const NAMES: [&str; 5] = ["queue", "kind", "tenant", "account", "session"];
-const STATE: usize = 5;
-const OLDER_THAN: usize = 6;
-const MAX_JOBS: usize = 7;
+arguments!(cancel_many: QUEUE, KIND, TENANT, ACCOUNT, SESSION, STATE, OLDER_THAN, MAX_JOBS);
+
+use cancel_many::{ACCOUNT, KIND, MAX_JOBS, OLDER_THAN, QUEUE, SESSION, STATE, TENANT};
+
+/// Those that are names, of calls about many jobs: all have the same arguments.
+const NAMES: [(usize, &str); 5] = [
+    (QUEUE, "queue"),
+    (KIND, "kind"),
+    (TENANT, "tenant"),
+    (ACCOUNT, "account"),
+    (SESSION, "session"),
+];
 
 /// Which jobs a call is about.
 pub struct Filter {
@@ -24,7 +31,7 @@ pub struct Filter {
 impl Filter {
     /// The filter that was given, at least one argument of it. Without a state it is about the `usual` ones.
     pub fn of(call: &Call, usual: &[&'static str], others: &[&'static str]) -> Result<Self> {
-        for (index, argument) in NAMES.into_iter().enumerate() {
+        for (index, argument) in NAMES {
             name(call.text(index), argument)?;
         }
         check_wait(call, OLDER_THAN, "older_than")?;
@@ -36,7 +43,7 @@ impl Filter {
                 )
                 .hint("To choose all jobs, say older_than => '0'."));
         }
-        permission::filter(call.text(0), call.text(2))?;
+        permission::filter(call.text(QUEUE), call.text(TENANT))?;
         let known = || usual.iter().chain(others).copied();
         let states = match call.text(STATE) {
             None => usual.to_vec(),
@@ -49,7 +56,7 @@ impl Filter {
                 .hint("Leave the state out for the usual ones."));
         }
         Ok(Self {
-            names: std::array::from_fn(|index| call.raw(index)),
+            names: NAMES.map(|(index, _)| call.raw(index)),
             states,
             older_than: call.raw(OLDER_THAN),
             most: i64::try_from(most.min(MOST_ELEMENTS)).unwrap_or(i64::MAX),

@@ -3,10 +3,13 @@
 use crate::api::arguments::{bound, name, required_name};
 use crate::job::routes::{self, Columns, matches};
 use crate::permission;
-use crate::pg::call::{Call, count, datum, must_be_writable};
+use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
 use crate::pg::error::Result;
 use crate::pg::spi::{Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
+
+arguments!(route_of: KIND);
+arguments!(reroute: PATTERN, MAX_JOBS, FROM_QUEUE);
 
 static WAITING_KINDS: Statement = statement!("waiting_kinds", [TEXTOID]);
 static REROUTE: Statement = statement!(
@@ -16,7 +19,7 @@ static REROUTE: Statement = statement!(
 
 pub fn route_of(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let kind = required_name(call.text(0), "kind")?;
+    let kind = required_name(call.text(route_of::KIND), "kind")?;
     let routes = with_spi(routes::current)?;
     Ok(routes
         .of_kind(kind)
@@ -26,10 +29,10 @@ pub fn route_of(call: &Call) -> Result<Option<Datum>> {
 pub fn reroute(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     permission::operate()?;
-    let pattern = required_name(call.text(0), "pattern")?;
-    let most = i32::try_from(bound(call, 1)?).unwrap_or(i32::MAX);
-    name(call.text(2), "from_queue")?;
-    let from_queue = call.raw(2);
+    let pattern = required_name(call.text(reroute::PATTERN), "pattern")?;
+    let most = i32::try_from(bound(call, reroute::MAX_JOBS)?).unwrap_or(i32::MAX);
+    name(call.text(reroute::FROM_QUEUE), "from_queue")?;
+    let from_queue = call.raw(reroute::FROM_QUEUE);
     let moved = with_spi(|spi| {
         let routes = routes::current(spi)?;
         let waiting = spi.run(&WAITING_KINDS, &[from_queue])?;

@@ -4,11 +4,13 @@ use crate::api::arguments::job;
 use crate::api::operate::filter::{Filter, filter_statement};
 use crate::api::produce::unique_key::{key_is_taken, take_back};
 use crate::permission::{self, Verb};
-use crate::pg::call::{Call, count, datum, must_be_writable, required};
+use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
 use crate::pg::error::{Result, cancelled_by_trigger, no_such_job};
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::runs::finish::{state_of, wrong_state};
 use pgrx::pg_sys::{self, Datum};
+
+arguments!(reprioritize: JOB_ID, PRIORITY);
 
 static LIVE: Statement = statement!("retry_live", [INT8ARRAYOID]);
 static LOCK_FINISHED: Statement = statement!("lock_finished", [INT8OID]);
@@ -111,7 +113,7 @@ pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
 pub fn reprioritize(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
-    let priority = required(call.int4(1), "priority")?;
+    let priority = required(call.int4(reprioritize::PRIORITY), "priority")?;
     with_spi(|spi| {
         permission::job(spi, Verb::Manage, job_id)?;
         let changed = spi.run(&REPRIORITIZE, &[datum(job_id), datum(priority)])?;

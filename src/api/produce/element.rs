@@ -1,9 +1,10 @@
 //! One element of the array that `enqueue_many` takes.
 
 use crate::api::arguments::LONGEST;
-use crate::api::produce::new_job::{Named, Values};
+use crate::api::produce::new_job::Named;
 use crate::job::lane::EVERY_QUEUE;
 use crate::job::unique::Mode;
+use crate::job::values::JobValues;
 use crate::pg::call::{MOST_NAMES, datum};
 use crate::pg::error::{Failure, Result, bad_value, quoted, too_long, too_many};
 use crate::pg::jsonb::{Json, empty_object};
@@ -102,20 +103,20 @@ impl<'j> Element<'j> {
     }
 
     /// What was asked for.
-    pub fn values(&self) -> Values {
-        [
-            datum(self.kind),
-            self.payload.or_else(empty_object),
-            self.queue.and_then(datum),
-            self.tenant.and_then(datum),
-            self.account.and_then(datum),
-            self.session.and_then(datum),
-            self.concurrency_key.and_then(datum),
-            datum(self.priority),
-            self.run_at,
-            self.max_attempts.and_then(datum),
-            self.metadata,
-        ]
+    pub fn values(&self) -> JobValues {
+        JobValues {
+            kind: datum(self.kind),
+            payload: self.payload.or_else(empty_object),
+            queue: self.queue.and_then(datum),
+            tenant: self.tenant.and_then(datum),
+            account: self.account.and_then(datum),
+            session: self.session.and_then(datum),
+            concurrency_key: self.concurrency_key.and_then(datum),
+            priority: datum(self.priority),
+            run_at: self.run_at,
+            max_attempts: self.max_attempts.and_then(datum),
+            metadata: self.metadata,
+        }
     }
 }
 

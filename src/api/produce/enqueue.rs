@@ -1,9 +1,9 @@
 use crate::api::arguments::{check_size, name, required_name};
 use crate::api::produce::enqueue_unique::enqueue_unique;
-use crate::api::produce::new_job::{Asked, Named, NewJob, Values};
+use crate::api::produce::new_job::{Asked, Named, NewJob};
 use crate::job::lane::EVERY_QUEUE;
-use crate::job::row::column;
-use crate::pg::call::{Call, datum, must_be_writable, required};
+use crate::job::values::JobValues;
+use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::{Result, bad_value};
 use crate::pg::spi::with_spi;
 use crate::pg::{catalog, server};
@@ -11,27 +11,26 @@ use crate::table::{self, Jobs, Operation};
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
 
-/// Arguments by position, as declared in `sql/schema/functions.sql`.
-mod argument {
-    pub const KIND: usize = 0;
-    pub const PAYLOAD: usize = 1;
-    pub const QUEUE: usize = 2;
-    pub const TENANT: usize = 3;
-    pub const ACCOUNT: usize = 4;
-    pub const SESSION: usize = 5;
-    pub const CONCURRENCY_KEY: usize = 6;
-    pub const PRIORITY: usize = 7;
-    pub const RUN_AT: usize = 8;
-    pub const MAX_ATTEMPTS: usize = 9;
-    pub const UNIQUE_KEY: usize = 10;
-    pub const UNIQUE_MODE: usize = 11;
-    pub const UNIQUE_FOR: usize = 12;
-    pub const METADATA: usize = 13;
-    pub const UNIQUE_BY: usize = 14;
-}
+arguments!(
+    enqueue: KIND,
+    PAYLOAD,
+    QUEUE,
+    TENANT,
+    ACCOUNT,
+    SESSION,
+    CONCURRENCY_KEY,
+    PRIORITY,
+    RUN_AT,
+    MAX_ATTEMPTS,
+    UNIQUE_KEY,
+    UNIQUE_MODE,
+    UNIQUE_FOR,
+    METADATA,
+    UNIQUE_BY,
+);
 
 pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
-    use argument::*;
+    use enqueue::*;
     must_be_writable()?;
     let kind = required_name(call.text(KIND), "kind")?;
     let queue = real_queue(call.text(QUEUE))?;
@@ -54,20 +53,19 @@ pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
         priority,
         max_attempts: call.int4(MAX_ATTEMPTS),
     };
-    let asked: Values = [
-        KIND,
-        PAYLOAD,
-        QUEUE,
-        TENANT,
-        ACCOUNT,
-        SESSION,
-        CONCURRENCY_KEY,
-        PRIORITY,
-        RUN_AT,
-        MAX_ATTEMPTS,
-        METADATA,
-    ]
-    .map(|argument| call.raw(argument));
+    let asked = JobValues {
+        kind: call.raw(KIND),
+        payload: call.raw(PAYLOAD),
+        queue: call.raw(QUEUE),
+        tenant: call.raw(TENANT),
+        account: call.raw(ACCOUNT),
+        session: call.raw(SESSION),
+        concurrency_key: call.raw(CONCURRENCY_KEY),
+        priority: call.raw(PRIORITY),
+        run_at: call.raw(RUN_AT),
+        max_attempts: call.raw(MAX_ATTEMPTS),
+        metadata: call.raw(METADATA),
+    };
     let id = with_spi(|spi| {
         let unique = unique.unique_key(spi, &asked)?;
         let values = named.routed(spi, &asked)?;
@@ -89,9 +87,9 @@ pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// Adds a job without a unique key; returns its id.
-fn add(jobs: &Rc<Jobs>, values: &Values) -> Result<i64> {
+fn add(jobs: &Rc<Jobs>, values: &JobValues) -> Result<i64> {
     let (id, position) = next_place()?;
-    let row = row(values, id, position, server::now());
+    let row = values.row(id, position, server::now());
     table::command(|command| command.open(jobs, Operation::Insert).insert(row))?;
     Ok(id)
 }
@@ -101,50 +99,6 @@ pub fn next_place() -> Result<(i64, i64)> {
     let id = catalog::next_number(c"job_id_seq")?;
     let position = catalog::next_number(c"job_position_seq")?;
     Ok((id, position))
-}
-
-/// The row of a job that is new now, whose lane is found when it is written.
-pub fn row(
-    values: &Values,
-    id: i64,
-    position: i64,
-    now: i64,
-) -> impl Iterator<Item = (usize, Option<Datum>)> {
-    let &[
-        kind,
-        payload,
-        queue,
-        tenant,
-        account,
-        session,
-        key,
-        priority,
-        run_at,
-        max_attempts,
-        metadata,
-    ] = values;
-    let values = [
-        datum(id),
-        datum(0_i64),
-        datum(position),
-        priority,
-        run_at.or(datum(now)),
-        datum("available"),
-        datum(false),
-        queue,
-        tenant,
-        account,
-        session,
-        key,
-        kind,
-        datum(0_i32),
-        max_attempts,
-        datum(0_i32),
-        payload,
-        metadata,
-        datum(now),
-    ];
-    column::OF_NEW_JOBS.into_iter().zip(values)
 }
 
 /// A queue that a job can be in; NULL: the routes decide.

@@ -1,10 +1,12 @@
 use crate::api::produce::element::Element;
-use crate::api::produce::enqueue::{next_place, row};
+use crate::api::produce::enqueue::next_place;
 use crate::api::produce::enqueue_unique::enqueue_unique;
 use crate::api::produce::new_job::{Asked, NewJob, UniqueKey};
 use crate::job::routes;
 use crate::job::unique::Mode;
-use crate::pg::call::{Call, MOST_ELEMENTS, datum, interval_micros, must_be_writable, required};
+use crate::pg::call::{
+    Call, MOST_ELEMENTS, arguments, datum, interval_micros, must_be_writable, required,
+};
 use crate::pg::error::{Result, bad_value, too_many};
 use crate::pg::jsonb::Json;
 use crate::pg::output::Output;
@@ -14,9 +16,11 @@ use crate::table::{self, Jobs, Operation};
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
 
+arguments!(enqueue_many: JOBS);
+
 pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    required(call.raw(0), "jobs")?;
+    required(call.raw(enqueue_many::JOBS), "jobs")?;
     let mut output = Output::of(call);
     with_spi(|spi| {
         let elements = read(call)?;
@@ -30,7 +34,7 @@ pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn read(call: &Call) -> Result<Vec<Element<'_>>> {
-    let jobs = call.json(0);
+    let jobs = call.json(enqueue_many::JOBS);
     let array = jobs.as_ref().and_then(Json::elements);
     if array.is_some() && jobs.as_ref().map_or(0, Json::count) > MOST_ELEMENTS {
         return Err(too_many("jobs", MOST_ELEMENTS));
@@ -57,7 +61,7 @@ fn insert_all(spi: &Spi, live: &Rc<Jobs>, elements: &[Element], output: &mut Out
         let mut table = command.open(live, Operation::Insert);
         for (ord, values) in (1_i32..).zip(&jobs) {
             let (id, position) = next_place()?;
-            table.add(row(values, id, position, server::now()))?;
+            table.add(values.row(id, position, server::now()))?;
             output.push([datum(ord), datum(id), datum(true)].into_iter());
         }
         table.finish()

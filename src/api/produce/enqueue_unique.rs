@@ -1,8 +1,9 @@
 //! Adds a job unless another holds its unique key.
 
-use crate::api::produce::new_job::{NewJob, UniqueKey, job_statement};
+use crate::api::produce::new_job::{NewJob, UniqueKey};
 use crate::api::produce::unique_key::{Holder, Key, Taken};
 use crate::job::unique::{Mode, Stage};
+use crate::job::values::job_statement;
 use crate::permission::Verb;
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};
@@ -83,7 +84,7 @@ fn meet(spi: &Spi, job: &NewJob, unique: &UniqueKey, holder: &Holder) -> Result<
     if waits && unique.mode == Mode::Replace {
         permission::job(spi, Verb::Enqueue, holder.job_id)?;
         let id = std::iter::once(datum(holder.job_id));
-        let arguments: Vec<_> = job.values.iter().copied().chain(id).collect();
+        let arguments: Vec<_> = job.values.parameters().into_iter().chain(id).collect();
         return Ok(match spi.run(&REPLACE, &arguments)?.value(0, 1) {
             Some(true) => Meeting::StaysAsFound,
             Some(false) => Meeting::IsNotReplaced,
@@ -128,6 +129,11 @@ fn insert(
         taken.and_then(|taken| taken.until),
         datum(taken.map(|taken| taken.generation)),
     ];
-    let arguments: Vec<_> = job.values.iter().copied().chain(about_key).collect();
+    let arguments: Vec<_> = job
+        .values
+        .parameters()
+        .into_iter()
+        .chain(about_key)
+        .collect();
     Ok(spi.run(&INSERT, &arguments)?.value(0, 1))
 }

@@ -3,6 +3,7 @@
 use crate::api::arguments::name;
 use crate::job::routes::{self, Routes};
 use crate::job::unique::Mode;
+use crate::job::values::JobValues;
 use crate::permission;
 use crate::pg::call::{Call, datum};
 use crate::pg::error::{Result, bad_value, null_element, quoted};
@@ -23,7 +24,7 @@ static KEY_OF_COLUMNS: Statement = statement!(
     ]
 );
 
-/// What a key can be made of: the first columns of a [`NewJob`].
+/// What a key can be made of.
 const KEY_COLUMNS: [&str; 7] = [
     "kind",
     "payload",
@@ -38,34 +39,6 @@ const DAY: i128 = 86_400_000_000;
 /// A thousand years of twelve months of 30 days: times beyond cannot be told from mistakes, and some do not exist.
 const LONGEST_WINDOW: i128 = 360_000 * DAY;
 
-/// The values of kind, payload, queue, tenant, account, session, concurrency_key, priority, run_at, max_attempts and
-/// metadata.
-pub type Values = [Option<Datum>; 11];
-
-/// A statement whose first parameters are the [`Values`] of a job; the types of the others follow its name.
-macro_rules! job_statement {
-    ($name:literal $(, $more:ident)*) => {
-        $crate::pg::spi::statement!(
-            $name,
-            [
-                TEXTOID,
-                JSONBOID,
-                TEXTOID,
-                TEXTOID,
-                TEXTOID,
-                TEXTOID,
-                TEXTOID,
-                INT4OID,
-                TIMESTAMPTZOID,
-                INT4OID,
-                JSONBOID
-                $(, $more)*
-            ]
-        )
-    };
-}
-pub(crate) use job_statement;
-
 /// What a producer names, for the routes to decide on.
 pub struct Named<'a> {
     pub kind: &'a str,
@@ -78,7 +51,7 @@ pub struct Named<'a> {
 
 /// A job's row, and where it is to stand: NULL for a new id or position.
 pub struct NewJob<'a> {
-    pub values: Values,
+    pub values: JobValues,
     pub tenant: Option<&'a str>,
     pub id: Option<i64>,
     pub position: Option<i64>,
@@ -121,7 +94,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The key that was asked for, if any.
-    pub fn unique_key(&self, spi: &Spi, asked: &Values) -> Result<Option<UniqueKey>> {
+    pub fn unique_key(&self, spi: &Spi, asked: &JobValues) -> Result<Option<UniqueKey>> {
         let mode = Mode::required(self.mode)?;
         let key = match (name(self.key, "unique_key")?, &self.by_names) {
             (None, None) => None,
@@ -144,9 +117,17 @@ impl<'a> Asked<'a> {
         }))
     }
 
-    fn key_of_columns(&self, spi: &Spi, asked: &Values) -> Result<String> {
-        let asked = asked.iter().copied().take(KEY_COLUMNS.len());
-        let arguments: Vec<_> = std::iter::once(self.by).chain(asked).collect();
+    fn key_of_columns(&self, spi: &Spi, asked: &JobValues) -> Result<String> {
+        let arguments = [
+            self.by,
+            asked.kind,
+            asked.payload,
+            asked.queue,
+            asked.tenant,
+            asked.account,
+            asked.session,
+            asked.concurrency_key,
+        ];
         spi.run(&KEY_OF_COLUMNS, &arguments)?.required(0, 1)
     }
 
@@ -182,44 +163,25 @@ impl<'a> Asked<'a> {
 
 impl Named<'_> {
     /// The values of the job that was asked for, with what the routes and the queue's settings decide.
-    pub fn routed(&self, spi: &Spi, asked: &Values) -> Result<Values> {
+    pub fn routed(&self, spi: &Spi, asked: &JobValues) -> Result<JobValues> {
         self.routed_by(spi, &*routes::current(spi)?, asked)
     }
 
     /// As [`Self::routed`] by routes that were just looked up.
-    pub fn routed_by(&self, spi: &Spi, routes: &Routes, asked: &Values) -> Result<Values> {
+    pub fn routed_by(&self, spi: &Spi, routes: &Routes, asked: &JobValues) -> Result<JobValues> {
         let target = routes.target(self.kind, self.queue, self.concurrency_key, self.priority);
         permission::enqueue(target.queue, self.tenant)?;
         let max_attempts = match self.max_attempts {
             Some(number) => number,
             None => routes::max_attempts(spi, target.queue)?,
         };
-        let [
-            kind,
-            payload,
-            _,
-            tenant,
-            account,
-            session,
-            _,
-            _,
-            run_at,
-            _,
-            metadata,
-        ] = *asked;
-        Ok([
-            kind,
-            payload,
-            datum(target.queue),
-            tenant,
-            account,
-            session,
-            target.concurrency_key.and_then(datum),
-            datum(target.priority),
-            run_at,
-            datum(max_attempts),
-            metadata,
-        ])
+        Ok(JobValues {
+            queue: datum(target.queue),
+            concurrency_key: target.concurrency_key.and_then(datum),
+            priority: datum(target.priority),
+            max_attempts: datum(max_attempts),
+            ..*asked
+        })
     }
 }
 

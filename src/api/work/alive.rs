@@ -2,11 +2,14 @@
 
 use crate::api::arguments::{check_lease, run};
 use crate::permission::{self, Verb};
-use crate::pg::call::{Call, datum, must_be_writable, required};
+use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::Result;
 use crate::pg::spi::{Statement, statement, with_spi};
 use crate::runs::finish::why_not_running;
 use pgrx::pg_sys::Datum;
+
+arguments!(heartbeat: JOB_ID, ATTEMPT, LEASE);
+arguments!(progress: JOB_ID, ATTEMPT, DONE, TOTAL, MESSAGE);
 
 static HEARTBEAT: Statement = statement!("heartbeat", [INT8OID, INT4OID, INTERVALOID]);
 static PROGRESS: Statement = statement!(
@@ -17,15 +20,23 @@ static PROGRESS: Statement = statement!(
 pub fn heartbeat(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     run(call)?;
-    check_lease(call, 2)?;
-    tell(call, &HEARTBEAT, &[call.raw(2)])
+    check_lease(call, heartbeat::LEASE)?;
+    tell(call, &HEARTBEAT, &[call.raw(heartbeat::LEASE)])
 }
 
 pub fn progress(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     run(call)?;
-    required(call.raw(2), "done")?;
-    tell(call, &PROGRESS, &[call.raw(2), call.raw(3), call.raw(4)])
+    required(call.raw(progress::DONE), "done")?;
+    tell(
+        call,
+        &PROGRESS,
+        &[
+            call.raw(progress::DONE),
+            call.raw(progress::TOTAL),
+            call.raw(progress::MESSAGE),
+        ],
+    )
 }
 
 fn tell(call: &Call, what: &Statement, more: &[Option<Datum>]) -> Result<Option<Datum>> {

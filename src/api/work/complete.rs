@@ -3,13 +3,17 @@ use crate::api::work::claimer::claimer;
 use crate::claims::or_wait::claim_or_wait;
 use crate::job::lane::{claimed_key, queue_key};
 use crate::permission::{self, Verb};
-use crate::pg::call::{Call, count, datum, must_be_writable, required};
+use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
 use crate::pg::error::{Result, bad_value, notice, null_element};
 use crate::pg::output::Output;
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::runs::ending::{Ending, end_jobs};
 use crate::runs::finish::why_not_running;
 use pgrx::pg_sys::Datum;
+
+arguments!(complete: JOB_ID, ATTEMPT, RESULT);
+arguments!(complete_many: JOB_IDS, ATTEMPTS);
+arguments!(complete_and_claim_next: JOB_ID, ATTEMPT, RESULT, QUEUE, WORKER, LEASE, BIND_TO_CONNECTION, WAIT);
 
 static WAS_COMPLETED: Statement = statement!("was_completed", [INT8OID, INT4OID]);
 
@@ -22,8 +26,8 @@ struct Completed {
 pub fn complete(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let (job_id, attempt) = run(call)?;
-    check_size(call, 2, "result")?;
-    let completed = with_spi(|spi| complete_run(spi, job_id, attempt, call.raw(2)))?;
+    check_size(call, complete::RESULT, "result")?;
+    let completed = with_spi(|spi| complete_run(spi, job_id, attempt, call.raw(complete::RESULT)))?;
     Ok(datum(completed.now))
 }
 
@@ -55,8 +59,8 @@ fn notice_too_late(count: usize) {
 
 pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let job_ids = required(call.int8s(0, "job_ids")?, "job_ids")?;
-    let attempts = required(call.int4s(1, "attempts")?, "attempts")?;
+    let job_ids = required(call.int8s(complete_many::JOB_IDS, "job_ids")?, "job_ids")?;
+    let attempts = required(call.int4s(complete_many::ATTEMPTS, "attempts")?, "attempts")?;
     if job_ids.iter().any(Option::is_none) {
         return Err(null_element("job_ids"));
     }
@@ -100,12 +104,17 @@ fn claimed_queue(named: Option<&str>) -> Result<Option<u64>> {
 pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let (job_id, attempt) = run(call)?;
-    check_size(call, 2, "result")?;
-    let queue = claimed_queue(call.text(3))?;
-    let claimer = claimer(call, 4)?;
+    check_size(call, complete_and_claim_next::RESULT, "result")?;
+    let queue = claimed_queue(call.text(complete_and_claim_next::QUEUE))?;
+    let claimer = claimer(call, complete_and_claim_next::WORKER)?;
     let mut output = Output::of(call);
     with_spi(|spi| {
-        let completed = complete_run(spi, job_id, attempt, call.raw(2))?;
+        let completed = complete_run(
+            spi,
+            job_id,
+            attempt,
+            call.raw(complete_and_claim_next::RESULT),
+        )?;
         let queue = queue.unwrap_or(completed.queue);
         claim_or_wait(spi, &[queue], 1, &claimer, &mut output)
     })?;

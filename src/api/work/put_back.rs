@@ -2,12 +2,14 @@
 
 use crate::api::arguments::{check_wait, run};
 use crate::permission::{self, Verb};
-use crate::pg::call::{Call, datum, must_be_writable, required};
+use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::Result;
 use crate::pg::spi::{Statement, statement, with_spi};
 use crate::runs::ending::{Ending, end_jobs};
 use crate::runs::finish::{is_to_be_cancelled, why_not_running};
 use pgrx::pg_sys::Datum;
+
+arguments!(snooze: JOB_ID, ATTEMPT, DELAY);
 
 static RELEASE: Statement = statement!("release", [INT8OID, INT4OID]);
 static SNOOZE: Statement = statement!("snooze", [INT8OID, INT4OID, INTERVALOID]);
@@ -20,9 +22,9 @@ pub fn release(call: &Call) -> Result<Option<Datum>> {
 pub fn snooze(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     run(call)?;
-    required(call.raw(2), "delay")?;
-    check_wait(call, 2, "delay")?;
-    put_back(call, &SNOOZE, &[call.raw(2)])
+    required(call.raw(snooze::DELAY), "delay")?;
+    check_wait(call, snooze::DELAY, "delay")?;
+    put_back(call, &SNOOZE, &[call.raw(snooze::DELAY)])
 }
 
 /// A run whose cancellation was asked for does not wait again: it is cancelled.

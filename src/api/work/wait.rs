@@ -4,7 +4,7 @@ use crate::api::arguments::{duration, queue_keys};
 use crate::claims::or_wait::awaited;
 use crate::claims::permitted;
 use crate::claims::search::finds_work;
-use crate::pg::call::{Call, must_be_writable};
+use crate::pg::call::{Call, arguments, must_be_writable};
 use crate::pg::error::{Failure, Result, null_argument};
 use crate::pg::rights::Owner;
 use crate::pg::spi::{Spi, with_nonatomic_spi};
@@ -18,10 +18,13 @@ use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::PgSqlErrorCode;
 use turnstile_scheduler::EVERY_QUEUE;
 
+arguments!(wait_for_job: QUEUES, TIMEOUT);
+
 pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let queues = queue_keys(call, 0)?;
-    let timeout = duration(call, 1, "timeout")?.ok_or_else(|| null_argument("timeout"))?;
+    let queues = queue_keys(call, wait_for_job::QUEUES)?;
+    let timeout = duration(call, wait_for_job::TIMEOUT, "timeout")?
+        .ok_or_else(|| null_argument("timeout"))?;
     let until = server::now().saturating_add(timeout);
     let queues = permitted::awaited(&queues)?;
     let queues = awaited(&queues)?;

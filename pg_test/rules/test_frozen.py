@@ -1,4 +1,4 @@
-"""What is written into rows stays right for every later build: keys of lanes and gates, and the numbers of columns."""
+"""What the library knows by number stays right for every later build: keys of lanes and gates, columns, arguments."""
 
 import json
 import re
@@ -37,3 +37,21 @@ def test_columns_have_the_numbers_that_the_library_knows(conn):
     numbers = dict(conn.execute("SELECT attname, attnum FROM pg_attribute WHERE attrelid = 'turnstile.job'::regclass AND attnum > 0"))
     assert len(known) > 20
     assert known == {name: numbers.get(name) for name in known}
+
+
+def test_arguments_have_the_places_that_the_library_knows(conn):
+    declared = dict(
+        conn.execute(
+            "SELECT proname, proargnames[1:pronargs] FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace AND prolang ="
+            " (SELECT oid FROM pg_language WHERE lanname = 'c')"
+        )
+    )
+    known = {}
+    for source in (ROOT / "src").rglob("*.rs"):
+        for function, names in re.findall(r"arguments!\(\s*(\w+):([^)]*)\)", source.read_text()):
+            known[function] = [name.strip().lower() for name in names.split(",") if name.strip()]
+    of_claimers = known.pop("last_of_claims")
+    assert len(known) > 20
+    assert known == {function: declared.get(function) for function in known}
+    for function in ("claim_next", "claim", "complete_and_claim_next"):
+        assert declared[function][-len(of_claimers) :] == of_claimers
