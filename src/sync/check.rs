@@ -4,7 +4,7 @@
 //! between becoming visible and its commit callback just then shows as a difference that is none; so only
 //! what several passes find alike is reported.
 
-use crate::job::lane::{DEFAULT_ROW, concurrency_key, queue_key, tenant_key};
+use crate::job::lane::{DEFAULT_ROW, concurrency_key, number, queue_key, tenant_key};
 use crate::pg::call::datum;
 use crate::pg::error::{Result, notice};
 use crate::pg::server;
@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use turnstile_scheduler::{Fault, GateKind, GateView, Limit, Step, Terms};
 
-static LIMITS: Statement = statement!("check_limits", []);
+static SETTINGS: Statement = statement!("gate_settings", []);
 static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID]);
 
 static CHILDREN: Statement = statement!("check_children", []);
@@ -156,7 +156,7 @@ fn read_truth(spi: &Spi, snapshot: &Snapshot) -> Result<Truth> {
         }
         Ok(())
     })?;
-    spi.scan(&LIMITS, &[], snapshot, BATCH, |rows| {
+    spi.scan(&SETTINGS, &[], snapshot, BATCH, |rows| {
         for row in 0..rows.len() {
             let gate = gate_of_row(rows, row)?;
             truth.terms.insert(gate, terms_of_row(rows, row, 3));
@@ -170,7 +170,7 @@ fn gate_of_row(rows: &Rows, row: usize) -> Result<Gate> {
     let kind: i32 = rows.required(row, 1)?;
     let kind = GateKind::ALL
         .into_iter()
-        .find(|&known| known as i32 == kind)
+        .find(|&known| i32::from(number(known)) == kind)
         .unwrap_or_default();
     let key: i64 = rows.required(row, 2)?;
     Ok((kind, key.cast_unsigned()))

@@ -1,6 +1,6 @@
-//! Terms of gates (limits, rates, pauses), read from the tables of settings when a claim first meets the gate.
+//! Settings of gates (limits, rates, pauses), read from the tables of settings when a claim first meets the gate.
 
-use crate::job::lane::{DEFAULT_ROW, account_key, concurrency_key, queue_key, tenant_key};
+use crate::job::lane::{DEFAULT_ROW, account_key, concurrency_key, number, queue_key, tenant_key};
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
@@ -10,11 +10,7 @@ use crate::sync::ageing;
 use pgrx::pg_sys;
 use turnstile_scheduler::{GateKind, LaneSpec, Limit, Rate, Terms, UnknownGate};
 
-static QUEUE: Statement = statement!("limit_queue", [INT8ARRAYOID]);
-static TENANT: Statement = statement!("limit_tenant", [INT8ARRAYOID]);
-static ACCOUNT: Statement = statement!("limit_account", [INT8ARRAYOID]);
-static CONCURRENCY: Statement = statement!("limit_concurrency", [INT8ARRAYOID]);
-static SESSION: Statement = statement!("limit_session", [INT8ARRAYOID]);
+static SETTING: Statement = statement!("gate_setting", [INT8ARRAYOID, INT4OID]);
 
 /// Where a rate is given without a burst starts are evenly spaced.
 const DEFAULT_BURST: u32 = 1;
@@ -47,35 +43,29 @@ pub fn read(
 }
 
 fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Terms> {
-    let (table, statement, rows) = match gate.kind {
-        GateKind::Queue => (c"queue", &QUEUE, vec![gate.key, queue_key(DEFAULT_ROW)]),
-        GateKind::Tenant => (c"tenant", &TENANT, vec![gate.key, tenant_key(DEFAULT_ROW)]),
+    let (table, gates) = match gate.kind {
+        GateKind::Queue => (c"queue", vec![gate.key, queue_key(DEFAULT_ROW)]),
+        GateKind::Tenant => (c"tenant", vec![gate.key, tenant_key(DEFAULT_ROW)]),
         GateKind::Account => (
             c"account",
-            &ACCOUNT,
             vec![
                 gate.key,
                 account_key(spec.tenant, DEFAULT_ROW),
                 account_key(tenant_key(DEFAULT_ROW), DEFAULT_ROW),
             ],
         ),
-        GateKind::Concurrency => (
-            c"concurrency",
-            &CONCURRENCY,
-            vec![gate.key, concurrency_key(DEFAULT_ROW)],
-        ),
-        GateKind::Session => (c"paused_session", &SESSION, vec![gate.key]),
+        GateKind::Concurrency => (c"concurrency", vec![gate.key, concurrency_key(DEFAULT_ROW)]),
+        GateKind::Session => (c"paused_session", vec![gate.key]),
         GateKind::Unique => return Ok(default_terms(gate.kind)),
     };
-    let rows: Vec<i64> = rows.into_iter().map(u64::cast_signed).collect();
+    let gates: Vec<i64> = gates.into_iter().map(u64::cast_signed).collect();
+    let arguments = [datum(gates), datum(i32::from(number(gate.kind)))];
     let terms = match armed(Seeded::ReadOwnLimits) {
         true => {
-            let rows = spi.run(statement, &[datum(rows)])?;
+            let rows = spi.run(&SETTING, &arguments)?;
             (rows.len() > 0).then(|| terms_of_row(&rows, 0, 1))
         }
-        false => spi.committed_row(table, statement, &[datum(rows)], |rows| {
-            terms_of_row(rows, 0, 1)
-        })?,
+        false => spi.committed_row(table, &SETTING, &arguments, |rows| terms_of_row(rows, 0, 1))?,
     };
     Ok(terms.unwrap_or(default_terms(gate.kind)))
 }
