@@ -4,8 +4,9 @@ use crate::api::ending::{Ending, end_jobs};
 use crate::api::filter::{Filter, filter_statement};
 use crate::api::finish::{Failing, fail_run, state_of, wrong_state};
 use crate::api::names::job;
+use crate::api::rounds::Rounds;
 use crate::call::{Call, count, datum, must_be_writable};
-use crate::error::{Result, cancelled_by_trigger, no_such_job};
+use crate::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
 use crate::permission::{self, Verb};
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
@@ -50,6 +51,7 @@ pub fn cancel(call: &Call) -> Result<Option<Datum>> {
     let job_id = job(call)?;
     let state = with_spi(|spi| {
         permission::job(spi, Verb::Manage, job_id)?;
+        let mut rounds = Rounds::new();
         loop {
             let before = end_waiting(spi, &[job_id], "cancelled", None)?;
             match before.first().map(String::as_str) {
@@ -65,9 +67,7 @@ pub fn cancel(call: &Call) -> Result<Option<Datum>> {
                     return Err(wrong_state(job_id, state, hint));
                 }
                 // Somebody has brought it back meanwhile.
-                Some(_) => {
-                    pgrx::check_for_interrupts!();
-                }
+                Some(_) => rounds.begin_again((), || never_changes(job_id))?,
             }
         }
     })?;
@@ -87,6 +87,7 @@ pub fn discard(call: &Call) -> Result<Option<Datum>> {
 
 fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<String> {
     permission::job(spi, Verb::Manage, job_id)?;
+    let mut rounds = Rounds::new();
     loop {
         let before = end_waiting(spi, &[job_id], "discarded", error)?;
         match before.first().map(String::as_str) {
@@ -105,9 +106,7 @@ fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<Strin
                 return Err(wrong_state(job_id, &state, hint));
             }
             // Somebody has brought it back meanwhile.
-            Some(_) => {
-                pgrx::check_for_interrupts!();
-            }
+            Some(_) => rounds.begin_again((), || never_changes(job_id))?,
         }
     }
 }

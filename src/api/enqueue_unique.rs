@@ -1,9 +1,10 @@
 //! Adds a job unless another holds its unique key.
 
 use crate::api::new_job::{NewJob, UniqueKey, job_statement};
+use crate::api::rounds::Rounds;
 use crate::api::unique_key::{Holder, Key, Taken};
 use crate::call::datum;
-use crate::error::{Result, cancelled_by_trigger};
+use crate::error::{Result, cancelled_by_trigger, key_is_kept_from_us, never_changes};
 use crate::pending;
 use crate::permission::{self, Verb};
 use crate::plan::{Rows, Spi, Statement, statement};
@@ -41,13 +42,15 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
         key: &unique.key,
     };
     let (mut refused, mut locked) = (None, None);
+    let (mut meetings, mut takings) = (Rounds::new(), Rounds::new());
     loop {
-        pgrx::check_for_interrupts!();
         let holder = key.holder(spi)?;
         if let Some(holder) = holder.as_ref().filter(|holder| holder.counts()) {
             match meet(spi, job, unique, holder)? {
                 Meeting::StaysAsFound => return Ok((holder.job_id, false)),
-                Meeting::HasChanged => {}
+                Meeting::HasChanged => {
+                    meetings.begin_again(holder.generation, || never_changes(holder.job_id))?;
+                }
                 // It is locked now, so the next look sees its newest version.
                 Meeting::IsNotReplaced if locked.replace(holder.job_id) != Some(holder.job_id) => {}
                 Meeting::IsNotReplaced => return Err(cancelled_by_trigger("update")),
@@ -64,6 +67,8 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
             if refused.replace(taken.generation) == Some(taken.generation) {
                 return Err(cancelled_by_trigger("insertion"));
             }
+        } else {
+            takings.begin_again(generation, key_is_kept_from_us)?;
         }
     }
 }

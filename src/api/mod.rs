@@ -26,6 +26,7 @@ mod recurring;
 mod reroute;
 mod rescue;
 mod retry;
+mod rounds;
 mod start;
 mod unique_key;
 mod wait;

@@ -3,9 +3,10 @@
 use crate::api::filter::{Filter, filter_statement};
 use crate::api::finish::{state_of, wrong_state};
 use crate::api::names::job;
+use crate::api::rounds::Rounds;
 use crate::api::unique_key::{key_is_taken, take_back};
 use crate::call::{Call, count, datum, must_be_writable, required};
-use crate::error::{Result, cancelled_by_trigger, no_such_job};
+use crate::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
 use crate::permission::{self, Verb};
 use crate::plan::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::{self, Datum};
@@ -26,6 +27,7 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
     let job_id = job(call)?;
     let state = with_spi(|spi| {
         permission::job(spi, Verb::Manage, job_id)?;
+        let mut rounds = Rounds::new();
         loop {
             if make_available(spi, &[job_id])? > 0 {
                 return Ok("available");
@@ -55,7 +57,7 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
                 // It was put off meanwhile.
                 Some(_) => {}
             }
-            pgrx::check_for_interrupts!();
+            rounds.begin_again((), || never_changes(job_id))?;
         }
     })?;
     Ok(datum(state))
