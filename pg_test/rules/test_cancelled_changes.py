@@ -5,6 +5,7 @@ import pytest
 
 from support.calls import Run, cancel, claim_next, complete, complete_and_claim_next, discard, enqueue, enqueue_many, retry
 from support.holders import WINDOW, ask
+from support.sleepers import Sleeper, await_asleep, woken_by_the_end
 
 KEEP_OFF = (
     "CREATE FUNCTION keep_off() RETURNS trigger LANGUAGE plpgsql AS"
@@ -38,6 +39,17 @@ def test_a_job_that_was_not_set_running_is_passed_over(conn):
     assert claim_next(conn) is None
     conn.execute("DROP TRIGGER a_keep_off ON turnstile.job")
     assert claim_next(conn).kind == "untouchable"
+
+
+def test_a_claim_that_waits_does_not_stay_at_a_job_that_was_not_set_running(conn, other):
+    conn.execute(KEEP_OFF)
+    conn.execute("CREATE TRIGGER a_keep_off BEFORE UPDATE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION keep_off()")
+    enqueue(conn, kind="untouchable")
+    assert claim_next(conn, wait="300 milliseconds") is None
+    with woken_by_the_end(other, [Sleeper(conn, "SELECT kind FROM turnstile.claim_next(wait => '60 s')")]) as [sleeper]:
+        await_asleep(other, 1)
+        enqueue(other, kind="usual")
+        assert sleeper.returned().rows == [("usual",)]
 
 
 @pytest.mark.parametrize("how", ["complete", "complete_many"])
