@@ -1,6 +1,6 @@
 //! Ends that come from outside: `cancel`, `discard`, and the same for many jobs.
 
-use crate::api::ending::{Ending, end_jobs};
+use crate::api::ending::{Ending, end_locked};
 use crate::api::filter::{Filter, filter_statement};
 use crate::api::finish::{Failing, fail_run, state_of, wrong_state};
 use crate::api::names::job;
@@ -39,10 +39,7 @@ fn end_waiting(spi: &Spi, ids: &[i64], state: &str, error: Option<Datum>) -> Res
         }
         before.push(was);
     }
-    endings.sort_unstable_by_key(|ending| ending.id);
-    if !endings.is_empty() && end_jobs(spi, &endings, None)?.len() < endings.len() {
-        return Err(cancelled_by_trigger("deletion"));
-    }
+    end_locked(spi, endings)?;
     Ok(before)
 }
 

@@ -1,6 +1,6 @@
 //! What the verbs that end a run share.
 
-use crate::api::ending::{Ending, end_jobs};
+use crate::api::ending::{Ending, end_locked};
 use crate::call::datum;
 use crate::error::{Failure, Result, cancelled_by_trigger, no_such_job, superseded};
 use crate::permission::{self, Verb};
@@ -61,11 +61,7 @@ pub fn fail_runs(
         }
         states.push(state);
     }
-    endings.sort_unstable_by_key(|ending| ending.id);
-    // They are locked, so none of them can have ended otherwise.
-    if !endings.is_empty() && end_jobs(spi, &endings, None)?.len() < endings.len() {
-        return Err(cancelled_by_trigger("deletion"));
-    }
+    end_locked(spi, endings)?;
     Ok(states)
 }
 
