@@ -150,6 +150,36 @@ pub fn lock(name: &'static CStr, mode: u32) -> Result<Oid> {
     }
 }
 
+/// The fixed columns of a row of the server's catalog.
+///
+/// # Safety
+/// The cache must find rows that begin with these columns, by an OID alone.
+pub unsafe trait Entry {
+    const CACHE: c_int;
+}
+
+// SAFETY: both are what the server makes the caches of.
+unsafe impl Entry for pg_sys::FormData_pg_class {
+    const CACHE: c_int = SysCacheIdentifier::RELOID as c_int;
+}
+unsafe impl Entry for pg_sys::FormData_pg_index {
+    const CACHE: c_int = SysCacheIdentifier::INDEXRELID as c_int;
+}
+
+/// What a row of the catalog says, if there is such a row.
+pub fn read<E: Entry, R: Copy>(oid: Oid, column: impl FnOnce(&E) -> R) -> Option<R> {
+    // SAFETY: a look-up, inside a transaction; the row is read while it is held.
+    unsafe {
+        let found = pg_sys::SearchSysCache1(E::CACHE, Datum::from(oid));
+        if found.is_null() {
+            return None;
+        }
+        let said = column(&*pg_sys::GETSTRUCT(found).cast());
+        pg_sys::ReleaseSysCache(found);
+        Some(said)
+    }
+}
+
 /// Only what belongs to the extension counts: after a rename anything can have the name.
 fn look_up(name: &CStr) -> Result<Oid> {
     // SAFETY: look-ups in the catalog, inside a transaction.

@@ -219,6 +219,24 @@ pub fn cancelled_by_trigger(change: &str) -> Failure {
     .hint("Have the trigger raise an error, or change the job in another way.")
 }
 
+pub fn never_changes(job_id: i64) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_TRIGGERED_ACTION_EXCEPTION,
+        format!("job {job_id} cannot be changed"),
+    )
+    .detail("It is there and waits, but no statement that is to change it finds it: a policy on turnstile.job hides it from UPDATE or DELETE.")
+    .hint("Have the policies of the extension's owner allow UPDATE and DELETE of what they allow to SELECT.")
+}
+
+pub fn key_is_kept_from_us() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_TRIGGERED_ACTION_EXCEPTION,
+        "the unique key cannot be taken",
+    )
+    .detail("Nobody else has taken it, but its row of turnstile.unique_key is not written as asked for: a trigger cancels or changes that, a policy hides the row, or a unique index has another like it.")
+    .hint("Drop what is in the way, or have the trigger raise an error.")
+}
+
 pub fn not_committed(table: &std::ffi::CStr) -> Failure {
     let table = table.to_string_lossy();
     Failure::new(

@@ -10,6 +10,7 @@ pub mod output; // the rows that a function returns
 pub mod raised; // errors of the server, as they were raised
 pub mod relation; // copies of what the relation cache holds
 pub mod rights; // the caller, and the owner's rights
+pub mod rounds; // loops that begin again because somebody else was quicker
 pub mod seeded; // mechanisms that test builds can leave out
 pub mod server; // time, backend, transaction
 pub mod settings; // what an administrator can set

@@ -5,7 +5,7 @@ use pgrx::pg_sys::panic::{CaughtError, pgrx_extern_c_guard};
 use pgrx::pg_sys::{self, Datum, ErrorContextCallback, ErrorData};
 use std::any::Any;
 use std::cell::Cell;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_void};
 use std::mem::size_of;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
@@ -19,11 +19,6 @@ thread_local! {
     /// A copy of the error that was raised last, for as long as the process lives or another is raised.
     static LAST: Cell<*mut ErrorData> = const { Cell::new(null_mut()) };
 }
-
-/// What the last two characters of a SQLSTATE's class take.
-const CLASS: c_int = (1 << 12) - 1;
-/// The class of warnings: 01; notices are of class 00.
-const WARNING: c_int = 1 << 6;
 
 /// Runs a call, and raises what the server has raised below it as it was.
 ///
@@ -78,17 +73,22 @@ unsafe fn listen(outer: *mut ErrorContextCallback) {
     }
 }
 
-/// Called by the server while it raises an error, or tells a notice.
+/// Called by the server while it raises an error, or tells a notice. What is told between an error's raising and its arrival
+/// here does not replace it.
 unsafe extern "C-unwind" fn keep(_arg: *mut c_void) {
-    // SAFETY: there is an error being raised; its copy is made where the server allows it, and is the only one kept.
+    // SAFETY: there is something being raised; its copy is made where the server allows it, and is the only one kept.
     unsafe {
-        let class = pg_sys::geterrcode() & CLASS;
-        if class == 0 || class == WARNING {
+        // An error would end the server there, and a notice must not take memory.
+        if pg_sys::CritSectionCount > 0 {
             return;
         }
         let before = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
         let error = pg_sys::CopyErrorData();
         pg_sys::MemoryContextSwitchTo(before);
+        if (*error).elevel < pg_sys::PGERROR.cast_signed() {
+            pg_sys::FreeErrorData(error);
+            return;
+        }
         forget();
         LAST.set(error);
     }
@@ -104,7 +104,6 @@ fn as_raised(panic: &(dyn Any + Send)) -> *mut ErrorData {
     let is_last = !last.is_null()
         && unsafe {
             !(*last).message.is_null()
-                && (*last).elevel >= pg_sys::PGERROR.cast_signed()
                 && CStr::from_ptr((*last).message).to_string_lossy() == caught.message()
         };
     match is_last {

@@ -1,7 +1,8 @@
 //! What an open relation says of itself. Everything is copied before anything is called that may hear of changes: those
 //! replace what the server's own cache of the relation points to.
 
-use pgrx::pg_sys::{self, Oid};
+use crate::pg::catalog;
+use pgrx::pg_sys::{self, FormData_pg_index, Oid};
 use std::ffi::CStr;
 use std::mem::zeroed;
 
@@ -201,18 +202,7 @@ fn is_valid(index: Oid) -> bool {
 
 /// Whether an index is that of an exclusion constraint, which its definition does not say.
 pub fn is_exclusion(index: Oid) -> bool {
-    // SAFETY: a look-up in the catalog; the entry is read while it is held.
-    unsafe {
-        let cache = pg_sys::SysCacheIdentifier::INDEXRELID as i32;
-        let entry = pg_sys::SearchSysCache1(cache, pg_sys::Datum::from(index));
-        if entry.is_null() {
-            return false;
-        }
-        let form: *mut pg_sys::FormData_pg_index = pg_sys::GETSTRUCT(entry).cast();
-        let is_exclusion = (*form).indisexclusion;
-        pg_sys::ReleaseSysCache(entry);
-        is_exclusion
-    }
+    catalog::read(index, |row: &FormData_pg_index| row.indisexclusion).unwrap_or(false)
 }
 
 /// Whether what this transaction sees of an open relation is its own: it has made it, or written it anew.

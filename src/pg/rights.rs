@@ -4,7 +4,7 @@
 use crate::pg::catalog;
 use crate::pg::error::{Result, internal};
 use pgrx::pg_catalog::pg_proc::PgProc;
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Datum, FormData_pg_class, Oid};
 use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
 
@@ -147,27 +147,12 @@ fn owner_of_jobs() -> Result<Oid> {
             return Ok(known);
         }
         catalog::watch(table);
-        if let Some(owner) = owner_of_table(table) {
+        if let Some(owner) = catalog::read(table, |row: &FormData_pg_class| row.relowner) {
             TABLE_OWNER.set((version, owner));
             return Ok(owner);
         }
         // It was dropped: whoever locks hears of that.
         catalog::lock(c"job", pg_sys::AccessShareLock)?;
-    }
-}
-
-fn owner_of_table(table: Oid) -> Option<Oid> {
-    // SAFETY: a look-up in the catalog cache; the entry is read while it is held.
-    unsafe {
-        let cache = pg_sys::SysCacheIdentifier::RELOID as i32;
-        let entry = pg_sys::SearchSysCache1(cache, Datum::from(table));
-        if entry.is_null() {
-            return None;
-        }
-        let form: *mut pg_sys::FormData_pg_class = pg_sys::GETSTRUCT(entry).cast();
-        let owner = (*form).relowner;
-        pg_sys::ReleaseSysCache(entry);
-        Some(owner)
     }
 }
 

@@ -98,6 +98,18 @@ pub fn end_jobs(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Result<
     }
 }
 
+/// Ends jobs that this transaction has locked, in any order: none of them can have ended otherwise.
+pub fn end_locked(spi: &Spi, mut endings: Vec<Ending>) -> Result<()> {
+    if endings.is_empty() {
+        return Ok(());
+    }
+    endings.sort_unstable_by_key(|ending| ending.id);
+    match end_jobs(spi, &endings, None)?.len() < endings.len() {
+        true => Err(cancelled_by_trigger("deletion")),
+        false => Ok(()),
+    }
+}
+
 fn end_directly(
     live: &mut Table,
     history: &mut History,

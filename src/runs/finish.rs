@@ -1,10 +1,11 @@
 //! What the verbs that end a run share.
 
-use crate::permission::{self, Verb};
+use crate::permission;
+use crate::permission::Verb;
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, cancelled_by_trigger, no_such_job, superseded};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
-use crate::runs::ending::{Ending, end_jobs};
+use crate::runs::ending::{Ending, end_locked};
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::PgSqlErrorCode;
 
@@ -61,11 +62,7 @@ pub fn fail_runs(
         }
         states.push(state);
     }
-    endings.sort_unstable_by_key(|ending| ending.id);
-    // They are locked, so none of them can have ended otherwise.
-    if !endings.is_empty() && end_jobs(spi, &endings, None)?.len() < endings.len() {
-        return Err(cancelled_by_trigger("deletion"));
-    }
+    end_locked(spi, endings)?;
     Ok(states)
 }
 

@@ -2,11 +2,13 @@
 
 use crate::api::arguments::job;
 use crate::api::operate::filter::{Filter, filter_statement};
-use crate::permission::{self, Verb};
+use crate::permission;
+use crate::permission::Verb;
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
-use crate::pg::error::{Result, cancelled_by_trigger, no_such_job};
+use crate::pg::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
+use crate::pg::rounds::Rounds;
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
-use crate::runs::ending::{Ending, end_jobs};
+use crate::runs::ending::{Ending, end_locked};
 use crate::runs::finish::{Failing, fail_run, state_of, wrong_state};
 use pgrx::pg_sys::Datum;
 
@@ -40,10 +42,7 @@ fn end_waiting(spi: &Spi, ids: &[i64], state: &str, error: Option<Datum>) -> Res
         }
         before.push(was);
     }
-    endings.sort_unstable_by_key(|ending| ending.id);
-    if !endings.is_empty() && end_jobs(spi, &endings, None)?.len() < endings.len() {
-        return Err(cancelled_by_trigger("deletion"));
-    }
+    end_locked(spi, endings)?;
     Ok(before)
 }
 
@@ -52,6 +51,7 @@ pub fn cancel(call: &Call) -> Result<Option<Datum>> {
     let job_id = job(call)?;
     let state = with_spi(|spi| {
         permission::job(spi, Verb::Manage, job_id)?;
+        let mut rounds = Rounds::new();
         loop {
             let before = end_waiting(spi, &[job_id], "cancelled", None)?;
             match before.first().map(String::as_str) {
@@ -67,9 +67,7 @@ pub fn cancel(call: &Call) -> Result<Option<Datum>> {
                     return Err(wrong_state(job_id, state, hint));
                 }
                 // Somebody has brought it back meanwhile.
-                Some(_) => {
-                    pgrx::check_for_interrupts!();
-                }
+                Some(_) => rounds.begin_again((), || never_changes(job_id))?,
             }
         }
     })?;
@@ -89,6 +87,7 @@ pub fn discard(call: &Call) -> Result<Option<Datum>> {
 
 fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<String> {
     permission::job(spi, Verb::Manage, job_id)?;
+    let mut rounds = Rounds::new();
     loop {
         let before = end_waiting(spi, &[job_id], "discarded", error)?;
         match before.first().map(String::as_str) {
@@ -107,9 +106,7 @@ fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<Strin
                 return Err(wrong_state(job_id, &state, hint));
             }
             // Somebody has brought it back meanwhile.
-            Some(_) => {
-                pgrx::check_for_interrupts!();
-            }
+            Some(_) => rounds.begin_again((), || never_changes(job_id))?,
         }
     }
 }

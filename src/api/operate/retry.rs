@@ -3,9 +3,11 @@
 use crate::api::arguments::job;
 use crate::api::operate::filter::{Filter, filter_statement};
 use crate::api::produce::unique_key::{key_is_taken, take_back};
-use crate::permission::{self, Verb};
+use crate::permission;
+use crate::permission::Verb;
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
-use crate::pg::error::{Result, cancelled_by_trigger, no_such_job};
+use crate::pg::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
+use crate::pg::rounds::Rounds;
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::runs::finish::{state_of, wrong_state};
 use pgrx::pg_sys::{self, Datum};
@@ -28,6 +30,7 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
     let job_id = job(call)?;
     let state = with_spi(|spi| {
         permission::job(spi, Verb::Manage, job_id)?;
+        let mut rounds = Rounds::new();
         loop {
             if make_available(spi, &[job_id])? > 0 {
                 return Ok("available");
@@ -57,7 +60,7 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
                 // It was put off meanwhile.
                 Some(_) => {}
             }
-            pgrx::check_for_interrupts!();
+            rounds.begin_again((), || never_changes(job_id))?;
         }
     })?;
     Ok(datum(state))

@@ -6,7 +6,8 @@ use crate::job::unique::{Mode, Stage};
 use crate::job::values::job_statement;
 use crate::permission::Verb;
 use crate::pg::call::datum;
-use crate::pg::error::{Result, cancelled_by_trigger};
+use crate::pg::error::{Result, cancelled_by_trigger, key_is_kept_from_us, never_changes};
+use crate::pg::rounds::Rounds;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::sync::rebuild::{NUMBER, lane_of_row};
 use crate::transaction::pending;
@@ -42,13 +43,15 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
         key: &unique.key,
     };
     let (mut refused, mut locked) = (None, None);
+    let (mut meetings, mut takings) = (Rounds::new(), Rounds::new());
     loop {
-        pgrx::check_for_interrupts!();
         let holder = key.holder(spi)?;
         if let Some(holder) = holder.as_ref().filter(|holder| holder.counts()) {
             match meet(spi, job, unique, holder)? {
                 Meeting::StaysAsFound => return Ok((holder.job_id, false)),
-                Meeting::HasChanged => {}
+                Meeting::HasChanged => {
+                    meetings.begin_again(holder.generation, || never_changes(holder.job_id))?;
+                }
                 // It is locked now, so the next look sees its newest version.
                 Meeting::IsNotReplaced if locked.replace(holder.job_id) != Some(holder.job_id) => {}
                 Meeting::IsNotReplaced => return Err(cancelled_by_trigger("update")),
@@ -65,6 +68,8 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
             if refused.replace(taken.generation) == Some(taken.generation) {
                 return Err(cancelled_by_trigger("insertion"));
             }
+        } else {
+            takings.begin_again(generation, key_is_kept_from_us)?;
         }
     }
 }

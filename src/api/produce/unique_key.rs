@@ -3,7 +3,8 @@
 
 use crate::job::unique::{Mode, Stage};
 use crate::pg::call::datum;
-use crate::pg::error::{Failure, Result};
+use crate::pg::error::{Failure, Result, key_is_kept_from_us};
+use crate::pg::rounds::Rounds;
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::table;
 use pgrx::pg_sys::{self, Datum};
@@ -98,15 +99,20 @@ impl Key<'_> {
     /// There is a later generation than the one taken.
     pub fn give_up(&self, spi: &Spi, taken: &Taken) -> Result<()> {
         let [scope, key] = self.datums();
-        spi.run(&GIVE_UP, &[scope, key, datum(taken.generation)])
-            .map(|_| ())
+        match spi
+            .run(&GIVE_UP, &[scope, key, datum(taken.generation)])?
+            .len()
+        {
+            0 => Err(key_is_kept_from_us()),
+            _ => Ok(()),
+        }
     }
 
     /// Takes the key for a job that it belonged to before; false if another job holds it now. The generation
     /// is a new one in any case, so that nobody forgets the key meanwhile because its holder was gone.
     fn take_back(&self, spi: &Spi, job_id: i64, mode: Mode, window: Option<Datum>) -> Result<bool> {
+        let mut takings = Rounds::new();
         loop {
-            pgrx::check_for_interrupts!();
             let holder = self.holder(spi)?;
             if let Some(holder) = &holder
                 && holder.job_id != job_id
@@ -115,14 +121,14 @@ impl Key<'_> {
                 return Ok(false);
             }
             let generation = holder.map_or(0, |holder| holder.generation);
-            let Some(taken) = self.take(spi, generation, Some(job_id), mode, window)? else {
-                continue;
-            };
-            let newest = self.holder(spi)?.map(|holder| holder.generation);
-            if newest == Some(taken.generation) {
-                return Ok(true);
+            if let Some(taken) = self.take(spi, generation, Some(job_id), mode, window)? {
+                let newest = self.holder(spi)?.map(|holder| holder.generation);
+                if newest == Some(taken.generation) {
+                    return Ok(true);
+                }
+                self.give_up(spi, &taken)?;
             }
-            self.give_up(spi, &taken)?;
+            takings.begin_again(generation, key_is_kept_from_us)?;
         }
     }
 }
