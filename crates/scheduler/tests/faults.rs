@@ -12,7 +12,7 @@ mod world;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rand::rngs::SmallRng;
-use turnstile_scheduler::faults::{Seeded, arm};
+use turnstile_scheduler::testing::faults::{Seeded, arm};
 use world::run::run;
 use world::shape::Shape;
 

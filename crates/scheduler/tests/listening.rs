@@ -14,7 +14,7 @@ mod tower;
 
 use random::{seeds, setting};
 use tower::run;
-use turnstile_scheduler::listening::{Bells, MOST_BELLS, TO_CLAIM};
+use turnstile_scheduler::waiting::listening::{Bells, MOST_BELLS, TO_CLAIM};
 
 const STEPS_A_NIGHT: u64 = 10_000;
 const DEFAULT_STEPS: u64 = 10_000_000;

@@ -10,7 +10,7 @@
 mod seeded;
 mod tower;
 
-use turnstile_scheduler::faults::Seeded;
+use turnstile_scheduler::testing::faults::Seeded;
 
 #[test]
 fn every_seeded_fault_is_noticed() {

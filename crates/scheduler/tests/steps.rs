@@ -9,7 +9,7 @@
 
 mod world;
 
-use turnstile_scheduler::injection::{arm, touches_left};
+use turnstile_scheduler::testing::injection::{arm, touches_left};
 use turnstile_scheduler::{Capacity, GateKind, LaneSpec, Limit, Pick, Scheduler};
 use world::arena::Arena;
 

@@ -1,6 +1,6 @@
 //! Faults of a model that is cheap to run.
 
-use turnstile_scheduler::faults::{Seeded, arm};
+use turnstile_scheduler::testing::faults::{Seeded, arm};
 
 /// A fault is armed for the whole process, so only one test of a process may call this.
 pub fn each_is_noticed(faults: &[Seeded], run: fn(u64, u64) -> Result<(), String>) {

@@ -4,7 +4,7 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use turnstile_scheduler::EVERY_QUEUE;
-use turnstile_scheduler::listening::Bells;
+use turnstile_scheduler::waiting::listening::Bells;
 use turnstile_scheduler::waiting::NEVER;
 
 const NOTIFIER: u32 = 7;
