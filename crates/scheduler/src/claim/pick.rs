@@ -134,7 +134,7 @@ impl Scheduler<'_> {
             tag: self.tag_of(way.tenant, entry.level)?,
             reserved: 0,
             settings_version: self.gate(self.node(way.queue)?.gate)?.version,
-            now: self.header.now,
+            now: self.header.clock.now,
             is_metered: false,
             lane,
             stamp: self.lane(lane)?.stamp,

@@ -1,7 +1,7 @@
 //! Empties the memory: for another use, or to fill it again from the tables.
 
 use crate::memory::entry::Entry;
-use crate::memory::header::Header;
+use crate::memory::header::{Header, SettingsState};
 use crate::memory::reservation::{Reservation, Stage};
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, Step};
@@ -15,8 +15,11 @@ impl Scheduler<'_> {
         let stamp = self.header.stamp.wrapping_add(1);
         *self.header = Header {
             stamp,
-            version: self.header.version,
-            outside: self.header.outside.after(stamp),
+            settings: SettingsState {
+                version: self.header.settings.version,
+                ..SettingsState::default()
+            },
+            overflow: self.header.overflow.after(stamp),
             ..Header::default()
         };
     }
@@ -28,10 +31,13 @@ impl Scheduler<'_> {
         let stamp = self.header.stamp.wrapping_add(1);
         *self.header = Header {
             stamp,
-            outside: self.header.outside.after(stamp),
-            version: self.header.version.wrapping_add(1),
+            settings: SettingsState {
+                version: self.header.settings.version.wrapping_add(1),
+                has_unread_sessions: true,
+                has_paused_sessions: false,
+            },
             rebuilding: true,
-            unread_sessions: true,
+            overflow: self.header.overflow.after(stamp),
             ..Header::default()
         };
         self.restore_reservations()

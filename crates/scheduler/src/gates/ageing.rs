@@ -24,9 +24,9 @@ impl Scheduler<'_> {
         let meter = self.meter_slot(gate)?;
         self.meters.get_mut(meter)?.aging = aging;
         if aging > 0 {
-            self.begin_calendar(self.header.now, i64::MIN, [])?;
+            self.begin_calendar(self.header.clock.now, i64::MIN, [])?;
             let every = i64::from(aging) * MILLISECOND / SAMPLES_AN_INTERVAL;
-            self.header.sampled_every = match self.header.sampled_every {
+            self.header.calendar.sample_interval = match self.header.calendar.sample_interval {
                 0 => every,
                 known => known.min(every),
             };
@@ -48,11 +48,11 @@ impl Scheduler<'_> {
         if self.has_calendar() {
             return Ok(());
         }
-        self.header.samples = 0;
-        self.header.epoch = now;
-        self.header.newest = newest;
+        self.header.calendar.samples = 0;
+        self.header.calendar.epoch = now;
+        self.header.calendar.newest = newest;
         // Each position is sampled until it is known for which interval.
-        self.header.sampled_every = 0;
+        self.header.calendar.sample_interval = 0;
         let mut before = None;
         for Sample { position, time } in samples {
             let time = time.min(now);
@@ -74,10 +74,10 @@ impl Scheduler<'_> {
 
     /// A job at the position is known from now on.
     pub fn note_position(&mut self, position: i64, now: i64) -> Step<()> {
-        if !self.has_calendar() || position <= self.header.newest {
+        if !self.has_calendar() || position <= self.header.calendar.newest {
             return Ok(());
         }
-        self.header.newest = position;
+        self.header.calendar.newest = position;
         self.sample(position, now)
     }
 
@@ -87,12 +87,12 @@ impl Scheduler<'_> {
         if !self.has_calendar() || armed(Seeded::TrustAnyPosition) {
             return Ok(());
         }
-        self.header.newest = self.header.newest.min(position);
-        let known = self.header.samples;
-        while self.header.samples > 1 && self.last_sample()?.position > position {
-            self.header.samples -= 1;
+        self.header.calendar.newest = self.header.calendar.newest.min(position);
+        let known = self.header.calendar.samples;
+        while self.header.calendar.samples > 1 && self.last_sample()?.position > position {
+            self.header.calendar.samples -= 1;
         }
-        match self.header.samples == known {
+        match self.header.calendar.samples == known {
             true => Ok(()),
             false => self.level_anew(None),
         }
@@ -101,7 +101,10 @@ impl Scheduler<'_> {
     fn sample(&mut self, position: i64, now: i64) -> Step<()> {
         let last = self.last_sample()?;
         let elapsed = now.saturating_sub(last.time);
-        if position <= last.position || elapsed < self.header.sampled_every || elapsed <= 0 {
+        if position <= last.position
+            || elapsed < self.header.calendar.sample_interval
+            || elapsed <= 0
+        {
             return Ok(());
         }
         self.append(Sample {
@@ -111,11 +114,11 @@ impl Scheduler<'_> {
     }
 
     fn append(&mut self, sample: Sample) -> Step<()> {
-        if self.header.samples as usize >= self.calendar.len() {
+        if self.header.calendar.samples as usize >= self.calendar.len() {
             self.thin()?;
         }
-        self.header.samples += 1;
-        self.put(self.header.samples, sample)
+        self.header.calendar.samples += 1;
+        self.put(self.header.calendar.samples, sample)
     }
 
     /// Sets the sample of a number, from 1.
@@ -135,7 +138,7 @@ impl Scheduler<'_> {
             .partition_point(|sample| sample.position <= first);
         self.forget_samples(known.saturating_sub(1));
         let mut finest = FINEST_FOR_AGE;
-        while self.header.samples as usize > self.calendar.len() / 2 && finest > 0 {
+        while self.header.calendar.samples as usize > self.calendar.len() / 2 && finest > 0 {
             finest /= 2;
             self.forget_close_samples(finest);
         }
@@ -148,12 +151,12 @@ impl Scheduler<'_> {
     fn forget_samples(&mut self, count: usize) {
         let known = self.samples().len();
         self.calendar.copy_within(count.min(known)..known, 0);
-        self.header.samples = known.saturating_sub(count) as u32;
+        self.header.calendar.samples = known.saturating_sub(count) as u32;
     }
 
     /// Keeps the last sample and the first, and between them those that are a part of their age before the next.
     fn forget_close_samples(&mut self, parts: i64) {
-        let known = self.header.samples as usize;
+        let known = self.header.calendar.samples as usize;
         let Some(samples) = self.calendar.get_mut(..known) else {
             return;
         };

@@ -60,12 +60,12 @@ impl Scheduler<'_> {
 
     /// Gates that can be made, counting those that nothing uses.
     pub(crate) fn gates_left(&self) -> usize {
-        self.gates.left() + self.header.idle as usize
+        self.gates.left() + self.header.idle_gates.count as usize
     }
 
     pub(crate) fn next_version(&mut self) -> u32 {
         // 0 stands for a slot without a gate.
-        self.header.version = self.header.version.wrapping_add(1).max(1);
-        self.header.version
+        self.header.settings.version = self.header.settings.version.wrapping_add(1).max(1);
+        self.header.settings.version
     }
 }

@@ -19,12 +19,12 @@ impl Scheduler<'_> {
         if gate.is_idle() || (gate.held(), gate.first_node()) != (0, NONE) {
             return Ok(());
         }
-        let last = std::mem::replace(&mut self.header.idle_last, at);
+        let last = std::mem::replace(&mut self.header.idle_gates.last, at);
         self.set_idle_after(last, at)?;
         let gate = self.gate_mut(at)?;
         gate.set_idle(true);
         (gate.held_or_prev, gate.node_or_next) = (last, NONE);
-        self.header.idle = self.header.idle.saturating_add(1);
+        self.header.idle_gates.count = self.header.idle_gates.count.saturating_add(1);
         Ok(())
     }
 
@@ -33,20 +33,21 @@ impl Scheduler<'_> {
         let (before, behind) = (gate.held_or_prev, gate.node_or_next);
         self.set_idle_after(before, behind)?;
         match behind {
-            NONE => self.header.idle_last = before,
+            NONE => self.header.idle_gates.last = before,
             behind => self.idle_gate_mut(behind)?.held_or_prev = before,
         }
         let gate = self.gate_mut(at)?;
         gate.set_idle(false);
         (gate.held_or_prev, gate.node_or_next) = (0, NONE);
-        let idle = self.header.idle.checked_sub(1);
-        self.header.idle = idle.ok_or(Fault::Corrupt("more idle gates than were counted"))?;
+        let idle = self.header.idle_gates.count.checked_sub(1);
+        self.header.idle_gates.count =
+            idle.ok_or(Fault::Corrupt("more idle gates than were counted"))?;
         Ok(())
     }
 
     fn set_idle_after(&mut self, before: u32, next: u32) -> Step<()> {
         match before {
-            NONE => self.header.idle_first = next,
+            NONE => self.header.idle_gates.first = next,
             before => self.idle_gate_mut(before)?.node_or_next = next,
         }
         Ok(())
@@ -62,7 +63,7 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn forget_idle_gate(&mut self) -> Step<()> {
-        match self.header.idle_first {
+        match self.header.idle_gates.first {
             NONE => Err(Fault::Full),
             at => {
                 // If it was closed nobody hears when it opens.
@@ -86,7 +87,7 @@ impl Scheduler<'_> {
             }
             idle += u32::from(unused);
         }
-        let (mut at, mut before) = (self.header.idle_first, NONE);
+        let (mut at, mut before) = (self.header.idle_gates.first, NONE);
         for _ in 0..idle {
             let gate = self.gate(at)?;
             if !gate.is_idle() || gate.held_or_prev != before {
@@ -94,7 +95,8 @@ impl Scheduler<'_> {
             }
             (at, before) = (gate.node_or_next, at);
         }
-        let ends = (at, before, self.header.idle) == (NONE, self.header.idle_last, idle);
+        let ends =
+            (at, before, self.header.idle_gates.count) == (NONE, self.header.idle_gates.last, idle);
         match ends {
             true => Ok(()),
             false => Err(Fault::Corrupt("the list of idle gates does not end")),

@@ -11,7 +11,7 @@ use crate::testing::faults::{Seeded, armed};
 impl Scheduler<'_> {
     /// Starts that a gate's clockwork allows now.
     pub(crate) fn starts_left(&self, gate: u32) -> Step<u32> {
-        let now = self.header.now;
+        let now = self.header.clock.now;
         Ok(self
             .meter_of(gate)?
             .map_or(u32::MAX, |it| it.starts_left(now)))
@@ -19,7 +19,7 @@ impl Scheduler<'_> {
 
     /// Gives a gate the clockwork that its terms ask for.
     pub(crate) fn set_meter(&mut self, gate: u32, terms: &Terms) -> Step<()> {
-        let now = self.header.now;
+        let now = self.header.clock.now;
         let mut empty_since = None;
         if !self.gate(gate)?.has_meter() {
             let is_paused = terms.paused_until.is_some_and(|until| until > now);
@@ -33,7 +33,7 @@ impl Scheduler<'_> {
             self.meters.insert(meter, Some(u64::from(gate)))?;
             let since = match self.gate(gate)?.ran_unmetered() {
                 true => now,
-                false => self.header.metered_since,
+                false => self.header.clock.metered_since,
             };
             empty_since = Some(match armed(Seeded::StartFull) {
                 true => i64::MIN / 2,
@@ -50,7 +50,8 @@ impl Scheduler<'_> {
 
     pub(crate) fn forget_meter(&mut self, gate: u32) -> Step<()> {
         let meter = self.meter_slot(gate)?;
-        self.header.metered_since = self.header.metered_since.max(self.header.now);
+        self.header.clock.metered_since =
+            self.header.clock.metered_since.max(self.header.clock.now);
         if meter == NONE {
             return Ok(());
         }
@@ -114,7 +115,7 @@ impl Scheduler<'_> {
         if meter == NONE {
             return Ok(());
         }
-        let now = self.header.now;
+        let now = self.header.clock.now;
         let clockwork = self.meters.get_mut(meter)?;
         clockwork.bound_by(now);
         let opens_at = clockwork.opens_at();

@@ -109,18 +109,21 @@ impl Scheduler<'_> {
 
     /// Some sessions may be paused: the terms of those that are not known yet have to be read.
     pub fn expect_paused_sessions(&mut self) {
-        self.header.paused_sessions = true;
+        self.header.settings.has_paused_sessions = true;
     }
 
     /// The tables that the memory is rebuilt from have no paused session.
     pub fn no_paused_sessions(&mut self) {
-        self.header.unread_sessions = false;
+        self.header.settings.has_unread_sessions = false;
     }
 
     /// What is known of a gate before the tables are read.
     pub(crate) fn first_limit(&self, kind: GateKind) -> Limit {
         match kind {
-            GateKind::Session if self.header.paused_sessions || self.header.unread_sessions => {
+            GateKind::Session
+                if self.header.settings.has_paused_sessions
+                    || self.header.settings.has_unread_sessions =>
+            {
                 Limit::Unknown
             }
             _ => kind.fixed_limit().unwrap_or_default(),

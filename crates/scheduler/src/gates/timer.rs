@@ -14,10 +14,10 @@ impl Scheduler<'_> {
 
     /// Time has come to this: gates whose time has come are open from now on.
     pub fn advance(&mut self, now: i64) -> Step<()> {
-        if self.header.metered_since == 0 {
-            self.header.metered_since = now;
+        if self.header.clock.metered_since == 0 {
+            self.header.clock.metered_since = now;
         }
-        let was_set_back = now < std::mem::replace(&mut self.header.now, now);
+        let was_set_back = now < std::mem::replace(&mut self.header.clock.now, now);
         if was_set_back {
             return self.look_at_all_meters();
         }
@@ -42,8 +42,8 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn start_timer(&mut self, meter: u32, due: i64) -> Step<()> {
-        self.header.timers += 1;
-        let last = self.header.timers;
+        self.header.clock.timers += 1;
+        let last = self.header.clock.timers;
         self.meters.get_mut(meter)?.due = due;
         self.put_timer(last, meter)?;
         self.sift_up(last)
@@ -54,9 +54,9 @@ impl Scheduler<'_> {
         if at == NONE {
             return Ok(());
         }
-        let last = self.header.timers;
+        let last = self.header.clock.timers;
         let (moved, _) = self.timer_at(last)?;
-        self.header.timers -= 1;
+        self.header.clock.timers -= 1;
         self.meters.get_mut(meter)?.timer = NONE;
         if at == last {
             return Ok(());
@@ -67,7 +67,7 @@ impl Scheduler<'_> {
     }
 
     fn timer_at(&self, at: u32) -> Step<(u32, i64)> {
-        if at == 0 || at > self.header.timers {
+        if at == 0 || at > self.header.clock.timers {
             return Err(NO_TIMER);
         }
         let meter = *self.timers.get(at as usize).ok_or(NO_TIMER)?;
@@ -100,7 +100,8 @@ impl Scheduler<'_> {
         loop {
             let mut least = at;
             for child in [2 * at, 2 * at + 1] {
-                if child <= self.header.timers && self.timer_at(child)?.1 < self.timer_at(least)?.1
+                if child <= self.header.clock.timers
+                    && self.timer_at(child)?.1 < self.timer_at(least)?.1
                 {
                     least = child;
                 }
@@ -115,7 +116,7 @@ impl Scheduler<'_> {
 
     /// Checks that the heap is in order and holds each meter that waits once.
     pub(crate) fn audit_timers(&self) -> Step<()> {
-        for at in 1..=self.header.timers {
+        for at in 1..=self.header.clock.timers {
             let (meter, due) = self.timer_at(at)?;
             if self.meters.get(meter)?.timer != at {
                 return Err(NO_TIMER);
@@ -129,7 +130,7 @@ impl Scheduler<'_> {
             let meter = self.meter_of(at)?;
             waiting += u32::from(meter.is_some_and(|it| it.timer != NONE));
         }
-        match waiting == self.header.timers {
+        match waiting == self.header.clock.timers {
             true => Ok(()),
             false => Err(NO_TIMER),
         }

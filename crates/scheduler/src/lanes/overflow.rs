@@ -37,7 +37,7 @@ impl Scheduler<'_> {
     /// What the round reads next.
     pub fn next_part(&mut self) -> Part {
         self.begin_round();
-        self.part(self.header.outside.cursor)
+        self.part(self.header.overflow.cursor)
     }
 
     /// What is behind a key, and is to be read now.
@@ -45,14 +45,14 @@ impl Scheduler<'_> {
         self.begin_round();
         Part {
             after,
-            round: self.header.outside.round,
+            round: self.header.overflow.round,
             since: self.header.stamp,
         }
     }
 
     /// A round begins before its first reading: what finds no room from then on keeps the overflow going.
     fn begin_round(&mut self) {
-        let outside = &mut self.header.outside;
+        let outside = &mut self.header.overflow;
         if !outside.in_round {
             outside.in_round = true;
             outside.spilled = false;
@@ -63,7 +63,7 @@ impl Scheduler<'_> {
 
     /// If this is where the round stands it moves on.
     fn move_round(&mut self, part: &Part, last: Option<i64>) {
-        let outside = &mut self.header.outside;
+        let outside = &mut self.header.overflow;
         if (outside.round, outside.cursor) == (part.round, part.after) && outside.in_round {
             outside.in_round = last.is_some();
             outside.cursor = last.unwrap_or(i64::MIN);
@@ -124,7 +124,7 @@ impl Scheduler<'_> {
 
     /// A lane with work is missing.
     pub(crate) fn leave_out(&mut self, may_run: bool) {
-        self.header.outside.spilled = !armed(Seeded::SpillSilently);
+        self.header.overflow.spilled = !armed(Seeded::SpillSilently);
         if may_run {
             self.note_chance();
         }
@@ -185,8 +185,8 @@ impl Scheduler<'_> {
 
     /// The slot whose turn it is to go.
     fn next_in_turn(&mut self, slots: u32) -> u32 {
-        self.header.hand = self.header.hand % slots + 1;
-        self.header.hand
+        self.header.overflow.clock_hand = self.header.overflow.clock_hand % slots + 1;
+        self.header.overflow.clock_hand
     }
 
     fn evict(&mut self, lane: u32) -> Step<()> {

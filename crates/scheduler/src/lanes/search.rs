@@ -71,14 +71,14 @@ impl Scheduler<'_> {
 
     /// What is missing has no more chances to run than when this was the same.
     pub(crate) fn chances(&self) -> u64 {
-        self.header.outside.chances
+        self.header.overflow.chances
     }
 
     /// A queue was searched in vain, in all that was missing when there were these chances.
     pub(crate) fn note_barren(&mut self, queue: u64, chances: u64) {
         if let Some(found) = self
             .header
-            .outside
+            .overflow
             .barren
             .get_mut(place_of_key(queue, BARREN))
         {
@@ -88,7 +88,7 @@ impl Scheduler<'_> {
 
     /// Whether nothing that is missing of a queue, or of all, may run.
     pub fn is_barren(&self, queue: u64) -> bool {
-        let outside = &self.header.outside;
+        let outside = &self.header.overflow;
         let found = outside.barren.get(place_of_key(queue, BARREN));
         found == Some(&(queue, outside.chances))
     }

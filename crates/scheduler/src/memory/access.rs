@@ -186,26 +186,31 @@ impl Scheduler<'_> {
 
     /// Whether a lane with work may be missing.
     pub fn has_overflow(&self) -> bool {
-        self.header.outside.spilled || self.header.outside.in_round
+        self.header.overflow.spilled || self.header.overflow.in_round
     }
 
     /// What is missing may have become able to run.
     pub(crate) fn note_chance(&mut self) {
         if !armed(Seeded::MissChances) {
-            self.header.outside.chances = self.header.outside.chances.wrapping_add(1);
+            self.header.overflow.chances = self.header.overflow.chances.wrapping_add(1);
         }
     }
 
     /// A job of the lane has become available: what was read of it before is outdated.
     pub(crate) fn note_heard(&mut self, lane: u64) {
         let stamp = self.header.stamp;
-        if let Some(heard) = self.header.outside.heard.get_mut(place_of_key(lane, HEARD)) {
+        if let Some(heard) = self
+            .header
+            .overflow
+            .heard
+            .get_mut(place_of_key(lane, HEARD))
+        {
             *heard = stamp;
         }
     }
 
     pub(crate) fn heard_of(&self, lane: u64) -> u64 {
-        let outside = &self.header.outside;
+        let outside = &self.header.overflow;
         let heard = outside.heard.get(place_of_key(lane, HEARD)).copied();
         heard.unwrap_or(u64::MAX).max(outside.heard_since)
     }

@@ -11,6 +11,8 @@ pub(crate) struct Outside {
     pub(crate) in_round: bool,
     /// Rounds so far.
     pub(crate) round: u64,
+    /// The slot of the lane that was evicted last.
+    pub(crate) clock_hand: u32,
     /// The key behind which the round goes on.
     pub(crate) cursor: i64,
     /// When a job of a lane was last heard of, by the lane's key; lanes may share a place.
@@ -29,6 +31,7 @@ impl Default for Outside {
             spilled: false,
             in_round: false,
             round: 0,
+            clock_hand: 0,
             cursor: i64::MIN,
             heard: [0; HEARD],
             heard_since: 0,

@@ -19,11 +19,11 @@ pub(crate) const MILLISECOND: i64 = 1_000;
 impl Scheduler<'_> {
     /// Whether positions are dated: from the first queue on that ages its jobs.
     pub fn has_calendar(&self) -> bool {
-        self.header.samples > 0
+        self.header.calendar.samples > 0
     }
 
     pub(crate) fn samples(&self) -> &[Sample] {
-        let known = self.calendar.get(..self.header.samples as usize);
+        let known = self.calendar.get(..self.header.calendar.samples as usize);
         known.unwrap_or_default()
     }
 
@@ -37,17 +37,17 @@ impl Scheduler<'_> {
         let samples = self.samples();
         let behind = samples.partition_point(|sample| sample.position <= position);
         let sample = samples.get(behind.saturating_sub(1));
-        sample.map_or(self.header.epoch, |sample| sample.time)
+        sample.map_or(self.header.calendar.epoch, |sample| sample.time)
     }
 
     /// From when intervals are counted.
     pub fn epoch(&self) -> i64 {
-        self.header.epoch
+        self.header.calendar.epoch
     }
 
     /// How far apart samples are at least.
     pub fn sampled_every(&self) -> i64 {
-        self.header.sampled_every
+        self.header.calendar.sample_interval
     }
 
     /// The interval of a queue in microseconds; 0: its jobs do not age.
@@ -68,7 +68,9 @@ impl Scheduler<'_> {
 
     /// Which of the intervals since the calendar began a time lies in.
     fn interval_of(&self, time: i64, aging: i64) -> i32 {
-        let interval = time.saturating_sub(self.header.epoch).div_euclid(aging);
+        let interval = time
+            .saturating_sub(self.header.calendar.epoch)
+            .div_euclid(aging);
         i32::try_from(interval).unwrap_or(if interval < 0 { i32::MIN } else { i32::MAX })
     }
 
@@ -104,7 +106,7 @@ impl Scheduler<'_> {
         }
         Ok(match self.aging_of(queue)? {
             0 => 0,
-            aging => self.interval_of(self.header.now, aging),
+            aging => self.interval_of(self.header.clock.now, aging),
         })
     }
 
@@ -120,6 +122,7 @@ impl Scheduler<'_> {
         }
         let time = self
             .header
+            .calendar
             .epoch
             .saturating_add(steps.saturating_mul(aging));
         let samples = self.samples();

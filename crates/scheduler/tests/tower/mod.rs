@@ -4,8 +4,8 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use turnstile_scheduler::EVERY_QUEUE;
-use turnstile_scheduler::waiting::listening::Bells;
 use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::waiting::listening::Bells;
 
 const NOTIFIER: u32 = 7;
 
