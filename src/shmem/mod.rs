@@ -18,7 +18,7 @@ use crate::pg::settings;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use turnstile_scheduler::listening::Bells;
+use turnstile_scheduler::waiting::listening::Bells;
 use turnstile_scheduler::waiting::Waiting;
 use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
@@ -229,7 +229,7 @@ fn enter<R>(
         locked.desk.phase = Phase::Stale;
     }
     #[cfg(feature = "fault_injection")]
-    turnstile_scheduler::injection::arm(settings::panic_at());
+    turnstile_scheduler::testing::injection::arm(settings::panic_at());
     let outcome = steps(&mut locked);
     if outcome.is_err() {
         locked.desk.phase = Phase::Stale;

@@ -8,7 +8,7 @@ use std::ptr::{NonNull, null_mut};
 use std::slice::from_raw_parts_mut as slice;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
-use turnstile_scheduler::listening::Bells;
+use turnstile_scheduler::waiting::listening::Bells;
 use turnstile_scheduler::waiting::{MOST_QUEUES, Night, Sleeper, Waiting, Watched};
 use turnstile_scheduler::{Capacity, Header, Memory, Pools, Scheduler};
 

@@ -10,7 +10,7 @@ use crate::shmem::{self, latches};
 use pgrx::pg_sys;
 use pgrx::prelude::PgSqlErrorCode;
 use turnstile_scheduler::EVERY_QUEUE;
-use turnstile_scheduler::listening::{MOST_BELLS, Unread};
+use turnstile_scheduler::waiting::listening::{MOST_BELLS, Unread};
 
 static NOTIFY: Statement = statement!("queue_notify", [INT8OID, INT8OID]);
 
