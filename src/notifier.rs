@@ -111,8 +111,9 @@ fn run() -> Result<()> {
     }
 }
 
-/// A notification goes to those listeners whose database is that of the sender. This process has none, and lends
-/// itself the name of theirs for a transaction that touches nothing of it.
+/// A notification goes to the listeners of the sender's database, and PostgreSQL takes that from MyDatabaseId alone. A process
+/// connects to one database, once; a process for each would keep all of them from being dropped, and take the place of a
+/// worker each. So this one has no database, and takes on the id of theirs for a transaction that reads none of its catalogs.
 fn send(owed: &Owed) {
     let channels = owed
         .queues

@@ -1,5 +1,6 @@
 //! A row in a tuple slot. The only reader of slots.
 
+use crate::error::internal;
 use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Datum};
 use std::marker::PhantomData;
@@ -128,27 +129,43 @@ impl RawRow<'_> {
         }
     }
 
-    fn value<'row, T: FromDatum + 'row>(&'row self, column: usize) -> Option<T> {
-        // SAFETY: callers name columns by the types of the schema.
-        self.raw(column)
-            .and_then(|datum| unsafe { T::from_datum(datum, false) })
-    }
-
+    /// A text; an error is raised where the column is of another type.
     pub fn text(&self, column: usize) -> Option<&str> {
-        self.value(column)
+        let value = self.raw(column)?;
+        // SAFETY: the slot has the column, which is a text.
+        unsafe {
+            let columns = &(*(*self.slot).tts_tupleDescriptor).attrs;
+            if !is_text((*columns.as_ptr().add(column - 1)).atttypid) {
+                internal(format!("column {column} of a table is no text")).raise();
+            }
+            FromDatum::from_datum(value, false)
+        }
     }
 
+    /// Of a column of another type only the number would be another one, here and below.
     pub fn int8(&self, column: usize) -> Option<i64> {
-        self.value(column)
+        self.by_value(column)
     }
 
     pub fn int4(&self, column: usize) -> Option<i32> {
-        self.value(column)
+        self.by_value(column)
     }
 
     pub fn boolean(&self, column: usize) -> Option<bool> {
-        self.value(column)
+        self.by_value(column)
     }
+
+    fn by_value<T: FromDatum + Copy>(&self, column: usize) -> Option<T> {
+        // SAFETY: numbers point to nothing, whatever they were made of.
+        self.raw(column)
+            .and_then(|datum| unsafe { T::from_datum(datum, false) })
+    }
+}
+
+fn is_text(kind: pg_sys::Oid) -> bool {
+    let is_known = |kind| matches!(kind, pg_sys::TEXTOID | pg_sys::VARCHAROID);
+    // SAFETY: a look-up in the catalog, for domains.
+    is_known(kind) || is_known(unsafe { pg_sys::getBaseType(kind) })
 }
 
 /// # Safety

@@ -6,12 +6,13 @@ use crate::call::{Call, required};
 use crate::error::Result;
 use crate::shmem::Owner;
 use crate::{catalog, owner};
+use pgrx::datum::Interval;
 use pgrx::pg_sys::Datum;
 
 /// Who claims, and for how long.
 pub struct Claimer {
     pub worker: Option<Datum>,
-    pub lease: Option<Datum>,
+    pub lease: Option<Interval>,
     pub owner: Option<Owner>,
     /// How many microseconds to sleep at most where there is nothing to claim.
     pub wait: Option<i64>,
@@ -24,7 +25,7 @@ impl Claimer {
         let bind = required(call.boolean(first + 2), "bind_to_connection")?;
         Ok(Self {
             worker: call.raw(first),
-            lease: call.raw(first + 1),
+            lease: call.interval(first + 1),
             owner: match bind {
                 true => Some(owner::bind(catalog::job_table()?)),
                 false => None,

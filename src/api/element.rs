@@ -9,6 +9,7 @@ use crate::lane::EVERY_QUEUE;
 use crate::unique::Mode;
 use crate::{server, settings};
 use pgrx::PgTryBuilder;
+use pgrx::datum::Interval;
 use pgrx::pg_sys::Datum;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::PgSqlErrorCode;
@@ -30,7 +31,7 @@ pub struct Element<'j> {
     metadata: Option<Datum>,
     pub unique_key: Option<&'j str>,
     pub unique_mode: Option<&'j str>,
-    pub unique_for: Option<Datum>,
+    pub unique_for: Option<Interval>,
     pub unique_by: Option<Vec<Option<String>>>,
 }
 
@@ -205,7 +206,7 @@ fn columns(value: &Json) -> Result<Vec<Option<String>>> {
 }
 
 /// The server's own reading of a time, whose errors become ones of the element.
-fn time(key: &str, value: &Json, read: impl Fn(&str) -> Option<Datum>) -> Result<Datum> {
+fn time<T>(key: &str, value: &Json, read: impl Fn(&str) -> Option<T>) -> Result<T> {
     let text = text(key, value)?;
     if text.len() > LONGEST {
         return Err(bad_value(format!("{key} is too long for a time")));

@@ -3,7 +3,7 @@ use crate::api::enqueue::{next_place, row};
 use crate::api::enqueue_unique::enqueue_unique;
 use crate::api::new_job::{Asked, NewJob, UniqueKey};
 use crate::api::output::Output;
-use crate::call::{Call, MOST_ELEMENTS, datum, interval_micros, must_be_writable, required};
+use crate::call::{Call, MOST_ELEMENTS, datum, must_be_writable, required};
 use crate::error::{Result, bad_value, too_many};
 use crate::jsonb::Json;
 use crate::plan::{Spi, with_spi};
@@ -92,7 +92,6 @@ fn new_job<'j>(spi: &Spi, element: &Element<'j>) -> Result<(NewJob<'j>, Option<U
         key: element.unique_key,
         mode: element.unique_mode.unwrap_or(Mode::UntilExecuted.name()),
         window: element.unique_for,
-        window_micros: element.unique_for.map(interval_micros),
         by: element.unique_by.clone().and_then(datum),
         by_names: element.unique_by.clone(),
     };

@@ -75,7 +75,7 @@ const LONGEST_TIME: i128 = 100 * 365 * 86_400_000_000;
 
 /// A lease must leave the worker some time.
 pub fn check_lease(call: &Call, index: usize) -> Result<()> {
-    match call.interval_micros(index) {
+    match call.interval(index).map(|lease| lease.as_micros()) {
         Some(micros) if !(1..=LONGEST_TIME).contains(&micros) => {
             Err(bad_value("lease must be positive and at most 100 years")
                 .detail(format!("It is {micros} microseconds."))
@@ -87,7 +87,7 @@ pub fn check_lease(call: &Call, index: usize) -> Result<()> {
 
 /// A time to wait.
 pub fn check_wait(call: &Call, index: usize, argument: &str) -> Result<()> {
-    match call.interval_micros(index) {
+    match call.interval(index).map(|time| time.as_micros()) {
         Some(micros) if !(0..=LONGEST_TIME).contains(&micros) => Err(bad_value(format!(
             "{argument} must not be negative, and at most 100 years"
         ))

@@ -117,8 +117,8 @@ fn awaited(keys: &[u64]) -> Result<&[u64]> {
 /// An interval in microseconds that is not negative.
 pub fn duration(call: &Call, index: usize, name: &str) -> Result<Option<i64>> {
     check_wait(call, index, name)?;
-    let micros = call.interval_micros(index);
-    Ok(micros.and_then(|micros| i64::try_from(micros).ok()))
+    let time = call.interval(index);
+    Ok(time.and_then(|time| i64::try_from(time.as_micros()).ok()))
 }
 
 fn in_a_transaction() -> Failure {

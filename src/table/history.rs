@@ -227,10 +227,11 @@ impl Command {
     pub fn open_history(&self, partition: Rc<Partition>, jobs: usize) -> History<'_> {
         let (relation, info) = self.open_relation(partition.partition, pg_sys::RowExclusiveLock);
         // SAFETY: the partition is open until the command ends.
-        let added = unsafe {
+        let (slot, added) = unsafe {
             pg_sys::ExecOpenIndices(info, false);
             foreign_code::pin_for_indexes(info);
-            (jobs > 1).then(|| MultiInsert::of(info, self.state))
+            let added = (jobs > 1).then(|| MultiInsert::of(info, self.state));
+            (self.slot_of(relation), added)
         };
         let columns = partition.defaults.iter().copied();
         let defaults = (!partition.defaults.is_empty()).then(|| {
@@ -239,7 +240,7 @@ impl Command {
         });
         History {
             command: self,
-            slot: self.slot_of(relation),
+            slot,
             partition,
             relation,
             info,

@@ -55,8 +55,11 @@ impl MultiInsert {
     }
 
     /// Takes a copy of the row in a slot of the same columns; true if no more should be taken before they are written.
-    pub fn take(&mut self, row: *mut pg_sys::TupleTableSlot) -> Result<bool> {
-        // SAFETY: the slots are of the table's columns.
+    ///
+    /// # Safety
+    /// The slot must hold a row.
+    pub unsafe fn take(&mut self, row: *mut pg_sys::TupleTableSlot) -> Result<bool> {
+        // SAFETY: as the caller says; the other slots are of the table's columns, too.
         unsafe {
             check(self.info, row, self.state);
             let slot = self.free_slot();

@@ -44,7 +44,8 @@ impl Table<'_> {
             // SAFETY: where rows are changed directly there is nothing else to the table but its indexes.
             unsafe { MultiInsert::of(self.info, self.command.state) }
         });
-        match added.take(self.written)? {
+        // SAFETY: the slot holds the new row of the table.
+        match unsafe { added.take(self.written) }? {
             true => self.finish(),
             false => Ok(()),
         }
