@@ -1,5 +1,7 @@
 //! Arguments and results of the SQL functions, without copies. The only reader of `FunctionCallInfo`.
 
+#![allow(unsafe_code, reason = "reads the frame of a call")]
+
 use crate::error::{Failure, Result, null_argument, too_many};
 use crate::jsonb::Json;
 use pgrx::datum::{Interval, UnboxDatum};
@@ -19,6 +21,7 @@ const MOST_BYTES_OF_NUMBERS: usize = MOST_ELEMENTS * 16;
 macro_rules! sql_function {
     ($symbol:ident, $finfo:ident, $function:expr) => {
         #[doc(hidden)]
+        #[allow(unsafe_code, reason = "the server finds it by its name")]
         #[unsafe(no_mangle)]
         pub extern "C" fn $finfo() -> &'static pgrx::pg_sys::Pg_finfo_record {
             const RECORD: pgrx::pg_sys::Pg_finfo_record =
@@ -27,6 +30,10 @@ macro_rules! sql_function {
         }
 
         #[doc(hidden)]
+        #[allow(
+            unsafe_code,
+            reason = "the server finds it by its name, and passes the frame of a call"
+        )]
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $symbol(
             fcinfo: pgrx::pg_sys::FunctionCallInfo,

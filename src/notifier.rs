@@ -4,6 +4,11 @@
 //! So nobody but this process sends, in a transaction of its own, and no commit ever waits for the lock that
 //! sending takes. It sleeps while nothing is owed; see `turnstile_scheduler::listening`.
 
+#![allow(
+    unsafe_code,
+    reason = "is the main function of a process of the server"
+)]
+
 use crate::error::Result;
 use crate::lane::channel;
 use crate::seeded::{Seeded, armed};

@@ -1,5 +1,10 @@
 //! The connection that a run is bound to: when it ends, its backend leaves word in shared memory.
 
+#![allow(
+    unsafe_code,
+    reason = "is called back by the server when a process ends"
+)]
+
 use crate::server::this_backend;
 use crate::shmem::{self, Owner};
 use pgrx::{pg_guard, pg_sys};

@@ -1,5 +1,7 @@
 //! What this backend's open transaction has changed and the scheduler does not know yet, by savepoint level.
 
+#![allow(unsafe_code, reason = "asks the server for the savepoint level")]
+
 use crate::seeded::{Seeded, armed};
 use crate::shmem::{Gone, Search};
 use pgrx::pg_sys;

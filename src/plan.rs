@@ -1,5 +1,7 @@
 //! Statements that are run, and what they give.
 
+#![allow(unsafe_code, reason = "calls SPI")]
+
 use crate::catalog;
 use crate::error::{Result, internal, not_committed};
 use crate::rights;

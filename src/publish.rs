@@ -5,6 +5,11 @@
 //! client hears of it. Callbacks never raise, panic or call SPI: a failure there leaves the memory
 //! marked dirty, and the next claim rebuilds it.
 
+#![allow(
+    unsafe_code,
+    reason = "is called back by the server at the end of transactions"
+)]
+
 use crate::call::Call;
 use crate::errands;
 use crate::error::{Result, cannot_prepare};

@@ -6,6 +6,8 @@
 //! 2. Count the jobs of the snapshot, in batches under the lock. Producers and finishers go on; claims wait.
 //! 3. Mark the memory ready.
 
+#![allow(unsafe_code, reason = "takes a lock of the server")]
+
 use crate::call::datum;
 use crate::catalog;
 use crate::error::{Result, internal, made_anew};

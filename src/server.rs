@@ -1,5 +1,10 @@
 //! What the server says of the time, of this backend and of its transaction.
 
+#![allow(
+    unsafe_code,
+    reason = "calls functions of the server and reads its variables"
+)]
+
 use crate::call::datum;
 use crate::sleep;
 use pgrx::FromDatum;

@@ -4,6 +4,8 @@
 //! nothing can come between. While it sleeps it runs nothing; a latch, the clock, a signal, or the end of its
 //! client's connection wakes it.
 
+#![allow(unsafe_code, reason = "sets latches and timers of the server")]
+
 use crate::error::Result;
 use crate::pending::{self, Work};
 use crate::server::now;

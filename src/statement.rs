@@ -1,5 +1,7 @@
 //! Prepared statements, kept for the life of the backend.
 
+#![allow(unsafe_code, reason = "calls SPI")]
+
 use crate::catalog;
 use crate::error::{Result, internal};
 use crate::plan::Spi;

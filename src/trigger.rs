@@ -1,5 +1,7 @@
 //! What a trigger function is told. The only reader of `TriggerData`.
 
+#![allow(unsafe_code, reason = "reads what the server tells triggers")]
+
 use crate::call::Call;
 use crate::catalog;
 use crate::error::{Result, foreign_trigger, internal, not_a_trigger};

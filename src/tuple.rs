@@ -1,5 +1,7 @@
 //! A row in a tuple slot. The only reader of slots.
 
+#![allow(unsafe_code, reason = "reads tuple slots")]
+
 use crate::error::internal;
 use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Datum};

@@ -213,6 +213,7 @@ fn run<R>(
 
 /// None if it is not the slot that was meant. If a step fails or panics the memory stays marked dirty and the
 /// next use rebuilds it.
+#[allow(unsafe_code, reason = "opens memory that is locked")]
 fn enter<R>(
     slot: usize,
     is_meant: impl FnOnce(&Desk) -> bool,

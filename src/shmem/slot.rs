@@ -1,5 +1,7 @@
 //! Which slot of the segment belongs to which database.
 
+#![allow(unsafe_code, reason = "opens memory that is locked")]
+
 use super::Desk;
 use super::segment::{Guard, open, peek};
 use crate::error::{Failure, Result, does_not_fit};

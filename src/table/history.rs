@@ -1,6 +1,8 @@
 //! Where finished jobs go: the partition of the day. The server would find it anew for each command, which takes longer than
 //! to add the row; so the last one is kept until something about it, the history or the jobs changes.
 
+#![allow(unsafe_code, reason = "reads how a table is partitioned")]
+
 use super::defaults::{self, Defaults};
 use super::multi_insert::MultiInsert;
 use super::relation::Opened;

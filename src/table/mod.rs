@@ -4,6 +4,8 @@
 //! That is done only where the executor would do nothing else ([`surroundings`]); what it does there, constraints and
 //! indexes, is done here by its own functions. Everywhere else verbs run SQL statements instead.
 
+#![allow(unsafe_code, reason = "calls the executor")]
+
 mod defaults;
 mod history;
 mod indexes;

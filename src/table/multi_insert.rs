@@ -1,5 +1,7 @@
 //! Rows that are written together, page by page, with one record of the log for each page, as COPY writes them.
 
+#![allow(unsafe_code, reason = "calls the executor")]
+
 use super::{check, enter};
 use crate::error::{Result, internal};
 use crate::tuple::RawRow;

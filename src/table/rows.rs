@@ -1,5 +1,10 @@
 //! Jobs that are added, changed and deleted directly.
 
+#![allow(
+    unsafe_code,
+    reason = "calls the table's access method and the executor"
+)]
+
 use super::multi_insert::MultiInsert;
 use super::{Defaults, Opened, Table, check, enter, set, write};
 use crate::error::{Result, internal};
