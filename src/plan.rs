@@ -9,9 +9,9 @@ use crate::seeded::{Seeded, armed};
 use crate::snapshot::Snapshot;
 use crate::statement::{LockedPlan, free_replaced_plans};
 use crate::table::Opened;
+use pgrx::FromDatum;
 use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum};
-use pgrx::{FromDatum, IntoDatum};
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -69,14 +69,35 @@ pub struct Rows<'spi> {
 }
 
 /// What can be read of a result. A text is read where it lies; all else is copied.
-pub trait Value<'rows>: FromDatum + IntoDatum {}
+pub trait Value<'rows>: FromDatum {
+    /// The types of columns that it can be read of.
+    const TYPES: &'static [pg_sys::Oid];
+}
 
-impl<'rows> Value<'rows> for &'rows str {}
-impl Value<'_> for String {}
-impl Value<'_> for bool {}
-impl Value<'_> for i32 {}
-impl Value<'_> for i64 {}
-impl Value<'_> for Interval {}
+impl<'rows> Value<'rows> for &'rows str {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::TEXTOID, pg_sys::VARCHAROID];
+}
+
+impl Value<'_> for String {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::TEXTOID, pg_sys::VARCHAROID];
+}
+
+impl Value<'_> for bool {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::BOOLOID];
+}
+
+impl Value<'_> for i32 {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::INT4OID];
+}
+
+/// A time counts as microseconds.
+impl Value<'_> for i64 {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::INT8OID, pg_sys::TIMESTAMPTZOID];
+}
+
+impl Value<'_> for Interval {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::INTERVALOID];
+}
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
@@ -296,7 +317,7 @@ impl Rows<'_> {
     /// A column as a Rust value. An error is raised where the statement gives it another type.
     pub fn value<'rows, T: Value<'rows>>(&'rows self, row: usize, column: i32) -> Option<T> {
         let value = self.get(row, column)?;
-        if !T::is_compatible_with(self.type_of(column)) {
+        if !T::TYPES.contains(&self.type_of(column)) {
             internal(format!("column {column} of a result has another type")).raise();
         }
         // SAFETY: the column has this type, and lives as long as the rows.
