@@ -34,7 +34,7 @@ def _run(guards, fault: str | None = None) -> subprocess.CompletedProcess:
         command = [_ROOT / "pg_test" / suite / "run", *[guard.partition("/")[2] for guard in guards]]
     else:
         tests = [f"pg_test/{guard}" for guard in guards]
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-x", "--tb=line", *tests]
+        command = [sys.executable, "-m", "pytest", "-x", "--tb=line", *tests]
     return subprocess.run(
         command, cwd=_ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE * len(guards), check=False
     )
