@@ -61,8 +61,9 @@ def once(runs, unfinished=()):
 
 OVERLAP = changed(3, claimed_at=at(2.5))
 
+RULES = (limits, check.sessions_kept_apart, check.sessions_in_order, once)
 ACCEPTED = {
-    **{f"{rule.__name__}, a good history": rule(GOOD) for rule in (limits, check.sessions_kept_apart, check.sessions_in_order, once)},
+    **{f"{rule.__name__}, a good history": rule(GOOD) for rule in RULES},
     "no runs, limits": limits([]),
     "no runs, sessions apart": check.sessions_kept_apart([]),
     "no runs, sessions in order": check.sessions_in_order([]),

@@ -100,11 +100,11 @@ impl LaneChange {
 
 impl Level {
     fn is_empty(&self) -> bool {
-        *self
-            == Self {
-                nesting: self.nesting,
-                ..Self::default()
-            }
+        let nothing = || Self {
+            nesting: self.nesting,
+            ..Self::default()
+        };
+        self.lanes.is_empty() && *self == nothing()
     }
 
     pub fn lane(&mut self, spec: LaneSpec) -> &mut LaneChange {

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "reads tuple slots")]
 
-use crate::error::internal;
+use crate::error::not_a_text;
 use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Datum};
 use std::marker::PhantomData;
@@ -137,8 +137,9 @@ impl RawRow<'_> {
         // SAFETY: the slot has the column, which is a text.
         unsafe {
             let columns = &(*(*self.slot).tts_tupleDescriptor).attrs;
-            if !is_text((*columns.as_ptr().add(column - 1)).atttypid) {
-                internal(format!("column {column} of a table is no text")).raise();
+            let kind = (*columns.as_ptr().add(column - 1)).atttypid;
+            if kind != pg_sys::TEXTOID {
+                must_be_text(kind, column);
             }
             FromDatum::from_datum(value, false)
         }
@@ -164,10 +165,14 @@ impl RawRow<'_> {
     }
 }
 
-fn is_text(kind: pg_sys::Oid) -> bool {
-    let is_known = |kind| matches!(kind, pg_sys::TEXTOID | pg_sys::VARCHAROID);
-    // SAFETY: a look-up in the catalog, for domains.
-    is_known(kind) || is_known(unsafe { pg_sys::getBaseType(kind) })
+/// Raises an error unless it is stored as a text: a domain, or with a length.
+#[cold]
+fn must_be_text(kind: pg_sys::Oid, column: usize) {
+    // SAFETY: a look-up in the catalog.
+    let base = unsafe { pg_sys::getBaseType(kind) };
+    if !matches!(base, pg_sys::TEXTOID | pg_sys::VARCHAROID) {
+        not_a_text(column).raise();
+    }
 }
 
 /// # Safety
