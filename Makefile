@@ -14,25 +14,17 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
 # Can be told to panic, and to leave a mechanism out.
 TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
-# The longest first, since two run at a time.
-TEST_PARTS := test-rules test-rights \
-  test-mutants \
-  test-histories \
-  test-faults \
-  test-concurrent \
-  test-surroundings \
-  test-security \
-  test-examples \
-  test-scheduler \
-  test-fuzz \
-  test-cron \
-  test-injected \
-  test-seeded-faults \
-  isolation \
-  regress \
-  test-docs \
-  test-findings \
-  test-storm
+# The longest of each list first, since two run at a time.
+QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurrent test-surroundings test-security test-rights \
+  isolation test-docs regress
+# What takes long, or another build; of parts that are above, too, what they have left out.
+REST_PARTS := test-mutants test-findings test-histories test-fuzz test-cron test-examples test-seeded-faults test-surroundings \
+  test-storm test-injected
+ALL_PARTS := $(REST_PARTS) $(filter-out $(REST_PARTS),$(QUICK_PARTS))
+# TURNSTILE_TIER=quick leaves out of a part what is marked as long, TURNSTILE_TIER=rest runs only that.
+TIER_quick := -m 'not long'
+TIER_rest := -m long
+TIER := $(TIER_$(TURNSTILE_TIER))
 
 .PHONY: help
 help: ## list the targets
@@ -61,8 +53,16 @@ demo: install ## watch 16 workers checksum the files below DIR=/some/dir (defaul
 # ---- Tests ----------------------------------------------------------------------------------------
 
 .PHONY: test
-test: ## run every part of the tests below, two at a time, and sum up (TURNSTILE_JOBS=…)
-	@scripts/test-all $(TEST_PARTS)
+test: ## what shows most in less than 15 minutes, two parts at a time (TURNSTILE_JOBS=…)
+	@TURNSTILE_TIER=quick scripts/test-all $(QUICK_PARTS)
+
+.PHONY: test-rest
+test-rest: ## what `make test` leaves out: mutants, long histories, findings, fuzz, examples, … (TURNSTILE_SECONDS=…)
+	@TURNSTILE_TIER=rest scripts/test-all $(REST_PARTS)
+
+.PHONY: test-full
+test-full: ## all of both
+	@scripts/test-all $(ALL_PARTS)
 
 .PHONY: test-scheduler
 test-scheduler: setup ## test the scheduler by itself, against a naive model (STEPS=…: steps of each random run)
@@ -112,7 +112,7 @@ test-faults: install ## rebuilds, isolation levels, direct DML, overflow
 
 .PHONY: test-surroundings
 test-surroundings: install ## calls against plain SQL, whatever users add to the tables (COMBINATIONS=…, SEED=…, ELEMENTS=…)
-	@TURNSTILE_CLUSTER=surroundings scripts/run-pytest pg_test/surroundings $(if $(SEED),--seed $(SEED)) \
+	@TURNSTILE_CLUSTER=surroundings scripts/run-pytest pg_test/surroundings $(TIER) $(if $(SEED),--seed $(SEED)) \
 	  $(if $(COMBINATIONS),--combinations $(COMBINATIONS)) $(if $(ELEMENTS),--elements $(ELEMENTS))
 
 .PHONY: test-findings
@@ -129,7 +129,7 @@ test-security: install ## what ordinary roles can do to others, and to the serve
 
 .PHONY: test-histories
 test-histories: install ## a long random history with crashes, and the checker's own tests (TURNSTILE_OPERATIONS=…, TURNSTILE_CRASHES=…)
-	@TURNSTILE_CLUSTER=histories scripts/run-pytest pg_test/histories
+	@TURNSTILE_CLUSTER=histories scripts/run-pytest pg_test/histories $(TIER)
 
 .PHONY: histories
 histories: install ## record and check one random history (SEED=…, OPERATIONS=…, CRASHES=…)
@@ -149,8 +149,12 @@ test-mutants: install ## leave out each mechanism of the server side in turn: th
 	@$(TEST_BUILD) TURNSTILE_CLUSTER=mutants scripts/run-pytest pg_test/mutants
 
 .PHONY: test-docs
-test-docs: install ## run the SQL of the documentation, and follow its links
-	@scripts/run-pytest pg_test/docs
+test-docs: install ## run the SQL of the documentation, follow its links, and try the rules of the demo
+	@scripts/run-pytest pg_test/docs demo
+
+.PHONY: testing-page
+testing-page: ## write the mechanisms of docs/testing.md anew, from src/
+	@python3 pg_test/mutants/page.py
 
 .PHONY: test-examples
 test-examples: install ## the workers of examples/, by themselves and through PgBouncer

@@ -7,7 +7,6 @@ than there are slots. A run that ends at the very moment at which another begins
 
 import hashlib
 import os
-import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import datetime
@@ -164,11 +163,3 @@ def results_right(runs, wanted):
         if violation:
             found.append(violation)
     return found, judged
-
-
-if __name__ == "__main__":
-    if sys.argv[1:] != ["--self-test"]:
-        sys.exit("usage: demo/check.py --self-test")
-    import check_test
-
-    check_test.main()

@@ -23,6 +23,7 @@ pgrx::pg_module_magic!(name, version);
 
 /// Called when the library is loaded: by the postmaster, or too late by a backend.
 #[pg_guard]
+#[allow(unsafe_code, reason = "a function that the server calls by its name")]
 pub extern "C-unwind" fn _PG_init() {
     // SAFETY: a flag of the process.
     if !unsafe { pg_sys::process_shared_preload_libraries_in_progress } {

@@ -15,7 +15,11 @@ CRASHES = int(os.environ.get("TURNSTILE_CRASHES", "10"))
 FEW_LANES = {"turnstile.max_lanes": 128}
 SPILLED = 5
 
+# As long as they are told to be.
+pytestmark = pytest.mark.timeout(0)
 
+
+@pytest.mark.long
 def test_a_history_with_crashes_breaks_no_rule(seed):
     _breaks_no_rule(Plan(seed, OPERATIONS - OPERATIONS // SPILLED, CRASHES - CRASHES // SPILLED))
 

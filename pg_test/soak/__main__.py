@@ -70,7 +70,7 @@ def session(given) -> bool:
 
 def _pytest(part: str, test: str, seed: int) -> bool:
     began = time.monotonic()
-    environment = os.environ | {"TURNSTILE_CALLS": "1000000", "TURNSTILE_CLUSTER": "soak"}
+    environment = os.environ | {"TURNSTILE_CALLS": "1000000", "TURNSTILE_CLUSTER": "soak", "PYTEST_TIMEOUT": "0"}
     done = subprocess.run(
         [results.ROOT / "scripts" / "run-pytest", test, "--seed", str(seed)], env=environment, cwd=results.ROOT, check=False
     )

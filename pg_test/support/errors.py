@@ -12,6 +12,7 @@ WRONG_STATE = "55000"
 TOO_LONG = "54000"
 NOT_SUPPORTED = "0A000"
 NO_PRIVILEGE = "42501"
+WRONG_TYPE = "42804"
 
 
 @contextlib.contextmanager

@@ -29,7 +29,11 @@ def surroundings(config) -> list[Surrounding]:
 
 def pytest_generate_tests(metafunc):
     if "surrounding" in metafunc.fixturenames:
-        metafunc.parametrize("surrounding", surroundings(metafunc.config), ids=str)
+        metafunc.parametrize("surrounding", [_parameter(each) for each in surroundings(metafunc.config)], ids=str)
+
+
+def _parameter(surrounding: Surrounding):
+    return pytest.param(surrounding, marks=[pytest.mark.long] if len(surrounding.names) > 1 else [])
 
 
 def pytest_terminal_summary(terminalreporter):

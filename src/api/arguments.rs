@@ -79,7 +79,7 @@ const LONGEST_TIME: i128 = 100 * 365 * 86_400_000_000;
 
 /// A lease must leave the worker some time.
 pub fn check_lease(call: &Call, index: usize) -> Result<()> {
-    match call.interval_micros(index) {
+    match call.interval(index).map(|lease| lease.as_micros()) {
         Some(micros) if !(1..=LONGEST_TIME).contains(&micros) => {
             Err(bad_value("lease must be positive and at most 100 years")
                 .detail(format!("It is {micros} microseconds."))
@@ -91,7 +91,7 @@ pub fn check_lease(call: &Call, index: usize) -> Result<()> {
 
 /// A time to wait.
 pub fn check_wait(call: &Call, index: usize, argument: &str) -> Result<()> {
-    match call.interval_micros(index) {
+    match call.interval(index).map(|time| time.as_micros()) {
         Some(micros) if !(0..=LONGEST_TIME).contains(&micros) => Err(bad_value(format!(
             "{argument} must not be negative, and at most 100 years"
         ))
@@ -114,6 +114,6 @@ pub fn bound(call: &Call, index: usize) -> Result<usize> {
 /// An interval in microseconds that is not negative.
 pub fn duration(call: &Call, index: usize, name: &str) -> Result<Option<i64>> {
     check_wait(call, index, name)?;
-    let micros = call.interval_micros(index);
-    Ok(micros.and_then(|micros| i64::try_from(micros).ok()))
+    let time = call.interval(index);
+    Ok(time.and_then(|time| i64::try_from(time.as_micros()).ok()))
 }

@@ -1,5 +1,7 @@
 //! What a caller is told who may not do something. Never what a row holds that he cannot know.
 
+#![allow(unsafe_code, reason = "calls the server's look-ups of names")]
+
 use super::Verb;
 use crate::job::lane::EVERY_QUEUE;
 use crate::pg::error::Failure;

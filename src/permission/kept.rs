@@ -1,6 +1,8 @@
 //! What roles may do, kept by each backend until a commit changes `turnstile.permission`, or who is a member of which role.
 //! A transaction that has changed the table itself reads it anew.
 
+#![allow(unsafe_code, reason = "is called back by the server's caches")]
+
 use super::Verb;
 use crate::job::lane::{EVERY_QUEUE, queue_key};
 use crate::pg::call::datum;

@@ -1,8 +1,10 @@
 //! Arguments and results of the SQL functions, without copies. The only reader of `FunctionCallInfo`.
 
+#![allow(unsafe_code, reason = "reads the frame of a call")]
+
 use crate::pg::error::{Failure, Result, null_argument, too_many};
 use crate::pg::jsonb::Json;
-use pgrx::datum::UnboxDatum;
+use pgrx::datum::{Interval, UnboxDatum};
 use pgrx::pg_sys::{self, Datum};
 use pgrx::{Array, FromDatum, IntoDatum};
 
@@ -19,6 +21,7 @@ const MOST_BYTES_OF_NUMBERS: usize = MOST_ELEMENTS * 16;
 macro_rules! sql_function {
     ($symbol:ident, $finfo:ident, $function:expr) => {
         #[doc(hidden)]
+        #[allow(unsafe_code, reason = "the server finds it by its name")]
         #[unsafe(no_mangle)]
         pub extern "C" fn $finfo() -> &'static pgrx::pg_sys::Pg_finfo_record {
             const RECORD: pgrx::pg_sys::Pg_finfo_record =
@@ -27,11 +30,15 @@ macro_rules! sql_function {
         }
 
         #[doc(hidden)]
+        #[allow(
+            unsafe_code,
+            reason = "the server finds it by its name, and passes the frame of a call"
+        )]
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $symbol(
             fcinfo: pgrx::pg_sys::FunctionCallInfo,
         ) -> pgrx::pg_sys::Datum {
-            // SAFETY: the function manager passes a valid call frame.
+            // SAFETY: the function manager passes a valid call frame, and sql/schema declares the function.
             unsafe {
                 $crate::pg::raised::keeping_errors(|| {
                     let call = $crate::pg::call::Call::new(fcinfo);
@@ -84,7 +91,8 @@ pub struct Call {
 
 impl Call {
     /// # Safety
-    /// `fcinfo` must be the frame of a call that is under way.
+    /// `fcinfo` must be the frame of a call that is under way, of a function that is declared with arguments of the types
+    /// by which they are read.
     pub unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
         Self { fcinfo }
     }
@@ -114,7 +122,7 @@ impl Call {
     }
 
     fn read<'a, T: FromDatum + 'a>(&'a self, index: usize) -> Option<T> {
-        // SAFETY: the SQL declaration of each function fixes the argument's type.
+        // SAFETY: the argument is declared with this type, as `new` demands.
         self.raw(index)
             .and_then(|datum| unsafe { T::from_datum(datum, false) })
     }
@@ -170,22 +178,20 @@ impl Call {
 
     /// A jsonb, to be read where it lies.
     pub fn json(&self, index: usize) -> Option<Json<'_>> {
-        // SAFETY: only asked for jsonb arguments, which live as long as the call.
+        // SAFETY: the argument is declared as a jsonb, as `new` demands, and lives as long as the call.
         self.raw(index).map(|datum| unsafe { Json::of(datum) })
     }
 
-    /// An interval in microseconds, with months of 30 days, for telling its sign.
-    pub fn interval_micros(&self, index: usize) -> Option<i128> {
-        self.raw(index).map(interval_micros)
+    pub fn interval(&self, index: usize) -> Option<Interval> {
+        self.read(index)
     }
 
     /// Size of a variable-length argument before compression, without its header.
     pub fn raw_size(&self, index: usize) -> usize {
-        self.raw(index)
-            // SAFETY: only asked for arguments of variable length.
-            .map_or(0, |datum| {
-                unsafe { pg_sys::toast_raw_datum_size(datum) }.saturating_sub(pg_sys::VARHDRSZ)
-            })
+        self.raw(index).map_or(0, |datum| {
+            // SAFETY: the argument is declared with a type of variable length, as `new` demands.
+            unsafe { pg_sys::toast_raw_datum_size(datum) }.saturating_sub(pg_sys::VARHDRSZ)
+        })
     }
 
     /// Whether a procedure may not end the transaction that it runs in.
@@ -208,16 +214,6 @@ impl Call {
     pub fn fcinfo(&self) -> pg_sys::FunctionCallInfo {
         self.fcinfo
     }
-}
-
-/// An interval in microseconds, with months of 30 days. The datum must be one of an interval.
-pub fn interval_micros(datum: Datum) -> i128 {
-    const DAY: i128 = 86_400_000_000;
-    // SAFETY: an interval is passed by reference to a whole Interval struct.
-    let interval = unsafe { *datum.cast_mut_ptr::<pg_sys::Interval>() };
-    i128::from(interval.time)
-        + i128::from(interval.day) * DAY
-        + i128::from(interval.month) * 30 * DAY
 }
 
 pub fn required<T>(value: Option<T>, name: &str) -> Result<T> {

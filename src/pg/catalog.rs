@@ -1,5 +1,10 @@
 //! Finds the extension's own tables. What was found is kept until the server says that it has changed.
 
+#![allow(
+    unsafe_code,
+    reason = "calls the server's look-ups and is called back by its caches"
+)]
+
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result};
 use crate::pg::seeded::{Seeded, armed};

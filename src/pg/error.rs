@@ -161,6 +161,15 @@ pub fn read_only() -> Failure {
     .hint("Start a transaction that is READ WRITE.")
 }
 
+pub fn not_a_text(column: usize) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+        "a column of the extension's tables is no text",
+    )
+    .detail(format!("It is column {column}."))
+    .hint("Give the column its type back.")
+}
+
 pub fn internal(message: impl Into<String>) -> Failure {
     Failure::new(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message)
 }

@@ -1,5 +1,7 @@
 //! Code of users that runs when rows are written: with the owner's rights, so never with the caller's search path.
 
+#![allow(unsafe_code, reason = "reads what the executor knows of indexes")]
+
 use crate::pg::rights;
 use pgrx::pg_sys;
 

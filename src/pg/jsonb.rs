@@ -1,5 +1,7 @@
 //! Values inside of a jsonb, read where they lie. The only reader of `JsonbValue`.
 
+#![allow(unsafe_code, reason = "reads values inside of a jsonb")]
+
 use pgrx::pg_sys::{self, Datum, JsonbIteratorToken as Token, jbvType};
 use std::ffi::c_char;
 use std::marker::PhantomData;

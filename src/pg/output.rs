@@ -1,5 +1,7 @@
 //! Rows that a set-returning function gives back.
 
+#![allow(unsafe_code, reason = "fills the server's tuple store")]
+
 use crate::pg::call::Call;
 use pgrx::pg_sys::{self, Datum};
 

@@ -1,6 +1,8 @@
 //! Errors that the server raises below a call, such as one of a user's trigger, arrive as they were raised. What catches them
 //! on their way through Rust knows SQLSTATEs of the server only, and neither constraints nor contexts.
 
+#![allow(unsafe_code, reason = "copies and raises errors of the server")]
+
 use pgrx::pg_sys::panic::{CaughtError, pgrx_extern_c_guard};
 use pgrx::pg_sys::{self, Datum, ErrorContextCallback, ErrorData};
 use std::any::Any;

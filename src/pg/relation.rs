@@ -1,6 +1,8 @@
 //! What an open relation says of itself. Everything is copied before anything is called that may hear of changes: those
 //! replace what the server's own cache of the relation points to.
 
+#![allow(unsafe_code, reason = "reads what an open relation points to")]
+
 use crate::pg::catalog;
 use pgrx::pg_sys::{self, FormData_pg_index, Oid};
 use std::ffi::CStr;

@@ -1,6 +1,8 @@
 //! Whose rights statements have. The functions of `src/api` are SECURITY INVOKER, so that they know who calls them, and switch to
 //! the rights of their owner themselves; so does a procedure that ends transactions. See docs/decisions/040-callers.md.
 
+#![allow(unsafe_code, reason = "switches the user and pins settings")]
+
 use crate::pg::catalog;
 use crate::pg::error::{Result, internal};
 use pgrx::pg_catalog::pg_proc::PgProc;

@@ -1,6 +1,13 @@
 //! What the server says of the time, of this backend and of its transaction.
 
+#![allow(
+    unsafe_code,
+    reason = "calls functions of the server and reads its variables"
+)]
+
 use crate::pg::call::datum;
+use pgrx::FromDatum;
+use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::ffi::CString;
 
@@ -14,8 +21,8 @@ pub fn now() -> i64 {
 }
 
 /// A time after another, by an interval; an error (22008) beyond the range of times.
-pub fn later(time: i64, interval: Datum) -> Option<i64> {
-    let arguments = [datum(time), Some(interval)];
+pub fn later(time: i64, interval: Interval) -> Option<i64> {
+    let arguments = [datum(time), datum(interval)];
     // SAFETY: the function takes a time and an interval.
     unsafe { pgrx::direct_function_call(pg_sys::timestamptz_pl_interval, &arguments) }
 }
@@ -26,12 +33,15 @@ pub fn timestamp(text: &str) -> Option<Datum> {
 }
 
 /// An interval as the server reads it; errors (22007, 22015) are raised.
-pub fn interval(text: &str) -> Option<Datum> {
+pub fn interval(text: &str) -> Option<Interval> {
+    // SAFETY: the function gives an interval.
     read(pg_sys::interval_in, text)
+        .and_then(|interval| unsafe { Interval::from_datum(interval, false) })
 }
 
 type Function = unsafe fn(pg_sys::FunctionCallInfo) -> Datum;
 
+/// What a function that reads a value of its type makes of a text.
 fn read(function: Function, text: &str) -> Option<Datum> {
     let text = CString::new(text).ok()?;
     let arguments = [

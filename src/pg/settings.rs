@@ -1,5 +1,7 @@
 //! The settings that cannot be columns: sizes of shared memory and a guard for what is stored with jobs.
 
+#![allow(unsafe_code, reason = "reads a setting that the server keeps")]
+
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 use std::ffi::CStr;
 

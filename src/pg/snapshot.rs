@@ -1,5 +1,7 @@
 //! Snapshots: what is committed at a moment.
 
+#![allow(unsafe_code, reason = "takes and reads snapshots of the server")]
+
 use crate::pg::seeded::{Seeded, armed};
 use pgrx::pg_sys;
 

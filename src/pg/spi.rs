@@ -1,11 +1,15 @@
 //! Statements that are run, and what they give.
 
+#![allow(unsafe_code, reason = "calls SPI")]
+
 use crate::pg::error::{Result, internal, not_committed};
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::statement::{LockedPlan, free_replaced_plans};
 use crate::pg::{catalog, rights};
+use pgrx::FromDatum;
+use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum};
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -61,6 +65,37 @@ pub struct Rows<'spi> {
     table: *mut pg_sys::SPITupleTable,
     count: usize,
     spi: PhantomData<&'spi Spi>,
+}
+
+/// What can be read of a result. A text is read where it lies; all else is copied.
+pub trait Value<'rows>: FromDatum {
+    /// The types of columns that it can be read of.
+    const TYPES: &'static [pg_sys::Oid];
+}
+
+impl<'rows> Value<'rows> for &'rows str {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::TEXTOID, pg_sys::VARCHAROID];
+}
+
+impl Value<'_> for String {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::TEXTOID, pg_sys::VARCHAROID];
+}
+
+impl Value<'_> for bool {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::BOOLOID];
+}
+
+impl Value<'_> for i32 {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::INT4OID];
+}
+
+/// A time counts as microseconds.
+impl Value<'_> for i64 {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::INT8OID, pg_sys::TIMESTAMPTZOID];
+}
+
+impl Value<'_> for Interval {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::INTERVALOID];
 }
 
 thread_local! {
@@ -145,7 +180,8 @@ impl Spi {
         rights::pin();
         let (plan, is_planned) = statement.plan(self)?;
         let _settings = PlanForGrowth::during_planning(is_planned);
-        let _locks = (!armed(Seeded::LookBeforeLocking)).then(|| LockedPlan::of(plan));
+        // SAFETY: a statement's plan is valid, and of that statement.
+        let _locks = (!armed(Seeded::LookBeforeLocking)).then(|| unsafe { LockedPlan::of(plan) });
         let mut arguments = Arguments::of(arguments);
         // SAFETY: values and nulls have one element a parameter; SPI copies the snapshot.
         unsafe {
@@ -172,7 +208,7 @@ impl Spi {
 
     /// The first value of a statement's result, which reads a table of settings, as it is committed, whatever the transaction
     /// itself has changed: what goes into shared memory must not be undone by a rollback.
-    pub fn committed<T: pgrx::FromDatum>(
+    pub fn committed<T: for<'rows> Value<'rows>>(
         &self,
         table: &'static CStr,
         statement: &Statement,
@@ -265,7 +301,7 @@ impl Rows<'_> {
 
     /// A column (from 1) of a row; a datum passed by reference lives as long as the rows.
     pub fn get(&self, row: usize, column: i32) -> Option<Datum> {
-        if row >= self.count {
+        if row >= self.count || column < 1 {
             return None;
         }
         let mut is_null = false;
@@ -277,14 +313,23 @@ impl Rows<'_> {
         (!is_null).then_some(value)
     }
 
-    /// A column as a Rust value.
-    pub fn value<T: pgrx::FromDatum>(&self, row: usize, column: i32) -> Option<T> {
-        // SAFETY: each caller reads a column by the type that its statement gives it.
-        self.get(row, column)
-            .and_then(|datum| unsafe { T::from_datum(datum, false) })
+    /// A column as a Rust value. An error is raised where the statement gives it another type.
+    pub fn value<'rows, T: Value<'rows>>(&'rows self, row: usize, column: i32) -> Option<T> {
+        let value = self.get(row, column)?;
+        if !T::TYPES.contains(&self.type_of(column)) {
+            internal(format!("column {column} of a result has another type")).raise();
+        }
+        // SAFETY: the column has this type, and lives as long as the rows.
+        unsafe { T::from_datum(value, false) }
     }
 
-    pub fn required<T: pgrx::FromDatum>(&self, row: usize, column: i32) -> Result<T> {
+    fn type_of(&self, column: i32) -> pg_sys::Oid {
+        let nth = usize::try_from(column - 1).unwrap_or(0);
+        // SAFETY: a value was got from the column, so the descriptor has it.
+        unsafe { (*(*(*self.table).tupdesc).attrs.as_ptr().add(nth)).atttypid }
+    }
+
+    pub fn required<'rows, T: Value<'rows>>(&'rows self, row: usize, column: i32) -> Result<T> {
         self.value(row, column)
             .ok_or_else(|| internal(format!("column {column} is missing from a result")))
     }

@@ -1,5 +1,7 @@
 //! Prepared statements, kept for the life of the backend.
 
+#![allow(unsafe_code, reason = "calls SPI")]
+
 use crate::pg::catalog;
 use crate::pg::error::{Result, internal};
 use crate::pg::spi::Spi;
@@ -102,8 +104,8 @@ impl Statement {
             Text::OfCatalog(_) => version_of_tables()?,
         };
         match self.text {
-            // SAFETY: the plan is kept for the life of the backend.
             _ if !kept.is_null() && self.version.load(Ordering::Relaxed) == version => {
+                // SAFETY: the plan is kept for the life of the backend.
                 Ok((kept, unsafe { !pg_sys::SPI_plan_is_valid(kept) }))
             }
             Text::Constant(sql) => {
@@ -146,8 +148,10 @@ impl Statement {
 pub struct LockedPlan(*mut pg_sys::CachedPlan);
 
 impl LockedPlan {
-    pub fn of(plan: pg_sys::SPIPlanPtr) -> Self {
-        // SAFETY: the plan is valid; it is of one statement. The locks last as long as the transaction.
+    /// # Safety
+    /// The plan must be valid, and of one statement.
+    pub unsafe fn of(plan: pg_sys::SPIPlanPtr) -> Self {
+        // SAFETY: as the caller says. The locks last as long as the transaction.
         Self(unsafe { pg_sys::SPI_plan_get_cached_plan(plan) })
     }
 }

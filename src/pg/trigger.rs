@@ -1,5 +1,7 @@
 //! What a trigger function is told. The only reader of `TriggerData`.
 
+#![allow(unsafe_code, reason = "reads what the server tells triggers")]
+
 use crate::pg::call::Call;
 use crate::pg::catalog;
 use crate::pg::error::{Result, foreign_trigger, internal, not_a_trigger};
@@ -116,10 +118,12 @@ impl<'call> Trigger<'call> {
     /// The row after an INSERT or UPDATE.
     pub fn new_row(&self) -> Option<RawRow<'call>> {
         // SAFETY: as above.
-        match self.operation() {
-            pg_sys::TRIGGER_EVENT_INSERT => Some(unsafe { RawRow::of((*self.data).tg_trigslot) }),
-            pg_sys::TRIGGER_EVENT_UPDATE => Some(unsafe { RawRow::of((*self.data).tg_newslot) }),
-            _ => None,
+        unsafe {
+            match self.operation() {
+                pg_sys::TRIGGER_EVENT_INSERT => Some(RawRow::of((*self.data).tg_trigslot)),
+                pg_sys::TRIGGER_EVENT_UPDATE => Some(RawRow::of((*self.data).tg_newslot)),
+                _ => None,
+            }
         }
     }
 
@@ -152,9 +156,11 @@ impl<'call> Trigger<'call> {
 
     fn new_tuple(&self) -> pg_sys::HeapTuple {
         // SAFETY: row triggers are given the tuples of their rows.
-        match self.operation() {
-            pg_sys::TRIGGER_EVENT_UPDATE => unsafe { (*self.data).tg_newtuple },
-            _ => unsafe { (*self.data).tg_trigtuple },
+        unsafe {
+            match self.operation() {
+                pg_sys::TRIGGER_EVENT_UPDATE => (*self.data).tg_newtuple,
+                _ => (*self.data).tg_trigtuple,
+            }
         }
     }
 

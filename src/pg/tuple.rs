@@ -1,5 +1,8 @@
 //! A row in a tuple slot. The only reader of slots.
 
+#![allow(unsafe_code, reason = "reads tuple slots")]
+
+use crate::pg::error::not_a_text;
 use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Datum};
 use std::marker::PhantomData;
@@ -128,26 +131,47 @@ impl RawRow<'_> {
         }
     }
 
-    fn value<'row, T: FromDatum + 'row>(&'row self, column: usize) -> Option<T> {
-        // SAFETY: callers name columns by the types of the schema.
-        self.raw(column)
-            .and_then(|datum| unsafe { T::from_datum(datum, false) })
-    }
-
+    /// A text; an error is raised where the column is of another type.
     pub fn text(&self, column: usize) -> Option<&str> {
-        self.value(column)
+        let value = self.raw(column)?;
+        // SAFETY: the slot has the column, which is a text.
+        unsafe {
+            let columns = &(*(*self.slot).tts_tupleDescriptor).attrs;
+            let kind = (*columns.as_ptr().add(column - 1)).atttypid;
+            if kind != pg_sys::TEXTOID {
+                must_be_text(kind, column);
+            }
+            FromDatum::from_datum(value, false)
+        }
     }
 
+    /// Of a column of another type only the number would be another one, here and below.
     pub fn int8(&self, column: usize) -> Option<i64> {
-        self.value(column)
+        self.by_value(column)
     }
 
     pub fn int4(&self, column: usize) -> Option<i32> {
-        self.value(column)
+        self.by_value(column)
     }
 
     pub fn boolean(&self, column: usize) -> Option<bool> {
-        self.value(column)
+        self.by_value(column)
+    }
+
+    fn by_value<T: FromDatum + Copy>(&self, column: usize) -> Option<T> {
+        // SAFETY: numbers point to nothing, whatever they were made of.
+        self.raw(column)
+            .and_then(|datum| unsafe { T::from_datum(datum, false) })
+    }
+}
+
+/// Raises an error unless it is stored as a text: a domain, or with a length.
+#[cold]
+fn must_be_text(kind: pg_sys::Oid, column: usize) {
+    // SAFETY: a look-up in the catalog.
+    let base = unsafe { pg_sys::getBaseType(kind) };
+    if !matches!(base, pg_sys::TEXTOID | pg_sys::VARCHAROID) {
+        not_a_text(column).raise();
     }
 }
 

@@ -1,7 +1,13 @@
 //! The connection that a run is bound to: when it ends, its backend leaves word in shared memory.
 
+#![allow(
+    unsafe_code,
+    reason = "is called back by the server when a process ends"
+)]
+
 use crate::pg::server::this_backend;
-use crate::shmem::{self, Owner};
+use crate::shmem;
+use crate::shmem::Owner;
 use pgrx::{pg_guard, pg_sys};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

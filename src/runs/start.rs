@@ -9,8 +9,11 @@ use crate::pg::spi::{Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
 use crate::runs::claimer::Claimer;
 use crate::runs::lease;
-use crate::table::{self, Jobs, Operation, Order, Search, Where};
-use crate::transaction::pending::{self, Work};
+use crate::table;
+use crate::table::{Jobs, Operation, Order, Search, Where};
+use crate::transaction::pending;
+use crate::transaction::pending::Work;
+use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
 use turnstile_scheduler::Picked;
@@ -91,7 +94,7 @@ pub fn start_jobs(spi: &Spi, wanted: &Wanted, output: &mut Output) -> Result<Sta
 fn start_directly(
     jobs: &Rc<Jobs>,
     wanted: &Wanted,
-    lease: Option<Datum>,
+    lease: Interval,
     output: &mut Output,
 ) -> Result<Started> {
     let &Wanted {
@@ -138,7 +141,7 @@ fn start_directly(
 fn start_by_statement(
     spi: &Spi,
     wanted: &Wanted,
-    lease: Option<Datum>,
+    lease: Interval,
     output: &mut Output,
 ) -> Result<Started> {
     let mut started = Started::default();
@@ -286,15 +289,15 @@ fn next_eligible<'f>(found: &'f mut Search, own: &[i64]) -> Option<RawRow<'f>> {
     }
 }
 
-fn lease_of(spi: &Spi, picked: &Picked, claimer: &Claimer) -> Result<Option<Datum>> {
+fn lease_of(spi: &Spi, picked: &Picked, claimer: &Claimer) -> Result<Interval> {
     match claimer.lease {
-        Some(lease) => Ok(Some(lease)),
-        None => Ok(datum(lease::of_queue(spi, picked)?)),
+        Some(lease) => Ok(lease),
+        None => lease::of_queue(spi, picked),
     }
 }
 
 impl Run {
-    fn from_now_on(picked: &Picked, claimer: &Claimer, lease: Option<Datum>) -> Self {
+    fn from_now_on(picked: &Picked, claimer: &Claimer, lease: Interval) -> Self {
         let now = server::now();
         Self {
             worker: claimer.worker,
@@ -302,7 +305,7 @@ impl Run {
             owner_started_at: claimer.owner.and_then(|owner| datum(owner.started_at)),
             // Where a rate counts starts, windows of claimed_at are exact.
             claimed_at: if picked.is_metered { picked.now } else { now },
-            lease_expires_at: lease.and_then(|lease| server::later(now, lease)),
+            lease_expires_at: server::later(now, lease),
         }
     }
 

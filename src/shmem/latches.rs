@@ -1,5 +1,7 @@
 //! Latches: how one process waits, and how another wakes it.
 
+#![allow(unsafe_code, reason = "sets latches of the server and waits at them")]
+
 use crate::pg::server::now;
 use pgrx::pg_sys;
 use std::ptr::null_mut;

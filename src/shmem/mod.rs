@@ -18,8 +18,8 @@ use crate::pg::settings;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use turnstile_scheduler::waiting::listening::Bells;
 use turnstile_scheduler::waiting::Waiting;
+use turnstile_scheduler::waiting::listening::Bells;
 use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
 pub use leases::{Leases, Search, Straggler};
@@ -214,6 +214,7 @@ fn run<R>(
 
 /// None if it is not the slot that was meant. If a step fails or panics the memory stays marked dirty and the
 /// next use rebuilds it.
+#[allow(unsafe_code, reason = "opens memory that is locked")]
 fn enter<R>(
     slot: usize,
     is_meant: impl FnOnce(&Desk) -> bool,

@@ -1,5 +1,7 @@
 //! What the process that notifies listeners asks of the memory of all databases, and others of it.
 
+#![allow(unsafe_code, reason = "opens memory that is locked")]
+
 use super::segment::{self, Guard, open};
 use super::{Locked, Phase, enter};
 use crate::pg::error::Result;

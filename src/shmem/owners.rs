@@ -23,7 +23,7 @@ pub struct GoneOwners {
 }
 
 /// What a search has taken from the desk; an abort brings it back.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gone {
     pub owners: Vec<Owner>,
     pub look_at_all: bool,

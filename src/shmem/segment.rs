@@ -1,5 +1,7 @@
 //! The segment of shared memory: its layout, its locks, and the pointers into it.
 
+#![allow(unsafe_code, reason = "points into shared memory")]
+
 use super::{Desk, Locked};
 use crate::pg::error::{Result, internal, not_preloaded};
 use crate::pg::settings;

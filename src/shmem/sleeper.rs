@@ -1,5 +1,7 @@
 //! Whether this process is asleep, or was woken and has not claimed since.
 
+#![allow(unsafe_code, reason = "is called when the process exits")]
+
 use super::latches::own_number;
 use super::{Locked, with_existing};
 use crate::pg::error::Result;

@@ -1,5 +1,7 @@
 //! Which slot of the segment belongs to which database.
 
+#![allow(unsafe_code, reason = "opens memory that is locked")]
+
 use super::segment::{Guard, open, peek};
 use super::{Desk, latches};
 use crate::pg::error::{Failure, Result, does_not_fit};

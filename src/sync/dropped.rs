@@ -1,5 +1,10 @@
 //! The extension is dropped: who sleeps for its jobs sleeps in vain.
 
+#![allow(
+    unsafe_code,
+    reason = "is called back by the server when objects are dropped"
+)]
+
 use crate::pg::catalog;
 use crate::transaction::pending;
 use pgrx::{pg_guard, pg_sys};

@@ -6,6 +6,8 @@
 //! 2. Count the jobs of the snapshot, in batches under the lock. Producers and finishers go on; claims wait.
 //! 3. Mark the memory ready.
 
+#![allow(unsafe_code, reason = "takes a lock of the server")]
+
 use crate::job::lane::{Names, session_key};
 use crate::job::row::only_session;
 use crate::pg::call::datum;
@@ -15,7 +17,8 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem::{Locked, Phase};
-use crate::transaction::pending::{self, Work};
+use crate::transaction::pending;
+use crate::transaction::pending::Work;
 use crate::{shmem, table};
 use pgrx::pg_sys;
 use std::ffi::CStr;

@@ -5,12 +5,18 @@
 //! client hears of it. Callbacks never raise, panic or call SPI: a failure there leaves the memory
 //! marked dirty, and the next claim rebuilds it.
 
+#![allow(
+    unsafe_code,
+    reason = "is called back by the server at the end of transactions"
+)]
+
 use crate::pg::error::cannot_prepare;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
-use crate::shmem::{self, sleeper};
-use crate::shmem::{Locked, Phase};
-use crate::transaction::pending::{self, LaneChange, Level, Work};
+use crate::shmem;
+use crate::shmem::{Locked, Phase, sleeper};
+use crate::transaction::pending;
+use crate::transaction::pending::{LaneChange, Level, Work};
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,7 @@
 //! Defaults of columns, as an INSERT that does not name them gives them.
 
+#![allow(unsafe_code, reason = "calls the executor")]
+
 use crate::pg::relation::Opened;
 use crate::pg::rights;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;

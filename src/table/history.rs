@@ -1,6 +1,8 @@
 //! Where finished jobs go: the partition of the day. The server would find it anew for each command, which takes longer than
 //! to add the row; so the last one is kept until something about it, the history or the jobs changes.
 
+#![allow(unsafe_code, reason = "reads how a table is partitioned")]
+
 use super::defaults::{self, Defaults};
 use super::multi_insert::MultiInsert;
 use super::surroundings::Jobs;
@@ -226,10 +228,11 @@ impl Command {
     pub fn open_history(&self, partition: Rc<Partition>, jobs: usize) -> History<'_> {
         let (relation, info) = self.open_relation(partition.partition, pg_sys::RowExclusiveLock);
         // SAFETY: the partition is open until the command ends.
-        let added = unsafe {
+        let (slot, added) = unsafe {
             pg_sys::ExecOpenIndices(info, false);
             foreign_code::pin_for_indexes(info);
-            (jobs > 1).then(|| MultiInsert::of(info, self.state))
+            let added = (jobs > 1).then(|| MultiInsert::of(info, self.state));
+            (self.slot_of(relation), added)
         };
         let columns = partition.defaults.iter().copied();
         let defaults = (!partition.defaults.is_empty()).then(|| {
@@ -238,7 +241,7 @@ impl Command {
         });
         History {
             command: self,
-            slot: self.slot_of(relation),
+            slot,
             partition,
             relation,
             info,

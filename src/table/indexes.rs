@@ -1,5 +1,7 @@
 //! The indexes of a table that are opened row by row: those of the extension only once a row has an entry in them.
 
+#![allow(unsafe_code, reason = "calls the executor")]
+
 use super::surroundings::{self, Jobs, KnownIndex};
 use crate::pg::rights;
 use crate::pg::tuple::RawRow;

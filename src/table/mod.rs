@@ -4,6 +4,8 @@
 //! That is done only where the executor would do nothing else ([`surroundings`]); what it does there, constraints and
 //! indexes, is done here by its own functions. Everywhere else verbs run SQL statements instead.
 
+#![allow(unsafe_code, reason = "calls the executor")]
+
 mod defaults;
 mod history;
 mod indexes;
@@ -197,10 +199,11 @@ pub fn distrust_own_jobs(jobs: Oid) -> bool {
 impl Command {
     pub fn open(&self, jobs: &Rc<Jobs>, operation: Operation) -> Table<'_> {
         let (relation, info) = self.open_relation(jobs.table, pg_sys::NoLock);
-        // SAFETY: the relation is open, and the nodes live in the command's memory.
-        let indexes = unsafe {
+        // SAFETY: the relation is open until the command ends, and the nodes live in its memory.
+        let (indexes, locked, written) = unsafe {
             distrust_own(relation);
-            Indexes::of(jobs.clone(), info)
+            let indexes = Indexes::of(jobs.clone(), info);
+            (indexes, self.slot_of(relation), self.slot_of(relation))
         };
         // SAFETY: as above. What is published must be told apart by a key.
         unsafe {
@@ -221,8 +224,8 @@ impl Command {
             operation,
             relation,
             info,
-            locked: self.slot_of(relation),
-            written: self.slot_of(relation),
+            locked,
+            written,
             indexes,
             defaults: None,
             added: None,
@@ -268,8 +271,10 @@ impl Command {
         }
     }
 
-    fn slot_of(&self, relation: pg_sys::Relation) -> *mut pg_sys::TupleTableSlot {
-        // SAFETY: the relation is open; `end` releases what the slot holds.
+    /// # Safety
+    /// The relation must stay open until the command ends.
+    unsafe fn slot_of(&self, relation: pg_sys::Relation) -> *mut pg_sys::TupleTableSlot {
+        // SAFETY: as the caller says; `end` releases what the slot holds.
         unsafe { pg_sys::table_slot_create(relation, &mut (*self.state).es_tupleTable) }
     }
 

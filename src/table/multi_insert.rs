@@ -1,5 +1,7 @@
 //! Rows that are written together, page by page, with one record of the log for each page, as COPY writes them.
 
+#![allow(unsafe_code, reason = "calls the executor")]
+
 use super::{check, enter};
 use crate::pg::error::{Result, internal};
 use crate::pg::tuple::RawRow;
@@ -55,8 +57,11 @@ impl MultiInsert {
     }
 
     /// Takes a copy of the row in a slot of the same columns; true if no more should be taken before they are written.
-    pub fn take(&mut self, row: *mut pg_sys::TupleTableSlot) -> Result<bool> {
-        // SAFETY: the slots are of the table's columns.
+    ///
+    /// # Safety
+    /// The slot must hold a row.
+    pub unsafe fn take(&mut self, row: *mut pg_sys::TupleTableSlot) -> Result<bool> {
+        // SAFETY: as the caller says; the other slots are of the table's columns, too.
         unsafe {
             check(self.info, row, self.state);
             let slot = self.free_slot();

@@ -1,5 +1,10 @@
 //! Jobs that are added, changed and deleted directly.
 
+#![allow(
+    unsafe_code,
+    reason = "calls the table's access method and the executor"
+)]
+
 use super::multi_insert::MultiInsert;
 use super::{Defaults, Table, check, enter, set, write};
 use crate::pg::error::{Result, internal};
@@ -45,7 +50,8 @@ impl Table<'_> {
             // SAFETY: where rows are changed directly there is nothing else to the table but its indexes.
             unsafe { MultiInsert::of(self.info, self.command.state) }
         });
-        match added.take(self.written)? {
+        // SAFETY: the slot holds the new row of the table.
+        match unsafe { added.take(self.written) }? {
             true => self.finish(),
             false => Ok(()),
         }

@@ -1,5 +1,7 @@
 //! Rows that are found by an index.
 
+#![allow(unsafe_code, reason = "scans indexes")]
+
 use super::surroundings::Jobs;
 use super::{Command, Operation, Table};
 use crate::job::row::column;

@@ -5,6 +5,8 @@
 //! and the like hinder that ([`Jobs::obstacle`]), and the changes are SQL statements then. Columns, indexes and CHECK
 //! constraints of users do not.
 
+#![allow(unsafe_code, reason = "calls the server's look-ups and reads a hook")]
+
 use super::defaults;
 use super::triggers::{turnstile_job_changed, turnstile_place_job};
 use crate::job::row::column;

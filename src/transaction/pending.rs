@@ -1,5 +1,7 @@
 //! What this backend's open transaction has changed and the scheduler does not know yet, by savepoint level.
 
+#![allow(unsafe_code, reason = "asks the server for the savepoint level")]
+
 use crate::pg::seeded::{Seeded, armed};
 use crate::shmem::{Gone, Search};
 use pgrx::pg_sys;
@@ -8,7 +10,7 @@ use std::collections::HashMap;
 use turnstile_scheduler::{Credit, GateKind, LaneSpec, ReservationId};
 
 /// Changes to the jobs of one lane.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 pub struct LaneChange {
     pub spec: LaneSpec,
     /// Positions that became available.
@@ -27,6 +29,7 @@ pub struct LaneChange {
 }
 
 /// Room that a claim has reserved for a job.
+#[derive(PartialEq)]
 pub struct Reserved {
     pub id: ReservationId,
     /// Gates at which it took over room that this transaction gives back.
@@ -34,7 +37,7 @@ pub struct Reserved {
 }
 
 /// Changes made at one nesting level of savepoints.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 pub struct Level {
     nesting: i32,
     pub lanes: HashMap<u64, LaneChange>,
@@ -75,24 +78,33 @@ impl LaneChange {
     pub fn least_available(&self) -> Option<i64> {
         least(self.available.iter().copied().min(), self.least_promoted)
     }
+
+    fn absorb(&mut self, inner: Self) {
+        let Self {
+            spec: _,
+            available,
+            least_promoted,
+            promoted,
+            least_gone,
+            started,
+            released,
+        } = inner;
+        self.available.extend(available);
+        self.least_promoted = least(self.least_promoted, least_promoted);
+        self.promoted += promoted;
+        self.least_gone = least(self.least_gone, least_gone);
+        self.started += started;
+        self.released += released;
+    }
 }
 
 impl Level {
     fn is_empty(&self) -> bool {
-        self.lanes.is_empty()
-            && self.reservations.is_empty()
-            && self.hidden.is_empty()
-            && self.kept_waiting.is_empty()
-            && self.settings.is_empty()
-            && self.defaults.is_empty()
-            && !self.routes
-            && self.next_due.is_none()
-            && self.due_taken.is_none()
-            && self.next_lease.is_none()
-            && self.lease_gone.is_none()
-            && self.gone.is_empty()
-            && !self.rebuild
-            && !self.is_dropped
+        let nothing = || Self {
+            nesting: self.nesting,
+            ..Self::default()
+        };
+        self.lanes.is_empty() && *self == nothing()
     }
 
     pub fn lane(&mut self, spec: LaneSpec) -> &mut LaneChange {
@@ -124,29 +136,41 @@ impl Level {
         self.lease_gone = least(self.lease_gone, time);
     }
 
+    /// Every field is named, so that a new one is not forgotten.
     fn absorb(&mut self, inner: Level) {
-        for (_, change) in inner.lanes {
-            let lane = self.lane(change.spec);
-            lane.available.extend(change.available);
-            lane.least_promoted = least(lane.least_promoted, change.least_promoted);
-            lane.promoted += change.promoted;
-            lane.least_gone = least(lane.least_gone, change.least_gone);
-            lane.started += change.started;
-            lane.released += change.released;
+        let Level {
+            nesting: _,
+            lanes,
+            reservations,
+            hidden,
+            kept_waiting,
+            settings,
+            defaults,
+            routes,
+            next_due,
+            due_taken,
+            next_lease,
+            lease_gone,
+            gone,
+            rebuild,
+            is_dropped,
+        } = inner;
+        for (_, change) in lanes {
+            self.lane(change.spec).absorb(change);
         }
-        self.reservations.extend(inner.reservations);
-        self.hidden.extend(inner.hidden);
-        self.kept_waiting.extend(inner.kept_waiting);
-        self.settings.extend(inner.settings);
-        self.defaults.extend(inner.defaults);
-        self.routes |= inner.routes;
-        self.next_due = least(self.next_due, inner.next_due);
-        self.due_taken = least(self.due_taken, inner.due_taken);
-        self.next_lease = least(self.next_lease, inner.next_lease);
-        self.lease_gone = least(self.lease_gone, inner.lease_gone);
-        self.gone.absorb(inner.gone);
-        self.rebuild |= inner.rebuild;
-        self.is_dropped |= inner.is_dropped;
+        self.reservations.extend(reservations);
+        self.hidden.extend(hidden);
+        self.kept_waiting.extend(kept_waiting);
+        self.settings.extend(settings);
+        self.defaults.extend(defaults);
+        self.routes |= routes;
+        self.next_due = least(self.next_due, next_due);
+        self.due_taken = least(self.due_taken, due_taken);
+        self.next_lease = least(self.next_lease, next_lease);
+        self.lease_gone = least(self.lease_gone, lease_gone);
+        self.gone.absorb(gone);
+        self.rebuild |= rebuild;
+        self.is_dropped |= is_dropped;
     }
 }
 

@@ -4,11 +4,17 @@
 //! So nobody but this process sends, in a transaction of its own, and no commit ever waits for the lock that
 //! sending takes. It sleeps while nothing is owed; see `turnstile_scheduler::waiting::listening`.
 
+#![allow(
+    unsafe_code,
+    reason = "is the main function of a process of the server"
+)]
+
 use crate::job::lane::channel;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
+use crate::shmem;
+use crate::shmem::Owed;
 use crate::shmem::latches::{own_number, wait_until};
-use crate::shmem::{self, Owed};
 use pgrx::pg_guard;
 use pgrx::pg_sys;
 use std::ffi::{CStr, CString, c_char};
@@ -111,8 +117,9 @@ fn run() -> Result<()> {
     }
 }
 
-/// A notification goes to those listeners whose database is that of the sender. This process has none, and lends
-/// itself the name of theirs for a transaction that touches nothing of it.
+/// A notification goes to the listeners of the sender's database, and PostgreSQL takes that from MyDatabaseId alone. A process
+/// connects to one database, once; a process for each would keep all of them from being dropped, and take the place of a
+/// worker each. So this one has no database, and takes on the id of theirs for a transaction that reads none of its catalogs.
 fn send(owed: &Owed) {
     let channels = owed
         .queues

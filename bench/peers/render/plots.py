@@ -1,4 +1,4 @@
-"""One plot a scenario, as SVG and PNG: lines over an axis of numbers, or bars."""
+"""One plot a scenario, as SVG: lines over an axis of numbers, or bars."""
 
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from peers.contender import ORDER, Contender
 from peers.render.summary import shown
 from peers.render.tables import in_order
 
-FORMATS = ("svg", "png")
 SIZE = (8.0, 4.6)
 # Bars that differ by more than this need a logarithmic scale.
 WIDE = 50
@@ -32,8 +31,7 @@ def plot(key: str, scenario: dict, folder: Path) -> bool:
     axes.grid(True, axis="y", alpha=0.3)
     if drawn:
         axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-        for each in FORMATS:
-            figure.savefig(folder / f"{key}.{each}", dpi=110, metadata={"Date": None} if each == "svg" else None)
+        figure.savefig(folder / f"{key}.svg", metadata={"Date": None})
     pyplot.close(figure)
     return drawn
 

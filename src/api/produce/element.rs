@@ -10,6 +10,7 @@ use crate::pg::error::{Failure, Result, bad_value, quoted, too_long, too_many};
 use crate::pg::jsonb::{Json, empty_object};
 use crate::pg::{server, settings};
 use pgrx::PgTryBuilder;
+use pgrx::datum::Interval;
 use pgrx::pg_sys::Datum;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::PgSqlErrorCode;
@@ -31,7 +32,7 @@ pub struct Element<'j> {
     metadata: Option<Datum>,
     pub unique_key: Option<&'j str>,
     pub unique_mode: Option<&'j str>,
-    pub unique_for: Option<Datum>,
+    pub unique_for: Option<Interval>,
     pub unique_by: Option<Vec<Option<String>>>,
 }
 
@@ -206,7 +207,7 @@ fn columns(value: &Json) -> Result<Vec<Option<String>>> {
 }
 
 /// The server's own reading of a time, whose errors become ones of the element.
-fn time(key: &str, value: &Json, read: impl Fn(&str) -> Option<Datum>) -> Result<Datum> {
+fn time<T>(key: &str, value: &Json, read: impl Fn(&str) -> Option<T>) -> Result<T> {
     let text = text(key, value)?;
     if text.len() > LONGEST {
         return Err(bad_value(format!("{key} is too long for a time")));

@@ -4,15 +4,14 @@ use crate::api::produce::enqueue_unique::enqueue_unique;
 use crate::api::produce::new_job::{Asked, NewJob, UniqueKey};
 use crate::job::routes;
 use crate::job::unique::Mode;
-use crate::pg::call::{
-    Call, MOST_ELEMENTS, arguments, datum, interval_micros, must_be_writable, required,
-};
+use crate::pg::call::{Call, MOST_ELEMENTS, arguments, datum, must_be_writable, required};
 use crate::pg::error::{Result, bad_value, too_many};
 use crate::pg::jsonb::Json;
 use crate::pg::output::Output;
 use crate::pg::server;
 use crate::pg::spi::{Spi, with_spi};
-use crate::table::{self, Jobs, Operation};
+use crate::table;
+use crate::table::{Jobs, Operation};
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
 
@@ -97,7 +96,6 @@ fn new_job<'j>(spi: &Spi, element: &Element<'j>) -> Result<(NewJob<'j>, Option<U
         key: element.unique_key,
         mode: element.unique_mode.unwrap_or(Mode::UntilExecuted.name()),
         window: element.unique_for,
-        window_micros: element.unique_for.map(interval_micros),
         by: element.unique_by.clone().and_then(datum),
         by_names: element.unique_by.clone(),
     };

@@ -1,13 +1,15 @@
 //! A job that is to be added, and the unique key that was asked for with it.
 
 use crate::api::arguments::name;
-use crate::job::routes::{self, Routes};
+use crate::job::routes;
+use crate::job::routes::Routes;
 use crate::job::unique::Mode;
 use crate::job::values::JobValues;
 use crate::permission;
 use crate::pg::call::{Call, datum};
 use crate::pg::error::{Result, bad_value, null_element, quoted};
 use crate::pg::spi::{Spi, Statement, statement};
+use pgrx::datum::Interval;
 use pgrx::pg_sys::Datum;
 
 static KEY_OF_COLUMNS: Statement = statement!(
@@ -61,8 +63,7 @@ pub struct NewJob<'a> {
 pub struct Asked<'a> {
     pub key: Option<&'a str>,
     pub mode: &'a str,
-    pub window: Option<Datum>,
-    pub window_micros: Option<i128>,
+    pub window: Option<Interval>,
     pub by: Option<Datum>,
     pub by_names: Option<Vec<Option<String>>>,
 }
@@ -86,8 +87,7 @@ impl<'a> Asked<'a> {
         Ok(Self {
             key: call.text(key),
             mode,
-            window: call.raw(window),
-            window_micros: call.interval_micros(window),
+            window: call.interval(window),
             by: call.raw(by),
             by_names: call.texts(by, "unique_by")?,
         })
@@ -113,7 +113,7 @@ impl<'a> Asked<'a> {
         Ok(key.map(|key| UniqueKey {
             key,
             mode,
-            window: self.window,
+            window: self.window.and_then(datum),
         }))
     }
 
@@ -132,7 +132,7 @@ impl<'a> Asked<'a> {
     }
 
     fn check_window(&self, mode: Mode, has_key: bool) -> Result<()> {
-        let Some(micros) = self.window_micros else {
+        let Some(micros) = self.window.map(|window| window.as_micros()) else {
             return match mode {
                 Mode::UntilExpired if has_key => Err(bad_value("until_expired needs unique_for")
                     .detail("The argument \"unique_for\" is NULL.")

@@ -19,7 +19,7 @@ pub fn claimer(call: &Call, first: usize) -> Result<Claimer> {
     )?;
     Ok(Claimer {
         worker: call.raw(first + WORKER),
-        lease: call.raw(first + LEASE),
+        lease: call.interval(first + LEASE),
         owner: match bind {
             true => Some(owner::bind(catalog::job_table()?)),
             false => None,
