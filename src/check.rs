@@ -4,6 +4,7 @@
 //! between becoming visible and its commit callback just then shows as a difference that is none; so only
 //! what several passes find alike is reported.
 
+use crate::backlog::scan_waiting;
 use crate::call::datum;
 use crate::error::{Result, notice};
 use crate::lane::{DEFAULT_ROW, concurrency_key, queue_key, tenant_key};
@@ -11,7 +12,7 @@ use crate::limits::{default_terms, terms_of_row};
 use crate::plan::{Rows, Spi, Statement, statement};
 use crate::rebuild::{self, when_ready};
 use crate::server;
-use crate::shmem::Locked;
+use crate::shmem::{Locked, Numbers};
 use crate::snapshot::{Snapshot, next_transaction_id};
 use crate::table;
 use pgrx::pg_sys;
@@ -49,6 +50,8 @@ struct Copy {
     /// No lease ends before this but those of the stragglers; none: a search is under way.
     lease_floor: Option<i64>,
     stragglers: Vec<i64>,
+    /// None: nobody has counted the backlogs.
+    backlog: Option<Numbers>,
 }
 
 /// What the tables say at the same moment.
@@ -102,6 +105,7 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     compare_held(&copy, &truth, &mut differences);
     compare_terms(&copy, &truth, &mut differences);
     compare_leases(spi, &snapshot, &copy, &mut differences)?;
+    compare_backlog(spi, &snapshot, &copy, &mut differences)?;
     find_children(spi, &mut differences)?;
     Ok(differences)
 }
@@ -112,6 +116,7 @@ fn copy(memory: &mut Locked) -> Step<Copy> {
         has_overflow: scheduler.has_overflow(),
         lease_floor: memory.desk.leases.settled_floor(),
         stragglers: memory.desk.leases.stragglers().map(|run| run.job).collect(),
+        backlog: memory.backlog.numbers(),
         ..Copy::default()
     };
     if let Err(fault) = scheduler.audit() {
@@ -317,4 +322,38 @@ fn compare_leases(
         }
         Ok(())
     })
+}
+
+/// The numbers that bounds of backlogs are held against.
+fn compare_backlog(
+    spi: &Spi,
+    snapshot: &Snapshot,
+    copy: &Copy,
+    differences: &mut Vec<Difference>,
+) -> Result<()> {
+    let Some(numbers) = &copy.backlog else {
+        return Ok(());
+    };
+    let mut balance: HashMap<Gate, i64> = numbers.committed.iter().copied().collect();
+    if balance.is_empty() && numbers.counts_all.is_empty() {
+        return Ok(());
+    }
+    scan_waiting(spi, snapshot, &mut |jobs| {
+        for &(kind, key, jobs) in jobs {
+            if numbers.counts_all.contains(&kind) {
+                balance.entry((kind, key)).or_default();
+            }
+            if let Some(balance) = balance.get_mut(&(kind, key)) {
+                *balance -= jobs;
+            }
+        }
+        Ok(())
+    })?;
+    for ((kind, key), more) in balance.into_iter().filter(|&(_, more)| more != 0) {
+        differences.push(Difference {
+            problem: "a backlog is not as large as its number says",
+            detail: format!("{kind:?} gate {key:x}: {more} more than wait"),
+        });
+    }
+    Ok(())
 }

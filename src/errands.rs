@@ -45,6 +45,7 @@ pub fn abandon(nesting: i32) {
         let _ = shmem::with_existing(table, |memory| {
             match &work {
                 Work::Rebuild => memory.desk.phase = Phase::Stale,
+                Work::Count(generation) => memory.backlog.give_up_count(*generation),
                 Work::Search(search) => {
                     memory.desk.leases.put_back(search, after_failure());
                     memory.desk.leases.end_search();

@@ -2,6 +2,7 @@
 //! that changes rows without a plan does the same by itself where no other trigger could tell the difference
 //! ([`crate::table`]).
 
+use crate::backlog;
 use crate::call::{Call, datum};
 use crate::error::{Result, nonsense, out_of_lane};
 use crate::pending::{self, Level};
@@ -29,6 +30,9 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
     let Some(row) = trigger.new_row() else {
         return Ok(Some(trigger.row_unchanged()));
     };
+    if trigger.old_row().is_none() {
+        backlog::admit(trigger.table(), &row)?;
+    }
     let changes: Vec<_> = place(&row, trigger.old_row().as_ref()).collect();
     Ok(Some(match changes.as_slice() {
         [] => trigger.row_unchanged(),
@@ -114,8 +118,12 @@ fn is_claimed(old: &RawRow, new: &RawRow) -> bool {
 
 fn note_old(level: &mut Level, row: &JobRow) {
     level.due_taken = pending::least(level.due_taken, row.waits_until);
+    if row.waiting && !row.available {
+        level.lane(row.spec).waiting -= 1;
+    }
     if row.available {
         let lane = level.lane(row.spec);
+        lane.waiting -= 1;
         lane.least_gone = pending::least(lane.least_gone, Some(row.position));
     }
     if row.running {
@@ -128,8 +136,12 @@ fn note_old(level: &mut Level, row: &JobRow) {
 }
 
 fn note_new(level: &mut Level, row: &JobRow, is_promoted: bool) {
+    if row.waiting && !row.available {
+        level.lane(row.spec).waiting += 1;
+    }
     if row.available {
         let lane = level.lane(row.spec);
+        lane.waiting += 1;
         if is_promoted {
             lane.least_promoted = pending::least(lane.least_promoted, Some(row.position));
             lane.promoted += 1;

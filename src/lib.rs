@@ -4,8 +4,10 @@
 
 mod ageing; // how long jobs have waited
 mod api; // one file a verb
+mod backlog; // how many jobs may wait
 mod call; // arguments and results of SQL functions
 mod catalog; // the extension's own tables
+mod charges; // places in backlogs
 mod check; // memory compared with the tables
 mod dropped; // what sleepers hear of DROP EXTENSION
 mod due; // jobs whose time has come

@@ -1,5 +1,6 @@
 //! What this backend's open transaction has changed and the scheduler does not know yet, by savepoint level.
 
+use crate::charges::Charges;
 use crate::seeded::{Seeded, armed};
 use crate::shmem::{Gone, Search};
 use pgrx::pg_sys;
@@ -24,11 +25,16 @@ pub struct LaneChange {
     pub started: u32,
     /// Jobs that ceased to run.
     pub released: u32,
+    /// How many more wait than before, whether available or put off; less than zero: fewer. Without those that claims took.
+    pub waiting: i64,
 }
 
 /// Room that a claim has reserved for a job.
 pub struct Reserved {
     pub id: ReservationId,
+    /// The gates of the job's queue and tenant; 0: none.
+    pub queue: u64,
+    pub tenant: u64,
     /// Gates at which it took over room that this transaction gives back.
     pub transferred: Vec<(GateKind, u64)>,
 }
@@ -43,11 +49,14 @@ pub struct Level {
     pub hidden: Vec<(LaneSpec, i64)>,
     /// Jobs that this transaction keeps from being claimed before it ends, without changing them.
     pub kept_waiting: Vec<(LaneSpec, i64)>,
+    pub charges: Charges,
     pub settings: Vec<(GateKind, u64)>,
     /// Kinds of gates whose default row changed.
     pub defaults: Vec<GateKind>,
     /// Rows of `turnstile.route` changed.
     pub routes: bool,
+    /// Bounds of backlogs changed.
+    pub bounds: bool,
     /// The earliest time for which a job was put off.
     pub next_due: Option<i64>,
     /// The earliest time of jobs that were put off before, or at which a promotion began; an abort brings it back.
@@ -83,9 +92,11 @@ impl Level {
             && self.reservations.is_empty()
             && self.hidden.is_empty()
             && self.kept_waiting.is_empty()
+            && self.charges.is_empty()
             && self.settings.is_empty()
             && self.defaults.is_empty()
             && !self.routes
+            && !self.bounds
             && self.next_due.is_none()
             && self.due_taken.is_none()
             && self.next_lease.is_none()
@@ -133,13 +144,16 @@ impl Level {
             lane.least_gone = least(lane.least_gone, change.least_gone);
             lane.started += change.started;
             lane.released += change.released;
+            lane.waiting += change.waiting;
         }
         self.reservations.extend(inner.reservations);
         self.hidden.extend(inner.hidden);
         self.kept_waiting.extend(inner.kept_waiting);
+        self.charges.absorb(inner.charges);
         self.settings.extend(inner.settings);
         self.defaults.extend(inner.defaults);
         self.routes |= inner.routes;
+        self.bounds |= inner.bounds;
         self.next_due = least(self.next_due, inner.next_due);
         self.due_taken = least(self.due_taken, inner.due_taken);
         self.next_lease = least(self.next_lease, inner.next_lease);
@@ -162,6 +176,8 @@ pub enum Work {
     /// A promotion makes jobs available: these so far.
     Promotion(Vec<(LaneSpec, i64)>),
     Rebuild,
+    /// A count of the backlogs.
+    Count(u64),
     /// A search for expired leases has taken this from memory.
     Search(Search),
     /// A claim that may sleep before it ends.
@@ -175,6 +191,8 @@ pub struct Pending {
     levels: Vec<Level>,
     /// With the nesting level at which each began, the innermost last.
     works: Vec<(i32, Work)>,
+    /// Whose backlog the client was warned of in this transaction.
+    pub warned: Vec<(GateKind, u64)>,
 }
 
 thread_local! {
@@ -269,6 +287,7 @@ impl Pending {
 
     /// Ends the transaction: all changes as one.
     pub fn take_all(&mut self) -> Level {
+        self.warned.clear();
         let mut levels = std::mem::take(&mut self.levels).into_iter();
         let mut all = levels.next().unwrap_or_default();
         for level in levels {

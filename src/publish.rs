@@ -11,7 +11,7 @@ use crate::error::{Result, cannot_prepare};
 use crate::pending::{self, LaneChange, Level};
 use crate::permission;
 use crate::seeded::{Seeded, armed};
-use crate::shmem::{self, Locked, Phase};
+use crate::shmem::{self, KINDS as BOUNDED, Locked, Phase};
 use crate::sleep;
 use crate::trigger::{Moment, Trigger};
 use pgrx::{pg_guard, pg_sys};
@@ -52,12 +52,14 @@ pub fn setting_changed(call: &Call) -> Result<Option<pg_sys::Datum>> {
     permission::setting_changed(&trigger)?;
     let keys = trigger.gate_keys()?;
     let is_default = trigger.touches_default_row()?;
+    let bounds = BOUNDED.contains(&kind) && trigger.changes(c"max_waiting")?;
     let table = crate::catalog::job_table()?;
     pending::with(|pending| pending.job_table = table);
     if armed(Seeded::IgnoreSetting) {
         return Ok(Trigger::NOTHING);
     }
     pending::at_current_level(|level| {
+        level.bounds |= bounds;
         level
             .settings
             .extend(keys.into_iter().map(|key| (kind, key)));
@@ -83,7 +85,10 @@ pub fn settings_truncated(call: &Call) -> Result<Option<pg_sys::Datum>> {
     let (_, kind) = Trigger::of_argument(call, &SETTINGS, Moment::Truncated)?;
     let table = crate::catalog::job_table()?;
     pending::with(|pending| pending.job_table = table);
-    pending::at_current_level(|level| level.defaults.push(kind));
+    pending::at_current_level(|level| {
+        level.bounds |= BOUNDED.contains(&kind);
+        level.defaults.push(kind);
+    });
     Ok(Trigger::NOTHING)
 }
 
@@ -138,6 +143,10 @@ fn commit() {
         if changes.changes_routes() {
             memory.draw_routes_version();
         }
+        if changes.bounds {
+            memory.draw_bounds_version();
+        }
+        memory.backlog.commit(&changes, id);
         apply_commit(memory, &changes, id)
     });
 }
@@ -249,6 +258,9 @@ fn apply_lane(memory: &mut Locked, lane: &LaneChange, counted: bool) -> Step<()>
 }
 
 fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
+    if !armed(Seeded::KeepCharges) {
+        memory.backlog.undo(changes);
+    }
     memory
         .desk
         .gone

@@ -1,4 +1,5 @@
 use crate::api::output::Output;
+use crate::backlog;
 use crate::call::{Call, datum, must_be_writable};
 use crate::error::Result;
 use crate::plan::with_spi;
@@ -21,6 +22,10 @@ pub fn check(call: &Call) -> Result<Option<Datum>> {
 pub fn rebuild(_call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     permission::operate()?;
-    with_spi(|spi| rebuild::force(spi, catalog::job_table()?))?;
+    with_spi(|spi| {
+        let table = catalog::job_table()?;
+        rebuild::force(spi, table)?;
+        backlog::count_anew(table)
+    })?;
     Ok(Some(Datum::null()))
 }

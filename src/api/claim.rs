@@ -18,7 +18,7 @@ use crate::{catalog, errands, limits, listen, server};
 use pgrx::pg_sys::{self, Datum};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
-use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
+use turnstile_scheduler::{GateKind, LaneSpec, Outcome, Pick, Picked, ReservationId};
 
 /// Lanes that one look for work goes through.
 const LOOKS_AT_MOST: usize = 32;
@@ -232,7 +232,11 @@ fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Resu
         })
     }));
     reservations.retain(ReservationId::is_some);
-    record(&reservations, transferred);
+    let spec = match &pick {
+        Ok(Ok(Pick::Lane(picked))) => picked.spec,
+        _ => LaneSpec::default(),
+    };
+    record(&spec, &reservations, transferred);
     match pick {
         Ok(pick) => Ok(Next {
             pick: pick?,
@@ -245,7 +249,7 @@ fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Resu
 }
 
 /// Puts reservations on record, so that the end of the transaction finds them.
-fn record(reservations: &[ReservationId], transferred: Vec<Vec<(GateKind, u64)>>) {
+fn record(spec: &LaneSpec, reservations: &[ReservationId], transferred: Vec<Vec<(GateKind, u64)>>) {
     if reservations.is_empty() {
         return;
     }
@@ -254,7 +258,12 @@ fn record(reservations: &[ReservationId], transferred: Vec<Vec<(GateKind, u64)>>
         let reserved = reservations.iter().zip(transferred);
         level
             .reservations
-            .extend(reserved.map(|(&id, transferred)| Reserved { id, transferred }));
+            .extend(reserved.map(|(&id, transferred)| Reserved {
+                id,
+                queue: spec.queue,
+                tenant: spec.tenant,
+                transferred,
+            }));
     });
 }
 

@@ -2,6 +2,7 @@
 
 use super::multi_insert::MultiInsert;
 use super::{Defaults, Opened, Table, check, enter, set, write};
+use crate::backlog;
 use crate::error::{Result, internal};
 use crate::seeded::{Seeded, armed};
 use crate::tuple::RawRow;
@@ -25,7 +26,7 @@ impl Table<'_> {
         &mut self,
         values: impl IntoIterator<Item = (usize, Option<Datum>)>,
     ) -> Result<()> {
-        self.write_new(values);
+        self.write_new(values)?;
         // SAFETY: the slot holds the new row of the table, which is open.
         unsafe {
             self.indexes.open_for(&RawRow::of(self.written));
@@ -38,7 +39,7 @@ impl Table<'_> {
 
     /// As [`Self::insert`], but together with other rows: the last of them are written by [`Self::finish`].
     pub fn add(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) -> Result<()> {
-        self.write_new(values);
+        self.write_new(values)?;
         self.publish(None, true)?;
         let added = self.added.get_or_insert_with(|| {
             // SAFETY: where rows are changed directly there is nothing else to the table but its indexes.
@@ -60,7 +61,10 @@ impl Table<'_> {
         Ok(())
     }
 
-    fn write_new(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) {
+    fn write_new(
+        &mut self,
+        values: impl IntoIterator<Item = (usize, Option<Datum>)>,
+    ) -> Result<()> {
         let defaults = (!self.jobs.defaults.is_empty()).then(|| {
             self.defaults.get_or_insert_with(|| {
                 let columns = self.jobs.defaults.iter().map(|&column| (column, column));
@@ -72,6 +76,8 @@ impl Table<'_> {
         // SAFETY: the slot is one of the table's.
         unsafe { write(self.written, defaults.chain(values)) };
         self.place(None);
+        // SAFETY: the slot holds the new row.
+        backlog::admit(self.jobs.table, &unsafe { RawRow::of(self.written) })
     }
 
     /// Sets a job running that nobody has: changes columns (from 1) of a row that was found. False if somebody has it. The
