@@ -68,7 +68,7 @@ class Administrator(Client):
 
     def remove_limit(self) -> None:
         table, key, _ = mix.setting(self.chance)
-        if (table, key) not in (("queue", ["*"]), ("queue", [mix.PASSING]), ("queue", [mix.FAIR])):
+        if (table, key) not in (("queue", ["*"]), ("queue", [mix.PASSING]), ("queue", [mix.FAIR]), *mix.BOUNDED):
             self.apply("remove limit", mix.removal(table, key), table=table, key=key)
 
     def pause(self) -> None:

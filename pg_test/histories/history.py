@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 
 from histories.decoding import read_stream
-from histories.limits import Limits, begun, done
+from histories.limits import Limits, begun, bound_of, done
 from histories.locks import Locks
 from histories.model import EVERY_QUEUE, NEVER, Call, Change, Commit, Rest, Transaction
 
@@ -89,6 +89,11 @@ class History:
     @cached_property
     def limits(self) -> Limits:
         return Limits(self._settings, self.commits)
+
+    @cached_property
+    def bounds(self) -> Limits:
+        """Of backlogs."""
+        return Limits(self._settings, self.commits, bound_of)
 
     @cached_property
     def queues(self) -> set[str]:

@@ -29,9 +29,10 @@ class Step:
 
 
 class Limits:
-    def __init__(self, settings: dict[str, list[dict]], commits: list[Commit]):
+    def __init__(self, settings: dict[str, list[dict]], commits: list[Commit], read=None):
+        self._read = read or terms_of
         self._first = {
-            (table, *(row[name] for name in KEYS[table])): terms_of(table, row)
+            (table, *(row[name] for name in KEYS[table])): self._read(table, row)
             for table, rows in settings.items()
             for row in rows
         }
@@ -85,7 +86,7 @@ class Limits:
                 if change.row is None:
                     rows.pop(name, None)
                 elif change.table in KEYS:
-                    rows[name] = terms_of(change.table, change.row)
+                    rows[name] = self._read(change.table, change.row)
             terms = _effective(rows, gate)
             if terms != steps[-1].terms:
                 steps.append(Step(commit.index, begun(commit), done(commit), terms))
@@ -116,6 +117,12 @@ def terms_of(table: str, row: dict) -> Terms:
         rate = (int(rate), _microseconds(row["rate_per"]), int(row["burst"] or 1))
     certain = until == -NEVER and rate is None
     return Terms(limit, limit if certain else 0, until, rate)
+
+
+def bound_of(table: str, row: dict) -> Terms:
+    """How many jobs may wait, as a limit."""
+    most = row.get("max_waiting")
+    return _FREE if most is None else Terms(int(most), int(most))
 
 
 def _microseconds(interval: str) -> int:

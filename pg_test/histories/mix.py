@@ -12,6 +12,8 @@ QUEUES = ["q1", "q2", "q3", "free", "default"]
 PASSING = "q3"
 # Its tenants share its starts by weight.
 FAIR = "q2"
+# Their backlogs have bounds, always: others would be counted from some time on.
+BOUNDED = [("queue", ["q1"]), ("tenant", ["t3"])]
 # What a tenant without a row has by default is 1.
 WEIGHTS = {"t1": 1, "t2": 2, "t3": 5}
 TENANTS = ["t1", "t2", "t3", "free"]
@@ -82,6 +84,8 @@ def setting(chance: random.Random) -> tuple[str, list[str], dict]:
     columns = {_LIMIT[table]: limit, "rate": None, "burst": None}
     if chance.random() < 0.08:
         columns |= {"rate": chance.choice([20, 100]), "burst": chance.choice([None, 5])}
+    if (table, key) in BOUNDED:
+        columns["max_waiting"] = chance.choice([5, 10, 20])
     if table == "tenant":
         columns["weight"] = WEIGHTS[key[0]]
     if table != "concurrency":
@@ -111,6 +115,7 @@ def first_rows() -> list[tuple[str, list]]:
         upsert("queue", [PASSING], {"session_on_retry": "pass"}),
         upsert("queue", [FAIR], {"policy": "fair"}),
         upsert("tenant", ["free"], {"slots": None}),
+        *[upsert(table, key, {"max_waiting": 10}) for table, key in BOUNDED],
     ]
 
 

@@ -90,6 +90,24 @@ def two_of_a_session_run_at_once(story):
     story.claims(2)
 
 
+@bad("backlogs_keep_their_bounds")
+def a_job_is_added_to_a_full_backlog(story):
+    story.limits("queue", "q", max_waiting="2")
+    story.enqueues(1, 2)
+    story.claims(1)
+    story.enqueues(3)
+    story.enqueues(4)
+
+
+@bad("backlogs_keep_their_bounds")
+def a_job_is_added_for_a_tenant_whose_failed_job_takes_the_place(story):
+    story.limits("tenant", "*", max_waiting="1")
+    story.enqueues(1, tenant="acme")
+    story.claims(1)
+    story.fails(1)
+    story.enqueues(2, tenant="acme")
+
+
 @bad("held_sessions_wait")
 def a_session_goes_on_while_its_failed_job_waits(story):
     story.enqueues(1, 2, session="chat")

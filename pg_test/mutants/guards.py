@@ -26,6 +26,9 @@ GUARDS = {
     "KeepReservationsCutShort":
         "mutants/test_cut_short.py::test_a_callback_that_is_cut_short_leaves_no_room_reserved",
     "AllowPrepare": "rules/test_transactions.py::test_prepare_transaction_after_changing_jobs_is_refused",
+    "KeepCharges": "rules/test_max_waiting_ends.py::test_an_abort_gives_back[ROLLBACK]",
+    "ChargeAtCommit": "rules/test_max_waiting.py::test_one_of_two_gets_the_last_place",
+    "ClaimFreesNoPlace": "rules/test_max_waiting.py::test_a_place_is_free_once_the_commit_frees_it[claim_next]",
     "IgnoreTruncate": "isolation/jobs_truncated",
     "IgnoreSetting": "rules/test_gates.py::test_a_limit_holds_from_the_next_claim_on_and_interrupts_nobody",
     "IgnoreDefaultRow": "mutants/test_defaults.py::test_a_default_row_holds_for_gates_that_were_met_before",

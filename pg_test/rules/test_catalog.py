@@ -27,9 +27,9 @@ CONTRACT = {
     "set_queue": "(name text, max_running integer, paused boolean, paused_until timestamp with time zone, rate integer,"
     " rate_per interval, burst integer, policy text, aging interval, lease interval, max_attempts integer,"
     " retry_base interval, retry_cap interval, session_on_retry text, notify boolean, keep_completed interval,"
-    " keep_discarded interval, clear text[]) -> turnstile.queue",
+    " keep_discarded interval, max_waiting integer, clear text[]) -> turnstile.queue",
     "set_tenant": "(name text, slots integer, weight integer, paused boolean, paused_until timestamp with time zone,"
-    " rate integer, rate_per interval, burst integer, clear text[]) -> turnstile.tenant",
+    " rate integer, rate_per interval, burst integer, max_waiting integer, clear text[]) -> turnstile.tenant",
     "set_account": "(tenant text, name text, slots integer, paused boolean, paused_until timestamp with time zone,"
     " rate integer, rate_per interval, burst integer, clear text[]) -> turnstile.account",
     "set_concurrency": "(key text, slots integer, rate integer, rate_per interval, burst integer, clear text[])"
@@ -72,13 +72,13 @@ COLUMNS = {
     "job": "id queue kind payload priority state run_at tenant account session concurrency_key attempt max_attempts"
     " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata created_at lane position"
     " unique_key unique_mode unique_until",
-    "queue": "name paused max_running policy aging lease max_attempts notify keep_completed keep_discarded",
-    "tenant": "name slots weight paused",
+    "queue": "name paused max_running max_waiting policy aging lease max_attempts notify keep_completed keep_discarded",
+    "tenant": "name slots max_waiting weight paused",
     "account": "tenant name slots paused",
     "concurrency": "key slots",
-    "queues": "name max_running paused aging waiting scheduled retryable running free oldest_waiting claimed_per_minute"
+    "queues": "name max_running max_waiting paused aging waiting scheduled retryable running free oldest_waiting claimed_per_minute"
     " finished_per_minute",
-    "tenants": "name slots weight paused waiting scheduled retryable running free oldest_waiting claimed_per_minute"
+    "tenants": "name slots max_waiting weight paused waiting scheduled retryable running free oldest_waiting claimed_per_minute"
     " finished_per_minute",
     "accounts": "tenant name slots paused waiting scheduled retryable running free oldest_waiting claimed_per_minute"
     " finished_per_minute",

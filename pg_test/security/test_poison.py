@@ -141,7 +141,7 @@ def test_a_run_whose_attempts_are_at_their_end_can_be_ended_in_every_way(conn, v
 def test_extremes_in_settings_stop_nobody_else(conn, neighbour):
     """What somebody who sets limits sets for his own queue and tenant."""
     values = {
-        "max_running": ["0", "2147483647"], "rate": ["1", "2147483647"], "burst": ["1", "2147483647"],
+        "max_running": ["0", "2147483647"], "max_waiting": ["2147483647"], "rate": ["1", "2147483647"], "burst": ["1", "2147483647"],
         "rate_per": ["'1 microsecond'", "'100 years'"], "paused_until": TIMES, "aging": ["'1 second'", "'30 days'"],
         "lease": ["'1 microsecond'", "'100 years'"], "max_attempts": ["1", "2147483647"],
         "retry_base": ["'0'", "'178000000 years'"], "retry_cap": ["'0'", "'178000000 years'"],

@@ -69,6 +69,7 @@ CREATE FUNCTION turnstile.set_queue(
     notify boolean DEFAULT NULL,
     keep_completed interval DEFAULT NULL,
     keep_discarded interval DEFAULT NULL,
+    max_waiting int DEFAULT NULL,
     clear text[] DEFAULT NULL
 ) RETURNS turnstile.queue
     LANGUAGE plpgsql VOLATILE
@@ -82,14 +83,14 @@ BEGIN
     PERFORM turnstile.check_name('name', set_queue.name);
     PERFORM turnstile.check_permission('manage', set_queue.name);
     PERFORM turnstile.check_clear(
-        set_queue.clear, 'max_running', 'paused_until', 'rate', 'burst', 'aging', 'keep_completed', 'keep_discarded'
+        set_queue.clear, 'max_running', 'max_waiting', 'paused_until', 'rate', 'burst', 'aging', 'keep_completed', 'keep_discarded'
     );
     INSERT INTO turnstile.queue (
-        name, max_running, paused, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts,
+        name, max_running, max_waiting, paused, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts,
         retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded
     )
-    SELECT set_queue.name, star.max_running, star.paused, star.paused_until, star.rate, star.rate_per, star.burst,
-        star.policy, star.aging, star.lease, star.max_attempts, star.retry_base, star.retry_cap,
+    SELECT set_queue.name, star.max_running, star.max_waiting, star.paused, star.paused_until, star.rate, star.rate_per,
+        star.burst, star.policy, star.aging, star.lease, star.max_attempts, star.retry_base, star.retry_cap,
         star.session_on_retry, star.notify, star.keep_completed, star.keep_discarded
     FROM turnstile.queue AS star
     WHERE star.name = '*'
@@ -97,6 +98,7 @@ BEGIN
     INSERT INTO turnstile.queue (name) VALUES (set_queue.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.queue
     SET max_running = CASE WHEN 'max_running' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.max_running, max_running) END,
+        max_waiting = CASE WHEN 'max_waiting' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.max_waiting, max_waiting) END,
         paused = coalesce(set_queue.paused, paused),
         paused_until = CASE WHEN 'paused_until' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.paused_until, paused_until) END,
         rate = CASE WHEN 'rate' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.rate, rate) END,
@@ -120,8 +122,8 @@ EXCEPTION WHEN check_violation THEN
     PERFORM turnstile.refuse_setting(broken);
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, text[]) IS
-    'Sets what is given for a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: max_running, paused_until, rate, burst, aging, keep_completed, keep_discarded. Errors: 22004, 22023, 54000.';
+COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[]) IS
+    'Sets what is given for a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: max_running, max_waiting, paused_until, rate, burst, aging, keep_completed, keep_discarded. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.set_tenant(
     name text,
@@ -132,6 +134,7 @@ CREATE FUNCTION turnstile.set_tenant(
     rate int DEFAULT NULL,
     rate_per interval DEFAULT NULL,
     burst int DEFAULT NULL,
+    max_waiting int DEFAULT NULL,
     clear text[] DEFAULT NULL
 ) RETURNS turnstile.tenant
     LANGUAGE plpgsql VOLATILE
@@ -144,15 +147,17 @@ DECLARE
 BEGIN
     PERFORM turnstile.check_name('name', set_tenant.name);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_tenant.clear, 'slots', 'paused_until', 'rate', 'burst');
-    INSERT INTO turnstile.tenant (name, slots, weight, paused, paused_until, rate, rate_per, burst)
-    SELECT set_tenant.name, star.slots, star.weight, star.paused, star.paused_until, star.rate, star.rate_per, star.burst
+    PERFORM turnstile.check_clear(set_tenant.clear, 'slots', 'max_waiting', 'paused_until', 'rate', 'burst');
+    INSERT INTO turnstile.tenant (name, slots, max_waiting, weight, paused, paused_until, rate, rate_per, burst)
+    SELECT set_tenant.name, star.slots, star.max_waiting, star.weight, star.paused, star.paused_until, star.rate,
+        star.rate_per, star.burst
     FROM turnstile.tenant AS star
     WHERE star.name = '*'
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.tenant (name) VALUES (set_tenant.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.tenant
     SET slots = CASE WHEN 'slots' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.slots, slots) END,
+        max_waiting = CASE WHEN 'max_waiting' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.max_waiting, max_waiting) END,
         weight = coalesce(set_tenant.weight, weight),
         paused = coalesce(set_tenant.paused, paused),
         paused_until = CASE WHEN 'paused_until' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.paused_until, paused_until) END,
@@ -167,8 +172,8 @@ EXCEPTION WHEN check_violation THEN
     PERFORM turnstile.refuse_setting(broken);
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, timestamptz, int, interval, int, text[]) IS
-    'Sets what is given for a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots, paused_until, rate, burst. Errors: 22004, 22023, 54000.';
+COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, timestamptz, int, interval, int, int, text[]) IS
+    'Sets what is given for a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots, max_waiting, paused_until, rate, burst. Errors: 22004, 22023, 54000.';
 
 CREATE FUNCTION turnstile.set_account(
     tenant text,

@@ -5,6 +5,7 @@ CREATE TABLE turnstile.queue (
     name text NOT NULL,
     paused boolean NOT NULL DEFAULT false,
     max_running int,
+    max_waiting int,
     paused_until timestamptz,
     rate int,
     rate_per interval NOT NULL DEFAULT '1 second',
@@ -23,6 +24,7 @@ CREATE TABLE turnstile.queue (
     CONSTRAINT queue_pkey PRIMARY KEY (name),
     CONSTRAINT queue_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT queue_max_running_check CHECK (max_running >= 0),
+    CONSTRAINT queue_max_waiting_check CHECK (max_waiting >= 1),
     CONSTRAINT queue_rate_check CHECK (rate >= 1),
     CONSTRAINT queue_rate_per_check CHECK (rate_per > '0' AND rate_per <= '100 years'),
     CONSTRAINT queue_burst_check CHECK (burst >= 1),
@@ -41,6 +43,8 @@ CREATE INDEX queue_gate_idx ON turnstile.queue (gate);
 COMMENT ON TABLE turnstile.queue IS 'Settings of queues; a queue needs no row. The row * holds the defaults.';
 COMMENT ON COLUMN turnstile.queue.paused IS 'No job of the queue starts.';
 COMMENT ON COLUMN turnstile.queue.max_running IS 'Jobs of the queue that may run at once; NULL: no limit, 0: none.';
+COMMENT ON COLUMN turnstile.queue.max_waiting IS
+    'Live jobs of the queue that may wait (available, scheduled or retryable): who adds one more gets 53400, from 80 % on a NOTICE. Jobs that come back count, and may pass it. NULL: no bound.';
 COMMENT ON COLUMN turnstile.queue.paused_until IS 'No job of the queue starts before this time.';
 COMMENT ON COLUMN turnstile.queue.rate IS
     'Jobs of the queue that may start within rate_per, as a token bucket over all workers; NULL: no limit.';
@@ -68,6 +72,7 @@ COMMENT ON COLUMN turnstile.queue.gate IS 'The key by which the scheduler knows 
 CREATE TABLE turnstile.tenant (
     name text NOT NULL,
     slots int,
+    max_waiting int,
     weight int NOT NULL DEFAULT 1,
     paused boolean NOT NULL DEFAULT false,
     paused_until timestamptz,
@@ -78,6 +83,7 @@ CREATE TABLE turnstile.tenant (
     CONSTRAINT tenant_pkey PRIMARY KEY (name),
     CONSTRAINT tenant_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT tenant_slots_check CHECK (slots >= 0),
+    CONSTRAINT tenant_max_waiting_check CHECK (max_waiting >= 1),
     CONSTRAINT tenant_rate_check CHECK (rate >= 1),
     CONSTRAINT tenant_rate_per_check CHECK (rate_per > '0' AND rate_per <= '100 years'),
     CONSTRAINT tenant_burst_check CHECK (burst >= 1),
@@ -86,6 +92,8 @@ CREATE TABLE turnstile.tenant (
 CREATE INDEX tenant_gate_idx ON turnstile.tenant (gate);
 COMMENT ON TABLE turnstile.tenant IS 'Limits of tenants, over all queues. The row * holds the defaults.';
 COMMENT ON COLUMN turnstile.tenant.slots IS 'Jobs of the tenant that may run at once; NULL: no limit, 0: none.';
+COMMENT ON COLUMN turnstile.tenant.max_waiting IS
+    'Live jobs of the tenant that may wait (available, scheduled or retryable), in all queues: who adds one more gets 53400, from 80 % on a NOTICE. Jobs that come back count, and may pass it. NULL: no bound.';
 COMMENT ON COLUMN turnstile.tenant.weight IS
     'In queues whose policy is fair: starts for each one of a tenant of weight 1; jobs without tenant weigh 1 together.';
 COMMENT ON COLUMN turnstile.tenant.paused IS 'No job of the tenant starts.';

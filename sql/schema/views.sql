@@ -32,7 +32,7 @@ WITH live AS MATERIALIZED (
     SELECT queue.name FROM turnstile.queue WHERE queue.name <> '*'
 )
 SELECT
-    known.name, setting.max_running, coalesce(setting.paused, false) AS paused, setting.paused_until, setting.rate,
+    known.name, setting.max_running, setting.max_waiting, coalesce(setting.paused, false) AS paused, setting.paused_until, setting.rate,
     setting.rate_per, setting.burst, setting.policy, setting.aging, setting.lease, setting.max_attempts,
     setting.retry_base, setting.retry_cap, setting.session_on_retry, setting.notify, setting.keep_completed, setting.keep_discarded,
     coalesce(live.waiting, 0) AS waiting,
@@ -87,8 +87,8 @@ WITH live AS MATERIALIZED (
     SELECT tenant.name FROM turnstile.tenant WHERE tenant.name <> '*'
 )
 SELECT
-    known.name, setting.slots, coalesce(setting.weight, 1) AS weight, coalesce(setting.paused, false) AS paused,
-    setting.paused_until, setting.rate, setting.rate_per, setting.burst,
+    known.name, setting.slots, setting.max_waiting, coalesce(setting.weight, 1) AS weight,
+    coalesce(setting.paused, false) AS paused, setting.paused_until, setting.rate, setting.rate_per, setting.burst,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,

@@ -12,13 +12,14 @@ use crate::shmem::{self, sleeper};
 use crate::sync::gate_settings;
 use crate::sync::overflow::Hunt;
 use crate::sync::rebuild::when_ready;
-use crate::transaction::pending::{self, Reserved};
+use crate::transaction::level::Reserved;
+use crate::transaction::pending;
 use crate::upkeep;
 use crate::waiting::channels;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
-use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
+use turnstile_scheduler::{GateKind, LaneSpec, Outcome, Pick, Picked, ReservationId};
 
 /// Lanes that one look for work goes through.
 const LOOKS_AT_MOST: usize = 32;
@@ -213,7 +214,11 @@ fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Resu
         })
     }));
     reservations.retain(ReservationId::is_some);
-    record(&reservations, transferred);
+    let spec = match &pick {
+        Ok(Ok(Pick::Lane(picked))) => picked.spec,
+        _ => LaneSpec::default(),
+    };
+    record(&spec, &reservations, transferred);
     match pick {
         Ok(pick) => Ok(Next {
             pick: pick?,
@@ -226,7 +231,7 @@ fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Resu
 }
 
 /// Puts reservations on record, so that the end of the transaction finds them.
-fn record(reservations: &[ReservationId], transferred: Vec<Vec<(GateKind, u64)>>) {
+fn record(spec: &LaneSpec, reservations: &[ReservationId], transferred: Vec<Vec<(GateKind, u64)>>) {
     if reservations.is_empty() {
         return;
     }
@@ -235,7 +240,12 @@ fn record(reservations: &[ReservationId], transferred: Vec<Vec<(GateKind, u64)>>
         let reserved = reservations.iter().zip(transferred);
         level
             .reservations
-            .extend(reserved.map(|(&id, transferred)| Reserved { id, transferred }));
+            .extend(reserved.map(|(&id, transferred)| Reserved {
+                id,
+                queue: spec.queue,
+                tenant: spec.tenant,
+                transferred,
+            }));
     });
 }
 

@@ -69,6 +69,8 @@ pub struct JobRow {
     pub position: i64,
     pub available: bool,
     pub running: bool,
+    /// It is available, or was put off.
+    pub waiting: bool,
     /// When a job that was put off falls due.
     pub waits_until: Option<i64>,
     /// When the lease of a run ends.
@@ -101,6 +103,12 @@ impl RawRow<'_> {
 
     pub fn is_running(&self) -> bool {
         self.text(column::STATE) == Some("running")
+    }
+
+    /// Whether it is live and does not run.
+    pub fn is_waiting(&self) -> bool {
+        let state = self.text(column::STATE);
+        state.is_some_and(|state| matches!(state, "available" | "scheduled" | "retryable"))
     }
 
     /// Whether a claim of the lane may take it that looks at these positions.
@@ -223,6 +231,7 @@ impl RawRow<'_> {
             position: self.int8(column::POSITION).unwrap_or(0),
             available: state == "available",
             running: state == "running",
+            waiting: state == "available" || put_off,
             waits_until: self.int8(column::RUN_AT).filter(|_| put_off),
             lease: self.lease(),
             held_session: session

@@ -42,6 +42,12 @@ pub enum Seeded {
     KeepReservationsCutShort,
     /// PREPARE TRANSACTION is not refused.
     AllowPrepare,
+    /// An abort keeps the places that its jobs had taken in a bounded backlog.
+    KeepCharges,
+    /// A job takes its place in a bounded backlog when its transaction commits.
+    ChargeAtCommit,
+    /// A claim frees no place in a bounded backlog.
+    ClaimFreesNoPlace,
     /// TRUNCATE of the jobs goes unnoticed.
     IgnoreTruncate,
     /// A changed limit is not published.

@@ -76,3 +76,17 @@ pub fn is_in_recovery() -> bool {
     // SAFETY: reads shared memory.
     unsafe { pg_sys::RecoveryInProgress() }
 }
+
+/// Whether this session replays what another server did.
+pub fn is_replica() -> bool {
+    // SAFETY: reads the backend's state.
+    unsafe {
+        pg_sys::SessionReplicationRole == pg_sys::SESSION_REPLICATION_ROLE_REPLICA.cast_signed()
+    }
+}
+
+/// Whether pg_dump's output is being restored: it switches both off.
+pub fn restores() -> bool {
+    // SAFETY: reads the backend's state.
+    unsafe { !pg_sys::row_security && !pg_sys::check_function_bodies }
+}

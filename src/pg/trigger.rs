@@ -212,6 +212,17 @@ impl<'call> Trigger<'call> {
             .collect())
     }
 
+    /// Whether a setting (an integer) is another one than before for some name: its row is new, gone, or has another value
+    /// or name.
+    pub fn changes(&self, setting: &CStr) -> Result<bool> {
+        let (column, name) = (self.column(setting)?, self.column(c"name")?);
+        let read = |row: RawRow| {
+            let row = row.up_to(column.max(name));
+            (row.int4(column), row.text(name).map(String::from))
+        };
+        Ok(self.old_row().map(read) != self.new_row().map(read))
+    }
+
     /// A column of the old and the new row of a table of settings.
     pub fn names(&self, column: &CStr) -> Result<Vec<String>> {
         let column = self.column(column)?;

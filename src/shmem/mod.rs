@@ -1,5 +1,6 @@
 //! Puts one scheduler per database into shared memory, each behind an LWLock. The only pointer casts.
 
+mod backlog;
 pub mod latches;
 mod leases;
 mod notifier;
@@ -22,6 +23,8 @@ use turnstile_scheduler::waiting::Waiting;
 use turnstile_scheduler::waiting::listening::Bells;
 use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
+use backlog::Backlog;
+pub use backlog::{Admission, Bound, KINDS, Numbers};
 pub use leases::{Leases, Search, Straggler};
 pub use notifier::{Owed, begin_notifier, end_notifier, note_sent, slots, take_owed};
 pub use owners::{Gone, GoneOwners, Owner};
@@ -71,6 +74,8 @@ pub struct Desk {
     pub rebuild_running: u32,
     /// Changes whenever routes or settings of queues do; read without the lock.
     routes_version: AtomicU64,
+    /// Changes whenever bounds of backlogs do; read without the lock.
+    bounds_version: AtomicU64,
 }
 
 /// One database's memory, while its lock is held.
@@ -81,6 +86,7 @@ pub struct Locked<'m> {
     pub running_at_rebuild: &'m mut [u32],
     pub waiting: Waiting<'m>,
     pub bells: &'m mut Bells,
+    pub backlog: Backlog<'m>,
     /// How many more jobs there are to claim, by queue.
     work: Vec<(u64, u32)>,
     /// Who is to be rung when the lock is given back.
@@ -145,6 +151,17 @@ impl Locked<'_> {
         }
     }
 
+    /// Bounds of backlogs have changed.
+    pub fn draw_bounds_version(&mut self) {
+        self.desk.bounds_version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Nothing in memory is to be trusted.
+    fn distrust(&mut self) {
+        self.desk.phase = Phase::Stale;
+        self.backlog.distrust();
+    }
+
     /// A job was put off until then.
     pub fn note_due(&mut self, time: Option<i64>) {
         if let Some(time) = time {
@@ -172,6 +189,11 @@ fn slot(job_table: pg_sys::Oid) -> Result<usize> {
 /// from them after this call is right for as long as it returns the same.
 pub fn routes_version(job_table: pg_sys::Oid) -> Result<u64> {
     slot(job_table).map(segment::routes_version)
+}
+
+/// As [`routes_version`], of the bounds of backlogs.
+pub fn bounds_version(job_table: pg_sys::Oid) -> Result<u64> {
+    slot(job_table).map(segment::bounds_version)
 }
 
 /// Runs steps on the memory of this database, giving it a slot if it has none.
@@ -227,13 +249,13 @@ fn enter<R>(
         return Ok(None);
     }
     if std::mem::replace(&mut locked.desk.dirty, true) {
-        locked.desk.phase = Phase::Stale;
+        locked.distrust();
     }
     #[cfg(feature = "fault_injection")]
     turnstile_scheduler::testing::injection::arm(settings::panic_at());
     let outcome = steps(&mut locked);
     if outcome.is_err() {
-        locked.desk.phase = Phase::Stale;
+        locked.distrust();
     }
     let outcome = match locked.tend_to_sleepers() {
         Ok(()) => outcome,

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "points into shared memory")]
 
+use super::backlog::{Backlog, Books, Entry};
 use super::{Desk, Locked};
 use crate::pg::error::{Result, internal, not_preloaded};
 use crate::pg::settings;
@@ -48,8 +49,8 @@ impl Cursor {
 static LAYOUT: OnceLock<Layout> = OnceLock::new();
 
 impl Layout {
-    fn of_settings() -> Self {
-        *LAYOUT.get_or_init(Self::measure)
+    fn of_settings() -> &'static Self {
+        LAYOUT.get_or_init(Self::measure)
     }
 
     fn measure() -> Self {
@@ -99,7 +100,15 @@ impl Layout {
             sleepers: cursor.advance(self.backends),
             watched: cursor.advance(self.backends * MOST_QUEUES),
             bells: cursor.advance(1),
+            books: cursor.advance(1),
+            backlog: cursor.advance(self.backlog()),
+            backlog_running: cursor.advance(self.running),
         }
+    }
+
+    /// Names whose jobs can be counted, with the slots that stay free: a power of two.
+    fn backlog(&self) -> usize {
+        self.capacity.lanes.next_power_of_two()
     }
 }
 
@@ -127,6 +136,9 @@ struct Pointers {
     sleepers: *mut Sleeper,
     watched: *mut Watched,
     bells: *mut Bells,
+    books: *mut Books,
+    backlog: *mut Entry,
+    backlog_running: *mut u32,
 }
 
 /// Called from `_PG_init` while the server preloads the library.
@@ -246,25 +258,32 @@ pub(super) unsafe fn open<'m>(slot: usize) -> Locked<'m> {
                 watched: slice(at.watched, layout.backends * MOST_QUEUES),
             },
             bells: &mut *at.bells,
+            backlog: Backlog {
+                books: &mut *at.books,
+                entries: slice(at.backlog, layout.backlog()),
+                running: slice(at.backlog_running, layout.running),
+            },
             work: Vec::new(),
             calls: Vec::new(),
         }
     }
 }
 
+/// The first field of a slot.
 fn desk(slot: usize) -> *mut Desk {
-    let layout = Layout::of_settings();
-    let mut cursor = Cursor {
-        // SAFETY: BASE is set once, before any backend starts.
-        base: unsafe { BASE }.wrapping_add(slot * layout.size),
-        offset: 0,
-    };
-    layout.pointers(&mut cursor).desk
+    let size = Layout::of_settings().size;
+    // SAFETY: BASE is set once, before any backend starts.
+    unsafe { BASE }.wrapping_add(slot * size).cast()
 }
 
 pub(super) fn routes_version(slot: usize) -> u64 {
     // SAFETY: the desk is in bounds and aligned; the field is atomic, as it is read without the lock.
     unsafe { &(*desk(slot)).routes_version }.load(Ordering::Acquire)
+}
+
+pub(super) fn bounds_version(slot: usize) -> u64 {
+    // SAFETY: as above.
+    unsafe { &(*desk(slot)).bounds_version }.load(Ordering::Acquire)
 }
 
 /// Whose slot it is. Read without the slot's lock: who acts on it checks again under the lock.

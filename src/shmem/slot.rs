@@ -39,6 +39,7 @@ pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
     let mut locked = unsafe { open(slot) };
     if locked.desk.database != database || locked.desk.job_table != job_table {
         locked.scheduler.forget_everything();
+        locked.backlog.forget_everything();
         // Who listened to an extension that was made anew listens on.
         if locked.desk.database != database {
             locked.bells.forget_listeners();
@@ -50,9 +51,11 @@ pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
             job_table,
             generation: before.generation + 1,
             routes_version: before.routes_version,
+            bounds_version: before.bounds_version,
             ..Desk::default()
         };
         locked.draw_routes_version();
+        locked.draw_bounds_version();
     }
     drop((guard, directory));
     latches::ring(&calls);

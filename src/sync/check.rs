@@ -5,15 +5,18 @@
 //! what several passes find alike is reported.
 
 use crate::job::lane::{DEFAULT_ROW, concurrency_key, number, queue_key, tenant_key};
+use crate::job::tables;
 use crate::pg::call::datum;
 use crate::pg::error::{Result, notice};
 use crate::pg::server;
 use crate::pg::snapshot::{Snapshot, next_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
-use crate::shmem::Locked;
+use crate::shmem::{Locked, Numbers};
 use crate::sync::gate_settings::{default_terms, terms_of_row};
-use crate::sync::rebuild::{self, when_ready};
+use crate::sync::rebuild;
+use crate::sync::rebuild::when_ready;
 use crate::table;
+use crate::table::backlog::scan_waiting;
 use pgrx::pg_sys;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -49,6 +52,8 @@ struct Copy {
     /// No lease ends before this but those of the stragglers; none: a search is under way.
     lease_floor: Option<i64>,
     stragglers: Vec<i64>,
+    /// None: nobody has counted the backlogs.
+    backlog: Option<Numbers>,
 }
 
 /// What the tables say at the same moment.
@@ -84,7 +89,7 @@ pub fn tell_path() -> Result<()> {
 }
 
 fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
-    rebuild::lock_tables(job_table)?;
+    tables::lock(job_table)?;
     let (copy, snapshot) = when_ready(spi, job_table, |memory| {
         memory.show_hidden()?;
         let snapshot = Snapshot::take();
@@ -102,6 +107,7 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     compare_held(&copy, &truth, &mut differences);
     compare_terms(&copy, &truth, &mut differences);
     compare_leases(spi, &snapshot, &copy, &mut differences)?;
+    compare_backlog(spi, &snapshot, &copy, &mut differences)?;
     find_children(spi, &mut differences)?;
     Ok(differences)
 }
@@ -112,6 +118,7 @@ fn copy(memory: &mut Locked) -> Step<Copy> {
         has_overflow: scheduler.has_overflow(),
         lease_floor: memory.desk.leases.settled_floor(),
         stragglers: memory.desk.leases.stragglers().map(|run| run.job).collect(),
+        backlog: memory.backlog.numbers(),
         ..Copy::default()
     };
     if let Err(fault) = scheduler.audit() {
@@ -317,4 +324,38 @@ fn compare_leases(
         }
         Ok(())
     })
+}
+
+/// The numbers that bounds of backlogs are held against.
+fn compare_backlog(
+    spi: &Spi,
+    snapshot: &Snapshot,
+    copy: &Copy,
+    differences: &mut Vec<Difference>,
+) -> Result<()> {
+    let Some(numbers) = &copy.backlog else {
+        return Ok(());
+    };
+    let mut balance: HashMap<Gate, i64> = numbers.committed.iter().copied().collect();
+    if balance.is_empty() && numbers.counts_all.is_empty() {
+        return Ok(());
+    }
+    scan_waiting(spi, snapshot, &mut |jobs| {
+        for &(kind, key, jobs) in jobs {
+            if numbers.counts_all.contains(&kind) {
+                balance.entry((kind, key)).or_default();
+            }
+            if let Some(balance) = balance.get_mut(&(kind, key)) {
+                *balance -= jobs;
+            }
+        }
+        Ok(())
+    })?;
+    for ((kind, key), more) in balance.into_iter().filter(|&(_, more)| more != 0) {
+        differences.push(Difference {
+            problem: "a backlog is not as large as its number says",
+            detail: format!("{kind:?} gate {key:x}: {more} more than wait"),
+        });
+    }
+    Ok(())
 }

@@ -10,18 +10,17 @@
 
 use crate::job::lane::{Names, session_key};
 use crate::job::row::only_session;
+use crate::job::tables;
 use crate::pg::call::datum;
-use crate::pg::catalog;
-use crate::pg::error::{Result, internal, made_anew};
+use crate::pg::error::{Result, internal};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
+use crate::shmem;
 use crate::shmem::{Locked, Phase};
 use crate::transaction::pending;
 use crate::transaction::pending::Work;
-use crate::{shmem, table};
 use pgrx::pg_sys;
-use std::ffi::CStr;
 use turnstile_scheduler::{LaneSpec, Step};
 
 static AVAILABLE: Statement = statement!("rebuild_available", []);
@@ -31,16 +30,6 @@ static PAUSED_SESSION: Statement = statement!("rebuild_paused_session", []);
 static NEXT_DUE: Statement = statement!("next_due", [TIMESTAMPTZOID, INT8OID]);
 static FIRST_LEASE: Statement = statement!("first_lease", []);
 
-const JOBS: &CStr = c"job";
-/// What memory is made of.
-const TABLES: [&CStr; 6] = [
-    JOBS,
-    c"queue",
-    c"tenant",
-    c"account",
-    c"concurrency",
-    c"paused_session",
-];
 /// The column behind those that name a lane: a position or a count.
 pub const NUMBER: i32 = 8;
 /// Rows that are fetched at once.
@@ -63,7 +52,7 @@ pub fn when_ready<R>(
         if let Some(result) = result {
             return Ok(result);
         }
-        lock_tables(job_table)?;
+        tables::lock(job_table)?;
         let _turn = Turn::wait_for(job_table)?;
         if shmem::with(job_table, |memory| Ok(memory.desk.phase))? != Phase::Ready {
             rebuild(spi, job_table)?;
@@ -71,23 +60,11 @@ pub fn when_ready<R>(
     }
 }
 
-/// Locks what is read to rebuild or check the memory: the snapshot must be younger than the locks, or it would not see the
-/// rows of a table that was written anew while its lock was waited for. The jobs must still be those that the memory is of.
-pub fn lock_tables(job_table: pg_sys::Oid) -> Result<()> {
-    for table in TABLES {
-        let locked = catalog::lock(table, pg_sys::AccessShareLock)?;
-        if table == JOBS && locked != job_table {
-            return Err(made_anew());
-        }
-    }
-    Ok(())
-}
-
 fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     pending::with(|pending| pending.job_table = job_table);
     pending::begin(Work::Rebuild);
     // Where this transaction has written the jobs anew all of them are its own.
-    let sees_own = table::distrust_own_jobs(job_table);
+    let sees_own = tables::distrust_own_jobs(job_table);
     let (snapshot, generation) = shmem::with(job_table, |memory| begin(memory, sees_own))?;
     expect_paused_sessions(spi, job_table, &snapshot)?;
     let mut count = Batch::new(job_table, |memory, spec, number| {

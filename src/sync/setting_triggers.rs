@@ -7,6 +7,7 @@ use crate::pg::catalog;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::trigger::{Moment, Trigger};
+use crate::shmem::KINDS as BOUNDED;
 use crate::transaction::pending;
 use pgrx::pg_sys::Datum;
 use std::ffi::CStr;
@@ -35,12 +36,14 @@ pub fn setting_changed(call: &Call) -> Result<Option<Datum>> {
     permission::setting_changed(&trigger)?;
     let keys = trigger.gate_keys()?;
     let is_default = touches_default_row(&trigger)?;
+    let bounds = BOUNDED.contains(&kind) && trigger.changes(c"max_waiting")?;
     let table = catalog::job_table()?;
     pending::with(|pending| pending.job_table = table);
     if armed(Seeded::IgnoreSetting) {
         return Ok(Trigger::NOTHING);
     }
     pending::at_current_level(|level| {
+        level.bounds |= bounds;
         level
             .settings
             .extend(keys.into_iter().map(|key| (kind, key)));
@@ -66,7 +69,10 @@ pub fn settings_truncated(call: &Call) -> Result<Option<Datum>> {
     let (_, kind) = Trigger::of_argument(call, &SETTINGS, Moment::Truncated)?;
     let table = catalog::job_table()?;
     pending::with(|pending| pending.job_table = table);
-    pending::at_current_level(|level| level.defaults.push(kind));
+    pending::at_current_level(|level| {
+        level.bounds |= BOUNDED.contains(&kind);
+        level.defaults.push(kind);
+    });
     Ok(Trigger::NOTHING)
 }
 

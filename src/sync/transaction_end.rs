@@ -15,8 +15,9 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::shmem;
 use crate::shmem::{Locked, Phase, sleeper};
+use crate::transaction::level::{LaneChange, Level};
 use crate::transaction::pending;
-use crate::transaction::pending::{LaneChange, Level, Work};
+use crate::transaction::pending::Work;
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -83,6 +84,10 @@ fn commit() {
         if changes.changes_routes() {
             memory.draw_routes_version();
         }
+        if changes.bounds {
+            memory.draw_bounds_version();
+        }
+        commit_backlog(memory, &changes, id);
         apply_commit(memory, &changes, id)
     });
 }
@@ -193,7 +198,45 @@ fn apply_lane(memory: &mut Locked, lane: &LaneChange, counted: bool) -> Step<()>
     Ok(())
 }
 
+/// How many jobs wait for each name that has a bound.
+fn commit_backlog(memory: &mut Locked, changes: &Level, id: u64) {
+    if !changes.rebuild {
+        let of_lanes = changes.lanes.values().flat_map(|lane| {
+            [
+                (GateKind::Queue, lane.spec.queue, lane.waiting),
+                (GateKind::Tenant, lane.spec.tenant, lane.waiting),
+            ]
+        });
+        let claimed = changes.reservations.iter();
+        let claimed = claimed.filter(|_| !armed(Seeded::ClaimFreesNoPlace));
+        let of_claims = claimed.flat_map(|reserved| {
+            [
+                (GateKind::Queue, reserved.queue, -1),
+                (GateKind::Tenant, reserved.tenant, -1),
+            ]
+        });
+        memory.backlog.commit(id, of_lanes.chain(of_claims));
+    }
+    discharge_backlog(memory, changes);
+    memory.backlog.make_up_for_overflow();
+}
+
+/// What new jobs were charged for is committed by now, or was rolled back.
+fn discharge_backlog(memory: &mut Locked, changes: &Level) {
+    for charge in changes.charges.iter() {
+        memory
+            .backlog
+            .discharge(charge.kind, charge.key, charge.jobs);
+    }
+    if changes.rebuild {
+        memory.backlog.distrust();
+    }
+}
+
 fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
+    if !armed(Seeded::KeepCharges) {
+        discharge_backlog(memory, changes);
+    }
     memory.desk.gone.put_back(&changes.gone, after_failure());
     // What was seen of tables that are what they were before is no longer true, nor what others make of it.
     if changes.rebuild {
@@ -232,6 +275,7 @@ fn abandon(nesting: i32) {
         let _ = shmem::with_existing(table, |memory| {
             match &work {
                 Work::Rebuild => memory.desk.phase = Phase::Stale,
+                Work::Count(generation) => memory.backlog.give_up_count(*generation),
                 Work::Search(search) => {
                     memory.desk.leases.put_back(search, after_failure());
                     memory.desk.leases.end_search();

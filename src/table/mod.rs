@@ -6,6 +6,7 @@
 
 #![allow(unsafe_code, reason = "calls the executor")]
 
+pub mod backlog;
 mod defaults;
 mod history;
 mod indexes;
@@ -19,12 +20,11 @@ pub use history::{Ended, History, lock_history, why_not_direct};
 pub use search::{Order, Search, Where};
 pub use surroundings::{Jobs, lock_jobs};
 
+use crate::job::tables;
 use crate::pg::error::Result;
-use crate::pg::relation::{Opened, is_own};
 use crate::pg::rights;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
-use crate::transaction::pending;
 use defaults::Defaults;
 use indexes::Indexes;
 use multi_insert::MultiInsert;
@@ -176,32 +176,12 @@ unsafe fn set(slot: *mut pg_sys::TupleTableSlot, column: usize, value: Option<Da
     }
 }
 
-/// What memory learns of the jobs in a transaction that has made them or written them anew is no truth for others, and none
-/// for itself if it is undone: it has to be rebuilt at the end.
-///
-/// # Safety
-/// The jobs must be open.
-unsafe fn distrust_own(jobs: pg_sys::Relation) -> bool {
-    // SAFETY: as the caller says.
-    let is_own = unsafe { is_own(jobs) };
-    if is_own && !armed(Seeded::TrustNewStorage) {
-        pending::at_current_level(|level| level.rebuild = true);
-    }
-    is_own
-}
-
-/// As [`distrust_own`]; the jobs must be locked.
-pub fn distrust_own_jobs(jobs: Oid) -> bool {
-    // SAFETY: the relation stays open meanwhile.
-    unsafe { distrust_own(Opened::of(jobs).raw()) }
-}
-
 impl Command {
     pub fn open(&self, jobs: &Rc<Jobs>, operation: Operation) -> Table<'_> {
         let (relation, info) = self.open_relation(jobs.table, pg_sys::NoLock);
         // SAFETY: the relation is open until the command ends, and the nodes live in its memory.
         let (indexes, locked, written) = unsafe {
-            distrust_own(relation);
+            tables::distrust_own(relation);
             let indexes = Indexes::of(jobs.clone(), info);
             (indexes, self.slot_of(relation), self.slot_of(relation))
         };

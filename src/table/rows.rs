@@ -11,6 +11,7 @@ use crate::pg::error::{Result, internal};
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
+use crate::table::backlog;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, LockTupleMode, LockWaitPolicy, TM_FailureData, TM_Result};
 use std::mem::zeroed;
@@ -31,7 +32,7 @@ impl Table<'_> {
         &mut self,
         values: impl IntoIterator<Item = (usize, Option<Datum>)>,
     ) -> Result<()> {
-        self.write_new(values);
+        self.write_new(values)?;
         // SAFETY: the slot holds the new row of the table, which is open.
         unsafe {
             self.indexes.open_for(&RawRow::of(self.written));
@@ -44,7 +45,7 @@ impl Table<'_> {
 
     /// As [`Self::insert`], but together with other rows: the last of them are written by [`Self::finish`].
     pub fn add(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) -> Result<()> {
-        self.write_new(values);
+        self.write_new(values)?;
         self.publish(None, true)?;
         let added = self.added.get_or_insert_with(|| {
             // SAFETY: where rows are changed directly there is nothing else to the table but its indexes.
@@ -67,7 +68,10 @@ impl Table<'_> {
         Ok(())
     }
 
-    fn write_new(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) {
+    fn write_new(
+        &mut self,
+        values: impl IntoIterator<Item = (usize, Option<Datum>)>,
+    ) -> Result<()> {
         let defaults = (!self.jobs.defaults.is_empty()).then(|| {
             self.defaults.get_or_insert_with(|| {
                 let columns = self.jobs.defaults.iter().map(|&column| (column, column));
@@ -79,6 +83,8 @@ impl Table<'_> {
         // SAFETY: the slot is one of the table's.
         unsafe { write(self.written, defaults.chain(values)) };
         self.place(None);
+        // SAFETY: the slot holds the new row.
+        backlog::admit(self.jobs.table, &unsafe { RawRow::of(self.written) })
     }
 
     /// Sets a job running that nobody has: changes columns (from 1) of a row that was found. False if somebody has it. The

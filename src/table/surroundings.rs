@@ -10,6 +10,7 @@
 use super::defaults;
 use super::triggers::{turnstile_job_changed, turnstile_place_job};
 use crate::job::row::column;
+use crate::job::tables;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::relation::{Opened, Trigger, is_exclusion};
@@ -115,7 +116,7 @@ pub fn lock_jobs(mode: u32) -> Result<Rc<Jobs>> {
         jobs
     });
     if !jobs.is_direct() {
-        super::distrust_own_jobs(table);
+        tables::distrust_own_jobs(table);
     }
     Ok(jobs)
 }

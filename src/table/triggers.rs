@@ -9,7 +9,9 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::trigger::{Moment, Trigger};
 use crate::pg::tuple::RawRow;
-use crate::transaction::pending::{self, Level};
+use crate::table::backlog;
+use crate::transaction::level::{Level, least};
+use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
 
 sql_function!(
@@ -35,6 +37,9 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
     let Some(row) = trigger.new_row() else {
         return Ok(Some(trigger.row_unchanged()));
     };
+    if trigger.old_row().is_none() {
+        backlog::admit(trigger.table(), &row)?;
+    }
     let changes: Vec<_> = place(&row, trigger.old_row().as_ref()).collect();
     Ok(Some(match changes.as_slice() {
         [] => trigger.row_unchanged(),
@@ -119,10 +124,14 @@ fn is_claimed(old: &RawRow, new: &RawRow) -> bool {
 }
 
 fn note_old(level: &mut Level, row: &JobRow) {
-    level.due_taken = pending::least(level.due_taken, row.waits_until);
+    level.due_taken = least(level.due_taken, row.waits_until);
+    if row.waiting && !row.available {
+        level.lane(row.spec).waiting -= 1;
+    }
     if row.available {
         let lane = level.lane(row.spec);
-        lane.least_gone = pending::least(lane.least_gone, Some(row.position));
+        lane.waiting -= 1;
+        lane.least_gone = least(lane.least_gone, Some(row.position));
     }
     if row.running {
         level.lane(row.spec).released += 1;
@@ -134,10 +143,14 @@ fn note_old(level: &mut Level, row: &JobRow) {
 }
 
 fn note_new(level: &mut Level, row: &JobRow, is_promoted: bool) {
+    if row.waiting && !row.available {
+        level.lane(row.spec).waiting += 1;
+    }
     if row.available {
         let lane = level.lane(row.spec);
+        lane.waiting += 1;
         if is_promoted {
-            lane.least_promoted = pending::least(lane.least_promoted, Some(row.position));
+            lane.least_promoted = least(lane.least_promoted, Some(row.position));
             lane.promoted += 1;
         } else {
             lane.available.push(row.position);

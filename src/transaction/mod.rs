@@ -1,5 +1,7 @@
 //! What the open transaction has changed, by savepoint level.
 
+pub mod charges; // places that new jobs have taken in backlogs
+pub mod level; // its changes at one level of savepoints
 pub mod pending;
 
 use pgrx::pg_sys;

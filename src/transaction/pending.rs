@@ -3,180 +3,12 @@
 #![allow(unsafe_code, reason = "asks the server for the savepoint level")]
 
 use crate::pg::seeded::{Seeded, armed};
-use crate::shmem::{Gone, Search};
+use crate::shmem::Search;
+use crate::transaction::level::Level;
 use pgrx::pg_sys;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use turnstile_scheduler::{Credit, GateKind, LaneSpec, ReservationId};
-
-/// Changes to the jobs of one lane.
-#[derive(Default, PartialEq)]
-pub struct LaneChange {
-    pub spec: LaneSpec,
-    /// Positions that became available.
-    pub available: Vec<i64>,
-    /// The least position that became available because its time had come; claims of the same
-    /// transaction may take it.
-    pub least_promoted: Option<i64>,
-    /// How many became available because their time had come.
-    pub promoted: u32,
-    /// The least position that ceased to be available; an abort brings it back.
-    pub least_gone: Option<i64>,
-    /// Jobs that became running other than by a claim.
-    pub started: u32,
-    /// Jobs that ceased to run.
-    pub released: u32,
-}
-
-/// Room that a claim has reserved for a job.
-#[derive(PartialEq)]
-pub struct Reserved {
-    pub id: ReservationId,
-    /// Gates at which it took over room that this transaction gives back.
-    pub transferred: Vec<(GateKind, u64)>,
-}
-
-/// Changes made at one nesting level of savepoints.
-#[derive(Default, PartialEq)]
-pub struct Level {
-    nesting: i32,
-    pub lanes: HashMap<u64, LaneChange>,
-    pub reservations: Vec<Reserved>,
-    /// Lanes that a claim hides while it runs, because a stranger has locked their next job.
-    pub hidden: Vec<(LaneSpec, i64)>,
-    /// Jobs that this transaction keeps from being claimed before it ends, without changing them.
-    pub kept_waiting: Vec<(LaneSpec, i64)>,
-    pub settings: Vec<(GateKind, u64)>,
-    /// Kinds of gates whose default row changed.
-    pub defaults: Vec<GateKind>,
-    /// Rows of `turnstile.route` changed.
-    pub routes: bool,
-    /// The earliest time for which a job was put off.
-    pub next_due: Option<i64>,
-    /// The earliest time of jobs that were put off before, or at which a promotion began; an abort brings it back.
-    pub due_taken: Option<i64>,
-    /// The earliest time at which the lease of a run ends.
-    pub next_lease: Option<i64>,
-    /// The same of runs that ended or whose lease was changed; an abort brings it back.
-    pub lease_gone: Option<i64>,
-    /// Backends that were taken from memory, to rescue the runs bound to them; an abort brings them back.
-    pub gone: Gone,
-    /// The tables changed in a way that rows do not tell: `TRUNCATE`.
-    pub rebuild: bool,
-    /// `turnstile.job` is no more.
-    pub is_dropped: bool,
-}
-
-impl LaneChange {
-    /// Jobs that became available.
-    pub fn available_count(&self) -> u32 {
-        let count = u32::try_from(self.available.len()).unwrap_or(u32::MAX);
-        count.saturating_add(self.promoted)
-    }
-
-    /// Where the lane's head has to be lowered to when the transaction commits.
-    pub fn least_available(&self) -> Option<i64> {
-        least(self.available.iter().copied().min(), self.least_promoted)
-    }
-
-    fn absorb(&mut self, inner: Self) {
-        let Self {
-            spec: _,
-            available,
-            least_promoted,
-            promoted,
-            least_gone,
-            started,
-            released,
-        } = inner;
-        self.available.extend(available);
-        self.least_promoted = least(self.least_promoted, least_promoted);
-        self.promoted += promoted;
-        self.least_gone = least(self.least_gone, least_gone);
-        self.started += started;
-        self.released += released;
-    }
-}
-
-impl Level {
-    fn is_empty(&self) -> bool {
-        let nothing = || Self {
-            nesting: self.nesting,
-            ..Self::default()
-        };
-        self.lanes.is_empty() && *self == nothing()
-    }
-
-    pub fn lane(&mut self, spec: LaneSpec) -> &mut LaneChange {
-        self.lanes.entry(spec.lane).or_insert_with(|| LaneChange {
-            spec,
-            ..LaneChange::default()
-        })
-    }
-
-    /// Whether what the cache of routes keeps is no longer what the tables say.
-    pub fn changes_routes(&self) -> bool {
-        self.routes
-            || self.defaults.contains(&GateKind::Queue)
-            || self
-                .settings
-                .iter()
-                .any(|&(kind, _)| kind == GateKind::Queue)
-    }
-
-    pub fn put_off_until(&mut self, time: i64) {
-        self.next_due = least(self.next_due, Some(time));
-    }
-
-    pub fn note_lease(&mut self, time: Option<i64>) {
-        self.next_lease = least(self.next_lease, time);
-    }
-
-    pub fn note_lease_gone(&mut self, time: Option<i64>) {
-        self.lease_gone = least(self.lease_gone, time);
-    }
-
-    /// Every field is named, so that a new one is not forgotten.
-    fn absorb(&mut self, inner: Level) {
-        let Level {
-            nesting: _,
-            lanes,
-            reservations,
-            hidden,
-            kept_waiting,
-            settings,
-            defaults,
-            routes,
-            next_due,
-            due_taken,
-            next_lease,
-            lease_gone,
-            gone,
-            rebuild,
-            is_dropped,
-        } = inner;
-        for (_, change) in lanes {
-            self.lane(change.spec).absorb(change);
-        }
-        self.reservations.extend(reservations);
-        self.hidden.extend(hidden);
-        self.kept_waiting.extend(kept_waiting);
-        self.settings.extend(settings);
-        self.defaults.extend(defaults);
-        self.routes |= routes;
-        self.next_due = least(self.next_due, next_due);
-        self.due_taken = least(self.due_taken, due_taken);
-        self.next_lease = least(self.next_lease, next_lease);
-        self.lease_gone = least(self.lease_gone, lease_gone);
-        self.gone.absorb(gone);
-        self.rebuild |= rebuild;
-        self.is_dropped |= is_dropped;
-    }
-}
-
-pub fn least(a: Option<i64>, b: Option<i64>) -> Option<i64> {
-    a.into_iter().chain(b).min()
-}
+use turnstile_scheduler::{Credit, GateKind, LaneSpec};
 
 /// What this backend is in the middle of. A trigger of a user may run the next within it, and what an EXCEPTION block
 /// undoes is only what was begun inside of that.
@@ -186,6 +18,8 @@ pub enum Work {
     /// A promotion makes jobs available: these so far.
     Promotion(Vec<(LaneSpec, i64)>),
     Rebuild,
+    /// A count of the backlogs.
+    Count(u64),
     /// A search for expired leases has taken this from memory.
     Search(Search),
     /// A claim that may sleep before it ends.
@@ -199,6 +33,8 @@ pub struct Pending {
     levels: Vec<Level>,
     /// With the nesting level at which each began, the innermost last.
     works: Vec<(i32, Work)>,
+    /// Whose backlog the client was warned of in this transaction.
+    pub warned: Vec<(GateKind, u64)>,
 }
 
 thread_local! {
@@ -293,6 +129,7 @@ impl Pending {
 
     /// Ends the transaction: all changes as one.
     pub fn take_all(&mut self) -> Level {
+        self.warned.clear();
         let mut levels = std::mem::take(&mut self.levels).into_iter();
         let mut all = levels.next().unwrap_or_default();
         for level in levels {

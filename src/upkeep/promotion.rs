@@ -8,6 +8,7 @@ use crate::pg::spi::{Spi, Statement, statement};
 use crate::shmem::{self, Locked};
 use crate::sync::rebuild::when_ready;
 use crate::transaction;
+use crate::transaction::level::least;
 use crate::transaction::pending::{self, Work};
 use pgrx::pg_sys;
 
@@ -86,7 +87,7 @@ fn promote(
     pending::with(|pending| pending.job_table = job_table);
     pending::begin(Work::Promotion(Vec::new()));
     pending::at_current_level(|level| {
-        level.due_taken = pending::least(level.due_taken, Some(from_time));
+        level.due_taken = least(level.due_taken, Some(from_time));
     });
     let promoted = spi
         .run(&PROMOTE, &[datum(batch), queues, from[0], from[1]])?

@@ -1,6 +1,6 @@
 """The rules that every history must keep: each a function from a history to the violations that it finds."""
 
-from histories.rules import jobs, limits, order, progress, runs, server, shares, unique
+from histories.rules import backlogs, jobs, limits, order, progress, runs, server, shares, unique
 
 RULES = [
     jobs.acknowledged_jobs_exist,
@@ -18,6 +18,7 @@ RULES = [
     limits.pauses_hold,
     limits.rates_hold,
     limits.held_sessions_wait,
+    backlogs.backlogs_keep_their_bounds,
     unique.one_job_holds_a_key,
     unique.windows_are_kept,
     order.sessions_keep_their_order,

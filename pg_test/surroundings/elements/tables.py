@@ -176,3 +176,8 @@ add(
     "view-with-check",
     "CREATE VIEW users.waiting AS SELECT * FROM turnstile.job WHERE state <> 'running' WITH CHECK OPTION",
 )
+
+# ---- Settings -------------------------------------------------------------------------------------
+
+add("bounded-queues", "UPDATE turnstile.queue SET max_waiting = <most>", most=["1", "3", "6"])
+add("bounded-tenant", "UPDATE turnstile.tenant SET max_waiting = <most>", most=["1", "2"])

@@ -5,6 +5,7 @@ use crate::pg::error::Result;
 use crate::pg::output::Output;
 use crate::pg::spi::with_spi;
 use crate::sync::{check, rebuild};
+use crate::table::backlog;
 use pgrx::pg_sys::Datum;
 
 pub fn check(call: &Call) -> Result<Option<Datum>> {
@@ -23,6 +24,10 @@ pub fn check(call: &Call) -> Result<Option<Datum>> {
 pub fn rebuild(_call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     permission::operate()?;
-    with_spi(|spi| rebuild::force(spi, catalog::job_table()?))?;
+    with_spi(|spi| {
+        let table = catalog::job_table()?;
+        rebuild::force(spi, table)?;
+        backlog::count_anew(table)
+    })?;
     Ok(Some(Datum::null()))
 }

@@ -1,0 +1,67 @@
+"""Bounds of backlogs across crashes of the server and restores."""
+
+import os
+import signal
+
+import pytest
+
+from faults.cluster import own_cluster, wait_until_up
+from faults.restores import restored
+from support.backlogs import FULL, JOB, bound, free, waiting
+from support.calls import claim_next, enqueue, enqueue_times, fail
+from support.database import disagreements, fresh_database
+from support.errors import refused
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with own_cluster("faults_backlogs", max_connections=20) as cluster:
+        yield cluster
+
+
+def _stop_at_once(cluster, producer):
+    cluster.restart(immediate=True)
+
+
+def _stop(cluster, producer):
+    cluster.restart()
+
+
+def _kill_the_producer(cluster, producer):
+    os.kill(producer.info.backend_pid, signal.SIGKILL)
+    with pytest.raises(Exception, match="closed|terminat"):
+        producer.execute("SELECT pg_sleep(60)")
+    wait_until_up()
+
+
+@pytest.mark.parametrize("crash", [_kill_the_producer, _stop_at_once, _stop], ids=["SIGKILL", "immediate stop", "stop"])
+def test_after_a_crash_the_committed_jobs_count_and_no_others(cluster, crash):
+    with fresh_database() as db:
+        conn, producer = db.connect(), db.connect()
+        bound(conn, 4)
+        enqueue_times(conn, 2, **JOB)
+        producer.execute("BEGIN")
+        enqueue_times(producer, 2, **JOB)
+        with refused(FULL):
+            enqueue(conn, **JOB)
+        crash(cluster, producer)
+        assert free(db.connect()) == 2
+        assert disagreements(db) == []
+
+
+@pytest.mark.parametrize("options", [["-Fc"], ["-Fp"], ["-Fc", "--inserts"]], ids=["custom", "plain", "as inserts"])
+def test_a_restore_brings_more_jobs_than_the_bound(db, conn, tmp_path, options):
+    """A run that failed has passed it, and it was lowered later."""
+    bound(conn, 3)
+    enqueue_times(conn, 3, **JOB)
+    run = claim_next(conn, "mail")
+    enqueue(conn, **JOB)
+    fail(conn, run, retry_in="1 hour")
+    bound(conn, 2)
+    with restored(db, conn, os.fspath(tmp_path / "dump"), options) as copy:
+        there = copy.connect()
+        assert waiting(there) == 4
+        with refused(FULL) as caught:
+            enqueue(there, **JOB)
+        assert "4 waiting" in caught.value.diag.message_detail
+        assert disagreements(copy) == []

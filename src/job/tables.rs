@@ -1,0 +1,53 @@
+//! The tables that memory is made of, for those who read them as a whole or cannot trust what they see of them.
+
+#![allow(unsafe_code, reason = "looks at open relations")]
+
+use crate::pg::catalog;
+use crate::pg::error::{Result, made_anew};
+use crate::pg::relation::{Opened, is_own};
+use crate::pg::seeded::{Seeded, armed};
+use crate::transaction::pending;
+use pgrx::pg_sys::{self, Oid};
+use std::ffi::CStr;
+
+const JOBS: &CStr = c"job";
+const ALL: [&CStr; 6] = [
+    JOBS,
+    c"queue",
+    c"tenant",
+    c"account",
+    c"concurrency",
+    c"paused_session",
+];
+
+/// Locks what is read to rebuild or check the memory: the snapshot must be younger than the locks, or it would not see the
+/// rows of a table that was written anew while its lock was waited for. The jobs must still be those that the memory is of.
+pub fn lock(job_table: Oid) -> Result<()> {
+    for table in ALL {
+        let locked = catalog::lock(table, pg_sys::AccessShareLock)?;
+        if table == JOBS && locked != job_table {
+            return Err(made_anew());
+        }
+    }
+    Ok(())
+}
+
+/// What memory learns of the jobs in a transaction that has made them or written them anew is no truth for others, and none
+/// for itself if it is undone: it has to be rebuilt at the end.
+///
+/// # Safety
+/// The jobs must be open.
+pub unsafe fn distrust_own(jobs: pg_sys::Relation) -> bool {
+    // SAFETY: as the caller says.
+    let is_own = unsafe { is_own(jobs) };
+    if is_own && !armed(Seeded::TrustNewStorage) {
+        pending::at_current_level(|level| level.rebuild = true);
+    }
+    is_own
+}
+
+/// As [`distrust_own`]; the jobs must be locked.
+pub fn distrust_own_jobs(jobs: Oid) -> bool {
+    // SAFETY: the relation stays open meanwhile.
+    unsafe { distrust_own(Opened::of(jobs).raw()) }
+}

@@ -1,0 +1,366 @@
+//! `max_waiting` of queues and tenants: how many jobs may wait. Only who adds a job is refused; one that comes back counts,
+//! and may pass the bound. Where nobody has counted, and nobody can, producers are admitted.
+//!
+//! The numbers are in [`crate::shmem`]. Bounds are kept by each backend until a commit changes one, so that jobs without a
+//! bound cost a look at the version. Who first meets a bound whose backlog nobody has counted counts all that have one.
+
+use crate::job::lane::{DEFAULT_ROW, queue_key, tenant_key};
+use crate::job::row::column;
+use crate::job::tables;
+use crate::pg::call::datum;
+use crate::pg::error::{Failure, Result, internal, notice, quoted};
+use crate::pg::relation::Opened;
+use crate::pg::rights::Owner;
+use crate::pg::snapshot::Snapshot;
+use crate::pg::spi::{Rows, Spi, Statement, Value, statement, with_spi};
+use crate::pg::tuple::RawRow;
+use crate::pg::{catalog, rights, server};
+use crate::shmem::{Admission, Bound, KINDS, Locked};
+use crate::transaction::pending;
+use crate::transaction::pending::Work;
+use crate::{permission, shmem};
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::PgSqlErrorCode;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::CStr;
+use turnstile_scheduler::GateKind;
+
+static EXIST: Statement = statement!("bounds_exist", []);
+static OF_QUEUE: Statement = statement!("bound_queue", [INT8ARRAYOID]);
+static OF_TENANT: Statement = statement!("bound_tenant", [INT8ARRAYOID]);
+static LISTED: Statement = statement!("bounds_listed", []);
+static WAITING: Statement = statement!("count_waiting", []);
+
+/// Where bounds are set.
+const SETTINGS: [&CStr; 2] = [c"queue", c"tenant"];
+/// Names whose bounds a backend remembers.
+const MOST_NAMES: usize = 1_000;
+/// Rows that are fetched at once, and counted while the lock is held once.
+const BATCH: i64 = 1_000;
+/// From this share of a bound on its producers are warned, in percent.
+const WARNED_AT: i64 = 80;
+
+/// The table of jobs, and the version of the bounds.
+type Version = (Oid, u64);
+
+#[derive(Default)]
+struct Kept {
+    of: (u32, u64),
+    bounds: HashMap<(GateKind, u64), Option<u32>>,
+}
+
+thread_local! {
+    /// The version in which nothing has a bound.
+    static UNBOUNDED: Cell<(u32, u64)> = const { Cell::new((0, 0)) };
+    static KEPT: RefCell<Kept> = RefCell::default();
+}
+
+/// Takes the places of a job that is about to be added, or refuses it (53400).
+pub fn admit(job_table: Oid, row: &RawRow) -> Result<()> {
+    let version = shmem::bounds_version(job_table)?;
+    match UNBOUNDED.get() == (u32::from(job_table), version) {
+        true => Ok(()),
+        false => admit_bounded((job_table, version), row),
+    }
+}
+
+#[cold]
+fn admit_bounded(version: Version, row: &RawRow) -> Result<()> {
+    if !row.is_waiting() || is_replayed()? {
+        return Ok(());
+    }
+    let bounds = bounds_of(version, row)?;
+    if bounds.is_empty() {
+        return Ok(());
+    }
+    // Who may not enqueue there learns nothing.
+    permission::job_changed(None, Some(row))?;
+    let mut admission = take_places(version.0, &bounds, true)?;
+    if admission == Admission::Uncounted {
+        count(version.0)?;
+        admission = take_places(version.0, &bounds, false)?;
+    }
+    match admission {
+        Admission::Uncounted => Ok(()),
+        Admission::Full { bound, waiting } => Err(bounds.get(bound).map_or_else(
+            || internal("no such bound"),
+            |bound| full(row, bound, waiting),
+        )),
+        Admission::Admitted { waiting, .. } => {
+            for (bound, waiting) in bounds.iter().zip(waiting) {
+                warn(row, bound, waiting);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Charges the transaction, which has its charges on record before the memory has.
+fn take_places(job_table: Oid, bounds: &[Bound], may_count: bool) -> Result<Admission> {
+    pending::with(|pending| pending.job_table = job_table);
+    pending::at_current_level(|level| {
+        for bound in bounds {
+            level.charges.take(bound.kind, bound.key);
+        }
+    });
+    let admission = shmem::with(job_table, |memory| {
+        Ok(memory.backlog.admit(bounds, may_count))
+    })?;
+    let charged = match admission {
+        Admission::Admitted { charged, .. } => charged,
+        Admission::Full { .. } | Admission::Uncounted => [false; 2],
+    };
+    pending::at_current_level(|level| {
+        for (bound, charged) in bounds.iter().zip(charged) {
+            if !charged {
+                level.charges.give_back(bound.kind, bound.key);
+            }
+        }
+    });
+    Ok(admission)
+}
+
+fn name<'r>(row: &'r RawRow, bound: &Bound) -> (&'static str, &'r str) {
+    let (kind, column) = match bound.kind {
+        GateKind::Queue => ("queue", column::QUEUE),
+        _ => ("tenant", column::TENANT),
+    };
+    (kind, row.text(column).unwrap_or_default())
+}
+
+fn full(row: &RawRow, bound: &Bound, waiting: i64) -> Failure {
+    let (kind, name) = name(row, bound);
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        format!("the backlog of {kind} {} is full", quoted(name)),
+    )
+    .detail(format!(
+        "The {kind} has {waiting} waiting jobs, those of open transactions included; its max_waiting is {}.",
+        bound.most
+    ))
+    .hint(format!(
+        "Try again once jobs have been claimed, or raise the bound with turnstile.set_{kind}."
+    ))
+}
+
+fn warn(row: &RawRow, bound: &Bound, waiting: Option<i64>) {
+    let Some(waiting) = waiting else { return };
+    let is_near = waiting.saturating_mul(100) >= i64::from(bound.most) * WARNED_AT;
+    if is_near && is_first_warning(bound) {
+        let (kind, name) = name(row, bound);
+        notice(format!(
+            "the backlog of {kind} {} has {waiting} jobs of at most {}",
+            quoted(name),
+            bound.most
+        ));
+    }
+}
+
+/// Once in a transaction.
+fn is_first_warning(bound: &Bound) -> bool {
+    pending::with(|pending| {
+        let name = (bound.kind, bound.key);
+        let is_first = !pending.warned.contains(&name);
+        if is_first {
+            pending.warned.push(name);
+        }
+        is_first
+    })
+}
+
+/// Whether the row was admitted elsewhere: it comes by replication, or from a dump, which switches both settings off
+/// and no session does by default.
+fn is_replayed() -> Result<bool> {
+    Ok(server::is_replica() || (server::restores() && rights::is_owner(rights::current_user())?))
+}
+
+/// The bounds of a job's queue and tenant.
+fn bounds_of(version: Version, row: &RawRow) -> Result<Vec<Bound>> {
+    if KEPT.with_borrow(|kept| kept.of != known_as(version)) && !look_for_any(version)? {
+        return Ok(Vec::new());
+    }
+    let spec = row.read().spec;
+    let mut bounds = Vec::with_capacity(KINDS.len());
+    for (kind, key) in [
+        (GateKind::Queue, spec.queue),
+        (GateKind::Tenant, spec.tenant),
+    ] {
+        if key != 0
+            && let Some(most) = bound_of(version, kind, key)?
+        {
+            bounds.push(Bound { kind, key, most });
+        }
+    }
+    Ok(bounds)
+}
+
+fn known_as((table, version): Version) -> (u32, u64) {
+    (u32::from(table), version)
+}
+
+/// Whether anything has a bound. What was known of another version is forgotten.
+fn look_for_any(version: Version) -> Result<bool> {
+    let Some(any) = read(|spi| committed(spi, &EXIST, None))? else {
+        return Ok(false);
+    };
+    match any == Some(true) {
+        true => KEPT.with_borrow_mut(|kept| {
+            *kept = Kept {
+                of: known_as(version),
+                ..Kept::default()
+            }
+        }),
+        false => UNBOUNDED.set(known_as(version)),
+    }
+    Ok(any == Some(true))
+}
+
+fn bound_of(version: Version, kind: GateKind, key: u64) -> Result<Option<u32>> {
+    let known = KEPT.with_borrow(|kept| kept.bounds.get(&(kind, key)).copied());
+    if let Some(bound) = known {
+        return Ok(bound);
+    }
+    let (statement, default) = match kind {
+        GateKind::Queue => (&OF_QUEUE, queue_key(DEFAULT_ROW)),
+        _ => (&OF_TENANT, tenant_key(DEFAULT_ROW)),
+    };
+    let gates = vec![key.cast_signed(), default.cast_signed()];
+    let Some(bound) = read(|spi| committed::<i32>(spi, statement, Some(gates)))? else {
+        return Ok(None);
+    };
+    let bound = bound.and_then(|most| u32::try_from(most).ok());
+    KEPT.with_borrow_mut(|kept| {
+        if kept.of == known_as(version) {
+            if kept.bounds.len() >= MOST_NAMES {
+                kept.bounds.clear();
+            }
+            kept.bounds.insert((kind, key), bound);
+        }
+    });
+    Ok(bound)
+}
+
+/// What is committed in the tables of settings, whoever asks. Nothing where this transaction has written one of them anew,
+/// which hides what is committed.
+fn read<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<Option<R>> {
+    for table in SETTINGS {
+        let settings = Opened::of(catalog::lock(table, pg_sys::AccessShareLock)?);
+        if settings.has_new_storage() {
+            return Ok(None);
+        }
+    }
+    Owner::of_jobs()?.run(|| with_spi(work)).map(Some)
+}
+
+/// The first value of a statement's result.
+fn committed<T: for<'rows> Value<'rows>>(
+    spi: &Spi,
+    statement: &Statement,
+    gates: Option<Vec<i64>>,
+) -> Result<Option<T>> {
+    let arguments: Vec<_> = gates.map(datum).into_iter().collect();
+    let mut value = None;
+    spi.scan(statement, &arguments, &Snapshot::take(), 1, |rows| {
+        value = rows.value(0, 1);
+        Ok(())
+    })?;
+    Ok(value)
+}
+
+/// Counts the backlogs that have a bound, in one pass over the jobs, while producers, claims and everybody else go on.
+fn count(job_table: Oid) -> Result<()> {
+    // There the pass would make transactions fail that change jobs meanwhile.
+    if server::is_serializable() {
+        return Ok(());
+    }
+    tables::lock(job_table)?;
+    if tables::distrust_own_jobs(job_table) {
+        return Ok(());
+    }
+    read(|spi| count_with(spi, job_table)).map(|_| ())
+}
+
+/// Once they were counted.
+pub fn count_anew(job_table: Oid) -> Result<()> {
+    match shmem::with(job_table, |memory| Ok(memory.backlog.forget_count()))? {
+        true => count(job_table),
+        false => Ok(()),
+    }
+}
+
+fn count_with(spi: &Spi, job_table: Oid) -> Result<()> {
+    let mut listed = Vec::new();
+    let mut counts_all = [false; 2];
+    spi.scan(&LISTED, &[], &Snapshot::take(), BATCH, |rows| {
+        for row in 0..rows.len() {
+            let kind: i32 = rows.required(row, 1)?;
+            let nth = usize::try_from(kind).unwrap_or(0);
+            let key: i64 = rows.required(row, 2)?;
+            if rows.required(row, 3)?
+                && let Some(all) = counts_all.get_mut(nth)
+            {
+                *all = true;
+            } else if let Some(&kind) = KINDS.get(nth) {
+                listed.push((kind, key.cast_unsigned()));
+            }
+        }
+        Ok(())
+    })?;
+    let begun = shmem::with(job_table, |memory| Ok(begin(memory, &listed, counts_all)))?;
+    let Some((snapshot, generation)) = begun else {
+        return Ok(());
+    };
+    pending::begin(Work::Count(generation));
+    scan_waiting(spi, &snapshot, &mut |jobs| {
+        shmem::with(job_table, |memory| {
+            Ok(memory.backlog.count(generation, jobs))
+        })
+        .map(|_| ())
+    })?;
+    shmem::with(job_table, |memory| {
+        memory.backlog.end_count(generation);
+        Ok(())
+    })?;
+    pending::end();
+    Ok(())
+}
+
+/// Nothing if somebody else has begun meanwhile.
+fn begin(
+    memory: &mut Locked,
+    listed: &[(GateKind, u64)],
+    counts_all: [bool; 2],
+) -> Option<(Snapshot, u64)> {
+    if !memory.backlog.needs_count() {
+        return None;
+    }
+    let snapshot = Snapshot::take();
+    let generation = (memory.backlog).begin_count(listed, counts_all, snapshot.horizon());
+    Some((snapshot, generation))
+}
+
+/// How many jobs of a queue or tenant wait.
+type Waiting = (GateKind, u64, i64);
+
+/// Visits how many jobs wait, by queue and tenant; a name may come several times.
+pub fn scan_waiting(
+    spi: &Spi,
+    snapshot: &Snapshot,
+    visit: &mut dyn FnMut(&[Waiting]) -> Result<()>,
+) -> Result<()> {
+    spi.scan(&WAITING, &[], snapshot, BATCH, |rows| {
+        visit(&waiting(rows)?)
+    })
+}
+
+fn waiting(rows: &Rows) -> Result<Vec<Waiting>> {
+    let mut waiting = Vec::with_capacity(2 * rows.len());
+    for row in 0..rows.len() {
+        let (queue, tenant): (&str, Option<&str>) = (rows.required(row, 1)?, rows.value(row, 2));
+        let jobs: i64 = rows.required(row, 3)?;
+        waiting.push((GateKind::Queue, queue_key(queue), jobs));
+        waiting.extend(tenant.map(|name| (GateKind::Tenant, tenant_key(name), jobs)));
+    }
+    Ok(waiting)
+}

@@ -1,0 +1,47 @@
+//! The places that a transaction's new jobs have taken in backlogs with a bound.
+
+use turnstile_scheduler::GateKind;
+
+/// Places in one backlog.
+#[derive(PartialEq)]
+pub struct Charge {
+    pub kind: GateKind,
+    pub key: u64,
+    pub jobs: u32,
+}
+
+/// Given back when the savepoint level or transaction ends, in whatever way.
+#[derive(Default, PartialEq)]
+pub struct Charges(Vec<Charge>);
+
+impl Charges {
+    pub fn iter(&self) -> impl Iterator<Item = &Charge> {
+        self.0.iter()
+    }
+
+    pub fn absorb(&mut self, inner: Self) {
+        self.0.extend(inner.0);
+    }
+
+    /// A new job takes a place.
+    pub fn take(&mut self, kind: GateKind, key: u64) {
+        match self.last(kind, key) {
+            Some(charge) => charge.jobs += 1,
+            None => self.0.push(Charge { kind, key, jobs: 1 }),
+        }
+    }
+
+    /// It has got none.
+    pub fn give_back(&mut self, kind: GateKind, key: u64) {
+        if let Some(charge) = self.last(kind, key) {
+            charge.jobs = charge.jobs.saturating_sub(1);
+        }
+    }
+
+    /// One of the last charges: neighbors often go to the same queue and tenant.
+    fn last(&mut self, kind: GateKind, key: u64) -> Option<&mut Charge> {
+        const LOOKED_AT: usize = 4;
+        let mut last = self.0.iter_mut().rev().take(LOOKED_AT);
+        last.find(|charge| (charge.kind, charge.key) == (kind, key))
+    }
+}
