@@ -94,6 +94,10 @@ test-rights: install ## test who may do what, each call by each role, on a clust
 security-page: install ## write the matrix of docs/security.md anew, from the catalog
 	@TURNSTILE_CLUSTER=rights scripts/run-python pg_test/rights/page.py
 
+.PHONY: reference
+reference: install ## write docs/reference anew, from the catalog's COMMENTs and the errors in the sources
+	@scripts/run-python pg_test/docs/reference.py
+
 .PHONY: regress
 regress: install ## compare what SQL prints with what is expected
 	@pg_test/regress/run
