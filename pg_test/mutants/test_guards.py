@@ -69,9 +69,6 @@ def test_every_mechanism_has_a_guard():
     text = (_ROOT / "src" / "seeded.rs").read_text()
     body = re.search(r"pub enum Seeded \{(.*?)\n\}", text, re.DOTALL).group(1)
     assert re.findall(r"^    (\w+),$", body, re.MULTILINE) == list(GUARDS)
-    page = (_ROOT / "docs" / "testing.md").read_text()
-    missing = [fault for fault, guard in GUARDS.items() if f"| `{fault}` |" not in page or f"| `{guard}` |" not in page]
-    assert missing == [], "docs/testing.md lists each with its guard"
 
 
 @pytest.mark.parametrize("suite", sorted({_suite(guard) for guard in GUARDS.values()}))
