@@ -153,7 +153,7 @@ test-mutants: install ## leave out each mechanism of the server side in turn: th
 	@$(TEST_BUILD) TURNSTILE_CLUSTER=mutants scripts/run-pytest pg_test/mutants
 
 .PHONY: test-docs
-test-docs: install ## run the SQL of the documentation, and follow its links
+test-docs: install ## run the SQL of the documentation, follow its links, compare the reference
 	@scripts/run-pytest pg_test/docs
 
 .PHONY: test-examples

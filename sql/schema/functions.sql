@@ -159,7 +159,7 @@ queue: where to claim. NULL: the queue of the finished job.
 worker: as for claim_next.
 lease: as for claim_next.
 bind_to_connection: as for claim_next.
-wait: as for claim_next. Nobody sees the completion before the call ends, so keep it short where others wait for the slot.
+wait: as for claim_next. No other session sees the completion before the call ends, so keep it short where others wait for the slot.
 Errors: as complete and claim_next.';
 
 CREATE FUNCTION turnstile.fail(
@@ -195,7 +195,7 @@ CREATE FUNCTION turnstile.check() RETURNS TABLE (problem text, detail text)
 COMMENT ON FUNCTION turnstile.check() IS
     'Compares the memory of the scheduler with the tables (lanes, heads, counts, limits, structure).
 Returns: a row for each difference. No row: all is well.
-It blocks nobody and reads all live jobs. A NOTICE says why rows are not changed directly, where that is so.
+It blocks no other session and reads all live jobs. A NOTICE says why rows are not changed directly, where that is so.
 Errors: 42501; 25006.';
 
 CREATE FUNCTION turnstile.rebuild() RETURNS void

@@ -11,7 +11,7 @@ COMMENT ON COLUMN turnstile.job_history.finished_at IS 'When the job ended.';
 COMMENT ON COLUMN turnstile.job_history.result IS 'What the worker passed to complete.';
 
 -- Logical decoding needs to know the deleted row: a publication would keep maintain() from deleting any. Each
--- partition has a replica identity of its own; this one is for whoever looks at the table.
+-- partition has a replica identity of its own; this one is for programs that look at the table.
 ALTER TABLE turnstile.job_history REPLICA IDENTITY FULL;
 
 -- A bound is printed as the session has it (DateStyle, TimeZone), and an abbreviation of a time zone says nothing

@@ -15,7 +15,7 @@ CREATE TABLE turnstile.permission (
 COMMENT ON TABLE turnstile.permission IS
     'What roles may do, with all their members. * stands for all. allow_producer() and the like write it; plain DML works as well. A change applies from its commit on.';
 COMMENT ON COLUMN turnstile.permission.role IS
-    'The role. It may be renamed; a row of a role that was dropped means nobody.';
+    'The role. It may be renamed; a row of a role that was dropped allows nothing.';
 COMMENT ON COLUMN turnstile.permission.verb IS
     'enqueue: add jobs. work: claim jobs and end runs. manage: cancel, discard, retry, reprioritize, and on all queues and tenants settings and upkeep. see: read my_jobs. *: all of them.';
 COMMENT ON COLUMN turnstile.permission.queue IS 'The queue that the row is for; for enqueue the queue after routing.';

@@ -1,7 +1,7 @@
 -- Finished jobs leave history once their queue's keep_completed or keep_discarded is over, counted from the end
 -- of their day (UTC), so that all jobs of a day with the same settings go at the same instant.
 --
--- A day that nobody keeps any longer is dropped whole. Where settings differ, maintain() first looks whether
+-- A day that no setting keeps any longer is dropped whole. Where settings differ, maintain() first looks whether
 -- any job of the day stays; if none does the day is dropped as well, else what is over is deleted. Both go
 -- through the partition by ranges of blocks, a range a call. history_pass remembers how far; a pass is valid
 -- for one policy, and starts anew when time or a changed setting makes another one.
@@ -211,4 +211,4 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.drop_history() IS
-    'For maintain(): drops up to ten daily partitions that nobody keeps any longer, and returns how many. A WARNING tells of one that cannot be dropped. Errors: 55P03 all of them are in use.';
+    'For maintain(): drops up to ten daily partitions that no setting keeps any longer, and returns how many. A WARNING tells of one that cannot be dropped. Errors: 55P03 all of them are in use.';

@@ -180,7 +180,7 @@ COMMENT ON COLUMN turnstile.paused_session.until IS 'No job of the session start
 COMMENT ON COLUMN turnstile.paused_session.gate IS
     'The key by which the scheduler knows the session. Set by a trigger.';
 
--- Not generated columns: those have their functions called with the rights of who inserts.
+-- Not generated columns: the functions of those run with the rights of the role that inserts.
 CREATE FUNCTION turnstile.set_gate() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_set_gate';
 COMMENT ON FUNCTION turnstile.set_gate() IS 'Sets the key of the gate of a row of settings, whatever was written there.';
