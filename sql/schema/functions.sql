@@ -187,7 +187,7 @@ COMMENT ON FUNCTION turnstile.release(bigint, int) IS
     'Gives back a run that was not started, and returns true. The attempt does not count, but its number is not used again.
 job_id: as for complete.
 attempt: as for complete.
-Errors: 22004; P0002; 55000 the run was superseded; 42501; 25006.';
+Errors: 22004; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.check() RETURNS TABLE (problem text, detail text)
     LANGUAGE c VOLATILE

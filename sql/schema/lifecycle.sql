@@ -24,7 +24,7 @@ COMMENT ON FUNCTION turnstile.heartbeat(bigint, int, interval) IS
 job_id: as for complete.
 attempt: as for complete.
 lease: the lease ends so long from now. More than 0, at most 100 years. NULL: the setting of the queue.
-Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 25006.';
+Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.progress(
     job_id bigint, attempt int, done numeric, total numeric DEFAULT NULL, message text DEFAULT NULL
@@ -38,7 +38,7 @@ attempt: as for complete.
 done: how much is done, in any unit.
 total: how much there is to do, in the same unit.
 message: cut after 4,000 characters.
-Errors: 22004; P0002; 55000 the run was superseded; 42501; 25006.';
+Errors: 22004; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.snooze(job_id bigint, attempt int, delay interval) RETURNS boolean
     LANGUAGE c VOLATILE
@@ -83,7 +83,7 @@ COMMENT ON FUNCTION turnstile.reprioritize(bigint, int) IS
     'Changes the priority of a live job. Returns true, or false if the job has that priority. For a running job the priority counts from its next attempt on.
 job_id: a live job.
 priority: lower runs first.
-Errors: 22004; P0002; 55000 the job is finished; 42501; 25006.';
+Errors: 22004; P0002; 55000 the job is finished; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.cancel_many(
     queue text DEFAULT NULL,
@@ -107,7 +107,7 @@ session: only jobs of this session.
 state: available, scheduled, retryable or running.
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
-Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 25006.';
+Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.discard_many(
     queue text DEFAULT NULL,
@@ -131,7 +131,7 @@ session: only jobs of this session.
 state: available, scheduled or retryable.
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
-Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 25006.';
+Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.retry_many(
     queue text DEFAULT NULL,
@@ -155,4 +155,4 @@ session: only jobs of this session.
 state: scheduled, retryable, completed, cancelled or discarded. NULL: retryable, cancelled and discarded.
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
-Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 25006.';
+Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
