@@ -94,6 +94,10 @@ test-rights: install ## test who may do what, each call by each role, on a clust
 security-page: install ## write the matrix of docs/security.md anew, from the catalog
 	@TURNSTILE_CLUSTER=rights scripts/run-python pg_test/rights/page.py
 
+.PHONY: reference
+reference: install ## write docs/reference anew, from the catalog's COMMENTs and the errors in the sources
+	@scripts/run-python pg_test/docs/reference.py
+
 .PHONY: regress
 regress: install ## compare what SQL prints with what is expected
 	@pg_test/regress/run
@@ -149,12 +153,8 @@ test-mutants: install ## leave out each mechanism of the server side in turn: th
 	@$(TEST_BUILD) TURNSTILE_CLUSTER=mutants scripts/run-pytest pg_test/mutants
 
 .PHONY: test-docs
-test-docs: install ## run the SQL of the documentation, follow its links, and try the rules of the demo
+test-docs: install ## run the SQL of the documentation, follow its links, compare the reference, try the rules of the demo
 	@scripts/run-pytest pg_test/docs demo
-
-.PHONY: testing-page
-testing-page: ## write the mechanisms of docs/testing.md anew, from src/
-	@python3 pg_test/mutants/page.py
 
 .PHONY: test-examples
 test-examples: install ## the workers of examples/, by themselves and through PgBouncer

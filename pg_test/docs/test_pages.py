@@ -1,24 +1,32 @@
 """The documentation holds: its links lead somewhere, and its SQL runs.
 
 Every block that begins with ```sql is run as it stands, in order, in a database for each page. A block that cannot run
-here says why after the word: ```sql needs pg_cron.
+here says why after the word: ```sql needs pg_cron. Of the tutorial every block runs, in whatever language.
 """
 
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from support.database import fresh_database
+
 ROOT = Path(__file__).parents[2]
-PAGES = [path for folder in (".", "docs", "docs/decisions", "examples") for path in sorted((ROOT / folder).glob("*.md"))]
+PAGES = [
+    *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").glob("*.md")),
+    ROOT / "bench" / "README.md", ROOT / "demo" / "README.md",
+]  # fmt: skip
+TUTORIAL = ROOT / "docs" / "start.md"
 
 # What a page takes for granted.
 GIVEN = {
     "README.md": "CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY, item text)",
-    "docs/waiting.md": "SELECT turnstile.enqueue('mail', queue => 'mail') FROM generate_series(1, 2)",
-    "docs/security.md": "DROP ROLE IF EXISTS app, mailer, acme, operator, authenticator, web_user, queue_gate, web_tenants, crawler",
+    "docs/concepts/waiting.md": "SELECT turnstile.enqueue('mail', queue => 'mail') FROM generate_series(1, 2)",
+    "docs/security.md": "DROP ROLE IF EXISTS app, mailer, acme, operator",
+    "docs/recipes.md": "DROP ROLE IF EXISTS acme, authenticator, web_user, queue_gate, web_tenants, crawler",
     "examples/README.md": "DROP ROLE IF EXISTS worker; CREATE ROLE worker",
 }
 
@@ -41,7 +49,9 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-WITH_SQL = {name_of(path): runnable(path.read_text()) for path in PAGES if runnable(path.read_text()).strip()}
+WITH_SQL = {
+    name_of(path): runnable(path.read_text()) for path in PAGES if path != TUTORIAL and runnable(path.read_text()).strip()
+}
 
 
 def run(database: str, script: str) -> str:
@@ -58,11 +68,61 @@ def test_the_sql_of_a_page_runs(db, page):
     assert run(db.name, WITH_SQL[page]) == ""
 
 
+INTERPRETERS = {
+    "sql": ["psql", "-X", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", "-"],
+    "sh": ["bash", "-euo", "pipefail"],
+    "python": [sys.executable, "-"],
+}
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def test_each_command_of_the_tutorial_runs():
+    blocks = BLOCK.findall(TUTORIAL.read_text())
+    assert len(blocks) == TUTORIAL.read_text().count("```") / 2
+    with fresh_database(extension=False) as database:
+        environment = os.environ | {"PGDATABASE": database.name, "PGOPTIONS": "-c statement_timeout=60s"}
+        for language, text in blocks:
+            command = INTERPRETERS[language]
+            done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, timeout=60)
+            assert (done.returncode, done.stderr) == (0, ""), text
+        states = database.connect().execute("SELECT state, count(*) FROM turnstile.jobs GROUP BY 1").fetchall()
+        assert states == [("completed", 6)]
+
+
+def _anchor(heading: str) -> str:
+    """As GitHub makes it of a heading."""
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+def _anchors(path: Path) -> set[str]:
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return {_anchor(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+
 @pytest.mark.parametrize("page", [name_of(path) for path in PAGES])
 def test_links_lead_somewhere(page):
-    links = re.findall(r"\]\(([^)#\s]+)", (ROOT / page).read_text())
-    lost = [link for link in links if "://" not in link and not (ROOT / page).parent.joinpath(link).exists()]
+    here = ROOT / page
+    lost = []
+    for link, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", here.read_text()):
+        there = here.parent / link if link else here
+        if "://" in link:
+            continue
+        if not there.exists() or (anchor and anchor not in _anchors(there)):
+            lost.append(f"{link}#{anchor}")
     assert lost == []
+
+
+def test_each_page_is_reached_from_the_index():
+    seen, ahead = set(), [ROOT / "docs" / "README.md"]
+    while ahead:
+        page = ahead.pop().resolve()
+        if page in seen or page.suffix != ".md" or not page.is_relative_to(ROOT / "docs"):
+            continue
+        seen.add(page)
+        links = re.findall(r"\]\(([^)#\s]+)", page.read_text())
+        ahead += [page.parent / link for link in links if "://" not in link]
+    assert {name_of(path) for path in (ROOT / "docs").rglob("*.md") if path not in seen} == set()
 
 
 def test_an_error_is_found_at_its_line(db):

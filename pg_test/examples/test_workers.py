@@ -193,7 +193,7 @@ def test_more_workers_than_connections_to_the_server(db, conn, crew, pooler):
 
 @through_pgbouncer
 def test_a_sleeper_keeps_a_connection_to_the_server(db, conn, crew, pooler):
-    """What docs/waiting.md says that it costs: who finds them all taken by sleepers waits for one to wake."""
+    """What docs/concepts/waiting.md says that it costs: who finds them all taken by sleepers waits for one to wake."""
     workers = [crew("python") for _ in range(POOL_SIZE + 1)]
     await_asleep(conn, POOL_SIZE)
     await_clients(pooler, db.name, active=POOL_SIZE, waiting=1)

@@ -1,4 +1,4 @@
-"""The matrix of docs/security.md, made of the catalog: which function asks for what, and which allow_... grants it.
+"""The matrix of docs/security.md, made of the catalog: what each function needs, and which allow_... grants it.
 
 python pg_test/rights/page.py writes it into the page; a test compares.
 """
@@ -19,13 +19,13 @@ _JOB = "`manage` on the job's queue and tenant"
 _FILTER = "`manage` on what the filter names, `*` for what it leaves out"
 _ALL = "`manage` on `*` and `*`"
 _NONE = "EXECUTE alone"
-# What each function asks of its caller. The others are internal: they have the rights of who calls them.
+# What each function needs from its caller. The others are internal: they have the rights of their caller.
 NEEDS = {
     "enqueue": "`enqueue` on the queue after routing, and the tenant; to replace a job, also on that one's",
     "enqueue_many": "the same for each job",
-    "claim_next": "`work` on the queue; `*`: on some queue, and means those",
-    "claim": "`work` on each queue; `*`: on some queue, and means those",
-    "wait_for_job": "`work` on each queue; `*`: on some queue, and means those",
+    "claim_next": "`work` on the queue; `*`: on some queue, and claims from those",
+    "claim": "`work` on each queue; `*`: on some queue, and claims from those",
+    "wait_for_job": "`work` on each queue; `*`: on some queue, and waits for those",
     "listen_channel": "`work` on the queue; `*`: on `*`",
     "complete": _RUN, "complete_many": "`work` on the run's queue, else it is not counted", "fail": _RUN, "release": _RUN,
     "complete_and_claim_next": "as `complete` and `claim_next`", "heartbeat": _RUN, "progress": _RUN, "snooze": _RUN,
@@ -38,7 +38,7 @@ NEEDS = {
     "set_route": _ALL, "drop_route": _ALL, "reroute": _ALL, "route_of": _NONE,
     "rescue": _ALL, "promote": _ALL, "check": _ALL, "rebuild": _ALL, "prune_unique_keys": _ALL,
     "maintain": _NONE, "make_history_partitions": _NONE, "enable_cron": _NONE, "disable_cron": _NONE, "version": _NONE,
-    "schedule": "`enqueue` as `enqueue` does, now and at each firing", "unschedule": "to be its owner",
+    "schedule": "`enqueue` as `enqueue` does, now and at each firing", "unschedule": "to own it",
     "check_permission": "what it is asked about",
     "allow_producer": "rights to grant, and to write `permission`", "allow_worker": "the same", "allow_tenant": "the same",
     "allow_operator": "the same", "allow_monitor": "the same", "disallow": "the same",
@@ -67,7 +67,7 @@ def _line(cells: list[str]) -> str:
 def matrix(conn) -> str:
     grants = granted(conn)
     functions = {name for (name,) in conn.execute(FUNCTIONS).fetchall()}
-    lines = [_line(["function", "asks for", *KINDS]), "|---" * (2 + len(KINDS)) + "|"]
+    lines = [_line(["function", "needs", *KINDS]), "|---" * (2 + len(KINDS)) + "|"]
     for name, need in NEEDS.items():
         if name in functions:
             lines.append(_line([f"`{name}`", need, *("x" if name in grants[kind] else "" for kind in KINDS)]))

@@ -31,7 +31,7 @@ def note(part: str, **what) -> None:
 
 
 def summed() -> str:
-    """All lines added up, as a table for docs/reliability.md."""
+    """All lines added up, as a table for docs/internals/reliability.md."""
     totals: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     commits: dict[str, dict] = defaultdict(dict)
     for line in map(json.loads, RESULTS.read_text().splitlines() if RESULTS.exists() else []):

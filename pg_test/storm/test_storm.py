@@ -126,5 +126,5 @@ def test_workers_beside_a_storm_that_forget_their_caches(db, conn, seed):
     """What is used after it may have been freed is then freed each time."""
     most = int(conn.execute("SELECT max_val FROM pg_settings WHERE name = 'debug_discard_caches'").fetchone()[0])
     if most == 0:
-        pytest.skip("this server was not built to discard its caches; see docs/testing.md")
+        pytest.skip("this server was not built to discard its caches; see docs/internals/tests.md")
     _storm(db, conn, seed, FORGETFUL)

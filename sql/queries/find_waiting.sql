@@ -1,4 +1,4 @@
--- Locks up to $4 jobs of lane $1 that nobody has, by position from $2 on and before $3: (id, the attempt that
+-- Locks up to $4 jobs of lane $1 that are not locked, by position from $2 on and before $3: (id, the attempt that
 -- is next, position).
 -- $5: positions that this transaction made available itself; they are not committed, so not eligible.
 SELECT job.id, job.attempt + 1, job.position

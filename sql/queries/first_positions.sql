@@ -1,5 +1,5 @@
 -- The seconds in which jobs that are available began to wait, the last first, and the first and last position of each. A session's
--- job keeps its place, and with it the time that goes with it. Who says that he began to wait in the future says nothing of others.
+-- job keeps its place, and with it the time that goes with it. A job that began to wait in the future says nothing about others.
 SELECT date_trunc('second', waiting.since), min(job.position), max(job.position)
 FROM ONLY turnstile.job,
     LATERAL (

@@ -1,5 +1,5 @@
--- Has the lease of the run ($1, $2) end after $3 from now on, or after that of its queue: whether the run may go
--- on, as nobody has asked for its cancellation.
+-- Extends the lease of the run ($1, $2) to $3 from now, or to the lease of its queue. Returns whether the run may go
+-- on: its cancellation was not requested.
 UPDATE ONLY turnstile.job
 SET lease_expires_at = clock_timestamp() + coalesce(
     $3,

@@ -1,4 +1,4 @@
--- Locks the history of job $1: it can be brought back by nobody else until this transaction ends.
+-- Locks the history of job $1: no other transaction can bring the job back until this one ends.
 SELECT job_history.id
 FROM turnstile.job_history
 WHERE job_history.id = $1

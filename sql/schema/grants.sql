@@ -1,10 +1,10 @@
--- Nothing is for everybody: an administrator grants EXECUTE to producers and workers.
+-- Nothing is granted to PUBLIC: an administrator grants EXECUTE to producers and workers.
 REVOKE ALL ON SCHEMA turnstile FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA turnstile FROM PUBLIC;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA turnstile FROM PUBLIC;
 REVOKE ALL ON ALL ROUTINES IN SCHEMA turnstile FROM PUBLIC;
 
--- Rows are types, too: a column of such a type in somebody's table would keep the extension from being dropped.
+-- Rows are types, too: a column of such a type in a table of another role would keep the extension from being dropped.
 DO $block$
 DECLARE
     row_type pg_catalog.regtype;

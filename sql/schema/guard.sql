@@ -1,11 +1,11 @@
 -- Before anything else, and with nothing that is looked up by the search path: CREATE EXTENSION puts the schema there,
--- which somebody may have made with operators and functions of his own.
+-- which another role may have filled with operators and functions of its own.
 SET LOCAL search_path = pg_catalog, pg_temp;
 -- Claims find rows in heaps only.
 SET LOCAL default_table_access_method = heap;
 
--- A schema that is there already comes from a restore or from an extension that was dropped: it is empty, and nobody
--- can put anything into it who could not change the extension anyway.
+-- A schema that exists already comes from a restore or from an extension that was dropped: it is empty, and only
+-- roles that could change the extension anyway can create objects in it.
 DO $block$
 DECLARE
     schema oid;
@@ -25,9 +25,9 @@ BEGIN
     LEFT JOIN pg_catalog.pg_roles AS role ON role.oid = nsp.nspowner
     WHERE nsp.nspname = 'turnstile';
     IF is_safe IS NOT TRUE THEN
-        RAISE EXCEPTION 'the schema "turnstile" is in the hands of somebody else' USING ERRCODE = '42501',
+        RAISE EXCEPTION 'schema "turnstile" is not safe to install into' USING ERRCODE = '42501',
             DETAIL = pg_catalog.format('It belongs to "%s", or others may create objects in it.', owner),
-            HINT = 'Look at what is in it; then DROP SCHEMA turnstile CASCADE, or have it belong to you and REVOKE CREATE.';
+            HINT = 'Look at what is in it. Then drop the schema, or change its owner and revoke CREATE on it.';
     END IF;
     SELECT pg_catalog.string_agg(thing.name, ', ') INTO found
     FROM (
@@ -41,9 +41,9 @@ BEGIN
         LIMIT 10
     ) AS thing;
     IF found IS NOT NULL THEN
-        RAISE EXCEPTION 'the schema "turnstile" is not empty' USING ERRCODE = '55000',
-            DETAIL = pg_catalog.format('It holds: %s.', found),
-            HINT = 'The extension needs it to itself: move or drop what is in it.';
+        RAISE EXCEPTION 'schema "turnstile" is not empty' USING ERRCODE = '55000',
+            DETAIL = pg_catalog.format('It contains: %s.', found),
+            HINT = 'The extension needs a schema of its own. Move or drop these objects.';
     END IF;
 END
 $block$;

@@ -5,11 +5,13 @@ CREATE TABLE turnstile.job_history (
     finished_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     result jsonb
 ) PARTITION BY RANGE (finished_at);
-COMMENT ON TABLE turnstile.job_history IS 'Finished jobs: completed, cancelled or discarded.';
+COMMENT ON TABLE turnstile.job_history IS
+    'Finished jobs: completed, cancelled or discarded. Partitioned by the day (UTC) of finished_at. Has the columns of job and those below.';
+COMMENT ON COLUMN turnstile.job_history.finished_at IS 'When the job ended.';
 COMMENT ON COLUMN turnstile.job_history.result IS 'What the worker passed to complete.';
 
 -- Logical decoding needs to know the deleted row: a publication would keep maintain() from deleting any. Each
--- partition has a replica identity of its own; this one is for whoever looks at the table.
+-- partition has a replica identity of its own; this one is for programs that look at the table.
 ALTER TABLE turnstile.job_history REPLICA IDENTITY FULL;
 
 -- A bound is printed as the session has it (DateStyle, TimeZone), and an abbreviation of a time zone says nothing
@@ -42,11 +44,17 @@ CREATE VIEW turnstile.history_partition AS
     ) AS bounds (times)
     WHERE inhparent = 'turnstile.job_history'::pg_catalog.regclass;
 COMMENT ON VIEW turnstile.history_partition IS
-    'The partitions of job_history: the time that each holds (NULL for the default one), and its size.';
+    'The partitions of job_history, with the time that each holds and its size.';
+COMMENT ON COLUMN turnstile.history_partition.partition IS 'The partition.';
+COMMENT ON COLUMN turnstile.history_partition.begins IS 'The first time that it holds. NULL: the default partition.';
+COMMENT ON COLUMN turnstile.history_partition.ends IS
+    'The time at which it ends, exclusive. NULL: the default partition.';
+COMMENT ON COLUMN turnstile.history_partition.estimated_rows IS 'Rows as of the last ANALYZE or VACUUM.';
+COMMENT ON COLUMN turnstile.history_partition.bytes IS 'Size on disk with indexes and TOAST, in bytes.';
 
--- Whatever changes the set of partitions needs strong locks for an instant, and who waits for such a lock
--- stops all that come after. So it waits 50 ms at most, and not at all for a transaction that is older than
--- a second: a dump, a report, a worker that finishes jobs in a long transaction.
+-- To change the set of partitions takes strong locks for an instant, and a session that waits for such a lock
+-- blocks all that come after it. So it waits at most 50 ms, and not at all for a transaction that is older than
+-- a second: a dump, a report, a worker that ends runs in a long transaction.
 CREATE FUNCTION turnstile.lock_history(dropping regclass DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -82,13 +90,13 @@ BEGIN
             PERFORM pg_catalog.pg_sleep(0.02);
         END;
     END LOOP;
-    RAISE EXCEPTION 'the history is in use' USING ERRCODE = '55P03',
+    RAISE EXCEPTION 'history is in use' USING ERRCODE = '55P03',
         DETAIL = 'Another transaction holds a lock on turnstile.job_history or a partition, as a dump or a report does.',
-        HINT = 'Call again later; maintain() does so with each run.';
+        HINT = 'Try again later. maintain() tries with each run.';
 END
 $function$;
 COMMENT ON FUNCTION turnstile.lock_history(regclass) IS
-    'For maintain(): locks the history to attach a partition, or to drop the one given, without stalling others. Errors: 55P03 it is in use.';
+    'For maintain(): locks the history to attach a partition, or to drop the one given, without stalling others. Errors: 55P03.';
 
 CREATE FUNCTION turnstile.missing_history_days(days_ahead int) RETURNS date[]
     LANGUAGE sql STABLE
@@ -141,10 +149,10 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.finish_partition(regclass) IS
-    'For make_history_partitions(): gives a new partition its indexes and its replica identity, and takes away what the owner grants on tables by default.';
+    'For make_history_partitions(): gives a new partition its indexes and its replica identity, and revokes what default privileges granted.';
 
--- Jobs that were finished into the default partition go to that of their day without any trigger: nobody deletes
--- them, and a foreign key finds them there again.
+-- Jobs in the default partition move to that of their day without any trigger: they are not deleted, and a foreign
+-- key finds them there again.
 CREATE FUNCTION turnstile.move_strays(partition regclass, begins timestamptz, ends timestamptz) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -178,9 +186,9 @@ $function$;
 COMMENT ON FUNCTION turnstile.move_strays(regclass, timestamptz, timestamptz) IS
     'For make_history_partitions(): moves finished jobs of that time from the default partition to the new one.';
 
--- A partition is made as a table of its own and then attached: that lets jobs be finished meanwhile. It gets all
--- of the parent that ATTACH wants to find there; indexes, triggers and foreign keys of users ATTACH makes itself.
--- Few finished jobs that fell into the default partition on such a day are moved; with many the day stays there.
+-- A partition is created as a table of its own and then attached, so that jobs can end meanwhile. It gets from the
+-- parent all that ATTACH requires; ATTACH itself creates indexes, triggers and foreign keys of users. A few finished
+-- jobs of such a day in the default partition are moved; with many the day stays there.
 CREATE FUNCTION turnstile.make_history_partitions(days_ahead int DEFAULT 7) RETURNS int
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -207,7 +215,7 @@ BEGIN
     END IF;
     IF days_ahead NOT BETWEEN 0 AND 366 THEN
         RAISE EXCEPTION 'days_ahead must be between 0 and 366' USING ERRCODE = '22023',
-            DETAIL = pg_catalog.format('It is %s.', days_ahead), HINT = 'A week is plenty with a daily run.';
+            DETAIL = pg_catalog.format('It is %s.', days_ahead), HINT = 'A week is enough with a daily run.';
     END IF;
     IF pg_catalog.to_regclass('turnstile.job_history_default') IS NULL THEN
         CREATE TABLE turnstile.job_history_default PARTITION OF turnstile.job_history DEFAULT;
@@ -245,7 +253,9 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.make_history_partitions(int) IS
-    'Makes the partitions of job_history for today and the days ahead that are missing, and the default partition if that is; returns how many days. A day with more than 10,000 jobs in the default partition stays there. Whoever finishes jobs into the default partition waits while it is read. Errors: 22004, 22023, 55P03 the history is in use.';
+    'Makes the partitions of job_history that are missing for today and the days ahead, and the default partition if that is missing. Returns how many days. A day with more than 10,000 jobs in the default partition stays there. While the default partition is read, ends of runs that go there wait.
+days_ahead: 0 to 366.
+Errors: 22004; 22023; 55P03.';
 
 -- A dump carries partitions whole, but of job_history, which is the extension's, neither columns, CHECKs nor indexes
 -- that users have added: to attach a partition that has them would fail. So they are made again, just before.
@@ -350,7 +360,7 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.attach_as_dumped() IS
-    'While a dump is restored: gives job_history the columns, CHECKs and indexes that the partitions of the dump have, before they are attached.';
+    'While a dump is restored: gives job_history the columns, CHECKs and indexes of a partition before that is attached.';
 
 -- Partitions belong to the user, the default one too, so that a dump carries them alike. A restore brings its own:
 -- pg_dump and pg_restore switch row_security off, which no session does by default.
@@ -390,8 +400,11 @@ CREATE VIEW turnstile.jobs AS
         UNION ALL
         SELECT * FROM turnstile.job_history
     ) AS job;
-COMMENT ON VIEW turnstile.jobs IS 'Live and finished jobs together; one that was brought back is there as both.';
-COMMENT ON COLUMN turnstile.jobs.queued_at IS 'When it was enqueued.';
-COMMENT ON COLUMN turnstile.jobs.started_at IS 'When its last run was claimed; NULL: it waits, or never ran.';
-COMMENT ON COLUMN turnstile.jobs.waiting IS 'How long it waited since it was due (run_at) until its last run was claimed, or until now; NULL: one of the times is infinite.';
-COMMENT ON COLUMN turnstile.jobs.running IS 'How long its last run took, or has taken so far; NULL: it waits, or never ran.';
+COMMENT ON VIEW turnstile.jobs IS
+    'Live and finished jobs together. A finished job that was brought back is there as both.';
+COMMENT ON COLUMN turnstile.jobs.queued_at IS 'When the job was enqueued.';
+COMMENT ON COLUMN turnstile.jobs.started_at IS 'When its last run was claimed. NULL: it waits, or never ran.';
+COMMENT ON COLUMN turnstile.jobs.waiting IS
+    'How long it waited from run_at until its last run was claimed, or until now. NULL: one of the times is infinite.';
+COMMENT ON COLUMN turnstile.jobs.running IS
+    'How long its last run took, or has taken so far. NULL: it waits, or never ran.';

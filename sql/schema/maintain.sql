@@ -1,5 +1,5 @@
--- What has to be done from time to time. Each task by itself: one that fails or is busy elsewhere does not keep
--- the others from their work. What takes strong locks comes last, so that they are held for an instant only.
+-- Upkeep. Each task runs by itself: one that fails or runs elsewhere does not keep the others from running.
+-- Tasks that take strong locks come last, so that the locks are held for an instant only.
 
 CREATE FUNCTION turnstile.run_task(task text) RETURNS bigint
     LANGUAGE plpgsql
@@ -18,21 +18,21 @@ BEGIN
         WHEN 'prune unique keys' THEN
             RETURN turnstile.prune_unique_keys();
         WHEN 'make partitions' THEN
-            -- A dump brings it last of all partitions; what is made before would be in the way of the others.
+            -- A dump restores it last of all partitions. One that exists before would be in the way of the others.
             IF pg_catalog.to_regclass('turnstile.job_history_default') IS NULL THEN
-                RAISE EXCEPTION 'the history has no default partition' USING ERRCODE = '55000',
+                RAISE EXCEPTION 'history has no default partition' USING ERRCODE = '55000',
                     DETAIL = 'There is no turnstile.job_history_default.',
-                    HINT = 'If a dump is being restored, wait until it is. Else SELECT turnstile.make_history_partitions().';
+                    HINT = 'If a dump is being restored, wait for the end. Otherwise run SELECT turnstile.make_history_partitions().';
             END IF;
             IF turnstile.missing_history_days(7) IS NOT NULL
                 AND pg_catalog.pg_relation_size('turnstile.job_history_default') > attachable
             THEN
-                RAISE EXCEPTION 'the default partition of the history is too large to attach others meanwhile'
+                RAISE EXCEPTION 'default partition of the history is too large'
                     USING ERRCODE = '55000',
-                    DETAIL = pg_catalog.format('It has %s.', pg_catalog.pg_size_pretty(
+                    DETAIL = pg_catalog.format('It has %s. Attaching a partition reads all of it.', pg_catalog.pg_size_pretty(
                         pg_catalog.pg_relation_size('turnstile.job_history_default')
                     )),
-                    HINT = 'Run SELECT turnstile.make_history_partitions() at a quiet time: who finishes jobs waits while it reads the default partition once a day to make.';
+                    HINT = 'Run SELECT turnstile.make_history_partitions() at a quiet time: ends of runs wait while it reads the default partition, once for each missing day.';
             END IF;
             RETURN turnstile.make_history_partitions(7);
         WHEN 'drop partitions' THEN
@@ -40,14 +40,16 @@ BEGIN
     END CASE;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.run_task(text) IS 'For maintain(): runs one task and returns how much it did.';
+COMMENT ON FUNCTION turnstile.run_task(text) IS
+    'For maintain(): runs one task and returns how much it did.';
 
 CREATE TABLE turnstile.maintain_task (
     name text NOT NULL,
     CONSTRAINT maintain_task_pkey PRIMARY KEY (name)
 );
 COMMENT ON TABLE turnstile.maintain_task IS
-    'The tasks of maintain(). Who is at one has locked its row; an advisory lock anybody could take.';
+    'The tasks of maintain(). A session that runs a task locks its row; others could take an advisory lock.';
+COMMENT ON COLUMN turnstile.maintain_task.name IS 'The task.';
 INSERT INTO turnstile.maintain_task (name)
 VALUES ('rescue'), ('promote'), ('thin history'), ('prune unique keys'), ('make partitions'), ('drop partitions');
 
@@ -61,7 +63,7 @@ DECLARE
     hint text;
 BEGIN
     IF pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('transaction_read_only')::boolean THEN
-        RAISE EXCEPTION 'maintain() must be able to write' USING ERRCODE = '25006',
+        RAISE EXCEPTION 'cannot run maintain() in a read-only transaction' USING ERRCODE = '25006',
             DETAIL = 'The server is in recovery or the transaction is read-only.', HINT = 'Run it on the primary.';
     END IF;
     FOREACH task IN ARRAY ARRAY['rescue', 'promote', 'thin history', 'prune unique keys', 'make partitions', 'drop partitions'] LOOP
@@ -74,12 +76,12 @@ BEGIN
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected THEN
                 affected := NULL;
-                RAISE NOTICE 'maintain() has skipped the task "%"', task
+                RAISE NOTICE 'maintain() skipped task "%"', task
                     USING DETAIL = SQLERRM, HINT = 'The next run tries again.';
             WHEN OTHERS THEN
                 GET STACKED DIAGNOSTICS why = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
                 affected := NULL;
-                RAISE WARNING 'maintain() could not do the task "%": %', task, SQLERRM
+                RAISE WARNING 'maintain() could not run task "%": %', task, SQLERRM
                     USING ERRCODE = SQLSTATE, DETAIL = why, HINT = hint;
         END;
         RETURN NEXT;
@@ -87,4 +89,6 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.maintain() IS
-    'Does what has to be done from time to time, a bounded amount a call: fails runs that nobody is at any more, makes due jobs available, makes the partitions of the history for the week ahead, drops those that nobody keeps any longer, deletes single jobs whose time in history is over, and unique keys that nobody holds. Returns a row a task and how much it did: 0 also where another session is at it, NULL where it failed (with a WARNING) or would have had to wait for others (with a NOTICE). Call it by itself, about once a minute, from as many places as you like. Errors: 25006.';
+    'Runs each task of upkeep, a bounded amount in a call: rescue, promote, thin history, prune unique keys, make partitions, drop partitions. Call it by itself about once a minute, from any number of places.
+Returns: a row for each task. affected is how much was done; 0 also where another session runs the task; NULL where the task failed (with a WARNING) or would have had to wait for locks (with a NOTICE).
+Errors: 25006.';

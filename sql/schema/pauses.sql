@@ -1,4 +1,4 @@
--- Pausing and resuming: a paused gate is closed, so what waits behind it costs nobody else anything.
+-- Pauses. A paused gate is closed, so jobs that wait behind it cost other claims nothing.
 
 CREATE FUNCTION turnstile.pause_queue(name text, until timestamptz DEFAULT NULL) RETURNS void
     LANGUAGE sql VOLATILE
@@ -9,7 +9,10 @@ AS $function$
     )
 $function$;
 COMMENT ON FUNCTION turnstile.pause_queue(text, timestamptz) IS
-    'No job of the queue starts from the next claim after the commit on; what runs goes on. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
+    'No job of the queue starts, from the next claim after the commit on. Runs go on.
+name: the queue. * : the queues without a row of their own.
+until: the pause ends at this time by itself. NULL: when it is resumed.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.resume_queue(name text) RETURNS void
     LANGUAGE sql VOLATILE
@@ -18,7 +21,9 @@ AS $function$
     SELECT turnstile.set_queue(resume_queue.name, paused => false, clear => ARRAY['paused_until'])
 $function$;
 COMMENT ON FUNCTION turnstile.resume_queue(text) IS
-    'Ends a pause of the queue. Errors: 22004, 22023, 54000.';
+    'Ends a pause of the queue.
+name: the queue. * : the queues without a row of their own.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.pause_tenant(name text, until timestamptz DEFAULT NULL) RETURNS void
     LANGUAGE sql VOLATILE
@@ -29,7 +34,10 @@ AS $function$
     )
 $function$;
 COMMENT ON FUNCTION turnstile.pause_tenant(text, timestamptz) IS
-    'No job of the tenant starts from the next claim after the commit on; what runs goes on. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
+    'No job of the tenant starts, from the next claim after the commit on. Runs go on.
+name: the tenant. * : the tenants without a row of their own.
+until: the pause ends at this time by itself. NULL: when it is resumed.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.resume_tenant(name text) RETURNS void
     LANGUAGE sql VOLATILE
@@ -38,7 +46,9 @@ AS $function$
     SELECT turnstile.set_tenant(resume_tenant.name, paused => false, clear => ARRAY['paused_until'])
 $function$;
 COMMENT ON FUNCTION turnstile.resume_tenant(text) IS
-    'Ends a pause of the tenant. Errors: 22004, 22023, 54000.';
+    'Ends a pause of the tenant.
+name: the tenant. * : the tenants without a row of their own.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.pause_account(tenant text, name text, until timestamptz DEFAULT NULL) RETURNS void
     LANGUAGE sql VOLATILE
@@ -49,7 +59,11 @@ AS $function$
     )
 $function$;
 COMMENT ON FUNCTION turnstile.pause_account(text, text, timestamptz) IS
-    'No job of the account starts from the next claim after the commit on; what runs goes on. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
+    'No job of the account starts, from the next claim after the commit on. Runs go on.
+tenant: the tenant of the account. * : any without a row of its own.
+name: the account. * : the accounts without a row of their own.
+until: the pause ends at this time by itself. NULL: when it is resumed.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.resume_account(tenant text, name text) RETURNS void
     LANGUAGE sql VOLATILE
@@ -58,7 +72,10 @@ AS $function$
     SELECT turnstile.set_account(resume_account.tenant, resume_account.name, paused => false, clear => ARRAY['paused_until'])
 $function$;
 COMMENT ON FUNCTION turnstile.resume_account(text, text) IS
-    'Ends a pause of the account. Errors: 22004, 22023, 54000.';
+    'Ends a pause of the account.
+tenant: the tenant of the account. * : any without a row of its own.
+name: the account. * : the accounts without a row of their own.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.pause_session(queue text, tenant text, session text, until timestamptz DEFAULT NULL)
     RETURNS void
@@ -81,7 +98,12 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.pause_session(text, text, text, timestamptz) IS
-    'No job of the session starts from the next claim after the commit on; what runs goes on. tenant NULL: the session of jobs without a tenant. until: it ends by itself then; NULL: when it is resumed. Errors: 22004, 22023, 54000.';
+    'No job of the session starts, from the next claim after the commit on. Runs go on.
+queue: the queue of the session.
+tenant: its tenant. NULL: the session of jobs without a tenant.
+session: the session.
+until: the pause ends at this time by itself. NULL: when it is resumed.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.resume_session(queue text, tenant text, session text) RETURNS void
     LANGUAGE plpgsql VOLATILE
@@ -98,4 +120,8 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.resume_session(text, text, text) IS
-    'Ends a pause of the session. Errors: 22004, 22023, 54000.';
+    'Ends a pause of the session.
+queue: the queue of the session.
+tenant: its tenant. NULL: the session of jobs without a tenant.
+session: the session.
+Errors: 22004; 22023; 54000; 42501.';

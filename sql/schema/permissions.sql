@@ -1,4 +1,4 @@
--- Who may do what. EXECUTE says which functions a role may call, a row here on what. Nothing is granted to PUBLIC, and
+-- Permissions. EXECUTE says which functions a role may call, a row here on what. Nothing is granted to PUBLIC, and
 -- a role without a row can do nothing, whatever it may call. Superusers and the owner may do everything.
 
 CREATE TABLE turnstile.permission (
@@ -13,13 +13,14 @@ CREATE TABLE turnstile.permission (
     CONSTRAINT permission_work_check CHECK (verb <> 'work' OR tenant = '*')
 );
 COMMENT ON TABLE turnstile.permission IS
-    'What roles may do, with all that are members of them; * stands for all. Written by allow_producer() and the like; plain DML is as good. Holds from the commit on.';
-COMMENT ON COLUMN turnstile.permission.role IS 'The role; it may be renamed. A row of a role that was dropped means nobody.';
+    'What roles may do, with all their members. * stands for all. allow_producer() and the like write it; plain DML works as well. A change applies from its commit on.';
+COMMENT ON COLUMN turnstile.permission.role IS
+    'The role. It may be renamed; a row of a role that was dropped allows nothing.';
 COMMENT ON COLUMN turnstile.permission.verb IS
-    'enqueue: add jobs; work: claim and end runs; manage: cancel, discard, retry, reprioritize, settings; see: my_jobs; *: all of them.';
-COMMENT ON COLUMN turnstile.permission.queue IS 'The queue that it is for; for enqueue the one that the routes choose.';
+    'enqueue: add jobs. work: claim jobs and end runs. manage: cancel, discard, retry, reprioritize, and on all queues and tenants settings and upkeep. see: read my_jobs. *: all of them.';
+COMMENT ON COLUMN turnstile.permission.queue IS 'The queue that the row is for; for enqueue the queue after routing.';
 COMMENT ON COLUMN turnstile.permission.tenant IS
-    'The tenant that it is for. Jobs without a tenant are under * only, and work is for all tenants of a queue.';
+    'The tenant that the row is for. Jobs without a tenant are under * only, and work is for all tenants of a queue.';
 
 -- By name, as a dump writes roles. A number would be another role's where the dump is restored.
 SELECT pg_catalog.pg_extension_config_dump(
@@ -28,7 +29,8 @@ SELECT pg_catalog.pg_extension_config_dump(
 
 CREATE FUNCTION turnstile.permissions_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_permissions_changed';
-COMMENT ON FUNCTION turnstile.permissions_changed() IS 'Has every backend read the permissions again.';
+COMMENT ON FUNCTION turnstile.permissions_changed() IS
+    'Makes every backend read the permissions again.';
 CREATE TRIGGER publish_permissions AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.permission
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile.permissions_changed();
 ALTER TABLE turnstile.permission ENABLE ALWAYS TRIGGER publish_permissions;
@@ -40,8 +42,9 @@ CREATE VIEW turnstile.permissions AS
         permission.verb, permission.queue, permission.tenant
     FROM turnstile.permission
     LEFT JOIN pg_catalog.pg_roles ON pg_roles.oid = permission.role;
-COMMENT ON VIEW turnstile.permissions IS
-    'turnstile.permission by name. Rows of roles that were dropped are there under their number; disallow() deletes them.';
+COMMENT ON VIEW turnstile.permissions IS 'turnstile.permission with the names of roles.';
+COMMENT ON COLUMN turnstile.permissions.role IS 'The name of the role; the number of a role that was dropped.';
+COMMENT ON COLUMN turnstile.permissions.role_exists IS 'False: the role was dropped. disallow() deletes such rows.';
 
 -- ---- What may be granted together -----------------------------------------------------------------
 
@@ -103,7 +106,7 @@ $function$;
 COMMENT ON FUNCTION turnstile.check_names(text, text[]) IS
     'Refuses what is no array of names: 22004 NULL, 22023 empty, 54000 a name over 255 bytes.';
 
--- All below run with their caller's rights: who calls them must be able to grant these things and to write the table.
+-- All below run with the rights of their caller, which must be able to grant these privileges and to write the table.
 CREATE FUNCTION turnstile.allow(role regrole, kind text, verbs text[], queues text[], tenants text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -142,7 +145,11 @@ AS $function$
     SELECT turnstile.allow(allow_producer.role, 'producer', '{enqueue}', allow_producer.queues, allow_producer.tenants)
 $function$;
 COMMENT ON FUNCTION turnstile.allow_producer(regrole, text[], text[]) IS
-    'Lets a role enqueue into these queues, after routing, for these tenants; * stands for all, and jobs without a tenant need it. Adds to what the role may do already. It runs with the caller''s rights, who must be able to grant. Errors: 22004, 22023, 42501, 54000.';
+    'Allows a role to enqueue, in addition to what it may do already. Grants EXECUTE and adds rows of turnstile.permission, with the rights of the caller.
+role: the role, with all its members.
+queues: the queues after routing; * stands for all.
+tenants: * stands for all, and for jobs without a tenant.
+Errors: 22004; 22023; 42501; 54000.';
 
 CREATE FUNCTION turnstile.allow_worker(role regrole, queues text[] DEFAULT '{*}') RETURNS void
     LANGUAGE sql
@@ -151,7 +158,10 @@ AS $function$
     SELECT turnstile.allow(allow_worker.role, 'worker', '{work}', allow_worker.queues, '{*}')
 $function$;
 COMMENT ON FUNCTION turnstile.allow_worker(regrole, text[]) IS
-    'Lets a role claim jobs of these queues, of all tenants, and end the runs; * stands for all queues. A claim from * by a role that may work on some is one from those. Adds to what the role may do already. It runs with the caller''s rights, who must be able to grant. Errors: 22004, 22023, 42501, 54000.';
+    'Allows a role to claim jobs and to end the runs, in addition to what it may do already. Grants EXECUTE and adds rows of turnstile.permission, with the rights of the caller.
+role: the role, with all its members.
+queues: * stands for all. A claim from * by a role that may work on some queues claims from those.
+Errors: 22004; 22023; 42501; 54000.';
 
 CREATE FUNCTION turnstile.allow_tenant(role regrole, tenants text[]) RETURNS void
     LANGUAGE sql
@@ -160,7 +170,10 @@ AS $function$
     SELECT turnstile.allow(allow_tenant.role, 'tenant', '{see,manage}', '{*}', allow_tenant.tenants)
 $function$;
 COMMENT ON FUNCTION turnstile.allow_tenant(regrole, text[]) IS
-    'Lets a role see the jobs of these tenants (the view my_jobs), and cancel, discard, retry and reprioritize them. Adds to what the role may do already. It runs with the caller''s rights, who must be able to grant. Errors: 22004, 22023, 42501, 54000.';
+    'Allows a role to see the jobs of some tenants (the view my_jobs), and to cancel, discard, retry and reprioritize them, in addition to what it may do already. Uses the rights of the caller.
+role: the role, with all its members.
+tenants: * stands for all.
+Errors: 22004; 22023; 42501; 54000.';
 
 CREATE FUNCTION turnstile.allow_operator(role regrole) RETURNS void
     LANGUAGE sql
@@ -169,7 +182,9 @@ AS $function$
     SELECT turnstile.allow(allow_operator.role, 'operator', '{manage}', '{*}', '{*}')
 $function$;
 COMMENT ON FUNCTION turnstile.allow_operator(regrole) IS
-    'Lets a role change settings, pauses and routes, cancel and retry jobs, and see to upkeep. It sees all jobs (the view job_status), but no payload, result, metadata or error. Adds to what the role may do already. It runs with the caller''s rights, who must be able to grant. Errors: 22004, 42501.';
+    'Allows a role to change settings, pauses and routes, to cancel and retry jobs, and to run upkeep, in addition to what it may do already. It sees all jobs in the view job_status, without payload, result, metadata and errors. Uses the rights of the caller.
+role: the role, with all its members.
+Errors: 22004; 42501.';
 
 CREATE FUNCTION turnstile.allow_monitor(role regrole) RETURNS void
     LANGUAGE sql
@@ -178,7 +193,9 @@ AS $function$
     SELECT turnstile.allow(allow_monitor.role, 'monitor', '{}', '{*}', '{*}')
 $function$;
 COMMENT ON FUNCTION turnstile.allow_monitor(regrole) IS
-    'Lets a role read the figures (the views queues, tenants, accounts, concurrency_keys); pg_monitor is a good argument. It runs with the caller''s rights, who must be able to grant. Errors: 22004, 42501.';
+    'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys and history_partition. Uses the rights of the caller.
+role: the role, with all its members. pg_monitor is a good argument.
+Errors: 22004; 42501.';
 
 CREATE FUNCTION turnstile.disallow(role regrole) RETURNS void
     LANGUAGE plpgsql
@@ -201,13 +218,19 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.disallow(regrole) IS
-    'Takes all from a role that it may do with the queue, whatever granted it; what it may do as a member of another role stays. Also deletes the rows of roles that were dropped. It runs with the caller''s rights. Errors: 22004, 42501.';
+    'Takes from a role all that it may do with the queue, whatever granted it. What it may do as a member of another role stays. Rows of roles that were dropped go, too. Uses the rights of the caller.
+role: the role.
+Errors: 22004; 42501.';
 
 CREATE FUNCTION turnstile.check_permission(verb text, queue text DEFAULT '*', tenant text DEFAULT '*') RETURNS void
     LANGUAGE c STABLE
     AS 'MODULE_PATHNAME', 'turnstile_check_permission';
 COMMENT ON FUNCTION turnstile.check_permission(text, text, text) IS
-    'Refuses a caller who may not do this on the queue and for the tenant: 42501. * asks for all, tenant NULL for jobs without one. Errors: 22004, 22023 no such verb, 42501, 54000.';
+    'Raises 42501 unless the caller has a permission.
+verb: enqueue, work, manage or see.
+queue: * asks for all queues.
+tenant: * asks for all tenants; NULL asks for jobs without a tenant.
+Errors: 22004; 22023 no such verb; 42501; 54000.';
 
 -- ---- What may be seen -----------------------------------------------------------------------------
 
@@ -230,7 +253,7 @@ CREATE VIEW turnstile.my_jobs WITH (security_barrier) AS
         WHERE mine.queue IN (jobs.queue, '*') AND (mine.tenant = '*' OR mine.tenant = jobs.tenant)
     );
 COMMENT ON VIEW turnstile.my_jobs IS
-    'The jobs, live and finished, that the caller may see: those of the queues and tenants for which he has the permission see.';
+    'The jobs, live and finished, that the caller may see: those of queues and tenants for which it has the permission see. A security barrier.';
 
 CREATE VIEW turnstile.job_status AS
     SELECT
@@ -241,4 +264,4 @@ CREATE VIEW turnstile.job_status AS
         jobs.started_at, jobs.waiting, jobs.running
     FROM turnstile.jobs;
 COMMENT ON VIEW turnstile.job_status IS
-    'All jobs, live and finished, without what is in them: no payload, result, metadata, progress or errors.';
+    'All jobs, live and finished, without payload, result, metadata, progress and errors.';

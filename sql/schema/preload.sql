@@ -3,5 +3,6 @@ CREATE FUNCTION turnstile.version() RETURNS text
     LANGUAGE c STABLE PARALLEL SAFE
     AS 'MODULE_PATHNAME', 'turnstile_version';
 COMMENT ON FUNCTION turnstile.version() IS
-    'The version of the loaded library. Errors: 55000 if the server has not preloaded it.';
+    'Returns the version of the loaded library.
+Errors: 55000 the server has not preloaded it.';
 SELECT turnstile.version();

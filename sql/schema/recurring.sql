@@ -1,5 +1,5 @@
--- Recurring jobs and maintain() by the clock, with pg_cron where the database has it. pg_cron knows when; what is
--- enqueued is a row of turnstile.recurring, so a dump carries it.
+-- Recurring jobs and scheduled calls of maintain(), with pg_cron where the database has it. pg_cron knows when; what
+-- is enqueued is a row of turnstile.recurring, so a dump carries it.
 
 CREATE TABLE turnstile.recurring (
     name text NOT NULL,
@@ -24,13 +24,18 @@ CREATE TABLE turnstile.recurring (
     CONSTRAINT recurring_pkey PRIMARY KEY (name),
     CONSTRAINT recurring_name_check CHECK (name <> '' AND octet_length(name) <= 255)
 );
-COMMENT ON TABLE turnstile.recurring IS 'Jobs that schedule() has set up; the view recurring_jobs also says what pg_cron knows of them.';
-COMMENT ON COLUMN turnstile.recurring.cron IS 'When, as pg_cron writes it: minute, hour, day of month, month, day of week.';
-COMMENT ON COLUMN turnstile.recurring.last_firing IS 'The minute of the last firing that enqueued a job: none does so twice.';
+COMMENT ON TABLE turnstile.recurring IS 'Recurring jobs, as schedule() has set them up.';
+COMMENT ON COLUMN turnstile.recurring.name IS 'Names the recurring job.';
+COMMENT ON COLUMN turnstile.recurring.cron IS
+    'When, as pg_cron writes it: minute, hour, day of month, month, day of week.';
+COMMENT ON COLUMN turnstile.recurring.unique_for IS 'Ends the hold of the unique key so long after the enqueue. NULL: by the mode alone.';
+COMMENT ON COLUMN turnstile.recurring.last_firing IS
+    'The minute of the last firing that enqueued a job. No firing enqueues twice in a minute.';
 COMMENT ON COLUMN turnstile.recurring.last_job_id IS 'The job of the last firing.';
 COMMENT ON COLUMN turnstile.recurring.owner IS
     'The role that has set it up. Its rights decide whether a firing may enqueue; it, its members and superusers may replace and unschedule it.';
-COMMENT ON COLUMN turnstile.recurring.cron_entry IS 'The name of its entry in cron.job, where a name has 63 bytes at most.';
+COMMENT ON COLUMN turnstile.recurring.cron_entry IS
+    'The name of its entry in cron.job, where a name has 63 bytes at most.';
 SELECT pg_catalog.pg_extension_config_dump('turnstile.recurring', '');
 
 CREATE FUNCTION turnstile.require_cron() RETURNS void
@@ -41,33 +46,34 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron') THEN
         RAISE EXCEPTION 'pg_cron is not installed in this database' USING ERRCODE = '55000',
             DETAIL = pg_catalog.format('The database "%s" does not have the extension pg_cron.', current_database()),
-            HINT = 'Have any clock run SELECT turnstile.maintain() once a minute: cron with psql, a systemd timer, or pg_cron in its own database with cron.schedule_in_database(). Or install pg_cron here: shared_preload_libraries = ''turnstile,pg_cron'', cron.database_name, CREATE EXTENSION pg_cron.';
+            HINT = 'Run SELECT turnstile.maintain() once a minute by any scheduler: cron with psql, a systemd timer, or pg_cron in its own database with cron.schedule_in_database(). Or install pg_cron here: shared_preload_libraries = ''turnstile,pg_cron'', cron.database_name, CREATE EXTENSION pg_cron.';
     END IF;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.require_cron() IS 'Errors: 55000 without pg_cron in this database; the hint says what else can be done.';
+COMMENT ON FUNCTION turnstile.require_cron() IS
+    'Errors: 55000 pg_cron is not installed in this database; the HINT says what else can be done.';
 
--- Entries belong to the owner of these functions. A replaced entry is a new one, so that it runs in this
--- database, and runs at all, whatever became of the old one.
+-- Entries belong to the owner of these functions. Replacing makes a new entry, so that it runs in this
+-- database, and runs at all, whatever happened to the old one.
 CREATE FUNCTION turnstile.set_cron_entry(entry text, cron text, command text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
     IF cron IS NULL THEN
-        RAISE EXCEPTION 'the schedule must not be null' USING ERRCODE = '22004',
+        RAISE EXCEPTION 'schedule must not be null' USING ERRCODE = '22004',
             DETAIL = 'The argument is NULL.', HINT = 'Pass five fields, for example ''*/5 * * * *''.';
     END IF;
     PERFORM turnstile.remove_cron_entry(entry);
     RETURN cron.schedule(entry, cron, command);
 EXCEPTION WHEN invalid_parameter_value THEN
-    RAISE EXCEPTION 'the schedule is not one that pg_cron knows' USING ERRCODE = '22023',
+    RAISE EXCEPTION 'invalid schedule' USING ERRCODE = '22023',
         DETAIL = pg_catalog.format('It is "%s". pg_cron says: %s', cron, SQLERRM),
         HINT = 'Use five fields: minute, hour, day of month, month, day of week; for example ''*/5 * * * *''.';
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_cron_entry(text, text, text) IS
-    'For enable_cron() and schedule(): makes or replaces an entry of pg_cron and returns its jobid. Errors: 22004, 22023, 55000 without pg_cron.';
+    'For enable_cron() and schedule(): makes or replaces an entry of pg_cron and returns its jobid. Errors: 22004; 22023; 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.remove_cron_entry(entry text) RETURNS boolean
     LANGUAGE plpgsql
@@ -84,7 +90,7 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.remove_cron_entry(text) IS
-    'For disable_cron() and unschedule(): removes an entry of pg_cron; false: there was none. Errors: 55000 without pg_cron.';
+    'For disable_cron() and unschedule(): removes an entry of pg_cron; false if there is none. Errors: 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.cron_entries() RETURNS TABLE (entry text, schedule text, active boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
@@ -99,7 +105,8 @@ BEGIN
     END IF;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.cron_entries() IS 'What pg_cron knows of enable_cron() and schedule(); no row without pg_cron.';
+COMMENT ON FUNCTION turnstile.cron_entries() IS
+    'What pg_cron knows of enable_cron() and schedule(). No row without pg_cron.';
 
 -- ---- maintain() -----------------------------------------------------------------------------------
 
@@ -116,7 +123,9 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.enable_cron(text) IS
-    'Has pg_cron run maintain() by this schedule, and delete the log of such runs that is older than three days; returns the jobid of the first. Again: replaces the schedule. Errors: 22004, 22023 a schedule that pg_cron does not know, 55000 without pg_cron.';
+    'Makes pg_cron run maintain(), and delete the log of its own runs that is older than three days. Returns the jobid of the first entry. A second call replaces the schedule.
+schedule: five fields: minute, hour, day of month, month, day of week.
+Errors: 22004; 22023; 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.disable_cron() RETURNS int
     LANGUAGE sql SECURITY DEFINER
@@ -125,7 +134,8 @@ AS $function$
     SELECT turnstile.remove_cron_entry('turnstile maintain')::int + turnstile.remove_cron_entry('turnstile clean-up')::int
 $function$;
 COMMENT ON FUNCTION turnstile.disable_cron() IS
-    'Removes what enable_cron() has set up and returns how many entries of pg_cron that were. Recurring jobs stay. Errors: 55000 without pg_cron.';
+    'Removes what enable_cron() has set up, and returns how many entries of pg_cron that were. Recurring jobs stay.
+Errors: 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.clean_cron_log(keep interval DEFAULT '3 days') RETURNS bigint
     LANGUAGE plpgsql
@@ -155,7 +165,9 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.clean_cron_log(interval) IS
-    'Deletes from pg_cron''s log the runs of maintain(), of recurring jobs and of itself that are older, up to 10,000; returns how many. Errors: 22004, 55000 without pg_cron.';
+    'Deletes old runs of maintain(), of recurring jobs and of itself from the log of pg_cron, up to 10,000. Returns how many.
+keep: how long runs stay.
+Errors: 22004; 55000 without pg_cron.';
 
 -- ---- Recurring jobs -------------------------------------------------------------------------------
 
@@ -173,12 +185,12 @@ BEGIN
     THEN
         RETURN;
     END IF;
-    RAISE EXCEPTION 'the recurring job "%" belongs to somebody else', name USING ERRCODE = '42501',
+    RAISE EXCEPTION 'recurring job "%" belongs to another role', name USING ERRCODE = '42501',
         DETAIL = pg_catalog.format('It belongs to "%s".', owner), HINT = 'Choose another name, or become a member of that role.';
 END
 $function$;
 COMMENT ON FUNCTION turnstile.check_recurring_owner(text, name) IS
-    'For schedule() and unschedule(): locks the row of that name, if there is one. Errors: 42501 it is not the caller''s.';
+    'For schedule() and unschedule(): locks the row of that name, if there is one. Errors: 42501 it belongs to another role.';
 
 CREATE FUNCTION turnstile.set_recurring(
     name text, cron text, kind text, payload jsonb, queue text, tenant text, account text, session text,
@@ -197,11 +209,11 @@ BEGIN
         FROM pg_catalog.pg_proc AS proc
         WHERE proc.proname = 'enqueue' AND proc.pronamespace = 'turnstile'::regnamespace
     ) THEN
-        RAISE EXCEPTION 'who schedules a job must be allowed to enqueue it' USING ERRCODE = '42501',
+        RAISE EXCEPTION 'permission denied to schedule a job' USING ERRCODE = '42501',
             DETAIL = pg_catalog.format('The role "%s" may not call turnstile.enqueue.', caller),
-            HINT = 'Grant it EXECUTE on that function: each firing enqueues with its rights.';
+            HINT = 'Call turnstile.allow_producer() for the role: each firing enqueues with its rights.';
     END IF;
-    -- What enqueue() would refuse at each firing is refused here: it is tried and undone.
+    -- What enqueue() would refuse at each firing is refused here: the call is tried and rolled back.
     BEGIN
         PERFORM turnstile.enqueue(
             kind => kind, payload => payload, queue => queue, tenant => tenant, account => account, session => session,
@@ -212,7 +224,7 @@ BEGIN
     EXCEPTION WHEN SQLSTATE 'TS000' THEN
     END;
     IF cron LIKE '%second%' THEN
-        RAISE EXCEPTION 'a recurring job fires once a minute at most' USING ERRCODE = '22023',
+        RAISE EXCEPTION 'a recurring job fires at most once a minute' USING ERRCODE = '22023',
             DETAIL = pg_catalog.format('The schedule is "%s".', cron),
             HINT = 'Use five fields: minute, hour, day of month, month, day of week; for example ''*/5 * * * *''.';
     END IF;
@@ -234,7 +246,7 @@ BEGIN
             WHEN EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.rolname = known.owner) THEN known.owner
             ELSE excluded.owner
         END;
-    -- Somebody else may have been first.
+    -- Another session may have been first.
     PERFORM turnstile.check_recurring_owner(name, caller);
     RETURN turnstile.set_cron_entry(
         (SELECT recurring.cron_entry FROM turnstile.recurring WHERE recurring.name = set_recurring.name),
@@ -261,9 +273,10 @@ BEGIN
     RETURN entry IS NOT NULL;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.end_recurring(text, name) IS 'For unschedule(): does it for the caller.';
+COMMENT ON FUNCTION turnstile.end_recurring(text, name) IS
+    'For unschedule(): does it for the caller.';
 
--- The caller is known to C only: SECURITY DEFINER hides him.
+-- Only C knows the caller: SECURITY DEFINER hides it.
 CREATE FUNCTION turnstile.schedule(
     name text,
     cron text,
@@ -284,13 +297,19 @@ CREATE FUNCTION turnstile.schedule(
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_schedule';
 COMMENT ON FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb) IS
-    'Has pg_cron enqueue such a job by this schedule, in pg_cron''s time zone (UTC unless pg_cron says otherwise); returns the jobid of pg_cron. The options are those of enqueue. Again with the same name: replaced. It belongs to the caller, who must be allowed to call enqueue: each firing enqueues with his rights. Errors: as enqueue, 22023 a schedule that pg_cron does not know, 42501 the caller may not enqueue, or the name is that of somebody else, 55000 without pg_cron.';
+    'Makes pg_cron enqueue a job again and again, and returns the jobid of pg_cron. A second call with the same name replaces it. The recurring job belongs to the caller, and each firing enqueues with the rights of that role.
+name: of the recurring job, 1 to 255 bytes.
+cron: five fields: minute, hour, day of month, month, day of week; in the time zone of pg_cron, which is UTC unless pg_cron says otherwise.
+The other arguments are those of enqueue.
+Errors: as enqueue; 22023 also a schedule that pg_cron does not know; 42501 also where another role owns the name; 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.unschedule(name text) RETURNS boolean
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_unschedule';
 COMMENT ON FUNCTION turnstile.unschedule(text) IS
-    'Ends a recurring job; false: there is none of that name. Jobs that it has enqueued stay. Errors: 22004, 22023, 42501 it is somebody else''s, 54000.';
+    'Ends a recurring job. Returns false if there is none of that name. Jobs that it has enqueued stay.
+name: as for schedule.
+Errors: 22004; 22023; 42501 it belongs to another role; 54000.';
 
 -- The row of the recurring job is locked until the commit: of two firings of a minute the second waits
 -- for the first, and then finds the minute taken, or free again if the first was rolled back.
@@ -312,14 +331,14 @@ BEGIN
         IF EXISTS (SELECT FROM turnstile.recurring WHERE recurring.name = enqueue_recurring.name) THEN
             RETURN NULL;
         END IF;
-        RAISE EXCEPTION 'there is no recurring job "%"', name USING ERRCODE = 'P0002',
-            DETAIL = 'turnstile.recurring has no row of that name.', HINT = 'Set it up with turnstile.schedule().';
+        RAISE EXCEPTION 'recurring job "%" does not exist', name USING ERRCODE = 'P0002',
+            DETAIL = 'turnstile.recurring has no row of that name.', HINT = 'Create it with turnstile.schedule().';
     END IF;
     IF due.owner <> current_user THEN
         IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.rolname = due.owner) THEN
-            RAISE EXCEPTION 'the owner of the recurring job "%" is gone', name USING ERRCODE = '42704',
+            RAISE EXCEPTION 'owner of recurring job "%" does not exist', name USING ERRCODE = '42704',
                 DETAIL = pg_catalog.format('There is no role "%s".', due.owner),
-                HINT = 'Set it up again with turnstile.schedule(), or end it with turnstile.unschedule().';
+                HINT = 'Create it again with turnstile.schedule(), or end it with turnstile.unschedule().';
         END IF;
         PERFORM pg_catalog.set_config('role', due.owner::text, true);
     END IF;
@@ -335,7 +354,9 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.enqueue_recurring(text) IS
-    'What pg_cron calls at each firing, as the extension''s owner: enqueues the recurring job with the rights of its own owner and returns the id, or NULL if that was done in this minute before. Errors: P0002 no such recurring job, 42704 its owner is gone, and those of enqueue.';
+    'For pg_cron, which calls it at each firing: enqueues the recurring job with the rights of its owner and returns the id, or NULL if that was done in this minute before.
+name: as for schedule.
+Errors: P0002; 42704 the owner does not exist; and those of enqueue.';
 
 CREATE VIEW turnstile.recurring_jobs AS
     SELECT
@@ -344,4 +365,5 @@ CREATE VIEW turnstile.recurring_jobs AS
     FROM turnstile.recurring
     LEFT JOIN turnstile.cron_entries() AS entry ON entry.entry = recurring.cron_entry;
 COMMENT ON VIEW turnstile.recurring_jobs IS
-    'Recurring jobs; active: pg_cron has an entry for it that is not switched off. Needs EXECUTE on cron_entries().';
+    'Recurring jobs, with what pg_cron knows of them. Needs EXECUTE on cron_entries().';
+COMMENT ON COLUMN turnstile.recurring_jobs.active IS 'pg_cron has an entry for it that is not switched off.';

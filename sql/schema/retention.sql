@@ -1,7 +1,7 @@
 -- Finished jobs leave history once their queue's keep_completed or keep_discarded is over, counted from the end
 -- of their day (UTC), so that all jobs of a day with the same settings go at the same instant.
 --
--- A day that nobody keeps any longer is dropped whole. Where settings differ, maintain() first looks whether
+-- A day that no setting keeps any longer is dropped whole. Where settings differ, maintain() first looks whether
 -- any job of the day stays; if none does the day is dropped as well, else what is over is deleted. Both go
 -- through the partition by ranges of blocks, a range a call. history_pass remembers how far; a pass is valid
 -- for one policy, and starts anew when time or a changed setting makes another one.
@@ -15,10 +15,16 @@ CREATE TABLE turnstile.history_pass (
     rows_inserted bigint NOT NULL,
     CONSTRAINT history_pass_pkey PRIMARY KEY (partition)
 );
-COMMENT ON TABLE turnstile.history_pass IS 'For maintain(): how far it is in partitions of which not all goes at once.';
-COMMENT ON COLUMN turnstile.history_pass.policy IS 'Which queues keep their jobs of that day no longer, as a hash.';
-COMMENT ON COLUMN turnstile.history_pass.looking IS 'True: looks whether any job stays; false: one does, the others are deleted.';
-COMMENT ON COLUMN turnstile.history_pass.rows_inserted IS 'The count of inserts when the look began: a later one makes it void.';
+COMMENT ON TABLE turnstile.history_pass IS
+    'For maintain(): how far it is in partitions that are not dropped as a whole.';
+COMMENT ON COLUMN turnstile.history_pass.partition IS 'The partition.';
+COMMENT ON COLUMN turnstile.history_pass.policy IS 'Which queues no longer keep their jobs of that day, as a hash.';
+COMMENT ON COLUMN turnstile.history_pass.looking IS
+    'True: looks whether any job stays. False: one does, and the others are deleted.';
+COMMENT ON COLUMN turnstile.history_pass.next_block IS 'The block to go on with.';
+COMMENT ON COLUMN turnstile.history_pass.finished IS 'The pass is over.';
+COMMENT ON COLUMN turnstile.history_pass.rows_inserted IS
+    'The count of inserts when the look began. A later count makes it void.';
 
 -- The default partition (day_ends NULL) holds many days: its policy is that of a date, and it never goes as a whole.
 CREATE FUNCTION turnstile.history_policy(
@@ -90,7 +96,7 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.read_history(regclass, bigint, int, boolean) IS
-    'For maintain(): looking: 1 if a row in these blocks stays, else 0; otherwise deletes those that are over and returns how many.';
+    'For maintain(): with looking, 1 if a row in these blocks stays, else 0; without, deletes the rows that are over and returns how many.';
 
 CREATE FUNCTION turnstile.thin_history() RETURNS bigint
     LANGUAGE plpgsql
@@ -137,7 +143,7 @@ BEGIN
                 RAISE;
             WHEN OTHERS THEN
                 RAISE WARNING 'could not thin partition %: %', pass.partition, SQLERRM
-                    USING ERRCODE = SQLSTATE, HINT = 'The others are thinned; the next run tries this one again.';
+                    USING ERRCODE = SQLSTATE, HINT = 'Other partitions are thinned. The next run tries this one again.';
                 failed := failed || pass.partition::oid;
                 CONTINUE;
         END;
@@ -158,7 +164,7 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.thin_history() IS
-    'For maintain(): goes on, by some ranges of blocks, through the days of which not all goes at once; returns how many finished jobs it deleted. A day that cannot be thinned is told by a WARNING.';
+    'For maintain(): deletes finished jobs that are over from days of which others stay, some ranges of blocks in a call. Returns how many. A WARNING tells of a day that cannot be thinned.';
 
 CREATE FUNCTION turnstile.drop_history() RETURNS bigint
     LANGUAGE plpgsql
@@ -195,7 +201,7 @@ BEGIN
                 in_use := SQLERRM;
             WHEN OTHERS THEN
                 RAISE WARNING 'could not drop partition %: %', day, SQLERRM
-                    USING ERRCODE = SQLSTATE, HINT = 'If something depends on the partition, drop that first.';
+                    USING ERRCODE = SQLSTATE, HINT = 'If objects depend on the partition, drop them first.';
         END;
     END LOOP;
     IF dropped = 0 AND in_use IS NOT NULL THEN
@@ -205,4 +211,4 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.drop_history() IS
-    'For maintain(): drops up to ten daily partitions that nobody keeps any longer; returns how many. One that cannot be dropped is told by a WARNING. Errors: 55P03 all of them are in use.';
+    'For maintain(): drops up to ten daily partitions that no setting keeps any longer, and returns how many. A WARNING tells of one that cannot be dropped. Errors: 55P03 all of them are in use.';

@@ -12,19 +12,22 @@ CREATE TABLE turnstile.route (
     CONSTRAINT route_concurrency_key_check CHECK (concurrency_key <> '' AND octet_length(concurrency_key) <= 255)
 );
 COMMENT ON TABLE turnstile.route IS
-    'Where the jobs of a kind go when they are enqueued. Of the patterns that match a kind the one with the most characters other than * holds.';
-COMMENT ON COLUMN turnstile.route.pattern IS 'A kind; * stands for any number of characters, everything else for itself.';
-COMMENT ON COLUMN turnstile.route.queue IS 'The queue that the jobs go to; NULL: the route does not say.';
-COMMENT ON COLUMN turnstile.route.priority_offset IS 'Added to the priority; more than 0: later.';
+    'Which queue, priority offset and concurrency key jobs get by their kind when they are enqueued. Of the patterns that match, the one with the most characters other than * applies, alone.';
+COMMENT ON COLUMN turnstile.route.pattern IS
+    'A kind. * stands for any number of characters, everything else for itself.';
+COMMENT ON COLUMN turnstile.route.queue IS 'The queue that the jobs get. NULL: the route does not say.';
+COMMENT ON COLUMN turnstile.route.priority_offset IS 'Added to the priority. More than 0: later.';
 COMMENT ON COLUMN turnstile.route.override IS
-    'False: the route is for jobs whose producer names no queue, and a key that he names stays. True: the route replaces what he names.';
-COMMENT ON COLUMN turnstile.route.concurrency_key IS 'The concurrency key that the jobs get; NULL: the route does not say.';
+    'False: the route applies to jobs whose producer names no queue, and leaves a concurrency key that the producer names. True: it applies to all, and replaces both.';
+COMMENT ON COLUMN turnstile.route.concurrency_key IS
+    'The concurrency key that the jobs get. NULL: the route does not say.';
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.route', '');
 
 CREATE FUNCTION turnstile.routes_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_routes_changed';
-COMMENT ON FUNCTION turnstile.routes_changed() IS 'Has every backend read the routes again.';
+COMMENT ON FUNCTION turnstile.routes_changed() IS
+    'Makes every backend read the routes again.';
 CREATE TRIGGER publish_routes AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.route
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile.routes_changed();
 ALTER TABLE turnstile.route ENABLE ALWAYS TRIGGER publish_routes;
@@ -33,13 +36,19 @@ CREATE FUNCTION turnstile.route_of(kind text) RETURNS text
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_route_of';
 COMMENT ON FUNCTION turnstile.route_of(text) IS
-    'The pattern of the route that holds for a kind; NULL: there is none. Errors: 22004, 22023, 54000, 25006 on a standby.';
+    'Returns the pattern of the route that applies to a kind. NULL: there is none.
+kind: as for enqueue.
+Errors: 22004; 22023; 54000; 25006.';
 
 CREATE FUNCTION turnstile.reroute(pattern text, max_jobs int DEFAULT 10000, from_queue text DEFAULT NULL) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_reroute';
 COMMENT ON FUNCTION turnstile.reroute(text, int, text) IS
-    'Moves up to max_jobs waiting jobs, oldest first, whose kind matches the pattern, to the queue and concurrency key that the routes now give their kinds, and returns how many: call it again until it returns 0. from_queue: only those that wait there. Jobs keep their position and priority; running ones, and those that somebody has locked, stay. It reads all live jobs. Errors: 22004, 22023, 54000, 25006.';
+    'Moves waiting jobs to the queue and concurrency key that the routes now give their kinds, oldest first, and returns how many. Call it again until it returns 0. Position and priority stay. Running jobs, and jobs that another transaction has locked, are not moved. A call reads all live jobs.
+pattern: moves the jobs of kinds that match. * stands for any number of characters.
+max_jobs: 0 or more.
+from_queue: moves only jobs of this queue. NULL: of all queues.
+Errors: 22004; 22023; 54000; 42501; 25006.';
 
 CREATE FUNCTION turnstile.set_route(
     pattern text,
@@ -78,7 +87,14 @@ EXCEPTION WHEN check_violation THEN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_route(text, text, int, boolean, text, text[]) IS
-    'Makes or changes the route of the kinds that match a pattern, for jobs enqueued after the commit; returns its row. NULL leaves a column as it is; clear names columns to put to NULL: queue, concurrency_key. Errors: 22004, 22023, 54000.';
+    'Makes or changes a route, for jobs that are enqueued after the commit. Returns its row. NULL leaves a column as it is.
+pattern: the kinds that the route is for. * stands for any number of characters.
+queue: the queue that the jobs get.
+priority_offset: added to the priority.
+override: the route also applies to jobs whose producer names a queue, and replaces a concurrency key that the producer names.
+concurrency_key: the concurrency key that the jobs get.
+clear: columns to set to NULL: queue, concurrency_key.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.drop_route(pattern text) RETURNS boolean
     LANGUAGE plpgsql VOLATILE
@@ -92,4 +108,6 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.drop_route(text) IS
-    'Drops a route; false: there was none. Jobs that wait stay where they are. Errors: 22004, 22023, 54000.';
+    'Drops a route. Returns false if there is none. Jobs that wait stay where they are.
+pattern: as for set_route.
+Errors: 22004; 22023; 54000; 42501.';

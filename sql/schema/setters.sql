@@ -20,7 +20,7 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.check_name(text, text, boolean) IS
-    'Refuses what is no name, as every function does: 22004 NULL, 22023 empty, 54000 over 255 bytes.';
+    'Refuses what is no name: 22004 NULL, 22023 empty, 54000 over 255 bytes.';
 
 CREATE FUNCTION turnstile.check_clear(clear text[], VARIADIC columns text[]) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -33,23 +33,25 @@ BEGIN
     END IF;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.check_clear(text[], text[]) IS 'Refuses columns that cannot be put to NULL: 22023.';
+COMMENT ON FUNCTION turnstile.check_clear(text[], text[]) IS
+    'Refuses columns that cannot be set to NULL: 22023.';
 
 CREATE FUNCTION turnstile.refuse_setting(broken text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    RAISE EXCEPTION 'the rule % does not allow this value', broken USING ERRCODE = '22023',
+    RAISE EXCEPTION 'value violates check constraint "%"', broken USING ERRCODE = '22023',
         DETAIL = (
             SELECT format('The rule: %s.', pg_get_constraintdef(oid))
             FROM pg_constraint
             WHERE conname = broken AND connamespace = 'turnstile'::regnamespace
         ),
-        HINT = 'The comment on the column says what it takes.';
+        HINT = 'See the comment on the column for the values that it takes.';
 END
 $function$;
-COMMENT ON FUNCTION turnstile.refuse_setting(text) IS 'Says 22023 where a CHECK of a table of settings was broken.';
+COMMENT ON FUNCTION turnstile.refuse_setting(text) IS
+    'Raises 22023 for a broken CHECK of a table of settings.';
 
 CREATE FUNCTION turnstile.set_queue(
     name text,
@@ -123,7 +125,11 @@ EXCEPTION WHEN check_violation THEN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[]) IS
-    'Sets what is given for a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: max_running, max_waiting, paused_until, rate, burst, aging, keep_completed, keep_discarded. Errors: 22004, 22023, 54000.';
+    'Changes settings of a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is. A new row begins as a copy of the default row that was in force.
+name: the queue.
+clear: columns to set to NULL: max_running, max_waiting, paused_until, rate, burst, aging, keep_completed, keep_discarded.
+The other arguments are the columns of turnstile.queue.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.set_tenant(
     name text,
@@ -173,7 +179,11 @@ EXCEPTION WHEN check_violation THEN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, timestamptz, int, interval, int, int, text[]) IS
-    'Sets what is given for a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots, max_waiting, paused_until, rate, burst. Errors: 22004, 22023, 54000.';
+    'Changes settings of a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is. A new row begins as a copy of the default row that was in force.
+name: the tenant.
+clear: columns to set to NULL: slots, max_waiting, paused_until, rate, burst.
+The other arguments are the columns of turnstile.tenant.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.set_account(
     tenant text,
@@ -223,7 +233,12 @@ EXCEPTION WHEN check_violation THEN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_account(text, text, int, boolean, timestamptz, int, interval, int, text[]) IS
-    'Sets what is given for an account, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots, paused_until, rate, burst. Errors: 22004, 22023, 54000.';
+    'Changes settings of an account, from the next claim after the commit on, and returns its row. NULL leaves a column as it is. A new row begins as a copy of the default row that was in force.
+tenant: the tenant of the account.
+name: the account.
+clear: columns to set to NULL: slots, paused_until, rate, burst.
+The other arguments are the columns of turnstile.account.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.set_concurrency(
     key text,
@@ -264,4 +279,8 @@ EXCEPTION WHEN check_violation THEN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_concurrency(text, int, int, interval, int, text[]) IS
-    'Sets what is given for a concurrency key, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; a row that is new begins as what was in force, the default row. clear names columns to put to NULL: slots, rate, burst. Errors: 22004, 22023, 54000.';
+    'Changes settings of a concurrency key, from the next claim after the commit on, and returns its row. NULL leaves a column as it is. A new row begins as a copy of the default row that was in force.
+key: the concurrency key.
+clear: columns to set to NULL: slots, rate, burst.
+The other arguments are the columns of turnstile.concurrency.
+Errors: 22004; 22023; 54000; 42501.';

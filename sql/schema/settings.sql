@@ -1,4 +1,4 @@
--- Limits and settings. A change holds from the next claim after its commit on.
+-- Limits and settings. A change applies from the next claim after its commit on.
 -- The row named * holds the defaults for names without a row of their own.
 
 CREATE TABLE turnstile.queue (
@@ -38,36 +38,38 @@ CREATE TABLE turnstile.queue (
     CONSTRAINT queue_keep_completed_check CHECK (keep_completed >= '0'),
     CONSTRAINT queue_keep_discarded_check CHECK (keep_discarded >= '0')
 );
--- Not unique: an upsert by name would stumble over a second unique index when two make the same row at once.
+-- Not unique: when two sessions make the same row at once, an upsert by name would fail on a second unique index.
 CREATE INDEX queue_gate_idx ON turnstile.queue (gate);
-COMMENT ON TABLE turnstile.queue IS 'Settings of queues; a queue needs no row. The row * holds the defaults.';
-COMMENT ON COLUMN turnstile.queue.paused IS 'No job of the queue starts.';
-COMMENT ON COLUMN turnstile.queue.max_running IS 'Jobs of the queue that may run at once; NULL: no limit, 0: none.';
+COMMENT ON TABLE turnstile.queue IS
+    'Settings of queues. A queue needs no row: the row * holds the defaults for queues without one.';
+COMMENT ON COLUMN turnstile.queue.name IS 'The queue, or * for the defaults.';
+COMMENT ON COLUMN turnstile.queue.max_running IS 'How many jobs of the queue may run at once. NULL: no limit; 0: none.';
 COMMENT ON COLUMN turnstile.queue.max_waiting IS
-    'Live jobs of the queue that may wait (available, scheduled or retryable): who adds one more gets 53400, from 80 % on a NOTICE. Jobs that come back count, and may pass it. NULL: no bound.';
-COMMENT ON COLUMN turnstile.queue.paused_until IS 'No job of the queue starts before this time.';
-COMMENT ON COLUMN turnstile.queue.rate IS
-    'Jobs of the queue that may start within rate_per, as a token bucket over all workers; NULL: no limit.';
-COMMENT ON COLUMN turnstile.queue.rate_per IS 'The interval that rate is for.';
-COMMENT ON COLUMN turnstile.queue.burst IS
-    'Jobs that may start at once after a quiet time: at most burst + rate * t / rate_per start within t; NULL: 1.';
+    'How many live jobs of the queue may wait (available, scheduled or retryable). An enqueue past the bound fails with 53400; from 80 % on it gets a NOTICE. Jobs that come back count, and may pass the bound. NULL: no bound.';
 COMMENT ON COLUMN turnstile.queue.policy IS
-    'Order within a priority. fifo: by position; fair: tenants that have work and room share the starts by weight, whatever their backlog, and each has its own jobs by position.';
+    'Order at equal priority. fifo: by position. fair: tenants that have work and room share the starts by weight, and each has its own jobs by position.';
 COMMENT ON COLUMN turnstile.queue.aging IS
-    'A waiting job gains one step of priority for each such interval since it became available, so that nothing starves: all jobs of the queue at the same times, multiples of it. Steps go before shares, as priorities do. NULL: none. From a second to 30 days.';
+    'A waiting job gains one step of priority for each such interval. All jobs of the queue gain their steps at the same times, multiples of it. From 1 second to 30 days. NULL: none.';
 COMMENT ON COLUMN turnstile.queue.lease IS 'How long a claim holds a job, unless the claim says otherwise.';
-COMMENT ON COLUMN turnstile.queue.max_attempts IS 'Attempts of a job that is enqueued without max_attempts.';
-COMMENT ON COLUMN turnstile.queue.retry_base IS 'The wait after failure n is n^4 times this, plus up to 10 %.';
-COMMENT ON COLUMN turnstile.queue.retry_cap IS 'The longest wait before another attempt.';
-COMMENT ON COLUMN turnstile.queue.notify IS
-    'Whether those who listen to the channel of turnstile.listen_channel are told of work. The default row also speaks for the channel of all queues.';
+COMMENT ON COLUMN turnstile.queue.max_attempts IS 'Counted attempts of a job that is enqueued without max_attempts.';
+COMMENT ON COLUMN turnstile.queue.retry_base IS 'The wait after counted attempt n is n^4 times this, plus up to 10 %.';
+COMMENT ON COLUMN turnstile.queue.retry_cap IS 'The longest wait for another attempt; 30 years in any case.';
 COMMENT ON COLUMN turnstile.queue.session_on_retry IS
-    'hold: while a job of a session waits to be retried no other of the session starts; pass: others may.';
+    'hold: while a job of a session waits for another attempt, no other job of the session starts, and it is the next. pass: others may start.';
+COMMENT ON COLUMN turnstile.queue.notify IS
+    'Whether listeners of the channel of the queue are notified. The row * also speaks for the channel of all queues.';
 COMMENT ON COLUMN turnstile.queue.keep_completed IS
-    'How long completed jobs stay in history, from the end of their day (UTC); NULL: for ever.';
+    'How long completed jobs stay in history, from the end of their day (UTC). NULL: forever.';
 COMMENT ON COLUMN turnstile.queue.keep_discarded IS
-    'How long discarded and cancelled jobs stay in history, from the end of their day (UTC); NULL: for ever.';
-COMMENT ON COLUMN turnstile.queue.gate IS 'The key by which the scheduler knows the queue.';
+    'How long discarded and cancelled jobs stay in history, from the end of their day (UTC). NULL: forever.';
+COMMENT ON COLUMN turnstile.queue.gate IS 'The key by which the scheduler knows the queue. Set by a trigger.';
+COMMENT ON COLUMN turnstile.queue.rate IS
+    'How many jobs may start within rate_per: a token bucket over all workers. NULL: no limit.';
+COMMENT ON COLUMN turnstile.queue.rate_per IS 'The interval that rate is for. More than 0, at most 100 years.';
+COMMENT ON COLUMN turnstile.queue.burst IS
+    'How many jobs may start at once after a quiet time. Within any t at most burst + rate * t / rate_per start. NULL: 1.';
+COMMENT ON COLUMN turnstile.queue.paused IS 'Nothing of it starts.';
+COMMENT ON COLUMN turnstile.queue.paused_until IS 'Nothing of it starts before this time.';
 
 CREATE TABLE turnstile.tenant (
     name text NOT NULL,
@@ -90,20 +92,22 @@ CREATE TABLE turnstile.tenant (
     CONSTRAINT tenant_weight_check CHECK (weight >= 1 AND weight <= 10000)
 );
 CREATE INDEX tenant_gate_idx ON turnstile.tenant (gate);
-COMMENT ON TABLE turnstile.tenant IS 'Limits of tenants, over all queues. The row * holds the defaults.';
-COMMENT ON COLUMN turnstile.tenant.slots IS 'Jobs of the tenant that may run at once; NULL: no limit, 0: none.';
+COMMENT ON TABLE turnstile.tenant IS
+    'Limits of tenants, over all queues. The row * holds the defaults for tenants without a row.';
+COMMENT ON COLUMN turnstile.tenant.name IS 'The tenant, or * for the defaults.';
 COMMENT ON COLUMN turnstile.tenant.max_waiting IS
-    'Live jobs of the tenant that may wait (available, scheduled or retryable), in all queues: who adds one more gets 53400, from 80 % on a NOTICE. Jobs that come back count, and may pass it. NULL: no bound.';
+    'How many live jobs of the tenant may wait (available, scheduled or retryable), in all queues. An enqueue past the bound fails with 53400; from 80 % on it gets a NOTICE. Jobs that come back count, and may pass the bound. NULL: no bound.';
 COMMENT ON COLUMN turnstile.tenant.weight IS
-    'In queues whose policy is fair: starts for each one of a tenant of weight 1; jobs without tenant weigh 1 together.';
-COMMENT ON COLUMN turnstile.tenant.paused IS 'No job of the tenant starts.';
-COMMENT ON COLUMN turnstile.tenant.paused_until IS 'No job of the tenant starts before this time.';
+    'Starts in fair queues for each start of a tenant of weight 1. From 1 to 10,000. Jobs without a tenant weigh 1 together.';
+COMMENT ON COLUMN turnstile.tenant.gate IS 'The key by which the scheduler knows the tenant. Set by a trigger.';
 COMMENT ON COLUMN turnstile.tenant.rate IS
-    'Jobs of the tenant that may start within rate_per, as a token bucket over all workers; NULL: no limit.';
-COMMENT ON COLUMN turnstile.tenant.rate_per IS 'The interval that rate is for.';
+    'How many jobs may start within rate_per: a token bucket over all workers. NULL: no limit.';
+COMMENT ON COLUMN turnstile.tenant.rate_per IS 'The interval that rate is for. More than 0, at most 100 years.';
 COMMENT ON COLUMN turnstile.tenant.burst IS
-    'Jobs that may start at once after a quiet time: at most burst + rate * t / rate_per start within t; NULL: 1.';
-COMMENT ON COLUMN turnstile.tenant.gate IS 'The key by which the scheduler knows the tenant.';
+    'How many jobs may start at once after a quiet time. Within any t at most burst + rate * t / rate_per start. NULL: 1.';
+COMMENT ON COLUMN turnstile.tenant.paused IS 'Nothing of it starts.';
+COMMENT ON COLUMN turnstile.tenant.paused_until IS 'Nothing of it starts before this time.';
+COMMENT ON COLUMN turnstile.tenant.slots IS 'How many of its jobs may run at once. NULL: no limit; 0: none.';
 
 CREATE TABLE turnstile.account (
     tenant text NOT NULL,
@@ -126,15 +130,17 @@ CREATE TABLE turnstile.account (
 CREATE INDEX account_gate_idx ON turnstile.account (gate);
 COMMENT ON TABLE turnstile.account IS
     'Limits of accounts within a tenant. Defaults: the row (tenant, *), then the row (*, *).';
-COMMENT ON COLUMN turnstile.account.slots IS 'Jobs of the account that may run at once; NULL: no limit, 0: none.';
-COMMENT ON COLUMN turnstile.account.paused IS 'No job of the account starts.';
-COMMENT ON COLUMN turnstile.account.paused_until IS 'No job of the account starts before this time.';
+COMMENT ON COLUMN turnstile.account.tenant IS 'The tenant, or *.';
+COMMENT ON COLUMN turnstile.account.name IS 'The account, or *.';
+COMMENT ON COLUMN turnstile.account.gate IS 'The key by which the scheduler knows the account. Set by a trigger.';
 COMMENT ON COLUMN turnstile.account.rate IS
-    'Jobs of the account that may start within rate_per, as a token bucket over all workers; NULL: no limit.';
-COMMENT ON COLUMN turnstile.account.rate_per IS 'The interval that rate is for.';
+    'How many jobs may start within rate_per: a token bucket over all workers. NULL: no limit.';
+COMMENT ON COLUMN turnstile.account.rate_per IS 'The interval that rate is for. More than 0, at most 100 years.';
 COMMENT ON COLUMN turnstile.account.burst IS
-    'Jobs that may start at once after a quiet time: at most burst + rate * t / rate_per start within t; NULL: 1.';
-COMMENT ON COLUMN turnstile.account.gate IS 'The key by which the scheduler knows the account.';
+    'How many jobs may start at once after a quiet time. Within any t at most burst + rate * t / rate_per start. NULL: 1.';
+COMMENT ON COLUMN turnstile.account.paused IS 'Nothing of it starts.';
+COMMENT ON COLUMN turnstile.account.paused_until IS 'Nothing of it starts before this time.';
+COMMENT ON COLUMN turnstile.account.slots IS 'How many of its jobs may run at once. NULL: no limit; 0: none.';
 
 CREATE TABLE turnstile.concurrency (
     key text NOT NULL,
@@ -152,14 +158,16 @@ CREATE TABLE turnstile.concurrency (
 );
 CREATE INDEX concurrency_gate_idx ON turnstile.concurrency (gate);
 COMMENT ON TABLE turnstile.concurrency IS
-    'Limits of concurrency keys, across queues and tenants. The row * holds the default.';
-COMMENT ON COLUMN turnstile.concurrency.slots IS 'Jobs with the key that may run at once; NULL: no limit, 0: none.';
+    'Limits of concurrency keys, over all queues and tenants. The row * holds the defaults for keys without a row.';
+COMMENT ON COLUMN turnstile.concurrency.key IS 'The concurrency key, or * for the defaults.';
+COMMENT ON COLUMN turnstile.concurrency.gate IS
+    'The key by which the scheduler knows the concurrency key. Set by a trigger.';
 COMMENT ON COLUMN turnstile.concurrency.rate IS
-    'Jobs with the key that may start within rate_per, as a token bucket over all workers; NULL: no limit.';
-COMMENT ON COLUMN turnstile.concurrency.rate_per IS 'The interval that rate is for.';
+    'How many jobs may start within rate_per: a token bucket over all workers. NULL: no limit.';
+COMMENT ON COLUMN turnstile.concurrency.rate_per IS 'The interval that rate is for. More than 0, at most 100 years.';
 COMMENT ON COLUMN turnstile.concurrency.burst IS
-    'Jobs that may start at once after a quiet time: at most burst + rate * t / rate_per start within t; NULL: 1.';
-COMMENT ON COLUMN turnstile.concurrency.gate IS 'The key by which the scheduler knows the concurrency key.';
+    'How many jobs may start at once after a quiet time. Within any t at most burst + rate * t / rate_per start. NULL: 1.';
+COMMENT ON COLUMN turnstile.concurrency.slots IS 'How many of its jobs may run at once. NULL: no limit; 0: none.';
 
 CREATE TABLE turnstile.paused_session (
     queue text NOT NULL,
@@ -172,14 +180,18 @@ CREATE TABLE turnstile.paused_session (
     CONSTRAINT paused_session_tenant_check CHECK (tenant <> '' AND octet_length(tenant) <= 255),
     CONSTRAINT paused_session_session_check CHECK (session <> '' AND octet_length(session) <= 255)
 );
-COMMENT ON TABLE turnstile.paused_session IS 'Sessions of which no job starts for now.';
+COMMENT ON TABLE turnstile.paused_session IS 'Paused sessions. A row whose time is over pauses nothing.';
+COMMENT ON COLUMN turnstile.paused_session.queue IS 'The queue of the session.';
+COMMENT ON COLUMN turnstile.paused_session.tenant IS 'Its tenant. NULL: the session of jobs without a tenant.';
+COMMENT ON COLUMN turnstile.paused_session.session IS 'The session.';
 COMMENT ON COLUMN turnstile.paused_session.until IS 'No job of the session starts before this time.';
-COMMENT ON COLUMN turnstile.paused_session.gate IS 'The key by which the scheduler knows the session.';
+COMMENT ON COLUMN turnstile.paused_session.gate IS
+    'The key by which the scheduler knows the session. Set by a trigger.';
 
--- Not generated columns: those have their functions called with the rights of who inserts.
+-- Not generated columns: the functions of those run with the rights of the role that inserts.
 CREATE FUNCTION turnstile.set_gate() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_set_gate';
-COMMENT ON FUNCTION turnstile.set_gate() IS 'Gives a row of settings the key of its gate, whatever was written there.';
+COMMENT ON FUNCTION turnstile.set_gate() IS 'Sets the key of the gate of a row of settings, whatever was written there.';
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.queue
     FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('queue');
 ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER set_gate;

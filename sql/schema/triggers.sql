@@ -1,22 +1,26 @@
--- What connects the tables with the scheduler. ALWAYS: also under session_replication_role = replica.
+-- The triggers that connect the tables with the scheduler. ALWAYS: also under session_replication_role = replica.
 
 CREATE FUNCTION turnstile.job_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_job_changed';
-COMMENT ON FUNCTION turnstile.job_changed() IS 'Notes a changed job for the scheduler; applied at commit.';
+COMMENT ON FUNCTION turnstile.job_changed() IS
+    'Notes a changed job for the scheduler, which is told after the commit.';
 CREATE FUNCTION turnstile.job_truncated() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_job_truncated';
-COMMENT ON FUNCTION turnstile.job_truncated() IS 'Has the scheduler rebuilt after TRUNCATE.';
+COMMENT ON FUNCTION turnstile.job_truncated() IS
+    'Makes the scheduler rebuild its memory after TRUNCATE.';
 CREATE FUNCTION turnstile.setting_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_setting_changed';
-COMMENT ON FUNCTION turnstile.setting_changed() IS 'Has the next claim read a changed limit.';
+COMMENT ON FUNCTION turnstile.setting_changed() IS
+    'Makes the next claim read a changed limit.';
 CREATE FUNCTION turnstile.settings_truncated() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_settings_truncated';
-COMMENT ON FUNCTION turnstile.settings_truncated() IS 'Has the next claims read all limits of a kind.';
+COMMENT ON FUNCTION turnstile.settings_truncated() IS
+    'Makes the next claims read all limits of a kind.';
 
 CREATE FUNCTION turnstile.place_job() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_place_job';
 COMMENT ON FUNCTION turnstile.place_job() IS
-    'Puts a job into its lane; one that is available with run_at ahead becomes scheduled.';
+    'Puts a job into its lane. A job that is available with run_at ahead becomes scheduled.';
 
 -- Not on every UPDATE: a claim changes none of these.
 CREATE TRIGGER place_job BEFORE INSERT OR UPDATE OF

@@ -1,4 +1,4 @@
--- Who holds which unique key. A row a holder; the newest generation of a key is the one that counts.
+-- Unique keys and their holders, one row for each. The newest generation of a key counts.
 --
 -- 1. At most one committed row a key: generation n + 1 is inserted by the transaction that deletes n, and
 --    generation 1 only where none is left.
@@ -21,12 +21,15 @@ CREATE TABLE turnstile.unique_key (
     autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE turnstile.unique_key IS
-    'Holders of unique keys, written by enqueue. Deleting a row by hand frees its key.';
-COMMENT ON COLUMN turnstile.unique_key.tenant IS 'The scope of the key; empty: jobs without a tenant.';
-COMMENT ON COLUMN turnstile.unique_key.generation IS 'Counts the holders of the key; the newest one counts.';
-COMMENT ON COLUMN turnstile.unique_key.job_id IS 'The job that holds the key, or held it: whether it still does depends on mode, state and expires_at.';
+    'Holders of unique keys, written by enqueue. Deleting a row frees its key.';
+COMMENT ON COLUMN turnstile.unique_key.tenant IS 'The tenant that the key belongs to. Empty: jobs without a tenant.';
+COMMENT ON COLUMN turnstile.unique_key.key IS 'The key, or the hash of the columns of unique_by.';
+COMMENT ON COLUMN turnstile.unique_key.generation IS 'Counts the holders of the key. The newest one counts.';
+COMMENT ON COLUMN turnstile.unique_key.job_id IS
+    'The job that holds the key, or held it. Mode, state and expires_at decide whether it still does.';
 COMMENT ON COLUMN turnstile.unique_key.mode IS 'The unique_mode with which the holder was enqueued.';
-COMMENT ON COLUMN turnstile.unique_key.expires_at IS 'unique_for after the enqueue: from then on the key is free, whatever the job does.';
+COMMENT ON COLUMN turnstile.unique_key.expires_at IS
+    'From this time on the key is free, whatever the job does. NULL: by the mode alone.';
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.unique_key', '');
 
@@ -36,19 +39,20 @@ CREATE FUNCTION turnstile.forget_unique_keys() RETURNS trigger
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    -- It runs with the owner's rights, so not on somebody's own table.
+    -- It runs with the rights of the owner, so never on a table of another role.
     IF (TG_RELID, TG_WHEN, TG_LEVEL, TG_OP)
         IS DISTINCT FROM ('turnstile.job'::regclass::oid, 'AFTER', 'STATEMENT', 'TRUNCATE')
     THEN
-        RAISE EXCEPTION 'forget_unique_keys() is not for this trigger' USING ERRCODE = '55000',
+        RAISE EXCEPTION 'forget_unique_keys() cannot be called by this trigger' USING ERRCODE = '55000',
             DETAIL = pg_catalog.format('It was called %s %s for each %s on %s.', TG_WHEN, TG_OP, TG_LEVEL, TG_RELID::regclass),
-            HINT = 'The extension has it called after TRUNCATE turnstile.job; drop the other trigger.';
+            HINT = 'It is for the trigger of the extension on turnstile.job. Drop this trigger.';
     END IF;
     TRUNCATE turnstile.unique_key;
     RETURN NULL;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.forget_unique_keys() IS 'Frees all unique keys after TRUNCATE turnstile.job.';
+COMMENT ON FUNCTION turnstile.forget_unique_keys() IS
+    'Frees all unique keys after TRUNCATE turnstile.job.';
 
 CREATE TRIGGER forget_unique_keys AFTER TRUNCATE ON turnstile.job
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile.forget_unique_keys();
@@ -58,4 +62,6 @@ CREATE FUNCTION turnstile.prune_unique_keys(max_keys int DEFAULT 10000) RETURNS 
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_prune_unique_keys';
 COMMENT ON FUNCTION turnstile.prune_unique_keys(int) IS
-    'Deletes up to max_keys rows of unique_key whose holder is gone and whose window is over; returns how many. Rows that an open snapshot could still see stay: deleting them would free nothing. Errors: 22004, 22023 not positive, 25006.';
+    'Deletes rows of unique_key whose holder is gone and whose window is over, and returns how many. Rows that an open snapshot could still see stay.
+max_keys: more than 0.
+Errors: 22004; 22023; 42501; 25006.';

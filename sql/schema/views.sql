@@ -1,7 +1,7 @@
--- What operators look at: the settings in force for every name that has a row or jobs, next to live figures.
+-- Views for operators: the settings in force for every name that has a row or jobs, next to live figures.
 --
--- Figures are counted from the tables, in one snapshot: a look reads all live jobs and the history of the last minute.
--- Nothing is counted while jobs go through, so the price is paid by who looks.
+-- Figures are counted from the tables, in one snapshot: a query reads all live jobs and the history of the last minute.
+-- Jobs themselves pay nothing for it.
 
 CREATE VIEW turnstile.queues AS
 WITH live AS MATERIALIZED (
@@ -54,7 +54,16 @@ LEFT JOIN LATERAL (
 LEFT JOIN live ON live.name = known.name
 LEFT JOIN ended ON ended.name = known.name;
 COMMENT ON VIEW turnstile.queues IS
-    'The settings in force for every queue with a row, live jobs, or jobs that ended in the last minute, and live figures. waiting: could start if there is room; scheduled: run_at ahead; retryable: failed, waiting to try again; free: more that may run at once, NULL: no limit; oldest_waiting: how long the first of the waiting could have started; finished_per_minute: ended in the last minute, in whatever way; claimed_per_minute: claimed in the last minute, but for runs that failed and wait to be retried. Reads all live jobs and the last minute of history.';
+    'The settings in force and live figures of every queue that has a row, live jobs, or jobs that ended in the last minute. Figures are counted from the tables: a query reads all live jobs and the last minute of history.';
+COMMENT ON COLUMN turnstile.queues.waiting IS 'Available jobs: they start when there is room.';
+COMMENT ON COLUMN turnstile.queues.scheduled IS 'Jobs with run_at ahead.';
+COMMENT ON COLUMN turnstile.queues.retryable IS 'Failed jobs that wait for another attempt.';
+COMMENT ON COLUMN turnstile.queues.running IS 'Jobs that run.';
+COMMENT ON COLUMN turnstile.queues.free IS 'How many more may run at once. NULL: no limit; 0 while paused.';
+COMMENT ON COLUMN turnstile.queues.oldest_waiting IS 'How long the first of the waiting jobs has been due.';
+COMMENT ON COLUMN turnstile.queues.claimed_per_minute IS
+    'Jobs claimed in the last minute, without runs that failed and wait for another attempt.';
+COMMENT ON COLUMN turnstile.queues.finished_per_minute IS 'Jobs that ended in the last minute, in any way.';
 
 CREATE VIEW turnstile.tenants AS
 WITH live AS MATERIALIZED (
@@ -108,7 +117,7 @@ LEFT JOIN LATERAL (
 LEFT JOIN live ON live.name = known.name
 LEFT JOIN ended ON ended.name = known.name;
 COMMENT ON VIEW turnstile.tenants IS
-    'The settings in force for every tenant with a row, live jobs, or jobs that ended in the last minute, and live figures. waiting: could start if there is room; scheduled: run_at ahead; retryable: failed, waiting to try again; free: more that may run at once, NULL: no limit; oldest_waiting: how long the first of the waiting could have started; finished_per_minute: ended in the last minute, in whatever way; claimed_per_minute: claimed in the last minute, but for runs that failed and wait to be retried. Reads all live jobs and the last minute of history.';
+    'The settings in force and live figures of every tenant that has a row, live jobs, or jobs that ended in the last minute. Figures are counted from the tables: a query reads all live jobs and the last minute of history.';
 
 CREATE VIEW turnstile.accounts AS
 WITH live AS MATERIALIZED (
@@ -163,7 +172,7 @@ LEFT JOIN LATERAL (
 LEFT JOIN live ON live.tenant IS NOT DISTINCT FROM known.tenant AND live.name = known.name
 LEFT JOIN ended ON ended.tenant IS NOT DISTINCT FROM known.tenant AND ended.name = known.name;
 COMMENT ON VIEW turnstile.accounts IS
-    'The settings in force for every account with a row, live jobs, or jobs that ended in the last minute, and live figures. waiting: could start if there is room; scheduled: run_at ahead; retryable: failed, waiting to try again; free: more that may run at once, NULL: no limit; oldest_waiting: how long the first of the waiting could have started; finished_per_minute: ended in the last minute, in whatever way; claimed_per_minute: claimed in the last minute, but for runs that failed and wait to be retried. Reads all live jobs and the last minute of history.';
+    'The settings in force and live figures of every account that has a row, live jobs, or jobs that ended in the last minute. Figures are counted from the tables: a query reads all live jobs and the last minute of history.';
 
 CREATE VIEW turnstile.concurrency_keys AS
 WITH live AS MATERIALIZED (
@@ -216,4 +225,4 @@ LEFT JOIN LATERAL (
 LEFT JOIN live ON live.key = known.key
 LEFT JOIN ended ON ended.key = known.key;
 COMMENT ON VIEW turnstile.concurrency_keys IS
-    'The settings in force for every concurrency key with a row, live jobs, or jobs that ended in the last minute, and live figures. waiting: could start if there is room; scheduled: run_at ahead; retryable: failed, waiting to try again; free: more that may run at once, NULL: no limit; oldest_waiting: how long the first of the waiting could have started; finished_per_minute: ended in the last minute, in whatever way; claimed_per_minute: claimed in the last minute, but for runs that failed and wait to be retried. Reads all live jobs and the last minute of history.';
+    'The settings in force and live figures of every concurrency key that has a row, live jobs, or jobs that ended in the last minute. Figures are counted from the tables: a query reads all live jobs and the last minute of history.';

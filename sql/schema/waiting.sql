@@ -5,10 +5,16 @@ CREATE PROCEDURE turnstile.wait_for_job(queues text[], timeout interval)
     LANGUAGE c
     AS 'MODULE_PATHNAME', 'turnstile_wait_for_job';
 COMMENT ON PROCEDURE turnstile.wait_for_job(text[], interval) IS
-    'Sleeps until a job in one of the queues may be claimable, or for the timeout; ''*'' stands for all queues. Meanwhile the session holds no snapshot and no transaction id and runs nothing. Call it by itself, with autocommit on. Errors: 22004, 22023 a bad name or a negative timeout, 25001 inside a transaction block or a function, 54000 a name over 255 bytes or more than 32 queues, 25006.';
+    'Sleeps until a job in one of the queues may be claimable, or until the timeout. Meanwhile the session holds no snapshot and no transaction id, and runs nothing. CALL it by itself, with autocommit on.
+queues: at most 32. * stands for all queues that the caller may work on.
+timeout: 0 or more, at most 100 years.
+Errors: 22004; 22023; 25001 inside a transaction block or a function; 54000; 42501; 25006.';
 
 CREATE FUNCTION turnstile.listen_channel(queue text) RETURNS text
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_listen_channel';
 COMMENT ON FUNCTION turnstile.listen_channel(text) IS
-    'The channel on which listeners of a queue are told of work; ''*'' stands for all queues. From this call on, for as long as the server runs and if the queue is claimed from within ten seconds, a claim of the queue that finds nothing is followed by one notification without payload once there may be work. So: ask for the channel, LISTEN, claim until nothing comes, then wait to be notified and claim again; after each new connection from the beginning. queue.notify turns it off. Errors: 22004, 22023 empty, 54000 a name over 255 bytes or more than 64 channels that are in use, 55000 without the background worker that notifies, 25006.';
+    'Returns the channel on which listeners of a queue are notified of work. From then on, until the server restarts, one notification without payload follows each claim of the queue that finds nothing, once there may be work.
+queue: * stands for all queues, and has a channel of its own.
+Ask for the channel, LISTEN, claim until no job comes, then wait for a notification and claim again. Begin so on each new connection. queue.notify turns notifications off.
+Errors: 22004; 22023; 54000 also where 64 channels are in use; 42501; 55000 the background worker that notifies does not run; 25006.';

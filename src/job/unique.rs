@@ -50,7 +50,7 @@ impl Mode {
     }
 
     /// Whether a job of this mode keeps its key at this stage, as long as its window is not over. The whole
-    /// of what the modes mean for `enqueue`; `docs/unique.md` has it as a table.
+    /// of what the modes mean for `enqueue`; `docs/concepts/unique-keys.md` has it as a table.
     pub fn keeps_key(self, stage: Stage) -> bool {
         use Stage::{Gone, Retrying, Waiting};
         match self {

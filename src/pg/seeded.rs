@@ -1,6 +1,6 @@
 //! Mechanisms that test builds can leave out, one at a time, to see that a test notices. The product has none of it.
 
-/// A mechanism that is left out; docs/testing.md names the test that guards it.
+/// A mechanism that is left out; `pg_test/mutants/guards.py` names the test that guards it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "seeded_faults"), allow(dead_code))]
 pub enum Seeded {

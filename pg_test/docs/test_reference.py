@@ -1,0 +1,48 @@
+"""docs/reference says what the catalog and the sources say."""
+
+import pytest
+from docs import raised, reference
+from rights.page import NEEDS
+
+
+@pytest.fixture(scope="module")
+def pages(module_conn):
+    return reference.pages(module_conn)
+
+
+@pytest.mark.parametrize("name", ["functions.md", "tables.md", "views.md", "settings.md", "errors.md"])
+def test_a_page_is_up_to_date(pages, name):
+    assert (reference.FOLDER / name).read_text() == pages[name], "run: make reference"
+
+
+def test_each_function_for_users_is_on_the_page():
+    assert {name for names in reference.FUNCTIONS.values() for name in names} == set(NEEDS)
+
+
+@pytest.mark.parametrize("relation", reference.TABLES + reference.SETTINGS + reference.VIEWS)
+def test_each_column_has_a_meaning(module_conn, relation):
+    """A COMMENT of its own, or that of the column of the same name where it comes from."""
+    bare = {row[0] for row in reference.columns_of(module_conn, relation) if not row[5]}
+    elsewhere = {name for names in reference.columns_elsewhere(module_conn, relation).values() for name in names}
+    assert bare - elsewhere == set()
+
+
+def test_each_relation_that_is_granted_is_on_a_page(module_conn):
+    kinds = "producer worker tenant operator monitor".split()
+    granted = {
+        name
+        for kind in kinds
+        for privileges, name in module_conn.execute("SELECT * FROM turnstile.rights_of(%s)", [kind]).fetchall()
+        if privileges != "EXECUTE"
+    }
+    assert granted <= set(reference.TABLES + reference.SETTINGS + reference.VIEWS)
+
+
+def test_each_sqlstate_that_is_raised_has_a_meaning():
+    assert {each.sqlstate for each in raised.all_errors()} <= set(reference.MEANING)
+
+
+def test_errors_of_both_sources_are_found():
+    found = {(each.sqlstate, each.message) for each in raised.all_errors()}
+    assert ("22023", "{argument} must not be empty") in found
+    assert ("55P03", "history is in use") in found
