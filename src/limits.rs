@@ -8,7 +8,7 @@ use crate::plan::{Rows, Spi, Statement, statement};
 use crate::seeded::{Seeded, armed};
 use crate::shmem;
 use pgrx::pg_sys;
-use turnstile_scheduler::{GateKind, LaneSpec, Limit, Rate, Terms, UnknownGate};
+use turnstile_scheduler::{GateKind, GateSettings, LaneSpec, Limit, Rate, UnknownGate};
 
 static QUEUE: Statement = statement!("limit_queue", [INT8ARRAYOID]);
 static TENANT: Statement = statement!("limit_tenant", [INT8ARRAYOID]);
@@ -40,13 +40,13 @@ pub fn read(
         for (gate, terms) in &terms {
             memory
                 .scheduler
-                .set_terms(gate.kind, gate.key, gate.version, terms)?;
+                .set_gate_settings(gate.kind, gate.key, gate.version, terms)?;
         }
         Ok(())
     })
 }
 
-fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Terms> {
+fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<GateSettings> {
     let (table, statement, rows) = match gate.kind {
         GateKind::Queue => (c"queue", &QUEUE, vec![gate.key, queue_key(DEFAULT_ROW)]),
         GateKind::Tenant => (c"tenant", &TENANT, vec![gate.key, tenant_key(DEFAULT_ROW)]),
@@ -81,12 +81,12 @@ fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Terms> {
 }
 
 /// The terms of a gate without any row of settings.
-pub fn default_terms(kind: GateKind) -> Terms {
+pub fn default_terms(kind: GateKind) -> GateSettings {
     kind.fixed_limit().unwrap_or(Limit::None).into()
 }
 
 /// The terms that begin at a column.
-pub fn terms_of_row(rows: &Rows, row: usize, column: i32) -> Terms {
+pub fn terms_of_row(rows: &Rows, row: usize, column: i32) -> GateSettings {
     let number = |column| {
         let number = rows.value::<i32>(row, column);
         number.map(|number| u32::try_from(number).unwrap_or(0))
@@ -96,7 +96,7 @@ pub fn terms_of_row(rows: &Rows, row: usize, column: i32) -> Terms {
         per: rows.value(row, column + 2).unwrap_or(0),
         burst: number(column + 3).unwrap_or(DEFAULT_BURST),
     });
-    Terms {
+    GateSettings {
         limit: number(column).map_or(Limit::None, Limit::AtMost),
         rate,
         paused_until: rows.value(row, column + 4),

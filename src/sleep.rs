@@ -82,25 +82,25 @@ impl Sleep<'_> {
     fn look(&self, memory: &mut Locked) -> Step<Look> {
         let (who, now) = (own_number(), now());
         if memory.desk.phase != Phase::Ready {
-            memory.waiting.get_up(who);
+            memory.waiting.stop_waiting(who);
             PLACE.set(None);
             return Ok(Look::Over(End::Rebuild));
         }
-        if memory.waiting.keeps_time(who) {
-            memory.waiting.stop_alarm();
+        if memory.waiting.is_timekeeper(who) {
+            memory.waiting.clear_alarm();
         }
-        let keeps_time = memory.waiting.keeps_time(who);
+        let keeps_time = memory.waiting.is_timekeeper(who);
         memory.show_hidden_when_due(now)?;
         memory.tend(now)?;
         let Locked {
             waiting, scheduler, ..
         } = memory;
         let has_work = |queue| scheduler.has_work(queue);
-        if waiting.is_to_claim(who, self.queues, now >= self.until, now, has_work) {
+        if waiting.should_claim(who, self.queues, now >= self.until, now, has_work) {
             return Ok(Look::Over(End::Work));
         }
         if now >= self.until {
-            memory.waiting.get_up(who);
+            memory.waiting.stop_waiting(who);
             PLACE.set(None);
             return Ok(Look::Over(End::Timeout));
         }
@@ -111,9 +111,9 @@ impl Sleep<'_> {
         PLACE.set(Some(self.job_table));
         memory
             .waiting
-            .lie_down(who, self.queues, self.is_between_transactions);
+            .start_waiting(who, self.queues, self.is_between_transactions);
         memory.tend(now)?;
-        Ok(Look::Until(match memory.waiting.keeps_time(who) {
+        Ok(Look::Until(match memory.waiting.is_timekeeper(who) {
             true => self.until.min(memory.waiting.alarm()),
             false => self.until,
         }))
@@ -122,7 +122,7 @@ impl Sleep<'_> {
     /// What one who stays in a transaction made available would stay locked while he sleeps on; so he does it
     /// for his own queues only, and wakes one of each other.
     fn see_to_events(&self, memory: &mut Locked, now: i64) {
-        memory.waiting.note_alarm(now);
+        memory.waiting.note_alarm_fired(now);
         memory.waiting.wake(own_number(), now);
         if !self.is_between_transactions {
             memory.wake_one_of_each_queue(now);
@@ -134,7 +134,7 @@ impl Sleep<'_> {
 pub fn get_up() -> Result<()> {
     if let Some(table) = PLACE.take() {
         shmem::with_existing(table, |memory| {
-            memory.waiting.get_up(own_number());
+            memory.waiting.stop_waiting(own_number());
             Ok(())
         })?;
     }
@@ -161,7 +161,7 @@ pub fn has_place() -> bool {
 /// As [`get_up`] under the lock.
 pub fn get_up_in(memory: &mut Locked) {
     if PLACE.take().is_some() {
-        memory.waiting.get_up(own_number());
+        memory.waiting.stop_waiting(own_number());
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{catalog, errands, listen, overflow, server, shmem};
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::PgSqlErrorCode;
 use turnstile_scheduler::EVERY_QUEUE;
-use turnstile_scheduler::waiting::MOST_QUEUES;
+use turnstile_scheduler::waiting::MAX_QUEUES;
 
 pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
@@ -102,7 +102,7 @@ fn see_to_what_is_due(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
 
 /// The queues of one who waits.
 fn awaited(keys: &[u64]) -> Result<&[u64]> {
-    if keys.len() <= MOST_QUEUES {
+    if keys.len() <= MAX_QUEUES {
         return Ok(keys);
     }
     let count = keys.len();
@@ -110,7 +110,7 @@ fn awaited(keys: &[u64]) -> Result<&[u64]> {
         PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         "too many queues to wait for",
     )
-    .detail(format!("There are {count}; {MOST_QUEUES} are allowed."))
+    .detail(format!("There are {count}; {MAX_QUEUES} are allowed."))
     .hint("Wait for '*', which stands for all queues, as a role that may work on all of them."))
 }
 
