@@ -2,7 +2,7 @@
 
 use crate::gates::settings::UnknownGate;
 use crate::memory::entry::Kind;
-use crate::memory::gate::MAX_GATES;
+use crate::memory::gate::{Limit, MAX_GATES};
 use crate::memory::lane::EVERY_QUEUE;
 use crate::memory::path::{Gates, MAX_NODE_DEPTH};
 use crate::memory::scheduler::Scheduler;
@@ -117,7 +117,7 @@ impl Scheduler<'_> {
                 continue;
             }
             let gate = self.gate(at)?;
-            if gate.limit() == crate::Limit::Unknown {
+            if gate.limit() == Limit::Unknown {
                 *slot = UnknownGate {
                     kind: gate.kind,
                     key: gate.key,

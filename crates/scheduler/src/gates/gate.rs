@@ -28,7 +28,7 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn attach_to_gate(&mut self, at: u32, gate: u32) -> Step<()> {
-        let next = std::mem::replace(&mut self.use_gate(gate)?.node_or_next, at);
+        let next = std::mem::replace(&mut self.unlist_gate(gate)?.node_or_next, at);
         let node = self.node_mut(at)?;
         (node.gate, node.gate_next) = (gate, next);
         Ok(())
@@ -44,7 +44,7 @@ impl Scheduler<'_> {
         }
         let mut before = self.gate(gate)?.first_node();
         if before == at {
-            self.use_gate(gate)?.node_or_next = next;
+            self.unlist_gate(gate)?.node_or_next = next;
             return self.list_if_idle(gate);
         }
         for _ in 0..=self.nodes.slots.len() {

@@ -65,7 +65,7 @@ impl Scheduler<'_> {
 
     fn set_held(&mut self, at: u32, held: i32) -> Step<()> {
         let was_open = self.gate_is_open(at)?;
-        self.use_gate(at)?.held_or_prev = held.cast_unsigned();
+        self.unlist_gate(at)?.held_or_prev = held.cast_unsigned();
         self.list_if_idle(at)?;
         self.update_nodes_of(at, was_open)
     }

@@ -6,7 +6,7 @@ use crate::memory::step::{Fault, NONE, Step};
 
 impl Scheduler<'_> {
     /// Takes a gate that is about to be used out of the list.
-    pub(crate) fn use_gate(&mut self, at: u32) -> Step<&mut Gate> {
+    pub(crate) fn unlist_gate(&mut self, at: u32) -> Step<&mut Gate> {
         if self.gate(at)?.is_idle() {
             self.unlink_idle(at)?;
         }

@@ -113,13 +113,13 @@ impl Scheduler<'_> {
         for _ in 0..MAX_DEPTH {
             let right = self.entry(top)?.right;
             if right == NONE {
-                self.hang_right(top, other)?;
+                self.link_right(top, other)?;
                 self.lean_up(top, root)?;
                 return Ok(root);
             }
             let (first, second) = self.in_order(right, other)?;
             if first != right {
-                self.hang_right(top, first)?;
+                self.link_right(top, first)?;
             }
             (top, other) = (first, second);
         }
@@ -134,7 +134,7 @@ impl Scheduler<'_> {
         Ok(if b_is_first { (b, a) } else { (a, b) })
     }
 
-    fn hang_right(&mut self, at: u32, child: u32) -> Step<()> {
+    fn link_right(&mut self, at: u32, child: u32) -> Step<()> {
         self.entry_mut(child)?.up = at;
         self.entry_mut(at)?.right = child;
         Ok(())

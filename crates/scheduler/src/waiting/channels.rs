@@ -127,7 +127,7 @@ impl Channels {
     /// Notes a claim from the queue. Returns whether there is a channel to arm if the claim finds nothing.
     pub fn note_claim(&mut self, queue: u64) -> bool {
         let mut is_listened_to = false;
-        for channel in self.listened_mut().filter(|channel| channel.is_of(queue)) {
+        for channel in self.listened_mut().filter(|channel| channel.is_for(queue)) {
             is_listened_to = true;
             channel.is_used |= channel.queue == queue;
         }
@@ -143,7 +143,7 @@ impl Channels {
         let version = self.version;
         let mut unread = None;
         let mut newly = 0;
-        for channel in self.listened_mut().filter(|channel| channel.is_of(queue)) {
+        for channel in self.listened_mut().filter(|channel| channel.is_for(queue)) {
             match channel.setting {
                 Setting::Unknown => {
                     let queue = channel.queue;
@@ -290,7 +290,7 @@ impl Channels {
 
 impl Channel {
     /// A claim from all queues that finds nothing has found each of them empty.
-    fn is_of(&self, queue: u64) -> bool {
+    fn is_for(&self, queue: u64) -> bool {
         queue == EVERY_QUEUE || self.queue == queue
     }
 
