@@ -14,7 +14,8 @@ use arena::Arena;
 use input::Input;
 use libfuzzer_sys::fuzz_target;
 use turnstile_scheduler::{
-    Capacity, Credit, GateKind, Limit, Outcome, Pick, Picked, ReservationId, Scheduler, Step, Terms,
+    Capacity, Credit, GateKind, GateSettings, Limit, Outcome, Pick, Picked, ReservationId,
+    Scheduler, Step,
 };
 
 #[allow(dead_code)]
@@ -67,12 +68,12 @@ fn any(scheduler: &mut Scheduler, known: &mut Known, operation: u8, input: &mut 
         19 => scheduler.forget(id(known, input)),
         20 => {
             let spec = input.wild_spec();
-            let terms = Terms {
+            let settings = GateSettings {
                 aging: input.number() as u32,
-                ..Terms::from(Limit::AtMost(input.number() as u32))
+                ..GateSettings::from(Limit::AtMost(input.number() as u32))
             };
             for (kind, key) in spec.gates() {
-                scheduler.set_terms(kind, key, input.number() as u32, &terms)?;
+                scheduler.set_gate_settings(kind, key, input.number() as u32, &settings)?;
             }
             Ok(())
         }
@@ -120,7 +121,12 @@ fn pick(scheduler: &mut Scheduler, known: &mut Known, input: &mut Input) -> Step
         Pick::Lane(picked) => known.picked.push(picked),
         Pick::Unknown(_, gates) => {
             for gate in gates {
-                scheduler.set_terms(gate.kind, gate.key, gate.version, &Limit::None.into())?;
+                scheduler.set_gate_settings(
+                    gate.kind,
+                    gate.key,
+                    gate.version,
+                    &Limit::None.into(),
+                )?;
             }
         }
         Pick::Nothing | Pick::Exhausted => {}

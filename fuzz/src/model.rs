@@ -36,7 +36,7 @@ pub struct Model {
     /// What the gates must hold, and how much of it is for running jobs.
     pub held: HashMap<(u8, u64), i64>,
     pub runs: HashMap<(u8, u64), i64>,
-    /// Jobs whose end was heard of before a rebuild has read them.
+    /// Jobs whose end was announced before a rebuild has read them.
     pub unread: Vec<(LaneSpec, u32)>,
     /// Reservations that are neither committed nor aborted, with what each was made for.
     pub open: Vec<(ReservationId, LaneSpec)>,

@@ -15,7 +15,7 @@ use input::Input;
 use libfuzzer_sys::fuzz_target;
 use model::{Claim, Model, Phase};
 use turnstile_scheduler::{
-    Credit, GateKind, Limit, Outcome, Pick, ReservationId, Terms, UnknownGate,
+    Credit, GateKind, GateSettings, Limit, Outcome, Pick, ReservationId, UnknownGate,
 };
 
 #[allow(dead_code)]
@@ -185,9 +185,10 @@ fn forget_all(model: &mut Model) {
 
 fn read_limits(model: &mut Model, input: &mut Input, gates: &[UnknownGate]) {
     for gate in gates.iter().filter(|gate| gate.key != 0) {
-        let terms = any_terms(input.byte());
-        let stored =
-            model.sound(|scheduler| scheduler.set_terms(gate.kind, gate.key, gate.version, &terms));
+        let settings = any_settings(input.byte());
+        let stored = model.sound(|scheduler| {
+            scheduler.set_gate_settings(gate.kind, gate.key, gate.version, &settings)
+        });
         assert_ne!(
             stored,
             Some(false),
@@ -196,16 +197,16 @@ fn read_limits(model: &mut Model, input: &mut Input, gates: &[UnknownGate]) {
     }
 }
 
-fn any_terms(byte: u8) -> Terms {
+fn any_settings(byte: u8) -> GateSettings {
     let limit = match byte % 6 {
         0 => Limit::None,
         most => Limit::AtMost(u32::from(most) - 1),
     };
-    Terms {
+    GateSettings {
         weight: u32::from(byte / 64) + 1,
         is_fair: byte / 32 % 2 == 1,
         aging: u32::from(byte / 16 % 2),
-        ..Terms::from(limit)
+        ..GateSettings::from(limit)
     }
 }
 
@@ -213,8 +214,9 @@ fn any_terms(byte: u8) -> Terms {
 fn set_limit(model: &mut Model, input: &mut Input) {
     let (spec, version) = (input.spec(), u32::MAX - input.number() as u32 / 2);
     for (kind, key) in spec.gates() {
-        let terms = any_terms(input.byte());
-        let stored = model.sound(|scheduler| scheduler.set_terms(kind, key, version, &terms));
+        let settings = any_settings(input.byte());
+        let stored =
+            model.sound(|scheduler| scheduler.set_gate_settings(kind, key, version, &settings));
         assert_ne!(stored, Some(true), "an old limit is stored");
     }
 }

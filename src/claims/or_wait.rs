@@ -10,7 +10,7 @@ use crate::runs::claimer::Claimer;
 use crate::waiting::channels;
 use crate::waiting::sleep::{self, End, Sleep};
 use pgrx::prelude::PgSqlErrorCode;
-use turnstile_scheduler::waiting::MOST_QUEUES;
+use turnstile_scheduler::waiting::MAX_QUEUES;
 
 /// Claims up to `most` jobs, the queues in the order given; where there is none it sleeps, if it is to.
 pub fn claim_or_wait(
@@ -44,7 +44,7 @@ pub fn claim_or_wait(
 
 /// The queues of one who waits.
 pub fn awaited(keys: &[u64]) -> Result<&[u64]> {
-    if keys.len() <= MOST_QUEUES {
+    if keys.len() <= MAX_QUEUES {
         return Ok(keys);
     }
     let count = keys.len();
@@ -52,6 +52,6 @@ pub fn awaited(keys: &[u64]) -> Result<&[u64]> {
         PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         "too many queues to wait for",
     )
-    .detail(format!("There are {count}; {MOST_QUEUES} are allowed."))
+    .detail(format!("There are {count}; {MAX_QUEUES} are allowed."))
     .hint("Wait for '*', which stands for all queues, as a role that may work on all of them."))
 }

@@ -19,8 +19,8 @@ use crate::pg::settings;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use turnstile_scheduler::waiting::Channels;
 use turnstile_scheduler::waiting::Waiting;
-use turnstile_scheduler::waiting::listening::Bells;
 use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
 use backlog::Backlog;
@@ -85,7 +85,7 @@ pub struct Locked<'m> {
     /// Top-level transactions that ran when the last rebuild took its snapshot.
     pub running_at_rebuild: &'m mut [u32],
     pub waiting: Waiting<'m>,
-    pub bells: &'m mut Bells,
+    pub bells: &'m mut Channels,
     pub backlog: Backlog<'m>,
     /// How many more jobs there are to claim, by queue.
     work: Vec<(u64, u32)>,

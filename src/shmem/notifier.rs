@@ -24,11 +24,11 @@ pub fn slots() -> Range<usize> {
 }
 
 pub fn begin_notifier(who: u32) -> Result<()> {
-    for_each_slot(|memory| memory.bells.begin(who))
+    for_each_slot(|memory| memory.bells.start_notifier(who))
 }
 
 pub fn end_notifier(who: u32) -> Result<()> {
-    for_each_slot(|memory| memory.bells.leave(who))
+    for_each_slot(|memory| memory.bells.stop_notifier(who))
 }
 
 /// Also of slots that no database has yet.
@@ -51,7 +51,7 @@ pub fn take_owed(slot: usize) -> Result<Option<Owed>> {
 
 fn take(memory: &mut Locked) -> Step<Owed> {
     let now = server::now();
-    memory.bells.stop_alarm();
+    memory.bells.clear_alarm();
     memory.tend(now)?;
     let next_event = match memory.desk.phase {
         Phase::Ready => memory.next_event(),
@@ -61,7 +61,7 @@ fn take(memory: &mut Locked) -> Step<Owed> {
     let mut queues = Vec::new();
     let until = memory
         .bells
-        .take(now, next_event, |queue| queues.push(queue));
+        .take_owed(now, next_event, |queue| queues.push(queue));
     Ok(Owed {
         database: memory.desk.database,
         queues,
@@ -74,7 +74,7 @@ pub fn note_sent(slot: usize) -> Result<()> {
         slot,
         |_| true,
         |memory| {
-            memory.bells.sent();
+            memory.bells.mark_sent();
             Ok(())
         },
     )

@@ -11,8 +11,8 @@ use std::ptr::{NonNull, null_mut};
 use std::slice::from_raw_parts_mut as slice;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
-use turnstile_scheduler::waiting::listening::Bells;
-use turnstile_scheduler::waiting::{MOST_QUEUES, Night, Sleeper, Waiting, Watched};
+use turnstile_scheduler::waiting::Channels;
+use turnstile_scheduler::waiting::{MAX_QUEUES, WaitLists, WaitedQueue, Waiter, Waiting};
 use turnstile_scheduler::{Capacity, Header, Memory, Pools, Scheduler};
 
 const NAME: &std::ffi::CStr = c"turnstile";
@@ -98,7 +98,7 @@ impl Layout {
             running: cursor.advance(self.running),
             night: cursor.advance(1),
             sleepers: cursor.advance(self.backends),
-            watched: cursor.advance(self.backends * MOST_QUEUES),
+            watched: cursor.advance(self.backends * MAX_QUEUES),
             bells: cursor.advance(1),
             books: cursor.advance(1),
             backlog: cursor.advance(self.backlog()),
@@ -132,10 +132,10 @@ struct Pointers {
     reservations: *mut turnstile_scheduler::Reservation,
     reservation_buckets: *mut u32,
     running: *mut u32,
-    night: *mut Night,
-    sleepers: *mut Sleeper,
-    watched: *mut Watched,
-    bells: *mut Bells,
+    night: *mut WaitLists,
+    sleepers: *mut Waiter,
+    watched: *mut WaitedQueue,
+    bells: *mut Channels,
     books: *mut Books,
     backlog: *mut Entry,
     backlog_running: *mut u32,
@@ -253,9 +253,9 @@ pub(super) unsafe fn open<'m>(slot: usize) -> Locked<'m> {
             scheduler: Scheduler::new(memory),
             running_at_rebuild: slice(at.running, layout.running),
             waiting: Waiting {
-                night: &mut *at.night,
-                sleepers: slice(at.sleepers, layout.backends),
-                watched: slice(at.watched, layout.backends * MOST_QUEUES),
+                lists: &mut *at.night,
+                waiters: slice(at.sleepers, layout.backends),
+                waited_queues: slice(at.watched, layout.backends * MAX_QUEUES),
             },
             bells: &mut *at.bells,
             backlog: Backlog {

@@ -29,7 +29,7 @@ pub fn leave_place() {
 pub fn get_up() -> Result<()> {
     if let Some(table) = PLACE.take() {
         with_existing(table, |memory| {
-            memory.waiting.get_up(own_number());
+            memory.waiting.stop_waiting(own_number());
             Ok(())
         })?;
     }
@@ -43,7 +43,7 @@ pub fn has_place() -> bool {
 /// As [`get_up`] under the lock.
 pub fn get_up_in(memory: &mut Locked) {
     if PLACE.take().is_some() {
-        memory.waiting.get_up(own_number());
+        memory.waiting.stop_waiting(own_number());
     }
 }
 

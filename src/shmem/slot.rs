@@ -42,10 +42,10 @@ pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
         locked.backlog.forget_everything();
         // Who listened to an extension that was made anew listens on.
         if locked.desk.database != database {
-            locked.bells.forget_listeners();
+            locked.bells.clear();
         }
         let before = std::mem::take(locked.desk);
-        locked.waiting.send_all_away(|who| calls.push(who));
+        locked.waiting.release_all(|who| calls.push(who));
         *locked.desk = Desk {
             database,
             job_table,

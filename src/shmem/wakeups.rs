@@ -27,7 +27,7 @@ impl Locked<'_> {
 
     /// Whether somebody sleeps who may be woken once there is room for the lane.
     pub fn is_full(&self, spec: &LaneSpec) -> bool {
-        self.waiting.is_anybody_asleep() && self.scheduler.room(spec) == 0
+        self.waiting.is_anyone_waiting() && self.scheduler.room(spec) == 0
     }
 
     /// So many more jobs of a lane may be there to be claimed.
@@ -40,7 +40,7 @@ impl Locked<'_> {
 
     /// Whether somebody sleeps, or was told that a queue is empty.
     fn is_anybody_waiting(&self) -> bool {
-        self.waiting.is_anybody_asleep() || self.bells.is_any_armed()
+        self.waiting.is_anyone_waiting() || self.bells.is_any_armed()
     }
 
     /// Notes who has to be woken; they are rung when the lock is given back.
@@ -54,7 +54,7 @@ impl Locked<'_> {
             Phase::Stale => {
                 self.waiting
                     .wake_many(true, now, |who| self.calls.push(who));
-                self.bells.tend_blindly(|who| self.calls.push(who));
+                self.bells.notify_all(|who| self.calls.push(who));
             }
             Phase::Rebuilding => {}
             Phase::Ready => {
@@ -62,14 +62,14 @@ impl Locked<'_> {
                 self.scheduler.advance(now)?;
                 let next_event = self.next_event();
                 let scheduler = &self.scheduler;
-                self.waiting.tend(
+                self.waiting.wake_as_needed(
                     now,
                     &self.work,
                     next_event,
                     |queue| scheduler.has_work(queue),
                     |who| self.calls.push(who),
                 );
-                self.bells.tend(
+                self.bells.notify_as_needed(
                     next_event,
                     |queue| scheduler.has_work(queue),
                     |who| self.calls.push(who),
@@ -90,7 +90,7 @@ impl Locked<'_> {
 
     /// The jobs are no more: nobody finds this memory again, and who sleeps is sent away.
     pub fn close(&mut self) {
-        self.waiting.send_all_away(|who| self.calls.push(who));
+        self.waiting.release_all(|who| self.calls.push(who));
         self.desk.phase = Phase::Stale;
         self.desk.job_table = pg_sys::InvalidOid;
     }

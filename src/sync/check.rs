@@ -20,7 +20,7 @@ use crate::table::backlog::scan_waiting;
 use pgrx::pg_sys;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
-use turnstile_scheduler::{Fault, GateKind, GateView, Limit, Step, Terms};
+use turnstile_scheduler::{Fault, GateKind, GateSettings, GateView, Limit, Step};
 
 static SETTINGS: Statement = statement!("gate_settings", []);
 static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID]);
@@ -46,7 +46,7 @@ type Gate = (GateKind, u64);
 struct Copy {
     broken: Option<&'static str>,
     heads: HashMap<u64, i64>,
-    gates: HashMap<Gate, (i64, Terms)>,
+    gates: HashMap<Gate, (i64, GateSettings)>,
     in_flight: HashSet<(u64, i64)>,
     has_overflow: bool,
     /// No lease ends before this but those of the stragglers; none: a search is under way.
@@ -61,7 +61,7 @@ struct Copy {
 struct Truth {
     lanes: HashMap<u64, (i64, String)>,
     running: HashMap<Gate, (i64, String)>,
-    terms: HashMap<Gate, Terms>,
+    terms: HashMap<Gate, GateSettings>,
 }
 
 /// Lists every difference that is there to stay.
@@ -268,8 +268,8 @@ fn compare_terms(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) 
     }
 }
 
-fn terms_of(gate: &GateView) -> Terms {
-    Terms {
+fn terms_of(gate: &GateView) -> GateSettings {
+    GateSettings {
         limit: gate.limit,
         rate: gate.meter.and_then(|meter| meter.rate()),
         paused_until: gate.meter.map(|meter| meter.paused_until()),
@@ -280,9 +280,9 @@ fn terms_of(gate: &GateView) -> Terms {
 }
 
 /// Without a pause that is over.
-fn lasting(terms: Terms) -> Terms {
+fn lasting(terms: GateSettings) -> GateSettings {
     let now = server::now();
-    Terms {
+    GateSettings {
         paused_until: terms.paused_until.filter(|&until| until > now),
         ..terms
     }

@@ -8,7 +8,7 @@ use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem;
 use crate::sync::ageing;
 use pgrx::pg_sys;
-use turnstile_scheduler::{GateKind, LaneSpec, Limit, Rate, Terms, UnknownGate};
+use turnstile_scheduler::{GateKind, GateSettings, LaneSpec, Limit, Rate, UnknownGate};
 
 static SETTING: Statement = statement!("gate_setting", [INT8ARRAYOID, INT4OID]);
 
@@ -36,13 +36,13 @@ pub fn read(
         for (gate, terms) in &terms {
             memory
                 .scheduler
-                .set_terms(gate.kind, gate.key, gate.version, terms)?;
+                .set_gate_settings(gate.kind, gate.key, gate.version, terms)?;
         }
         Ok(())
     })
 }
 
-fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Terms> {
+fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<GateSettings> {
     let (table, gates) = match gate.kind {
         GateKind::Queue => (c"queue", vec![gate.key, queue_key(DEFAULT_ROW)]),
         GateKind::Tenant => (c"tenant", vec![gate.key, tenant_key(DEFAULT_ROW)]),
@@ -71,12 +71,12 @@ fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<Terms> {
 }
 
 /// The terms of a gate without any row of settings.
-pub fn default_terms(kind: GateKind) -> Terms {
+pub fn default_terms(kind: GateKind) -> GateSettings {
     kind.fixed_limit().unwrap_or(Limit::None).into()
 }
 
 /// The terms that begin at a column.
-pub fn terms_of_row(rows: &Rows, row: usize, column: i32) -> Terms {
+pub fn terms_of_row(rows: &Rows, row: usize, column: i32) -> GateSettings {
     let number = |column| {
         let number = rows.value::<i32>(row, column);
         number.map(|number| u32::try_from(number).unwrap_or(0))
@@ -86,7 +86,7 @@ pub fn terms_of_row(rows: &Rows, row: usize, column: i32) -> Terms {
         per: rows.value(row, column + 2).unwrap_or(0),
         burst: number(column + 3).unwrap_or(DEFAULT_BURST),
     });
-    Terms {
+    GateSettings {
         limit: number(column).map_or(Limit::None, Limit::AtMost),
         rate,
         paused_until: rows.value(row, column + 4),

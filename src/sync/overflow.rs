@@ -1,5 +1,5 @@
 //! More lanes than fit: all still run, slower and not in exact order. What memory keeps of the others, and why
-//! nothing is passed over, is in `turnstile_scheduler::overflow`; here the tables are read for it.
+//! nothing is passed over, is in `turnstile_scheduler`; here the tables are read for it.
 //!
 //! Now and then a claim loads the next lanes of the round, so that each gets its turn whatever is in memory. One that
 //! finds nothing there looks at the lanes of the tables before it gives up.

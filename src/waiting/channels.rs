@@ -10,7 +10,7 @@ use crate::shmem::{self, latches};
 use pgrx::pg_sys;
 use pgrx::prelude::PgSqlErrorCode;
 use turnstile_scheduler::EVERY_QUEUE;
-use turnstile_scheduler::waiting::listening::{MOST_BELLS, Unread};
+use turnstile_scheduler::waiting::{MAX_CHANNELS, UnreadSetting};
 
 static NOTIFY: Statement = statement!("queue_notify", [INT8OID, INT8OID]);
 
@@ -25,7 +25,7 @@ pub fn listen(job_table: pg_sys::Oid, queue: u64) -> Result<()> {
         true => Ok(()),
         false => Err(too_long("too many queues are listened to")
             .detail(format!(
-                "There is room for {MOST_BELLS} channels; claims are made from the queues of all, or they were asked for just now."
+                "There is room for {MAX_CHANNELS} channels; claims are made from the queues of all, or they were asked for just now."
             ))
             .hint("Listen to the channel of '*', which stands for all queues.")),
     }
@@ -48,7 +48,7 @@ pub fn arm(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
         while let Some(unread) = shmem::with(job_table, |memory| Ok(memory.bells.arm(queue)))? {
             let is_on = reads_on(spi, &unread)?;
             shmem::with(job_table, |memory| {
-                memory.bells.set(unread, is_on);
+                memory.bells.store_setting(unread, is_on);
                 Ok(())
             })?;
         }
@@ -57,7 +57,7 @@ pub fn arm(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
 }
 
 /// Without any row of settings listeners are told: the default row was deleted.
-fn reads_on(spi: &Spi, unread: &Unread) -> Result<bool> {
+fn reads_on(spi: &Spi, unread: &UnreadSetting) -> Result<bool> {
     let default_row = queue_key(DEFAULT_ROW);
     let own_row = match unread.queue {
         EVERY_QUEUE => default_row,

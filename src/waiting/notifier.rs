@@ -2,7 +2,7 @@
 //!
 //! What makes work claimable may be a commit, but also an abort, which can send nothing, or a time that comes.
 //! So nobody but this process sends, in a transaction of its own, and no commit ever waits for the lock that
-//! sending takes. It sleeps while nothing is owed; see `turnstile_scheduler::waiting::listening`.
+//! sending takes. It sleeps while nothing is owed; see `turnstile_scheduler::waiting::channels`.
 
 #![allow(
     unsafe_code,

@@ -65,25 +65,25 @@ impl Sleep<'_> {
     fn look(&self, memory: &mut Locked) -> Step<Look> {
         let (who, now) = (own_number(), now());
         if memory.desk.phase != Phase::Ready {
-            memory.waiting.get_up(who);
+            memory.waiting.stop_waiting(who);
             sleeper::leave_place();
             return Ok(Look::Over(End::Rebuild));
         }
-        if memory.waiting.keeps_time(who) {
-            memory.waiting.stop_alarm();
+        if memory.waiting.is_timekeeper(who) {
+            memory.waiting.clear_alarm();
         }
-        let keeps_time = memory.waiting.keeps_time(who);
+        let keeps_time = memory.waiting.is_timekeeper(who);
         memory.show_hidden_when_due(now)?;
         memory.tend(now)?;
         let Locked {
             waiting, scheduler, ..
         } = memory;
         let has_work = |queue| scheduler.has_work(queue);
-        if waiting.is_to_claim(who, self.queues, now >= self.until, now, has_work) {
+        if waiting.should_claim(who, self.queues, now >= self.until, now, has_work) {
             return Ok(Look::Over(End::Work));
         }
         if now >= self.until {
-            memory.waiting.get_up(who);
+            memory.waiting.stop_waiting(who);
             sleeper::leave_place();
             return Ok(Look::Over(End::Timeout));
         }
@@ -94,9 +94,9 @@ impl Sleep<'_> {
         sleeper::take_place(self.job_table);
         memory
             .waiting
-            .lie_down(who, self.queues, self.is_between_transactions);
+            .start_waiting(who, self.queues, self.is_between_transactions);
         memory.tend(now)?;
-        Ok(Look::Until(match memory.waiting.keeps_time(who) {
+        Ok(Look::Until(match memory.waiting.is_timekeeper(who) {
             true => self.until.min(memory.waiting.alarm()),
             false => self.until,
         }))
@@ -105,7 +105,7 @@ impl Sleep<'_> {
     /// What one who stays in a transaction made available would stay locked while he sleeps on; so he does it
     /// for his own queues only, and wakes one of each other.
     fn see_to_events(&self, memory: &mut Locked, now: i64) {
-        memory.waiting.note_alarm(now);
+        memory.waiting.note_alarm_fired(now);
         memory.waiting.wake(own_number(), now);
         if !self.is_between_transactions {
             memory.wake_one_of_each_queue(now);

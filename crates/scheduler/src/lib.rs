@@ -40,17 +40,17 @@
 //! Each queue has a tree:
 //!
 //! ```text
-//! queue ─┬─ tenant ─┬─ account ─┬─ bundle of a concurrency key ── unique key ── session ── lane
+//! queue ─┬─ tenant ─┬─ account ─┬─ group of a concurrency key ── unique key ── session ── lane
 //!        │          │           └─ …
 //!        │          └─ …
-//!        └─ concurrency key ── bundles that were found waiting for the key
+//!        └─ concurrency key ── groups that were found waiting for the key
 //! ```
 //!
 //! A lane has those of the levels that its job has. Jobs without a tenant have the node of a tenant that has no gate.
 //! Each node but the queue is in the heap of its parent exactly while its gate is open and its own heap is not empty.
 //!
-//! A bundle gathers the lanes and sessions that share a home (a tenant or an account) and a concurrency key. It is the
-//! only node with two places. A bundle that is reached at home while its key is closed moves below the key. A bundle
+//! A key group gathers the lanes and sessions that share a home (a tenant or an account) and a concurrency key. It is the
+//! only node with two places. A group that is reached at home while its key is closed moves below the key. A group
 //! that is reached through its key while its home is closed moves home. Every node above a lane belongs to one of the
 //! lane's own gates, so a lane with room at all of its gates can always be reached from the root. This is invariant 5.
 //!
@@ -83,7 +83,7 @@ pub use check::view::{GateView, LaneView};
 pub use claim::pick::{Pick, Picked};
 pub use claim::settle::Outcome;
 pub use gates::hold::Credit;
-pub use gates::settings::{Rate, Terms, UnknownGate};
+pub use gates::settings::{GateSettings, Rate, UnknownGate};
 pub use lanes::overflow::Part;
 pub use lanes::search::Search;
 pub use memory::capacity::Capacity;

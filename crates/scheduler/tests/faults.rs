@@ -53,7 +53,7 @@ fn first_failure(shapes: [fn(&mut SmallRng) -> Shape; 2]) -> Option<String> {
 fn every_seeded_fault_is_noticed() {
     let audited = [Shape::random, Shape::crowded];
     assert_eq!(first_failure(audited), None);
-    for fault in Seeded::ALL {
+    for &fault in Seeded::OF_SCHEDULING {
         for shapes in [audited, [unaudited, unaudited_and_crowded]] {
             arm(Some(fault));
             let failure = first_failure(shapes);

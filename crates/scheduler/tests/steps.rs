@@ -53,7 +53,7 @@ fn fill(scheduler: &mut Scheduler, lanes: u64) {
             GateKind::Queue => Limit::None,
             _ => Limit::AtMost(1),
         };
-        let stored = scheduler.set_terms(gate.kind, gate.key, gate.version, &limit.into());
+        let stored = scheduler.set_gate_settings(gate.kind, gate.key, gate.version, &limit.into());
         assert!(stored.unwrap());
     }
 }

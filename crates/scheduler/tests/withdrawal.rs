@@ -50,7 +50,7 @@ fn pick(scheduler: &mut Scheduler, closed: u64) -> Option<Picked> {
                         Limit::None
                     };
                     scheduler
-                        .set_terms(gate.kind, gate.key, gate.version, &limit.into())
+                        .set_gate_settings(gate.kind, gate.key, gate.version, &limit.into())
                         .unwrap();
                 }
             }
@@ -61,7 +61,7 @@ fn pick(scheduler: &mut Scheduler, closed: u64) -> Option<Picked> {
 }
 
 #[test]
-fn a_look_that_is_older_than_the_withdrawal_is_not_believed() {
+fn a_look_older_than_the_withdrawal_is_discarded() {
     let mut arena = Arena::new(CAPACITY);
     let mut scheduler = arena.scheduler();
     let (closed, open) = (7, 8);

@@ -9,9 +9,9 @@ pub fn print() {
     println!("bytes a lane: {}", lane());
     println!("bytes a node of a gate in a queue: {}", node());
     println!(
-        "bytes a gate, and more while it has a rate, a pause or an ageing queue: {}, {}",
+        "bytes a gate, and more while it has a rate, a pause or a queue whose jobs age: {}, {}",
         size_of::<Gate>(),
-        clockwork()
+        meter()
     );
     println!(
         "bytes a reservation (one a job claimed in an open transaction): {}",
@@ -39,7 +39,7 @@ fn node() -> usize {
     size_of::<Entry>() + size_of::<Node>()
 }
 
-fn clockwork() -> usize {
+fn meter() -> usize {
     size_of::<Meter>() + LINK
 }
 
@@ -61,7 +61,7 @@ fn reserved(lanes: usize) -> usize {
     capacity.entries() * size_of::<Entry>()
         + capacity.lane_slots() * size_of::<Lane>()
         + capacity.nodes * size_of::<Node>()
-        + capacity.gates * (size_of::<Gate>() + clockwork())
+        + capacity.gates * (size_of::<Gate>() + meter())
         + capacity.shares * size_of::<Share>()
         + capacity.reservations * size_of::<Reservation>()
         + buckets * LINK

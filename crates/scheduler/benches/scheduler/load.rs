@@ -4,7 +4,7 @@ use crate::arena::Arena;
 use crate::shape::{QUEUE, Shape, limit};
 use std::time::{Duration, Instant};
 use turnstile_scheduler::{
-    LaneSpec, Outcome, Pick, Picked, ReservationId, Scheduler, Terms, UnknownGate,
+    GateSettings, LaneSpec, Outcome, Pick, Picked, ReservationId, Scheduler, UnknownGate,
 };
 
 /// Jobs that take each step together: the clock is read once for all of them.
@@ -150,10 +150,10 @@ impl<'a> Load<'a> {
 
     fn read(&mut self, gates: &[UnknownGate]) {
         for gate in gates.iter().filter(|gate| gate.key != 0) {
-            let terms = Terms::from(limit(gate.kind));
-            let stored = self
-                .scheduler
-                .set_terms(gate.kind, gate.key, gate.version, &terms);
+            let terms = GateSettings::from(limit(gate.kind));
+            let stored =
+                self.scheduler
+                    .set_gate_settings(gate.kind, gate.key, gate.version, &terms);
             assert_eq!(stored, Ok(true), "nobody else changes limits");
         }
     }

@@ -44,14 +44,14 @@ impl Scheduler<'_> {
         let entry = self.entry(at)?;
         let place = match entry.kind {
             Kind::Queue => NONE,
-            _ => self.place_of(at)?,
+            _ => self.desired_place(at)?,
         };
         if place != self.place(at)? {
             return Err(Fault::Corrupt("an entry is not where it belongs"));
         }
-        let (own, rank) = (self.rank(at)?, self.rank_of(at, place)?);
-        // A bundle at its key may keep an old tag, and so may the key.
-        let is_right = match entry.kind == Kind::Bundle && entry.is_away() {
+        let (own, rank) = (self.rank(at)?, self.desired_rank(at, place)?);
+        // A key group at its key may keep an old tag, and so may the key.
+        let is_right = match entry.kind == Kind::KeyGroup && entry.is_away() {
             true => (rank.level, rank.head) == (own.level, own.head) && own.tag <= rank.tag,
             false => rank == own,
         };
@@ -90,7 +90,7 @@ impl Scheduler<'_> {
         if !self.entry(at)?.is_placed() {
             return Err(Fault::Corrupt("a lane has no place"));
         }
-        for node in self.way_of(at)?.downwards() {
+        for node in self.path_of(at)?.downwards() {
             if self.node(node)?.lanes == 0 {
                 return Err(Fault::Corrupt("a lane's node counts no lanes"));
             }
@@ -110,7 +110,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Entries that the heaps of all nodes hold, by following the links down from each root.
+    /// The number of entries that are in the heap of a node.
     fn count_reachable(&self) -> Step<u32> {
         let mut count = 0;
         for at in self.touched_entries() {
@@ -122,7 +122,7 @@ impl Scheduler<'_> {
         Ok(count)
     }
 
-    /// Nodes in the lists of their gates.
+    /// The number of nodes in the lists of their gates.
     fn count_attached(&self) -> Step<u32> {
         let mut count = 0;
         for gate in self.gates.touched() {

@@ -22,9 +22,9 @@ pub struct GateView {
     pub key: u64,
     pub limit: Limit,
     pub held: i32,
-    /// Of a tenant.
+    /// For a tenant.
     pub weight: u32,
-    /// Of a queue.
+    /// For a queue.
     pub is_fair: bool,
     pub aging: u32,
     /// Its rate and pause, if it has any.
@@ -70,7 +70,7 @@ impl Scheduler<'_> {
         }))
     }
 
-    /// The gate if its terms are not known.
+    /// The gate, if its settings are not known.
     pub fn unknown_gate_at(&self, slot: u32) -> Step<Option<UnknownGate>> {
         let gate = self.gate(slot)?;
         let is_unknown = gate.version != 0 && gate.limit() == Limit::Unknown;

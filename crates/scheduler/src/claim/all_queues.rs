@@ -11,8 +11,8 @@ use crate::tree::queues::CHAIN;
 use std::rc::Rc;
 
 impl Scheduler<'_> {
-    /// The next lane of all queues: of each queue the one that is next there, and of these the first by level
-    /// and position, as of now.
+    /// The next lane of all queues: of the lanes that are next in their queues, the first by level and
+    /// position as of now.
     pub(crate) fn descend_from_all(&mut self) -> Step<Found> {
         let (mut best, mut best_rank) = (Found::Nothing, None);
         let mut queue = self.header.first_queue;
@@ -20,7 +20,7 @@ impl Scheduler<'_> {
             if queue == NONE {
                 return Ok(best);
             }
-            if !self.is_meant(queue)? {
+            if !self.is_in_filter(queue)? {
                 queue = self.node(queue)?.index_next;
                 continue;
             }
@@ -39,21 +39,21 @@ impl Scheduler<'_> {
         Err(CHAIN)
     }
 
-    /// Until the lock is given back, picks from every queue are about these alone, whose keys are in order.
+    /// Until the lock is released, picks from all queues look at these only. Their keys must be sorted.
     pub fn limit_to(&mut self, queues: Rc<[u64]>) {
-        self.only = Some(queues);
+        self.queue_filter = Some(queues);
     }
 
-    /// Whether a pick from every queue is about this one.
-    fn is_meant(&self, queue: u32) -> Step<bool> {
-        let Some(only) = &self.only else {
+    /// Whether a pick from all queues looks at this one.
+    fn is_in_filter(&self, queue: u32) -> Step<bool> {
+        let Some(filter) = &self.queue_filter else {
             return Ok(true);
         };
         let key = self.gate(self.node(queue)?.gate)?.key;
-        Ok(only.binary_search(&key).is_ok())
+        Ok(filter.binary_search(&key).is_ok())
     }
 
-    /// A queue whose terms have to be read: what its jobs have gained by waiting is not known before.
+    /// A queue whose settings have to be read. What its jobs have gained by waiting is not known before that.
     fn unread_queue(&self, queue: u32) -> Step<Option<Found>> {
         let node = self.node(queue)?;
         let is_unread = self.gate(node.gate)?.limit() == Limit::Unknown;
@@ -61,11 +61,12 @@ impl Scheduler<'_> {
             return Ok(None);
         }
         let (_, lane) = self.first_unit(queue)?;
-        let unknown = self.unknown_gates(&self.gates_of(&self.way_of(lane)?)?)?;
+        let unknown = self.unknown_gates(&self.gates_of(&self.path_of(lane)?)?)?;
         Ok(unknown.map(|gates| Found::Unknown(lane, gates)))
     }
 
-    /// Whether it is worth to look at a queue. What is due in a fair one may come before what is reached first.
+    /// Whether the next lane of a queue may come before the best so far. In a fair queue, what is due may
+    /// come before what is reached first.
     fn may_come_before(&self, queue: u32, best: Option<Rank>) -> Step<bool> {
         let (Some(best), Some(first)) = (best, self.next_of_queue(queue)?) else {
             return Ok(true);
@@ -76,8 +77,8 @@ impl Scheduler<'_> {
         })
     }
 
-    /// What a queue's next lane is compared by with those of others. While it is not known which that is in a
-    /// fair queue, nothing of the same level may come first.
+    /// The rank by which the next lane of a queue is compared with those of others. While it is not known
+    /// which lane that is in a fair queue, nothing of the same level may come before it.
     fn rank_among_queues(&self, queue: u32, found: &Found) -> Step<Option<Rank>> {
         let Some(lane) = found.lane() else {
             return Ok(None);
@@ -89,8 +90,8 @@ impl Scheduler<'_> {
         Ok(Some(rank))
     }
 
-    /// Whether a claim from a queue, or from all of them, has something to look at.
-    pub(crate) fn has_next(&self, queue: u64) -> Step<bool> {
+    /// Whether a claim from a queue, or from all of them, has a lane to look at.
+    pub(crate) fn has_candidate(&self, queue: u64) -> Step<bool> {
         if queue != EVERY_QUEUE {
             return match self.find_queue(queue)? {
                 Some(at) => Ok(self.next_of_queue(at)?.is_some()),
@@ -109,7 +110,7 @@ impl Scheduler<'_> {
     pub(crate) fn best_of_other_queues(&self, queue: u32) -> Step<Option<Rank>> {
         let mut best: Option<Rank> = None;
         self.for_each_queue(|at| {
-            if at != queue && self.is_meant(at)? {
+            if at != queue && self.is_in_filter(at)? {
                 best = best.into_iter().chain(self.next_of_queue(at)?).min();
             }
             Ok(())
@@ -117,7 +118,7 @@ impl Scheduler<'_> {
         Ok(best)
     }
 
-    /// The rank of the queue's first lane, which is what jobs of different queues are compared by.
+    /// The rank of the queue's first lane, by which jobs of different queues are compared.
     fn next_of_queue(&self, at: u32) -> Step<Option<Rank>> {
         let queue = self.node(at)?;
         if queue.root == NONE || !self.gate_is_open(queue.gate)? {
@@ -127,7 +128,7 @@ impl Scheduler<'_> {
         self.rank_now(at, lane).map(Some)
     }
 
-    /// A lane's rank, its level as far as jobs have it that begin to wait now.
+    /// A lane's rank, with its level relative to that of jobs that begin to wait now.
     fn rank_now(&self, queue: u32, lane: u32) -> Step<Rank> {
         let rank = self.rank(lane)?;
         let level = rank.level.saturating_sub(self.level_now(queue)?);

@@ -8,37 +8,37 @@ use crate::memory::reservation::Reservation;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{NONE, Step};
 use crate::order::rank::Rank;
-use crate::order::share::{account_of, clock_key};
+use crate::order::share::{clock_key, share_key_of};
 use crate::testing::faults::{Seeded, armed};
 use std::cmp::Ordering;
 
 impl Scheduler<'_> {
-    /// A lane of the tenant was picked: the clock moves to its tag, and all starts that it may lead to are
-    /// charged. Returns what each costs.
-    pub(crate) fn serve(&mut self, tenant: u32, picked: &Picked) -> Step<u32> {
-        let account = account_of(&picked.spec, picked.level);
+    /// A lane of the tenant was picked. The clock moves to its tag, and all starts that the pick may lead to
+    /// are charged. Returns what each costs.
+    pub(crate) fn charge_starts(&mut self, tenant: u32, picked: &Picked) -> Step<u32> {
+        let share_key = share_key_of(&picked.spec, picked.level);
         if self.shares.left() < 2 {
             self.forget_shares()?;
         }
-        let tag = self.tag_of(tenant, account.level)?;
-        let clock = clock_key(picked.spec.queue, account.level);
+        let tag = self.tag_of(tenant, share_key.level)?;
+        let clock = clock_key(picked.spec.queue, share_key.level);
         let clock = self.find_or_make_share(clock)?;
         self.shares.get_mut(clock)?.tag = tag;
         let cost = self.cost_of(tenant)?;
         let starts = cost.saturating_mul(picked.reserved as u64);
-        let share = self.find_or_make_share(account.key())?;
+        let share = self.find_or_make_share(share_key.key())?;
         let share = self.shares.get_mut(share)?;
         if !armed(Seeded::ServeForNothing) {
             share.tag = tag.saturating_add(starts);
         }
         share.unsettled = share.unsettled.saturating_add(starts);
-        self.settle_place(tenant)?;
+        self.update_place(tenant)?;
         Ok(u32::try_from(cost).unwrap_or(u32::MAX))
     }
 
-    /// So many jobs of a picked lane start: the clock moves on to the last of them, but not past the tag of a
-    /// tenant that waits.
-    pub(crate) fn note_starts(&mut self, picked: &Picked, count: usize) -> Step<()> {
+    /// This number of jobs of a picked lane start. The clock moves on to the last of them, but not past the
+    /// tag of a tenant that waits.
+    pub(crate) fn advance_share_clock(&mut self, picked: &Picked, count: usize) -> Step<()> {
         let spec = &picked.spec;
         if count < 2 || !self.is_fair_queue(spec.queue)? || armed(Seeded::LagBehind) {
             return Ok(());
@@ -54,7 +54,7 @@ impl Scheduler<'_> {
         let mut reached = picked.tag.saturating_add(further);
         if let Some(first) = self.first_of_queue(spec.queue)? {
             match first.level.cmp(&picked.level) {
-                // Who waits at this level is not known from here; the next pick moves the clock on.
+                // Which tenants wait at this level is not known here. The next pick moves the clock on.
                 Ordering::Less => return Ok(()),
                 Ordering::Equal => reached = reached.min(first.tag),
                 Ordering::Greater => {}
@@ -76,11 +76,11 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Whether the start that a pick has charged takes place.
-    pub(crate) fn settle_start(&mut self, of: &Reservation, starts: bool) -> Step<()> {
+    /// A start that a pick has charged takes place, or does not.
+    pub(crate) fn settle_charge(&mut self, of: &Reservation, starts: bool) -> Step<()> {
         let (spec, cost) = (&of.spec, of.charged);
-        let account = account_of(spec, of.level);
-        let Some(share) = self.find_share(account.key())? else {
+        let share_key = share_key_of(spec, of.level);
+        let Some(share) = self.find_share(share_key.key())? else {
             return Ok(());
         };
         let share = self.shares.get_mut(share)?;
@@ -88,10 +88,10 @@ impl Scheduler<'_> {
         if !starts && !armed(Seeded::KeepVainCharge) {
             share.tag = share.tag.saturating_sub(u64::from(cost));
         }
-        self.settle_tenant(spec)
+        self.update_tenant(spec)
     }
 
-    fn settle_tenant(&mut self, spec: &LaneSpec) -> Step<()> {
+    fn update_tenant(&mut self, spec: &LaneSpec) -> Step<()> {
         let gate = match spec.tenant {
             0 => Some(NONE),
             key => self.find_gate(GateKind::Tenant, key)?,
@@ -100,19 +100,19 @@ impl Scheduler<'_> {
             return Ok(());
         };
         match self.find_node(Kind::Tenant, gate, queue)? {
-            Some(tenant) => self.settle_place(tenant),
+            Some(tenant) => self.update_place(tenant),
             None => Ok(()),
         }
     }
 
-    /// More tenants and levels were served than can be told apart: the count begins anew for all.
+    /// More tenants and levels were served than there are slots. All of them begin again.
     fn forget_shares(&mut self) -> Step<()> {
         self.shares.clear();
         self.forget_charges()?;
-        self.rank_anew(|_| true)
+        self.rerank(|_| true)
     }
 
-    /// Shares begin anew, so that what was charged before does not matter any more.
+    /// Shares begin again, so what was charged before does not matter any more.
     pub(crate) fn forget_charges(&mut self) -> Step<()> {
         for at in self.reservations.touched() {
             self.reservations.get_mut(at)?.charged = 0;

@@ -3,9 +3,9 @@
 use crate::claim::descend::Found;
 use crate::gates::hold::Credit;
 use crate::gates::settings::UnknownGate;
-use crate::memory::gate::{GateKind, MOST_GATES};
+use crate::memory::gate::{GateKind, MAX_GATES};
 use crate::memory::lane::{EVERY_QUEUE, LaneSpec};
-use crate::memory::path::{Gates, Way};
+use crate::memory::path::{Gates, LanePath};
 use crate::memory::reservation::ReservationId;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{NONE, Step};
@@ -14,31 +14,32 @@ use crate::memory::step::{NONE, Step};
 pub enum Pick {
     /// Nothing in memory may run now.
     Nothing,
-    /// The best lane may run or not: these of its limits are missing (a key of 0 fills the rest).
-    Unknown(LaneSpec, [UnknownGate; MOST_GATES]),
+    /// It is not known whether the best lane may run: the settings of these gates are missing (a key of 0
+    /// fills the rest).
+    Unknown(LaneSpec, [UnknownGate; MAX_GATES]),
     Lane(Picked),
-    /// Open transactions hold as many reservations as fit.
+    /// Open transactions hold all reservations.
     Exhausted,
 }
 
-/// A lane with room reserved in it.
+/// A lane, with room that is reserved for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picked {
     pub spec: LaneSpec,
-    /// Where the scan starts.
+    /// The position at which the caller starts to look for jobs.
     pub head: i64,
-    /// A job at or behind this position would overtake another.
+    /// A job at or after this position would overtake another.
     pub bound: Option<i64>,
-    /// Starts of the lane's tenant before another tenant is due.
+    /// The starts of the lane's tenant before another tenant is due.
     pub due: u32,
     /// The least level that a job of the lane may have.
     pub level: i32,
-    /// The tag of the first of those starts where the queue is fair.
+    /// The tag of the first of those starts in a fair queue.
     pub tag: u64,
-    /// How many of the caller's reservations are filled in. None at all asks for a look at the lane
-    /// only: its session waits for a job that may be gone.
+    /// How many of the caller's reservations are filled in. If none is, the caller only looks at the lane:
+    /// its session waits for a job that may be gone.
     pub reserved: usize,
-    /// Changes whenever the settings of the lane's queue may have.
+    /// Changes whenever the settings of the lane's queue may have changed.
     pub settings_version: u32,
     /// The time of the pick, in microseconds.
     pub now: i64,
@@ -49,9 +50,9 @@ pub struct Picked {
 }
 
 impl Scheduler<'_> {
-    /// Finds the lane of the queue, or of every queue, that a scan over all lanes would return, and reserves room
-    /// for up to as many jobs as there are `reservations` to fill in. `credits` are used up where they serve. `now`
-    /// is in microseconds, read under the lock.
+    /// Finds the lane of the queue, or of all queues, that a scan over all lanes would return, and reserves
+    /// room for up to as many jobs as there are `reservations` to fill in. `credits` are used up as far as
+    /// they serve. `now` is in microseconds and was read under the lock.
     pub fn pick(
         &mut self,
         queue: u64,
@@ -70,11 +71,13 @@ impl Scheduler<'_> {
             Found::Nothing => Pick::Nothing,
             Found::Unknown(lane, gates) => Pick::Unknown(self.spec_of(lane)?, gates),
             Found::Lane(lane) => {
-                let way = self.way_of(lane)?;
-                let picked = self.picked(lane, &way, queue)?;
-                self.take_room(&way, picked, credits, reservations)?
+                let path = self.path_of(lane)?;
+                let picked = self.picked(lane, &path, queue)?;
+                self.reserve_room(&path, picked, credits, reservations)?
             }
-            Found::Doubtful(lane) => Pick::Lane(self.picked(lane, &self.way_of(lane)?, queue)?),
+            Found::Unverified(lane) => {
+                Pick::Lane(self.picked(lane, &self.path_of(lane)?, queue)?)
+            }
         };
         for credit in credits.iter() {
             if credit.count > 0 {
@@ -84,14 +87,14 @@ impl Scheduler<'_> {
         Ok(pick)
     }
 
-    fn take_room(
+    fn reserve_room(
         &mut self,
-        way: &Way,
+        path: &LanePath,
         mut picked: Picked,
         credits: &mut [Credit],
         reservations: &mut [ReservationId],
     ) -> Step<Pick> {
-        let gates = self.gates_of(way)?;
+        let gates = self.gates_of(path)?;
         let mut room = picked.due;
         for gate in gates.into_iter().filter(|&gate| gate != NONE) {
             room = room
@@ -107,8 +110,8 @@ impl Scheduler<'_> {
             picked.is_metered |= self.hold_for(*slot, &picked.spec, &gates, credits)?;
             picked.reserved += 1;
         }
-        if picked.reserved > 0 && self.is_fair(way.queue)? {
-            let cost = self.serve(way.tenant, &picked)?;
+        if picked.reserved > 0 && self.is_fair(path.queue)? {
+            let cost = self.charge_starts(path.tenant, &picked)?;
             for &id in reservations.iter().take(picked.reserved) {
                 self.mark_charged(id, cost, picked.level)?;
             }
@@ -116,24 +119,24 @@ impl Scheduler<'_> {
         Ok(Pick::Lane(picked))
     }
 
-    fn picked(&self, lane: u32, way: &Way, queue: u64) -> Step<Picked> {
+    fn picked(&self, lane: u32, path: &LanePath, queue: u64) -> Step<Picked> {
         let entry = self.entry(lane)?;
         let head = entry.head;
-        let (mut bound, due) = self.runner_up(lane, way, queue)?;
-        if way.session != NONE {
-            // A session's jobs do not overtake each other, even if the next one is locked.
+        let (mut bound, due) = self.runner_up(lane, path, queue)?;
+        if path.session != NONE {
+            // The jobs of a session do not overtake each other, even if the next one is locked.
             let behind_head = head.saturating_add(1);
             bound = Some(bound.map_or(behind_head, |bound| bound.min(behind_head)));
         }
         Ok(Picked {
-            spec: self.spec_behind(lane, &self.gates_of(way)?)?,
+            spec: self.spec_behind(lane, &self.gates_of(path)?)?,
             head,
             bound,
             due,
             level: entry.level,
-            tag: self.tag_of(way.tenant, entry.level)?,
+            tag: self.tag_of(path.tenant, entry.level)?,
             reserved: 0,
-            settings_version: self.gate(self.node(way.queue)?.gate)?.version,
+            settings_version: self.gate(self.node(path.queue)?.gate)?.version,
             now: self.header.clock.now,
             is_metered: false,
             lane,
@@ -141,7 +144,8 @@ impl Scheduler<'_> {
         })
     }
 
-    /// Holds room for one job, first from what the transaction itself gives back; true if a gate has a rate.
+    /// Holds room for one job, first from what the transaction itself gives back. Returns whether a gate has
+    /// a rate.
     fn hold_for(
         &mut self,
         id: ReservationId,
@@ -163,7 +167,7 @@ impl Scheduler<'_> {
                 self.mark_transferred(id, kind)?;
             }
             self.hold_at(gate, 1)?;
-            if self.put_token_by(gate)? {
+            if self.reserve_token(gate)? {
                 self.mark_metered(id, kind)?;
                 is_metered = true;
             }

@@ -6,8 +6,8 @@ use crate::memory::scheduler::Scheduler;
 impl Scheduler<'_> {
     /// Whether a claim from the queue, or from all of them, may find a job.
     pub fn has_work(&self, queue: u64) -> bool {
-        // Damage is for a claim to find.
-        !matches!(self.has_next(queue), Ok(false))
+        // Damage is left for a claim to find.
+        !matches!(self.has_candidate(queue), Ok(false))
     }
 
     /// How many more jobs may run behind the gates of a lane.

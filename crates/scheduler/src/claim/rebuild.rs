@@ -8,7 +8,7 @@ use crate::memory::step::{Fault, Step};
 use crate::testing::faults::{Seeded, armed};
 
 impl Scheduler<'_> {
-    /// Empties the memory for another use; open transactions have no part in it.
+    /// Empties the memory for another use. No open transaction may have reservations.
     pub fn forget_everything(&mut self) {
         self.clear();
         self.reservations.clear();
@@ -24,8 +24,8 @@ impl Scheduler<'_> {
         };
     }
 
-    /// Starts a rebuild: forgets lanes and gates, and holds again what open transactions have reserved.
-    /// Trusts nothing but the reservations themselves and that stamps and versions only grow.
+    /// Begins a rebuild: forgets lanes and gates, and holds again what open transactions have reserved. It
+    /// trusts nothing but the reservations themselves, and that stamps and versions only grow.
     pub fn begin_rebuild(&mut self) -> Step<()> {
         self.clear();
         let stamp = self.header.stamp.wrapping_add(1);
@@ -43,7 +43,7 @@ impl Scheduler<'_> {
         self.restore_reservations()
     }
 
-    /// Forgets all but reservations, touching only what was used.
+    /// Forgets all but reservations. Only slots that were used are touched.
     pub(crate) fn clear(&mut self) {
         let nodes = self.lanes.slots.len();
         let used = [
@@ -62,12 +62,12 @@ impl Scheduler<'_> {
         self.shares.clear();
     }
 
-    /// Puts the slots in order again from what each says of itself, and holds their room.
+    /// Makes the index again from what each slot says, and holds the room of the reservations.
     pub(crate) fn restore_reservations(&mut self) -> Step<()> {
         self.reservations
             .reindex(|slot| slot.stage != Stage::Free, Reservation::key)?;
         for at in self.reservations.touched() {
-            // Buckets and shares begin anew, so that what was put by or charged does not matter any more.
+            // Buckets and shares begin again, so what was set aside or charged does not matter any more.
             let reservation = self.reservations.get_mut(at)?;
             reservation.metered = 0;
             reservation.charged = 0;
@@ -82,7 +82,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// All jobs of the rebuild's snapshot have been counted.
+    /// Ends a rebuild: all jobs of its snapshot have been counted.
     pub fn end_rebuild(&mut self) -> Step<()> {
         self.header.rebuilding = false;
         for at in self.gates.touched() {

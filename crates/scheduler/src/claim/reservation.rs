@@ -4,8 +4,7 @@
 
 use crate::memory::gate::GateKind;
 use crate::memory::lane::LaneSpec;
-use crate::memory::reservation::bit;
-use crate::memory::reservation::{Reservation, ReservationId, Stage, job_key};
+use crate::memory::reservation::{Reservation, ReservationId, Stage, bit, job_key};
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, Step};
 use crate::testing::faults::{Seeded, armed};
@@ -33,14 +32,14 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// The job that a fair queue has charged for starts.
+    /// A job that a fair queue has charged for starts.
     pub(crate) fn start_charged(&mut self, id: ReservationId) -> Step<()> {
         let reservation = *self.reservations.get(id.0)?;
         if reservation.charged == 0 {
             return Ok(());
         }
         self.reservations.get_mut(id.0)?.charged = 0;
-        self.settle_start(&reservation, true)
+        self.settle_charge(&reservation, true)
     }
 
     pub(crate) fn mark_metered(&mut self, id: ReservationId, kind: GateKind) -> Step<()> {
@@ -48,7 +47,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Gates at which the run took over room: credits to count again when the reservation goes.
+    /// The gates at which the run took over room: credits that count again when the reservation goes.
     pub fn transferred(
         &self,
         id: ReservationId,
@@ -57,7 +56,7 @@ impl Scheduler<'_> {
     }
 
     /// The owner has locked the job at `position`.
-    pub(crate) fn assign(&mut self, id: ReservationId, position: i64) -> Step<()> {
+    pub(crate) fn bind_job(&mut self, id: ReservationId, position: i64) -> Step<()> {
         let reservation = *self.reservations.get(id.0)?;
         if let Some(key) = reservation.key() {
             self.reservations.unlink(id.0, key)?;
@@ -67,7 +66,7 @@ impl Scheduler<'_> {
             .link(id.0, job_key(reservation.spec.lane, position))
     }
 
-    /// As [`Self::assign`] where links are not to be trusted: a rebuild makes them anew.
+    /// The same as [`Self::bind_job`] where links cannot be trusted. A rebuild makes them again.
     pub(crate) fn note_job(&mut self, id: ReservationId, position: i64) -> Step<()> {
         let reservation = self.reservations.get_mut(id.0)?;
         if reservation.stage == Stage::Free {
@@ -85,9 +84,9 @@ impl Scheduler<'_> {
         Ok(found.is_some())
     }
 
-    /// The owner has committed: the job runs, and room that was taken over is now held for it.
+    /// The owner has committed. The job runs, and room that was taken over is now held for it.
     pub fn commit(&mut self, id: ReservationId) -> Step<()> {
-        let reservation = self.take(id)?;
+        let reservation = self.remove_reservation(id)?;
         for (kind, key) in reservation.transferred_gates() {
             let count = 1 + u32::from(armed(Seeded::HoldTransferredTwice));
             self.hold_gate(kind, key, count)?;
@@ -95,33 +94,33 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// The owner has committed, and a rebuild has counted the job as running already.
+    /// The owner has committed, and a rebuild has already counted the job as running.
     pub fn commit_counted(&mut self, id: ReservationId) -> Step<()> {
         if armed(Seeded::CountTwice) {
             return self.commit(id);
         }
-        self.give_back(id).map(|_| ())
+        self.release_reservation(id).map(|_| ())
     }
 
-    /// The owner has aborted: room and job are back.
+    /// The owner has aborted. The room and the job are back.
     pub fn abort(&mut self, id: ReservationId) -> Step<()> {
-        let reservation = self.give_back(id)?;
+        let reservation = self.release_reservation(id)?;
         if reservation.stage == Stage::Job && !armed(Seeded::AbortWithoutLowering) {
             self.lower(&reservation.spec, reservation.position)?;
         }
         Ok(())
     }
 
-    /// The owner has ended while the memory waits for a rebuild, which makes index and free list anew:
-    /// only the slot matters, and its links are not to be trusted.
+    /// The owner has ended while the memory waits for a rebuild. Only the slot matters, and its links cannot
+    /// be trusted: the rebuild makes the index and the free list again.
     pub fn forget(&mut self, id: ReservationId) -> Step<()> {
         *self.reservations.get_mut(id.0)? = Reservation::default();
         Ok(())
     }
 
-    /// The room was not needed.
-    pub(crate) fn give_back(&mut self, id: ReservationId) -> Step<Reservation> {
-        let reservation = self.take(id)?;
+    /// Gives back room that was not needed.
+    pub(crate) fn release_reservation(&mut self, id: ReservationId) -> Step<Reservation> {
+        let reservation = self.remove_reservation(id)?;
         for (kind, key) in reservation.held_gates() {
             self.release_gate(kind, key, 1)?;
         }
@@ -133,7 +132,7 @@ impl Scheduler<'_> {
         Ok(reservation)
     }
 
-    pub(crate) fn take(&mut self, id: ReservationId) -> Step<Reservation> {
+    pub(crate) fn remove_reservation(&mut self, id: ReservationId) -> Step<Reservation> {
         let reservation = *self.reservations.get(id.0)?;
         if reservation.stage == Stage::Free {
             return Err(Fault::Corrupt("a reservation was given back twice"));
@@ -143,13 +142,13 @@ impl Scheduler<'_> {
             self.return_tokens(&reservation, |_| {})?;
         }
         if reservation.charged > 0 {
-            self.settle_start(&reservation, false)?;
+            self.settle_charge(&reservation, false)?;
         }
         Ok(reservation)
     }
 
-    /// How many more a transaction may have that has `held` of them: a quarter of what others leave, so that no one
-    /// of them stops all who come after.
+    /// How many more reservations a transaction may have that has `held` of them: a quarter of what others
+    /// leave. So no transaction can stop all that come after it.
     pub fn reservations_for(&self, held: usize) -> usize {
         (self.reservations_left() / 3).saturating_sub(held)
     }

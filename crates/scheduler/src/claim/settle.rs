@@ -12,15 +12,15 @@ use crate::testing::faults::{Seeded, armed};
 pub struct Outcome<'a> {
     /// Jobs that the claim locked.
     pub taken: &'a [i64],
-    /// The first available positions from the picked head on in a snapshot taken after the pick, locked
-    /// or not, ascending. Of a session also those that the claiming transaction has itself changed: until
-    /// it commits nobody may pass them.
+    /// The first available positions from the picked head on, locked or not, ascending, in a snapshot that
+    /// was taken after the pick. For a session, also those that the claiming transaction has itself changed:
+    /// until it commits, nothing may pass them.
     pub seen: &'a [i64],
-    /// There were no more than those. Neither these nor any seen: the claim did not look.
+    /// There were no more than those. If this is false and none was seen, the claim did not look.
     pub seen_all: bool,
 }
 
-/// Where a lane goes on.
+/// Where a lane goes on after a claim.
 enum Next {
     /// An available job.
     At(i64),
@@ -31,12 +31,12 @@ enum Next {
 }
 
 impl Scheduler<'_> {
-    /// Binds the taken jobs to their reservations, gives the other reservations back and raises the
-    /// lane's head, unless the lane was lowered since the pick.
+    /// Binds the taken jobs to their reservations, gives the other reservations back, and raises the lane's head unless
+    /// the lane was lowered since the pick.
     ///
-    /// Returns the position of a job that comes next but is locked by somebody who is not claiming: it
-    /// is passed over (of a session, everything is) so that the caller can go on, and the caller must
-    /// lower the lane there afterwards.
+    /// Returns the position of a job that comes next but is locked by a transaction that is not claiming. It is passed
+    /// over so that the caller can go on; of a session, all jobs are. The caller must lower the lane to that position
+    /// afterwards.
     pub fn settle(
         &mut self,
         picked: &Picked,
@@ -44,24 +44,24 @@ impl Scheduler<'_> {
         outcome: Outcome,
     ) -> Step<Option<i64>> {
         for (&id, &position) in reservations.iter().zip(outcome.taken) {
-            self.assign(id, position)?;
+            self.bind_job(id, position)?;
             self.charge_tokens(id, picked.now)?;
             self.start_charged(id)?;
         }
         for &id in reservations.iter().skip(outcome.taken.len()) {
             match armed(Seeded::KeepUnusedRoom) {
-                true => drop(self.take(id)?),
-                false => drop(self.give_back(id)?),
+                true => drop(self.remove_reservation(id)?),
+                false => drop(self.release_reservation(id)?),
             }
         }
-        self.note_starts(picked, outcome.taken.len())?;
+        self.advance_share_clock(picked, outcome.taken.len())?;
         let Some(lane) = self.find_picked(picked)? else {
             return Ok(None);
         };
         let head = self.entry(lane)?.head;
         let Lane { stamp, session, .. } = *self.lane(lane)?;
         if stamp != picked.stamp && !armed(Seeded::RaiseDespiteStamp) {
-            return self.doubt(lane).map(|()| None);
+            return self.mark_unverified(lane).map(|()| None);
         }
         let (mut blocked, next) = self.look_ahead(picked, outcome)?;
         if armed(Seeded::ForgetLockedRows) {
@@ -74,13 +74,13 @@ impl Scheduler<'_> {
             Next::At(position) if position >= head => self.move_head(lane, position, true)?,
             Next::From(position) if position > head => self.move_head(lane, position, false)?,
             Next::Nowhere => self.free_lane(lane)?,
-            Next::Unknown => self.doubt(lane)?,
+            Next::Unknown => self.mark_unverified(lane)?,
             Next::At(_) | Next::From(_) => {}
         }
         Ok(blocked)
     }
 
-    /// The picked lane, most likely where it was.
+    /// The picked lane, which most likely has the same slot as before.
     fn find_picked(&self, picked: &Picked) -> Step<Option<u32>> {
         let key = picked.spec.lane;
         let is_there = self.lane(picked.lane).is_ok_and(|lane| lane.key == key);
@@ -90,7 +90,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// As [`Self::settle`] while the memory waits for a rebuild: only the reservations matter.
+    /// The same as [`Self::settle`] while the memory waits for a rebuild: only the reservations matter.
     pub fn settle_stale(&mut self, reservations: &[ReservationId], taken: &[i64]) -> Step<()> {
         for (&id, &position) in reservations.iter().zip(taken) {
             self.note_job(id, position)?;
@@ -101,9 +101,9 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// The first job that others have locked without claiming it, if that left nothing to take, and
-    /// where the lane goes on behind it. Jobs that open claims have locked are no more part of the lane:
-    /// an abort lowers the head again.
+    /// The first job that others have locked without claiming it, if nothing could be taken because of that,
+    /// and where the lane goes on after it. Jobs that open claims have locked do not count: an abort lowers
+    /// the head again.
     fn look_ahead(&self, picked: &Picked, outcome: Outcome) -> Step<(Option<i64>, Next)> {
         let found_none = outcome.taken.is_empty() && picked.reserved > 0;
         let mut blocked = None;

@@ -22,11 +22,11 @@ impl Meter {
         })
     }
 
-    /// Starts that the gate's rate and pause allow at a time.
+    /// The starts that the gate's rate and pause allow at a time.
     pub fn starts_left(&self, now: i64) -> u32 {
         match self.is_paused(now) {
             true => 0,
-            false => self.tokens(now).saturating_sub(self.put_by),
+            false => self.tokens(now).saturating_sub(self.reserved_tokens),
         }
     }
 
@@ -41,36 +41,37 @@ impl Meter {
         u32::try_from(left.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Tokens put by for jobs that are not locked yet.
-    pub fn put_by(&self) -> u32 {
-        self.put_by
+    /// Tokens that are set aside for jobs that are not locked yet.
+    pub fn reserved_tokens(&self) -> u32 {
+        self.reserved_tokens
     }
 
     pub fn is_paused(&self, now: i64) -> bool {
         self.paused_until > now
     }
 
-    /// When the pause ends; in the past if there is none.
+    /// When the pause ends. This is in the past if there is no pause.
     pub fn paused_until(&self) -> i64 {
         self.paused_until
     }
 
-    /// Never more than the whole bucket is missing, unless the clock was set back.
-    pub(crate) fn bound_by(&mut self, now: i64) {
+    /// Never more than the whole bucket is missing, unless the clock was set back. Then the bucket is empty.
+    pub(crate) fn clamp(&mut self, now: i64) {
         let whole = i128::from(self.burst) * i128::from(self.per);
         let missing = (i128::from(self.full_at) - i128::from(now)) * i128::from(self.starts);
         if self.starts > 0 && missing > whole {
             (self.full_at, self.fraction) = (now, 0);
-            self.put_off(self.burst);
+            self.consume(self.burst);
         }
     }
 
-    /// The time from which a start is allowed; none: not before some token is given back or used.
+    /// The time from which a start is allowed; none: not before a token that is set aside is used or given
+    /// back.
     pub(crate) fn opens_at(&self) -> Option<i64> {
         if self.starts == 0 {
             return Some(self.paused_until);
         }
-        let spare = i128::from(self.burst) - i128::from(self.put_by) - 1;
+        let spare = i128::from(self.burst) - i128::from(self.reserved_tokens) - 1;
         if spare < 0 {
             return None;
         }
@@ -91,11 +92,11 @@ impl Meter {
         if self.full_at < now {
             (self.full_at, self.fraction) = (now, 0);
         }
-        self.put_off(1);
+        self.consume(1);
     }
 
-    /// Moves the time at which the bucket is full on by so many tokens.
-    pub(crate) fn put_off(&mut self, tokens: u32) {
+    /// Moves on the time at which the bucket is full by this number of tokens.
+    pub(crate) fn consume(&mut self, tokens: u32) {
         let ticks = i128::from(tokens) * i128::from(self.per) + i128::from(self.fraction);
         let starts = i128::from(self.starts.max(1));
         let time = i128::from(self.full_at) + ticks / starts;
@@ -103,7 +104,7 @@ impl Meter {
         self.fraction = u32::try_from(ticks % starts).unwrap_or(0);
     }
 
-    /// Another rate brings no tokens of its own.
+    /// A new rate brings no tokens of its own.
     pub(crate) fn set_rate(&mut self, rate: Option<Rate>, now: i64, empty_since: Option<i64>) {
         let rate = rate.filter(|rate| rate.starts > 0 && rate.per > 0);
         if rate == self.rate() && empty_since.is_none() {
@@ -121,6 +122,6 @@ impl Meter {
         });
         (self.starts, self.burst, self.per) = (rate.starts, rate.burst, rate.per);
         (self.full_at, self.fraction) = (empty_since.unwrap_or(now), 0);
-        self.put_off(self.burst.saturating_sub(tokens));
+        self.consume(self.burst.saturating_sub(tokens));
     }
 }

@@ -21,21 +21,21 @@ impl Scheduler<'_> {
             weight: 1,
             ..Gate::default()
         };
-        gate.set_limit(self.first_limit(kind));
+        gate.set_limit(self.initial_limit(kind));
         let at = self.gates.insert(gate, Some(key))?;
-        self.rest_if_unused(at)?;
+        self.list_if_idle(at)?;
         Ok(at)
     }
 
     pub(crate) fn attach_to_gate(&mut self, at: u32, gate: u32) -> Step<()> {
-        let next = std::mem::replace(&mut self.use_gate(gate)?.node_or_next, at);
+        let next = std::mem::replace(&mut self.unlist_gate(gate)?.node_or_next, at);
         let node = self.node_mut(at)?;
         (node.gate, node.gate_next) = (gate, next);
         Ok(())
     }
 
-    /// Nodes of one gate are as many as queues have lanes behind it, so finding the one before costs no more than what
-    /// follows when the gate opens or closes.
+    /// A gate has as many nodes as there are queues with lanes behind it. So finding the previous node costs
+    /// no more than what follows when the gate opens or closes.
     pub(crate) fn detach_from_gate(&mut self, at: u32) -> Step<()> {
         let node = self.node_mut(at)?;
         let (gate, next) = (std::mem::take(&mut node.gate), node.gate_next);
@@ -44,8 +44,8 @@ impl Scheduler<'_> {
         }
         let mut before = self.gate(gate)?.first_node();
         if before == at {
-            self.use_gate(gate)?.node_or_next = next;
-            return self.rest_if_unused(gate);
+            self.unlist_gate(gate)?.node_or_next = next;
+            return self.list_if_idle(gate);
         }
         for _ in 0..=self.nodes.slots.len() {
             let node = self.node_mut(before)?;
@@ -58,7 +58,7 @@ impl Scheduler<'_> {
         Err(CYCLE)
     }
 
-    /// Gates that can be made, counting those that nothing uses.
+    /// The number of gates that can be made, including those that nothing uses.
     pub(crate) fn gates_left(&self) -> usize {
         self.gates.left() + self.header.idle_gates.count as usize
     }

@@ -9,7 +9,7 @@ use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
 use crate::testing::faults::{Seeded, armed};
 
-/// Room that the calling transaction gives back when it commits and may use itself before.
+/// Room that the calling transaction gives back when it commits, and may use itself before that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credit {
     pub kind: GateKind,
@@ -18,7 +18,7 @@ pub struct Credit {
 }
 
 impl Scheduler<'_> {
-    /// Adds `count` to every gate of the lane, whatever the limits say.
+    /// Adds `count` to what every gate of the lane holds, whatever their limits are.
     pub fn hold(&mut self, spec: &LaneSpec, count: u32) -> Step<()> {
         if count == 0 {
             return Ok(());
@@ -29,7 +29,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Gives `count` back at every gate of the lane.
+    /// Takes `count` from what every gate of the lane holds.
     pub fn release(&mut self, spec: &LaneSpec, count: u32) -> Step<()> {
         for (kind, key) in spec.gates() {
             self.release_gate(kind, key, count)?;
@@ -65,13 +65,13 @@ impl Scheduler<'_> {
 
     fn set_held(&mut self, at: u32, held: i32) -> Step<()> {
         let was_open = self.gate_is_open(at)?;
-        self.use_gate(at)?.held_or_prev = held.cast_unsigned();
-        self.rest_if_unused(at)?;
-        self.follow_gate(at, was_open)
+        self.unlist_gate(at)?.held_or_prev = held.cast_unsigned();
+        self.list_if_idle(at)?;
+        self.update_nodes_of(at, was_open)
     }
 
-    /// Takes the gate's nodes out of their parents' heaps, or puts them back, when it closed or opened.
-    pub(crate) fn follow_gate(&mut self, at: u32, was_open: bool) -> Step<()> {
+    /// If the gate has closed or opened, takes its nodes out of the heaps of their parents or puts them back.
+    pub(crate) fn update_nodes_of(&mut self, at: u32, was_open: bool) -> Step<()> {
         if self.gate_is_open(at)? == was_open {
             return Ok(());
         }
@@ -82,7 +82,7 @@ impl Scheduler<'_> {
             return Ok(());
         }
         if !was_open {
-            self.note_chance();
+            self.note_runnable_change();
         }
         let mut node = self.gate(at)?.first_node();
         for _ in 0..=self.nodes.slots.len() {
@@ -90,7 +90,7 @@ impl Scheduler<'_> {
                 return Ok(());
             }
             let next = self.node(node)?.gate_next;
-            self.settle_place(node)?;
+            self.update_place(node)?;
             node = next;
         }
         Err(CYCLE)

@@ -5,16 +5,17 @@ use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
 
 impl Scheduler<'_> {
-    /// A gate that is about to be used is in the list no more.
-    pub(crate) fn use_gate(&mut self, at: u32) -> Step<&mut Gate> {
+    /// Takes a gate that is about to be used out of the list.
+    pub(crate) fn unlist_gate(&mut self, at: u32) -> Step<&mut Gate> {
         if self.gate(at)?.is_idle() {
             self.unlink_idle(at)?;
         }
         self.gate_mut(at)
     }
 
-    /// Gates that nothing uses keep their limit until the space is needed; the longest unused goes first.
-    pub(crate) fn rest_if_unused(&mut self, at: u32) -> Step<()> {
+    /// Gates that nothing uses keep their settings until the space is needed. The one that is unused for
+    /// longest goes first.
+    pub(crate) fn list_if_idle(&mut self, at: u32) -> Step<()> {
         let gate = self.gate(at)?;
         if gate.is_idle() || (gate.held(), gate.first_node()) != (0, NONE) {
             return Ok(());
@@ -53,7 +54,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// The same words say something else of a gate in use.
+    /// These fields mean something else for a gate in use.
     fn idle_gate_mut(&mut self, at: u32) -> Step<&mut Gate> {
         let gate = self.gate_mut(at)?;
         match gate.is_idle() {
@@ -66,8 +67,8 @@ impl Scheduler<'_> {
         match self.header.idle_gates.first {
             NONE => Err(Fault::Full),
             at => {
-                // If it was closed nobody hears when it opens.
-                self.note_chance();
+                // If the gate was closed, nothing tells when it opens.
+                self.note_runnable_change();
                 self.unlink_idle(at)?;
                 self.forget_meter(at)?;
                 let key = self.gate(at)?.key;
@@ -76,7 +77,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Checks that the list of unused gates holds each of them once.
+    /// Checks that the list holds each unused gate once.
     pub(crate) fn audit_idle_gates(&self) -> Step<()> {
         let mut idle = 0;
         for at in self.gates.touched() {

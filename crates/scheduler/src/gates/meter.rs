@@ -1,6 +1,6 @@
 //! Applies rates and pauses to gates: a gate is closed while its meter lets nothing start.
 
-use crate::gates::settings::Terms;
+use crate::gates::settings::GateSettings;
 use crate::memory::gate::Limit;
 use crate::memory::meter::Meter;
 use crate::memory::reservation::{Reservation, ReservationId};
@@ -9,7 +9,7 @@ use crate::memory::step::{NONE, Step};
 use crate::testing::faults::{Seeded, armed};
 
 impl Scheduler<'_> {
-    /// Starts that a gate's clockwork allows now.
+    /// The starts that a gate's meter allows now.
     pub(crate) fn starts_left(&self, gate: u32) -> Step<u32> {
         let now = self.header.clock.now;
         Ok(self
@@ -17,13 +17,13 @@ impl Scheduler<'_> {
             .map_or(u32::MAX, |it| it.starts_left(now)))
     }
 
-    /// Gives a gate the clockwork that its terms ask for.
-    pub(crate) fn set_meter(&mut self, gate: u32, terms: &Terms) -> Step<()> {
+    /// Gives a gate the meter that its settings ask for.
+    pub(crate) fn set_meter(&mut self, gate: u32, settings: &GateSettings) -> Step<()> {
         let now = self.header.clock.now;
         let mut empty_since = None;
         if !self.gate(gate)?.has_meter() {
-            let is_paused = terms.paused_until.is_some_and(|until| until > now);
-            if terms.rate.is_none() && !is_paused && terms.aging == 0 {
+            let is_paused = settings.paused_until.is_some_and(|until| until > now);
+            if settings.rate.is_none() && !is_paused && settings.aging == 0 {
                 return Ok(());
             }
             let meter = Meter {
@@ -43,8 +43,8 @@ impl Scheduler<'_> {
         }
         let meter = self.meter_slot(gate)?;
         let meter = self.meters.get_mut(meter)?;
-        meter.set_rate(terms.rate, now, empty_since);
-        meter.paused_until = terms.paused_until.unwrap_or(i64::MIN);
+        meter.set_rate(settings.rate, now, empty_since);
+        meter.paused_until = settings.paused_until.unwrap_or(i64::MIN);
         Ok(())
     }
 
@@ -59,8 +59,9 @@ impl Scheduler<'_> {
         self.meters.remove(meter, Some(u64::from(gate)))
     }
 
-    /// A job is about to start behind a gate; true if the gate has to hear what becomes of it.
-    pub(crate) fn put_token_by(&mut self, gate: u32) -> Step<bool> {
+    /// Sets a token aside for a job that is about to start behind a gate. Returns whether there is one to
+    /// charge or to return.
+    pub(crate) fn reserve_token(&mut self, gate: u32) -> Step<bool> {
         let meter = self.meter_slot(gate)?;
         if meter == NONE || self.meters.get(meter)?.starts == 0 {
             if !self.gate(gate)?.ran_unmetered() {
@@ -69,12 +70,12 @@ impl Scheduler<'_> {
             return Ok(false);
         }
         let meter = self.meters.get_mut(meter)?;
-        meter.put_by = meter.put_by.saturating_add(1);
+        meter.reserved_tokens = meter.reserved_tokens.saturating_add(1);
         self.meter_changed(gate)?;
         Ok(true)
     }
 
-    /// The reserved job is locked: it starts, as of the time of its pick.
+    /// The reserved job is locked: it starts as of the time of its pick.
     pub(crate) fn charge_tokens(&mut self, id: ReservationId, now: i64) -> Step<()> {
         let reservation = *self.reservations.get(id.0)?;
         self.return_tokens(&reservation, |meter| meter.charge(now))?;
@@ -82,7 +83,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Tokens that were put by for a job are no more.
+    /// The tokens of a job are not set aside any more.
     pub(crate) fn return_tokens(
         &mut self,
         reservation: &Reservation,
@@ -95,7 +96,7 @@ impl Scheduler<'_> {
             let meter = self.meter_slot(gate)?;
             if meter != NONE {
                 let meter = self.meters.get_mut(meter)?;
-                meter.put_by = meter.put_by.saturating_sub(1);
+                meter.reserved_tokens = meter.reserved_tokens.saturating_sub(1);
                 use_up(meter);
                 self.meter_changed(gate)?;
             }
@@ -105,26 +106,28 @@ impl Scheduler<'_> {
 
     pub(crate) fn meter_changed(&mut self, gate: u32) -> Step<()> {
         let was_open = self.gate_is_open(gate)?;
-        self.look_at_meter(gate)?;
-        self.follow_gate(gate, was_open)
+        self.update_meter(gate)?;
+        self.update_nodes_of(gate, was_open)
     }
 
-    /// Has a gate sleep while its clockwork lets nothing start, and sets the timer that wakes it.
-    pub(crate) fn look_at_meter(&mut self, gate: u32) -> Step<()> {
+    /// Closes a gate while its meter lets nothing start, and sets the timer that opens it.
+    pub(crate) fn update_meter(&mut self, gate: u32) -> Step<()> {
         let meter = self.meter_slot(gate)?;
         if meter == NONE {
             return Ok(());
         }
         let now = self.header.clock.now;
-        let clockwork = self.meters.get_mut(meter)?;
-        clockwork.bound_by(now);
-        let opens_at = clockwork.opens_at();
+        let state = self.meters.get_mut(meter)?;
+        state.clamp(now);
+        let opens_at = state.opens_at();
         let is_known = self.gate(gate)?.limit() != Limit::Unknown;
-        let sleeps = is_known && opens_at.is_none_or(|time| time > now);
-        self.gate_mut(gate)?.set_sleeps(sleeps);
+        let is_throttled = is_known && opens_at.is_none_or(|time| time > now);
+        self.gate_mut(gate)?.set_throttled(is_throttled);
         self.stop_timer(meter)?;
         match opens_at {
-            Some(time) if sleeps && !armed(Seeded::ForgetTimer) => self.start_timer(meter, time),
+            Some(time) if is_throttled && !armed(Seeded::ForgetTimer) => {
+                self.start_timer(meter, time)
+            }
             _ => Ok(()),
         }
     }

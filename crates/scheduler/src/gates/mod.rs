@@ -1,6 +1,6 @@
 //! Gates open and close: by the jobs that they hold, by rates and pauses, and by their settings.
 
-pub mod ageing;
+pub mod aging;
 pub mod bucket;
 pub mod gate;
 pub mod hold;

@@ -1,6 +1,6 @@
 //! The settings of gates: what the tables say of each gate, and when they are read.
 //!
-//! Who changes a setting only invalidates it. The next claim that reaches the gate reads it again.
+//! A change of a setting only invalidates what is stored. The next claim that reaches the gate reads it again.
 
 use crate::memory::gate::{GateKind, Limit};
 use crate::memory::scheduler::Scheduler;
@@ -17,22 +17,22 @@ pub struct Rate {
     pub per: i64,
 }
 
-/// All that the tables of settings say of a gate.
+/// All settings of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct GateSettings {
     pub limit: Limit,
     pub rate: Option<Rate>,
     /// Closed before this time, in microseconds.
     pub paused_until: Option<i64>,
-    /// Of a tenant: its share among tenants where a queue is fair.
+    /// For a tenant: its share among the tenants of a fair queue.
     pub weight: u32,
-    /// Of a queue: tenants share its starts by weight, whatever their backlog.
+    /// For a queue: tenants share its starts by weight, whatever their backlog.
     pub is_fair: bool,
-    /// Of a queue: how long a job waits for a step of priority, in milliseconds; 0: for ever.
+    /// For a queue: how long a job waits for one step of priority, in milliseconds; 0: jobs do not age.
     pub aging: u32,
 }
 
-impl From<Limit> for Terms {
+impl From<Limit> for GateSettings {
     fn from(limit: Limit) -> Self {
         Self {
             limit,
@@ -45,23 +45,24 @@ impl From<Limit> for Terms {
     }
 }
 
-/// A gate whose limit has to be read from the tables.
+/// A gate whose settings have to be read from the tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnknownGate {
     pub kind: GateKind,
     pub key: u64,
-    /// To be handed back with the limit.
+    /// To be handed back with the settings.
     pub version: u32,
 }
 
 impl Scheduler<'_> {
-    /// Stores terms read from the tables, unless they may have changed since `version` was noted.
-    pub fn set_terms(
+    /// Stores settings that were read from the tables, unless they may have changed since `version` was
+    /// noted. Returns whether they were stored.
+    pub fn set_gate_settings(
         &mut self,
         kind: GateKind,
         key: u64,
         version: u32,
-        terms: &Terms,
+        settings: &GateSettings,
     ) -> Step<bool> {
         let Some(at) = self.find_gate(kind, key)? else {
             return Ok(false);
@@ -70,34 +71,34 @@ impl Scheduler<'_> {
             return Ok(false);
         }
         let was_open = self.gate_is_open(at)?;
-        self.set_meter(at, terms)?;
+        self.set_meter(at, settings)?;
         let gate = self.gate_mut(at)?;
-        gate.set_limit(terms.limit);
-        gate.weight = u16::try_from(terms.weight).unwrap_or(u16::MAX);
-        let has_new_policy = gate.is_fair() != terms.is_fair;
-        gate.set_fair(terms.is_fair);
-        self.look_at_meter(at)?;
-        self.follow_gate(at, was_open)?;
-        self.set_aging(at, terms.aging)?;
+        gate.set_limit(settings.limit);
+        gate.weight = u16::try_from(settings.weight).unwrap_or(u16::MAX);
+        let has_new_policy = gate.is_fair() != settings.is_fair;
+        gate.set_fair(settings.is_fair);
+        self.update_meter(at)?;
+        self.update_nodes_of(at, was_open)?;
+        self.set_aging(at, settings.aging)?;
         if has_new_policy {
             let queue = self.gate(at)?.first_node();
-            self.rank_anew(|it| it == queue)?;
+            self.rerank(|it| it == queue)?;
         }
         Ok(true)
     }
 
-    /// The terms in the tables may have changed: the next claim that meets the gate reads them again.
+    /// The settings in the tables may have changed. The next claim that reaches the gate reads them again.
     pub fn invalidate_gate(&mut self, kind: GateKind, key: u64) -> Step<()> {
-        self.note_chance();
+        self.note_runnable_change();
         if let Some(at) = self.find_gate(kind, key)? {
             self.invalidate(at)?;
         }
         Ok(())
     }
 
-    /// As [`Self::invalidate_gate`] for all gates of a kind: a default row has changed.
+    /// The same for all gates of a kind, because a default row has changed.
     pub fn invalidate_kind(&mut self, kind: GateKind) -> Step<()> {
-        self.note_chance();
+        self.note_runnable_change();
         for at in self.gates.touched() {
             let gate = self.gate(at)?;
             if gate.version != 0 && gate.kind == kind {
@@ -107,18 +108,18 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Some sessions may be paused: the terms of those that are not known yet have to be read.
+    /// Some sessions may be paused. The settings of sessions that are not known yet have to be read.
     pub fn expect_paused_sessions(&mut self) {
         self.header.settings.has_paused_sessions = true;
     }
 
-    /// The tables that the memory is rebuilt from have no paused session.
+    /// The tables from which the memory is rebuilt have no paused session.
     pub fn no_paused_sessions(&mut self) {
         self.header.settings.has_unread_sessions = false;
     }
 
-    /// What is known of a gate before the tables are read.
-    pub(crate) fn first_limit(&self, kind: GateKind) -> Limit {
+    /// What is known of a gate before its settings are read.
+    pub(crate) fn initial_limit(&self, kind: GateKind) -> Limit {
         match kind {
             GateKind::Session
                 if self.header.settings.has_paused_sessions
@@ -130,14 +131,14 @@ impl Scheduler<'_> {
         }
     }
 
-    /// A gate must be within reach to be read, so it does not sleep meanwhile.
+    /// Only a gate that can be reached is read, so it is not throttled meanwhile.
     fn invalidate(&mut self, at: u32) -> Step<()> {
         let version = self.next_version();
         let was_open = self.gate_is_open(at)?;
         let gate = self.gate_mut(at)?;
         gate.version = version;
         gate.set_limit(Limit::Unknown);
-        self.look_at_meter(at)?;
-        self.follow_gate(at, was_open)
+        self.update_meter(at)?;
+        self.update_nodes_of(at, was_open)
     }
 }

@@ -12,14 +12,14 @@ impl Scheduler<'_> {
         self.timer_at(1).ok().map(|(_, due)| due)
     }
 
-    /// Time has come to this: gates whose time has come are open from now on.
+    /// Sets the time. Gates whose timer has expired are open from now on.
     pub fn advance(&mut self, now: i64) -> Step<()> {
         if self.header.clock.metered_since == 0 {
             self.header.clock.metered_since = now;
         }
         let was_set_back = now < std::mem::replace(&mut self.header.clock.now, now);
         if was_set_back {
-            return self.look_at_all_meters();
+            return self.update_all_meters();
         }
         while let Some(due) = self.next_timer() {
             if due > now {
@@ -31,7 +31,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    fn look_at_all_meters(&mut self) -> Step<()> {
+    fn update_all_meters(&mut self) -> Step<()> {
         for meter in self.meters.touched() {
             let gate = self.meters.get(meter)?.gate;
             if gate != NONE {
@@ -114,7 +114,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Checks that the heap is in order and holds each meter that waits once.
+    /// Checks that the heap is in order and holds each meter with a timer once.
     pub(crate) fn audit_timers(&self) -> Step<()> {
         for at in 1..=self.header.clock.timers {
             let (meter, due) = self.timer_at(at)?;

@@ -1,36 +1,37 @@
 //! Nodes are made with the first lane that refers to them and go with the last.
 //!
-//! A node is known by its gate and the node above it; a bundle is known by the node of its concurrency key and its home. The gate
-//! of a queue or a session has no other node, so these nodes need no index.
+//! A node is known by its gate and the node above it. A key group is known by the node of its concurrency key and its
+//! home. The gate of a queue or a session has no other node, so these nodes need no index.
 
 use crate::memory::access::index_key;
 use crate::memory::entry::{Entry, Kind};
 use crate::memory::gate::GateKind;
 use crate::memory::lane::LaneSpec;
 use crate::memory::node::Node;
-use crate::memory::path::Way;
+use crate::memory::path::LanePath;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
 
 impl Scheduler<'_> {
-    /// Makes the nodes of a lane as far as there are none.
-    pub(crate) fn make_way(&mut self, spec: &LaneSpec) -> Step<Way> {
-        let mut way = Way {
+    /// Makes the nodes of a lane that do not exist yet.
+    pub(crate) fn make_path(&mut self, spec: &LaneSpec) -> Step<LanePath> {
+        let mut path = LanePath {
             queue: self.node_for(GateKind::Queue, spec, NONE)?,
-            ..Way::default()
+            ..LanePath::default()
         };
-        way.tenant = self.node_for(GateKind::Tenant, spec, way.queue)?;
-        way.account = self.node_for(GateKind::Account, spec, way.tenant)?;
-        way.session = self.node_for(GateKind::Session, spec, way.tenant)?;
-        way.concurrency = self.node_for(GateKind::Concurrency, spec, way.queue)?;
-        if way.concurrency != NONE {
-            way.bundle = self.find_or_make_node(Kind::Bundle, way.concurrency, way.home())?;
+        path.tenant = self.node_for(GateKind::Tenant, spec, path.queue)?;
+        path.account = self.node_for(GateKind::Account, spec, path.tenant)?;
+        path.session = self.node_for(GateKind::Session, spec, path.tenant)?;
+        path.concurrency = self.node_for(GateKind::Concurrency, spec, path.queue)?;
+        if path.concurrency != NONE {
+            path.key_group =
+                self.find_or_make_node(Kind::KeyGroup, path.concurrency, path.home())?;
         }
-        way.unique = self.node_for(GateKind::Unique, spec, way.home())?;
-        Ok(way)
+        path.unique = self.node_for(GateKind::Unique, spec, path.home())?;
+        Ok(path)
     }
 
-    /// Jobs without tenant have a node of their own, too, but no gate.
+    /// Jobs without a tenant have a tenant node too, but one without a gate.
     fn node_for(&mut self, kind: GateKind, spec: &LaneSpec, above: u32) -> Step<u32> {
         let gate = match spec.key_of(kind) {
             0 if kind != GateKind::Tenant => return Ok(NONE),
@@ -49,7 +50,7 @@ impl Scheduler<'_> {
 
     fn make_node(&mut self, kind: Kind, behind: u32, above: u32) -> Step<u32> {
         let (gate, other, home) = match kind {
-            Kind::Bundle => (NONE, behind, above),
+            Kind::KeyGroup => (NONE, behind, above),
             Kind::Session => (behind, above, NONE),
             _ => (behind, NONE, above),
         };
@@ -73,7 +74,7 @@ impl Scheduler<'_> {
         Ok(at)
     }
 
-    /// A new lane refers to the node; a session hears what its lanes differ in.
+    /// A new lane refers to the node. For a session, notes whether its lanes differ in more than priority.
     pub(crate) fn add_node_reference(&mut self, at: u32, lanes_home: u32) -> Step<()> {
         let node = self.node_mut(at)?;
         let is_first = node.lanes == 0;

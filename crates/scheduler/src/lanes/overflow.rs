@@ -18,17 +18,17 @@ use crate::memory::scheduler::Scheduler;
 use crate::memory::step::Step;
 use crate::testing::faults::{Seeded, armed};
 
-/// Lanes that are to be read: those behind a key.
+/// The part of the tables to read: the lanes after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     pub after: i64,
     pub(crate) round: u64,
-    /// What is heard later may be missing in what is read.
+    /// What is lowered after this stamp may be missing in what is read.
     pub(crate) since: u64,
 }
 
 impl Scheduler<'_> {
-    /// Lanes that can be made without others having to go, whatever they differ in.
+    /// The number of lanes that can be made without evicting others, whatever gates they have.
     pub fn free_lanes(&self) -> u32 {
         let with_nodes = self.nodes.left() / Self::NODES_OF_A_LANE;
         u32::try_from(self.lanes.left().min(with_nodes)).unwrap_or(u32::MAX)
@@ -40,7 +40,7 @@ impl Scheduler<'_> {
         self.part(self.header.overflow.cursor)
     }
 
-    /// What is behind a key, and is to be read now.
+    /// The part after a key, to be read now.
     pub(crate) fn part(&mut self, after: i64) -> Part {
         self.begin_round();
         Part {
@@ -50,29 +50,30 @@ impl Scheduler<'_> {
         }
     }
 
-    /// A round begins before its first reading: what finds no room from then on keeps the overflow going.
+    /// Begins a round before its first reading. A lane that finds no room from then on keeps the overflow
+    /// going.
     fn begin_round(&mut self) {
-        let outside = &mut self.header.overflow;
-        if !outside.in_round {
-            outside.in_round = true;
-            outside.spilled = false;
-            outside.cursor = i64::MIN;
-            outside.round = outside.round.wrapping_add(1);
+        let overflow = &mut self.header.overflow;
+        if !overflow.in_round {
+            overflow.in_round = true;
+            overflow.spilled = false;
+            overflow.cursor = i64::MIN;
+            overflow.round = overflow.round.wrapping_add(1);
         }
     }
 
-    /// If this is where the round stands it moves on.
+    /// Moves the round on if this part is where it stands.
     fn move_round(&mut self, part: &Part, last: Option<i64>) {
-        let outside = &mut self.header.overflow;
-        if (outside.round, outside.cursor) == (part.round, part.after) && outside.in_round {
-            outside.in_round = last.is_some();
-            outside.cursor = last.unwrap_or(i64::MIN);
+        let overflow = &mut self.header.overflow;
+        if (overflow.round, overflow.cursor) == (part.round, part.after) && overflow.in_round {
+            overflow.in_round = last.is_some();
+            overflow.cursor = last.unwrap_or(i64::MIN);
         }
     }
 
-    /// The lanes of a part were read from the tables, each with its first position; `last` is the key of the last if
-    /// there may be more behind it. They are taken in where there is room; for those of the queue that may run, or
-    /// could with the credits, others have to go.
+    /// Takes in the lanes of a part that was read from the tables, each with its first position, as far as
+    /// there is room. `last` is the key of the last lane if more may follow it. Lanes of the queue that may
+    /// run, or could with the credits, are taken in at the cost of others, which are evicted.
     pub fn offer(
         &mut self,
         part: &Part,
@@ -84,13 +85,13 @@ impl Scheduler<'_> {
         self.move_round(part, last);
         let began = self.header.stamp;
         for (spec, position) in lanes {
-            let is_known = self.knows(spec.lane)?;
+            let is_known = self.has_lane(spec.lane)?;
             let is_wanted =
                 [spec.queue, EVERY_QUEUE].contains(&queue) && self.may_run(spec, credits)?;
             if is_known || self.can_make_lane() || is_wanted && self.make_room(began)? {
                 self.lower_as_read(spec, *position, part, is_known)?;
             } else {
-                self.leave_out(is_wanted);
+                self.note_missing(is_wanted);
             }
         }
         Ok(())
@@ -103,35 +104,35 @@ impl Scheduler<'_> {
         part: &Part,
         is_known: bool,
     ) -> Step<()> {
-        let is_outdated = !is_known && self.heard_of(spec.lane) > part.since;
-        let begins = match is_outdated && !armed(Seeded::TrustOldReading) {
+        let is_outdated = !is_known && self.last_lowered(spec.lane) > part.since;
+        let head = match is_outdated && !armed(Seeded::TrustOldReading) {
             true => i64::MIN,
             false => position,
         };
-        self.lower_to(spec, begins)
+        self.lower_to(spec, head)
     }
 
-    pub(crate) fn knows(&self, lane: u64) -> Step<bool> {
+    pub(crate) fn has_lane(&self, lane: u64) -> Step<bool> {
         Ok(self.find_lane(lane)?.is_some())
     }
 
-    /// Where a lane begins that may be made for a job.
-    pub(crate) fn begins_with(&self, spec: &LaneSpec, position: i64) -> Step<i64> {
+    /// The head of a lane that may have to be made for a job.
+    pub(crate) fn head_of_new_lane(&self, spec: &LaneSpec, position: i64) -> Step<i64> {
         let may_have_others =
-            self.has_overflow() && !self.knows(spec.lane)? && !armed(Seeded::BeginWithNewJob);
+            self.has_overflow() && !self.has_lane(spec.lane)? && !armed(Seeded::BeginWithNewJob);
         Ok(if may_have_others { i64::MIN } else { position })
     }
 
-    /// A lane with work is missing.
-    pub(crate) fn leave_out(&mut self, may_run: bool) {
+    /// A lane with work is missing in memory.
+    pub(crate) fn note_missing(&mut self, may_run: bool) {
         self.header.overflow.spilled = !armed(Seeded::SpillSilently);
         if may_run {
-            self.note_chance();
+            self.note_runnable_change();
         }
     }
 
-    /// Whether all gates of a lane are open. Those of a session's own lanes do not count: what keeps one of them waits
-    /// in front of the others, and must be there for that.
+    /// Whether all gates of a lane are open. Gates that the lanes of a session have on their own do not
+    /// count: a lane that is held up by one of them holds up its session, and must be in memory for that.
     fn may_run(&self, spec: &LaneSpec, credits: &[Credit]) -> Step<bool> {
         for (kind, key) in spec.gates() {
             let is_of_lane = matches!(
@@ -151,14 +152,14 @@ impl Scheduler<'_> {
         Ok(true)
     }
 
-    /// Forgets lanes, each in its turn, until another can be made; false if all have come since `began`.
+    /// Evicts lanes in turn until another can be made. Returns false if all lanes have come since `began`.
     fn make_room(&mut self, began: u64) -> Step<bool> {
         let slots = *self.lanes.touched().end();
         for _ in 0..slots {
             if self.can_make_lane() {
                 return Ok(true);
             }
-            let at = self.next_in_turn(slots);
+            let at = self.advance_clock_hand(slots);
             if self.is_lane(at)? && self.stamp_of(at)? <= began {
                 self.evict(at)?;
             }
@@ -166,7 +167,7 @@ impl Scheduler<'_> {
         Ok(self.can_make_lane())
     }
 
-    /// Forgets up to `count` lanes, each in its turn.
+    /// Evicts up to `count` lanes in turn.
     pub fn evict_some(&mut self, count: u32) -> Step<()> {
         let slots = *self.lanes.touched().end();
         let mut left = count;
@@ -174,7 +175,7 @@ impl Scheduler<'_> {
             if left == 0 {
                 break;
             }
-            let at = self.next_in_turn(slots);
+            let at = self.advance_clock_hand(slots);
             if self.is_lane(at)? {
                 self.evict(at)?;
                 left -= 1;
@@ -183,8 +184,8 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// The slot whose turn it is to go.
-    fn next_in_turn(&mut self, slots: u32) -> u32 {
+    /// The slot of the lane that is evicted next, if there is one.
+    fn advance_clock_hand(&mut self, slots: u32) -> u32 {
         self.header.overflow.clock_hand = self.header.overflow.clock_hand % slots + 1;
         self.header.overflow.clock_hand
     }
@@ -193,7 +194,7 @@ impl Scheduler<'_> {
         let spec = self.spec_of(lane)?;
         self.free_lane(lane)?;
         let may_run = self.may_run(&spec, &[])?;
-        self.leave_out(may_run);
+        self.note_missing(may_run);
         Ok(())
     }
 }

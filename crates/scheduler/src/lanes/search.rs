@@ -3,42 +3,42 @@
 use crate::gates::hold::Credit;
 use crate::lanes::overflow::Part;
 use crate::memory::lane::LaneSpec;
-use crate::memory::overflow::BARREN;
-use crate::memory::overflow::place_of_key;
+use crate::memory::overflow::{SEARCHED_QUEUES, place_of_key};
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::Step;
 
-/// A way through all lanes of the tables, from where the round stands, for one that may run in a queue.
+/// A search through all lanes of the tables, from where the round stands, for one that may run in a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Search {
     pub(crate) queue: u64,
-    /// What is to be read next, or was read last.
+    /// The part to be read next, or that was read last.
     pub part: Part,
     pub(crate) began: i64,
-    /// The end was reached; what is left is before the beginning.
+    /// The end was reached. What is left is before the beginning.
     pub(crate) is_back: bool,
-    pub(crate) chances: u64,
+    pub(crate) runnable_version: u64,
 }
 
 impl Scheduler<'_> {
-    /// Nothing in memory may run in the queue. None if that holds for what is missing, too.
+    /// Begins a search: nothing in memory may run in the queue. Returns none if nothing that is missing may
+    /// run either.
     pub fn begin_search(&mut self, queue: u64, credits: &[Credit]) -> Option<Search> {
         let has_credit = credits.iter().any(|credit| credit.count > 0);
-        if !self.has_overflow() || self.is_barren(queue) && !has_credit {
+        if !self.has_overflow() || self.is_searched_in_vain(queue) && !has_credit {
             return None;
         }
-        let chances = self.chances();
+        let runnable_version = self.runnable_version();
         let part = self.next_part();
         Some(Search {
             queue,
             part,
             began: part.after,
             is_back: false,
-            chances,
+            runnable_version,
         })
     }
 
-    /// Nothing that was read may run either. None if that was all.
+    /// Goes on with a search: nothing that was read may run. Returns none if that was all.
     pub fn go_on_searching(&mut self, search: &Search, last: Option<i64>) -> Option<Search> {
         if !self.has_overflow() {
             return None;
@@ -47,7 +47,7 @@ impl Scheduler<'_> {
             Some(last) if !search.is_back || last < search.began => (last, search.is_back),
             None if !search.is_back && search.began > i64::MIN => (i64::MIN, true),
             _ => {
-                self.note_barren(search.queue, search.chances);
+                self.note_searched_in_vain(search.queue, search.runnable_version);
                 return None;
             }
         };
@@ -58,7 +58,7 @@ impl Scheduler<'_> {
         })
     }
 
-    /// As [`Scheduler::offer`] for what was read in a search.
+    /// The same as [`Scheduler::offer`] for what was read in a search.
     pub fn offer_to_search(
         &mut self,
         search: &Search,
@@ -69,27 +69,30 @@ impl Scheduler<'_> {
         self.offer(&search.part, lanes, last, search.queue, credits)
     }
 
-    /// What is missing has no more chances to run than when this was the same.
-    pub(crate) fn chances(&self) -> u64 {
-        self.header.overflow.chances
+    /// As long as this does not change, no lane that is missing has become able to run.
+    pub(crate) fn runnable_version(&self) -> u64 {
+        self.header.overflow.runnable_version
     }
 
-    /// A queue was searched in vain, in all that was missing when there were these chances.
-    pub(crate) fn note_barren(&mut self, queue: u64, chances: u64) {
+    /// A queue was searched in vain, beginning when the version was this.
+    pub(crate) fn note_searched_in_vain(&mut self, queue: u64, runnable_version: u64) {
         if let Some(found) = self
             .header
             .overflow
-            .barren
-            .get_mut(place_of_key(queue, BARREN))
+            .searched_in_vain
+            .get_mut(place_of_key(queue, SEARCHED_QUEUES))
         {
-            *found = (queue, chances);
+            *found = (queue, runnable_version);
         }
     }
 
-    /// Whether nothing that is missing of a queue, or of all, may run.
-    pub fn is_barren(&self, queue: u64) -> bool {
-        let outside = &self.header.overflow;
-        let found = outside.barren.get(place_of_key(queue, BARREN));
-        found == Some(&(queue, outside.chances))
+    /// Whether a queue, or all, was searched in vain and no lane that is missing has become able to run
+    /// since.
+    pub fn is_searched_in_vain(&self, queue: u64) -> bool {
+        let overflow = &self.header.overflow;
+        let found = overflow
+            .searched_in_vain
+            .get(place_of_key(queue, SEARCHED_QUEUES));
+        found == Some(&(queue, overflow.runnable_version))
     }
 }

@@ -7,13 +7,12 @@ use crate::memory::gate::{Gate, GateKind};
 use crate::memory::lane::Lane;
 use crate::memory::meter::Meter;
 use crate::memory::node::Node;
-use crate::memory::overflow::HEARD;
-use crate::memory::overflow::place_of_key;
+use crate::memory::overflow::{LOWERED_LANES, place_of_key};
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
 use crate::testing::faults::{Seeded, armed};
 
-/// By what the index finds it; none where the gate is enough.
+/// The key in the index; none where the gate is enough to find the node.
 pub(crate) fn index_key(kind: Kind, behind: u32, above: u32) -> Option<u64> {
     match kind {
         Kind::Queue | Kind::Session => None,
@@ -86,14 +85,15 @@ impl Scheduler<'_> {
         Ok(self.entry(at)?.kind == Kind::Lane)
     }
 
-    /// When a lane was last lowered, doubted or made, if that was within the last 2^32 stamps.
+    /// The stamp of when a lane was last lowered, marked as unverified, or made, if that was within the last
+    /// 2^32 stamps.
     pub(crate) fn stamp_of(&self, lane: u32) -> Step<u64> {
         let now = self.header.stamp;
         let ago = (now as u32).wrapping_sub(self.lane(lane)?.stamp);
         Ok(now.wrapping_sub(u64::from(ago)))
     }
 
-    /// The same comes again after so many that no claim can take that long.
+    /// A stamp comes again after so many others that no claim can take that long.
     pub(crate) fn next_stamp(&mut self) -> u32 {
         self.header.stamp = self.header.stamp.wrapping_add(1);
         self.header.stamp as u32
@@ -110,7 +110,8 @@ impl Scheduler<'_> {
         self.nodes.get_mut(slot)
     }
 
-    /// `behind` is the gate, of a bundle the node of the key; `above` the next node above.
+    /// `behind` is the gate, or for a key group the node of the concurrency key. `above` is the next node
+    /// above.
     pub(crate) fn find_node(&self, kind: Kind, behind: u32, above: u32) -> Step<Option<u32>> {
         let Some(key) = index_key(kind, behind, above) else {
             let first = self.gate(behind)?.first_node();
@@ -119,7 +120,7 @@ impl Scheduler<'_> {
         let found = self.nodes.find(key, |slot, node| {
             let entry = self.entry(self.entry_of_node(slot));
             let known_by = match kind {
-                Kind::Bundle => node.other,
+                Kind::KeyGroup => node.other,
                 _ => node.gate,
             };
             known_by == behind && entry.is_ok_and(|it| (it.kind, it.home) == (kind, above))
@@ -127,11 +128,11 @@ impl Scheduler<'_> {
         Ok(found.map(|slot| self.entry_of_node(slot)))
     }
 
-    /// What [`Self::find_node`] finds it by.
+    /// The arguments with which [`Self::find_node`] finds the node.
     pub(crate) fn identity(&self, at: u32) -> Step<(Kind, u32, u32)> {
         let (entry, node) = (self.entry(at)?, self.node(at)?);
         Ok(match entry.kind {
-            Kind::Bundle => (Kind::Bundle, node.other, entry.home),
+            Kind::KeyGroup => (Kind::KeyGroup, node.other, entry.home),
             Kind::Session => (Kind::Session, node.gate, node.other),
             kind => (kind, node.gate, entry.home),
         })
@@ -165,16 +166,17 @@ impl Scheduler<'_> {
             return Ok(true);
         }
         let gate = self.gate(at)?;
-        Ok(gate.room() > 0 && !gate.sleeps())
+        Ok(gate.room() > 0 && !gate.is_throttled())
     }
 
-    /// The slot of a gate's clockwork, found by the gate's own: only gates that have one pay for it.
+    /// The slot of a gate's meter, found by the slot of the gate. So gates without a meter need no space for
+    /// it.
     pub(crate) fn meter_slot(&self, gate: u32) -> Step<u32> {
         if !self.gate(gate)?.has_meter() {
             return Ok(NONE);
         }
         let found = self.meters.find(u64::from(gate), |_, it| it.gate == gate)?;
-        found.ok_or(Fault::Corrupt("a gate's clockwork is gone"))
+        found.ok_or(Fault::Corrupt("a gate's meter is missing"))
     }
 
     pub(crate) fn meter_of(&self, gate: u32) -> Step<Option<&Meter>> {
@@ -184,34 +186,38 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Whether a lane with work may be missing.
+    /// Whether a lane with work may be missing in memory.
     pub fn has_overflow(&self) -> bool {
         self.header.overflow.spilled || self.header.overflow.in_round
     }
 
-    /// What is missing may have become able to run.
-    pub(crate) fn note_chance(&mut self) {
-        if !armed(Seeded::MissChances) {
-            self.header.overflow.chances = self.header.overflow.chances.wrapping_add(1);
+    /// A lane that is missing may have become able to run.
+    pub(crate) fn note_runnable_change(&mut self) {
+        if !armed(Seeded::MissRunnableChange) {
+            self.header.overflow.runnable_version =
+                self.header.overflow.runnable_version.wrapping_add(1);
         }
     }
 
-    /// A job of the lane has become available: what was read of it before is outdated.
-    pub(crate) fn note_heard(&mut self, lane: u64) {
+    /// A job of the lane has become available. What was read of the lane before is outdated.
+    pub(crate) fn note_lowered(&mut self, lane: u64) {
         let stamp = self.header.stamp;
-        if let Some(heard) = self
+        if let Some(lowered) = self
             .header
             .overflow
-            .heard
-            .get_mut(place_of_key(lane, HEARD))
+            .lowered
+            .get_mut(place_of_key(lane, LOWERED_LANES))
         {
-            *heard = stamp;
+            *lowered = stamp;
         }
     }
 
-    pub(crate) fn heard_of(&self, lane: u64) -> u64 {
-        let outside = &self.header.overflow;
-        let heard = outside.heard.get(place_of_key(lane, HEARD)).copied();
-        heard.unwrap_or(u64::MAX).max(outside.heard_since)
+    pub(crate) fn last_lowered(&self, lane: u64) -> u64 {
+        let overflow = &self.header.overflow;
+        let lowered = overflow
+            .lowered
+            .get(place_of_key(lane, LOWERED_LANES))
+            .copied();
+        lowered.unwrap_or(u64::MAX).max(overflow.lowered_since)
     }
 }

@@ -5,19 +5,19 @@
 pub struct Capacity {
     pub lanes: usize,
     pub nodes: usize,
-    /// As many have room for a clockwork: a bucket that had to be forgotten would begin empty again, and a slow
-    /// one would never fill.
+    /// There are as many meters: a bucket that had to be forgotten would begin empty again, and a slow one
+    /// would never fill.
     pub gates: usize,
     pub reservations: usize,
-    /// Starts are counted for so many tenants, by queue and level.
+    /// Tenants whose starts are counted, by queue and level.
     pub shares: usize,
-    /// Positions of which it is known when they were drawn.
+    /// Positions whose time of drawing is known.
     pub samples: usize,
 }
 
 impl Capacity {
-    /// A lane commonly brings at most two nodes of its own (session, account); gates outlive their
-    /// lanes while jobs run.
+    /// A lane commonly has at most two nodes of its own (session and account). Gates outlive their lanes
+    /// while jobs run.
     pub const fn for_lanes(lanes: usize) -> Self {
         Self {
             lanes,
@@ -42,7 +42,8 @@ impl Capacity {
         self.lane_slots()
     }
 
-    /// Commonly half of the nodes and gates are in use, and a part of the nodes needs no index: chains of two.
+    /// Commonly half of the nodes and gates are in use, and some nodes need no index. So chains have about
+    /// two entries.
     pub const fn node_buckets(&self) -> usize {
         self.nodes / 5 + 1
     }

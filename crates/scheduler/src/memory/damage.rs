@@ -80,7 +80,7 @@ fn entry(entry: &mut Entry, field: u8, value: u64) {
         Kind::Session,
         Kind::Concurrency,
         Kind::Unique,
-        Kind::Bundle,
+        Kind::KeyGroup,
         Kind::Lane,
     ];
     match field % 16 {

@@ -17,34 +17,34 @@ pub enum Kind {
     Session,
     Concurrency,
     Unique,
-    /// The units of one home that share a concurrency key.
-    Bundle,
+    /// The lanes and sessions of one home that share a concurrency key.
+    KeyGroup,
     Lane,
 }
 
-/// What heaps know of a lane, or of a node that gathers lanes behind one gate of one queue.
+/// What heaps know of a lane, or of a node that gathers the lanes behind one gate of one queue.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {
-    /// A lower bound of the lane's available positions; a node's copy of its best member's.
+    /// A lower bound of the positions of the lane's available jobs. A node has a copy of its best member's.
     pub(crate) head: i64,
-    /// The priority, less what was gained by waiting.
+    /// The priority minus what was gained by waiting.
     pub(crate) level: i32,
     pub(crate) left: u32,
     pub(crate) right: u32,
-    /// Of a queue, which is in no heap: the one before it in the chain of queues.
+    /// For a queue, which is in no heap: the previous queue in the chain of queues.
     pub(crate) up: u32,
-    /// The next node above, where it waits unless something keeps it elsewhere. A session's is where its first lane
-    /// waited when the session was last put there.
+    /// The next node above. The entry waits there unless something keeps it elsewhere. For a session: where
+    /// its first lane waited when the session was last placed.
     pub(crate) home: u32,
     pub(crate) kind: Kind,
-    /// Leftist-heap distance to the nearest free child, and the left child's.
+    /// The distance to the nearest free child in the leftist heap, and that of the left child.
     pub(crate) distance: u8,
     pub(crate) left_distance: u8,
     pub(crate) bits: Bits,
 }
 
-const EXACT: u8 = 1;
+const VERIFIED: u8 = 1;
 const MIXED: u8 = 2;
 const BLOCKED: u8 = 4;
 const PLACED: u8 = 8;
@@ -52,15 +52,15 @@ const AWAY: u8 = 16;
 const TAGGED: u8 = 32;
 
 impl Entry {
-    /// A lane whose head was seen to be an available job, and nothing has raised doubts since.
-    pub(crate) fn is_exact(&self) -> bool {
-        self.bits.has(EXACT)
+    /// A lane whose head was seen to be an available job, and which nothing has put in doubt since.
+    pub(crate) fn is_verified(&self) -> bool {
+        self.bits.has(VERIFIED)
     }
-    pub(crate) fn set_exact(&mut self, on: bool) {
-        self.bits.set(EXACT, on);
+    pub(crate) fn set_verified(&mut self, on: bool) {
+        self.bits.set(VERIFIED, on);
     }
 
-    /// A session whose lanes differ in more than priority: one may be blocked while another is not.
+    /// A session whose lanes differ in more than priority. One of them may be blocked while another is not.
     pub(crate) fn is_mixed(&self) -> bool {
         self.bits.has(MIXED)
     }
@@ -68,7 +68,7 @@ impl Entry {
         self.bits.set(MIXED, true);
     }
 
-    /// A session whose next job is locked by somebody who is not claiming.
+    /// A session whose next job is locked by a transaction that is not claiming.
     pub(crate) fn is_blocked(&self) -> bool {
         self.bits.has(BLOCKED)
     }
@@ -76,7 +76,7 @@ impl Entry {
         self.bits.set(BLOCKED, on);
     }
 
-    /// In a heap.
+    /// It is in a heap.
     pub(crate) fn is_placed(&self) -> bool {
         self.bits.has(PLACED)
     }
@@ -84,7 +84,7 @@ impl Entry {
         self.bits.set(PLACED, on);
     }
 
-    /// Not at home: a lane in its session, a session at its tenant, a bundle at its key.
+    /// It is not at home: a lane in its session, a session at its tenant, a key group at its key.
     pub(crate) fn is_away(&self) -> bool {
         self.bits.has(AWAY)
     }
@@ -92,7 +92,7 @@ impl Entry {
         self.bits.set(AWAY, on);
     }
 
-    /// Among tenants of a fair queue; all others have the tag 0.
+    /// It has a rank among the tenants of a fair queue. All others have the tag 0.
     pub(crate) fn is_tagged(&self) -> bool {
         self.bits.has(TAGGED)
     }

@@ -19,7 +19,7 @@ pub enum GateKind {
 }
 
 /// Gates that a lane may pass through.
-pub(crate) const MOST_GATES: usize = GateKind::ALL.len();
+pub(crate) const MAX_GATES: usize = GateKind::ALL.len();
 
 impl GateKind {
     pub const ALL: [GateKind; 6] = [
@@ -52,7 +52,7 @@ impl GateKind {
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limit {
-    /// Not read from the tables yet: the claim that meets the gate reads it.
+    /// Not read from the tables yet. The claim that reaches the gate reads it.
     #[default]
     Unknown,
     None,
@@ -64,14 +64,14 @@ pub enum Limit {
 pub struct Gate {
     pub(crate) key: u64,
     pub(crate) limit: u32,
-    /// Drawn anew whenever the limit in the tables may have changed; 0: a slot without a gate.
+    /// Drawn again whenever the settings in the tables may have changed; 0: a slot without a gate.
     pub(crate) version: u32,
-    /// How many it holds; of an idle gate the one before it in the list of idle gates.
+    /// How many jobs the gate holds. For an idle gate: the previous one in the list of idle gates.
     pub(crate) held_or_prev: u32,
-    /// The first of its nodes; of an idle gate the next in the list.
+    /// The first of its nodes. For an idle gate: the next one in the list of idle gates.
     pub(crate) node_or_next: u32,
     pub(crate) index_next: u32,
-    /// Of a tenant.
+    /// For a tenant.
     pub(crate) weight: u16,
     pub(crate) kind: GateKind,
     pub(crate) bits: Bits,
@@ -80,7 +80,7 @@ pub struct Gate {
 const NO_LIMIT: u32 = u32::MAX;
 const UNKNOWN_LIMIT: u32 = u32::MAX - 1;
 const IDLE: u8 = 1;
-const SLEEPS: u8 = 2;
+const THROTTLED: u8 = 2;
 const RAN_UNMETERED: u8 = 4;
 const FAIR: u8 = 8;
 const METERED: u8 = 16;
@@ -107,14 +107,14 @@ impl Gate {
         self.limit = match limit {
             Limit::None => NO_LIMIT,
             Limit::Unknown => UNKNOWN_LIMIT,
-            // More than can be counted.
+            // This is more than can be counted.
             Limit::AtMost(most) if most >= UNKNOWN_LIMIT => NO_LIMIT,
             Limit::AtMost(most) => most,
         };
     }
 
-    /// Committed running jobs plus what open transactions have reserved. Below 0 only during a rebuild,
-    /// when a job's end was heard of before the job was read.
+    /// Committed running jobs plus what open transactions have reserved. It is below 0 only during a rebuild,
+    /// if the end of a job was announced before the job was read.
     pub(crate) fn held(&self) -> i32 {
         match self.is_idle() {
             true => 0,
@@ -138,14 +138,14 @@ impl Gate {
     }
 
     /// Its rate or pause lets nothing start now.
-    pub(crate) fn sleeps(&self) -> bool {
-        self.bits.has(SLEEPS)
+    pub(crate) fn is_throttled(&self) -> bool {
+        self.bits.has(THROTTLED)
     }
-    pub(crate) fn set_sleeps(&mut self, on: bool) {
-        self.bits.set(SLEEPS, on);
+    pub(crate) fn set_throttled(&mut self, on: bool) {
+        self.bits.set(THROTTLED, on);
     }
 
-    /// Jobs have started of which no bucket knows.
+    /// Jobs have started that no bucket knows of.
     pub(crate) fn ran_unmetered(&self) -> bool {
         self.bits.has(RAN_UNMETERED)
     }
@@ -153,7 +153,7 @@ impl Gate {
         self.bits.set(RAN_UNMETERED, true);
     }
 
-    /// Of a queue: tenants share its starts by weight.
+    /// For a queue: tenants share its starts by weight.
     pub(crate) fn is_fair(&self) -> bool {
         self.bits.has(FAIR)
     }
@@ -161,7 +161,7 @@ impl Gate {
         self.bits.set(FAIR, on);
     }
 
-    /// It has, or had, a rate, a pause or jobs that age.
+    /// It has or had a rate, a pause, or jobs that age.
     pub(crate) fn has_meter(&self) -> bool {
         self.bits.has(METERED)
     }
@@ -169,7 +169,7 @@ impl Gate {
         self.bits.set(METERED, true);
     }
 
-    /// An unknown limit counts as room: who wants to use it has to read it first.
+    /// An unknown limit counts as room. A claim that wants to use the gate has to read the limit first.
     pub(crate) fn room(&self) -> u32 {
         match self.limit() {
             Limit::AtMost(most) => {

@@ -1,12 +1,12 @@
 //! The state that is stored once, by concern. All other state is in arrays.
 
-use crate::memory::overflow::Outside;
+use crate::memory::overflow::Overflow;
 
 /// What is not in an array. All zero is an empty scheduler, so fresh shared memory needs no set-up.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Header {
-    /// Drawn anew whenever a lane is lowered, doubted or made.
+    /// Counts up whenever a lane is lowered, marked as unverified, or made.
     pub(crate) stamp: u64,
     /// The first in the chain of the queues that have lanes.
     pub(crate) first_queue: u32,
@@ -14,7 +14,7 @@ pub struct Header {
     pub(crate) settings: SettingsState,
     /// The end of a job may be announced before the job itself.
     pub(crate) rebuilding: bool,
-    pub(crate) overflow: Outside,
+    pub(crate) overflow: Overflow,
     pub(crate) clock: Clock,
     pub(crate) calendar: CalendarState,
 }
@@ -32,9 +32,9 @@ pub(crate) struct IdleGates {
 pub(crate) struct SettingsState {
     /// The version that was given to a gate last.
     pub version: u32,
-    /// Some sessions have settings.
+    /// Some sessions are paused, or may be.
     pub has_paused_sessions: bool,
-    /// Sessions may have settings: a rebuild has not read the tables yet.
+    /// Any session may be paused: a rebuild has not read the tables yet.
     pub has_unread_sessions: bool,
 }
 

@@ -6,7 +6,7 @@ use crate::memory::slab::Slot;
 /// Stands for all queues: no queue has this key.
 pub const EVERY_QUEUE: u64 = 0;
 
-/// Everything that decides where the jobs of a lane may run. Keys are hashes; 0 is "none".
+/// All that decides where the jobs of a lane may run. Keys are hashes; 0 stands for "none".
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LaneSpec {
@@ -16,7 +16,7 @@ pub struct LaneSpec {
     pub account: u64,
     pub session: u64,
     pub concurrency: u64,
-    /// Jobs with the same unique key run one at a time, wherever they are.
+    /// Jobs with the same unique key run one at a time, in all queues.
     pub unique: u64,
     pub priority: i32,
 }
@@ -43,14 +43,15 @@ impl LaneSpec {
     }
 }
 
-/// The rest of a lane.
+/// What is stored of a lane beside its entry.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lane {
     pub(crate) key: u64,
     /// As the jobs have it.
     pub(crate) priority: i32,
-    /// The lower half of the stamp drawn when the lane was last lowered, doubted or made.
+    /// The lower half of the stamp that was drawn when the lane was last lowered, marked as unverified, or
+    /// made.
     pub(crate) stamp: u32,
     pub(crate) session: u32,
     pub(crate) index_next: u32,

@@ -2,27 +2,28 @@
 
 use crate::memory::slab::Slot;
 
-/// The clockwork of one gate.
+/// The meter of one gate.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Meter {
-    /// When the bucket is full again, and the fraction of a microsecond on top in units of `1 / starts`.
+    /// When the bucket will be full again. The fraction of a microsecond is stored apart, in units of `1 /
+    /// starts`.
     pub(crate) full_at: i64,
     pub(crate) per: i64,
     pub(crate) paused_until: i64,
-    /// When the gate is to be looked at again, while it has a place among the timers.
+    /// When to look at the gate again, while it has a timer.
     pub(crate) due: i64,
     pub(crate) fraction: u32,
     /// 0: no rate.
     pub(crate) starts: u32,
     pub(crate) burst: u32,
-    /// Tokens put by for jobs that are not locked yet.
-    pub(crate) put_by: u32,
+    /// Tokens that are set aside for jobs that are not locked yet.
+    pub(crate) reserved_tokens: u32,
     pub(crate) gate: u32,
-    /// The place among the timers; 0: none.
+    /// The slot of its timer; 0: none.
     pub(crate) timer: u32,
     pub(crate) index_next: u32,
-    /// Of a queue: how long a job waits for a step of priority, in milliseconds; 0: for ever.
+    /// For a queue: how long a job waits for one step of priority, in milliseconds; 0: jobs do not age.
     pub(crate) aging: u32,
 }
 

@@ -1,31 +1,31 @@
 //! The state of the overflow: what is known of lanes that are in the tables but not in memory. See `lanes::overflow`.
 
-pub(crate) const HEARD: usize = 256;
-pub(crate) const BARREN: usize = 16;
+pub(crate) const LOWERED_LANES: usize = 256;
+pub(crate) const SEARCHED_QUEUES: usize = 16;
 
-/// What there is to know of lanes that the memory does not have.
+/// What is known of lanes that memory does not have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Outside {
-    /// Some lanes with work found no slot since the round began.
+pub(crate) struct Overflow {
+    /// A lane with work has found no slot since the round began.
     pub(crate) spilled: bool,
     pub(crate) in_round: bool,
     /// Rounds so far.
     pub(crate) round: u64,
     /// The slot of the lane that was evicted last.
     pub(crate) clock_hand: u32,
-    /// The key behind which the round goes on.
+    /// The round goes on after this key.
     pub(crate) cursor: i64,
-    /// When a job of a lane was last heard of, by the lane's key; lanes may share a place.
-    pub(crate) heard: [u64; HEARD],
-    /// Nothing is known of what was heard before.
-    pub(crate) heard_since: u64,
-    /// Changes whenever what is missing may have become able to run.
-    pub(crate) chances: u64,
-    /// Queues that were searched in vain, and the chances that there were; queues may share a place.
-    pub(crate) barren: [(u64, u64); BARREN],
+    /// The stamp at which a lane was last lowered, by the hash of its key. Lanes may share a slot.
+    pub(crate) lowered: [u64; LOWERED_LANES],
+    /// Nothing is known of what was lowered before this stamp.
+    pub(crate) lowered_since: u64,
+    /// Changes whenever a lane that is missing may have become able to run.
+    pub(crate) runnable_version: u64,
+    /// Queues that were searched in vain, with the `runnable_version` of that time. Queues may share a slot.
+    pub(crate) searched_in_vain: [(u64, u64); SEARCHED_QUEUES],
 }
 
-impl Default for Outside {
+impl Default for Overflow {
     fn default() -> Self {
         Self {
             spilled: false,
@@ -33,21 +33,21 @@ impl Default for Outside {
             round: 0,
             clock_hand: 0,
             cursor: i64::MIN,
-            heard: [0; HEARD],
-            heard_since: 0,
-            chances: 1,
-            barren: [(0, 0); BARREN],
+            lowered: [0; LOWERED_LANES],
+            lowered_since: 0,
+            runnable_version: 1,
+            searched_in_vain: [(0, 0); SEARCHED_QUEUES],
         }
     }
 }
 
-impl Outside {
-    /// For memory that begins anew.
+impl Overflow {
+    /// The state for memory that is emptied.
     pub(crate) fn after(&self, stamp: u64) -> Self {
         Self {
             round: self.round.wrapping_add(1),
-            heard_since: stamp,
-            chances: self.chances.wrapping_add(1),
+            lowered_since: stamp,
+            runnable_version: self.runnable_version.wrapping_add(1),
             ..Self::default()
         }
     }

@@ -1,29 +1,29 @@
 //! The path from a lane up to its queue: the nodes, and their gates.
 
 use crate::memory::entry::Kind;
-use crate::memory::gate::MOST_GATES;
+use crate::memory::gate::MAX_GATES;
 use crate::memory::lane::{Lane, LaneSpec};
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
 
-/// Steps from a lane up to its queue, at most: more are a cycle.
-pub(crate) const DEEPEST_NODE: u32 = 8;
+/// The most steps from a lane up to its queue. More are a cycle.
+pub(crate) const MAX_NODE_DEPTH: u32 = 8;
 
 /// The nodes that a lane refers to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Way {
+pub(crate) struct LanePath {
     pub queue: u32,
     pub tenant: u32,
     pub account: u32,
     pub session: u32,
     pub concurrency: u32,
     pub unique: u32,
-    pub bundle: u32,
+    pub key_group: u32,
 }
 
-impl Way {
-    /// Those that may have a gate, in the order of [`GateKind::ALL`].
-    pub fn nodes(&self) -> [u32; MOST_GATES] {
+impl LanePath {
+    /// The nodes that may have a gate, in the order of [`GateKind::ALL`].
+    pub fn nodes(&self) -> [u32; MAX_GATES] {
         [
             self.queue,
             self.tenant,
@@ -34,14 +34,14 @@ impl Way {
         ]
     }
 
-    /// Each after those that it hangs below.
+    /// All nodes, each after those above it.
     pub fn downwards(&self) -> impl DoubleEndedIterator<Item = u32> + use<> {
         [
             self.queue,
             self.tenant,
             self.account,
             self.concurrency,
-            self.bundle,
+            self.key_group,
             self.unique,
             self.session,
         ]
@@ -49,33 +49,33 @@ impl Way {
         .filter(|&node| node != NONE)
     }
 
-    /// Where the lane waits unless its session does it for it.
+    /// Where the lane waits, unless its session waits for it.
     pub fn home(&self) -> u32 {
-        let nodes = [self.unique, self.bundle, self.account, self.tenant];
+        let nodes = [self.unique, self.key_group, self.account, self.tenant];
         nodes.into_iter().find(|&node| node != NONE).unwrap_or(NONE)
     }
 }
 
 /// The gates of a lane's nodes, in the order of [`GateKind::ALL`].
-pub(crate) type Gates = [u32; MOST_GATES];
+pub(crate) type Gates = [u32; MAX_GATES];
 
 impl Scheduler<'_> {
-    pub(crate) fn way_of(&self, lane: u32) -> Step<Way> {
-        let mut way = Way {
+    pub(crate) fn path_of(&self, lane: u32) -> Step<LanePath> {
+        let mut path = LanePath {
             session: self.lane(lane)?.session,
-            ..Way::default()
+            ..LanePath::default()
         };
         let mut at = self.entry(lane)?.home;
-        for _ in 0..DEEPEST_NODE {
+        for _ in 0..MAX_NODE_DEPTH {
             let entry = self.entry(at)?;
             match entry.kind {
                 Kind::Tenant => {
-                    (way.tenant, way.queue) = (at, entry.home);
-                    return Ok(way);
+                    (path.tenant, path.queue) = (at, entry.home);
+                    return Ok(path);
                 }
-                Kind::Account => way.account = at,
-                Kind::Unique => way.unique = at,
-                Kind::Bundle => (way.bundle, way.concurrency) = (at, self.node(at)?.other),
+                Kind::Account => path.account = at,
+                Kind::Unique => path.unique = at,
+                Kind::KeyGroup => (path.key_group, path.concurrency) = (at, self.node(at)?.other),
                 _ => break,
             }
             at = entry.home;
@@ -83,9 +83,9 @@ impl Scheduler<'_> {
         Err(Fault::Corrupt("a lane is below no tenant"))
     }
 
-    pub(crate) fn gates_of(&self, way: &Way) -> Step<Gates> {
-        let mut gates = [NONE; MOST_GATES];
-        for (gate, node) in gates.iter_mut().zip(way.nodes()) {
+    pub(crate) fn gates_of(&self, path: &LanePath) -> Step<Gates> {
+        let mut gates = [NONE; MAX_GATES];
+        for (gate, node) in gates.iter_mut().zip(path.nodes()) {
             if node != NONE {
                 *gate = self.node(node)?.gate;
             }
@@ -94,11 +94,11 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn spec_of(&self, lane: u32) -> Step<LaneSpec> {
-        self.spec_behind(lane, &self.gates_of(&self.way_of(lane)?)?)
+        self.spec_behind(lane, &self.gates_of(&self.path_of(lane)?)?)
     }
 
     pub(crate) fn spec_behind(&self, lane: u32, gates: &Gates) -> Step<LaneSpec> {
-        let mut keys = [0; MOST_GATES];
+        let mut keys = [0; MAX_GATES];
         for (key, &gate) in keys.iter_mut().zip(gates) {
             if gate != NONE {
                 *key = self.gate(gate)?.key;
@@ -118,15 +118,15 @@ impl Scheduler<'_> {
         })
     }
 
-    /// The tenant's node that an entry is below, or is.
+    /// The node of the tenant: the entry itself, or one above it.
     pub(crate) fn tenant_of(&self, of: u32) -> Step<u32> {
         let mut at = of;
-        for _ in 0..DEEPEST_NODE {
+        for _ in 0..MAX_NODE_DEPTH {
             let entry = self.entry(at)?;
             at = match entry.kind {
                 Kind::Tenant => return Ok(at),
                 Kind::Session => return Ok(self.node(at)?.other),
-                Kind::Account | Kind::Unique | Kind::Bundle | Kind::Lane => entry.home,
+                Kind::Account | Kind::Unique | Kind::KeyGroup | Kind::Lane => entry.home,
                 _ => break,
             };
         }
@@ -137,7 +137,7 @@ impl Scheduler<'_> {
         Ok(self.entry(self.tenant_of(of)?)?.home)
     }
 
-    /// The key of a node's gate; 0 for that of the jobs without tenant.
+    /// The key of a node's gate; 0 for jobs without a tenant.
     pub(crate) fn key_behind(&self, node: u32) -> Step<u64> {
         match self.node(node)?.gate {
             NONE => Ok(0),

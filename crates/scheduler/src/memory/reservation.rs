@@ -9,7 +9,7 @@ use crate::memory::step::NONE;
 pub struct ReservationId(pub(crate) u32);
 
 impl ReservationId {
-    /// False for the default, which no reservation has.
+    /// False for the default value, which no reservation has.
     pub fn is_some(&self) -> bool {
         self.0 != NONE
     }
@@ -22,11 +22,12 @@ pub struct Reservation {
     pub(crate) position: i64,
     pub(crate) next: u32,
     pub(crate) stage: Stage,
-    /// One bit a gate kind: gates at which this run took over room that its own transaction gives back.
+    /// One bit for each kind of gate: the gates at which this run took over room that its own transaction
+    /// gives back.
     pub(crate) transferred: u8,
-    /// One bit a gate kind: gates at which a token is put by for the job.
+    /// One bit for each kind of gate: the gates at which a token is set aside for the job.
     pub(crate) metered: u8,
-    /// What a fair queue has charged its tenant for it, while it is open whether it starts.
+    /// What a fair queue has charged its tenant, as long as it is not certain that the job starts.
     pub(crate) charged: u32,
     /// The level at which it was charged.
     pub(crate) level: i32,
@@ -37,7 +38,7 @@ pub struct Reservation {
 pub(crate) enum Stage {
     #[default]
     Free,
-    /// Room is held, no job is known yet.
+    /// Room is held. No job is known yet.
     Room,
     /// The job at `position` is locked by the owner.
     Job,
@@ -61,7 +62,7 @@ pub(crate) fn bit(kind: GateKind) -> u8 {
 }
 
 impl Reservation {
-    /// The index holds those whose job is known.
+    /// The index holds the reservations whose job is known.
     pub(crate) fn key(&self) -> Option<u64> {
         match self.stage {
             Stage::Job => Some(job_key(self.spec.lane, self.position)),

@@ -23,7 +23,7 @@ pub struct Pools {
     pub(crate) reservations: Pool,
 }
 
-/// The parts that a scheduler is put together from; all zero is an empty scheduler.
+/// The parts of a scheduler. All zero is an empty scheduler.
 pub struct Memory<'m> {
     pub header: &'m mut Header,
     pub pools: &'m mut Pools,
@@ -58,8 +58,9 @@ pub struct Scheduler<'m> {
     pub(crate) shares: Slab<'m, Share>,
     pub(crate) calendar: &'m mut [Sample],
     pub(crate) reservations: Slab<'m, Reservation>,
-    /// The keys of the queues that a pick from every queue is about, in order; none: of all. It lives no longer than the lock.
-    pub(crate) only: Option<Rc<[u64]>>,
+    /// The sorted keys of the queues that a pick from all queues looks at; none: all of them. It lives no
+    /// longer than the lock.
+    pub(crate) queue_filter: Option<Rc<[u64]>>,
 }
 
 impl<'m> Scheduler<'m> {
@@ -99,7 +100,7 @@ impl<'m> Scheduler<'m> {
                 slots: memory.reservations,
                 buckets: memory.reservation_buckets,
             },
-            only: None,
+            queue_filter: None,
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::memory::slab::Slot;
 
-/// Where a tenant's last start at one level of one queue ended; or where the clock of the level stands.
+/// Where a tenant's last start at one level of one queue ended, or where the clock of that level stands.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Share {
     pub(crate) key: u64,
     pub(crate) tag: u64,
-    /// What was charged for starts of which it is not known yet whether they take place.
+    /// What was charged for starts that may not take place.
     pub(crate) unsettled: u64,
     pub(crate) next: u32,
 }

@@ -10,7 +10,7 @@ pub(crate) trait Slot: Copy + Default {
     fn set_next(&mut self, next: u32);
 }
 
-/// What an array has handed out; all zero is "nothing yet", so fresh shared memory needs no set-up.
+/// What an array has handed out. All zero is "nothing yet", so fresh shared memory needs no set-up.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pool {
@@ -27,7 +27,7 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// One array with its index. What is given no key is in no index.
+/// An array with its index. A slot without a key is in no index.
 pub(crate) struct Slab<'m, T> {
     pub pool: &'m mut Pool,
     pub slots: &'m mut [T],
@@ -62,7 +62,7 @@ impl<T: Slot> Slab<'_, T> {
         1..=self.pool.used
     }
 
-    /// As many slots from the first on, however damaged the count is.
+    /// The number of slots from the first on that were ever in use, however damaged the count is.
     pub fn used_slots(&self) -> usize {
         (self.pool.used as usize + 1).min(self.slots.len())
     }
@@ -154,7 +154,8 @@ impl<T: Slot> Slab<'_, T> {
         *self.pool = Pool::default();
     }
 
-    /// Makes pool, free list and index anew from the slots; those that are not `live` are emptied.
+    /// Makes the pool, the free list and the index again from the slots. Slots that are not `live` are
+    /// emptied.
     pub fn reindex(
         &mut self,
         live: impl Fn(&T) -> bool,
@@ -181,7 +182,7 @@ impl<T: Slot> Slab<'_, T> {
         Ok(())
     }
 
-    /// Scaled down rather than masked, so that there may be any number of buckets.
+    /// The hash is scaled down, not masked, so that any number of buckets will do.
     fn bucket(&self, key: u64) -> usize {
         let spread = u128::from(mix(key, 0)) * self.buckets.len() as u128;
         (spread >> 64) as usize

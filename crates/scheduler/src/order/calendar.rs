@@ -7,7 +7,7 @@
 //! A job begins to wait when its position is drawn. The calendar tells when that was. It is a list of a few positions, each
 //! with a time before which neither it nor a later position was known. A position is as old as the last sample at or
 //! before it. So a position may count as older than it is, by at most the distance of two samples, and never as younger.
-//! The order of positions is the order of their dates. See `gates::ageing` for how the calendar is kept.
+//! The order of positions is the order of their dates. See `gates::aging` for how the calendar is kept.
 
 use crate::memory::sample::Sample;
 use crate::memory::scheduler::Scheduler;
@@ -17,7 +17,7 @@ use crate::testing::faults::{Seeded, armed};
 pub(crate) const MILLISECOND: i64 = 1_000;
 
 impl Scheduler<'_> {
-    /// Whether positions are dated: from the first queue on that ages its jobs.
+    /// Whether positions have dates. They do from the first time that a queue has jobs that age.
     pub fn has_calendar(&self) -> bool {
         self.header.calendar.samples > 0
     }
@@ -32,21 +32,21 @@ impl Scheduler<'_> {
         last.ok_or(Fault::Corrupt("the calendar is empty"))
     }
 
-    /// When a position began to wait.
-    pub fn dated(&self, position: i64) -> i64 {
+    /// When the job at a position began to wait.
+    pub fn date_of(&self, position: i64) -> i64 {
         let samples = self.samples();
         let behind = samples.partition_point(|sample| sample.position <= position);
         let sample = samples.get(behind.saturating_sub(1));
         sample.map_or(self.header.calendar.epoch, |sample| sample.time)
     }
 
-    /// From when intervals are counted.
+    /// The time from which intervals are counted.
     pub fn epoch(&self) -> i64 {
         self.header.calendar.epoch
     }
 
     /// How far apart samples are at least.
-    pub fn sampled_every(&self) -> i64 {
+    pub fn sample_interval(&self) -> i64 {
         self.header.calendar.sample_interval
     }
 
@@ -56,7 +56,7 @@ impl Scheduler<'_> {
         Ok(i64::from(aging) * MILLISECOND)
     }
 
-    /// As [`Self::aging_of`] the queue of a gate, in milliseconds.
+    /// The same for the queue of a gate, in milliseconds.
     pub(crate) fn aging_behind(&self, gate: u32) -> Step<u32> {
         Ok(self.meter_of(gate)?.map_or(0, |meter| meter.aging))
     }
@@ -66,7 +66,7 @@ impl Scheduler<'_> {
         Ok(self.has_calendar() && self.aging_of(queue)? > 0)
     }
 
-    /// Which of the intervals since the calendar began a time lies in.
+    /// The number of the interval in which a time lies, counted from the begin of the calendar.
     fn interval_of(&self, time: i64, aging: i64) -> i32 {
         let interval = time
             .saturating_sub(self.header.calendar.epoch)
@@ -74,7 +74,7 @@ impl Scheduler<'_> {
         i32::try_from(interval).unwrap_or(if interval < 0 { i32::MIN } else { i32::MAX })
     }
 
-    /// The least comes first: where nothing ages that is the priority.
+    /// The least level comes first. Where jobs do not age, it is the priority.
     pub(crate) fn level_in(&self, queue: u32, priority: i32, position: i64) -> Step<i32> {
         if !self.has_calendar() {
             return Ok(priority);
@@ -83,7 +83,7 @@ impl Scheduler<'_> {
             0 => Ok(priority),
             _ if armed(Seeded::NeverAge) => Ok(priority),
             aging => {
-                let interval = self.interval_of(self.dated(position), aging);
+                let interval = self.interval_of(self.date_of(position), aging);
                 Ok(priority.saturating_add(interval))
             }
         }
@@ -98,8 +98,8 @@ impl Scheduler<'_> {
         self.level_in(self.queue_of(lane)?, priority, position)
     }
 
-    /// The level at which a job of priority 0 begins to wait now: levels of different queues compare by how far
-    /// they are from it.
+    /// The level at which a job of priority 0 begins to wait now. Levels of different queues are compared by
+    /// their distance from it.
     pub(crate) fn level_now(&self, queue: u32) -> Step<i32> {
         if !self.has_calendar() || armed(Seeded::CompareOtherClocks) {
             return Ok(0);
@@ -110,7 +110,7 @@ impl Scheduler<'_> {
         })
     }
 
-    /// The first position of a lane that may have a level, or a greater one.
+    /// The first position of a lane that may have this level or a greater one.
     pub(crate) fn first_at_level(&self, lane: u32, queue: u32, level: i64) -> Step<i64> {
         let steps = level - i64::from(self.lane(lane)?.priority);
         let aging = match self.has_calendar() {
@@ -140,7 +140,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Checks that samples ascend, and that no lane waits behind its place.
+    /// Checks that samples ascend, and that no lane has a greater level than its head.
     pub(crate) fn audit_levels(&self) -> Step<()> {
         let ascends = |pair: &[Sample]| match pair {
             [a, b] => a.position < b.position && a.time < b.time,
@@ -157,7 +157,7 @@ impl Scheduler<'_> {
             let priority = self.lane(lane)?.priority;
             let level = self.level_in(self.queue_of(lane)?, priority, entry.head)?;
             let is_right = match self.has_calendar() {
-                // Behind the last position that was known a head may have had an earlier date.
+                // A head after the last known position may have had an earlier date.
                 true => entry.level <= level,
                 false => entry.level == level,
             };

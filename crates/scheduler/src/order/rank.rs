@@ -3,19 +3,19 @@
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::Step;
 
-/// Order of claims: least level first, then the tenant that is due, then least position.
+/// The order of claims: the least level first, then the tenant that is due, then the least position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
-    /// The priority, less what was gained by waiting.
+    /// The priority minus what was gained by waiting.
     pub level: i32,
-    /// How much its tenant has had for its weight; among one tenant's own always 0.
+    /// How much its tenant has had for its weight. It is always 0 among lanes of one tenant.
     pub tag: u64,
-    /// A lower bound of the lane's available positions.
+    /// A lower bound of the positions of the lane's available jobs.
     pub head: i64,
 }
 
 impl Scheduler<'_> {
-    /// A lane's own rank; a node's copy of its best member's.
+    /// A lane has a rank of its own. A node has a copy of its best member's.
     pub(crate) fn rank(&self, at: u32) -> Step<Rank> {
         let entry = self.entry(at)?;
         let tag = match entry.is_tagged() {

@@ -5,11 +5,11 @@
 //! next, and the clock stands at the tag that was served last. All jobs without a tenant count as one tenant of weight 1.
 //!
 //! A pick charges the starts that it reserves room for (see `claim::charge`); starts that do not take place are taken back.
-//! Until that is known they count, except for a bundle that waits at its concurrency key. That bundle is placed by a tag
+//! Until that is known they count, except for a key group that waits at its concurrency key. It is placed by a tag
 //! below which its tenant's tag never falls. So it is reached in time and then goes home, where the tag is exact. A job
 //! that was handed out stays charged.
 //!
-//! If there are more tenants than slots, all of them begin anew.
+//! If there are more tenants than slots, all of them begin again.
 
 use crate::memory::gate::GateKind;
 use crate::memory::lane::LaneSpec;
@@ -22,21 +22,21 @@ use crate::testing::faults::{Seeded, armed};
 /// What a start costs a tenant of weight 1.
 const START: u64 = 1 << 24;
 
-/// What is counted for one tenant at one level of one queue: its priority, where jobs do not age.
+/// The key of a share: one tenant at one level of a queue. Where jobs do not age, the level is the priority.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Account {
+pub(crate) struct ShareKey {
     pub(crate) tenant: u64,
     pub(crate) level: i32,
 }
 
-impl Account {
+impl ShareKey {
     pub(crate) fn key(self) -> u64 {
         mix(mix(self.tenant, 1), u64::from(self.level.cast_unsigned()))
     }
 }
 
-pub(crate) fn account_of(spec: &LaneSpec, level: i32) -> Account {
-    Account {
+pub(crate) fn share_key_of(spec: &LaneSpec, level: i32) -> ShareKey {
+    ShareKey {
         tenant: mix(spec.queue, spec.tenant),
         level,
     }
@@ -55,14 +55,14 @@ impl Scheduler<'_> {
         self.gate(queue_gate).is_ok_and(|gate| gate.is_fair())
     }
 
-    /// The tag of the next start of an entry's tenant at a level; 0 where the queue is first in, first out.
+    /// The tag of the next start of an entry's tenant at a level; 0 where the queue is not fair.
     pub(crate) fn tag_of(&self, at: u32, level: i32) -> Step<u64> {
         let tenant = self.tenant_of(at)?;
         let queue = self.entry(tenant)?.home;
         if !self.is_fair(queue)? {
             return Ok(0);
         }
-        let own = self.share_tag(self.account_of_node(tenant, level)?.key())?;
+        let own = self.share_tag(self.share_key_of_node(tenant, level)?.key())?;
         let clock = self.share_tag(clock_key(self.key_behind(queue)?, level))?;
         Ok(match armed(Seeded::CreditTheIdle) {
             true => own,
@@ -70,21 +70,21 @@ impl Scheduler<'_> {
         })
     }
 
-    fn account_of_node(&self, tenant: u32, level: i32) -> Step<Account> {
+    fn share_key_of_node(&self, tenant: u32, level: i32) -> Step<ShareKey> {
         let queue = self.entry(tenant)?.home;
-        Ok(Account {
+        Ok(ShareKey {
             tenant: mix(self.key_behind(queue)?, self.key_behind(tenant)?),
             level,
         })
     }
 
-    /// A tag that the entry's tenant never falls below.
+    /// A tag below which that of the entry's tenant never falls.
     pub(crate) fn least_tag_of(&self, at: u32, level: i32) -> Step<u64> {
         let tag = self.tag_of(at, level)?;
         if tag == 0 {
             return Ok(0);
         }
-        let account = self.account_of_node(self.tenant_of(at)?, level)?;
+        let account = self.share_key_of_node(self.tenant_of(at)?, level)?;
         let unsettled = match self.find_share(account.key())? {
             Some(at) => self.shares.get(at)?.unsettled,
             None => 0,

@@ -1,173 +1,136 @@
-//! Faults that the property tests seed at the mechanisms, to see that they would notice.
+//! Seeded faults: mechanisms that tests leave out one at a time, to see that the property tests would notice.
+//!
+//! They stand in the code that they break, and compile to nothing without the feature `faults`. A tool that mutates
+//! the source cannot replace them: most are one particular change of a rule that no generic mutation of the code
+//! makes, and a run of the property tests for each of thousands of generic mutants would take hours.
 
-/// A fault and where it sits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seeded {
-    /// A settling raises the head although the lane was lowered since the pick.
-    RaiseDespiteStamp,
-    /// Room that was not needed is not given back.
-    KeepUnusedRoom,
-    /// A unit that moves stays in the heap that it came from.
-    TwoPlaces,
-    /// Nodes are not put back when their gate opens.
-    MissOpening,
-    /// Nodes are not taken out when their gate closes.
-    MissClosing,
-    /// A claim may overtake the runner-up.
-    IgnoreRunnerUp,
-    /// A claim from all queues may overtake jobs of queues other than the picked lane's.
-    IgnoreOtherQueues,
-    /// A job at the runner-up's head may not be taken.
-    StopAtRunnerUp,
-    /// Rows that others have locked are passed over as if their owners would lower the lane again.
-    ForgetLockedRows,
-    /// A limit is stored although it may have changed since it was read.
-    IgnoreVersion,
-    /// An abort does not lower the lane.
-    AbortWithoutLowering,
-    /// Room that was taken over counts twice.
-    HoldTransferredTwice,
-    /// Room that was taken over is given back by the claim that took it.
-    ReleaseTransferred,
-    /// A commit after a rebuild counts like any other.
-    CountTwice,
-    /// A rebuild forgets what open transactions have reserved.
-    ForgetReservations,
-    /// One more than the limit may run.
-    OneTooMany,
-    /// Heaps are ordered by head alone.
-    IgnorePriority,
-    /// A pick gives up where it meets a closed gate.
-    StopAtClosedGate,
-    /// A session waits for a lane that may be empty.
-    TrustDoubtfulHead,
-    /// A session does not hear that the job it waits for is gone.
-    IgnoreWithdrawal,
-    /// A session goes on past a locked job.
-    PassLockedSession,
-    /// A lane for which there is no slot is not marked as missing.
-    SpillSilently,
-    /// A lane that had to go is made again by a new job as if it had none before.
-    BeginWithNewJob,
-    /// A lane begins where it did when it was read, whatever was heard of it since.
-    TrustOldReading,
-    /// A queue that was searched in vain stays barren whatever gates open.
-    MissChances,
-    /// A wake-up that nobody makes use of counts for ever.
-    TrustWokenForEver,
-    /// Work that a woken sleeper leaves behind wakes nobody.
-    LeaveWorkBehind,
-    /// Who comes and finds work lies down, for somebody else was woken for it.
-    LeaveWorkToOthers,
-    /// Nobody takes over when the keeper of the time leaves.
-    LeaveTimeUnkept,
-    /// What a notifier that died had not sent is forgotten.
-    ForgetUnsent,
-    /// Who finds a queue empty while a notification is sent is taken to have it.
-    DisarmWhenSent,
-    /// The notifier does not look at the clock.
-    ListenPastEvents,
-    /// A start costs no token.
-    StartFreeOfCharge,
-    /// A bucket of which nothing is known begins full.
-    StartFull,
-    /// Another rate fills the bucket.
-    RefillOnChange,
-    /// Tokens that were not needed stay put by.
-    KeepUnusedTokens,
-    /// A gate that sleeps has no timer.
-    ForgetTimer,
-    /// The timers are no heap.
-    LooseTimers,
-    /// A tenant that was idle makes up for it.
-    CreditTheIdle,
-    /// All tenants weigh the same.
-    IgnoreWeight,
-    /// A start costs a tenant nothing.
-    ServeForNothing,
-    /// A start that was charged and did not take place stays charged.
-    KeepVainCharge,
-    /// The clock of a fair queue stays behind while one tenant starts many.
-    LagBehind,
-    /// A bundle that waited at its key is served by the tag that it came with.
-    TrustOldTag,
-    /// Waiting gains nothing.
-    NeverAge,
-    /// Another interval ranks nobody anew.
-    KeepOldLevels,
-    /// Lanes stay where the dates before a thinning had put them.
-    KeepOldDates,
-    /// Levels of queues whose clocks differ are compared as they are.
-    CompareOtherClocks,
-    /// A position that was set by hand dates those that are drawn later.
-    TrustAnyPosition,
-    /// Queues are compared before it is known whether their jobs age.
-    CompareUnreadQueues,
-    /// A claim goes on into jobs that have waited less than those of another lane.
-    TakeYoungerJobs,
+/// Makes the enum of faults, and a list for each of the models that notice them.
+macro_rules! seeded {
+    ($($list:ident { $($(#[$doc:meta])+ $fault:ident,)+ })+) => {
+        /// A fault, by what the code does instead.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Seeded {
+            $($($(#[$doc])+ $fault,)+)+
+        }
+
+        #[cfg(feature = "faults")]
+        impl Seeded {
+            $(pub const $list: &[Seeded] = &[$(Seeded::$fault,)+];)+
+        }
+    };
 }
 
-#[cfg(feature = "faults")]
-impl Seeded {
-    pub const OF_WAITING: [Seeded; 4] = [
-        Seeded::TrustWokenForEver,
-        Seeded::LeaveWorkBehind,
-        Seeded::LeaveWorkToOthers,
-        Seeded::LeaveTimeUnkept,
-    ];
+seeded! {
+    OF_SCHEDULING {
+        /// A claim raises the head of its lane although the lane was lowered since the pick.
+        RaiseDespiteStamp,
+        /// Room that was not needed is not given back.
+        KeepUnusedRoom,
+        /// An entry that moves stays in the heap that it came from.
+        TwoPlaces,
+        /// Nodes are not put back when their gate opens.
+        MissOpening,
+        /// Nodes are not taken out when their gate closes.
+        MissClosing,
+        /// A claim may overtake the runner-up.
+        IgnoreRunnerUp,
+        /// A claim from all queues may overtake jobs of queues other than the picked lane's.
+        IgnoreOtherQueues,
+        /// A job at the runner-up's head may not be taken.
+        StopAtRunnerUp,
+        /// Rows that others have locked are passed over as if their owners would lower the lane again.
+        ForgetLockedRows,
+        /// Settings are stored although they may have changed since they were read.
+        IgnoreVersion,
+        /// An abort does not lower the lane.
+        AbortWithoutLowering,
+        /// Room that was taken over counts twice.
+        HoldTransferredTwice,
+        /// Room that was taken over is given back by the claim that took it.
+        ReleaseTransferred,
+        /// A commit after a rebuild counts like any other.
+        CountTwice,
+        /// A rebuild forgets what open transactions have reserved.
+        ForgetReservations,
+        /// One more than the limit may run.
+        OneTooMany,
+        /// Heaps are ordered by head alone.
+        IgnorePriority,
+        /// A pick gives up where it reaches a closed gate.
+        StopAtClosedGate,
+        /// A session waits for a lane that may be empty.
+        TrustUnverifiedHead,
+        /// A session is not told that the job that it waits for is gone.
+        IgnoreWithdrawal,
+        /// A session goes on past a locked job.
+        PassLockedSession,
+        /// A lane for which there is no slot is not marked as missing.
+        SpillSilently,
+        /// An evicted lane is made again for a new job as if it had no jobs before.
+        BeginWithNewJob,
+        /// A lane gets the head that was read, although it was lowered since.
+        TrustOldReading,
+        /// A queue that was searched in vain is not searched again when gates open.
+        MissRunnableChange,
+        /// A start costs no token.
+        StartFreeOfCharge,
+        /// A new bucket begins full.
+        StartFull,
+        /// A new rate fills the bucket.
+        RefillOnChange,
+        /// Tokens that were not needed stay set aside.
+        KeepUnusedTokens,
+        /// A throttled gate has no timer.
+        ForgetTimer,
+        /// The timers are no heap.
+        LooseTimers,
+        /// A tenant that was idle makes up for it.
+        CreditTheIdle,
+        /// All tenants weigh the same.
+        IgnoreWeight,
+        /// A start costs a tenant nothing.
+        ServeForNothing,
+        /// A start that was charged and did not take place stays charged.
+        KeepVainCharge,
+        /// The clock of a fair queue stays behind while one tenant starts many.
+        LagBehind,
+        /// A key group that waited at its key is served by the tag with which it came.
+        TrustOldTag,
+        /// Jobs gain nothing by waiting.
+        NeverAge,
+        /// A new interval ranks nothing again.
+        KeepOldLevels,
+        /// Lanes stay where the dates before a thinning had put them.
+        KeepOldDates,
+        /// Levels of queues whose clocks differ are compared as they are.
+        CompareOtherClocks,
+        /// A position that was set by hand dates those that are drawn later.
+        TrustAnyPosition,
+        /// Queues are compared before it is known whether their jobs age.
+        CompareUnreadQueues,
+        /// A claim goes on into jobs that have waited less than those of another lane.
+        TakeYoungerJobs,
+    }
 
-    pub const OF_LISTENING: [Seeded; 3] = [
-        Seeded::ForgetUnsent,
-        Seeded::DisarmWhenSent,
-        Seeded::ListenPastEvents,
-    ];
+    OF_WAKE_UPS {
+        /// A wake-up that no claim makes use of counts for ever.
+        TrustWokenForEver,
+        /// Work that a woken process leaves behind wakes no other.
+        LeaveWorkBehind,
+        /// A process that comes and finds work waits, because another one was woken for it.
+        LeaveWorkToOthers,
+        /// No process takes over when the timekeeper leaves.
+        LeaveTimeUnkept,
+    }
 
-    pub const ALL: [Seeded; 44] = [
-        Seeded::RaiseDespiteStamp,
-        Seeded::KeepUnusedRoom,
-        Seeded::TwoPlaces,
-        Seeded::MissOpening,
-        Seeded::MissClosing,
-        Seeded::IgnoreRunnerUp,
-        Seeded::IgnoreOtherQueues,
-        Seeded::StopAtRunnerUp,
-        Seeded::ForgetLockedRows,
-        Seeded::IgnoreVersion,
-        Seeded::AbortWithoutLowering,
-        Seeded::HoldTransferredTwice,
-        Seeded::ReleaseTransferred,
-        Seeded::CountTwice,
-        Seeded::ForgetReservations,
-        Seeded::OneTooMany,
-        Seeded::IgnorePriority,
-        Seeded::StopAtClosedGate,
-        Seeded::TrustDoubtfulHead,
-        Seeded::IgnoreWithdrawal,
-        Seeded::PassLockedSession,
-        Seeded::SpillSilently,
-        Seeded::BeginWithNewJob,
-        Seeded::TrustOldReading,
-        Seeded::MissChances,
-        Seeded::StartFreeOfCharge,
-        Seeded::StartFull,
-        Seeded::RefillOnChange,
-        Seeded::KeepUnusedTokens,
-        Seeded::ForgetTimer,
-        Seeded::LooseTimers,
-        Seeded::CreditTheIdle,
-        Seeded::IgnoreWeight,
-        Seeded::ServeForNothing,
-        Seeded::KeepVainCharge,
-        Seeded::LagBehind,
-        Seeded::TrustOldTag,
-        Seeded::NeverAge,
-        Seeded::KeepOldLevels,
-        Seeded::KeepOldDates,
-        Seeded::CompareOtherClocks,
-        Seeded::TrustAnyPosition,
-        Seeded::CompareUnreadQueues,
-        Seeded::TakeYoungerJobs,
-    ];
+    OF_CHANNELS {
+        /// What a notifier that died had not sent is forgotten.
+        ForgetUnsent,
+        /// A claim that finds a queue empty while a notification is sent is taken to have it.
+        DisarmWhenSent,
+        /// The notifier does not look at the clock.
+        ListenPastEvents,
+    }
 }
 
 #[cfg(feature = "faults")]

@@ -11,12 +11,12 @@ use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
 use crate::testing::faults::{Seeded, armed};
 
-/// Right spines of a leftist heap are logarithmic; anything deeper is a cycle.
-const DEEPEST: u32 = 128;
+/// The right spines of a leftist heap are logarithmic. Anything deeper is a cycle.
+const MAX_DEPTH: u32 = 128;
 const TOO_DEEP: Fault = Fault::Corrupt("a heap is too deep");
 
 impl Entry {
-    /// Puts the shallower child to the right; returns whether the distance changed.
+    /// Puts the shallower child to the right. Returns whether the distance changed.
     fn lean_left(&mut self, left: u8, right: u8) -> bool {
         if left < right {
             std::mem::swap(&mut self.left, &mut self.right);
@@ -49,7 +49,7 @@ impl Scheduler<'_> {
         self.note_last(node, member)
     }
 
-    /// The member that came last, if it is still there and nothing hangs below it.
+    /// The member that came last, if it is still in the heap and has no children.
     fn last_leaf(&self, node: u32) -> Step<u32> {
         let last = match self.notes_last(node)? {
             true => self.node(node)?.other,
@@ -73,11 +73,11 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Sessions and bundles need the word for something else, and have few members.
+    /// Sessions and key groups use that field for something else, and have few members.
     fn notes_last(&self, node: u32) -> Step<bool> {
         Ok(!matches!(
             self.entry(node)?.kind,
-            Kind::Session | Kind::Bundle
+            Kind::Session | Kind::KeyGroup
         ))
     }
 
@@ -103,23 +103,23 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Merges the right spines on the way down, and sets distances on the way back.
+    /// Merges the right spines going down, and sets the distances going back up.
     fn meld(&mut self, a: u32, b: u32) -> Step<u32> {
         if a == NONE || b == NONE {
             return Ok(a.max(b));
         }
         let (root, mut other) = self.in_order(a, b)?;
         let mut top = root;
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_DEPTH {
             let right = self.entry(top)?.right;
             if right == NONE {
-                self.hang_right(top, other)?;
+                self.link_right(top, other)?;
                 self.lean_up(top, root)?;
                 return Ok(root);
             }
             let (first, second) = self.in_order(right, other)?;
             if first != right {
-                self.hang_right(top, first)?;
+                self.link_right(top, first)?;
             }
             (top, other) = (first, second);
         }
@@ -134,17 +134,17 @@ impl Scheduler<'_> {
         Ok(if b_is_first { (b, a) } else { (a, b) })
     }
 
-    fn hang_right(&mut self, at: u32, child: u32) -> Step<()> {
+    fn link_right(&mut self, at: u32, child: u32) -> Step<()> {
         self.entry_mut(child)?.up = at;
         self.entry_mut(at)?.right = child;
         Ok(())
     }
 
-    /// From the end of a right spine up to its root: each is the right child of the next.
+    /// Goes from the end of a right spine up to its root. Each entry is the right child of the next.
     fn lean_up(&mut self, from: u32, root: u32) -> Step<()> {
         let mut at = from;
         let mut right_distance = self.distance(self.entry(at)?.right)?;
-        for _ in 0..=DEEPEST {
+        for _ in 0..=MAX_DEPTH {
             let entry = self.entry_mut(at)?;
             entry.lean_left(entry.left_distance, right_distance);
             if at == root {
@@ -155,7 +155,7 @@ impl Scheduler<'_> {
         Err(TOO_DEEP)
     }
 
-    /// Distances above follow as far as they change.
+    /// Updates the distances above as far as they change.
     fn replace_child(&mut self, parent: u32, child: u32, by: u32) -> Step<()> {
         let (mut at, mut old, mut new) = (parent, child, by);
         for _ in 0..=self.entries.len() {

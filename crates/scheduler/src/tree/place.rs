@@ -1,7 +1,7 @@
 //! Where an entry belongs in the tree of places, and how it is moved there.
 
 use crate::memory::entry::Kind;
-use crate::memory::path::DEEPEST_NODE;
+use crate::memory::path::MAX_NODE_DEPTH;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
 use crate::order::rank::Rank;
@@ -13,13 +13,13 @@ impl Scheduler<'_> {
         let entry = self.entry(at)?;
         match entry.is_placed() {
             false => Ok(NONE),
-            true if entry.is_away() => self.elsewhere(at),
+            true if entry.is_away() => self.other_place(at),
             true => Ok(entry.home),
         }
     }
 
-    /// The one place that an entry may have besides its home.
-    pub(crate) fn elsewhere(&self, at: u32) -> Step<u32> {
+    /// The one other place that an entry may have besides its home.
+    pub(crate) fn other_place(&self, at: u32) -> Step<u32> {
         match self.entry(at)?.kind {
             Kind::Lane => Ok(self.lane(at)?.session),
             _ => Ok(self.node(at)?.other),
@@ -29,7 +29,7 @@ impl Scheduler<'_> {
     pub(crate) fn set_place(&mut self, at: u32, place: u32) -> Step<()> {
         let entry = self.entry(at)?;
         let is_session = entry.kind == Kind::Session;
-        let is_away = entry.home != place && self.elsewhere(at)? == place;
+        let is_away = entry.home != place && self.other_place(at)? == place;
         let entry = self.entry_mut(at)?;
         if is_session && !is_away {
             entry.home = place;
@@ -42,20 +42,20 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Puts an entry, and then each node above it, where it belongs by its own heap, gate and rank.
-    pub(crate) fn settle_place(&mut self, from: u32) -> Step<()> {
-        self.settle_upwards(from, DEEPEST_NODE)
+    /// Moves an entry, and then each node above it, to where it belongs by its heap, gate and rank.
+    pub(crate) fn update_place(&mut self, from: u32) -> Step<()> {
+        self.update_upwards(from, MAX_NODE_DEPTH)
     }
 
-    fn settle_upwards(&mut self, from: u32, levels: u32) -> Step<()> {
+    fn update_upwards(&mut self, from: u32, levels: u32) -> Step<()> {
         let mut at = from;
         for left in (0..levels).rev() {
             if self.entry(at)?.kind == Kind::Queue {
                 return Ok(());
             }
             let old_place = self.place(at)?;
-            let place = self.place_of(at)?;
-            let rank = self.rank_of(at, place)?;
+            let place = self.desired_place(at)?;
+            let rank = self.desired_rank(at, place)?;
             if place == old_place && (place == NONE || rank == self.rank(at)?) {
                 return Ok(());
             }
@@ -69,15 +69,15 @@ impl Scheduler<'_> {
             self.set_rank(at, rank)?;
             self.heap_push(place, at)?;
             if old_place != NONE && old_place != place {
-                self.settle_upwards(old_place, left)?;
+                self.update_upwards(old_place, left)?;
             }
             at = place;
         }
         Err(Fault::Corrupt("the tree of places is too deep"))
     }
 
-    /// The rank of an entry at a place: its best member's, and among tenants with the tag of its own.
-    pub(crate) fn rank_of(&self, at: u32, place: u32) -> Step<Rank> {
+    /// The rank that an entry has at a place: that of its best member, with its own tag among tenants.
+    pub(crate) fn desired_rank(&self, at: u32, place: u32) -> Step<Rank> {
         let kind = self.entry(at)?.kind;
         if kind == Kind::Lane {
             return self.rank(at);
@@ -90,14 +90,14 @@ impl Scheduler<'_> {
         let tag = match kind {
             Kind::Concurrency => rank.tag,
             Kind::Tenant => self.tag_of(at, rank.level)?,
-            Kind::Bundle if place == node.other => self.least_tag_of(at, rank.level)?,
+            Kind::KeyGroup if place == node.other => self.least_tag_of(at, rank.level)?,
             _ => 0,
         };
         Ok(Rank { tag, ..rank })
     }
 
     /// The node in whose heap the entry belongs now; none for a closed, blocked or empty node.
-    pub(crate) fn place_of(&self, at: u32) -> Step<u32> {
+    pub(crate) fn desired_place(&self, at: u32) -> Step<u32> {
         let entry = self.entry(at)?;
         if entry.kind == Kind::Lane {
             return Ok(match self.lane(at)?.session {
@@ -110,49 +110,50 @@ impl Scheduler<'_> {
             return Ok(NONE);
         }
         match entry.kind {
-            Kind::Session => self.place_of_session(at),
-            // Once it was found waiting for its key it stays there until it is reached.
-            Kind::Bundle if entry.is_placed() && entry.is_away() => Ok(node.other),
-            Kind::Tenant | Kind::Concurrency | Kind::Account | Kind::Unique | Kind::Bundle => {
+            Kind::Session => self.desired_place_of_session(at),
+            // A key group that waits for its key stays there until it is reached.
+            Kind::KeyGroup if entry.is_placed() && entry.is_away() => Ok(node.other),
+            Kind::Tenant | Kind::Concurrency | Kind::Account | Kind::Unique | Kind::KeyGroup => {
                 Ok(entry.home)
             }
             Kind::Free | Kind::Queue | Kind::Lane => Err(Fault::Corrupt("this entry has no place")),
         }
     }
 
-    /// A session waits with its first lane. While it is in doubt whether that lane has a job at its head
-    /// the session stays in reach: a lane that turns out empty must not hold back the session's others.
-    fn place_of_session(&self, session: u32) -> Step<u32> {
+    /// A session waits with its first lane. While it is not certain that this lane has a job at its head, the
+    /// session stays in reach: a lane that turns out empty must not hold back the session's other lanes.
+    fn desired_place_of_session(&self, session: u32) -> Step<u32> {
         let node = self.node(session)?;
         let first = self.entry(node.root)?;
-        let in_doubt = self.entry(session)?.is_mixed() && !first.is_exact();
-        if in_doubt && !armed(Seeded::TrustDoubtfulHead) {
+        let is_unverified = self.entry(session)?.is_mixed() && !first.is_verified();
+        if is_unverified && !armed(Seeded::TrustUnverifiedHead) {
             return Ok(node.other);
         }
         Ok(first.home)
     }
 
-    /// Moves a bundle that was reached at home to its closed key, or back below its closed home.
-    pub(crate) fn move_bundle(&mut self, bundle: u32, place: u32) -> Step<()> {
-        let old_place = self.place(bundle)?;
+    /// Moves a key group that was reached at home to its closed key, or back below its closed home.
+    pub(crate) fn move_key_group(&mut self, key_group: u32, place: u32) -> Step<()> {
+        let old_place = self.place(key_group)?;
         if old_place == place || old_place == NONE {
             return Err(Fault::Corrupt("a closed gate was reached"));
         }
         match armed(Seeded::TwoPlaces) {
-            true => self.entry_mut(bundle)?.set_placed(false),
-            false => self.heap_remove(bundle)?,
+            true => self.entry_mut(key_group)?.set_placed(false),
+            false => self.heap_remove(key_group)?,
         }
-        let rank = self.rank_of(bundle, place)?;
-        self.set_rank(bundle, rank)?;
-        self.heap_push(place, bundle)?;
-        self.settle_place(old_place)?;
-        self.settle_place(place)
+        let rank = self.desired_rank(key_group, place)?;
+        self.set_rank(key_group, rank)?;
+        self.heap_push(place, key_group)?;
+        self.update_place(old_place)?;
+        self.update_place(place)
     }
 
-    /// The best unit (a lane without session, or a session) below a node, and its first lane.
+    /// The best unit below a node, which is a session or a lane without a session; and the first lane of that
+    /// unit.
     pub(crate) fn first_unit(&self, node: u32) -> Step<(u32, u32)> {
         let mut at = node;
-        for _ in 0..DEEPEST_NODE {
+        for _ in 0..MAX_NODE_DEPTH {
             match self.entry(at)?.kind {
                 Kind::Lane => return Ok((at, at)),
                 Kind::Session => return Ok((at, self.node(at)?.root)),

@@ -39,7 +39,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Checks that the chain holds as many queues as there are, each linked both ways.
+    /// Checks that all queues are in the chain, each linked both ways.
     pub(crate) fn audit_queues(&self, queues: u32) -> Step<()> {
         let (mut count, mut before) = (0, NONE);
         self.for_each_queue(|at| {

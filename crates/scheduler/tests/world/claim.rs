@@ -1,7 +1,7 @@
 //! A claim, step by step, as the server takes it.
 
 use rand::Rng;
-use turnstile_scheduler::{Outcome, Pick, Picked, Rate, ReservationId, Terms, UnknownGate};
+use turnstile_scheduler::{GateSettings, Outcome, Pick, Picked, Rate, ReservationId, UnknownGate};
 
 use super::arena::At;
 use super::fairness::cost;
@@ -31,7 +31,7 @@ pub enum Stage {
     /// Lanes to read that the memory may not have.
     Hunt,
     /// Limits to read, and those read but not yet stored.
-    Read(Vec<UnknownGate>, Vec<(UnknownGate, Terms)>),
+    Read(Vec<UnknownGate>, Vec<(UnknownGate, GateSettings)>),
     Snapshot(Picked, Vec<ReservationId>),
     Query(Picked, Vec<ReservationId>, Vec<(JobId, Row)>),
     /// Rows that were taken; a later snapshot tells where the lane goes on.
@@ -134,7 +134,7 @@ impl World {
             }
             Stage::Settle(picked, ids, rows) => {
                 self.settle(at, &picked, &ids, &rows)?;
-                self.note_starts(&picked, rows.taken.len(), &claim.rates)?;
+                self.advance_share_clock(&picked, rows.taken.len(), &claim.rates)?;
                 claim.taken.extend(rows.taken.iter().map(|&(job, _)| job));
                 (claim.taken.len() < claim.wanted).then_some(Stage::Pick)
             }
@@ -271,12 +271,12 @@ impl World {
     fn read_limits(
         &mut self,
         mut unread: Vec<UnknownGate>,
-        mut read: Vec<(UnknownGate, Terms)>,
+        mut read: Vec<(UnknownGate, GateSettings)>,
     ) -> Checked<Stage> {
         if let Some(gate) = unread.pop() {
-            read.push((gate, self.effective_terms(gate.kind, gate.key)));
-        } else if let Some((gate, terms)) = read.pop() {
-            self.store_terms(&gate, &terms)?;
+            read.push((gate, self.effective_settings(gate.kind, gate.key)));
+        } else if let Some((gate, settings)) = read.pop() {
+            self.store_settings(&gate, &settings)?;
         }
         Ok(match (unread.is_empty(), read.is_empty()) {
             (true, true) => Stage::Pick,
@@ -338,7 +338,7 @@ impl World {
         self.check_clock(picked, taken)
     }
 
-    /// The clock of a fair queue goes on to the last start, unless somebody waits with a lesser tag.
+    /// The clock of a fair queue goes on to the last start, unless a tenant waits with a lesser tag.
     fn check_clock(&mut self, picked: &Picked, taken: usize) -> Checked {
         let known = Known::read(&mut self.arena, self.clock.advanced, &[], Vec::new())?
             .with_fairness(&self.fairness);
@@ -366,7 +366,7 @@ impl World {
         }
     }
 
-    /// What was charged before the shares began anew does not matter any more.
+    /// What was charged before the shares began again does not matter any more.
     pub fn forget_charges(&mut self) {
         for transaction in &mut self.transactions {
             let reserved = transaction.reserved.iter_mut();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rand::Rng;
-use turnstile_scheduler::{GateKind, Limit, Meter, Picked, Rate, Terms, UnknownGate};
+use turnstile_scheduler::{GateKind, GateSettings, Limit, Meter, Picked, Rate, UnknownGate};
 
 use super::arena::At;
 use super::{Checked, World};
@@ -19,9 +19,10 @@ pub struct Clock {
     /// The time that the scheduler knows of.
     pub advanced: i64,
     history: HashMap<GateKey, Vec<Event>>,
-    /// When a gate's bucket last heard of a start or of a rate; a start may be heard of later than it was.
+    /// When a gate's bucket was last told of a start or of a rate. It may be told of a start later than the
+    /// start was.
     touched: HashMap<GateKey, i64>,
-    /// When the memory was last made anew, or forgot a gate.
+    /// When the memory was last rebuilt, or forgot a gate.
     memory_since: i64,
 }
 
@@ -103,7 +104,7 @@ fn check_windows(gate: GateKey, history: &[Event]) -> Checked {
 
 impl World {
     pub fn let_time_pass(&mut self) {
-        if self.shape.clocks || self.shape.ageing {
+        if self.shape.clocks || self.shape.aging {
             let most = [1, 30, 300][self.rng.random_range(0..3)];
             self.clock.now += self.rng.random_range(0..most);
             self.table.now = self.clock.now;
@@ -117,38 +118,38 @@ impl World {
     }
 
     /// Limits with or without a rate and a pause.
-    pub fn any_terms(&mut self, kind: GateKind, limit: Limit) -> Terms {
-        let mut terms = Terms::from(limit);
+    pub fn any_settings(&mut self, kind: GateKind, limit: Limit) -> GateSettings {
+        let mut settings = GateSettings::from(limit);
         if self.shape.fairness && kind == GateKind::Tenant {
-            terms.weight = self.rng.random_range(1..=4);
+            settings.weight = self.rng.random_range(1..=4);
         }
         if self.shape.fairness && kind == GateKind::Queue {
-            terms.is_fair = self.rng.random_bool(0.8);
+            settings.is_fair = self.rng.random_bool(0.8);
         }
-        if self.shape.ageing && kind == GateKind::Queue {
-            terms.aging = [0, 1, 2, 7][self.rng.random_range(0..4)];
+        if self.shape.aging && kind == GateKind::Queue {
+            settings.aging = [0, 1, 2, 7][self.rng.random_range(0..4)];
         }
         if self.shape.clocks && self.rng.random_bool(0.4) {
-            terms.rate = Some(Rate {
+            settings.rate = Some(Rate {
                 starts: self.rng.random_range(1..=3),
                 burst: self.rng.random_range(1..=4),
                 per: [40, 700, 7_777][self.rng.random_range(0..3)],
             });
         }
         if self.shape.clocks && self.rng.random_bool(0.3) {
-            terms.paused_until = Some(self.clock.now + self.rng.random_range(-100..3_000));
+            settings.paused_until = Some(self.clock.now + self.rng.random_range(-100..3_000));
         }
-        terms
+        settings
     }
 
-    pub fn store_terms(&mut self, gate: &UnknownGate, terms: &Terms) -> Checked {
+    pub fn store_settings(&mut self, gate: &UnknownGate, settings: &GateSettings) -> Checked {
         let key = (gate.kind as u8, gate.key);
         let before = self.tokens_of(key)?;
-        if terms.aging > 0 {
+        if settings.aging > 0 {
             self.begin_dates()?;
         }
         let mut scheduler = self.arena.scheduler();
-        let stored = scheduler.set_terms(gate.kind, gate.key, gate.version, terms);
+        let stored = scheduler.set_gate_settings(gate.kind, gate.key, gate.version, settings);
         if !stored.at("set_terms")? {
             self.tally.count("limit read in vain");
             return Ok(());
@@ -164,12 +165,12 @@ impl World {
         let change = Event {
             time: self.clock.now,
             is_start: false,
-            rate: terms.rate,
+            rate: settings.rate,
         };
         self.clock.note((gate.kind as u8, gate.key), change)
     }
 
-    /// Has the scheduler know the terms of all gates that it has.
+    /// Tells the scheduler the settings of all gates that it has.
     pub fn read_all_terms(&mut self) -> Checked {
         let mut unread = Vec::new();
         let mut scheduler = self.arena.scheduler();
@@ -181,8 +182,8 @@ impl World {
             }
         }
         for gate in unread {
-            let terms = self.effective_terms(gate.kind, gate.key);
-            self.store_terms(&gate, &terms)?;
+            let settings = self.effective_settings(gate.kind, gate.key);
+            self.store_settings(&gate, &settings)?;
         }
         Ok(())
     }
@@ -196,7 +197,7 @@ impl World {
         let meters = self.meters()?;
         let meter = meters.iter().find(|(other, _)| *other == gate);
         let meter = meter.filter(|(_, meter)| meter.rate().is_some() && !meter.is_paused(now));
-        Ok(meter.map(|(_, meter)| meter.starts_left(now) + meter.put_by()))
+        Ok(meter.map(|(_, meter)| meter.starts_left(now) + meter.reserved_tokens()))
     }
 
     fn meters(&mut self) -> Checked<Vec<(GateKey, Meter)>> {
@@ -227,7 +228,7 @@ impl World {
     }
 
     /// Jobs have started behind the gates, whatever becomes of them.
-    pub fn note_starts(
+    pub fn advance_share_clock(
         &mut self,
         picked: &Picked,
         count: usize,
@@ -264,7 +265,7 @@ impl World {
             };
             let elapsed = now.saturating_sub(self.clock.last_event(gate)).max(0);
             let brought = i128::from(elapsed) * i128::from(rate.starts) / i128::from(rate.per);
-            let least = brought.min(i128::from(rate.burst)) - i128::from(meter.put_by());
+            let least = brought.min(i128::from(rate.burst)) - i128::from(meter.reserved_tokens());
             if i128::from(meter.starts_left(now)) < least {
                 return Err(format!("{meter:?} of {gate:?} is short of {least} tokens"));
             }

@@ -74,11 +74,11 @@ impl World {
         );
     }
 
-    /// A row of the wanted sort that the transaction sees and nobody else has locked.
+    /// A row of the wanted sort that the transaction sees and no other has locked.
     pub fn any_row(&mut self, at: usize, wanted: impl Fn(&Row) -> bool) -> Option<(JobId, Row)> {
         let transaction = &self.transactions[at];
-        // A run that was started by hand is not ended before the scheduler has heard of it: that would
-        // be taken for damage and end in a rebuild.
+        // A run that was started by hand is not ended before the scheduler has been told of it: that would be
+        // taken for damage and end in a rebuild.
         let unheard: Vec<JobId> = self
             .transactions
             .iter()
@@ -147,7 +147,7 @@ impl World {
 
     /// Positions are unique among all jobs.
     fn any_position(&mut self) -> i64 {
-        if self.shape.ageing && self.rng.random_bool(0.1) {
+        if self.shape.aging && self.rng.random_bool(0.1) {
             return self.table.far_position(&mut self.rng);
         }
         let fresh = self.table.next_position();
@@ -207,7 +207,7 @@ impl World {
             2 => Some(Limit::AtMost(0)),
             _ => Some(Limit::AtMost(self.rng.random_range(1..4))),
         };
-        let value = value.map(|limit| self.any_terms(kind, limit));
+        let value = value.map(|limit| self.any_settings(kind, limit));
         let transaction = &mut self.transactions[at];
         transaction.limits.push(LimitChange {
             target,

@@ -1,7 +1,7 @@
 //! How transactions and savepoints end: first rows and locks, later the callback.
 
 use rand::Rng;
-use turnstile_scheduler::{Credit, GateKind, Terms};
+use turnstile_scheduler::{Credit, GateKind, GateSettings};
 
 use super::arena::At;
 use super::rebuild::Trust;
@@ -252,7 +252,7 @@ impl World {
             .any(|(_, other)| other.limits.iter().any(|change| change.target == target))
     }
 
-    pub fn effective_terms(&self, kind: GateKind, key: u64) -> Terms {
+    pub fn effective_settings(&self, kind: GateKind, key: u64) -> GateSettings {
         self.table.limits.in_force(kind, key)
     }
 }

@@ -7,7 +7,7 @@ use turnstile_scheduler::{
 };
 
 use super::Checked;
-use super::ageing::level_now;
+use super::aging::level_now;
 use super::arena::{Arena, At};
 use super::fairness::{Fairness, cost};
 use super::table::{Row, most};
@@ -22,7 +22,7 @@ pub struct Known {
     pub lanes: Vec<LaneView>,
     pub gates: HashMap<GateKey, GateView>,
     credits: Vec<Credit>,
-    /// Sessions that may be blocked by a job that somebody has locked.
+    /// Sessions that may be blocked by a job that another transaction has locked.
     blocked: Vec<u64>,
     fairness: Fairness,
 }
@@ -114,7 +114,7 @@ impl Known {
             })
     }
 
-    /// The least tag of who may run at the level.
+    /// The least tag of the tenants that may run at the level.
     pub fn least_tag(&self, spec: &LaneSpec, level: i32) -> Option<u64> {
         let rivals = self
             .eligible(false)
@@ -247,7 +247,7 @@ impl Known {
         let most = wanted.min(self.room_of(lane) as usize);
         let is_right = match self.starts_due(picked) {
             None => picked.reserved == most,
-            // A bundle that waits at its key may have been due earlier than it is.
+            // A key group that waits at its key may have been due earlier than it is.
             Some(due) => picked.reserved <= most.min(due),
         };
         if !is_right {
@@ -298,7 +298,8 @@ impl Known {
         }
     }
 
-    /// In a fair queue a bundle that waits at its key, with the tag that it came with, may seem to be next.
+    /// In a fair queue, a key group that waits at its key, with the tag with which it came, may seem to be
+    /// next.
     fn is_sure_to_be_next(&self, spec: &LaneSpec) -> bool {
         let mut of_queue = self.lanes.iter().filter(|it| it.spec.queue == spec.queue);
         !self.is_fair(spec.queue) || of_queue.all(|it| it.spec.concurrency == 0)

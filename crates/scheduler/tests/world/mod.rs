@@ -4,7 +4,7 @@
 // Each test uses a part of it.
 #![allow(dead_code)]
 
-pub mod ageing;
+pub mod aging;
 pub mod arena;
 pub mod claim;
 pub mod clock;
@@ -27,7 +27,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use turnstile_scheduler::{EVERY_QUEUE, GateKind};
 
-use ageing::Dates;
+use aging::Dates;
 use arena::Arena;
 use clock::Clock;
 use fairness::Fairness;
@@ -78,7 +78,7 @@ impl World {
         }
     }
 
-    /// Any one step of anybody.
+    /// One step of any participant.
     pub fn step(&mut self) -> Checked {
         self.let_time_pass();
         if self.memory != Trust::Ready && self.rng.random_bool(0.3) {
@@ -97,7 +97,7 @@ impl World {
         if self.shape.resets && self.memory == Trust::Ready && self.rng.random_bool(0.003) {
             return self.evict_any();
         }
-        if self.shape.ageing && self.memory != Trust::Stale && self.rng.random_bool(0.02) {
+        if self.shape.aging && self.memory != Trust::Stale && self.rng.random_bool(0.02) {
             return self.look_at_sequence();
         }
         let open = self.transactions.len();
@@ -133,7 +133,7 @@ impl World {
         self.transactions.len() - 1
     }
 
-    /// Brings all transactions to their end, one way or the other.
+    /// Brings all transactions to their end.
     pub fn finish_all_transactions(&mut self) -> Checked {
         for _ in 0..PATIENCE {
             if self.transactions.is_empty() {
@@ -158,11 +158,11 @@ impl World {
     /// bound only, behind which another tenant's job with a lesser position comes next.
     fn may_differ(&self, queue: u64) -> bool {
         let mut queues = 1..=self.shape.queues;
-        let is_fair = |queue| self.effective_terms(GateKind::Queue, queue).is_fair;
+        let is_fair = |queue| self.effective_settings(GateKind::Queue, queue).is_fair;
         self.has_far_positions() || queue == EVERY_QUEUE && queues.any(is_fair)
     }
 
-    /// Claims with nobody else about: the result must be the naive scan's, at once or one by one.
+    /// Claims while nothing else runs. The result must be that of the naive scan, at once or one by one.
     fn run_alone(&mut self) -> Checked {
         self.finish_all_transactions()?;
         self.finish_rebuild()?;
@@ -200,11 +200,11 @@ impl World {
             ));
         }
         let enough = self.arena.capacity.reservations > wanted;
-        let is_exact = !overflows
+        let is_verified = !overflows
             && enough
             && !self.may_differ(queue)
             && forgotten == self.tally.of("shares forgotten");
-        if is_exact && (together != expected || singly != still_expected) {
+        if is_verified && (together != expected || singly != still_expected) {
             return Err(format!(
                 "alone: expected {expected:?}, claimed {together:?}; expected {still_expected:?}, one by one {singly:?}"
             ));
@@ -220,7 +220,7 @@ impl World {
         self.call_back(at)
     }
 
-    /// A claim waits for nobody: it ends while all others stand still.
+    /// A claim does not wait: it ends while all others stand still.
     fn end_claim(&mut self, at: usize) -> Checked {
         for _ in 0..PATIENCE {
             if self.transactions[at].claim.is_none() {

@@ -50,7 +50,7 @@ impl World {
     fn weight_in_force(&self, tenant: u64) -> u32 {
         match tenant {
             0 => 1,
-            tenant => self.effective_terms(GateKind::Tenant, tenant).weight,
+            tenant => self.effective_settings(GateKind::Tenant, tenant).weight,
         }
     }
 
@@ -70,7 +70,7 @@ impl World {
         let has_room = |spec: &LaneSpec| {
             spec.gates().all(|(kind, key)| {
                 let held = held.get(&(kind as u8, key)).copied().unwrap_or(0);
-                held < most(self.effective_terms(kind, key).limit)
+                held < most(self.effective_settings(kind, key).limit)
                     && starts.get(&(kind as u8, key)).is_none_or(|&left| left > 0)
             })
         };
@@ -91,7 +91,7 @@ impl World {
         let rank = |job: JobId| {
             let (row, (level, _)) = (&rows[job], levels[job]);
             let is_fair = self
-                .effective_terms(GateKind::Queue, row.spec.queue)
+                .effective_settings(GateKind::Queue, row.spec.queue)
                 .is_fair;
             let tag = match is_fair {
                 true => fairness.tag(&row.spec, level),

@@ -1,4 +1,4 @@
-//! Memory is lost or distrusted, and read anew from the tables while others go on.
+//! Memory is lost or distrusted, and read again from the tables while others go on.
 
 use rand::Rng;
 
@@ -54,7 +54,8 @@ impl World {
         }
     }
 
-    /// The snapshot is taken under the lock: who is visible in it has either called back or will know.
+    /// The snapshot is taken under the lock. A transaction that is visible in it has either run its callback
+    /// or will learn of the rebuild.
     fn begin_rebuild(&mut self) -> Checked {
         self.arena.scheduler().begin_rebuild().at("begin_rebuild")?;
         if !self.table.limits.any_paused_session() {

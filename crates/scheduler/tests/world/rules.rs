@@ -64,13 +64,15 @@ impl World {
     fn check_barren(&mut self) -> Checked {
         let known = Known::read(&mut self.arena, self.clock.advanced, &[], Vec::new())?;
         let scheduler = self.arena.scheduler();
-        let mut barren = (0..=self.shape.queues).filter(|&queue| scheduler.is_barren(queue));
-        let Some(first) = barren.next() else {
+        let mut searched_in_vain =
+            (0..=self.shape.queues).filter(|&queue| scheduler.is_searched_in_vain(queue));
+        let Some(first) = searched_in_vain.next() else {
             return Ok(());
         };
-        let barren: Vec<u64> = barren.chain([first]).collect();
-        let is_barren =
-            |row: &Row| barren.contains(&row.spec.queue) || barren.contains(&EVERY_QUEUE);
+        let searched_in_vain: Vec<u64> = searched_in_vain.chain([first]).collect();
+        let is_searched_in_vain = |row: &Row| {
+            searched_in_vain.contains(&row.spec.queue) || searched_in_vain.contains(&EVERY_QUEUE)
+        };
         for (job, it) in self.table.jobs.iter().enumerate() {
             let row = it.row;
             let is_missing = row.is_available() && row.spec.session == 0 && !known.covers(&row);
@@ -78,7 +80,7 @@ impl World {
                 transaction.will_come_back(job)
                     || transaction.owes_lowering(row.spec.lane, row.position)
             });
-            if is_missing && is_barren(&row) && !excused && known.has_room(&row.spec) {
+            if is_missing && is_searched_in_vain(&row) && !excused && known.has_room(&row.spec) {
                 return Err(format!(
                     "{row:?} may run, but its queue is held to be barren"
                 ));
@@ -152,28 +154,28 @@ impl World {
     }
 
     fn agrees(&self, gate: &GateView) -> bool {
-        let terms = self.effective_terms(gate.kind, gate.key);
+        let settings = self.effective_settings(gate.kind, gate.key);
         let rate = gate.meter.and_then(|meter| meter.rate());
-        let until = terms.paused_until.unwrap_or(i64::MIN);
+        let until = settings.paused_until.unwrap_or(i64::MIN);
         let same_pause = match gate.meter {
             Some(meter) => meter.paused_until() == until,
             None => until <= self.clock.now,
         };
-        let share =
-            (gate.weight, gate.is_fair, gate.aging) == (terms.weight, terms.is_fair, terms.aging);
-        (gate.limit, rate) == (terms.limit, terms.rate) && same_pause && share
+        let share = (gate.weight, gate.is_fair, gate.aging)
+            == (settings.weight, settings.is_fair, settings.aging);
+        (gate.limit, rate) == (settings.limit, settings.rate) && same_pause && share
     }
 
-    /// Tokens are put by only for jobs that claims have not locked yet.
+    /// Tokens are set aside only for jobs that claims have not locked yet.
     fn check_put_by(&self, known: &Known) -> Checked {
         for gate in known.gates.values() {
-            let put_by = gate.meter.map_or(0, |meter| meter.put_by());
+            let reserved_tokens = gate.meter.map_or(0, |meter| meter.reserved_tokens());
             let open = self.transactions.iter();
             let reserved = open.flat_map(|it| it.reserved.iter().chain(&it.returning));
             let unlocked = reserved
                 .filter(|it| it.job.is_none() && it.spec.key_of(gate.kind) == gate.key)
                 .count();
-            if put_by as usize > unlocked {
+            if reserved_tokens as usize > unlocked {
                 return Err(format!("{gate:?} puts by tokens for nobody"));
             }
         }

@@ -24,7 +24,7 @@ pub struct Shape {
     /// Queues may share by weight.
     pub fairness: bool,
     /// Jobs may gain priority as they wait.
-    pub ageing: bool,
+    pub aging: bool,
     /// Rates, and pauses that end by themselves.
     pub clocks: bool,
     /// Whether the scheduler checks itself after each step, besides the checks from outside.
@@ -59,7 +59,7 @@ impl Shape {
             meddling: rng.random_bool(0.7),
             resets: rng.random_bool(0.5),
             fairness: rng.random_bool(0.5),
-            ageing: rng.random_bool(0.5),
+            aging: rng.random_bool(0.5),
             clocks: rng.random_bool(0.5),
             audits: true,
         };
@@ -118,7 +118,7 @@ impl Shape {
             meddling: false,
             resets: false,
             fairness: false,
-            ageing: false,
+            aging: false,
             clocks: false,
             ..Self::nested()
         }
@@ -140,7 +140,7 @@ impl Shape {
             meddling: false,
             resets: false,
             fairness: true,
-            ageing: false,
+            aging: false,
             clocks: true,
             audits: true,
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rand::Rng;
 use rand::rngs::SmallRng;
-use turnstile_scheduler::{GateKind, LaneSpec, Limit, Terms};
+use turnstile_scheduler::{GateKind, GateSettings, LaneSpec, Limit};
 
 pub type JobId = usize;
 pub type TransactionId = u64;
@@ -106,15 +106,15 @@ impl Target {
 /// A missing row leaves the default in force; sessions and unique keys have fixed limits.
 #[derive(Clone, Default)]
 pub struct Limits {
-    pub rows: HashMap<Target, Terms>,
+    pub rows: HashMap<Target, GateSettings>,
 }
 
 impl Limits {
-    pub fn in_force(&self, kind: GateKind, key: u64) -> Terms {
+    pub fn in_force(&self, kind: GateKind, key: u64) -> GateSettings {
         let row = self.rows.get(&Target::Gate(kind as u8, key));
         if let Some(limit) = kind.fixed_limit() {
             let paused_until = row.and_then(|row| row.paused_until);
-            return Terms {
+            return GateSettings {
                 paused_until,
                 ..limit.into()
             };
@@ -128,9 +128,9 @@ impl Limits {
         self.rows.keys().any(session)
     }
 
-    pub fn put(&mut self, target: Target, value: Option<Terms>) {
+    pub fn put(&mut self, target: Target, value: Option<GateSettings>) {
         match value {
-            Some(terms) => self.rows.insert(target, terms),
+            Some(settings) => self.rows.insert(target, settings),
             None => self.rows.remove(&target),
         };
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use turnstile_scheduler::{GateKind, LaneSpec, ReservationId, Terms};
+use turnstile_scheduler::{GateKind, GateSettings, LaneSpec, ReservationId};
 
 use super::claim::Claim;
 use super::table::{JobId, Row, Target, TransactionId};
@@ -33,7 +33,7 @@ pub struct Reserved {
 #[derive(Clone, Copy, Debug)]
 pub struct LimitChange {
     pub target: Target,
-    pub value: Option<Terms>,
+    pub value: Option<GateSettings>,
     pub level: usize,
 }
 

@@ -1,11 +1,11 @@
-//! A server in which jobs come and go, listeners claim until they find nothing, and a notifier that may die at
+//! A model of a server in which jobs come and go, listeners claim until they find nothing, and a notifier that may die at
 //! any time tells them of work.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use turnstile_scheduler::EVERY_QUEUE;
+use turnstile_scheduler::waiting::Channels;
 use turnstile_scheduler::waiting::NEVER;
-use turnstile_scheduler::waiting::listening::Bells;
 
 const NOTIFIER: u32 = 7;
 
@@ -13,11 +13,11 @@ const NOTIFIER: u32 = 7;
 #[derive(Clone, Debug)]
 struct Listener {
     queue: u64,
-    /// A claim of his has found nothing, and he waits to be told.
+    /// A claim of this client has found nothing, and it waits to be told.
     is_waiting: bool,
-    /// His queue was to be listened to all the while that claim took.
+    /// Notifications of its queue were switched on all the while that the claim took.
     is_armed: bool,
-    /// A notification has reached him.
+    /// A notification has reached it.
     told: bool,
 }
 
@@ -27,19 +27,19 @@ enum Notifier {
     Dead,
     Asleep {
         until: i64,
-        rung: bool,
+        called: bool,
     },
     Sending {
         queues: Vec<u64>,
         until: i64,
-        rung: bool,
+        called: bool,
     },
 }
 
 struct World {
     rng: SmallRng,
     now: i64,
-    bells: Bells,
+    channels: Channels,
     notifier: Notifier,
     listeners: Vec<Listener>,
     /// Jobs that can be claimed, by queue from 1 on; a paused queue keeps its own.
@@ -50,7 +50,7 @@ struct World {
     /// When a job falls due, and in which queue; a claim makes it available.
     due: (i64, usize),
     sent: u32,
-    /// Nothing happens any more but what is on its way.
+    /// Nothing new happens any more: what was begun comes to its end.
     is_calm: bool,
 }
 
@@ -79,14 +79,14 @@ impl World {
             told: false,
         };
         let listeners: Vec<_> = (0..listeners).map(|_| listener()).collect();
-        let mut bells = Bells::default();
+        let mut channels = Channels::default();
         for listener in &listeners {
-            assert!(bells.listen(listener.queue, 0) && bells.listen(listener.queue, 0));
+            assert!(channels.listen(listener.queue, 0) && channels.listen(listener.queue, 0));
         }
         Self {
             rng,
             now: 1_000_000,
-            bells,
+            channels,
             notifier: Notifier::Dead,
             listeners,
             jobs: vec![0; queues + 1],
@@ -103,11 +103,11 @@ impl World {
         match self.rng.random_range(0..100) {
             0..12 => self.commit(),
             12..15 => self.pause_or_resume(),
-            15..17 => self.switch_on_or_off(),
-            17..20 => self.put_off(),
+            15..17 => self.switch_setting(),
+            17..20 => self.schedule(),
             20..30 => self.now += self.rng.random_range(0..20_000),
             30..33 => self.notifier = Notifier::Dead,
-            33..40 => self.take_from_elsewhere(),
+            33..40 => self.claim_elsewhere(),
             40..65 => self.notify(),
             _ => self.listen(who),
         }
@@ -121,40 +121,40 @@ impl World {
     fn commit(&mut self) {
         let queue = self.any_queue();
         self.jobs[queue] += [1, 1, 1, 2, 10][self.rng.random_range(0..5)];
-        self.tend();
+        self.notify_as_needed();
     }
 
     fn pause_or_resume(&mut self) {
         let queue = self.any_queue();
         self.paused[queue] = !self.paused[queue];
-        self.tend();
+        self.notify_as_needed();
     }
 
-    fn switch_on_or_off(&mut self) {
+    fn switch_setting(&mut self) {
         let queue = self.rng.random_range(0..self.on.len());
         self.on[queue] = !self.on[queue];
-        self.bells.forget_settings();
-        self.tend();
+        self.channels.forget_settings();
+        self.notify_as_needed();
     }
 
-    fn put_off(&mut self) {
+    fn schedule(&mut self) {
         if self.due.0 == NEVER {
             let time = self.now + self.rng.random_range(0..200_000);
             self.due = (time, self.any_queue());
-            self.tend();
+            self.notify_as_needed();
         }
     }
 
     /// A worker that does not listen.
-    fn take_from_elsewhere(&mut self) {
+    fn claim_elsewhere(&mut self) {
         let queue = self.any_queue();
         if self.has_work(queue as u64) {
             self.jobs[queue] -= 1;
         }
-        self.tend();
+        self.notify_as_needed();
     }
 
-    /// What a listener does next if nothing comes between: a claim, unless he waits and was not told.
+    /// What a listener does next if nothing comes between: a claim, unless it waits and was not told.
     fn listen(&mut self, who: usize) {
         let Listener {
             queue,
@@ -176,28 +176,28 @@ impl World {
             None => self.listeners[who].is_armed = self.arm(queue),
         }
         self.listeners[who].is_waiting = found.is_none();
-        self.tend();
+        self.notify_as_needed();
     }
 
     fn promote(&mut self) {
         if self.due.0 <= self.now {
             self.jobs[self.due.1] += 1;
             self.due = (NEVER, 1);
-            self.tend();
+            self.notify_as_needed();
         }
     }
 
-    /// Between the look at the settings and their being set they may change. Whoever claims from all queues has
-    /// to see all switched on here, to be sure of his own.
+    /// The settings may change after they were read and before they are stored. A listener on all queues has
+    /// to see all switched on here, to be sure of its own.
     fn arm(&mut self, queue: u64) -> bool {
         let mut is_on = true;
-        while let Some(unread) = self.bells.arm(queue) {
+        while let Some(unread) = self.channels.arm(queue) {
             let found = self.on[unread.queue as usize];
             if !self.is_calm && self.rng.random_bool(0.1) {
-                self.switch_on_or_off();
+                self.switch_setting();
                 is_on = false;
             }
-            self.bells.set(unread, found);
+            self.channels.store_setting(unread, found);
         }
         is_on && self.on[queue as usize]
     }
@@ -205,29 +205,32 @@ impl World {
     fn notify(&mut self) {
         match self.notifier.clone() {
             Notifier::Dead => {
-                self.bells.begin(NOTIFIER);
+                self.channels.start_notifier(NOTIFIER);
                 self.look();
             }
-            Notifier::Asleep { until, rung } if rung || until <= self.now => self.look(),
+            Notifier::Asleep { until, called } if called || until <= self.now => self.look(),
             Notifier::Asleep { .. } => {}
             Notifier::Sending { queues, until, .. } => self.send(&queues, until),
         }
     }
 
     fn look(&mut self) {
-        self.bells.stop_alarm();
-        self.tend();
+        self.channels.clear_alarm();
+        self.notify_as_needed();
         let (now, due) = (self.now, self.due.0);
         let mut queues = Vec::new();
-        let until = self.bells.take(now, due, |queue| queues.push(queue));
+        let until = self
+            .channels
+            .take_owed(now, due, |queue| queues.push(queue));
         self.notifier = Notifier::Sending {
             queues,
             until,
-            rung: false,
+            called: false,
         };
     }
 
-    /// They reach the listeners at the commit; the notifier may die between that and telling that they did.
+    /// Notifications reach the listeners at the commit. The notifier may die between that and noting that
+    /// they were sent.
     fn send(&mut self, queues: &[u64], until: i64) {
         for queue in queues {
             self.sent += 1;
@@ -241,53 +244,55 @@ impl World {
             1..6 => self.listen(who),
             _ => {}
         }
-        self.bells.sent();
-        // Whoever rang while he was busy has set his latch.
-        let rung = matches!(self.notifier, Notifier::Sending { rung: true, .. });
-        self.notifier = Notifier::Asleep { until, rung };
-        self.tend();
+        self.channels.mark_sent();
+        // A process that called the notifier while it was busy has set its latch.
+        let called = matches!(self.notifier, Notifier::Sending { called: true, .. });
+        self.notifier = Notifier::Asleep { until, called };
+        self.notify_as_needed();
     }
 
     fn has_work(&self, queue: u64) -> bool {
         has_work(&self.jobs, &self.paused, queue)
     }
 
-    fn tend(&mut self) {
-        let mut is_rung = false;
+    fn notify_as_needed(&mut self) {
+        let mut is_called = false;
         let (jobs, paused) = (&self.jobs, &self.paused);
-        self.bells.tend(
+        self.channels.notify_as_needed(
             self.due.0,
             |queue| has_work(jobs, paused, queue),
-            |_| is_rung = true,
+            |_| is_called = true,
         );
-        if let Notifier::Asleep { rung, .. } | Notifier::Sending { rung, .. } = &mut self.notifier {
-            *rung |= is_rung;
+        if let Notifier::Asleep { called, .. } | Notifier::Sending { called, .. } =
+            &mut self.notifier
+        {
+            *called |= is_called;
         }
     }
 
-    /// Where one waits beside work and was not told, somebody has to be under way to him.
+    /// Where a listener waits beside work and was not told, the notifier has to be on its way.
     fn check_rule(&self) -> Result<(), String> {
         let is_late = |who: &&Listener| {
             who.is_waiting && who.is_armed && !who.told && self.has_work(who.queue)
         };
         let is_idle =
-            matches!(self.notifier, Notifier::Asleep { until, rung: false } if until > self.now);
+            matches!(self.notifier, Notifier::Asleep { until, called: false } if until > self.now);
         match self.listeners.iter().find(is_late) {
-            Some(who) if is_idle => {
-                Err(format!("{who:?} waits beside work, nobody is told to send"))
-            }
+            Some(who) if is_idle => Err(format!(
+                "{who:?} waits beside work, and the notifier was not called"
+            )),
             _ => Ok(()),
         }
     }
 
-    /// Once all that is on its way has come to its end nobody may be left waiting beside work.
+    /// Once all that was begun has come to its end, no listener may be left waiting beside work.
     fn settle_down(&mut self) -> Result<(), String> {
         self.is_calm = true;
         if !self.on.iter().all(|on| *on) {
             self.on.fill(true);
-            self.bells.forget_settings();
+            self.channels.forget_settings();
         }
-        // Who waits since before his queue was switched on has armed nothing.
+        // A listener that waits since before its queue was switched on has armed nothing.
         for listener in self.listeners.iter_mut().filter(|who| !who.is_armed) {
             listener.told = true;
         }
@@ -301,14 +306,17 @@ impl World {
                 continue;
             }
             match self.notifier {
-                Notifier::Asleep { until, rung: false } if until > self.now => match until {
+                Notifier::Asleep {
+                    until,
+                    called: false,
+                } if until > self.now => match until {
                     NEVER => return self.check_settled(),
                     until => self.now = until,
                 },
                 _ => self.notify(),
             }
         }
-        Err("the tower does not settle down".into())
+        Err("the notifier does not settle down".into())
     }
 
     fn check_settled(&mut self) -> Result<(), String> {
@@ -316,12 +324,12 @@ impl World {
             return Err(format!("{who:?} waits beside work for ever"));
         }
         if self.due.0 != NEVER {
-            return Err("everybody waits past an event".into());
+            return Err("all listeners wait past an event".into());
         }
         self.check_economy()
     }
 
-    /// However much is committed, each channel is told once for each time that somebody found nothing.
+    /// However much is committed, each channel is told once for each time that a claim found nothing.
     fn check_economy(&mut self) -> Result<(), String> {
         self.paused.fill(false);
         let before = self.sent;
@@ -342,19 +350,24 @@ impl World {
     }
 
     fn notify_faithfully(&mut self) {
-        self.bells.stop_alarm();
-        self.tend();
+        self.channels.clear_alarm();
+        self.notify_as_needed();
         let (now, due) = (self.now, self.due.0);
         let mut queues = Vec::new();
-        let until = self.bells.take(now, due, |queue| queues.push(queue));
+        let until = self
+            .channels
+            .take_owed(now, due, |queue| queues.push(queue));
         for queue in queues {
             self.sent += 1;
             for listener in &mut self.listeners {
                 listener.told |= listener.queue == queue;
             }
         }
-        self.bells.sent();
-        self.notifier = Notifier::Asleep { until, rung: false };
+        self.channels.mark_sent();
+        self.notifier = Notifier::Asleep {
+            until,
+            called: false,
+        };
     }
 }
 

@@ -7,12 +7,12 @@
     clippy::indexing_slicing
 )]
 
+mod channel_model;
 mod seeded;
-mod tower;
 
 use turnstile_scheduler::testing::faults::Seeded;
 
 #[test]
 fn every_seeded_fault_is_noticed() {
-    seeded::each_is_noticed(&Seeded::OF_LISTENING, tower::run);
+    seeded::each_is_noticed(Seeded::OF_CHANNELS, channel_model::run);
 }

@@ -1,4 +1,4 @@
-//! Each fault seeded in the accounting of sleepers must be noticed.
+//! Each fault seeded in the accounting of waiting processes must be noticed.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,12 +7,12 @@
     clippy::indexing_slicing
 )]
 
-mod night;
 mod seeded;
+mod wake_up_model;
 
 use turnstile_scheduler::testing::faults::Seeded;
 
 #[test]
 fn every_seeded_fault_is_noticed() {
-    seeded::each_is_noticed(&Seeded::OF_WAITING, night::run);
+    seeded::each_is_noticed(Seeded::OF_WAKE_UPS, wake_up_model::run);
 }

@@ -40,7 +40,7 @@ impl Dates {
                 self.heard.push(Heard {
                     position,
                     time: now,
-                    followed_from: now - scheduler.sampled_every(),
+                    followed_from: now - scheduler.sample_interval(),
                 });
             }
             scheduler.note_position(position, now).at("note_position")?;
@@ -114,7 +114,9 @@ impl World {
 
     /// The level of a row, and the one that a job of priority 0 would get now in its queue.
     pub fn levels(&mut self, row: &Row) -> Checked<(i32, i32)> {
-        let aging = self.effective_terms(GateKind::Queue, row.spec.queue).aging;
+        let aging = self
+            .effective_settings(GateKind::Queue, row.spec.queue)
+            .aging;
         let scheduler = self.arena.scheduler();
         let level = scheduler
             .level(row.spec.queue, row.spec.priority, row.position)
@@ -142,7 +144,7 @@ impl World {
             }
             let is_thinned = self.arena.capacity.samples < 1_000;
             let is_far = lane.head > self.table.last_drawn();
-            // Found in the table before its commit was heard of.
+            // It was found in the table before its commit was announced.
             let mut open = self.transactions.iter();
             let is_unheard = open.any(|it| it.owes_lowering(lane.spec.lane, lane.head));
             if !is_thinned && !is_far && !is_unheard {

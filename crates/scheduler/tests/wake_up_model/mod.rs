@@ -1,35 +1,35 @@
-//! A server in which jobs come and go and workers sleep, in as few words as the rule needs.
+//! A model of a server in which jobs come and go and workers wait: only what the rule of wake-ups needs.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use turnstile_scheduler::EVERY_QUEUE;
 use turnstile_scheduler::waiting::{
-    MOST_QUEUES, NEVER, Night, PATIENCE, Sleeper, Waiting, Watched,
+    MAX_QUEUES, NEVER, WAKE_UP_TIMEOUT, WaitLists, WaitedQueue, Waiter, Waiting,
 };
 
-/// Where a worker is, as a naive observer sees it.
+/// What a worker does, as a naive observer sees it.
 #[derive(Clone, Debug, PartialEq)]
 enum Worker {
     /// Busy with something else.
-    Away,
-    /// In the sleeping call, until that time or until it is rung.
-    Asleep { until: i64, rung: bool },
-    /// Back from it, about to claim.
-    Called,
+    Busy,
+    /// In the call that waits, until that time or until it is woken.
+    Waiting { until: i64, woken: bool },
+    /// Back from that call, about to claim.
+    Woken,
 }
 
 struct World {
     rng: SmallRng,
     now: i64,
-    night: Night,
-    sleepers: Vec<Sleeper>,
-    watched: Vec<Watched>,
+    lists: WaitLists,
+    waiters: Vec<Waiter>,
+    waited_queues: Vec<WaitedQueue>,
     workers: Vec<Worker>,
     wants: Vec<Vec<u64>>,
     /// Jobs that can be claimed, by queue; a paused queue keeps its own.
     jobs: Vec<u32>,
     paused: Vec<bool>,
-    /// When something is due: then a job appears in the queue, if somebody looks.
+    /// When something is due. Then a job appears in the queue, if a process looks.
     due: (i64, usize),
 }
 
@@ -52,10 +52,10 @@ impl World {
         let queues = rng.random_range(1..=4);
         Self {
             now: 1_000_000,
-            night: Night::default(),
-            sleepers: vec![Sleeper::NOBODY; workers],
-            watched: vec![Watched::default(); workers * MOST_QUEUES],
-            workers: vec![Worker::Away; workers],
+            lists: WaitLists::default(),
+            waiters: vec![Waiter::EMPTY; workers],
+            waited_queues: vec![WaitedQueue::default(); workers * MAX_QUEUES],
+            workers: vec![Worker::Busy; workers],
             wants: vec![Vec::new(); workers],
             jobs: vec![0; queues + 1],
             paused: vec![false; queues + 1],
@@ -69,10 +69,10 @@ impl World {
         match self.rng.random_range(0..100) {
             0..12 => self.commit(),
             12..16 => self.pause_or_resume(),
-            16..18 => self.put_off(),
+            16..18 => self.schedule(),
             18..40 => self.pass_time(self.now + 20_000),
-            40..43 => self.die(who),
-            43..46 if self.workers[who] == Worker::Called => self.workers[who] = Worker::Away,
+            40..43 => self.end_process(who),
+            43..46 if self.workers[who] == Worker::Woken => self.workers[who] = Worker::Busy,
             _ => self.act(who)?,
         }
         self.check_rule()
@@ -81,10 +81,10 @@ impl World {
     /// What a worker does next if nothing comes between.
     fn act(&mut self, who: usize) -> Result<(), String> {
         match self.workers[who].clone() {
-            Worker::Away => return self.go_to_sleep(who),
-            Worker::Asleep { until, rung } if rung || until <= self.now => self.look(who),
-            Worker::Asleep { .. } => {}
-            Worker::Called => self.claim(who),
+            Worker::Busy => return self.begin_to_wait(who),
+            Worker::Waiting { until, woken } if woken || until <= self.now => self.look(who),
+            Worker::Waiting { .. } => {}
+            Worker::Woken => self.claim(who),
         }
         Ok(())
     }
@@ -101,22 +101,22 @@ impl World {
 
     fn add(&mut self, queue: usize, number: u32) {
         self.jobs[queue] += number;
-        self.tend(&[(queue as u64, number)]);
+        self.wake_as_needed(&[(queue as u64, number)]);
     }
 
     fn pause_or_resume(&mut self) {
         let queue = self.any_queue();
         self.paused[queue] = !self.paused[queue];
-        self.tend(&[]);
+        self.wake_as_needed(&[]);
     }
 
-    fn put_off(&mut self) {
+    fn schedule(&mut self) {
         if self.due.0 == NEVER {
             self.due = (
                 self.now + self.rng.random_range(0..200_000),
                 self.any_queue(),
             );
-            self.tend(&[]);
+            self.wake_as_needed(&[]);
         }
     }
 
@@ -124,15 +124,15 @@ impl World {
         self.now = self.rng.random_range(self.now..=at_most);
     }
 
-    /// Cancelled, terminated, disconnected: a dead worker's place is taken by another, who is away.
-    fn die(&mut self, who: usize) {
-        self.waiting().get_up(who as u32 + 1);
-        self.workers[who] = Worker::Away;
-        self.tend(&[]);
+    /// Cancelled, terminated, or disconnected: another worker, which is busy, takes the place of a dead one.
+    fn end_process(&mut self, who: usize) {
+        self.waiting().stop_waiting(who as u32 + 1);
+        self.workers[who] = Worker::Busy;
+        self.wake_as_needed(&[]);
     }
 
-    /// Who comes finds what can be claimed, whoever else was woken for it.
-    fn go_to_sleep(&mut self, who: usize) -> Result<(), String> {
+    /// A worker that comes finds what can be claimed, whichever other was woken for it.
+    fn begin_to_wait(&mut self, who: usize) -> Result<(), String> {
         let queues = self.jobs.len() as u64;
         let mut wants: Vec<u64> = (1..queues).filter(|_| self.rng.random_bool(0.4)).collect();
         if wants.is_empty() || self.rng.random_bool(0.1) {
@@ -140,46 +140,49 @@ impl World {
         }
         self.wants[who] = wants.clone();
         self.look(who);
-        let is_called = self.workers[who] == Worker::Called;
+        let is_called = self.workers[who] == Worker::Woken;
         match wants.iter().find(|&&queue| self.has_work(queue)) {
             Some(queue) if !is_called => Err(format!(
-                "worker {who} lies down although queue {queue} has work"
+                "worker {who} waits although queue {queue} has work"
             )),
             _ => Ok(()),
         }
     }
 
-    /// Under the lock: is there work, and if not, until when to sleep.
+    /// Under the lock: is there work, and if not, until when to wait.
     fn look(&mut self, who: usize) {
         let number = who as u32 + 1;
-        if self.waiting().keeps_time(number) {
-            self.waiting().stop_alarm();
+        if self.waiting().is_timekeeper(number) {
+            self.waiting().clear_alarm();
         }
-        self.tend(&[]);
+        self.wake_as_needed(&[]);
         let wants = self.wants[who].clone();
         let (jobs, paused, now) = (self.jobs.clone(), self.paused.clone(), self.now);
         let has_work = |queue| has_work(&jobs, &paused, queue);
-        let is_to_claim = self
+        let should_claim = self
             .waiting()
-            .is_to_claim(number, &wants, false, now, has_work);
-        if is_to_claim {
-            self.workers[who] = Worker::Called;
+            .should_claim(number, &wants, false, now, has_work);
+        if should_claim {
+            self.workers[who] = Worker::Woken;
             return;
         }
-        if self.waiting().keeps_time(number) && self.due.0 <= self.now {
+        if self.waiting().is_timekeeper(number) && self.due.0 <= self.now {
             let (now, queue) = (self.now, self.due.1);
-            self.waiting().note_alarm(now);
+            self.waiting().note_alarm_fired(now);
             self.due = (NEVER, 1);
             self.add(queue, 1);
             return self.look(who);
         }
-        self.waiting().lie_down(number, &wants, true);
-        self.tend(&[]);
-        let until = match self.waiting().keeps_time(number) {
+        self.waiting().start_waiting(number, &wants, true);
+        self.wake_as_needed(&[]);
+        let until = match self.waiting().is_timekeeper(number) {
             true => self.waiting().alarm(),
             false => NEVER,
         };
-        self.workers[who] = Worker::Asleep { until, rung: false };
+        self.workers[who] = Worker::Waiting {
+            until,
+            woken: false,
+        };
     }
 
     fn claim(&mut self, who: usize) {
@@ -193,16 +196,17 @@ impl World {
             self.jobs[queue] -= 1;
         }
         let place = self.place_of_claim(who);
-        self.waiting().get_up(place);
-        self.workers[who] = Worker::Away;
-        self.tend(&[]);
+        self.waiting().stop_waiting(place);
+        self.workers[who] = Worker::Busy;
+        self.wake_as_needed(&[]);
     }
 
-    /// Through a pooler a claim may come from another process than that which was woken; from none that sleeps.
+    /// Through a pooler, a claim may come from another process than the one that was woken, but from none
+    /// that waits.
     fn place_of_claim(&mut self, who: usize) -> u32 {
         let any = self.rng.random_range(0..5 * self.workers.len());
         match self.workers.get(any) {
-            Some(Worker::Away | Worker::Called) => any as u32 + 1,
+            Some(Worker::Busy | Worker::Woken) => any as u32 + 1,
             _ => who as u32 + 1,
         }
     }
@@ -213,22 +217,22 @@ impl World {
 
     fn waiting(&mut self) -> Waiting<'_> {
         Waiting {
-            night: &mut self.night,
-            sleepers: &mut self.sleepers,
-            watched: &mut self.watched,
+            lists: &mut self.lists,
+            waiters: &mut self.waiters,
+            waited_queues: &mut self.waited_queues,
         }
     }
 
-    fn tend(&mut self, work: &[(u64, u32)]) {
+    fn wake_as_needed(&mut self, work: &[(u64, u32)]) {
         let (now, due) = (self.now, self.due.0);
         let (jobs, paused) = (self.jobs.clone(), self.paused.clone());
-        let mut rung = Vec::new();
+        let mut woken = Vec::new();
         let has_work = |queue| has_work(&jobs, &paused, queue);
         self.waiting()
-            .tend(now, work, due, has_work, |who| rung.push(who));
-        for who in rung {
-            if let Worker::Asleep { rung, .. } = &mut self.workers[who as usize - 1] {
-                *rung = true;
+            .wake_as_needed(now, work, due, has_work, |who| woken.push(who));
+        for who in woken {
+            if let Worker::Waiting { woken, .. } = &mut self.workers[who as usize - 1] {
+                *woken = true;
             }
         }
     }
@@ -237,51 +241,51 @@ impl World {
         self.wants[who].contains(&queue) || self.wants[who] == [EVERY_QUEUE]
     }
 
-    /// Where a queue has work and somebody sleeps on, somebody is under way, or the keeper will look.
+    /// Where a queue has work and a process keeps waiting, another was woken, or the timekeeper will look.
     fn check_rule(&mut self) -> Result<(), String> {
         for queue in (1..self.jobs.len() as u64).filter(|&queue| self.has_work(queue)) {
-            let mut sleepers = (0..self.workers.len()).filter(|&who| {
+            let mut waiters = (0..self.workers.len()).filter(|&who| {
                 self.matches(who, queue)
-                    && matches!(self.workers[who], Worker::Asleep { rung: false, .. })
+                    && matches!(self.workers[who], Worker::Waiting { woken: false, .. })
             });
-            let Some(sleeper) = sleepers.next() else {
+            let Some(sleeper) = waiters.next() else {
                 continue;
             };
-            let soon = self.now + 2 * PATIENCE;
+            let soon = self.now + 2 * WAKE_UP_TIMEOUT;
             let is_under_way = self.workers.iter().any(|worker| match worker {
-                Worker::Away => false,
-                Worker::Called => true,
-                Worker::Asleep { until, rung } => *rung || *until <= soon,
+                Worker::Busy => false,
+                Worker::Woken => true,
+                Worker::Waiting { until, woken } => *woken || *until <= soon,
             });
             if !is_under_way {
                 return Err(format!(
-                    "queue {queue} has work and worker {sleeper} sleeps on"
+                    "queue {queue} has work and worker {sleeper} keeps waiting"
                 ));
             }
         }
         Ok(())
     }
 
-    /// Nobody comes to work of his own accord any more, those who are called do not claim; only who is
-    /// woken from now on does. All that can be claimed must be claimed while somebody sleeps.
+    /// No worker comes by itself any more, and those that were woken do not claim. Only workers that are
+    /// woken from now on do. All that can be claimed must be claimed while a process waits.
     fn settle_down(&mut self) -> Result<(), String> {
         for worker in &mut self.workers {
-            if *worker == Worker::Called {
-                *worker = Worker::Away;
+            if *worker == Worker::Woken {
+                *worker = Worker::Busy;
             }
         }
         for _ in 0..100_000 {
             let ready = |worker: &Worker| match worker {
-                Worker::Away => false,
-                Worker::Called => true,
-                Worker::Asleep { until, rung } => *rung || *until <= self.now,
+                Worker::Busy => false,
+                Worker::Woken => true,
+                Worker::Waiting { until, woken } => *woken || *until <= self.now,
             };
             if let Some(who) = self.workers.iter().position(ready) {
                 self.act(who)?;
                 continue;
             }
             let times = self.workers.iter().filter_map(|worker| match worker {
-                Worker::Asleep { until, .. } => Some(*until),
+                Worker::Waiting { until, .. } => Some(*until),
                 _ => None,
             });
             match times.min() {
@@ -289,49 +293,49 @@ impl World {
                 _ => return self.check_settled(),
             }
         }
-        Err("the night does not settle down".into())
+        Err("the workers do not settle down".into())
     }
 
     fn check_settled(&mut self) -> Result<(), String> {
         for who in 0..self.workers.len() {
-            if self.workers[who] == Worker::Away {
+            if self.workers[who] == Worker::Busy {
                 continue;
             }
             let mut queues = 1..self.jobs.len() as u64;
             if queues.any(|queue| self.matches(who, queue) && self.has_work(queue)) {
                 return Err(format!(
-                    "worker {who} sleeps beside work: a wake-up was lost"
+                    "worker {who} waits beside work: a wake-up was lost"
                 ));
             }
             if self.due.0 != NEVER {
-                return Err("somebody sleeps through an event".into());
+                return Err("a worker waits past an event".into());
             }
         }
         self.check_economy()
     }
 
-    /// With everybody's calls over, n jobs wake n sleepers and no more.
+    /// When all earlier wake-ups are over, n jobs wake n waiting processes and no more.
     fn check_economy(&mut self) -> Result<(), String> {
-        self.now += PATIENCE;
-        self.tend(&[]);
+        self.now += WAKE_UP_TIMEOUT;
+        self.wake_as_needed(&[]);
         let queue = self.any_queue();
         if self.paused[queue] || self.jobs[queue] > 0 {
             return Ok(());
         }
         let waiting = (0..self.workers.len())
-            .filter(|&who| self.workers[who] != Worker::Away && self.matches(who, queue as u64));
+            .filter(|&who| self.workers[who] != Worker::Busy && self.matches(who, queue as u64));
         let asleep = waiting.count();
         let jobs = self.rng.random_range(1..=12);
         self.add(queue, jobs);
-        let is_rung = |worker: &Worker| matches!(worker, Worker::Asleep { rung: true, .. });
-        while let Some(who) = self.workers.iter().position(is_rung) {
+        let is_woken = |worker: &Worker| matches!(worker, Worker::Waiting { woken: true, .. });
+        while let Some(who) = self.workers.iter().position(is_woken) {
             self.look(who);
         }
         let wanted = asleep.min(jobs as usize);
         let called = self
             .workers
             .iter()
-            .filter(|&worker| *worker == Worker::Called);
+            .filter(|&worker| *worker == Worker::Woken);
         match called.count() {
             number if number == wanted => Ok(()),
             number => Err(format!("{jobs} jobs woke {number} of {asleep}")),

@@ -1,7 +1,7 @@
 //! Keeps the calendar by which jobs age (see `order::calendar`).
 //!
-//! A full calendar forgets the samples before everything that waits. Of the others it forgets those that are close together for
-//! their age. Only then dates change, and lanes are ranked again.
+//! A full calendar forgets the samples before everything that waits. Of the others it forgets those that are close
+//! together for their age. Only then do dates change, and lanes are ranked again.
 
 use crate::memory::sample::Sample;
 use crate::memory::scheduler::Scheduler;
@@ -9,14 +9,15 @@ use crate::memory::step::{Fault, NONE, Step};
 use crate::order::calendar::MILLISECOND;
 use crate::testing::faults::{Seeded, armed};
 
-/// Samples within the shortest interval of a queue.
+/// Samples in the shortest interval of a queue.
 const SAMPLES_AN_INTERVAL: i64 = 16;
 
-/// A full calendar keeps samples that are so small a part of their age apart, or a smaller number if there are too many.
-const FINEST_FOR_AGE: i64 = 256;
+/// When a full calendar is thinned, samples may be as close as this part of their age; then half of it, and
+/// so on, until there are few enough.
+const MAX_PARTS_OF_AGE: i64 = 256;
 
 impl Scheduler<'_> {
-    /// Has a queue age its jobs from now on, or not any more.
+    /// Sets how fast the jobs of a queue age.
     pub(crate) fn set_aging(&mut self, gate: u32, aging: u32) -> Step<()> {
         if self.aging_behind(gate)? == aging {
             return Ok(());
@@ -34,11 +35,12 @@ impl Scheduler<'_> {
         match self.gate(gate)?.first_node() {
             NONE => Ok(()),
             _ if armed(Seeded::KeepOldLevels) => Ok(()),
-            queue => self.level_anew(Some(queue)),
+            queue => self.recompute_levels(Some(queue)),
         }
     }
 
-    /// Begins with what the tables say, in ascending order of positions and times, and the last position in them.
+    /// Begins a calendar with samples from the tables, in ascending order of positions and times, and the
+    /// last position in the tables.
     pub fn begin_calendar(
         &mut self,
         now: i64,
@@ -51,7 +53,7 @@ impl Scheduler<'_> {
         self.header.calendar.samples = 0;
         self.header.calendar.epoch = now;
         self.header.calendar.newest = newest;
-        // Each position is sampled until it is known for which interval.
+        // Each position is sampled until an interval is set.
         self.header.calendar.sample_interval = 0;
         let mut before = None;
         for Sample { position, time } in samples {
@@ -81,8 +83,8 @@ impl Scheduler<'_> {
         self.sample(position, now)
     }
 
-    /// This was the last position that was drawn: who is behind it was put there by hand, and must not date what
-    /// will be drawn.
+    /// This was the last position that was drawn. A later one was set by hand, and must not date positions
+    /// that are drawn in the future.
     pub fn note_last_drawn(&mut self, position: i64) -> Step<()> {
         if !self.has_calendar() || armed(Seeded::TrustAnyPosition) {
             return Ok(());
@@ -94,7 +96,7 @@ impl Scheduler<'_> {
         }
         match self.header.calendar.samples == known {
             true => Ok(()),
-            false => self.level_anew(None),
+            false => self.recompute_levels(None),
         }
     }
 
@@ -121,7 +123,7 @@ impl Scheduler<'_> {
         self.put(self.header.calendar.samples, sample)
     }
 
-    /// Sets the sample of a number, from 1.
+    /// Sets the sample with this number, from 1 on.
     fn put(&mut self, number: u32, sample: Sample) -> Step<()> {
         let at = (number as usize).wrapping_sub(1);
         let slot = self.calendar.get_mut(at);
@@ -129,22 +131,22 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Makes room: forgets what lies before all that waits, and of the others those that are close to the next for
-    /// their age.
+    /// Makes room: forgets the samples before all that waits, and of the others those that are close to the
+    /// next one for their age.
     fn thin(&mut self) -> Step<()> {
         let first = self.first_head()?;
         let known = self
             .samples()
             .partition_point(|sample| sample.position <= first);
         self.forget_samples(known.saturating_sub(1));
-        let mut finest = FINEST_FOR_AGE;
+        let mut finest = MAX_PARTS_OF_AGE;
         while self.header.calendar.samples as usize > self.calendar.len() / 2 && finest > 0 {
             finest /= 2;
             self.forget_close_samples(finest);
         }
         match armed(Seeded::KeepOldDates) {
             true => Ok(()),
-            false => self.level_anew(None),
+            false => self.recompute_levels(None),
         }
     }
 
@@ -154,7 +156,8 @@ impl Scheduler<'_> {
         self.header.calendar.samples = known.saturating_sub(count) as u32;
     }
 
-    /// Keeps the last sample and the first, and between them those that are a part of their age before the next.
+    /// Keeps the last sample and the first, and between them each that is at least this part of its age
+    /// before the next.
     fn forget_close_samples(&mut self, parts: i64) {
         let known = self.header.calendar.samples as usize;
         let Some(samples) = self.calendar.get_mut(..known) else {
@@ -179,7 +182,7 @@ impl Scheduler<'_> {
         self.forget_samples(gone);
     }
 
-    /// Where the first lane begins, as far as all are known.
+    /// The least head of all lanes, or the least position of all if some lanes are missing.
     fn first_head(&self) -> Step<i64> {
         let mut first = i64::MAX;
         for lane in self.lanes.touched() {

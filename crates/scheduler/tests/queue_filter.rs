@@ -14,8 +14,8 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use std::rc::Rc;
 use turnstile_scheduler::{
-    Capacity, EVERY_QUEUE, GateKind, LaneSpec, Limit, Outcome, Pick, ReservationId, Scheduler,
-    Terms,
+    Capacity, EVERY_QUEUE, GateKind, GateSettings, LaneSpec, Limit, Outcome, Pick, ReservationId,
+    Scheduler,
 };
 use world::arena::Arena;
 
@@ -43,13 +43,13 @@ fn lanes(rng: &mut SmallRng) -> Vec<(LaneSpec, i64)> {
     (1..=LANES).map(lane).collect()
 }
 
-fn terms(kind: GateKind, key: u64) -> Terms {
+fn settings(kind: GateKind, key: u64) -> GateSettings {
     let limit = match kind {
         GateKind::Queue if key.is_multiple_of(2) => Limit::AtMost(4),
         GateKind::Tenant => Limit::AtMost(2),
         _ => Limit::None,
     };
-    Terms {
+    GateSettings {
         is_fair: kind == GateKind::Queue && key == 3,
         ..limit.into()
     }
@@ -63,10 +63,10 @@ fn fill(scheduler: &mut Scheduler, lanes: &[(LaneSpec, i64)]) {
         .gate_slots()
         .find_map(|slot| scheduler.unknown_gate_at(slot).unwrap())
     {
-        let terms = terms(gate.kind, gate.key);
+        let settings = settings(gate.kind, gate.key);
         assert!(
             scheduler
-                .set_terms(gate.kind, gate.key, gate.version, &terms)
+                .set_gate_settings(gate.kind, gate.key, gate.version, &settings)
                 .unwrap()
         );
     }
@@ -101,7 +101,7 @@ fn take(
 }
 
 #[test]
-fn other_queues_are_as_if_they_were_not_there() {
+fn queues_outside_the_filter_change_nothing() {
     let mut picks = 0;
     for seed in 0..ROUNDS {
         let mut rng = SmallRng::seed_from_u64(seed);

@@ -1,4 +1,4 @@
-//! Sleepers, producers and the clock in random order: no wake-up is lost, and none is wasted.
+//! Waiting processes, producers and the clock in random order: no wake-up is lost, and none is wasted.
 //!
 //! `TURNSTILE_STEPS` sets how many steps the test takes, `TURNSTILE_SEED` runs one seed only.
 
@@ -9,19 +9,19 @@
     clippy::indexing_slicing
 )]
 
-mod night;
 mod random;
+mod wake_up_model;
 
-use night::run;
 use random::{seeds, setting};
+use wake_up_model::run;
 
-const STEPS_A_NIGHT: u64 = 10_000;
+const STEPS_A_RUN: u64 = 10_000;
 const DEFAULT_STEPS: u64 = 10_000_000;
 
 #[test]
 fn no_wake_up_is_lost() {
     let steps = setting("TURNSTILE_STEPS").unwrap_or(DEFAULT_STEPS);
-    for seed in seeds(steps, STEPS_A_NIGHT) {
-        run(seed, STEPS_A_NIGHT).unwrap();
+    for seed in seeds(steps, STEPS_A_RUN) {
+        run(seed, STEPS_A_RUN).unwrap();
     }
 }
