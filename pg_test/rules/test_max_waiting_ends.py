@@ -179,9 +179,16 @@ def test_a_producer_learns_nothing_of_queues_that_are_not_its_own(conn, db):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             enqueue(producer, **JOB)
         producer.execute("INSERT INTO turnstile.job (kind, queue) VALUES ('work', 'own')")
+        # As a restore does.
+        producer.execute("SET row_security = off; SET check_function_bodies = off")
         with refused(FULL):
             enqueue(producer, queue="own")
+        with refused(FULL):
+            producer.execute("INSERT INTO turnstile.job (kind, queue) VALUES ('work', 'own')")
         producer.close()
+        conn.execute("SET row_security = off; SET check_function_bodies = off")
+        with refused(FULL):
+            enqueue(conn, queue="own")
     finally:
         conn.execute("SELECT turnstile.disallow(%s::regrole)", [role])
         for right in RIGHTS:

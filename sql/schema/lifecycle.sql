@@ -48,7 +48,7 @@ CREATE FUNCTION turnstile.retry(job_id bigint) RETURNS text
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_retry';
 COMMENT ON FUNCTION turnstile.retry(bigint) IS
-    'Makes a job available now, whether it is finished, scheduled or retryable: "available". A finished one comes back under its id with payload and errors, attempts counted on but all of max_attempts before it; its history is kept. Errors: 22004, P0002, 55000 the job runs or another holds its unique key, 25006.';
+    'Makes a job available now, whether it is finished, scheduled or retryable: "available". A finished one comes back under its id with payload and errors, attempts counted on but all of max_attempts before it; its history is kept. Errors: 22004, P0002, 55000 the job runs or another holds its unique key, 53400 a finished one has no place in a backlog with a bound (max_waiting), 25006.';
 
 CREATE FUNCTION turnstile.reprioritize(job_id bigint, priority int) RETURNS boolean
     LANGUAGE c VOLATILE
@@ -99,4 +99,4 @@ CREATE FUNCTION turnstile.retry_many(
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_retry_many';
 COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int) IS
-    'retry for up to max_jobs jobs that the filters choose; returns how many. Repeat until 0. state NULL: retryable, cancelled and discarded ones; scheduled and completed ones only if asked for. At least one of the filters must be given; NULL: any. older_than: enqueued (finished jobs: ended) longer ago. Jobs that somebody has locked, and those whose unique key another job holds, are passed over. Errors: 22004, 22023 no filter or a bad value, 54000, 25006.';
+    'retry for up to max_jobs jobs that the filters choose; returns how many. Repeat until 0. state NULL: retryable, cancelled and discarded ones; scheduled and completed ones only if asked for. At least one of the filters must be given; NULL: any. older_than: enqueued (finished jobs: ended) longer ago. Jobs that somebody has locked, and those whose unique key another job holds, are passed over. Errors: 22004, 22023 no filter or a bad value, 53400 as retry, 54000, 25006.';
