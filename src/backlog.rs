@@ -13,7 +13,7 @@ use crate::rights::{self, Owner};
 use crate::row::column;
 use crate::server;
 use crate::shmem::{self, Admission, Bound, KINDS, Locked};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, assign_transaction_id};
 use crate::table::{self, Opened};
 use crate::tuple::RawRow;
 use crate::{catalog, permission, rebuild};
@@ -99,6 +99,7 @@ fn admit_bounded(version: Version, row: &RawRow) -> Result<()> {
 
 /// Charges the transaction, which has its charges on record before the memory has.
 fn take_places(job_table: Oid, bounds: &[Bound], may_count: bool) -> Result<Admission> {
+    assign_transaction_id();
     pending::with(|pending| pending.job_table = job_table);
     pending::at_current_level(|level| {
         for bound in bounds {
