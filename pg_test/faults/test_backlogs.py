@@ -3,14 +3,16 @@
 import os
 import signal
 
+import psycopg
 import pytest
 
 from faults.cluster import own_cluster, wait_until_up
 from faults.restores import restored
 from support.backlogs import FULL, JOB, bound, free, waiting
-from support.calls import claim_next, enqueue, enqueue_times, fail
+from support.calls import call, claim_next, enqueue, enqueue_many, enqueue_times, fail
 from support.database import disagreements, fresh_database
 from support.errors import refused
+from support.settings import configure
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,30 @@ def test_after_a_crash_the_committed_jobs_count_and_no_others(cluster, crash):
             enqueue(conn, **JOB)
         crash(cluster, producer)
         assert free(db.connect()) == 2
+        assert disagreements(db) == []
+
+
+def _is_full(conn, tenant) -> bool:
+    try:
+        enqueue(conn, tenant=tenant)
+    except psycopg.errors.ConfigurationLimitExceeded:
+        return True
+    return False
+
+
+def test_names_that_do_not_fit_have_no_bound_until_there_is_room():
+    tenants = [f"t{number}" for number in range(100)]
+    with own_cluster("faults_few_names", **{"turnstile.max_lanes": 64}), fresh_database() as db:
+        conn = db.connect()
+        configure(conn, "tenant", "*", max_waiting=1)
+        enqueue_many(conn, [{"kind": "work", "tenant": tenant} for tenant in tenants])
+        full = [tenant for tenant in tenants if _is_full(conn, tenant)]
+        assert 0 < len(full) < len(tenants)
+        conn.execute("DELETE FROM turnstile.job WHERE tenant = ANY (%s)", [full[::3]])
+        assert call(conn, "check") == []
+        assert not _is_full(conn, full[0]) and _is_full(conn, full[1])
+        conn.execute("DELETE FROM turnstile.job")
+        assert [_is_full(conn, tenant) for tenant in tenants[:20] * 2] == [False] * 20 + [True] * 20
         assert disagreements(db) == []
 
 

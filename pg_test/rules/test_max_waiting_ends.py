@@ -139,6 +139,19 @@ def test_a_rebuild_leaves_numbers_that_are_right(conn):
         enqueue(conn, tenant="one")
 
 
+def test_check_takes_nobody_elses_places_for_lost(conn, other):
+    bound(conn, 5)
+    enqueue(conn, **JOB)
+    conn.execute("BEGIN")
+    enqueue(conn, **JOB)
+    assert call(conn, "check") == call(other, "check") == []
+    conn.execute("ROLLBACK")
+    conn.execute("BEGIN")
+    conn.execute("INSERT INTO turnstile.job (id, kind, queue) SELECT id, kind, queue FROM turnstile.job ON CONFLICT DO NOTHING")
+    assert call(other, "check") == []
+    conn.execute("COMMIT")
+
+
 def test_a_serializable_producer_does_not_count_for_others(conn, other):
     bound(conn, 1)
     conn.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
@@ -179,9 +192,16 @@ def test_a_producer_learns_nothing_of_queues_that_are_not_its_own(conn, db):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             enqueue(producer, **JOB)
         producer.execute("INSERT INTO turnstile.job (kind, queue) VALUES ('work', 'own')")
+        # As a restore does.
+        producer.execute("SET row_security = off; SET check_function_bodies = off")
         with refused(FULL):
             enqueue(producer, queue="own")
+        with refused(FULL):
+            producer.execute("INSERT INTO turnstile.job (kind, queue) VALUES ('work', 'own')")
         producer.close()
+        conn.execute("SET row_security = off; SET check_function_bodies = off")
+        with refused(FULL):
+            enqueue(conn, queue="own")
     finally:
         conn.execute("SELECT turnstile.disallow(%s::regrole)", [role])
         for right in RIGHTS:

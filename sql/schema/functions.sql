@@ -70,7 +70,7 @@ unique_mode: how long a job holds its key: until_executing, until_executed, unti
 unique_for: ends the hold so long after the enqueue, at most 1000 years. until_expired needs it.
 metadata: anything that the application wants to keep with the job. At most turnstile.max_payload.
 unique_by: makes the key from these columns: kind, payload, queue, tenant, account, session, concurrency_key. Excludes unique_key.
-Errors: 22004; 22023; 54000; 42501; 09000 a trigger has cancelled the insertion; 25006.';
+Errors: 22004; 22023; 54000; 42501; 53400 the backlog of the queue or tenant is full (max_waiting); 09000 a trigger has cancelled the insertion; 25006.';
 
 CREATE FUNCTION turnstile.enqueue_many(jobs jsonb) RETURNS TABLE (ord int, id bigint, created boolean)
     LANGUAGE c VOLATILE

@@ -74,7 +74,7 @@ CREATE FUNCTION turnstile.retry(job_id bigint) RETURNS text
 COMMENT ON FUNCTION turnstile.retry(bigint) IS
     'Makes a scheduled, retryable or finished job available now, and returns "available". A finished job comes back under its id with payload and errors. Its attempt numbers go on, with all of max_attempts before it; its row in history stays.
 job_id: a job that does not run.
-Errors: 22004; P0002; 55000 the job runs, or another job holds its unique key; 42501; 09000; 25006.';
+Errors: 22004; P0002; 55000 the job runs, or another job holds its unique key; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';
 
 CREATE FUNCTION turnstile.reprioritize(job_id bigint, priority int) RETURNS boolean
     LANGUAGE c VOLATILE
@@ -155,4 +155,4 @@ session: only jobs of this session.
 state: scheduled, retryable, completed, cancelled or discarded. NULL: retryable, cancelled and discarded.
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
-Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
+Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';

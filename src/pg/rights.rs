@@ -103,6 +103,12 @@ pub fn is_own_change() -> bool {
         .is_some_and(|frame| frame.owner == current_user())
 }
 
+/// Who the session is, or has made itself by SET ROLE, whatever functions it has called.
+pub fn outer_user() -> Oid {
+    // SAFETY: reads the backend's state.
+    unsafe { pg_sys::GetOuterUserId() }
+}
+
 pub fn current_user() -> Oid {
     // SAFETY: reads the backend's state.
     unsafe { pg_sys::GetUserId() }

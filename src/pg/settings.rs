@@ -40,7 +40,7 @@ pub fn register() {
     GucRegistry::define_int_guc(
         c"turnstile.max_lanes",
         c"Lanes (distinct queue, tenant, account, session, key and priority) with waiting jobs that fit in memory.",
-        c"More lanes still run, but slower and not in exact order. About 430 bytes of shared memory each, per database, touched only as needed.",
+        c"More lanes still run, but slower and not in exact order. About 450 bytes of shared memory each, per database, touched only as needed.",
         &MAX_LANES,
         64,
         16_777_216,

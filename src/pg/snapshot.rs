@@ -11,6 +11,12 @@ pub fn next_transaction_id() -> u64 {
     unsafe { pg_sys::ReadNextFullTransactionId().value }
 }
 
+/// Gives this transaction an id, by which others know that it is open.
+pub fn assign_transaction_id() {
+    // SAFETY: called inside of a transaction that is about to write.
+    unsafe { pg_sys::GetTopTransactionId() };
+}
+
 /// The oldest transaction id that some snapshot of the server may take for running, in a table of this database.
 pub fn oldest_seen_transaction_id(table: pg_sys::Oid) -> pg_sys::TransactionId {
     // SAFETY: the table is open meanwhile, with a lock that nothing waits for but its end.
@@ -42,6 +48,15 @@ impl Snapshot {
     pub fn with_own_changes() -> Self {
         // SAFETY: called inside a transaction; registering copies the snapshot.
         Self(unsafe { pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot()) })
+    }
+
+    /// Whether no transaction was open that has an id; this one has none, either.
+    pub fn is_alone(&self) -> bool {
+        let (xmax, _) = self.horizon();
+        // SAFETY: the snapshot is registered; reads the backend's state.
+        let nobody_is_listed =
+            unsafe { (*self.0).xcnt == 0 && u32::from(pg_sys::GetTopTransactionIdIfAny()) == 0 };
+        nobody_is_listed && xmax == next_transaction_id()
     }
 
     /// The first transaction id that the snapshot does not see, and those before it that it does not see:

@@ -336,6 +336,12 @@ fn compare_backlog(
     let Some(numbers) = &copy.backlog else {
         return Ok(());
     };
+    if numbers.charged > 0 && snapshot.is_alone() {
+        differences.push(Difference {
+            problem: "a backlog has places taken by no transaction",
+            detail: format!("{} places", numbers.charged),
+        });
+    }
     let mut balance: HashMap<Gate, i64> = numbers.committed.iter().copied().collect();
     if balance.is_empty() && numbers.counts_all.is_empty() {
         return Ok(());

@@ -11,7 +11,7 @@ use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, internal, notice, quoted};
 use crate::pg::relation::Opened;
 use crate::pg::rights::Owner;
-use crate::pg::snapshot::Snapshot;
+use crate::pg::snapshot::{Snapshot, assign_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, Value, statement, with_spi};
 use crate::pg::tuple::RawRow;
 use crate::pg::{catalog, rights, server};
@@ -58,7 +58,10 @@ thread_local! {
 
 /// Takes the places of a job that is about to be added, or refuses it (53400).
 pub fn admit(job_table: Oid, row: &RawRow) -> Result<()> {
-    let version = shmem::bounds_version(job_table)?;
+    // Without memory nobody counts.
+    let Ok(version) = shmem::bounds_version(job_table) else {
+        return Ok(());
+    };
     match UNBOUNDED.get() == (u32::from(job_table), version) {
         true => Ok(()),
         false => admit_bounded((job_table, version), row),
@@ -98,6 +101,7 @@ fn admit_bounded(version: Version, row: &RawRow) -> Result<()> {
 
 /// Charges the transaction, which has its charges on record before the memory has.
 fn take_places(job_table: Oid, bounds: &[Bound], may_count: bool) -> Result<Admission> {
+    assign_transaction_id();
     pending::with(|pending| pending.job_table = job_table);
     pending::at_current_level(|level| {
         for bound in bounds {
@@ -170,9 +174,10 @@ fn is_first_warning(bound: &Bound) -> bool {
 }
 
 /// Whether the row was admitted elsewhere: it comes by replication, or from a dump, which switches both settings off
-/// and no session does by default.
+/// and no session does by default. Anybody could: so it must be plain DML of one with the owner's rights.
 fn is_replayed() -> Result<bool> {
-    Ok(server::is_replica() || (server::restores() && rights::is_owner(rights::current_user())?))
+    let restores = server::restores() && !rights::is_own_change();
+    Ok(server::is_replica() || (restores && rights::is_owner(rights::outer_user())?))
 }
 
 /// The bounds of a job's queue and tenant.

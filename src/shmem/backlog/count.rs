@@ -10,6 +10,8 @@ pub struct Numbers {
     /// Kinds of which each name that is missing has none.
     pub counts_all: Vec<GateKind>,
     pub committed: Vec<((GateKind, u64), i64)>,
+    /// What open transactions have added.
+    pub charged: i64,
 }
 
 impl Backlog<'_> {
@@ -110,6 +112,11 @@ impl Backlog<'_> {
                 .into_iter()
                 .filter(|&kind| self.counts_all(kind) && !self.overflows(kind))
                 .collect(),
+            charged: self
+                .entries
+                .iter()
+                .map(|entry| i64::from(entry.charged))
+                .sum(),
             committed: self
                 .entries
                 .iter()
