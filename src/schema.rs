@@ -34,9 +34,14 @@ extension_sql_file!(
     requires = ["history"]
 );
 extension_sql_file!(
+    "../sql/schema/shared.sql",
+    name = "shared",
+    requires = ["triggers"]
+);
+extension_sql_file!(
     "../sql/schema/unique.sql",
     name = "unique",
-    requires = ["triggers"]
+    requires = ["shared"]
 );
 extension_sql_file!(
     "../sql/schema/functions.sql",

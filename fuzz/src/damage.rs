@@ -5,7 +5,7 @@
 
 // Each target uses a part of it.
 #[allow(dead_code)]
-#[path = "../../src/scheduler/tests/world/arena.rs"]
+#[path = "../../crates/scheduler/tests/world/arena.rs"]
 mod arena;
 #[allow(dead_code)]
 mod input;

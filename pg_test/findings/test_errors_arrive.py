@@ -107,6 +107,34 @@ def test_where_a_trigger_has_raised_is_said(conn, other):
     assert "PL/pgSQL function public.refuse() line" in caught.value.diag.context
 
 
+# Of a class that is otherwise that of warnings.
+QUIET = "01000"
+
+
+def test_an_error_is_not_taken_for_that_of_an_earlier_call(conn, other):
+    """It has the same message."""
+    other.execute(RAISE.format("TS001"))
+    other.execute("CREATE TRIGGER a_refuse BEFORE INSERT ON turnstile.job FOR EACH ROW EXECUTE FUNCTION public.refuse()")
+    for sqlstate in ("TS001", QUIET, "TS001"):
+        other.execute(RAISE.format(sqlstate).replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"))
+        with pytest.raises(psycopg.Error) as caught:
+            enqueue(conn)
+        assert caught.value.sqlstate == sqlstate
+        assert _said(caught.value) == FIELDS
+    is_sound(other)
+
+
+def test_an_error_is_not_taken_for_one_that_was_caught_before_it(conn, other):
+    catches = "BEGIN BEGIN RAISE EXCEPTION 'the message' USING ERRCODE = 'TS001'; EXCEPTION WHEN SQLSTATE 'TS001' THEN NULL; END;"
+    other.execute(RAISE.format(QUIET).replace("BEGIN", catches, 1))
+    other.execute("CREATE TRIGGER a_refuse BEFORE INSERT ON turnstile.job FOR EACH ROW EXECUTE FUNCTION public.refuse()")
+    with pytest.raises(psycopg.Error) as caught:
+        enqueue(conn)
+    assert caught.value.sqlstate == QUIET
+    assert _said(caught.value) == FIELDS
+    is_sound(other)
+
+
 def test_a_handler_of_a_user_catches_it_by_its_code(conn, other):
     enqueue(conn)
     other.execute(RAISE.format("TS001"))

@@ -162,8 +162,14 @@ REBUILDS = {
 VERBS = PRODUCERS | CLAIMS | ENDS | OTHERS | REBUILDS
 
 
+def clear(conn) -> None:
+    """Leaves no job, and nothing that was set for them."""
+    for table in ("job", "job_history", "tenant", "unique_key", "route"):
+        conn.execute(f"DELETE FROM turnstile.{table}")
+
+
 def warm(conn) -> None:
     """Has the connection run each call before, so that it remembers whatever it remembers; no job is left."""
     for verb in VERBS.values():
         verb.call(conn, verb.prepare(conn))
-        conn.execute("DELETE FROM turnstile.job; DELETE FROM turnstile.job_history; DELETE FROM turnstile.tenant; DELETE FROM turnstile.unique_key; DELETE FROM turnstile.route")
+        clear(conn)

@@ -1,4 +1,4 @@
-"""The test that must fail when a mechanism is left out (src/seeded.rs): a test of pg_test by its id, or a spec."""
+"""The test that must fail when a mechanism is left out (src/pg/seeded.rs): a test of pg_test by its id, or a spec."""
 
 _FENCED = "rules/test_fencing.py::test_a_superseded_run_is_refused_and_changes_nothing"
 _REBUILT = "faults/test_rebuild.py::test_a_rebuild_by_a_transaction_older_than_one_that_has_ended"

@@ -70,7 +70,7 @@ CONTRACT = {
 
 COLUMNS = {
     "job": "id queue kind payload priority state run_at tenant account session concurrency_key attempt max_attempts"
-    " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata batch_id created_at lane position"
+    " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata created_at lane position"
     " unique_key unique_mode unique_until",
     "queue": "name paused max_running policy aging lease max_attempts notify keep_completed keep_discarded",
     "tenant": "name slots weight paused",
@@ -139,7 +139,7 @@ def test_a_claimed_job_has_its_documented_fields_in_order(module_conn):
 
 
 def test_functions_in_c_know_their_caller(module_conn):
-    """They check what he may do, and switch to their owner's rights by themselves: src/rights.rs."""
+    """They check what he may do, and switch to their owner's rights by themselves: src/pg/rights.rs."""
     definers = _one_column(
         module_conn,
         "SELECT proname::text FROM pg_proc JOIN pg_language AS l ON l.oid = prolang WHERE lanname = 'c'"

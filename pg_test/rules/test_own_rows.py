@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from support.calls import claim_all, claim_next, complete, complete_and_claim_next, enqueue
+from support.calls import claim, claim_all, claim_next, complete, complete_and_claim_next, enqueue, enqueue_times
 
 COUNTED = "SELECT coalesce(sum(calls), 0)::int FROM pg_stat_xact_user_functions WHERE funcname IN ('job_changed', 'place_job')"
 ERROR = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$"
@@ -172,6 +172,39 @@ def test_an_index_of_a_user(warm, other, index):
     complete(warm, run)
     _check_indexes(other)
     other.execute("DELETE FROM turnstile.job")
+
+
+# Each has the definition of one of the extension's own, which does not say that it excludes; and a claim of two jobs that it refuses.
+EXCLUSIONS = {
+    "of owners": ("(owner_pid WITH =) WHERE (state = 'running' AND owner_pid IS NOT NULL)", {"bind_to_connection": True}),
+    "of leases": ("(lease_expires_at WITH =) WHERE (state = 'running')", {"lease": "1 hour"}),
+}
+
+
+@pytest.mark.parametrize("exclusion", EXCLUSIONS.values(), ids=EXCLUSIONS.keys())
+def test_a_constraint_that_excludes_by_what_an_own_index_has_is_in_force(warm, other, exclusion):
+    definition, arguments = exclusion
+    other.execute(f"ALTER TABLE turnstile.job ADD CONSTRAINT one EXCLUDE USING btree {definition}")
+    enqueue_times(warm, 2)
+    with pytest.raises(psycopg.errors.ExclusionViolation):
+        claim(warm, ["default"], 2, **arguments)
+    for _ in range(2):
+        complete(warm, claim_next(warm, **arguments))
+    _check_indexes(other)
+
+
+@pytest.mark.parametrize("condition", ["state = 'available'", "attempt = 0", "priority > 0"])
+def test_a_partial_index_with_parameters_is_not_taken_for_the_key(warm, other, condition):
+    enqueue_times(warm, 2)
+    run = claim_next(warm)
+    # It has no entry of what runs; and the key comes behind it from now on.
+    other.execute(f"CREATE INDEX one ON turnstile.job (id) WITH (fillfactor = 90) WHERE {condition}")
+    other.execute("REINDEX INDEX CONCURRENTLY turnstile.job_pkey")
+    assert complete(warm, run) is True
+    assert complete(warm, claim_next(warm)) is True
+    _work(warm)
+    assert claim_next(warm) is None
+    _check_indexes(other)
 
 
 def test_own_indexes_have_what_they_should(warm, other):

@@ -176,6 +176,15 @@ def test_a_row_with_a_senseless_key_is_refused(conn, bad):
         conn.execute(f"UPDATE turnstile.job SET {bad}")
 
 
+@pytest.mark.parametrize("mode", ["until_executing", "until_and_while_executing", "replace", "until_executed"])
+def test_a_holder_with_more_uncounted_attempts_than_attempts_waits(conn, mode):
+    """Direct DML may say so: it has not been started."""
+    holder = ask(conn, mode)
+    conn.execute("UPDATE turnstile.job SET uncounted = 3")
+    assert ask(conn, mode) == holder
+    assert conn.execute("SELECT id, state FROM turnstile.job").fetchall() == [(holder, "available")]
+
+
 def test_a_truncated_table_leaves_no_key_taken(conn):
     holder = ask(conn, "until_expired")
     conn.execute("TRUNCATE turnstile.job RESTART IDENTITY")

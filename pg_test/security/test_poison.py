@@ -31,7 +31,6 @@ EXTREMES = {
     "errors": JSON,
     "progress": JSON,
     "metadata": JSON,
-    "batch_id": BIGINTS,
     "lane": BIGINTS,
     "unique_mode": ["'replace'", "'while_executing'", "'nonsense'"],
     "worker": ["''", "repeat('w', 1000000)"],

@@ -12,11 +12,11 @@ from actor import Actor, Refused
 JOB = (
     "id lane position priority run_at lease_expires_at state holds_session queue tenant account session concurrency_key unique_key"
     " unique_mode kind attempt max_attempts uncounted payload worker owner_pid owner_started_at claimed_at cancel_requested_at"
-    " progress errors metadata unique_until batch_id created_at"
+    " progress errors metadata unique_until created_at"
 ).split()
 BROUGHT_BACK = (
     "id priority queue tenant account session concurrency_key unique_key unique_mode kind attempt max_attempts uncounted payload"
-    " errors metadata unique_until batch_id created_at"
+    " errors metadata unique_until created_at"
 ).split()
 
 SHARED = """

@@ -1,8 +1,5 @@
 -- How many jobs of each lane run.
-SELECT job.queue, job.tenant, job.account, CASE WHEN NOT job.holds_session THEN job.session END,
-    job.concurrency_key,
-    CASE WHEN job.unique_mode IN ('while_executing', 'until_and_while_executing') THEN job.unique_key END,
-    job.priority, count(*)
-FROM ONLY turnstile.job
+SELECT job.queue, job.tenant, job.account, job.session, job.concurrency_key, job.unique_key, job.priority, count(*)
+FROM turnstile.job_lane AS job
 WHERE job.state = 'running'
 GROUP BY 1, 2, 3, 4, 5, 6, 7

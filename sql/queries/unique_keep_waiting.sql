@@ -1,11 +1,9 @@
 -- Keeps the waiting job $1 from being claimed before this transaction ends, for a worker that claimed it
 -- sooner would not see what the transaction has written. No row if it waits no more, or if it has been started
 -- before and $2 does not allow that. Other producers may do the same at the same time.
-SELECT job.queue, job.tenant, job.account, CASE WHEN NOT job.holds_session THEN job.session END,
-    job.concurrency_key,
-    CASE WHEN job.unique_mode IN ('while_executing', 'until_and_while_executing') THEN job.unique_key END,
-    job.priority, job.position, job.state = 'available'
-FROM ONLY turnstile.job
+SELECT job.queue, job.tenant, job.account, job.session, job.concurrency_key, job.unique_key, job.priority, job.position,
+    job.state = 'available'
+FROM turnstile.job_lane AS job
 WHERE job.id >= $1 AND job.id <= $1
     AND job.state IN ('available', 'scheduled', 'retryable') AND ($2 OR job.attempt <= job.uncounted)
 ORDER BY job.id DESC

@@ -1,5 +1,5 @@
 -- The functions that producers and workers call. None is SECURITY DEFINER: each knows its caller, checks what he may do
--- (turnstile.permission), and then switches to its owner's rights by itself (src/rights.rs).
+-- (turnstile.permission), and then switches to its owner's rights by itself (src/pg/rights.rs).
 
 CREATE TYPE turnstile.claimed_job AS (
     id bigint,

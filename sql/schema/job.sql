@@ -1,4 +1,4 @@
--- Live jobs. The trigger reads the first nineteen columns by number (src/row.rs).
+-- Live jobs. The trigger reads the first nineteen columns by number (src/job/row.rs).
 --
 -- The trigger also refuses nonsense, with 23514 as a CHECK would: the server parses the text of every
 -- CHECK and of every trigger's WHEN anew for each statement, which cost more than the rest of a claim.
@@ -37,7 +37,6 @@ CREATE TABLE turnstile.job (
     errors jsonb,
     metadata jsonb,
     unique_until timestamptz,
-    batch_id bigint,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- Room for the entry of a claim beside that of its job.
     CONSTRAINT job_pkey PRIMARY KEY (id) WITH (fillfactor = 50)

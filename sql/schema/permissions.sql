@@ -236,7 +236,7 @@ CREATE VIEW turnstile.job_status AS
     SELECT
         jobs.id, jobs.state, jobs.queue, jobs.kind, jobs.tenant, jobs.account, jobs.session, jobs.concurrency_key,
         jobs.priority, jobs.run_at, jobs.attempt, jobs.max_attempts, jobs.uncounted, jobs.worker, jobs.claimed_at,
-        jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until, jobs.batch_id,
+        jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until,
         jobs.holds_session, jobs.lane, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at, jobs.queued_at,
         jobs.started_at, jobs.waiting, jobs.running
     FROM turnstile.jobs;

@@ -3,8 +3,8 @@
 #![allow(unsafe_code, reason = "calls the server's look-ups of names")]
 
 use super::Verb;
-use crate::error::Failure;
-use crate::lane::EVERY_QUEUE;
+use crate::job::lane::EVERY_QUEUE;
+use crate::pg::error::Failure;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::PgSqlErrorCode;
 use std::ffi::CStr;

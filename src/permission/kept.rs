@@ -4,13 +4,15 @@
 #![allow(unsafe_code, reason = "is called back by the server's caches")]
 
 use super::Verb;
-use crate::call::datum;
-use crate::error::Result;
-use crate::lane::{EVERY_QUEUE, queue_key};
-use crate::plan::{Statement, statement, with_spi};
-use crate::rights::Owner;
-use crate::seeded::{Seeded, armed};
-use crate::{catalog, pending, server, shmem};
+use crate::job::lane::{EVERY_QUEUE, queue_key};
+use crate::pg::call::datum;
+use crate::pg::error::Result;
+use crate::pg::rights::Owner;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::spi::{Statement, statement, with_spi};
+use crate::pg::{catalog, server};
+use crate::shmem;
+use crate::transaction::pending;
 use pgrx::pg_guard;
 use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
 use std::cell::{Cell, RefCell};

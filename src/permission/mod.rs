@@ -5,20 +5,18 @@
 mod denied;
 mod kept;
 mod rows;
-mod sql;
 
 pub use kept::register_callbacks;
 pub use rows::{job_changed, permissions_changed, route_changed, setting_changed};
-pub use sql::check_permission;
 
-use crate::call::datum;
-use crate::error::Result;
-use crate::lane::EVERY_QUEUE;
-use crate::plan::{Spi, Statement, statement};
-use crate::rights;
-use crate::row::column;
-use crate::seeded::{Seeded, armed};
-use crate::tuple::RawRow;
+use crate::job::lane::EVERY_QUEUE;
+use crate::job::row::column;
+use crate::pg::call::datum;
+use crate::pg::error::Result;
+use crate::pg::rights;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::spi::{Spi, Statement, statement};
+use crate::pg::tuple::RawRow;
 use denied::{denied, denied_job};
 use kept::Permissions;
 use pgrx::pg_sys::Oid;
@@ -168,7 +166,7 @@ pub fn operate() -> Result<()> {
     check(Verb::Manage, EVERY_QUEUE, Some(EVERY_QUEUE))
 }
 
-fn check(verb: Verb, queue: &str, tenant: Option<&str>) -> Result<()> {
+pub fn check(verb: Verb, queue: &str, tenant: Option<&str>) -> Result<()> {
     match restricted(verb)? {
         Some(caller) => caller.check(queue, tenant),
         None => Ok(()),

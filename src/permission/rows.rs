@@ -2,12 +2,13 @@
 
 use super::denied::{denied, denied_row};
 use super::{Restricted, Verb, operate};
-use crate::call::Call;
-use crate::error::Result;
-use crate::lane::EVERY_QUEUE;
-use crate::trigger::{Moment, Trigger};
-use crate::tuple::RawRow;
-use crate::{catalog, pending, rights};
+use crate::job::lane::EVERY_QUEUE;
+use crate::pg::call::Call;
+use crate::pg::error::Result;
+use crate::pg::trigger::{Moment, Trigger};
+use crate::pg::tuple::RawRow;
+use crate::pg::{catalog, rights};
+use crate::transaction::pending;
 use pgrx::pg_sys::Datum;
 
 /// AFTER STATEMENT trigger on `turnstile.permission`: kept like routes, so what makes those be read again serves.

@@ -1,32 +1,33 @@
 //! Puts one scheduler per database into shared memory, each behind an LWLock. The only pointer casts.
 
-mod hidden;
+pub mod latches;
 mod leases;
 mod notifier;
 mod owners;
-mod rest;
 mod segment;
+mod set_aside;
+pub mod sleeper;
 mod slot;
+mod wakeups;
 
-use crate::error::{Failure, Result, does_not_fit, internal};
-use crate::seeded::{Seeded, armed};
-use crate::server;
+use crate::pg::error::{Failure, Result, does_not_fit, internal};
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::server;
 #[cfg(feature = "fault_injection")]
-use crate::settings;
-use crate::sleep;
+use crate::pg::settings;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use turnstile_scheduler::listening::Bells;
 use turnstile_scheduler::waiting::Waiting;
+use turnstile_scheduler::waiting::listening::Bells;
 use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
-use hidden::Hidden;
 pub use leases::{Leases, Search, Straggler};
 pub use notifier::{Owed, begin_notifier, end_notifier, note_sent, slots, take_owed};
 pub use owners::{Gone, GoneOwners, Owner};
 pub use segment::install_hooks;
 use segment::{Guard, open};
+use set_aside::Hidden;
 use slot::{assign_slot, cached_slot, my_database};
 
 /// How far the memory of a database can be trusted.
@@ -229,7 +230,7 @@ fn enter<R>(
         locked.desk.phase = Phase::Stale;
     }
     #[cfg(feature = "fault_injection")]
-    turnstile_scheduler::injection::arm(settings::panic_at());
+    turnstile_scheduler::testing::injection::arm(settings::panic_at());
     let outcome = steps(&mut locked);
     if outcome.is_err() {
         locked.desk.phase = Phase::Stale;
@@ -243,7 +244,7 @@ fn enter<R>(
     }
     let calls = std::mem::take(&mut locked.calls);
     drop(guard);
-    sleep::ring(&calls);
+    latches::ring(&calls);
     outcome.map(Some).map_err(failure)
 }
 

@@ -4,8 +4,8 @@
 
 use super::segment::{self, Guard, open};
 use super::{Locked, Phase, enter};
-use crate::error::Result;
-use crate::{server, settings};
+use crate::pg::error::Result;
+use crate::pg::{server, settings};
 use pgrx::pg_sys;
 use std::ops::Range;
 use turnstile_scheduler::Step;

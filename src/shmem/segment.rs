@@ -3,14 +3,14 @@
 #![allow(unsafe_code, reason = "points into shared memory")]
 
 use super::{Desk, Locked};
-use crate::error::{Result, internal, not_preloaded};
-use crate::settings;
+use crate::pg::error::{Result, internal, not_preloaded};
+use crate::pg::settings;
 use pgrx::{pg_guard, pg_sys};
 use std::ptr::{NonNull, null_mut};
 use std::slice::from_raw_parts_mut as slice;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
-use turnstile_scheduler::listening::Bells;
+use turnstile_scheduler::waiting::listening::Bells;
 use turnstile_scheduler::waiting::{MOST_QUEUES, Night, Sleeper, Waiting, Watched};
 use turnstile_scheduler::{Capacity, Header, Memory, Pools, Scheduler};
 

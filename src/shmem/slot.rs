@@ -2,12 +2,11 @@
 
 #![allow(unsafe_code, reason = "opens memory that is locked")]
 
-use super::Desk;
 use super::segment::{Guard, open, peek};
-use crate::error::{Failure, Result, does_not_fit};
-use crate::seeded::{Seeded, armed};
-use crate::settings;
-use crate::sleep;
+use super::{Desk, latches};
+use crate::pg::error::{Failure, Result, does_not_fit};
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::settings;
 use pgrx::pg_sys;
 use std::cell::Cell;
 
@@ -56,7 +55,7 @@ pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
         locked.draw_routes_version();
     }
     drop((guard, directory));
-    sleep::ring(&calls);
+    latches::ring(&calls);
     SLOT.set(Some(slot));
     Ok(slot)
 }

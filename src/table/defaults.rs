@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code, reason = "calls the executor")]
 
-use super::relation::Opened;
-use crate::rights;
+use crate::pg::relation::Opened;
+use crate::pg::rights;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum};
 

@@ -5,14 +5,13 @@
 
 use super::defaults::{self, Defaults};
 use super::multi_insert::MultiInsert;
-use super::relation::Opened;
 use super::surroundings::Jobs;
 use super::{Command, check, enter, write};
-use crate::call::datum;
-use crate::catalog;
-use crate::error::Result;
-use crate::foreign_code;
-use crate::tuple::RawRow;
+use crate::pg::call::datum;
+use crate::pg::error::Result;
+use crate::pg::relation::Opened;
+use crate::pg::tuple::RawRow;
+use crate::pg::{catalog, foreign_code};
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::RefCell;
 use std::rc::Rc;

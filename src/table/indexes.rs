@@ -3,8 +3,8 @@
 #![allow(unsafe_code, reason = "calls the executor")]
 
 use super::surroundings::{self, Jobs, KnownIndex};
-use crate::rights;
-use crate::tuple::RawRow;
+use crate::pg::rights;
+use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
 use std::mem::size_of;

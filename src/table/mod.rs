@@ -10,22 +10,21 @@ mod defaults;
 mod history;
 mod indexes;
 mod multi_insert;
-mod relation;
 mod rows;
 mod search;
 mod surroundings;
+pub mod triggers;
 
 pub use history::{Ended, History, lock_history, why_not_direct};
-pub use relation::Opened;
 pub use search::{Order, Search, Where};
 pub use surroundings::{Jobs, lock_jobs};
 
-use crate::error::Result;
-use crate::job_triggers;
-use crate::pending;
-use crate::rights;
-use crate::seeded::{Seeded, armed};
-use crate::tuple::RawRow;
+use crate::pg::error::Result;
+use crate::pg::relation::{Opened, is_own};
+use crate::pg::rights;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::tuple::RawRow;
+use crate::transaction::pending;
 use defaults::Defaults;
 use indexes::Indexes;
 use multi_insert::MultiInsert;
@@ -184,7 +183,7 @@ unsafe fn set(slot: *mut pg_sys::TupleTableSlot, column: usize, value: Option<Da
 /// The jobs must be open.
 unsafe fn distrust_own(jobs: pg_sys::Relation) -> bool {
     // SAFETY: as the caller says.
-    let is_own = unsafe { relation::is_own(jobs) };
+    let is_own = unsafe { is_own(jobs) };
     if is_own && !armed(Seeded::TrustNewStorage) {
         pending::at_current_level(|level| level.rebuild = true);
     }
@@ -297,7 +296,7 @@ impl Table<'_> {
     fn place(&mut self, old: Option<&RawRow>) {
         // SAFETY: the slot holds a row of a job.
         unsafe {
-            for (column, value) in job_triggers::place(&RawRow::of(self.written), old) {
+            for (column, value) in triggers::place(&RawRow::of(self.written), old) {
                 set(self.written, column, Some(value));
             }
         }
@@ -307,6 +306,6 @@ impl Table<'_> {
     fn publish(&self, old: Option<&RawRow>, has_new: bool) -> Result<()> {
         // SAFETY: the slot holds the row as it was written.
         let new = has_new.then(|| unsafe { RawRow::of(self.written) });
-        job_triggers::note(self.jobs.table, old, new.as_ref())
+        triggers::note(self.jobs.table, old, new.as_ref())
     }
 }

@@ -3,8 +3,8 @@
 #![allow(unsafe_code, reason = "calls the executor")]
 
 use super::{check, enter};
-use crate::error::{Result, internal};
-use crate::tuple::RawRow;
+use crate::pg::error::{Result, internal};
+use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, IndexInfo};
 use std::ptr::null_mut;

@@ -6,10 +6,11 @@
 )]
 
 use super::multi_insert::MultiInsert;
-use super::{Defaults, Opened, Table, check, enter, set, write};
-use crate::error::{Result, internal};
-use crate::seeded::{Seeded, armed};
-use crate::tuple::RawRow;
+use super::{Defaults, Table, check, enter, set, write};
+use crate::pg::error::{Result, internal};
+use crate::pg::relation::Opened;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, LockTupleMode, LockWaitPolicy, TM_FailureData, TM_Result};
 use std::mem::zeroed;

@@ -4,9 +4,9 @@
 
 use super::surroundings::Jobs;
 use super::{Command, Operation, Table};
-use crate::error::{Result, internal};
-use crate::row::column;
-use crate::tuple::RawRow;
+use crate::job::row::column;
+use crate::pg::error::{Result, internal};
+use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, ItemPointerData, Oid};
 use std::marker::PhantomData;

@@ -8,15 +8,14 @@
 #![allow(unsafe_code, reason = "calls the server's look-ups and reads a hook")]
 
 use super::defaults;
-use super::relation::{Opened, Trigger, is_exclusion};
-use crate::api::{turnstile_job_changed, turnstile_place_job};
-use crate::call::datum;
-use crate::catalog;
-use crate::error::Result;
-use crate::rights;
-use crate::row::column;
-use crate::seeded::{Seeded, armed};
-use crate::tuple::RawRow;
+use super::triggers::{turnstile_job_changed, turnstile_place_job};
+use crate::job::row::column;
+use crate::pg::call::datum;
+use crate::pg::error::Result;
+use crate::pg::relation::{Opened, Trigger, is_exclusion};
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::tuple::RawRow;
+use crate::pg::{catalog, rights};
 use pgrx::pg_sys::{self, Oid};
 use std::cell::RefCell;
 use std::ffi::CStr;

@@ -1,0 +1,103 @@
+//! What the scheduler says of its lanes, gates and reservations: for `turnstile.check()`, for views, and for tests.
+
+use crate::gates::settings::UnknownGate;
+use crate::memory::gate::{GateKind, Limit};
+use crate::memory::lane::LaneSpec;
+use crate::memory::meter::Meter;
+use crate::memory::scheduler::Scheduler;
+use crate::memory::step::Step;
+
+/// A lane as the scheduler knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneView {
+    pub spec: LaneSpec,
+    pub level: i32,
+    pub head: i64,
+}
+
+/// A gate as the scheduler knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct GateView {
+    pub kind: GateKind,
+    pub key: u64,
+    pub limit: Limit,
+    pub held: i32,
+    /// Of a tenant.
+    pub weight: u32,
+    /// Of a queue.
+    pub is_fair: bool,
+    pub aging: u32,
+    /// Its rate and pause, if it has any.
+    pub meter: Option<Meter>,
+}
+
+impl Scheduler<'_> {
+    /// Slots to ask [`Self::lane_at`] for.
+    pub fn lane_slots(&self) -> std::ops::RangeInclusive<u32> {
+        self.lanes.touched()
+    }
+
+    pub fn lane_at(&self, slot: u32) -> Step<Option<LaneView>> {
+        if !self.is_lane(slot)? {
+            return Ok(None);
+        }
+        Ok(Some(LaneView {
+            spec: self.spec_of(slot)?,
+            level: self.entry(slot)?.level,
+            head: self.entry(slot)?.head,
+        }))
+    }
+
+    /// Slots to ask [`Self::gate_at`] for.
+    pub fn gate_slots(&self) -> std::ops::RangeInclusive<u32> {
+        self.gates.touched()
+    }
+
+    pub fn gate_at(&self, slot: u32) -> Step<Option<GateView>> {
+        let gate = self.gate(slot)?;
+        if gate.version == 0 {
+            return Ok(None);
+        }
+        Ok(Some(GateView {
+            kind: gate.kind,
+            key: gate.key,
+            limit: gate.limit(),
+            held: gate.held(),
+            weight: u32::from(gate.weight),
+            is_fair: gate.is_fair(),
+            aging: self.aging_behind(slot)?,
+            meter: self.meter_of(slot)?.copied(),
+        }))
+    }
+
+    /// The gate if its terms are not known.
+    pub fn unknown_gate_at(&self, slot: u32) -> Step<Option<UnknownGate>> {
+        let gate = self.gate(slot)?;
+        let is_unknown = gate.version != 0 && gate.limit() == Limit::Unknown;
+        Ok(is_unknown.then_some(UnknownGate {
+            kind: gate.kind,
+            key: gate.key,
+            version: gate.version,
+        }))
+    }
+
+    /// Visits a gate once for every reservation that open transactions hold at it.
+    pub fn for_each_reserved_gate(&self, mut visit: impl FnMut(GateKind, u64)) -> Step<()> {
+        for at in self.reservations.touched() {
+            for (kind, key) in self.held_by_reservation(at)? {
+                visit(kind, key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits each job (lane, position) that an open claim has locked.
+    pub fn for_each_job_in_flight(&self, mut visit: impl FnMut(u64, i64)) -> Step<()> {
+        for at in self.reservations.touched() {
+            if let Some((lane, position)) = self.job_of_reservation(at)? {
+                visit(lane, position);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! Picks the next lane and reserves room in it.
+
+use crate::claim::descend::Found;
+use crate::gates::hold::Credit;
+use crate::gates::settings::UnknownGate;
+use crate::memory::gate::{GateKind, MOST_GATES};
+use crate::memory::lane::{EVERY_QUEUE, LaneSpec};
+use crate::memory::path::{Gates, Way};
+use crate::memory::reservation::ReservationId;
+use crate::memory::scheduler::Scheduler;
+use crate::memory::step::{NONE, Step};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// Nothing in memory may run now.
+    Nothing,
+    /// The best lane may run or not: these of its limits are missing (a key of 0 fills the rest).
+    Unknown(LaneSpec, [UnknownGate; MOST_GATES]),
+    Lane(Picked),
+    /// Open transactions hold as many reservations as fit.
+    Exhausted,
+}
+
+/// A lane with room reserved in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Picked {
+    pub spec: LaneSpec,
+    /// Where the scan starts.
+    pub head: i64,
+    /// A job at or behind this position would overtake another.
+    pub bound: Option<i64>,
+    /// Starts of the lane's tenant before another tenant is due.
+    pub due: u32,
+    /// The least level that a job of the lane may have.
+    pub level: i32,
+    /// The tag of the first of those starts where the queue is fair.
+    pub tag: u64,
+    /// How many of the caller's reservations are filled in. None at all asks for a look at the lane
+    /// only: its session waits for a job that may be gone.
+    pub reserved: usize,
+    /// Changes whenever the settings of the lane's queue may have.
+    pub settings_version: u32,
+    /// The time of the pick, in microseconds.
+    pub now: i64,
+    /// Some of the lane's gates have a rate: the jobs start at the time of the pick, not later.
+    pub is_metered: bool,
+    pub(crate) lane: u32,
+    pub(crate) stamp: u32,
+}
+
+impl Scheduler<'_> {
+    /// Finds the lane of the queue, or of every queue, that a scan over all lanes would return, and reserves room
+    /// for up to as many jobs as there are `reservations` to fill in. `credits` are used up where they serve. `now`
+    /// is in microseconds, read under the lock.
+    pub fn pick(
+        &mut self,
+        queue: u64,
+        now: i64,
+        credits: &mut [Credit],
+        reservations: &mut [ReservationId],
+    ) -> Step<Pick> {
+        self.advance(now)?;
+        if queue != EVERY_QUEUE && self.find_queue(queue)?.is_none() {
+            return Ok(Pick::Nothing);
+        }
+        for credit in credits.iter() {
+            self.release_gate(credit.kind, credit.key, credit.count)?;
+        }
+        let pick = match self.descend(queue)? {
+            Found::Nothing => Pick::Nothing,
+            Found::Unknown(lane, gates) => Pick::Unknown(self.spec_of(lane)?, gates),
+            Found::Lane(lane) => {
+                let way = self.way_of(lane)?;
+                let picked = self.picked(lane, &way, queue)?;
+                self.take_room(&way, picked, credits, reservations)?
+            }
+            Found::Doubtful(lane) => Pick::Lane(self.picked(lane, &self.way_of(lane)?, queue)?),
+        };
+        for credit in credits.iter() {
+            if credit.count > 0 {
+                self.hold_gate(credit.kind, credit.key, credit.count)?;
+            }
+        }
+        Ok(pick)
+    }
+
+    fn take_room(
+        &mut self,
+        way: &Way,
+        mut picked: Picked,
+        credits: &mut [Credit],
+        reservations: &mut [ReservationId],
+    ) -> Step<Pick> {
+        let gates = self.gates_of(way)?;
+        let mut room = picked.due;
+        for gate in gates.into_iter().filter(|&gate| gate != NONE) {
+            room = room
+                .min(self.gate(gate)?.room())
+                .min(self.starts_left(gate)?);
+        }
+        let most = (room as usize).min(self.reservations_left());
+        if most == 0 {
+            return Ok(Pick::Exhausted);
+        }
+        for slot in reservations.iter_mut().take(most) {
+            *slot = self.reserve(picked.spec)?;
+            picked.is_metered |= self.hold_for(*slot, &picked.spec, &gates, credits)?;
+            picked.reserved += 1;
+        }
+        if picked.reserved > 0 && self.is_fair(way.queue)? {
+            let cost = self.serve(way.tenant, &picked)?;
+            for &id in reservations.iter().take(picked.reserved) {
+                self.mark_charged(id, cost, picked.level)?;
+            }
+        }
+        Ok(Pick::Lane(picked))
+    }
+
+    fn picked(&self, lane: u32, way: &Way, queue: u64) -> Step<Picked> {
+        let entry = self.entry(lane)?;
+        let head = entry.head;
+        let (mut bound, due) = self.runner_up(lane, way, queue)?;
+        if way.session != NONE {
+            // A session's jobs do not overtake each other, even if the next one is locked.
+            let behind_head = head.saturating_add(1);
+            bound = Some(bound.map_or(behind_head, |bound| bound.min(behind_head)));
+        }
+        Ok(Picked {
+            spec: self.spec_behind(lane, &self.gates_of(way)?)?,
+            head,
+            bound,
+            due,
+            level: entry.level,
+            tag: self.tag_of(way.tenant, entry.level)?,
+            reserved: 0,
+            settings_version: self.gate(self.node(way.queue)?.gate)?.version,
+            now: self.header.clock.now,
+            is_metered: false,
+            lane,
+            stamp: self.lane(lane)?.stamp,
+        })
+    }
+
+    /// Holds room for one job, first from what the transaction itself gives back; true if a gate has a rate.
+    fn hold_for(
+        &mut self,
+        id: ReservationId,
+        spec: &LaneSpec,
+        gates: &Gates,
+        credits: &mut [Credit],
+    ) -> Step<bool> {
+        let mut is_metered = false;
+        for (kind, &gate) in GateKind::ALL.into_iter().zip(gates) {
+            if gate == NONE {
+                continue;
+            }
+            let key = spec.key_of(kind);
+            let credit = credits
+                .iter_mut()
+                .find(|credit| credit.kind == kind && credit.key == key && credit.count > 0);
+            if let Some(credit) = credit {
+                credit.count -= 1;
+                self.mark_transferred(id, kind)?;
+            }
+            self.hold_at(gate, 1)?;
+            if self.put_token_by(gate)? {
+                self.mark_metered(id, kind)?;
+                is_metered = true;
+            }
+        }
+        Ok(is_metered)
+    }
+}

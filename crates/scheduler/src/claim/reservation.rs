@@ -1,0 +1,175 @@
+//! Reservations: the room that open transactions hold, one for each job.
+//!
+//! They outlive a rebuild, so that limits hold across it.
+
+use crate::memory::gate::GateKind;
+use crate::memory::lane::LaneSpec;
+use crate::memory::reservation::bit;
+use crate::memory::reservation::{Reservation, ReservationId, Stage, job_key};
+use crate::memory::scheduler::Scheduler;
+use crate::memory::step::{Fault, Step};
+use crate::testing::faults::{Seeded, armed};
+
+impl Scheduler<'_> {
+    pub(crate) fn reserve(&mut self, spec: LaneSpec) -> Step<ReservationId> {
+        let reservation = Reservation {
+            spec,
+            stage: Stage::Room,
+            ..Reservation::default()
+        };
+        self.reservations
+            .insert(reservation, None)
+            .map(ReservationId)
+    }
+
+    pub(crate) fn mark_transferred(&mut self, id: ReservationId, kind: GateKind) -> Step<()> {
+        self.reservations.get_mut(id.0)?.transferred |= bit(kind);
+        Ok(())
+    }
+
+    pub(crate) fn mark_charged(&mut self, id: ReservationId, cost: u32, level: i32) -> Step<()> {
+        let reservation = self.reservations.get_mut(id.0)?;
+        (reservation.charged, reservation.level) = (cost, level);
+        Ok(())
+    }
+
+    /// The job that a fair queue has charged for starts.
+    pub(crate) fn start_charged(&mut self, id: ReservationId) -> Step<()> {
+        let reservation = *self.reservations.get(id.0)?;
+        if reservation.charged == 0 {
+            return Ok(());
+        }
+        self.reservations.get_mut(id.0)?.charged = 0;
+        self.settle_start(&reservation, true)
+    }
+
+    pub(crate) fn mark_metered(&mut self, id: ReservationId, kind: GateKind) -> Step<()> {
+        self.reservations.get_mut(id.0)?.metered |= bit(kind);
+        Ok(())
+    }
+
+    /// Gates at which the run took over room: credits to count again when the reservation goes.
+    pub fn transferred(
+        &self,
+        id: ReservationId,
+    ) -> Step<impl Iterator<Item = (GateKind, u64)> + use<>> {
+        Ok(self.reservations.get(id.0)?.transferred_gates())
+    }
+
+    /// The owner has locked the job at `position`.
+    pub(crate) fn assign(&mut self, id: ReservationId, position: i64) -> Step<()> {
+        let reservation = *self.reservations.get(id.0)?;
+        if let Some(key) = reservation.key() {
+            self.reservations.unlink(id.0, key)?;
+        }
+        self.note_job(id, position)?;
+        self.reservations
+            .link(id.0, job_key(reservation.spec.lane, position))
+    }
+
+    /// As [`Self::assign`] where links are not to be trusted: a rebuild makes them anew.
+    pub(crate) fn note_job(&mut self, id: ReservationId, position: i64) -> Step<()> {
+        let reservation = self.reservations.get_mut(id.0)?;
+        if reservation.stage == Stage::Free {
+            return Err(Fault::Corrupt("a job was bound to no reservation"));
+        }
+        reservation.stage = Stage::Job;
+        reservation.position = position;
+        Ok(())
+    }
+
+    pub fn is_in_flight(&self, lane: u64, position: i64) -> Step<bool> {
+        let found = self.reservations.find(job_key(lane, position), |_, slot| {
+            slot.stage == Stage::Job && slot.spec.lane == lane && slot.position == position
+        })?;
+        Ok(found.is_some())
+    }
+
+    /// The owner has committed: the job runs, and room that was taken over is now held for it.
+    pub fn commit(&mut self, id: ReservationId) -> Step<()> {
+        let reservation = self.take(id)?;
+        for (kind, key) in reservation.transferred_gates() {
+            let count = 1 + u32::from(armed(Seeded::HoldTransferredTwice));
+            self.hold_gate(kind, key, count)?;
+        }
+        Ok(())
+    }
+
+    /// The owner has committed, and a rebuild has counted the job as running already.
+    pub fn commit_counted(&mut self, id: ReservationId) -> Step<()> {
+        if armed(Seeded::CountTwice) {
+            return self.commit(id);
+        }
+        self.give_back(id).map(|_| ())
+    }
+
+    /// The owner has aborted: room and job are back.
+    pub fn abort(&mut self, id: ReservationId) -> Step<()> {
+        let reservation = self.give_back(id)?;
+        if reservation.stage == Stage::Job && !armed(Seeded::AbortWithoutLowering) {
+            self.lower(&reservation.spec, reservation.position)?;
+        }
+        Ok(())
+    }
+
+    /// The owner has ended while the memory waits for a rebuild, which makes index and free list anew:
+    /// only the slot matters, and its links are not to be trusted.
+    pub fn forget(&mut self, id: ReservationId) -> Step<()> {
+        *self.reservations.get_mut(id.0)? = Reservation::default();
+        Ok(())
+    }
+
+    /// The room was not needed.
+    pub(crate) fn give_back(&mut self, id: ReservationId) -> Step<Reservation> {
+        let reservation = self.take(id)?;
+        for (kind, key) in reservation.held_gates() {
+            self.release_gate(kind, key, 1)?;
+        }
+        if armed(Seeded::ReleaseTransferred) {
+            for (kind, key) in reservation.transferred_gates() {
+                self.release_gate(kind, key, 1)?;
+            }
+        }
+        Ok(reservation)
+    }
+
+    pub(crate) fn take(&mut self, id: ReservationId) -> Step<Reservation> {
+        let reservation = *self.reservations.get(id.0)?;
+        if reservation.stage == Stage::Free {
+            return Err(Fault::Corrupt("a reservation was given back twice"));
+        }
+        self.reservations.remove(id.0, reservation.key())?;
+        if !armed(Seeded::KeepUnusedTokens) {
+            self.return_tokens(&reservation, |_| {})?;
+        }
+        if reservation.charged > 0 {
+            self.settle_start(&reservation, false)?;
+        }
+        Ok(reservation)
+    }
+
+    /// How many more a transaction may have that has `held` of them: a quarter of what others leave, so that no one
+    /// of them stops all who come after.
+    pub fn reservations_for(&self, held: usize) -> usize {
+        (self.reservations_left() / 3).saturating_sub(held)
+    }
+
+    pub(crate) fn reservations_left(&self) -> usize {
+        self.reservations.left()
+    }
+
+    pub(crate) fn job_of_reservation(&self, at: u32) -> Step<Option<(u64, i64)>> {
+        let reservation = self.reservations.get(at)?;
+        let is_job = reservation.stage == Stage::Job;
+        Ok(is_job.then_some((reservation.spec.lane, reservation.position)))
+    }
+
+    pub(crate) fn held_by_reservation(
+        &self,
+        at: u32,
+    ) -> Step<impl Iterator<Item = (GateKind, u64)> + use<>> {
+        let reservation = *self.reservations.get(at)?;
+        let live = reservation.stage != Stage::Free;
+        Ok(reservation.held_gates().filter(move |_| live))
+    }
+}

@@ -1,0 +1,127 @@
+//! Applies what a claim found in the lane that it picked.
+
+use crate::claim::pick::Picked;
+use crate::memory::lane::Lane;
+use crate::memory::reservation::ReservationId;
+use crate::memory::scheduler::Scheduler;
+use crate::memory::step::{NONE, Step};
+use crate::testing::faults::{Seeded, armed};
+
+/// The rows that a claim saw and took, by position.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome<'a> {
+    /// Jobs that the claim locked.
+    pub taken: &'a [i64],
+    /// The first available positions from the picked head on in a snapshot taken after the pick, locked
+    /// or not, ascending. Of a session also those that the claiming transaction has itself changed: until
+    /// it commits nobody may pass them.
+    pub seen: &'a [i64],
+    /// There were no more than those. Neither these nor any seen: the claim did not look.
+    pub seen_all: bool,
+}
+
+/// Where a lane goes on.
+enum Next {
+    /// An available job.
+    At(i64),
+    /// Nothing is known from there on.
+    From(i64),
+    Unknown,
+    Nowhere,
+}
+
+impl Scheduler<'_> {
+    /// Binds the taken jobs to their reservations, gives the other reservations back and raises the
+    /// lane's head, unless the lane was lowered since the pick.
+    ///
+    /// Returns the position of a job that comes next but is locked by somebody who is not claiming: it
+    /// is passed over (of a session, everything is) so that the caller can go on, and the caller must
+    /// lower the lane there afterwards.
+    pub fn settle(
+        &mut self,
+        picked: &Picked,
+        reservations: &[ReservationId],
+        outcome: Outcome,
+    ) -> Step<Option<i64>> {
+        for (&id, &position) in reservations.iter().zip(outcome.taken) {
+            self.assign(id, position)?;
+            self.charge_tokens(id, picked.now)?;
+            self.start_charged(id)?;
+        }
+        for &id in reservations.iter().skip(outcome.taken.len()) {
+            match armed(Seeded::KeepUnusedRoom) {
+                true => drop(self.take(id)?),
+                false => drop(self.give_back(id)?),
+            }
+        }
+        self.note_starts(picked, outcome.taken.len())?;
+        let Some(lane) = self.find_picked(picked)? else {
+            return Ok(None);
+        };
+        let head = self.entry(lane)?.head;
+        let Lane { stamp, session, .. } = *self.lane(lane)?;
+        if stamp != picked.stamp && !armed(Seeded::RaiseDespiteStamp) {
+            return self.doubt(lane).map(|()| None);
+        }
+        let (mut blocked, next) = self.look_ahead(picked, outcome)?;
+        if armed(Seeded::ForgetLockedRows) {
+            blocked = None;
+        }
+        if blocked.is_some() && session != NONE && !armed(Seeded::PassLockedSession) {
+            return self.block_session(session).map(|()| blocked);
+        }
+        match next {
+            Next::At(position) if position >= head => self.move_head(lane, position, true)?,
+            Next::From(position) if position > head => self.move_head(lane, position, false)?,
+            Next::Nowhere => self.free_lane(lane)?,
+            Next::Unknown => self.doubt(lane)?,
+            Next::At(_) | Next::From(_) => {}
+        }
+        Ok(blocked)
+    }
+
+    /// The picked lane, most likely where it was.
+    fn find_picked(&self, picked: &Picked) -> Step<Option<u32>> {
+        let key = picked.spec.lane;
+        let is_there = self.lane(picked.lane).is_ok_and(|lane| lane.key == key);
+        match is_there && self.is_lane(picked.lane)? {
+            true => Ok(Some(picked.lane)),
+            false => self.find_lane(key),
+        }
+    }
+
+    /// As [`Self::settle`] while the memory waits for a rebuild: only the reservations matter.
+    pub fn settle_stale(&mut self, reservations: &[ReservationId], taken: &[i64]) -> Step<()> {
+        for (&id, &position) in reservations.iter().zip(taken) {
+            self.note_job(id, position)?;
+        }
+        for &id in reservations.iter().skip(taken.len()) {
+            self.forget(id)?;
+        }
+        Ok(())
+    }
+
+    /// The first job that others have locked without claiming it, if that left nothing to take, and
+    /// where the lane goes on behind it. Jobs that open claims have locked are no more part of the lane:
+    /// an abort lowers the head again.
+    fn look_ahead(&self, picked: &Picked, outcome: Outcome) -> Step<(Option<i64>, Next)> {
+        let found_none = outcome.taken.is_empty() && picked.reserved > 0;
+        let mut blocked = None;
+        for &position in outcome.seen {
+            if self.is_in_flight(picked.spec.lane, position)? {
+                continue;
+            }
+            if found_none && picked.bound.is_none_or(|bound| position < bound) {
+                blocked = blocked.or(Some(position));
+                continue;
+            }
+            return Ok((blocked, Next::At(position)));
+        }
+        let next = match outcome.seen.last() {
+            _ if outcome.seen_all => Next::Nowhere,
+            Some(last) => Next::From(last.saturating_add(1)),
+            None => Next::Unknown,
+        };
+        Ok((blocked, next))
+    }
+}

@@ -1,0 +1,10 @@
+//! Gates open and close: by the jobs that they hold, by rates and pauses, and by their settings.
+
+pub mod ageing;
+pub mod bucket;
+pub mod gate;
+pub mod hold;
+pub mod idle;
+pub mod meter;
+pub mod settings;
+pub mod timer;

@@ -1,0 +1,193 @@
+//! Damage to the arrays, field by field, for fuzzing: numbers become any number, kinds and flags any that exist.
+
+use super::entry::{Entry, Kind};
+use super::flags::Bits;
+use super::gate::{Gate, GateKind, Limit};
+use super::header::Header;
+use super::lane::Lane;
+use super::node::Node;
+use super::reservation::{Reservation, Stage};
+use super::scheduler::Scheduler;
+use super::slab::Slot;
+
+/// Sets the field that `which` chooses.
+fn scribble<const N: usize>(fields: [&mut u32; N], which: u8, value: u64) {
+    if let Some(field) = fields.into_iter().nth(which as usize % N) {
+        *field = value as u32;
+    }
+}
+
+fn any<T: Copy, const N: usize>(of: [T; N], value: u64) -> Option<T> {
+    of.get(value as usize % N).copied()
+}
+
+impl Scheduler<'_> {
+    /// Sets one field of one slot, or of what is not in an array. All numbers are good for something.
+    pub fn damage(&mut self, array: u8, slot: usize, field: u8, value: u64) {
+        match array % 10 {
+            0 | 1 => change(self.entries, slot, |it| entry(it, field, value)),
+            2 => change(self.lanes.slots, slot, |it| lane(it, field, value)),
+            3 => change(self.nodes.slots, slot, |it| node(it, field, value)),
+            4 => change(self.gates.slots, slot, |it| gate(it, field, value)),
+            5 => change(self.reservations.slots, slot, |it| {
+                reservation(it, field, value)
+            }),
+            6 => {
+                let buckets = match field % 6 {
+                    0 => &mut *self.lanes.buckets,
+                    1 => &mut *self.nodes.buckets,
+                    2 => &mut *self.gates.buckets,
+                    3 => &mut *self.meters.buckets,
+                    4 => &mut *self.shares.buckets,
+                    _ => &mut *self.reservations.buckets,
+                };
+                change(buckets, slot, |bucket| *bucket = value as u32);
+            }
+            7 => header(self.header, field, value),
+            8 => change(self.shares.slots, slot, |it| it.damage(field, value)),
+            _ => {
+                let pool = match slot % 6 {
+                    0 => &mut *self.lanes.pool,
+                    1 => &mut *self.nodes.pool,
+                    2 => &mut *self.gates.pool,
+                    3 => &mut *self.meters.pool,
+                    4 => &mut *self.shares.pool,
+                    _ => &mut *self.reservations.pool,
+                };
+                scribble(
+                    [&mut pool.live, &mut pool.used, &mut pool.free],
+                    field,
+                    value,
+                );
+            }
+        }
+    }
+}
+
+fn change<T>(slots: &mut [T], slot: usize, change: impl FnOnce(&mut T)) {
+    let count = slots.len().max(1);
+    if let Some(slot) = slots.get_mut(slot % count) {
+        change(slot);
+    }
+}
+
+fn entry(entry: &mut Entry, field: u8, value: u64) {
+    const KINDS: [Kind; 9] = [
+        Kind::Free,
+        Kind::Queue,
+        Kind::Tenant,
+        Kind::Account,
+        Kind::Session,
+        Kind::Concurrency,
+        Kind::Unique,
+        Kind::Bundle,
+        Kind::Lane,
+    ];
+    match field % 16 {
+        0 | 1 => entry.head = value.cast_signed(),
+        2 => entry.level = value as i32,
+        3 | 4 => entry.kind = any(KINDS, value).unwrap_or_default(),
+        5 | 6 => entry.bits = Bits(value as u8),
+        7 => entry.distance = value as u8,
+        8 => entry.left_distance = value as u8,
+        which => scribble(
+            [
+                &mut entry.left,
+                &mut entry.right,
+                &mut entry.up,
+                &mut entry.home,
+            ],
+            which,
+            value,
+        ),
+    }
+}
+
+fn lane(lane: &mut Lane, field: u8, value: u64) {
+    match field % 5 {
+        0 => lane.key = value,
+        4 => lane.priority = value as i32,
+        1 => lane.stamp = value as u32,
+        2 => lane.session = value as u32,
+        _ => lane.set_next(value as u32),
+    }
+}
+
+fn node(node: &mut Node, field: u8, value: u64) {
+    match field % 8 {
+        0 => node.tag = value,
+        which => scribble(
+            [
+                &mut node.root,
+                &mut node.other,
+                &mut node.gate,
+                &mut node.gate_next,
+                &mut node.lanes,
+                &mut node.index_next,
+            ],
+            which,
+            value,
+        ),
+    }
+}
+
+fn gate(gate: &mut Gate, field: u8, value: u64) {
+    match field % 12 {
+        0 => gate.key = value,
+        1 => gate.kind = any(GateKind::ALL, value).unwrap_or_default(),
+        2 => gate.set_limit(Limit::Unknown),
+        3 => gate.set_limit(Limit::None),
+        4 => gate.set_limit(Limit::AtMost(value as u32)),
+        5 => gate.version = value as u32,
+        6 | 7 => gate.bits = Bits(value as u8),
+        8 => gate.weight = value as u16,
+        which => scribble(
+            [
+                &mut gate.index_next,
+                &mut gate.held_or_prev,
+                &mut gate.node_or_next,
+            ],
+            which,
+            value,
+        ),
+    }
+}
+
+fn reservation(slot: &mut Reservation, field: u8, value: u64) {
+    match field % 9 {
+        0 => slot.position = value.cast_signed(),
+        1 => slot.next = value as u32,
+        2 => slot.stage = any([Stage::Free, Stage::Room, Stage::Job], value).unwrap_or_default(),
+        3 => slot.transferred = value as u8,
+        4 => slot.spec.lane = value,
+        5 => slot.spec.queue = value,
+        6 => slot.spec.tenant = value,
+        7 => slot.charged = value as u32,
+        _ => slot.spec.session = value,
+    }
+}
+
+fn header(header: &mut Header, field: u8, value: u64) {
+    match field % 14 {
+        0 => header.stamp = value,
+        1 => header.settings.version = value as u32,
+        2 => header.overflow.spilled = value.is_multiple_of(2),
+        3 => header.rebuilding = value.is_multiple_of(2),
+        4 => header.calendar.sample_interval = value.cast_signed(),
+        5 => header.calendar.epoch = value.cast_signed(),
+        6 => header.calendar.newest = value.cast_signed(),
+        which => scribble(
+            [
+                &mut header.clock.timers,
+                &mut header.first_queue,
+                &mut header.idle_gates.count,
+                &mut header.idle_gates.first,
+                &mut header.idle_gates.last,
+                &mut header.overflow.clock_hand,
+                &mut header.calendar.samples,
+            ],
+            which,
+            value,
+        ),
+    }
+}

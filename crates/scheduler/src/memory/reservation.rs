@@ -1,0 +1,92 @@
+//! Reservations: what is stored of the room that an open transaction holds for one job. See `claim::reservation`.
+
+use crate::memory::gate::GateKind;
+use crate::memory::lane::LaneSpec;
+use crate::memory::slab::{Slot, mix};
+use crate::memory::step::NONE;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReservationId(pub(crate) u32);
+
+impl ReservationId {
+    /// False for the default, which no reservation has.
+    pub fn is_some(&self) -> bool {
+        self.0 != NONE
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reservation {
+    pub(crate) spec: LaneSpec,
+    pub(crate) position: i64,
+    pub(crate) next: u32,
+    pub(crate) stage: Stage,
+    /// One bit a gate kind: gates at which this run took over room that its own transaction gives back.
+    pub(crate) transferred: u8,
+    /// One bit a gate kind: gates at which a token is put by for the job.
+    pub(crate) metered: u8,
+    /// What a fair queue has charged its tenant for it, while it is open whether it starts.
+    pub(crate) charged: u32,
+    /// The level at which it was charged.
+    pub(crate) level: i32,
+}
+
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Stage {
+    #[default]
+    Free,
+    /// Room is held, no job is known yet.
+    Room,
+    /// The job at `position` is locked by the owner.
+    Job,
+}
+
+impl Slot for Reservation {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+pub(crate) fn job_key(lane: u64, position: i64) -> u64 {
+    mix(lane, position.cast_unsigned())
+}
+
+pub(crate) fn bit(kind: GateKind) -> u8 {
+    1 << (kind as u8)
+}
+
+impl Reservation {
+    /// The index holds those whose job is known.
+    pub(crate) fn key(&self) -> Option<u64> {
+        match self.stage {
+            Stage::Job => Some(job_key(self.spec.lane, self.position)),
+            Stage::Free | Stage::Room => None,
+        }
+    }
+
+    pub(crate) fn held_gates(&self) -> impl Iterator<Item = (GateKind, u64)> + use<> {
+        let transferred = self.transferred;
+        self.spec
+            .gates()
+            .filter(move |&(kind, _)| transferred & bit(kind) == 0)
+    }
+
+    pub(crate) fn metered_gates(&self) -> impl Iterator<Item = (GateKind, u64)> + use<> {
+        let metered = self.metered;
+        self.spec
+            .gates()
+            .filter(move |&(kind, _)| metered & bit(kind) != 0)
+    }
+
+    pub(crate) fn transferred_gates(&self) -> impl Iterator<Item = (GateKind, u64)> + use<> {
+        let transferred = self.transferred;
+        self.spec
+            .gates()
+            .filter(move |&(kind, _)| transferred & bit(kind) != 0)
+    }
+}

@@ -1,0 +1,119 @@
+//! Checks of names and other arguments that several verbs share.
+
+use crate::job::lane::claimed_key;
+use crate::permission;
+use crate::pg::call::{Call, required};
+use crate::pg::error::{Result, bad_value, null_argument, null_element, too_long};
+use crate::pg::settings;
+
+pub const LONGEST: usize = 255;
+
+/// Of each call that is about a job, and of each that is about one of its runs.
+const JOB_ID: usize = 0;
+const ATTEMPT: usize = 1;
+
+/// A name that is not empty and fits; NULL stays NULL.
+pub fn name<'a>(value: Option<&'a str>, argument: &str) -> Result<Option<&'a str>> {
+    match value {
+        Some("") => Err(bad_value(format!("{argument} must not be empty"))
+            .detail(format!("The argument \"{argument}\" is an empty string."))
+            .hint("Pass a name; an optional one can be left out.")),
+        Some(text) if text.len() > LONGEST => Err(too_long(format!(
+            "{argument} is longer than {LONGEST} bytes"
+        ))
+        .detail(format!("It has {} bytes.", text.len()))
+        .hint("Use a short name or a hash.")),
+        other => Ok(other),
+    }
+}
+
+pub fn required_name<'a>(value: Option<&'a str>, argument: &str) -> Result<&'a str> {
+    name(value, argument)?.ok_or_else(|| null_argument(argument))
+}
+
+pub fn job(call: &Call) -> Result<i64> {
+    call.int8(JOB_ID).ok_or_else(|| null_argument("job_id"))
+}
+
+/// The keys of an array of queues that the caller may claim from.
+pub fn queue_keys(call: &Call, index: usize) -> Result<Vec<u64>> {
+    let key = |queue: &Option<String>| {
+        let queue = queue.as_deref().ok_or_else(|| null_element("queues"))?;
+        required_name(Some(queue), "queues")?;
+        permission::claim(queue)?;
+        Ok(claimed_key(queue))
+    };
+    let queues = call.texts(index, "queues")?;
+    required(queues, "queues")?.iter().map(key).collect()
+}
+
+/// The key of a queue that the caller may claim from.
+pub fn queue_to_claim(name: Option<&str>) -> Result<u64> {
+    let name = required_name(name, "queue")?;
+    permission::claim(name)?;
+    Ok(claimed_key(name))
+}
+
+/// What is stored with a job must fit.
+pub fn check_size(call: &Call, index: usize, argument: &str) -> Result<()> {
+    let (size, most) = (call.raw_size(index), settings::max_payload());
+    if size <= most {
+        return Ok(());
+    }
+    Err(
+        too_long(format!("{argument} is over turnstile.max_payload"))
+            .detail(format!("It has {size} bytes; {most} are allowed."))
+            .hint("Keep the data elsewhere and put a reference to it here."),
+    )
+}
+
+/// The run that a finish is about.
+pub fn run(call: &Call) -> Result<(i64, i32)> {
+    let job_id = job(call)?;
+    let attempt = call.int4(ATTEMPT).ok_or_else(|| null_argument("attempt"))?;
+    Ok((job_id, attempt))
+}
+
+/// Times that are added to the clock: longer ones would leave the range of timestamps.
+const LONGEST_TIME: i128 = 100 * 365 * 86_400_000_000;
+
+/// A lease must leave the worker some time.
+pub fn check_lease(call: &Call, index: usize) -> Result<()> {
+    match call.interval(index).map(|lease| lease.as_micros()) {
+        Some(micros) if !(1..=LONGEST_TIME).contains(&micros) => {
+            Err(bad_value("lease must be positive and at most 100 years")
+                .detail(format!("It is {micros} microseconds."))
+                .hint("Leave it out for the queue's setting."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A time to wait.
+pub fn check_wait(call: &Call, index: usize, argument: &str) -> Result<()> {
+    match call.interval(index).map(|time| time.as_micros()) {
+        Some(micros) if !(0..=LONGEST_TIME).contains(&micros) => Err(bad_value(format!(
+            "{argument} must not be negative, and at most 100 years"
+        ))
+        .detail(format!("It is {micros} microseconds."))
+        .hint("Pass the time from now on.")),
+        _ => Ok(()),
+    }
+}
+
+/// How many jobs a call may be about.
+pub fn bound(call: &Call, index: usize) -> Result<usize> {
+    let most = call.int4(index).ok_or_else(|| null_argument("max_jobs"))?;
+    usize::try_from(most).map_err(|_| {
+        bad_value("max_jobs must not be negative")
+            .detail(format!("It is {most}."))
+            .hint("Pass how many jobs the call may be about at most.")
+    })
+}
+
+/// An interval in microseconds that is not negative.
+pub fn duration(call: &Call, index: usize, name: &str) -> Result<Option<i64>> {
+    check_wait(call, index, name)?;
+    let time = call.interval(index);
+    Ok(time.and_then(|time| i64::try_from(time.as_micros()).ok()))
+}

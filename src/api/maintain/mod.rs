@@ -1,0 +1,5 @@
+//! For upkeep, by hand or by a schedule.
+
+pub mod check;
+pub mod prune;
+pub mod rescue;

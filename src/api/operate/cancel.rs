@@ -1,0 +1,130 @@
+//! Ends that come from outside: `cancel`, `discard`, and the same for many jobs.
+
+use crate::api::arguments::job;
+use crate::api::operate::filter::{Filter, filter_statement};
+use crate::permission;
+use crate::permission::Verb;
+use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
+use crate::pg::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
+use crate::pg::rounds::Rounds;
+use crate::pg::spi::{Spi, Statement, statement, with_spi};
+use crate::runs::ending::{Ending, end_locked};
+use crate::runs::finish::{Failing, fail_run, state_of, wrong_state};
+use pgrx::pg_sys::Datum;
+
+arguments!(discard: JOB_ID, ATTEMPT, ERROR);
+
+static END_WAITING: Statement = statement!("end_waiting", [INT8ARRAYOID, TEXTOID, TEXTOID]);
+static FIND_JOBS: Statement = filter_statement!("find_jobs");
+
+const WAITING: [&str; 3] = ["available", "scheduled", "retryable"];
+const LIVE: [&str; 4] = ["available", "scheduled", "retryable", "running"];
+
+/// Ends those of the jobs that wait, and asks those that run to stop, if that is the state; gives the state before of each.
+fn end_waiting(spi: &Spi, ids: &[i64], state: &str, error: Option<Datum>) -> Result<Vec<String>> {
+    let rows = spi.run(&END_WAITING, &[datum(ids), datum(state), error])?;
+    let mut before = Vec::with_capacity(rows.len());
+    let mut endings = Vec::with_capacity(rows.len());
+    for row in 0..rows.len() {
+        let was: String = rows.required(row, 2)?;
+        if rows.required(row, 4)? {
+            return Err(cancelled_by_trigger("update"));
+        }
+        if was != "running" {
+            endings.push(Ending {
+                id: rows.required(row, 1)?,
+                attempt: None,
+                state,
+                errors: rows.value(row, 3),
+                is_cancelled_now: state == "cancelled",
+                caller: None,
+            });
+        }
+        before.push(was);
+    }
+    end_locked(spi, endings)?;
+    Ok(before)
+}
+
+pub fn cancel(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let job_id = job(call)?;
+    let state = with_spi(|spi| {
+        permission::job(spi, Verb::Manage, job_id)?;
+        let mut rounds = Rounds::new();
+        loop {
+            let before = end_waiting(spi, &[job_id], "cancelled", None)?;
+            match before.first().map(String::as_str) {
+                Some("running") => return Ok("running"),
+                Some(_) => return Ok("cancelled"),
+                None => {}
+            }
+            match state_of(spi, job_id)?.as_deref() {
+                None => return Err(no_such_job(job_id)),
+                Some("cancelled") => return Ok("cancelled"),
+                Some(state @ ("completed" | "discarded")) => {
+                    let hint = "A finished job cannot be cancelled.";
+                    return Err(wrong_state(job_id, state, hint));
+                }
+                // Somebody has brought it back meanwhile.
+                Some(_) => rounds.begin_again((), || never_changes(job_id))?,
+            }
+        }
+    })?;
+    Ok(datum(state))
+}
+
+pub fn discard(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let job_id = job(call)?;
+    let error = call.raw(discard::ERROR);
+    let state = with_spi(|spi| match call.int4(discard::ATTEMPT) {
+        Some(attempt) => fail_run(spi, job_id, attempt, &Failing::for_good(error)),
+        None => discard_waiting(spi, job_id, error),
+    })?;
+    Ok(datum(state))
+}
+
+fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<String> {
+    permission::job(spi, Verb::Manage, job_id)?;
+    let mut rounds = Rounds::new();
+    loop {
+        let before = end_waiting(spi, &[job_id], "discarded", error)?;
+        match before.first().map(String::as_str) {
+            Some(state @ "running") => {
+                let hint = "Pass the attempt to discard the run, or ask for its cancellation.";
+                return Err(wrong_state(job_id, state, hint));
+            }
+            Some(_) => return Ok("discarded".into()),
+            None => {}
+        }
+        match state_of(spi, job_id)? {
+            None => return Err(no_such_job(job_id)),
+            Some(state) if state == "discarded" => return Ok(state),
+            Some(state) if state == "completed" || state == "cancelled" => {
+                let hint = "A finished job cannot be discarded.";
+                return Err(wrong_state(job_id, &state, hint));
+            }
+            // Somebody has brought it back meanwhile.
+            Some(_) => rounds.begin_again((), || never_changes(job_id))?,
+        }
+    }
+}
+
+pub fn cancel_many(call: &Call) -> Result<Option<Datum>> {
+    end_many(call, &LIVE, "cancelled")
+}
+
+pub fn discard_many(call: &Call) -> Result<Option<Datum>> {
+    end_many(call, &WAITING, "discarded")
+}
+
+fn end_many(call: &Call, states: &[&'static str], state: &str) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let filter = Filter::of(call, states, &[])?;
+    let ended = with_spi(|spi| {
+        let ids = filter.lock(spi, &FIND_JOBS, 0)?;
+        Ok(end_waiting(spi, &ids, state, None)?.len())
+    })?;
+    Ok(count(ended))
+}

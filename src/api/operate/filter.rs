@@ -1,0 +1,106 @@
+//! The arguments by which a call chooses many jobs.
+
+use crate::api::arguments::{bound, check_wait, name};
+use crate::permission;
+use crate::pg::call::{Call, MOST_ELEMENTS, arguments, datum};
+use crate::pg::error::{Result, bad_value};
+use crate::pg::spi::{Spi, Statement};
+use pgrx::pg_sys::Datum;
+
+arguments!(cancel_many: QUEUE, KIND, TENANT, ACCOUNT, SESSION, STATE, OLDER_THAN, MAX_JOBS);
+
+use cancel_many::{ACCOUNT, KIND, MAX_JOBS, OLDER_THAN, QUEUE, SESSION, STATE, TENANT};
+
+/// Those that are names, of calls about many jobs: all have the same arguments.
+const NAMES: [(usize, &str); 5] = [
+    (QUEUE, "queue"),
+    (KIND, "kind"),
+    (TENANT, "tenant"),
+    (ACCOUNT, "account"),
+    (SESSION, "session"),
+];
+
+/// Which jobs a call is about.
+pub struct Filter {
+    names: [Option<Datum>; 5],
+    pub states: Vec<&'static str>,
+    older_than: Option<Datum>,
+    most: i64,
+}
+
+impl Filter {
+    /// The filter that was given, at least one argument of it. Without a state it is about the `usual` ones.
+    pub fn of(call: &Call, usual: &[&'static str], others: &[&'static str]) -> Result<Self> {
+        for (index, argument) in NAMES {
+            name(call.text(index), argument)?;
+        }
+        check_wait(call, OLDER_THAN, "older_than")?;
+        let most = bound(call, MAX_JOBS)?;
+        if (0..MAX_JOBS).all(|index| call.raw(index).is_none()) {
+            return Err(bad_value("at least one filter must be given")
+                .detail(
+                    "All of queue, kind, tenant, account, session, state and older_than are NULL.",
+                )
+                .hint("To choose all jobs, say older_than => '0'."));
+        }
+        permission::filter(call.text(QUEUE), call.text(TENANT))?;
+        let known = || usual.iter().chain(others).copied();
+        let states = match call.text(STATE) {
+            None => usual.to_vec(),
+            Some(state) => known().filter(|&known| known == state).collect(),
+        };
+        if states.is_empty() {
+            let known: Vec<&str> = known().collect();
+            return Err(bad_value("this call is not about jobs of that state")
+                .detail(format!("The state must be one of {}.", known.join(", ")))
+                .hint("Leave the state out for the usual ones."));
+        }
+        Ok(Self {
+            names: NAMES.map(|(index, _)| call.raw(index)),
+            states,
+            older_than: call.raw(OLDER_THAN),
+            most: i64::try_from(most.min(MOST_ELEMENTS)).unwrap_or(i64::MAX),
+        })
+    }
+
+    /// Locks the jobs that a statement finds, and gives their ids.
+    pub fn lock(&self, spi: &Spi, statement: &Statement, already: usize) -> Result<Vec<i64>> {
+        let [queue, kind, tenant, account, session] = self.names;
+        let states: Vec<String> = self.states.iter().map(|&state| state.into()).collect();
+        let left = i64::try_from(already).map_or(0, |already| self.most - already);
+        let rows = spi.run(
+            statement,
+            &[
+                queue,
+                kind,
+                tenant,
+                account,
+                session,
+                datum(states),
+                self.older_than,
+                datum(left),
+            ],
+        )?;
+        (0..rows.len()).map(|row| rows.required(row, 1)).collect()
+    }
+}
+
+/// The types of the arguments of a statement that finds jobs by a filter.
+macro_rules! filter_statement {
+    ($name:literal) => {
+        $crate::pg::spi::statement!(
+            $name,
+            [
+                TEXTOID,
+                TEXTOID,
+                TEXTOID,
+                TEXTOID,
+                TEXTOID,
+                TEXTARRAYOID,
+                INTERVALOID,
+                INT8OID
+            ]
+        )
+    };
+}
+pub(crate) use filter_statement;

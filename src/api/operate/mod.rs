@@ -1,0 +1,7 @@
+//! For operators.
+
+pub mod cancel;
+pub mod check_permission;
+pub mod filter;
+pub mod reroute;
+pub mod retry;

@@ -1,0 +1,56 @@
+//! Moves jobs that wait to where the routes say now.
+
+use crate::api::arguments::{bound, name, required_name};
+use crate::job::routes::{self, Columns, matches};
+use crate::permission;
+use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
+use crate::pg::error::Result;
+use crate::pg::spi::{Statement, statement, with_spi};
+use pgrx::pg_sys::Datum;
+
+arguments!(route_of: KIND);
+arguments!(reroute: PATTERN, MAX_JOBS, FROM_QUEUE);
+
+static WAITING_KINDS: Statement = statement!("waiting_kinds", [TEXTOID]);
+static REROUTE: Statement = statement!(
+    "reroute",
+    [TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, INT4OID, TEXTOID]
+);
+
+pub fn route_of(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let kind = required_name(call.text(route_of::KIND), "kind")?;
+    let routes = with_spi(routes::current)?;
+    Ok(routes
+        .of_kind(kind)
+        .and_then(|route| datum(route.pattern.as_str())))
+}
+
+pub fn reroute(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    permission::operate()?;
+    let pattern = required_name(call.text(reroute::PATTERN), "pattern")?;
+    let most = i32::try_from(bound(call, reroute::MAX_JOBS)?).unwrap_or(i32::MAX);
+    name(call.text(reroute::FROM_QUEUE), "from_queue")?;
+    let from_queue = call.raw(reroute::FROM_QUEUE);
+    let moved = with_spi(|spi| {
+        let routes = routes::current(spi)?;
+        let waiting = spi.run(&WAITING_KINDS, &[from_queue])?;
+        let kinds = (0..waiting.len())
+            .filter_map(|row| waiting.value::<String>(row, 1))
+            .filter(|kind| matches(pattern, kind));
+        let columns = Columns::of(&routes, kinds);
+        if columns.kinds.is_empty() {
+            return Ok(0);
+        }
+        let arguments = [
+            datum(columns.kinds),
+            datum(columns.queues),
+            datum(columns.concurrency_keys),
+            datum(most),
+            from_queue,
+        ];
+        Ok(spi.run(&REROUTE, &arguments)?.len())
+    })?;
+    Ok(count(moved))
+}

@@ -1,0 +1,137 @@
+//! `retry` brings jobs back; `reprioritize` has them run sooner or later than others.
+
+use crate::api::arguments::job;
+use crate::api::operate::filter::{Filter, filter_statement};
+use crate::api::produce::unique_key::{key_is_taken, take_back};
+use crate::permission;
+use crate::permission::Verb;
+use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
+use crate::pg::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
+use crate::pg::rounds::Rounds;
+use crate::pg::spi::{Spi, Statement, statement, with_spi};
+use crate::runs::finish::{state_of, wrong_state};
+use pgrx::pg_sys::{self, Datum};
+
+arguments!(reprioritize: JOB_ID, PRIORITY);
+
+static LIVE: Statement = statement!("retry_live", [INT8ARRAYOID]);
+static LOCK_FINISHED: Statement = statement!("lock_finished", [INT8OID]);
+static MAKE_FINISHED: Statement = statement!("retry_finished", []);
+static FINISHED: Statement = Statement::of_catalog(&MAKE_FINISHED, &[pg_sys::INT8ARRAYOID]);
+static FIND_JOBS: Statement = filter_statement!("find_jobs");
+static FIND_FINISHED: Statement = filter_statement!("find_finished");
+static REPRIORITIZE: Statement = statement!("reprioritize", [INT8OID, INT4OID]);
+
+const USUAL: [&str; 3] = ["retryable", "cancelled", "discarded"];
+const OTHERS: [&str; 2] = ["scheduled", "completed"];
+
+pub fn retry(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let job_id = job(call)?;
+    let state = with_spi(|spi| {
+        permission::job(spi, Verb::Manage, job_id)?;
+        let mut rounds = Rounds::new();
+        loop {
+            if make_available(spi, &[job_id])? > 0 {
+                return Ok("available");
+            }
+            match state_of(spi, job_id)?.as_deref() {
+                None => return Err(no_such_job(job_id)),
+                Some("available") => return Ok("available"),
+                Some(state @ "running") => {
+                    let hint = "It can be brought back once it has ended.";
+                    return Err(wrong_state(job_id, state, hint));
+                }
+                Some("completed" | "cancelled" | "discarded") => {
+                    // The look at its last end must be younger than the lock: the attempt that it shows is
+                    // never to be made again.
+                    spi.run(&LOCK_FINISHED, &[datum(job_id)])?;
+                    if !take_back(spi, &[job_id])?.is_empty() {
+                        return Err(key_is_taken(job_id));
+                    }
+                    if bring_back(spi, &[job_id])? > 0 {
+                        return Ok("available");
+                    }
+                    // Nobody else can bring it back while its history is locked.
+                    if is_finished(spi, job_id)? {
+                        return Err(cancelled_by_trigger("insertion"));
+                    }
+                }
+                // It was put off meanwhile.
+                Some(_) => {}
+            }
+            rounds.begin_again((), || never_changes(job_id))?;
+        }
+    })?;
+    Ok(datum(state))
+}
+
+fn is_finished(spi: &Spi, job_id: i64) -> Result<bool> {
+    let state = state_of(spi, job_id)?;
+    Ok(state.is_some_and(|state| matches!(&*state, "completed" | "cancelled" | "discarded")))
+}
+
+/// Makes jobs available that wait for their time; returns how many.
+fn make_available(spi: &Spi, ids: &[i64]) -> Result<usize> {
+    let rows = spi.run(&LIVE, &[datum(ids)])?;
+    for row in 0..rows.len() {
+        if !rows.required::<bool>(row, 2)? {
+            return Err(cancelled_by_trigger("update"));
+        }
+    }
+    Ok(rows.len())
+}
+
+/// Makes finished jobs live again whose history is locked and whose unique keys are theirs; returns how many.
+fn bring_back(spi: &Spi, ids: &[i64]) -> Result<usize> {
+    Ok(spi.run(&FINISHED, &[datum(ids)])?.len())
+}
+
+pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let mut filter = Filter::of(call, &USUAL, &OTHERS)?;
+    let states = std::mem::take(&mut filter.states);
+    let (waiting, finished): (Vec<&'static str>, Vec<&'static str>) = states
+        .into_iter()
+        .partition(|state| matches!(*state, "retryable" | "scheduled"));
+    let retried = with_spi(|spi| {
+        let mut retried = 0;
+        if !waiting.is_empty() {
+            filter.states = waiting;
+            let ids = filter.lock(spi, &FIND_JOBS, 0)?;
+            retried += make_available(spi, &ids)?;
+        }
+        if !finished.is_empty() {
+            filter.states = finished;
+            let mut ids = filter.lock(spi, &FIND_FINISHED, retried)?;
+            let refused = take_back(spi, &ids)?;
+            ids.retain(|id| !refused.contains(id));
+            retried += bring_back(spi, &ids)?;
+        }
+        Ok(retried)
+    })?;
+    Ok(count(retried))
+}
+
+pub fn reprioritize(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let job_id = job(call)?;
+    let priority = required(call.int4(reprioritize::PRIORITY), "priority")?;
+    with_spi(|spi| {
+        permission::job(spi, Verb::Manage, job_id)?;
+        let changed = spi.run(&REPRIORITIZE, &[datum(job_id), datum(priority)])?;
+        match changed.value(0, 1) {
+            Some(true) => return Ok(datum(true)),
+            Some(false) => return Err(cancelled_by_trigger("update")),
+            None => {}
+        }
+        match state_of(spi, job_id)?.as_deref() {
+            None => Err(no_such_job(job_id)),
+            Some(state @ ("completed" | "cancelled" | "discarded")) => {
+                let hint = "A finished job waits for nothing.";
+                Err(wrong_state(job_id, state, hint))
+            }
+            Some(_) => Ok(datum(false)),
+        }
+    })
+}

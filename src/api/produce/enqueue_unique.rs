@@ -1,0 +1,144 @@
+//! Adds a job unless another holds its unique key.
+
+use crate::api::produce::new_job::{NewJob, UniqueKey};
+use crate::api::produce::unique_key::{Holder, Key, Taken};
+use crate::job::unique::{Mode, Stage};
+use crate::job::values::job_statement;
+use crate::permission::Verb;
+use crate::pg::call::datum;
+use crate::pg::error::{Result, cancelled_by_trigger, key_is_kept_from_us, never_changes};
+use crate::pg::rounds::Rounds;
+use crate::pg::spi::{Rows, Spi, Statement, statement};
+use crate::sync::rebuild::{NUMBER, lane_of_row};
+use crate::transaction::pending;
+use crate::{permission, table};
+use pgrx::pg_sys;
+
+static KEEP_WAITING: Statement = statement!("unique_keep_waiting", [INT8OID, BOOLOID]);
+static REPLACE: Statement = job_statement!("unique_replace", INT8OID);
+static INSERT: Statement = job_statement!(
+    "enqueue_unique",
+    INT8OID,
+    INT8OID,
+    TEXTOID,
+    TEXTOID,
+    TIMESTAMPTZOID,
+    INT8OID
+);
+
+/// The id of the job, or of the one that holds its key, and whether it was added.
+pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Result<(i64, bool)> {
+    // The jobs come first, as where TRUNCATE of them empties the keys.
+    table::lock_jobs(pg_sys::RowExclusiveLock)?;
+    let unique = match unique {
+        Some(unique) if unique.mode != Mode::WhileExecuting => unique,
+        _ => {
+            let added = insert(spi, job, unique, None)?;
+            let id = added.ok_or_else(|| cancelled_by_trigger("insertion"))?;
+            return Ok((id, true));
+        }
+    };
+    let key = Key {
+        scope: job.tenant.unwrap_or_default(),
+        key: &unique.key,
+    };
+    let (mut refused, mut locked) = (None, None);
+    let (mut meetings, mut takings) = (Rounds::new(), Rounds::new());
+    loop {
+        let holder = key.holder(spi)?;
+        if let Some(holder) = holder.as_ref().filter(|holder| holder.counts()) {
+            match meet(spi, job, unique, holder)? {
+                Meeting::StaysAsFound => return Ok((holder.job_id, false)),
+                Meeting::HasChanged => {
+                    meetings.begin_again(holder.generation, || never_changes(holder.job_id))?;
+                }
+                // It is locked now, so the next look sees its newest version.
+                Meeting::IsNotReplaced if locked.replace(holder.job_id) != Some(holder.job_id) => {}
+                Meeting::IsNotReplaced => return Err(cancelled_by_trigger("update")),
+            }
+            continue;
+        }
+        let generation = holder.map_or(0, |holder| holder.generation);
+        if let Some(taken) = key.take(spi, generation, job.id, unique.mode, unique.window)? {
+            if let Some(id) = insert(spi, job, Some(unique), Some(&taken))? {
+                return Ok((id, true));
+            }
+            key.give_up(spi, &taken)?;
+            // A later generation is seen by the next look.
+            if refused.replace(taken.generation) == Some(taken.generation) {
+                return Err(cancelled_by_trigger("insertion"));
+            }
+        } else {
+            takings.begin_again(generation, key_is_kept_from_us)?;
+        }
+    }
+}
+
+/// What has become of the holder of a key.
+enum Meeting {
+    StaysAsFound,
+    /// It must be looked at again.
+    HasChanged,
+    /// It was locked to be replaced, and was not: it had changed since the look, or a trigger keeps it.
+    IsNotReplaced,
+}
+
+/// Does to the holder what the new job asks for.
+fn meet(spi: &Spi, job: &NewJob, unique: &UniqueKey, holder: &Holder) -> Result<Meeting> {
+    let waits = matches!(holder.stage, Stage::Waiting | Stage::Retrying);
+    if waits && unique.mode == Mode::Replace {
+        permission::job(spi, Verb::Enqueue, holder.job_id)?;
+        let id = std::iter::once(datum(holder.job_id));
+        let arguments: Vec<_> = job.values.parameters().into_iter().chain(id).collect();
+        return Ok(match spi.run(&REPLACE, &arguments)?.value(0, 1) {
+            Some(true) => Meeting::StaysAsFound,
+            Some(false) => Meeting::IsNotReplaced,
+            None => Meeting::HasChanged,
+        });
+    }
+    if !holder.mode.ends_at_start() {
+        return Ok(Meeting::StaysAsFound);
+    }
+    let may_have_started = holder.mode.keeps_key(Stage::Retrying);
+    let arguments = [datum(holder.job_id), datum(may_have_started)];
+    let rows = spi.run(&KEEP_WAITING, &arguments)?;
+    note_kept_waiting(&rows)?;
+    Ok(match rows.len() {
+        0 => Meeting::HasChanged,
+        _ => Meeting::StaysAsFound,
+    })
+}
+
+/// Claims pass the job over until this transaction ends, and are told then.
+fn note_kept_waiting(rows: &Rows) -> Result<()> {
+    if rows.len() > 0 && rows.required(0, NUMBER + 1)? {
+        let (lane, position) = (lane_of_row(rows, 0), rows.required(0, NUMBER)?);
+        pending::at_current_level(|level| level.kept_waiting.push((lane, position)));
+    }
+    Ok(())
+}
+
+/// The id of the job; None if it was not added.
+fn insert(
+    spi: &Spi,
+    job: &NewJob,
+    unique: Option<&UniqueKey>,
+    taken: Option<&Taken>,
+) -> Result<Option<i64>> {
+    let id = taken.map(|taken| taken.job_id).or(job.id);
+    let about_key = [
+        datum(id),
+        datum(job.position),
+        datum(unique.map(|unique| &*unique.key)),
+        datum(unique.map(|unique| unique.mode.name())),
+        taken.and_then(|taken| taken.until),
+        datum(taken.map(|taken| taken.generation)),
+    ];
+    let arguments: Vec<_> = job
+        .values
+        .parameters()
+        .into_iter()
+        .chain(about_key)
+        .collect();
+    Ok(spi.run(&INSERT, &arguments)?.value(0, 1))
+}

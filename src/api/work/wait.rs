@@ -1,0 +1,84 @@
+//! `wait_for_job`: a procedure that sleeps between transactions until there is work.
+
+use crate::api::arguments::{duration, queue_keys};
+use crate::claims::or_wait::awaited;
+use crate::claims::permitted;
+use crate::claims::search::finds_work;
+use crate::pg::call::{Call, arguments, must_be_writable};
+use crate::pg::error::{Failure, Result, null_argument};
+use crate::pg::rights::Owner;
+use crate::pg::spi::{Spi, with_nonatomic_spi};
+use crate::pg::{catalog, server};
+use crate::shmem;
+use crate::sync::overflow;
+use crate::sync::rebuild::when_ready;
+use crate::upkeep;
+use crate::waiting::sleep::{End, Sleep};
+use pgrx::pg_sys::{self, Datum};
+use pgrx::prelude::PgSqlErrorCode;
+use turnstile_scheduler::EVERY_QUEUE;
+
+arguments!(wait_for_job: QUEUES, TIMEOUT);
+
+pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let queues = queue_keys(call, wait_for_job::QUEUES)?;
+    let timeout = duration(call, wait_for_job::TIMEOUT, "timeout")?
+        .ok_or_else(|| null_argument("timeout"))?;
+    let until = server::now().saturating_add(timeout);
+    let queues = permitted::awaited(&queues)?;
+    let queues = awaited(&queues)?;
+    if call.is_atomic() {
+        return Err(in_a_transaction());
+    }
+    let owner = Owner::of_function(call.function())?;
+    let job_table = catalog::job_table()?;
+    shmem::with(job_table, |_| Ok(()))?;
+    let sleep = Sleep {
+        job_table,
+        queues,
+        until,
+        is_between_transactions: true,
+    };
+    with_nonatomic_spi(|spi| {
+        loop {
+            spi.commit();
+            match sleep.run()? {
+                End::Work => {
+                    if owner.run(|| there_is_work(spi, &sleep))? {
+                        return Ok(());
+                    }
+                }
+                End::Timeout | End::Gone => return Ok(()),
+                End::Rebuild => owner.run(|| when_ready(spi, job_table, |_| Ok(())))?,
+                End::Due => owner.run(|| see_to_what_is_due(spi, job_table))?,
+            }
+        }
+    })?;
+    Ok(Some(Datum::null()))
+}
+
+/// Spares the client a claim in vain: memory may believe in jobs that are gone.
+fn there_is_work(spi: &Spi, sleep: &Sleep) -> Result<bool> {
+    for &queue in sleep.queues {
+        if finds_work(spi, sleep.job_table, queue)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// For everybody: who is concerned is woken when it commits.
+fn see_to_what_is_due(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
+    upkeep::run(spi, job_table, &[EVERY_QUEUE], usize::MAX)?;
+    overflow::load_some(spi, job_table)
+}
+
+fn in_a_transaction() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
+        "wait_for_job cannot run inside a transaction block or a function",
+    )
+    .detail("It ends the transaction, so that no snapshot stays open while it sleeps.")
+    .hint("CALL it by itself with autocommit on, or use the argument wait of claim_next.")
+}

@@ -1,0 +1,57 @@
+//! A claim that sleeps where there is nothing to claim.
+
+use crate::claims::permitted;
+use crate::pg::catalog;
+use crate::pg::error::{Failure, Result};
+use crate::pg::output::Output;
+use crate::pg::server;
+use crate::pg::spi::Spi;
+use crate::runs::claimer::Claimer;
+use crate::waiting::channels;
+use crate::waiting::sleep::{self, End, Sleep};
+use pgrx::prelude::PgSqlErrorCode;
+use turnstile_scheduler::waiting::MOST_QUEUES;
+
+/// Claims up to `most` jobs, the queues in the order given; where there is none it sleeps, if it is to.
+pub fn claim_or_wait(
+    spi: &Spi,
+    queues: &[u64],
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<()> {
+    let Some(wait) = claimer.wait else {
+        return permitted::claim(spi, queues, most, claimer, output).map(drop);
+    };
+    let meant = permitted::awaited(queues)?;
+    let sleep = Sleep {
+        job_table: catalog::job_table()?,
+        queues: awaited(&meant)?,
+        until: server::now().saturating_add(wait),
+        is_between_transactions: false,
+    };
+    sleep::staying(|| {
+        while permitted::claim(spi, queues, most, claimer, output)? == 0 && most > 0 {
+            match sleep.run()? {
+                End::Timeout => return channels::arm(spi, sleep.job_table, sleep.queues),
+                End::Gone => break,
+                End::Work | End::Due | End::Rebuild => {}
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The queues of one who waits.
+pub fn awaited(keys: &[u64]) -> Result<&[u64]> {
+    if keys.len() <= MOST_QUEUES {
+        return Ok(keys);
+    }
+    let count = keys.len();
+    Err(Failure::new(
+        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        "too many queues to wait for",
+    )
+    .detail(format!("There are {count}; {MOST_QUEUES} are allowed."))
+    .hint("Wait for '*', which stands for all queues, as a role that may work on all of them."))
+}

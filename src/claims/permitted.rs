@@ -1,0 +1,70 @@
+//! Claims of roles that may work on some queues only: `*` means those.
+//!
+//! A claim from `*` is by priority over all that it may come to, so the scheduler's pick is told the queues, and passes the others
+//! over where it compares queues: the next lane and the runner-up are those of a claim from every queue, if there were only
+//! these. Sleep and listening name the queues one by one, so that nobody is woken for what he may not claim.
+
+use crate::claims::search::{claim_among, claim_from};
+use crate::permission;
+use crate::pg::error::Result;
+use crate::pg::output::Output;
+use crate::pg::spi::Spi;
+use crate::runs::claimer::Claimer;
+use std::borrow::Cow;
+use std::rc::Rc;
+use turnstile_scheduler::EVERY_QUEUE;
+
+/// Claims up to `most` jobs, the queues in the order given; returns how many.
+pub fn claim(
+    spi: &Spi,
+    queues: &[u64],
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<usize> {
+    let Some(permitted) = instead_of_all(queues)? else {
+        return claim_from(spi, queues, most, claimer, output);
+    };
+    let mut taken = 0;
+    for &queue in queues {
+        let left = most.saturating_sub(taken);
+        taken += match queue {
+            EVERY_QUEUE => claim_by_priority(spi, &permitted, left, claimer, output)?,
+            queue => claim_from(spi, &[queue], left, claimer, output)?,
+        };
+    }
+    Ok(taken)
+}
+
+/// The queues that one who waits for these waits for.
+pub fn awaited(queues: &[u64]) -> Result<Cow<'_, [u64]>> {
+    let Some(permitted) = instead_of_all(queues)? else {
+        return Ok(Cow::Borrowed(queues));
+    };
+    let mut meant: Vec<u64> = queues.iter().chain(&*permitted).copied().collect();
+    meant.retain(|&queue| queue != EVERY_QUEUE);
+    meant.sort_unstable();
+    meant.dedup();
+    Ok(Cow::Owned(meant))
+}
+
+/// What `*` stands for, in order, if it is named and the caller may not work on all queues.
+fn instead_of_all(queues: &[u64]) -> Result<Option<Rc<[u64]>>> {
+    match queues.contains(&EVERY_QUEUE) {
+        true => permission::work_queues(),
+        false => Ok(None),
+    }
+}
+
+fn claim_by_priority(
+    spi: &Spi,
+    permitted: &Rc<[u64]>,
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<usize> {
+    let taken = claim_among(spi, permitted, most, claimer, output)?;
+    // What is not in memory is looked for here, and listeners are told.
+    let left = most.saturating_sub(taken);
+    Ok(taken + claim_from(spi, permitted, left, claimer, output)?)
+}

@@ -1,0 +1,345 @@
+//! A claim asks memory which lane is next, takes rows of it, and tells memory what was found.
+
+use crate::pg::error::{Failure, Result, in_serializable, too_long};
+use crate::pg::output::Output;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::spi::Spi;
+use crate::pg::{catalog, server};
+use crate::runs::claimer::Claimer;
+use crate::runs::start::{Started, Wanted, look_ahead, start_jobs};
+use crate::shmem::Phase;
+use crate::shmem::{self, sleeper};
+use crate::sync::gate_settings;
+use crate::sync::overflow::Hunt;
+use crate::sync::rebuild::when_ready;
+use crate::transaction::pending::{self, Reserved};
+use crate::upkeep;
+use crate::waiting::channels;
+use pgrx::pg_sys;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
+
+/// Lanes that one look for work goes through.
+const LOOKS_AT_MOST: usize = 32;
+/// Jobs that are reserved at one pick.
+const MOST_AT_ONCE: usize = 1_000;
+
+/// Claims up to `most` jobs, the queues in the order given; returns how many.
+pub fn claim_from(
+    spi: &Spi,
+    queues: &[u64],
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<usize> {
+    let job_table = begin_call(spi, queues, most)?;
+    let mut taken = 0;
+    let mut is_listened_to = false;
+    for &queue in queues {
+        let hunt = Hunt::in_queue(queue);
+        let (found, has_listeners) =
+            claim_in(spi, job_table, hunt, (taken, most - taken), claimer, output)?;
+        taken += found;
+        is_listened_to |= has_listeners;
+    }
+    end_call(job_table)?;
+    if is_listened_to && taken == 0 && !pending::stays() {
+        channels::arm(spi, job_table, queues)?;
+    }
+    Ok(taken)
+}
+
+/// As a claim from every queue, if there were only these, and of what is in memory. Who calls it goes on by [`claim_from`].
+pub fn claim_among(
+    spi: &Spi,
+    queues: &Rc<[u64]>,
+    most: usize,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<usize> {
+    let job_table = begin_call(spi, queues, most)?;
+    let hunt = Hunt::among(queues.clone());
+    claim_in(spi, job_table, hunt, (0, most), claimer, output).map(|(taken, _)| taken)
+}
+
+/// What comes before each claim; gives the table of jobs.
+fn begin_call(spi: &Spi, queues: &[u64], most: usize) -> Result<pg_sys::Oid> {
+    if server::is_serializable() {
+        return Err(in_serializable());
+    }
+    let job_table = catalog::job_table()?;
+    pending::with(|pending| pending.job_table = job_table);
+    upkeep::run(spi, job_table, queues, most)?;
+    Ok(job_table)
+}
+
+/// Claims what a hunt finds, for a call that has claimed some already; returns how many, and whether somebody may listen for
+/// work there.
+fn claim_in(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    mut hunt: Hunt,
+    (already, most): (usize, usize),
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<(usize, bool)> {
+    let mut left = most;
+    let mut is_listened_to = false;
+    while left > 0 {
+        let Next {
+            pick,
+            reservations,
+            is_waited_for,
+            has_listeners,
+        } = pick(spi, job_table, &mut hunt, left)?;
+        is_listened_to |= has_listeners;
+        match pick {
+            Pick::Nothing => {
+                if !hunt.read(spi, left < most)? {
+                    break;
+                }
+            }
+            Pick::Unknown(spec, gates) => gate_settings::read(spi, job_table, &spec, &gates)?,
+            Pick::Exhausted if already > 0 || left < most => break,
+            Pick::Exhausted => return Err(too_many_reservations()),
+            Pick::Lane(picked) => {
+                let lane = Lane {
+                    picked: &picked,
+                    reservations: &reservations,
+                    is_waited_for,
+                };
+                let taken = take(spi, job_table, &lane, claimer, output)?;
+                hunt.has_seen(picked.spec.lane);
+                left = left.saturating_sub(taken);
+            }
+        }
+    }
+    Ok((most - left, is_listened_to))
+}
+
+/// Whether a claim would find a job just now; what memory only believed to be there it forgets.
+pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool> {
+    let mut hunt = Hunt::in_queue(queue);
+    let mut looks = 0;
+    while looks < LOOKS_AT_MOST {
+        looks += 1;
+        match pick(spi, job_table, &mut hunt, 0)?.pick {
+            Pick::Nothing if hunt.read(spi, false)? => looks -= 1,
+            Pick::Nothing => return Ok(false),
+            Pick::Unknown(spec, gates) => gate_settings::read(spi, job_table, &spec, &gates)?,
+            Pick::Exhausted => break,
+            Pick::Lane(picked) => {
+                if is_anything_left(spi, job_table, &picked)? {
+                    return Ok(true);
+                }
+                hunt.has_seen(picked.spec.lane);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the lane has a job that no open claim has locked.
+fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Result<bool> {
+    let (seen, seen_all) = look_ahead(spi, picked, &[])?;
+    let seen_only = Outcome {
+        taken: &[],
+        seen: &seen,
+        seen_all,
+    };
+    settle(job_table, picked, &[], seen_only)?;
+    shmem::with(job_table, |memory| {
+        let is_locked = |&at| memory.scheduler.is_in_flight(picked.spec.lane, at);
+        let mut each = seen.iter();
+        let all_locked = each.try_fold(true, |all, at| Ok(all && is_locked(at)?));
+        all_locked.map(|all| !all)
+    })
+}
+
+fn too_many_reservations() -> Failure {
+    too_long("open transactions have claimed more jobs than can be tracked")
+        .detail("Each job that was claimed in a transaction still open takes a slot; one transaction may have a quarter of those that others leave.")
+        .hint("Commit after claiming, or raise turnstile.max_lanes and restart the server.")
+}
+
+/// What a claim is to look at next.
+struct Next {
+    pick: Pick,
+    reservations: Vec<ReservationId>,
+    /// Somebody sleeps who would be woken for what is left of the lane.
+    is_waited_for: bool,
+    /// Somebody may listen for work in the queue.
+    has_listeners: bool,
+}
+
+/// A lane with room reserved in it.
+struct Lane<'a> {
+    picked: &'a Picked,
+    reservations: &'a [ReservationId],
+    is_waited_for: bool,
+}
+
+/// Reserves room in the next lane of a queue. What was reserved is on record even if the step fails.
+fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Result<Next> {
+    let mut reservations = vec![ReservationId::default(); want.min(MOST_AT_ONCE)];
+    let mut credits = pending::with(|pending| pending.credits());
+    let held = pending::with(|pending| pending.reservations());
+    let mut transferred = Vec::new();
+    let (mut is_waited_for, mut has_listeners) = (false, false);
+    let pick = catch_unwind(AssertUnwindSafe(|| {
+        when_ready(spi, job_table, |memory| {
+            let now = server::now();
+            hunt.offer(memory, now, &credits)?;
+            let fair = memory.scheduler.reservations_for(held);
+            if want > 0 && fair == 0 {
+                return Ok(Pick::Exhausted);
+            }
+            reservations.truncate(fair);
+            let pick = memory
+                .scheduler
+                .pick(hunt.queue(), now, &mut credits, &mut reservations)?;
+            if pick == Pick::Nothing {
+                hunt.go_on(memory, &credits);
+            }
+            for &id in reservations.iter().filter(|id| id.is_some()) {
+                transferred.push(memory.scheduler.transferred(id)?.collect());
+            }
+            if let Pick::Lane(picked) = &pick {
+                is_waited_for = memory.waiting.is_waited_for(picked.spec.queue);
+            }
+            has_listeners = memory.bells.note_claim(hunt.queue());
+            Ok(pick)
+        })
+    }));
+    reservations.retain(ReservationId::is_some);
+    record(&reservations, transferred);
+    match pick {
+        Ok(pick) => Ok(Next {
+            pick: pick?,
+            reservations,
+            is_waited_for,
+            has_listeners,
+        }),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Puts reservations on record, so that the end of the transaction finds them.
+fn record(reservations: &[ReservationId], transferred: Vec<Vec<(GateKind, u64)>>) {
+    if reservations.is_empty() {
+        return;
+    }
+    let transferred = transferred.into_iter().chain(std::iter::repeat(Vec::new()));
+    pending::at_current_level(|level| {
+        let reserved = reservations.iter().zip(transferred);
+        level
+            .reservations
+            .extend(reserved.map(|(&id, transferred)| Reserved { id, transferred }));
+    });
+}
+
+/// Takes rows of the picked lane; returns how many.
+fn take(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    lane: &Lane,
+    claimer: &Claimer,
+    output: &mut Output,
+) -> Result<usize> {
+    let &Lane {
+        picked,
+        reservations,
+        ..
+    } = lane;
+    let own = pending::with(|pending| pending.own_positions(picked.spec.lane));
+    let Started {
+        positions: taken,
+        seen,
+    } = match reservations {
+        [] => Started::default(),
+        some => {
+            let wanted = Wanted {
+                picked,
+                most: some.len(),
+                own: &own,
+                claimer,
+            };
+            start_jobs(spi, &wanted, output)?
+        }
+    };
+    let mut outcome = Outcome {
+        taken: &taken,
+        seen: &seen,
+        seen_all: false,
+    };
+    let ahead;
+    // A statement that skips what is locked has not seen it, and its claim may be undone.
+    if seen.is_empty() || is_worth_a_look(lane, &taken) {
+        let is_all;
+        (ahead, is_all) = look_ahead(spi, picked, &own)?;
+        outcome.seen = &ahead;
+        outcome.seen_all = is_all;
+    }
+    settle(job_table, picked, reservations, outcome)?;
+    Ok(taken.len())
+}
+
+/// Where the lane goes on matters when nothing more was found, when another lane may come before, and when sleepers would be
+/// woken for a lane that is empty. Alone, it goes on somewhere behind what was seen.
+fn is_worth_a_look(lane: &Lane, taken: &[i64]) -> bool {
+    taken.is_empty()
+        || lane.is_waited_for
+        || taken.len() < lane.reservations.len()
+        || lane.picked.bound.is_some()
+}
+
+fn settle(
+    job_table: pg_sys::Oid,
+    picked: &Picked,
+    reservations: &[ReservationId],
+    outcome: Outcome,
+) -> Result<()> {
+    let blocked = shmem::with(job_table, |memory| {
+        memory.end_reservations(reservations.iter().copied(), |memory| {
+            match memory.desk.phase {
+                Phase::Stale => memory
+                    .scheduler
+                    .settle_stale(reservations, outcome.taken)
+                    .map(|()| None),
+                Phase::Ready | Phase::Rebuilding => {
+                    memory.scheduler.settle(picked, reservations, outcome)
+                }
+            }
+        })
+    });
+    let used = blocked.as_ref().map_or(0, |_| outcome.taken.len());
+    let ended = reservations.get(used..).unwrap_or_default();
+    let blocked = pending::at_current_level(|level| {
+        level
+            .reservations
+            .retain(|reserved| !ended.contains(&reserved.id));
+        blocked.inspect(|blocked| {
+            let hidden = blocked.map(|position| (picked.spec, position));
+            level.hidden.extend(hidden);
+        })
+    });
+    blocked.map(|_| ())
+}
+
+/// The call is over: lanes whose next job a stranger has locked will be looked at again, and a wake-up that
+/// led here has served its turn.
+fn end_call(job_table: pg_sys::Oid) -> Result<()> {
+    let hidden = pending::at_current_level(|level| std::mem::take(&mut level.hidden));
+    let has_hidden = !hidden.is_empty() && !armed(Seeded::ForgetHiddenLane);
+    if !has_hidden && !sleeper::has_place() {
+        return Ok(());
+    }
+    shmem::with(job_table, |memory| {
+        if has_hidden {
+            memory.hide(&hidden, server::now())?;
+        }
+        sleeper::get_up_in(memory);
+        Ok(())
+    })
+}

@@ -1,0 +1,208 @@
+//! Which queue the jobs of a kind go to, and how often they are tried there. Backends keep what the tables say
+//! until a commit changes it; a transaction that has changed it itself reads it anew.
+
+use crate::pg::call::datum;
+use crate::pg::catalog;
+use crate::pg::error::Result;
+use crate::pg::spi::{Spi, Statement, statement};
+use crate::shmem;
+use crate::transaction::pending;
+use pgrx::pg_sys;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+static ROUTES: Statement = statement!("routes", []);
+static MAX_ATTEMPTS: Statement = statement!("queue_max_attempts", [TEXTOID]);
+
+const DEFAULT_QUEUE: &str = "default";
+/// For jobs of a queue without any row of settings: the default row was deleted.
+const FALLBACK_ATTEMPTS: i32 = 25;
+/// Queues that a backend remembers.
+const MOST_QUEUES: usize = 1_000;
+
+#[derive(Clone, Debug, Default)]
+pub struct Route {
+    pub pattern: String,
+    pub queue: Option<String>,
+    pub priority_offset: i32,
+    pub is_override: bool,
+    pub concurrency_key: Option<String>,
+}
+
+/// All routes, those first that win.
+#[derive(Debug, Default)]
+pub struct Routes(Vec<Route>);
+
+/// What a producer names or a route decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target<'a> {
+    pub queue: &'a str,
+    pub concurrency_key: Option<&'a str>,
+    pub priority: i32,
+}
+
+#[derive(Default)]
+struct Kept {
+    of: (u32, u64),
+    routes: Option<Rc<Routes>>,
+    max_attempts: HashMap<String, i32>,
+}
+
+thread_local! {
+    static KEPT: RefCell<Kept> = RefCell::default();
+}
+
+impl Routes {
+    pub fn of_kind(&self, kind: &str) -> Option<&Route> {
+        self.0.iter().find(|route| matches(&route.pattern, kind))
+    }
+
+    /// Where a job goes; a queue of `None` was left out by the producer.
+    pub fn target<'a>(
+        &'a self,
+        kind: &str,
+        queue: Option<&'a str>,
+        concurrency_key: Option<&'a str>,
+        priority: i32,
+    ) -> Target<'a> {
+        let named = Target {
+            queue: queue.unwrap_or(DEFAULT_QUEUE),
+            concurrency_key,
+            priority,
+        };
+        let holds = |route: &&Route| route.is_override || queue.is_none();
+        let Some(route) = self.of_kind(kind).filter(holds) else {
+            return named;
+        };
+        let key = route.concurrency_key.as_deref();
+        Target {
+            queue: route.queue.as_deref().unwrap_or(named.queue),
+            concurrency_key: match route.is_override {
+                true => key.or(concurrency_key),
+                false => concurrency_key.or(key),
+            },
+            priority: priority.saturating_add(route.priority_offset),
+        }
+    }
+}
+
+/// Whether a kind matches a pattern, in which `*` stands for any number of characters.
+pub fn matches(pattern: &str, kind: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else {
+        return pattern == kind;
+    };
+    let Some(mut left) = kind.strip_prefix(start) else {
+        return false;
+    };
+    let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*') {
+        let Some((_, after)) = left.split_once(part) else {
+            return false;
+        };
+        left = after;
+    }
+    left.ends_with(end)
+}
+
+/// The routes in force for this transaction.
+pub fn current(spi: &Spi) -> Result<Rc<Routes>> {
+    let Some(version) = version()? else {
+        return read(spi).map(Rc::new);
+    };
+    if let Some(routes) = keep(version, |kept| kept.routes.clone()) {
+        return Ok(routes);
+    }
+    let routes = Rc::new(read(spi)?);
+    keep(version, |kept| kept.routes = Some(routes.clone()));
+    Ok(routes)
+}
+
+/// How often a job of the queue is tried that is enqueued without `max_attempts`.
+pub fn max_attempts(spi: &Spi, queue: &str) -> Result<i32> {
+    let Some(version) = version()? else {
+        return read_max_attempts(spi, queue);
+    };
+    if let Some(number) = keep(version, |kept| kept.max_attempts.get(queue).copied()) {
+        return Ok(number);
+    }
+    let number = read_max_attempts(spi, queue)?;
+    keep(version, |kept| {
+        if kept.max_attempts.len() >= MOST_QUEUES {
+            kept.max_attempts.clear();
+        }
+        kept.max_attempts.insert(queue.to_owned(), number);
+    });
+    Ok(number)
+}
+
+/// The version to keep what is read next under; none while the transaction has changes of its own.
+fn version() -> Result<Option<(pg_sys::Oid, u64)>> {
+    if pending::with(|pending| pending.changes_routes()) {
+        return Ok(None);
+    }
+    let table = catalog::job_table()?;
+    Ok(Some((table, shmem::routes_version(table)?)))
+}
+
+/// What is kept of this version; nothing of another.
+fn keep<R>((table, version): (pg_sys::Oid, u64), visit: impl FnOnce(&mut Kept) -> R) -> R {
+    let of = (u32::from(table), version);
+    KEPT.with_borrow_mut(|kept| {
+        if kept.of != of {
+            *kept = Kept {
+                of,
+                ..Kept::default()
+            };
+        }
+        visit(kept)
+    })
+}
+
+fn read(spi: &Spi) -> Result<Routes> {
+    let rows = spi.run(&ROUTES, &[])?;
+    let route = |row| {
+        Ok(Route {
+            pattern: rows.required(row, 1)?,
+            queue: rows.value(row, 2),
+            priority_offset: rows.required(row, 3)?,
+            is_override: rows.required(row, 4)?,
+            concurrency_key: rows.value(row, 5),
+        })
+    };
+    (0..rows.len())
+        .map(route)
+        .collect::<Result<_>>()
+        .map(Routes)
+}
+
+fn read_max_attempts(spi: &Spi, queue: &str) -> Result<i32> {
+    let rows = spi.run(&MAX_ATTEMPTS, &[datum(queue)])?;
+    Ok(rows.value(0, 1).unwrap_or(FALLBACK_ATTEMPTS))
+}
+
+/// Routes of some kinds as arrays, for the statements that route many jobs at once.
+#[derive(Default)]
+pub struct Columns {
+    pub kinds: Vec<String>,
+    pub queues: Vec<Option<String>>,
+    pub priority_offsets: Vec<i32>,
+    pub overrides: Vec<bool>,
+    pub concurrency_keys: Vec<Option<String>>,
+}
+
+impl Columns {
+    pub fn of(routes: &Routes, kinds: impl Iterator<Item = String>) -> Self {
+        let mut columns = Self::default();
+        for kind in kinds {
+            if let Some(route) = routes.of_kind(&kind) {
+                columns.kinds.push(kind);
+                columns.queues.push(route.queue.clone());
+                columns.priority_offsets.push(route.priority_offset);
+                columns.overrides.push(route.is_override);
+                columns.concurrency_keys.push(route.concurrency_key.clone());
+            }
+        }
+        columns
+    }
+}

@@ -1,0 +1,242 @@
+//! A row of `turnstile.job` as the scheduler sees it.
+
+use crate::job::lane::{EVERY_QUEUE, Names, session_key};
+use crate::job::unique::{Mode, runs_alone};
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::tuple::RawRow;
+use turnstile_scheduler::LaneSpec;
+
+/// Attribute numbers, fixed by the order of columns in `sql/schema/job.sql`.
+pub mod column {
+    pub const ID: usize = 1;
+    pub const LANE: usize = 2;
+    pub const POSITION: usize = 3;
+    pub const PRIORITY: usize = 4;
+    pub const RUN_AT: usize = 5;
+    pub const LEASE_EXPIRES_AT: usize = 6;
+    pub const STATE: usize = 7;
+    pub const HOLDS_SESSION: usize = 8;
+    pub const QUEUE: usize = 9;
+    pub const TENANT: usize = 10;
+    pub const ACCOUNT: usize = 11;
+    pub const SESSION: usize = 12;
+    pub const CONCURRENCY_KEY: usize = 13;
+    pub const UNIQUE_KEY: usize = 14;
+    pub const UNIQUE_MODE: usize = 15;
+    pub const KIND: usize = 16;
+    pub const ATTEMPT: usize = 17;
+    pub const MAX_ATTEMPTS: usize = 18;
+    pub const UNCOUNTED: usize = 19;
+    pub const PAYLOAD: usize = 20;
+    pub const WORKER: usize = 21;
+    pub const OWNER_PID: usize = 22;
+    pub const OWNER_STARTED_AT: usize = 23;
+    pub const CLAIMED_AT: usize = 24;
+    pub const CANCEL_REQUESTED_AT: usize = 25;
+    pub const METADATA: usize = 28;
+    pub const CREATED_AT: usize = 30;
+
+    /// What each new job is given a value for.
+    pub const OF_NEW_JOBS: [usize; 19] = [
+        ID,
+        LANE,
+        POSITION,
+        PRIORITY,
+        RUN_AT,
+        STATE,
+        HOLDS_SESSION,
+        QUEUE,
+        TENANT,
+        ACCOUNT,
+        SESSION,
+        CONCURRENCY_KEY,
+        KIND,
+        ATTEMPT,
+        MAX_ATTEMPTS,
+        UNCOUNTED,
+        PAYLOAD,
+        METADATA,
+        CREATED_AT,
+    ];
+}
+
+const LONGEST_NAME: usize = 255;
+/// Far from where counting one more would overflow: such a job could never be claimed, and would stop its queue.
+const MOST_ATTEMPTS: i32 = 1_000_000_000;
+
+pub struct JobRow {
+    pub spec: LaneSpec,
+    pub position: i64,
+    pub available: bool,
+    pub running: bool,
+    /// When a job that was put off falls due.
+    pub waits_until: Option<i64>,
+    /// When the lease of a run ends.
+    pub lease: Option<i64>,
+    /// A spec with only the session's gate: the job holds its session while it waits to be retried.
+    pub held_session: Option<LaneSpec>,
+}
+
+impl RawRow<'_> {
+    /// The columns that [`Self::read`] needs.
+    pub const COLUMNS: usize = column::UNCOUNTED;
+
+    /// The lane as stored.
+    fn lane(&self) -> Option<i64> {
+        self.int8(column::LANE)
+    }
+
+    pub fn is_in_lane_of(&self, other: &RawRow) -> bool {
+        self.lane() == other.lane()
+    }
+
+    /// Whether this is the stored lane.
+    pub fn is_in(&self, lane: u64) -> bool {
+        self.lane() == Some(lane.cast_signed())
+    }
+
+    pub fn is_available_in(&self, lane: u64) -> bool {
+        self.text(column::STATE) == Some("available") && self.is_in(lane)
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.text(column::STATE) == Some("running")
+    }
+
+    /// Whether a claim of the lane may take it that looks at these positions.
+    pub fn waits_in(&self, lane: u64, from: i64, before: i64) -> bool {
+        let position = self.int8(column::POSITION);
+        self.is_available_in(lane) && position.is_some_and(|at| (from..before).contains(&at))
+    }
+
+    /// Whether this is a run of the job, and of that attempt.
+    pub fn is_run(&self, job_id: i64, attempt: i32) -> bool {
+        self.is_running()
+            && self.int8(column::ID) == Some(job_id)
+            && (self.int4(column::ATTEMPT) == Some(attempt) || armed(Seeded::FinishAnyAttempt))
+    }
+
+    /// When the lease of a run ends; the other states have none.
+    pub fn lease(&self) -> Option<i64> {
+        let lease = self.int8(column::LEASE_EXPIRES_AT);
+        lease.filter(|_| self.is_running())
+    }
+
+    /// Whether the scheduler has nothing to hear of but a lease: heartbeat and progress.
+    pub fn is_same_to_scheduler(&self, other: &RawRow<'_>) -> bool {
+        (self.lane() == other.lane() || armed(Seeded::IgnoreLane))
+            && self.int8(column::POSITION) == other.int8(column::POSITION)
+            && (self.int8(column::RUN_AT) == other.int8(column::RUN_AT)
+                || armed(Seeded::IgnoreRunAt))
+            && self.text(column::STATE) == other.text(column::STATE)
+            && self.boolean(column::HOLDS_SESSION) == other.boolean(column::HOLDS_SESSION)
+            && self.text(column::SESSION) == other.text(column::SESSION)
+    }
+
+    /// Whether the row means a job for later.
+    pub fn is_ahead(&self, now: i64) -> bool {
+        self.int8(column::RUN_AT).is_some_and(|time| time > now)
+            && self.text(column::STATE) == Some("available")
+    }
+
+    /// What is wrong with the row, as the name of the column. A count that goes on by one, or stays, is never wrong:
+    /// what was let in must be able to run and to end.
+    pub fn nonsense(&self, old: Option<&RawRow>) -> Option<&'static str> {
+        let names = [
+            (column::QUEUE, "queue"),
+            (column::TENANT, "tenant"),
+            (column::ACCOUNT, "account"),
+            (column::SESSION, "session"),
+            (column::CONCURRENCY_KEY, "concurrency_key"),
+            (column::UNIQUE_KEY, "unique_key"),
+            (column::KIND, "kind"),
+        ];
+        let states = ["available", "scheduled", "running", "retryable"];
+        let bad_name = names.into_iter().find(|&(column, _)| {
+            self.text(column)
+                .is_some_and(|name| name.is_empty() || name.len() > LONGEST_NAME)
+        });
+        let bad_state = !self
+            .text(column::STATE)
+            .is_some_and(|s| states.contains(&s));
+        let bad_mode = self
+            .text(column::UNIQUE_MODE)
+            .is_some_and(|mode| Mode::named(mode).is_none());
+        let no_attempt = self.int4(column::MAX_ATTEMPTS).is_some_and(|n| n < 1);
+        let count = |column| {
+            let before = old.and_then(|old| old.int4(column));
+            self.int4(column).is_some_and(|n| {
+                let goes_on =
+                    before.is_some_and(|before| n == before || n.checked_sub(1) == Some(before));
+                !(0..=MOST_ATTEMPTS).contains(&n) && !goes_on
+            })
+        };
+        let every_queue = self.text(column::QUEUE) == Some(EVERY_QUEUE);
+        let no_position = self.int8(column::POSITION) == Some(i64::MAX);
+        bad_name
+            .map(|(_, name)| name)
+            .or(no_position.then_some("position"))
+            .or(every_queue.then_some("queue"))
+            .or(bad_state.then_some("state"))
+            .or(bad_mode.then_some("unique_mode"))
+            .or(count(column::ATTEMPT).then_some("attempt"))
+            .or(no_attempt.then_some("max_attempts"))
+            .or(count(column::UNCOUNTED).then_some("uncounted"))
+    }
+
+    pub fn holds_session(&self) -> bool {
+        self.boolean(column::HOLDS_SESSION).unwrap_or(false)
+    }
+
+    /// Whether the row was made of one that held its session and has left it: it comes to another as a stranger,
+    /// whose turn is where its position is, and not beside what may run there.
+    pub fn has_left(&self, old: &RawRow) -> bool {
+        let held = old.read().held_session.map(|session| session.lane);
+        held.is_some()
+            && held != self.read().held_session.map(|session| session.lane)
+            && self.holds_session()
+            && !armed(Seeded::HoldOtherSession)
+    }
+
+    pub fn read(&self) -> JobRow {
+        self.read_as(self.holds_session())
+    }
+
+    /// The row as it would be if it held its session, or did not.
+    pub fn read_as(&self, holds_session: bool) -> JobRow {
+        let state = self.text(column::STATE).unwrap_or_default();
+        let session = self.text(column::SESSION);
+        let names = Names {
+            queue: self.text(column::QUEUE).unwrap_or_default(),
+            tenant: self.text(column::TENANT),
+            account: self.text(column::ACCOUNT),
+            session: session.filter(|_| !holds_session),
+            concurrency_key: self.text(column::CONCURRENCY_KEY),
+            unique_key: self
+                .text(column::UNIQUE_KEY)
+                .filter(|_| runs_alone(self.text(column::UNIQUE_MODE))),
+        };
+        let spec = names.lane(self.int4(column::PRIORITY).unwrap_or(0));
+        let put_off = matches!(state, "scheduled" | "retryable");
+        JobRow {
+            spec,
+            position: self.int8(column::POSITION).unwrap_or(0),
+            available: state == "available",
+            running: state == "running",
+            waits_until: self.int8(column::RUN_AT).filter(|_| put_off),
+            lease: self.lease(),
+            held_session: session
+                .filter(|_| holds_session)
+                .map(|name| only_session(session_key(spec.queue, spec.tenant, name))),
+        }
+    }
+}
+
+/// Stands for a held session among the lanes: no job has it as its lane.
+pub fn only_session(session: u64) -> LaneSpec {
+    LaneSpec {
+        lane: session,
+        session,
+        ..LaneSpec::default()
+    }
+}

@@ -1,0 +1,110 @@
+//! What a producer gives a job.
+
+use crate::job::row::column;
+use crate::pg::call::datum;
+use pgrx::pg_sys::Datum;
+
+/// None: NULL, or what the routes, the queue or the clock decide.
+#[derive(Clone, Copy, Default)]
+pub struct JobValues {
+    pub kind: Option<Datum>,
+    pub payload: Option<Datum>,
+    pub queue: Option<Datum>,
+    pub tenant: Option<Datum>,
+    pub account: Option<Datum>,
+    pub session: Option<Datum>,
+    pub concurrency_key: Option<Datum>,
+    pub priority: Option<Datum>,
+    pub run_at: Option<Datum>,
+    pub max_attempts: Option<Datum>,
+    pub metadata: Option<Datum>,
+}
+
+/// A statement whose first parameters are [`JobValues::parameters`]; the types of the others follow its name.
+macro_rules! job_statement {
+    ($name:literal $(, $more:ident)*) => {
+        $crate::pg::spi::statement!(
+            $name,
+            [
+                TEXTOID,
+                JSONBOID,
+                TEXTOID,
+                TEXTOID,
+                TEXTOID,
+                TEXTOID,
+                TEXTOID,
+                INT4OID,
+                TIMESTAMPTZOID,
+                INT4OID,
+                JSONBOID
+                $(, $more)*
+            ]
+        )
+    };
+}
+pub(crate) use job_statement;
+
+impl JobValues {
+    /// $1 to $11 of a `job_statement!`.
+    pub fn parameters(&self) -> [Option<Datum>; 11] {
+        let Self {
+            kind,
+            payload,
+            queue,
+            tenant,
+            account,
+            session,
+            concurrency_key,
+            priority,
+            run_at,
+            max_attempts,
+            metadata,
+        } = *self;
+        [
+            kind,
+            payload,
+            queue,
+            tenant,
+            account,
+            session,
+            concurrency_key,
+            priority,
+            run_at,
+            max_attempts,
+            metadata,
+        ]
+    }
+
+    /// The row of a job that is new now. Its lane is found when it is written.
+    pub fn row(
+        &self,
+        id: i64,
+        position: i64,
+        now: i64,
+    ) -> impl Iterator<Item = (usize, Option<Datum>)> {
+        let value = move |column| match column {
+            column::ID => datum(id),
+            column::LANE => datum(0_i64),
+            column::POSITION => datum(position),
+            column::PRIORITY => self.priority,
+            column::RUN_AT => self.run_at.or(datum(now)),
+            column::STATE => datum("available"),
+            column::HOLDS_SESSION => datum(false),
+            column::QUEUE => self.queue,
+            column::TENANT => self.tenant,
+            column::ACCOUNT => self.account,
+            column::SESSION => self.session,
+            column::CONCURRENCY_KEY => self.concurrency_key,
+            column::KIND => self.kind,
+            column::ATTEMPT | column::UNCOUNTED => datum(0_i32),
+            column::MAX_ATTEMPTS => self.max_attempts,
+            column::PAYLOAD => self.payload,
+            column::METADATA => self.metadata,
+            column::CREATED_AT => datum(now),
+            _ => None,
+        };
+        column::OF_NEW_JOBS
+            .into_iter()
+            .map(move |column| (column, value(column)))
+    }
+}

@@ -1,0 +1,244 @@
+//! Arguments and results of the SQL functions, without copies. The only reader of `FunctionCallInfo`.
+
+#![allow(unsafe_code, reason = "reads the frame of a call")]
+
+use crate::pg::error::{Failure, Result, null_argument, too_many};
+use crate::pg::jsonb::Json;
+use pgrx::datum::{Interval, UnboxDatum};
+use pgrx::pg_sys::{self, Datum};
+use pgrx::{Array, FromDatum, IntoDatum};
+
+/// What one call may be about. Where there is no memory for what Rust asks for the server goes down, so what a caller
+/// sends is measured before it is copied.
+pub const MOST_ELEMENTS: usize = 100_000;
+/// Of an array of names, and how many bytes it may have: more than so many names need.
+pub const MOST_NAMES: usize = 1_000;
+const MOST_BYTES_OF_NAMES: usize = 1 << 20;
+/// More than so many numbers need.
+const MOST_BYTES_OF_NUMBERS: usize = MOST_ELEMENTS * 16;
+
+/// Makes a Rust function callable from SQL as `$symbol`: `fn(&Call) -> Result<Option<Datum>>`.
+macro_rules! sql_function {
+    ($symbol:ident, $finfo:ident, $function:expr) => {
+        #[doc(hidden)]
+        #[allow(unsafe_code, reason = "the server finds it by its name")]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $finfo() -> &'static pgrx::pg_sys::Pg_finfo_record {
+            const RECORD: pgrx::pg_sys::Pg_finfo_record =
+                pgrx::pg_sys::Pg_finfo_record { api_version: 1 };
+            &RECORD
+        }
+
+        #[doc(hidden)]
+        #[allow(
+            unsafe_code,
+            reason = "the server finds it by its name, and passes the frame of a call"
+        )]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $symbol(
+            fcinfo: pgrx::pg_sys::FunctionCallInfo,
+        ) -> pgrx::pg_sys::Datum {
+            // SAFETY: the function manager passes a valid call frame, and sql/schema declares the function.
+            unsafe {
+                $crate::pg::raised::keeping_errors(|| {
+                    let call = $crate::pg::call::Call::new(fcinfo);
+                    let function: fn(&$crate::pg::call::Call) -> $crate::pg::call::Outcome =
+                        $function;
+                    call.give(function(&call))
+                })
+            }
+        }
+    };
+}
+pub(crate) use sql_function;
+
+/// The same for a function that is SECURITY INVOKER, so that it knows who calls it, and runs with its owner's rights.
+macro_rules! sql_verb {
+    ($symbol:ident, $finfo:ident, $function:path) => {
+        $crate::pg::call::sql_function!($symbol, $finfo, |call| $crate::pg::rights::as_owner(
+            call.function(),
+            || $function(call)
+        ));
+    };
+}
+pub(crate) use sql_verb;
+
+/// Names the arguments of a SQL function, in the order in which `sql/schema` declares them, which a test compares with the
+/// catalog.
+macro_rules! arguments {
+    ($function:ident: $($argument:ident),+ $(,)?) => {
+        mod $function {
+            #[allow(dead_code, non_camel_case_types, clippy::upper_case_acronyms)]
+            enum Place {
+                $($argument),+
+            }
+            $(
+                #[allow(dead_code)]
+                pub const $argument: usize = Place::$argument as usize;
+            )+
+        }
+    };
+}
+pub(crate) use arguments;
+
+/// What a function returns; none: NULL.
+pub type Outcome = Result<Option<Datum>>;
+
+/// One call of one SQL function.
+pub struct Call {
+    fcinfo: pg_sys::FunctionCallInfo,
+}
+
+impl Call {
+    /// # Safety
+    /// `fcinfo` must be the frame of a call that is under way, of a function that is declared with arguments of the types
+    /// by which they are read.
+    pub unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
+        Self { fcinfo }
+    }
+
+    pub fn give(&self, result: Result<Option<Datum>>) -> Datum {
+        match result {
+            Ok(Some(datum)) => datum,
+            Ok(None) => {
+                // SAFETY: the frame is valid for the whole call.
+                unsafe { (*self.fcinfo).isnull = true };
+                Datum::null()
+            }
+            Err(failure) => failure.raise(),
+        }
+    }
+
+    /// The argument as it was passed; jsonb payloads go on like this.
+    pub fn raw(&self, index: usize) -> Option<Datum> {
+        // SAFETY: the frame is valid; the declared argument count is checked before the access.
+        unsafe {
+            let count = usize::try_from((*self.fcinfo).nargs).unwrap_or(0);
+            let args = (*self.fcinfo).args.as_slice(count);
+            args.get(index)
+                .filter(|argument| !argument.isnull)
+                .map(|argument| argument.value)
+        }
+    }
+
+    fn read<'a, T: FromDatum + 'a>(&'a self, index: usize) -> Option<T> {
+        // SAFETY: the argument is declared with this type, as `new` demands.
+        self.raw(index)
+            .and_then(|datum| unsafe { T::from_datum(datum, false) })
+    }
+
+    pub fn text(&self, index: usize) -> Option<&str> {
+        self.read(index)
+    }
+
+    pub fn int4(&self, index: usize) -> Option<i32> {
+        self.read(index)
+    }
+
+    pub fn int8(&self, index: usize) -> Option<i64> {
+        self.read(index)
+    }
+
+    pub fn boolean(&self, index: usize) -> Option<bool> {
+        self.read(index)
+    }
+
+    /// An array of names.
+    pub fn texts(&self, index: usize, name: &str) -> Result<Option<Vec<Option<String>>>> {
+        let texts = self.array::<&str>(index, name, MOST_NAMES, MOST_BYTES_OF_NAMES)?;
+        Ok(texts.map(|texts| texts.iter().map(|text| text.map(str::to_owned)).collect()))
+    }
+
+    pub fn int8s(&self, index: usize, name: &str) -> Result<Option<Vec<Option<i64>>>> {
+        let numbers = self.array::<i64>(index, name, MOST_ELEMENTS, MOST_BYTES_OF_NUMBERS)?;
+        Ok(numbers.map(|numbers| numbers.iter().collect()))
+    }
+
+    pub fn int4s(&self, index: usize, name: &str) -> Result<Option<Vec<Option<i32>>>> {
+        let numbers = self.array::<i32>(index, name, MOST_ELEMENTS, MOST_BYTES_OF_NUMBERS)?;
+        Ok(numbers.map(|numbers| numbers.iter().collect()))
+    }
+
+    /// An array where it lies, unless it is too large.
+    fn array<'a, T: UnboxDatum + 'a>(
+        &'a self,
+        index: usize,
+        name: &str,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<Option<Array<'a, T>>> {
+        if self.raw_size(index) > most_bytes {
+            return Err(too_many(name, most));
+        }
+        match self.read::<Array<T>>(index) {
+            Some(array) if array.len() > most => Err(too_many(name, most)),
+            array => Ok(array),
+        }
+    }
+
+    /// A jsonb, to be read where it lies.
+    pub fn json(&self, index: usize) -> Option<Json<'_>> {
+        // SAFETY: the argument is declared as a jsonb, as `new` demands, and lives as long as the call.
+        self.raw(index).map(|datum| unsafe { Json::of(datum) })
+    }
+
+    pub fn interval(&self, index: usize) -> Option<Interval> {
+        self.read(index)
+    }
+
+    /// Size of a variable-length argument before compression, without its header.
+    pub fn raw_size(&self, index: usize) -> usize {
+        self.raw(index).map_or(0, |datum| {
+            // SAFETY: the argument is declared with a type of variable length, as `new` demands.
+            unsafe { pg_sys::toast_raw_datum_size(datum) }.saturating_sub(pg_sys::VARHDRSZ)
+        })
+    }
+
+    /// Whether a procedure may not end the transaction that it runs in.
+    pub fn is_atomic(&self) -> bool {
+        // SAFETY: a context that is a CallContext says so in its node tag.
+        unsafe {
+            let context = (*self.fcinfo).context;
+            context.is_null()
+                || (*context).type_ != pg_sys::NodeTag::T_CallContext
+                || (*context.cast::<pg_sys::CallContext>()).atomic
+        }
+    }
+
+    /// The function that is called.
+    pub fn function(&self) -> pg_sys::Oid {
+        // SAFETY: the frame is valid, and so is its look-up of the function.
+        unsafe { (*(*self.fcinfo).flinfo).fn_oid }
+    }
+
+    pub fn fcinfo(&self) -> pg_sys::FunctionCallInfo {
+        self.fcinfo
+    }
+}
+
+pub fn required<T>(value: Option<T>, name: &str) -> Result<T> {
+    value.ok_or_else(|| null_argument(name))
+}
+
+pub fn datum(value: impl IntoDatum) -> Option<Datum> {
+    value.into_datum()
+}
+
+/// How many there were, as an int.
+pub fn count(number: usize) -> Option<Datum> {
+    datum(i32::try_from(number).unwrap_or(i32::MAX))
+}
+
+/// An error unless the server accepts writes from this transaction.
+pub fn must_be_writable() -> std::result::Result<(), Failure> {
+    // SAFETY: both read process-local state.
+    unsafe {
+        if pg_sys::RecoveryInProgress() {
+            return Err(crate::pg::error::on_standby());
+        }
+        if pg_sys::XactReadOnly {
+            return Err(crate::pg::error::read_only());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! Finds the extension's own tables. What was found is kept until the server says that it has changed.
+
+#![allow(
+    unsafe_code,
+    reason = "calls the server's look-ups and is called back by its caches"
+)]
+
+use crate::pg::call::datum;
+use crate::pg::error::{Failure, Result};
+use crate::pg::seeded::{Seeded, armed};
+use pgrx::pg_guard;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
+use pgrx::prelude::PgSqlErrorCode;
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, c_int};
+
+type RelationCallback = unsafe extern "C-unwind" fn(Datum, Oid);
+type CatalogCallback = unsafe extern "C-unwind" fn(Datum, c_int, u32);
+
+// utils/inval.h and commands/sequence.h, which the bindings leave out.
+unsafe extern "C-unwind" {
+    fn CacheRegisterRelcacheCallback(callback: RelationCallback, argument: Datum);
+    fn CacheRegisterSyscacheCallback(cache: c_int, callback: CatalogCallback, argument: Datum);
+    fn nextval_internal(sequence: Oid, check_permissions: bool) -> i64;
+}
+
+#[derive(Default)]
+struct Known {
+    version: u64,
+    relations: Vec<(&'static CStr, Oid)>,
+    /// Others whose changes matter.
+    watched: Vec<Oid>,
+}
+
+thread_local! {
+    static KNOWN: RefCell<Known> = const {
+        RefCell::new(Known { version: 0, relations: Vec::new(), watched: Vec::new() })
+    };
+    static VERSION: Cell<u64> = const { Cell::new(1) };
+}
+
+/// Called from `_PG_init`.
+pub fn register_callbacks() {
+    // SAFETY: the callbacks live as long as the process.
+    unsafe {
+        CacheRegisterRelcacheCallback(relation_changed, Datum::null());
+        for cache in [
+            SysCacheIdentifier::NAMESPACEOID,
+            SysCacheIdentifier::PROCOID,
+        ] {
+            CacheRegisterSyscacheCallback(cache as c_int, catalog_changed, Datum::null());
+        }
+    }
+}
+
+/// Another one as soon as something may have changed: a relation that was found here or watched since the last change,
+/// its columns, triggers or indexes; a function; the name of a schema.
+pub fn version() -> u64 {
+    VERSION.get()
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
+    let concerns = relation == pg_sys::InvalidOid
+        || KNOWN.with(|known| {
+            let known = known.try_borrow();
+            known.map_or(true, |known| known.has(relation))
+        });
+    if concerns {
+        forget();
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn catalog_changed(_argument: Datum, _cache: c_int, _hash: u32) {
+    forget();
+}
+
+fn forget() {
+    if !armed(Seeded::KeepWhatWasFound) {
+        VERSION.set(VERSION.get() + 1);
+    }
+}
+
+impl Known {
+    fn has(&self, relation: Oid) -> bool {
+        let mut found = self.relations.iter().map(|&(_, known)| known);
+        found.any(|known| known == relation) || self.watched.contains(&relation)
+    }
+
+    /// Forgets what was found before this version.
+    fn begin(&mut self, version: u64) {
+        if self.version != version {
+            self.version = version;
+            self.relations.clear();
+            self.watched.clear();
+        }
+    }
+
+    fn find(&self, name: &CStr) -> Option<Oid> {
+        let mut relations = self.relations.iter();
+        let found = relations.find(|(known, _)| *known == name);
+        found.map(|&(_, relation)| relation)
+    }
+}
+
+/// The OID of `turnstile.job`.
+pub fn job_table() -> Result<Oid> {
+    relation(c"job")
+}
+
+/// The OID of a table, index or sequence of the schema.
+pub fn relation(name: &'static CStr) -> Result<Oid> {
+    let version = VERSION.get();
+    let known = KNOWN.with_borrow(|known| known.find(name).filter(|_| known.version == version));
+    if let Some(relation) = known {
+        return Ok(relation);
+    }
+    let relation = look_up(name)?;
+    KNOWN.with_borrow_mut(|known| {
+        known.begin(version);
+        // What the look-up heard of may concern what it found.
+        if VERSION.get() == version {
+            known.relations.push((name, relation));
+        }
+    });
+    Ok(relation)
+}
+
+/// Has [`version`] change with this relation, too, until it changes the next time.
+pub fn watch(relation: Oid) {
+    let version = VERSION.get();
+    KNOWN.with_borrow_mut(|known| {
+        known.begin(version);
+        if !known.has(relation) {
+            known.watched.push(relation);
+        }
+    });
+}
+
+/// Locks a table of the schema until the transaction ends, and gives its OID: that of the table that has the name once the
+/// lock is there, whatever was done to it by those who were waited for.
+pub fn lock(name: &'static CStr, mode: u32) -> Result<Oid> {
+    let mode = mode.cast_signed();
+    loop {
+        let table = relation(name)?;
+        // SAFETY: any number can be locked.
+        unsafe { pg_sys::LockRelationOid(table, mode) };
+        if relation(name)? == table {
+            return Ok(table);
+        }
+        // SAFETY: it was locked just now.
+        unsafe { pg_sys::UnlockRelationOid(table, mode) };
+    }
+}
+
+/// The fixed columns of a row of the server's catalog.
+///
+/// # Safety
+/// The cache must find rows that begin with these columns, by an OID alone.
+pub unsafe trait Entry {
+    const CACHE: c_int;
+}
+
+// SAFETY: both are what the server makes the caches of.
+unsafe impl Entry for pg_sys::FormData_pg_class {
+    const CACHE: c_int = SysCacheIdentifier::RELOID as c_int;
+}
+unsafe impl Entry for pg_sys::FormData_pg_index {
+    const CACHE: c_int = SysCacheIdentifier::INDEXRELID as c_int;
+}
+
+/// What a row of the catalog says, if there is such a row.
+pub fn read<E: Entry, R: Copy>(oid: Oid, column: impl FnOnce(&E) -> R) -> Option<R> {
+    // SAFETY: a look-up, inside a transaction; the row is read while it is held.
+    unsafe {
+        let found = pg_sys::SearchSysCache1(E::CACHE, Datum::from(oid));
+        if found.is_null() {
+            return None;
+        }
+        let said = column(&*pg_sys::GETSTRUCT(found).cast());
+        pg_sys::ReleaseSysCache(found);
+        Some(said)
+    }
+}
+
+/// Only what belongs to the extension counts: after a rename anything can have the name.
+fn look_up(name: &CStr) -> Result<Oid> {
+    // SAFETY: look-ups in the catalog, inside a transaction.
+    let (found, owner, extension) = unsafe {
+        let schema = pg_sys::get_namespace_oid(c"turnstile".as_ptr(), true);
+        let found = pg_sys::get_relname_relid(name.as_ptr(), schema);
+        let owner = pg_sys::getExtensionOfObject(pg_sys::RelationRelationId, found);
+        (
+            found,
+            owner,
+            pg_sys::get_extension_oid(c"turnstile".as_ptr(), true),
+        )
+    };
+    let name = name.to_string_lossy();
+    if found == pg_sys::InvalidOid {
+        return Err(Failure::new(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+            format!("turnstile.{name} does not exist"),
+        )
+        .detail("The extension was dropped or what belongs to it was renamed.")
+        .hint("Run CREATE EXTENSION turnstile."));
+    }
+    if owner == pg_sys::InvalidOid || owner != extension {
+        return Err(Failure::new(
+            PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+            format!("turnstile.{name} is not the relation of the extension"),
+        )
+        .detail("Something else has its name.")
+        .hint("Give the extension's own relation its name back."));
+    }
+    Ok(found)
+}
+
+/// The next number of a sequence of the schema.
+pub fn next_number(sequence: &'static CStr) -> Result<i64> {
+    let sequence = relation(sequence)?;
+    // SAFETY: the relation is a sequence, or an error is raised.
+    Ok(unsafe { pg_guard_ffi_boundary(|| nextval_internal(sequence, false)) })
+}
+
+/// The last number that a sequence of the schema gave; none if it gave none yet.
+pub fn last_number(sequence: &'static CStr) -> Result<Option<i64>> {
+    let sequence = relation(sequence)?;
+    // SAFETY: the function takes the OID of a sequence.
+    Ok(unsafe { pgrx::direct_function_call(pg_sys::pg_sequence_last_value, &[datum(sequence)]) })
+}

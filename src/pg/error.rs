@@ -1,0 +1,275 @@
+//! What can go wrong, as SQLSTATE, message, DETAIL and HINT.
+
+use pgrx::pg_sys::elog::PgLogLevel;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::PgSqlErrorCode;
+use std::borrow::Cow;
+
+/// An error on its way to the client.
+#[derive(Debug)]
+pub struct Failure {
+    code: PgSqlErrorCode,
+    message: String,
+    detail: Option<String>,
+    hint: Option<Cow<'static, str>>,
+}
+
+pub type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    pub fn new(code: PgSqlErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            detail: None,
+            hint: None,
+        }
+    }
+
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same about one element of an array.
+    pub fn of_element(mut self, ord: i32) -> Self {
+        self.message = format!("element {ord}: {}", self.message);
+        self
+    }
+
+    /// Raises the error; the transaction aborts.
+    pub fn raise(self) -> ! {
+        let mut report = ErrorReport::new(self.code, self.message, "turnstile");
+        if let Some(detail) = self.detail {
+            report = report.set_detail(detail);
+        }
+        if let Some(hint) = self.hint {
+            report = report.set_hint(hint);
+        }
+        report.report(PgLogLevel::ERROR);
+        unreachable!("an error report at level ERROR does not return")
+    }
+}
+
+/// Tells the client something that is no error.
+pub fn notice(message: impl Into<String>) {
+    let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
+    ErrorReport::new(code, message.into(), "turnstile").report(PgLogLevel::NOTICE);
+}
+
+pub fn null_argument(name: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+        format!("{name} must not be null"),
+    )
+    .detail(format!("The argument \"{name}\" is NULL."))
+    .hint("Pass a value, or leave the argument out where it has a default.")
+}
+
+pub fn null_element(name: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+        format!("{name} must not contain null"),
+    )
+    .detail(format!("An element of the array \"{name}\" is NULL."))
+    .hint("Leave the element out.")
+}
+
+pub fn bad_value(message: impl Into<String>) -> Failure {
+    Failure::new(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+}
+
+pub fn too_long(message: impl Into<String>) -> Failure {
+    Failure::new(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
+}
+
+pub fn too_many(name: &str, most: usize) -> Failure {
+    too_long(format!("{name} has too many elements"))
+        .detail(format!("{most} are allowed, of ordinary length."))
+        .hint("Make several calls.")
+}
+
+/// What somebody has sent, for a message: cut where it is long.
+pub fn quoted(value: &str) -> String {
+    const LONGEST: usize = 100;
+    match value.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("\"{}\"…", value.get(..end).unwrap_or_default()),
+        None => format!("\"{value}\""),
+    }
+}
+
+pub fn no_such_job(job_id: i64) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_NO_DATA_FOUND,
+        format!("job {job_id} does not exist"),
+    )
+    .detail(format!(
+        "Neither turnstile.job nor turnstile.job_history has a row with id {job_id}."
+    ))
+    .hint("Its history may have been dropped, or the transaction that enqueued it rolled back.")
+}
+
+pub fn superseded(job_id: i64, attempt: i32, state: &str, current: i32) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("attempt {attempt} of job {job_id} is not running"),
+    )
+    .detail(format!(
+        "The job is {state} and its latest attempt is {current}."
+    ))
+    .hint("The run was finished or taken over; drop its result and claim another job.")
+}
+
+pub fn made_anew() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+        "the extension was dropped during the call",
+    )
+    .detail("turnstile.job is another table than when the call began.")
+    .hint("Call again.")
+}
+
+pub fn not_preloaded() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "turnstile must be loaded when the server starts",
+    )
+    .detail("The scheduler lives in shared memory, which is laid out at server start.")
+    .hint("Add this line to postgresql.conf and restart the server: shared_preload_libraries = 'turnstile'")
+}
+
+pub fn on_standby() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+        "jobs cannot be changed on a standby",
+    )
+    .detail("The server is in recovery.")
+    .hint("Connect to the primary.")
+}
+
+pub fn read_only() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+        "jobs cannot be changed in a read-only transaction",
+    )
+    .detail("The transaction was started as READ ONLY.")
+    .hint("Start a transaction that is READ WRITE.")
+}
+
+pub fn not_a_text(column: usize) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+        "a column of the extension's tables is no text",
+    )
+    .detail(format!("It is column {column}."))
+    .hint("Give the column its type back.")
+}
+
+pub fn internal(message: impl Into<String>) -> Failure {
+    Failure::new(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message)
+}
+
+pub fn not_a_trigger() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+        "this function can only be called as a trigger",
+    )
+    .detail("It was called in a query.")
+    .hint("The extension has made the triggers that call it.")
+}
+
+pub fn foreign_trigger() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "this function is not for this trigger",
+    )
+    .detail("It only knows the triggers that the extension has made on its own tables.")
+    .hint("Drop the trigger.")
+}
+
+pub fn does_not_fit(what: &str, hint: &'static str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        format!("{what} do not fit into the scheduler's memory"),
+    )
+    .detail("Shared memory is laid out at server start and cannot grow.")
+    .hint(hint)
+}
+
+pub fn nonsense(column: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
+        format!("a row of turnstile.job has no sensible {column}"),
+    )
+    .detail("Names have 1 to 255 bytes; state is available, scheduled, running or retryable; max_attempts is 1 or more; attempt and uncounted are 0 to 1,000,000,000.")
+    .hint("Finished jobs live in turnstile.job_history.")
+}
+
+pub fn out_of_lane() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
+        "a row of turnstile.job is not in its lane",
+    )
+    .detail("Another trigger has changed its queue, tenant, account, session, concurrency key, unique key or priority after the trigger place_job had read them.")
+    .hint("Give that trigger a name that sorts before place_job.")
+}
+
+pub fn cancelled_by_trigger(change: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_TRIGGERED_ACTION_EXCEPTION,
+        format!("a trigger has cancelled the {change} of a job"),
+    )
+    .detail("A BEFORE trigger for each row has returned NULL.")
+    .hint("Have the trigger raise an error, or change the job in another way.")
+}
+
+pub fn never_changes(job_id: i64) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_TRIGGERED_ACTION_EXCEPTION,
+        format!("job {job_id} cannot be changed"),
+    )
+    .detail("It is there and waits, but no statement that is to change it finds it: a policy on turnstile.job hides it from UPDATE or DELETE.")
+    .hint("Have the policies of the extension's owner allow UPDATE and DELETE of what they allow to SELECT.")
+}
+
+pub fn key_is_kept_from_us() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_TRIGGERED_ACTION_EXCEPTION,
+        "the unique key cannot be taken",
+    )
+    .detail("Nobody else has taken it, but its row of turnstile.unique_key is not written as asked for: a trigger cancels or changes that, a policy hides the row, or a unique index has another like it.")
+    .hint("Drop what is in the way, or have the trigger raise an error.")
+}
+
+pub fn not_committed(table: &std::ffi::CStr) -> Failure {
+    let table = table.to_string_lossy();
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("turnstile.{table} was written anew by this transaction"),
+    )
+    .detail("TRUNCATE, and changes of a table that write it anew, hide what is committed: no claim can tell which limits hold for others.")
+    .hint("Commit before claiming.")
+}
+
+pub fn in_serializable() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        "cannot claim jobs in a SERIALIZABLE transaction",
+    )
+    .detail("A claim looks at what is committed now, and at limits that no row tells; neither takes part in the detection of conflicts.")
+    .hint("Claim in a transaction that is READ COMMITTED or REPEATABLE READ.")
+}
+
+pub fn cannot_prepare() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        "cannot PREPARE a transaction that has changed jobs",
+    )
+    .detail("Room reserved for its jobs could not be accounted for after a restart.")
+    .hint("Commit it in one phase, or enqueue the job from a transaction of its own.")
+}

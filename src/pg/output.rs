@@ -1,0 +1,49 @@
+//! Rows that a set-returning function gives back.
+
+#![allow(unsafe_code, reason = "fills the server's tuple store")]
+
+use crate::pg::call::Call;
+use pgrx::pg_sys::{self, Datum};
+
+/// The tuple store of the call; rows are copied into it.
+pub struct Output {
+    store: *mut pg_sys::Tuplestorestate,
+    descriptor: pg_sys::TupleDesc,
+}
+
+impl Output {
+    /// Must be made before SPI is connected.
+    pub fn of(call: &Call) -> Self {
+        // SAFETY: the function is declared to return a set; the call checks that a set can be taken.
+        unsafe {
+            let fcinfo = call.fcinfo();
+            pg_sys::InitMaterializedSRF(fcinfo, 0);
+            let info = (*fcinfo).resultinfo.cast::<pg_sys::ReturnSetInfo>();
+            Self {
+                store: (*info).setResult,
+                descriptor: (*info).setDesc,
+            }
+        }
+    }
+
+    /// Adds a row; missing columns are NULL.
+    pub fn push(&mut self, columns: impl Iterator<Item = Option<Datum>>) {
+        // SAFETY: the descriptor lives as long as the call.
+        let width = usize::try_from(unsafe { (*self.descriptor).natts }).unwrap_or(0);
+        let mut values = Vec::with_capacity(width);
+        let mut nulls = Vec::with_capacity(width);
+        for column in columns.chain(std::iter::repeat(None)).take(width) {
+            values.push(column.unwrap_or_else(Datum::null));
+            nulls.push(column.is_none());
+        }
+        // SAFETY: both arrays have as many elements as the descriptor has columns.
+        unsafe {
+            pg_sys::tuplestore_putvalues(
+                self.store,
+                self.descriptor,
+                values.as_mut_ptr(),
+                nulls.as_mut_ptr(),
+            );
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Errors that the server raises below a call, such as one of a user's trigger, arrive as they were raised. What catches them
+//! on their way through Rust knows SQLSTATEs of the server only, and neither constraints nor contexts.
+
+#![allow(unsafe_code, reason = "copies and raises errors of the server")]
+
+use pgrx::pg_sys::panic::{CaughtError, pgrx_extern_c_guard};
+use pgrx::pg_sys::{self, Datum, ErrorContextCallback, ErrorData};
+use std::any::Any;
+use std::cell::Cell;
+use std::ffi::{CStr, c_void};
+use std::mem::size_of;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::null_mut;
+
+// utils/elog.h, not guarded: the error goes on to whoever called.
+unsafe extern "C-unwind" {
+    fn ThrowErrorData(error: *mut ErrorData);
+}
+
+thread_local! {
+    /// A copy of the error that was raised last, for as long as the process lives or another is raised.
+    static LAST: Cell<*mut ErrorData> = const { Cell::new(null_mut()) };
+}
+
+/// Runs a call, and raises what the server has raised below it as it was.
+///
+/// # Safety
+/// Called by the server, with nothing on the stack in between that must be dropped.
+pub unsafe fn keeping_errors(call: impl FnOnce() -> Datum) -> Datum {
+    let mut raised = null_mut();
+    forget();
+    // SAFETY: the server's error stack is put back as it was before the call; what is raised here is not dropped.
+    unsafe {
+        let datum = pgrx_extern_c_guard(|| {
+            let outer = pg_sys::error_context_stack;
+            listen(outer);
+            let outcome = catch_unwind(AssertUnwindSafe(call));
+            pg_sys::error_context_stack = outer;
+            outcome.unwrap_or_else(|panic| {
+                raised = as_raised(&*panic);
+                match raised.is_null() {
+                    true => resume_unwind(panic),
+                    false => Datum::null(),
+                }
+            })
+        });
+        if !raised.is_null() {
+            ThrowErrorData(raised);
+        }
+        datum
+    }
+}
+
+/// What was raised before this call is not of it.
+fn forget() {
+    let old = LAST.replace(null_mut());
+    if !old.is_null() {
+        // SAFETY: the copy is whole, and nobody else has it.
+        unsafe { pg_sys::FreeErrorData(old) };
+    }
+}
+
+/// Has the server tell of each error while it is raised.
+unsafe fn listen(outer: *mut ErrorContextCallback) {
+    // SAFETY: the memory of the call outlives what is raised below it.
+    unsafe {
+        let callback: *mut ErrorContextCallback =
+            pg_sys::palloc(size_of::<ErrorContextCallback>()).cast();
+        callback.write(ErrorContextCallback {
+            previous: outer,
+            callback: Some(keep),
+            arg: null_mut(),
+        });
+        pg_sys::error_context_stack = callback;
+    }
+}
+
+/// Called by the server while it raises an error, or tells a notice. What is told between an error's raising and its arrival
+/// here does not replace it.
+unsafe extern "C-unwind" fn keep(_arg: *mut c_void) {
+    // SAFETY: there is something being raised; its copy is made where the server allows it, and is the only one kept.
+    unsafe {
+        // An error would end the server there, and a notice must not take memory.
+        if pg_sys::CritSectionCount > 0 {
+            return;
+        }
+        let before = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
+        let error = pg_sys::CopyErrorData();
+        pg_sys::MemoryContextSwitchTo(before);
+        if (*error).elevel < pg_sys::PGERROR.cast_signed() {
+            pg_sys::FreeErrorData(error);
+            return;
+        }
+        forget();
+        LAST.set(error);
+    }
+}
+
+/// The error of the server that a panic stands for.
+fn as_raised(panic: &(dyn Any + Send)) -> *mut ErrorData {
+    let Some(CaughtError::PostgresError(caught)) = panic.downcast_ref() else {
+        return null_mut();
+    };
+    let last = LAST.get();
+    // SAFETY: the copy is whole.
+    let is_last = !last.is_null()
+        && unsafe {
+            !(*last).message.is_null()
+                && CStr::from_ptr((*last).message).to_string_lossy() == caught.message()
+        };
+    match is_last {
+        true => last,
+        false => null_mut(),
+    }
+}

@@ -1,0 +1,229 @@
+//! What an open relation says of itself. Everything is copied before anything is called that may hear of changes: those
+//! replace what the server's own cache of the relation points to.
+
+#![allow(unsafe_code, reason = "reads what an open relation points to")]
+
+use crate::pg::catalog;
+use pgrx::pg_sys::{self, FormData_pg_index, Oid};
+use std::ffi::CStr;
+use std::mem::zeroed;
+
+/// A relation that this transaction has locked.
+pub struct Opened(pg_sys::Relation);
+
+/// A trigger that fires for rows or statements that change something.
+pub struct Trigger {
+    pub name: String,
+    function: Oid,
+    pub fires: u32,
+    /// ENABLE ALWAYS (whatever session_replication_role is), for all rows and at once.
+    pub is_usual: bool,
+}
+
+/// A column, by which columns of another table can be found.
+#[derive(PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    pub kind: Oid,
+    pub modifier: i32,
+}
+
+const CHANGES: u32 =
+    pg_sys::TRIGGER_TYPE_INSERT | pg_sys::TRIGGER_TYPE_UPDATE | pg_sys::TRIGGER_TYPE_DELETE;
+/// The server's InvalidSubTransactionId.
+const NO_SAVEPOINT: pg_sys::SubTransactionId = 0;
+const FIRES_ALWAYS: u8 = b'A';
+const DISABLED: u8 = b'D';
+
+impl Opened {
+    /// The relation must be locked by this transaction.
+    pub fn of(relation: Oid) -> Self {
+        // SAFETY: the lock keeps it; `drop` closes it.
+        Self(unsafe { pg_sys::relation_open(relation, pg_sys::NoLock.cast_signed()) })
+    }
+
+    pub fn raw(&self) -> pg_sys::Relation {
+        self.0
+    }
+
+    pub fn oid(&self) -> Oid {
+        // SAFETY: the relation is open, here and in what follows.
+        unsafe { (*self.0).rd_id }
+    }
+
+    fn form(&self) -> &pg_sys::FormData_pg_class {
+        // SAFETY: as above; nothing is called while the reference lives.
+        unsafe { &*(*self.0).rd_rel }
+    }
+
+    pub fn is_partition(&self) -> bool {
+        self.form().relispartition
+    }
+
+    pub fn is_partitioned(&self) -> bool {
+        self.form().relkind.cast_unsigned() == pg_sys::RELKIND_PARTITIONED_TABLE
+    }
+
+    /// What keeps rows of a plain table from being written as they are, apart from triggers.
+    pub fn obstacle(&self) -> Option<&'static str> {
+        // SAFETY: what the open relation says of itself.
+        let (is_heap, is_generated) = unsafe {
+            let constraints = (*(*self.0).rd_att).constr;
+            (
+                (*self.0).rd_tableam == pg_sys::GetHeapamTableAmRoutine(),
+                !constraints.is_null() && (*constraints).has_generated_stored,
+            )
+        };
+        if self.form().relkind.cast_unsigned() != pg_sys::RELKIND_RELATION || !is_heap {
+            Some("it is no table of the server's own kind")
+        } else if self.has_policies() {
+            Some("it has row level security")
+        } else if self.has_rules() {
+            Some("it has a rule")
+        } else if is_generated {
+            Some("it has a generated column")
+        } else {
+            None
+        }
+    }
+
+    pub fn has_rules(&self) -> bool {
+        // SAFETY: what the open relation says of itself.
+        unsafe {
+            let rules = (*self.0).rd_rules;
+            !rules.is_null() && (*rules).numLocks > 0
+        }
+    }
+
+    /// Whether policies hold for the current user.
+    pub fn has_policies(&self) -> bool {
+        // SAFETY: a look-up in the catalog; nothing is raised.
+        let policies = unsafe { pg_sys::check_enable_rls(self.oid(), Oid::INVALID, true) };
+        policies == pg_sys::CheckEnableRlsResult::RLS_ENABLED.cast_signed()
+    }
+
+    /// Whether this transaction has written the table anew: TRUNCATE, or a change of the table that rewrites it.
+    pub fn has_new_storage(&self) -> bool {
+        // SAFETY: what the open relation says of itself.
+        unsafe { (*self.0).rd_firstRelfilenodeSubid != NO_SAVEPOINT }
+    }
+
+    /// The triggers that may fire.
+    pub fn triggers(&self) -> Vec<Trigger> {
+        // SAFETY: the description has as many triggers as it says; it is read before anything else is called.
+        unsafe {
+            let triggers = (*self.0).trigdesc;
+            if triggers.is_null() {
+                return Vec::new();
+            }
+            let count = usize::try_from((*triggers).numtriggers).unwrap_or(0);
+            let triggers = std::slice::from_raw_parts((*triggers).triggers, count);
+            triggers
+                .iter()
+                .filter_map(|each| Trigger::of(each))
+                .collect()
+        }
+    }
+
+    /// The indexes, each with whether it can be searched.
+    pub fn indexes(&self) -> Vec<(Oid, bool)> {
+        // SAFETY: the list is a copy.
+        let oids = unsafe {
+            let list = pg_sys::RelationGetIndexList(self.0);
+            pgrx::memcx::current_context(|context| {
+                pgrx::list::List::<Oid>::downcast_ptr_in_memcx(list, context)
+                    .map(|list| list.iter().copied().collect::<Vec<_>>())
+            })
+        };
+        let oids = oids.unwrap_or_default().into_iter();
+        oids.map(|oid| (oid, is_valid(oid))).collect()
+    }
+
+    /// How many columns there are, with those that were dropped.
+    pub fn width(&self) -> usize {
+        // SAFETY: what the open relation says of itself.
+        usize::try_from(unsafe { (*(*self.0).rd_att).natts }).unwrap_or(0)
+    }
+
+    /// A column (from 1); none if it was dropped.
+    pub fn column(&self, number: usize) -> Option<Column> {
+        if number == 0 || number > self.width() {
+            return None;
+        }
+        // SAFETY: the descriptor has this column.
+        unsafe {
+            let attribute = &*(*(*self.0).rd_att).attrs.as_ptr().add(number - 1);
+            (!attribute.attisdropped).then(|| Column {
+                name: text(attribute.attname.data.as_ptr()),
+                kind: attribute.atttypid,
+                modifier: attribute.atttypmod,
+            })
+        }
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: opened in `of`; after an error the abort closes it.
+            unsafe { pg_sys::relation_close(self.0, pg_sys::NoLock.cast_signed()) };
+        }
+    }
+}
+
+impl Trigger {
+    /// # Safety
+    /// The trigger must be one of an open relation.
+    unsafe fn of(trigger: &pg_sys::Trigger) -> Option<Self> {
+        let fires = u32::from(trigger.tgtype.cast_unsigned());
+        let when = trigger.tgenabled.cast_unsigned();
+        (fires & CHANGES != 0 && when != DISABLED).then(|| Self {
+            // SAFETY: as the caller says.
+            name: unsafe { text(trigger.tgname) },
+            function: trigger.tgfoid,
+            fires,
+            is_usual: when == FIRES_ALWAYS && !trigger.tgdeferrable && trigger.tgqual.is_null(),
+        })
+    }
+
+    /// Where the code of its function is.
+    pub fn address(&self) -> Option<usize> {
+        // SAFETY: the function exists, as the trigger needs it and its table is locked.
+        unsafe {
+            let mut info: pg_sys::FmgrInfo = zeroed();
+            pg_sys::fmgr_info(self.function, &mut info);
+            info.fn_addr.map(|address| address as usize)
+        }
+    }
+}
+
+fn is_valid(index: Oid) -> bool {
+    // SAFETY: a look-up in the catalog; the table is locked, so the index stays until the transaction ends.
+    unsafe { pg_sys::get_index_isvalid(index) }
+}
+
+/// Whether an index is that of an exclusion constraint, which its definition does not say.
+pub fn is_exclusion(index: Oid) -> bool {
+    catalog::read(index, |row: &FormData_pg_index| row.indisexclusion).unwrap_or(false)
+}
+
+/// Whether what this transaction sees of an open relation is its own: it has made it, or written it anew.
+///
+/// # Safety
+/// The relation must be open.
+pub unsafe fn is_own(relation: pg_sys::Relation) -> bool {
+    // SAFETY: as the caller says.
+    unsafe {
+        (*relation).rd_firstRelfilenodeSubid != NO_SAVEPOINT
+            || (*relation).rd_createSubid != NO_SAVEPOINT
+    }
+}
+
+/// # Safety
+/// It must be a C string.
+unsafe fn text(text: *const std::ffi::c_char) -> String {
+    // SAFETY: as the caller says.
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
+}

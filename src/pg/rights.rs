@@ -1,0 +1,228 @@
+//! Whose rights statements have. The functions of `src/api` are SECURITY INVOKER, so that they know who calls them, and switch to
+//! the rights of their owner themselves; so does a procedure that ends transactions. See docs/decisions/040-callers.md.
+
+#![allow(unsafe_code, reason = "switches the user and pins settings")]
+
+use crate::pg::catalog;
+use crate::pg::error::{Result, internal};
+use pgrx::pg_catalog::pg_proc::PgProc;
+use pgrx::pg_sys::{self, Datum, FormData_pg_class, Oid};
+use std::cell::{Cell, RefCell};
+use std::ffi::CStr;
+
+const PINNED: &CStr = c"pg_catalog, pg_temp";
+
+/// A call that is under way with its owner's rights.
+#[derive(Clone, Copy)]
+struct Frame {
+    /// The role whose EXECUTE was checked.
+    caller: Oid,
+    owner: Oid,
+    /// Of the settings, once the search path is pinned.
+    level: Option<i32>,
+}
+
+thread_local! {
+    static FRAME: Cell<Option<Frame>> = const { Cell::new(None) };
+    /// Owners of functions, as of a version of the catalog.
+    static OWNERS: RefCell<(u64, Vec<(Oid, Oid)>)> = const { RefCell::new((0, Vec::new())) };
+    static TABLE_OWNER: Cell<(u64, Oid)> = const { Cell::new((0, pg_sys::InvalidOid)) };
+}
+
+/// Puts the frame of the call around this one back, also after an error.
+struct Around(Option<Frame>);
+
+impl Drop for Around {
+    fn drop(&mut self) {
+        FRAME.set(self.0);
+    }
+}
+
+/// Runs a call with the rights of the function's owner. An error aborts the transaction or the savepoint, which undoes both the
+/// change of user and that of settings.
+pub fn as_owner<R>(function: Oid, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    let owner = owner_of_function(function)?;
+    let (caller, context) = user_and_context();
+    let frame = Frame {
+        caller,
+        owner,
+        level: None,
+    };
+    let _around = Around(FRAME.replace(Some(frame)));
+    set_user(
+        owner,
+        context | pg_sys::SECURITY_LOCAL_USERID_CHANGE.cast_signed(),
+    );
+    let result = work()?;
+    if let Some(level) = FRAME.get().and_then(|frame| frame.level) {
+        // SAFETY: the level was opened by `pin` for this frame.
+        unsafe { pg_sys::AtEOXact_GUC(true, level) };
+    }
+    set_user(caller, context);
+    Ok(result)
+}
+
+/// Pins the search path for the rest of the call. To be called before anything runs in which names are looked up, or which
+/// may be a user's: a plan, a trigger, an expression of an index. Most calls need none of it, and a setting costs more
+/// than all else of the switch.
+pub fn pin() {
+    let Some(frame) = FRAME.get().filter(|frame| frame.level.is_none()) else {
+        return;
+    };
+    if is_pinned() {
+        return;
+    }
+    FRAME.set(Some(Frame {
+        level: Some(pin_search_path()),
+        ..frame
+    }));
+}
+
+/// Whose call this is: of a verb, or of a trigger.
+pub fn caller() -> Oid {
+    FRAME.get().map_or_else(current_user, |frame| frame.caller)
+}
+
+/// The name of [`caller`], as a `name`.
+pub fn caller_name() -> Option<Datum> {
+    // SAFETY: a look-up in the catalog cache, which gives a C string; the function takes one.
+    unsafe {
+        let name = pg_sys::GetUserNameFromId(caller(), true);
+        (!name.is_null())
+            .then(|| {
+                pgrx::direct_function_call_as_datum(pg_sys::namein, &[Some(Datum::from(name))])
+            })
+            .flatten()
+    }
+}
+
+/// Whether a change is one of a call's own, made with the rights of its owner.
+pub fn is_own_change() -> bool {
+    FRAME
+        .get()
+        .is_some_and(|frame| frame.owner == current_user())
+}
+
+pub fn current_user() -> Oid {
+    // SAFETY: reads the backend's state.
+    unsafe { pg_sys::GetUserId() }
+}
+
+/// Whether a role may do everything: superusers, the owner of the jobs, and who has his rights.
+pub fn is_owner(role: Oid) -> Result<bool> {
+    let owner = match FRAME.get() {
+        Some(frame) => frame.owner,
+        None => owner_of_jobs()?,
+    };
+    // SAFETY: look-ups in the catalog cache, inside a transaction.
+    Ok(unsafe { pg_sys::has_privs_of_role(role, owner) })
+}
+
+fn owner_of_function(function: Oid) -> Result<Oid> {
+    let version = catalog::version();
+    let known = OWNERS.with_borrow(|(of, owners)| {
+        let mut owners = owners.iter().filter(|_| *of == version);
+        owners
+            .find(|known| known.0 == function)
+            .map(|known| known.1)
+    });
+    if let Some(owner) = known {
+        return Ok(owner);
+    }
+    let found = PgProc::new(function).ok_or_else(|| internal("the function is gone"))?;
+    let owner = found.proowner();
+    OWNERS.with_borrow_mut(|(of, owners)| {
+        if std::mem::replace(of, version) != version {
+            owners.clear();
+        }
+        owners.push((function, owner));
+    });
+    Ok(owner)
+}
+
+fn owner_of_jobs() -> Result<Oid> {
+    loop {
+        let table = catalog::job_table()?;
+        let version = catalog::version();
+        let (of, known) = TABLE_OWNER.get();
+        if of == version {
+            return Ok(known);
+        }
+        catalog::watch(table);
+        if let Some(owner) = catalog::read(table, |row: &FormData_pg_class| row.relowner) {
+            TABLE_OWNER.set((version, owner));
+            return Ok(owner);
+        }
+        // It was dropped: whoever locks hears of that.
+        catalog::lock(c"job", pg_sys::AccessShareLock)?;
+    }
+}
+
+fn user_and_context() -> (Oid, i32) {
+    let (mut user, mut context) = (pg_sys::InvalidOid, 0);
+    // SAFETY: fills in both.
+    unsafe { pg_sys::GetUserIdAndSecContext(&mut user, &mut context) };
+    (user, context)
+}
+
+fn set_user(user: Oid, context: i32) {
+    // SAFETY: as fmgr_security_definer does it; each abort restores what its transaction or savepoint began with.
+    unsafe { pg_sys::SetUserIdAndSecContext(user, context) };
+}
+
+fn is_pinned() -> bool {
+    // SAFETY: the server keeps the setting's value as a string.
+    unsafe {
+        let path = pg_sys::namespace_search_path;
+        !path.is_null() && CStr::from_ptr(path) == PINNED
+    }
+}
+
+/// The level of settings to close afterwards.
+fn pin_search_path() -> i32 {
+    // SAFETY: as fmgr_security_definer does it.
+    unsafe {
+        let level = pg_sys::NewGUCNestLevel();
+        pg_sys::set_config_option(
+            c"search_path".as_ptr(),
+            PINNED.as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_SAVE,
+            true,
+            0,
+            false,
+        );
+        level
+    }
+}
+
+/// Whose rights a procedure's statements have.
+#[derive(Clone, Copy)]
+pub struct Owner(Oid);
+
+impl Owner {
+    pub fn of_function(function: Oid) -> Result<Self> {
+        owner_of_function(function).map(Self)
+    }
+
+    /// Who may read all tables.
+    pub fn of_jobs() -> Result<Self> {
+        owner_of_jobs().map(Self)
+    }
+
+    /// Runs `work` as the owner with the search path pinned. An error aborts the transaction, which undoes both.
+    pub fn run<R>(self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let (user, context) = user_and_context();
+        set_user(
+            self.0,
+            context | pg_sys::SECURITY_LOCAL_USERID_CHANGE.cast_signed(),
+        );
+        let level = pin_search_path();
+        let result = work()?;
+        // SAFETY: the level was opened above.
+        unsafe { pg_sys::AtEOXact_GUC(true, level) };
+        set_user(user, context);
+        Ok(result)
+    }
+}

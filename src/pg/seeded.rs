@@ -1,0 +1,208 @@
+//! Mechanisms that test builds can leave out, one at a time, to see that a test notices. The product has none of it.
+
+/// A mechanism that is left out; docs/testing.md names the test that guards it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "seeded_faults"), allow(dead_code))]
+pub enum Seeded {
+    /// A claim may take jobs that its own transaction has not committed.
+    ClaimOwnJobs,
+    /// A claim reads with the snapshot of its transaction.
+    ClaimWithOldSnapshot,
+    /// A lane whose next job a stranger has locked is not looked at again.
+    ForgetHiddenLane,
+    /// What a session's own transaction took out of it does not hold it back.
+    PassOwnGone,
+    /// Limits are read with what the transaction itself has changed.
+    ReadOwnLimits,
+    /// Room that a transaction frees is nothing to its own claims.
+    WithholdCredits,
+    /// Room that a transaction frees may be used by several of its claims.
+    ReuseCredits,
+    /// A rollback to a savepoint undoes nothing.
+    IgnoreSavepointRollback,
+    /// A rollback to a savepoint keeps what was noted since.
+    KeepSavepointLevel,
+    /// A released savepoint takes its changes with it.
+    LoseReleasedLevel,
+    /// An abort gives nothing back.
+    IgnoreAbort,
+    /// An abort does not bring back what the transaction itself had changed.
+    ForgetGone,
+    /// An abort leaves jobs that are due to nobody.
+    LoseDueTime,
+    /// A commit tells nobody of jobs that were put off.
+    HideDueTime,
+    /// A commit gives back no room of runs that ended.
+    CommitWithoutRelease,
+    /// A commit counts no runs that were started by hand.
+    CommitWithoutHold,
+    /// A commit does not tell sessions that the job they wait for is gone.
+    CommitWithoutWithdrawal,
+    /// A callback that is cut short keeps its reservations.
+    KeepReservationsCutShort,
+    /// PREPARE TRANSACTION is not refused.
+    AllowPrepare,
+    /// TRUNCATE of the jobs goes unnoticed.
+    IgnoreTruncate,
+    /// A changed limit is not published.
+    IgnoreSetting,
+    /// A changed default row is not published.
+    IgnoreDefaultRow,
+    /// A row without sense is taken.
+    AcceptNonsense,
+    /// The trigger takes a job in another lane for the same.
+    IgnoreLane,
+    /// The trigger takes a job that is due at another time for the same.
+    IgnoreRunAt,
+    /// A rebuild believes to have seen what its own transaction has changed.
+    RebuildSeesItself,
+    /// Memory that waits for a rebuild is used.
+    UseStaleMemory,
+    /// Memory of another database or of an extension that was dropped is used.
+    UseForeignSlot,
+    /// `complete` and `complete_many` end whatever attempt runs.
+    FinishAnyAttempt,
+    /// `fail` ends whatever attempt runs.
+    FailAnyAttempt,
+    /// `release` ends whatever attempt runs.
+    ReleaseAnyAttempt,
+    /// A claim stumbles over a row that somebody has locked.
+    StumbleOverLockedRows,
+    /// A claim waits for a row that somebody has locked.
+    WaitForLockedRows,
+    /// A unique key is looked up, and then taken without meeting others who do the same.
+    LookBeforeTaking,
+    /// A released job loses its place in its session.
+    MoveReleasedJob,
+    /// A job that waits to be retried lets its session go on.
+    FreeSessionOnRetry,
+    /// A job that held its session holds that to which it is moved, beside what runs there.
+    HoldOtherSession,
+    /// A claim that finds nothing in memory does not look for lanes that are not there.
+    LookNowhereElse,
+    /// A released attempt counts.
+    CountReleasedAttempt,
+    /// A default row comes before the row that names the gate.
+    PreferDefaultRow,
+    /// Jobs that wait when their queue begins to age count as if they came then.
+    ForgetAges,
+    /// Jobs that come later count as old as those that were there.
+    DateNobody,
+    /// A position that was set by hand dates what is drawn later.
+    TrustAnyPosition,
+    /// Nobody who listens is told after a claim that found nothing.
+    TellNobody,
+    /// Whether listeners are to be told is read once.
+    KeepReadSettings,
+    /// A notification is sent to the listeners of no database.
+    TellNoDatabase,
+    /// Single calls pass over triggers that somebody has added.
+    PassOverTriggers,
+    /// What was found out about the tables is kept when they change.
+    KeepWhatWasFound,
+    /// An index is taken for one of the extension whatever its condition is.
+    TrustIndexName,
+    /// What an EXCEPTION block undoes counts as all that the call was about.
+    AbandonOuterWork,
+    /// What memory learns in a transaction that has written the jobs anew is kept.
+    TrustNewStorage,
+    /// A snapshot is older than the locks of its tables.
+    LookBeforeLocking,
+    /// Who sleeps is not told that the extension was dropped.
+    LetSleepersLie,
+    /// EXECUTE alone decides what a role may do.
+    PermitEverything,
+    /// Members of a role keep what they may when they are no more.
+    KeepMemberships,
+}
+
+#[cfg(feature = "seeded_faults")]
+mod switch {
+    use super::Seeded;
+    use crate::pg::error::{Result, internal};
+    use crate::pg::settings;
+    use std::borrow::Cow;
+    use std::ffi::{CStr, CString};
+
+    /// A fault, the statement of `sql/queries` that it changes, and how.
+    const MUTANTS: [(Seeded, &str, &str, &str); 8] = [
+        (
+            Seeded::FailAnyAttempt,
+            "fail_runs",
+            "AND job.attempt = given.attempt",
+            "",
+        ),
+        (
+            Seeded::ReleaseAnyAttempt,
+            "release",
+            "job.attempt = $2",
+            "$2 IS NOT NULL",
+        ),
+        (
+            Seeded::LookBeforeTaking,
+            "unique_holder",
+            "unique_key.tenant = $1",
+            "split_part(unique_key.tenant, ' ', 2) = $1",
+        ),
+        (
+            Seeded::LookBeforeTaking,
+            "unique_take",
+            "SELECT $1, $2, $3 + 1",
+            "SELECT pg_backend_pid() || ' ' || $1, $2, $3 + 1",
+        ),
+        (
+            Seeded::MoveReleasedJob,
+            "release",
+            "job.session IS NULL",
+            "true",
+        ),
+        (
+            Seeded::FreeSessionOnRetry,
+            "fail_runs",
+            "'hold') = 'hold' AS holds_session",
+            "'hold') = '' AS holds_session",
+        ),
+        (
+            Seeded::CountReleasedAttempt,
+            "release",
+            "job.uncounted + 1",
+            "job.uncounted",
+        ),
+        (
+            Seeded::PreferDefaultRow,
+            "limit_tenant",
+            "LIMIT 1",
+            "DESC LIMIT 1",
+        ),
+    ];
+
+    pub fn armed(fault: Seeded) -> bool {
+        settings::seeded_fault()
+            .is_some_and(|name| name.as_bytes() == format!("{fault:?}").as_bytes())
+    }
+
+    /// The statement as the fault that is armed leaves it.
+    pub fn text(name: &str, sql: &'static CStr) -> Result<Cow<'static, CStr>> {
+        let mutant = MUTANTS
+            .iter()
+            .find(|(fault, statement, ..)| *statement == name && armed(*fault));
+        let Some((_, _, from, to)) = mutant else {
+            return Ok(Cow::Borrowed(sql));
+        };
+        let text = sql.to_string_lossy();
+        if !text.contains(from) {
+            return Err(internal("a seeded fault does not fit its statement"));
+        }
+        let text = CString::new(text.replace(from, to))
+            .map_err(|_| internal("a statement with a zero byte"))?;
+        Ok(Cow::Owned(text))
+    }
+}
+
+#[cfg(feature = "seeded_faults")]
+pub use switch::{armed, text};
+
+#[cfg(not(feature = "seeded_faults"))]
+pub const fn armed(_: Seeded) -> bool {
+    false
+}

@@ -1,0 +1,166 @@
+//! Prepared statements, kept for the life of the backend.
+
+#![allow(unsafe_code, reason = "calls SPI")]
+
+use crate::pg::catalog;
+use crate::pg::error::{Result, internal};
+use crate::pg::spi::Spi;
+use pgrx::pg_sys::{self, Oid};
+use std::cell::RefCell;
+use std::ffi::{CStr, CString};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+/// A statement, prepared at first use.
+pub struct Statement {
+    pub name: &'static str,
+    text: Text,
+    types: &'static [Oid],
+    plan: AtomicPtr<pg_sys::_SPI_plan>,
+    /// That of the catalog when it was made from that.
+    version: AtomicU64,
+}
+
+enum Text {
+    /// That of `sql/queries`.
+    Constant(&'static CStr),
+    /// What another statement makes of the columns that there are, quoted by the server.
+    OfCatalog(&'static Statement),
+}
+
+/// The statement in `sql/queries/$name.sql` with the types of its parameters.
+macro_rules! statement {
+    ($name:literal, [$($type:ident),*]) => {
+        $crate::pg::statement::Statement::new(
+            $name,
+            concat!(
+                include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/sql/queries/",
+                    $name,
+                    ".sql"
+                )),
+                "\0"
+            ),
+            &[$(pgrx::pg_sys::$type),*],
+        )
+    };
+}
+pub(crate) use statement;
+
+thread_local! {
+    /// Plans that others have replaced. A call further out may be running them: a trigger of a user can call us, too.
+    static REPLACED: RefCell<Vec<pg_sys::SPIPlanPtr>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Frees plans that were replaced. No statement may be running.
+pub fn free_replaced_plans() {
+    for plan in REPLACED.take() {
+        // SAFETY: nobody has it any more.
+        unsafe { pg_sys::SPI_freeplan(plan) };
+    }
+}
+
+/// That of the catalog, which changes with the columns of both tables.
+fn version_of_tables() -> Result<u64> {
+    let tables = [
+        catalog::relation(c"job")?,
+        catalog::relation(c"job_history")?,
+    ];
+    let version = catalog::version();
+    tables.into_iter().for_each(catalog::watch);
+    Ok(version)
+}
+
+impl Statement {
+    pub const fn new(name: &'static str, sql: &'static str, types: &'static [Oid]) -> Self {
+        let sql = match CStr::from_bytes_with_nul(sql.as_bytes()) {
+            Ok(sql) => sql,
+            Err(_) => c"",
+        };
+        Self::with(name, Text::Constant(sql), types)
+    }
+
+    /// The statement whose text is the result of another one, as long as the catalog stays as it is.
+    pub const fn of_catalog(maker: &'static Statement, types: &'static [Oid]) -> Self {
+        Self::with(maker.name, Text::OfCatalog(maker), types)
+    }
+
+    const fn with(name: &'static str, text: Text, types: &'static [Oid]) -> Self {
+        Self {
+            name,
+            text,
+            types,
+            plan: AtomicPtr::new(null_mut()),
+            version: AtomicU64::new(0),
+        }
+    }
+
+    /// The kept plan, and whether running it will have to plan it first.
+    pub fn plan(&self, spi: &Spi) -> Result<(pg_sys::SPIPlanPtr, bool)> {
+        let kept = self.plan.load(Ordering::Relaxed);
+        let version = match self.text {
+            Text::Constant(_) => 0,
+            Text::OfCatalog(_) => version_of_tables()?,
+        };
+        match self.text {
+            _ if !kept.is_null() && self.version.load(Ordering::Relaxed) == version => {
+                // SAFETY: the plan is kept for the life of the backend.
+                Ok((kept, unsafe { !pg_sys::SPI_plan_is_valid(kept) }))
+            }
+            Text::Constant(sql) => {
+                #[cfg(feature = "seeded_faults")]
+                let sql = &*crate::pg::seeded::text(self.name, sql)?;
+                self.prepare(sql)
+            }
+            Text::OfCatalog(maker) => {
+                let text: String = spi.run(maker, &[])?.required(0, 1)?;
+                let text =
+                    CString::new(text).map_err(|_| internal("a statement with a zero byte"))?;
+                let prepared = self.prepare(&text)?;
+                self.version.store(version, Ordering::Relaxed);
+                if !kept.is_null() {
+                    REPLACED.with_borrow_mut(|plans| plans.push(kept));
+                }
+                Ok(prepared)
+            }
+        }
+    }
+
+    fn prepare(&self, sql: &CStr) -> Result<(pg_sys::SPIPlanPtr, bool)> {
+        let count = i32::try_from(self.types.len()).unwrap_or(0);
+        // SAFETY: SPI is connected (a Spi exists); the types are not written to.
+        unsafe {
+            let types = self.types.as_ptr().cast_mut();
+            let options = pg_sys::CURSOR_OPT_GENERIC_PLAN.cast_signed();
+            let plan = pg_sys::SPI_prepare_cursor(sql.as_ptr(), count, types, options);
+            if plan.is_null() || pg_sys::SPI_keepplan(plan) != 0 {
+                return Err(internal(format!("cannot prepare {}", self.name)));
+            }
+            self.plan.store(plan, Ordering::Relaxed);
+            Ok((plan, true))
+        }
+    }
+}
+
+/// Keeps a plan from being made anew, and the tables that it reads or changes locked. What was committed while the locks were
+/// waited for is seen by snapshots that are taken from now on, and by no others.
+pub struct LockedPlan(*mut pg_sys::CachedPlan);
+
+impl LockedPlan {
+    /// # Safety
+    /// The plan must be valid, and of one statement.
+    pub unsafe fn of(plan: pg_sys::SPIPlanPtr) -> Self {
+        // SAFETY: as the caller says. The locks last as long as the transaction.
+        Self(unsafe { pg_sys::SPI_plan_get_cached_plan(plan) })
+    }
+}
+
+impl Drop for LockedPlan {
+    fn drop(&mut self) {
+        if !std::thread::panicking() && !self.0.is_null() {
+            // SAFETY: the plan was got in `of`, for this owner; after an error the abort releases it.
+            unsafe { pg_sys::ReleaseCachedPlan(self.0, pg_sys::CurrentResourceOwner) };
+        }
+    }
+}

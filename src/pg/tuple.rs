@@ -1,0 +1,183 @@
+//! A row in a tuple slot. The only reader of slots.
+
+#![allow(unsafe_code, reason = "reads tuple slots")]
+
+use crate::pg::error::not_a_text;
+use pgrx::FromDatum;
+use pgrx::pg_sys::{self, Datum};
+use std::marker::PhantomData;
+
+/// The first columns of a row, as stored.
+pub struct RawRow<'slot> {
+    slot: *mut pg_sys::TupleTableSlot,
+    columns: usize,
+    lives: PhantomData<&'slot pg_sys::TupleTableSlot>,
+}
+
+impl RawRow<'_> {
+    /// # Safety
+    /// `slot` must hold a tuple for as long as the row is used.
+    pub unsafe fn of(slot: *mut pg_sys::TupleTableSlot) -> Self {
+        let row = Self {
+            slot,
+            columns: 0,
+            lives: PhantomData,
+        };
+        row.up_to(Self::COLUMNS)
+    }
+
+    /// Where the tuple is stored.
+    pub fn place(&self) -> pg_sys::ItemPointerData {
+        // SAFETY: the slot holds a stored tuple.
+        unsafe { (*self.slot).tts_tid }
+    }
+
+    /// Whether nobody had locked or changed the row when it was read; an aborted transaction may count as somebody.
+    pub fn was_free(&self) -> bool {
+        // SAFETY: the header stays in its page; one word of it is read, whoever writes it.
+        self.header()
+            .is_some_and(|(header, _)| unsafe { marks(header) } & pg_sys::HEAP_XMAX_INVALID != 0)
+    }
+
+    /// Who alone has changed or deleted the row, unless that is known to have ended.
+    pub fn changer(&self) -> Option<pg_sys::TransactionId> {
+        const OTHERWISE: u32 = pg_sys::HEAP_XMAX_INVALID
+            | pg_sys::HEAP_XMAX_COMMITTED
+            | pg_sys::HEAP_XMAX_IS_MULTI
+            | pg_sys::HEAP_XMAX_LOCK_ONLY
+            | pg_sys::HEAP_LOCK_MASK;
+        let (header, buffer) = self.header()?;
+        // SAFETY: who locks the page sees marks and transaction that belong together.
+        unsafe {
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE.cast_signed());
+            let changer =
+                (marks(header) & OTHERWISE == 0).then(|| (*header).t_choice.t_heap.t_xmax);
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK.cast_signed());
+            changer
+        }
+    }
+
+    /// Where the row is, if it is one of a page.
+    fn header(&self) -> Option<(pg_sys::HeapTupleHeader, pg_sys::Buffer)> {
+        // SAFETY: a slot of this kind begins with that of a tuple; it holds the page in memory.
+        unsafe {
+            if !std::ptr::eq(
+                (*self.slot).tts_ops,
+                &raw const pg_sys::TTSOpsBufferHeapTuple,
+            ) {
+                return None;
+            }
+            let slot = self.slot.cast::<pg_sys::BufferHeapTupleTableSlot>();
+            let (tuple, buffer) = ((*slot).base.tuple, (*slot).buffer);
+            let is_in_page = !tuple.is_null() && buffer != 0;
+            is_in_page.then(|| ((*tuple).t_data, buffer))
+        }
+    }
+
+    /// Makes the columns up to this one readable.
+    pub fn up_to(mut self, column: usize) -> Self {
+        // SAFETY: the slot holds a tuple; columns beyond its descriptor are not asked for.
+        unsafe {
+            let natts = (*(*self.slot).tts_tupleDescriptor).natts;
+            self.columns = column.min(usize::try_from(natts).unwrap_or(0));
+            let columns = i32::try_from(self.columns).unwrap_or(0);
+            if i32::from((*self.slot).tts_nvalid) < columns {
+                pg_sys::slot_getsomeattrs_int(self.slot, columns);
+            }
+        }
+        self
+    }
+
+    /// The same row with the columns up to this one.
+    pub fn again(&self, column: usize) -> Self {
+        let row = Self {
+            slot: self.slot,
+            columns: 0,
+            lives: PhantomData,
+        };
+        row.up_to(column)
+    }
+
+    /// Makes the row in another slot the same, as values.
+    ///
+    /// # Safety
+    /// The slot must be of the same columns, all of which can be read.
+    pub unsafe fn copy_to(&self, slot: *mut pg_sys::TupleTableSlot) {
+        // SAFETY: as the caller says; both slots have room for all columns.
+        unsafe {
+            pg_sys::ExecStoreAllNullTuple(slot);
+            std::ptr::copy_nonoverlapping(
+                (*self.slot).tts_values,
+                (*slot).tts_values,
+                self.columns,
+            );
+            std::ptr::copy_nonoverlapping(
+                (*self.slot).tts_isnull,
+                (*slot).tts_isnull,
+                self.columns,
+            );
+        }
+    }
+
+    /// A column (from 1); a datum passed by reference lives as long as the tuple in the slot.
+    pub fn raw(&self, column: usize) -> Option<Datum> {
+        if column == 0 || column > self.columns {
+            return None;
+        }
+        // SAFETY: `up_to` has filled in this many values.
+        unsafe {
+            let is_null = *(*self.slot).tts_isnull.add(column - 1);
+            (!is_null).then(|| *(*self.slot).tts_values.add(column - 1))
+        }
+    }
+
+    /// A text; an error is raised where the column is of another type.
+    pub fn text(&self, column: usize) -> Option<&str> {
+        let value = self.raw(column)?;
+        // SAFETY: the slot has the column, which is a text.
+        unsafe {
+            let columns = &(*(*self.slot).tts_tupleDescriptor).attrs;
+            let kind = (*columns.as_ptr().add(column - 1)).atttypid;
+            if kind != pg_sys::TEXTOID {
+                must_be_text(kind, column);
+            }
+            FromDatum::from_datum(value, false)
+        }
+    }
+
+    /// Of a column of another type only the number would be another one, here and below.
+    pub fn int8(&self, column: usize) -> Option<i64> {
+        self.by_value(column)
+    }
+
+    pub fn int4(&self, column: usize) -> Option<i32> {
+        self.by_value(column)
+    }
+
+    pub fn boolean(&self, column: usize) -> Option<bool> {
+        self.by_value(column)
+    }
+
+    fn by_value<T: FromDatum + Copy>(&self, column: usize) -> Option<T> {
+        // SAFETY: numbers point to nothing, whatever they were made of.
+        self.raw(column)
+            .and_then(|datum| unsafe { T::from_datum(datum, false) })
+    }
+}
+
+/// Raises an error unless it is stored as a text: a domain, or with a length.
+#[cold]
+fn must_be_text(kind: pg_sys::Oid, column: usize) {
+    // SAFETY: a look-up in the catalog.
+    let base = unsafe { pg_sys::getBaseType(kind) };
+    if !matches!(base, pg_sys::TEXTOID | pg_sys::VARCHAROID) {
+        not_a_text(column).raise();
+    }
+}
+
+/// # Safety
+/// The header must be in memory.
+unsafe fn marks(header: pg_sys::HeapTupleHeader) -> u32 {
+    // SAFETY: as the caller says.
+    u32::from(unsafe { (*header).t_infomask })
+}

@@ -1,0 +1,14 @@
+//! Who claims, and for how long.
+
+use crate::shmem::Owner;
+use pgrx::datum::Interval;
+use pgrx::pg_sys::Datum;
+
+/// What calls that claim are told of their caller.
+pub struct Claimer {
+    pub worker: Option<Datum>,
+    pub lease: Option<Interval>,
+    pub owner: Option<Owner>,
+    /// How many microseconds to sleep at most where there is nothing to claim.
+    pub wait: Option<i64>,
+}

@@ -1,0 +1,227 @@
+//! How a job ends, whatever ends it: it leaves the live jobs and comes into history.
+
+use crate::job::lane::queue_key;
+use crate::job::row::column;
+use crate::permission::Restricted;
+use crate::pg::call::datum;
+use crate::pg::error::{Result, cancelled_by_trigger};
+use crate::pg::server;
+use crate::pg::spi::{Spi, Statement, statement};
+use crate::pg::tuple::RawRow;
+use crate::table::{Ended, History, Operation, Order, Search, Table, Where};
+use crate::{permission, table};
+use pgrx::pg_sys::{self, Datum};
+use std::cell::Cell;
+
+static MAKE_END_JOBS: Statement = statement!("end_jobs", []);
+static END_JOBS: Statement = Statement::of_catalog(
+    &MAKE_END_JOBS,
+    &[
+        pg_sys::INT8ARRAYOID,
+        pg_sys::INT4ARRAYOID,
+        pg_sys::TEXTARRAYOID,
+        pg_sys::TEXTARRAYOID,
+        pg_sys::BOOLARRAYOID,
+        pg_sys::JSONBOID,
+        pg_sys::TIMESTAMPTZOID,
+    ],
+);
+
+/// Jobs whose ids are no farther apart are found by one search, which passes over those between.
+const NEAR: i64 = 8;
+/// 10 ms.
+const MOMENT: i64 = server::SECOND / 100;
+
+/// A job that is to end.
+pub struct Ending<'a> {
+    pub id: i64,
+    /// Of the run that ends; none: the job waits.
+    pub attempt: Option<i32>,
+    pub state: &'a str,
+    /// As text; none: those that the job has.
+    pub errors: Option<&'a str>,
+    /// Whether its cancellation is asked for just now.
+    pub is_cancelled_now: bool,
+    /// Who may end some only; jobs that he may not are passed over.
+    pub caller: Option<&'a Restricted>,
+}
+
+/// A job that was moved to history.
+pub struct Finished {
+    /// The gate of its queue.
+    pub queue: u64,
+    pub was_to_be_cancelled: bool,
+}
+
+impl<'a> Ending<'a> {
+    pub fn of_run((id, attempt): (i64, i32), state: &'a str) -> Self {
+        Self {
+            id,
+            attempt: Some(attempt),
+            state,
+            errors: None,
+            is_cancelled_now: false,
+            caller: None,
+        }
+    }
+
+    /// As [`Self::of_run`], if its caller may end it.
+    pub fn of_worker(run: (i64, i32), state: &'a str, caller: Option<&'a Restricted>) -> Self {
+        Self {
+            caller,
+            ..Self::of_run(run, state)
+        }
+    }
+
+    fn is_about(&self, row: &RawRow) -> bool {
+        let is_meant = match self.attempt {
+            Some(attempt) => row.is_run(self.id, attempt),
+            None => row.int8(column::ID) == Some(self.id) && !row.is_running(),
+        };
+        is_meant && self.caller.is_none_or(|caller| caller.allows_row(row))
+    }
+}
+
+/// Ends those of the jobs, in order of id, that are what they are taken for. In that order, two calls cannot deadlock.
+pub fn end_jobs(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Result<Vec<Finished>> {
+    let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
+    let clock = Clock(Cell::new(server::now()));
+    match table::lock_history(&jobs, clock.0.get())? {
+        Some(partition) => table::command(|command| {
+            let mut live = command.open(&jobs, Operation::Delete);
+            let mut history = command.open_history(partition, endings.len());
+            let finished = end_directly(&mut live, &mut history, endings, result, &clock)?;
+            history.finish()?;
+            Ok(finished)
+        }),
+        None => end_by_statement(spi, endings, result),
+    }
+}
+
+/// Ends jobs that this transaction has locked, in any order: none of them can have ended otherwise.
+pub fn end_locked(spi: &Spi, mut endings: Vec<Ending>) -> Result<()> {
+    if endings.is_empty() {
+        return Ok(());
+    }
+    endings.sort_unstable_by_key(|ending| ending.id);
+    match end_jobs(spi, &endings, None)?.len() < endings.len() {
+        true => Err(cancelled_by_trigger("deletion")),
+        false => Ok(()),
+    }
+}
+
+fn end_directly(
+    live: &mut Table,
+    history: &mut History,
+    endings: &[Ending],
+    result: Option<Datum>,
+    clock: &Clock,
+) -> Result<Vec<Finished>> {
+    let mut found = live.search(Order::ById, &between(0, 0))?;
+    let mut finished = Vec::with_capacity(endings.len());
+    for near in endings.chunk_by(|one, next| next.id.saturating_sub(one.id) <= NEAR) {
+        let (Some(first), Some(last)) = (near.first(), near.last()) else {
+            continue;
+        };
+        found.restart(&between(first.id, last.id));
+        while let Some((row, ending)) = next_of(&mut found, near) {
+            let is_last = ending.id == last.id;
+            let kept = live.delete(
+                row,
+                |row| ending.is_about(row),
+                |job| {
+                    let ended = Ended {
+                        state: ending.state,
+                        finished_at: clock.time(history),
+                        result,
+                        errors: ending.errors,
+                        is_cancelled_now: ending.is_cancelled_now,
+                    };
+                    history.add(job, &ended)?;
+                    Ok(Finished {
+                        queue: queue_key(job.text(column::QUEUE).unwrap_or_default()),
+                        was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
+                    })
+                },
+            )?;
+            finished.extend(kept);
+            if is_last {
+                break;
+            }
+        }
+    }
+    Ok(finished)
+}
+
+fn between(first: i64, last: i64) -> [Where; 2] {
+    [
+        Where::From(column::ID, first),
+        Where::UpTo(column::ID, last),
+    ]
+}
+
+/// The next row that one of the endings, which are in order of id, is about. A superseded run waits for nobody who has
+/// locked the row.
+fn next_of<'f, 'e>(
+    found: &'f mut Search,
+    endings: &'e [Ending<'e>],
+) -> Option<(RawRow<'f>, &'e Ending<'e>)> {
+    loop {
+        let row = found.next()?;
+        let id = row.int8(column::ID)?;
+        let first = endings.partition_point(|ending| ending.id < id);
+        let of_job = endings.get(first..)?.iter();
+        let mut of_job = of_job.take_while(|ending| ending.id == id);
+        if let Some(ending) = of_job.find(|ending| ending.is_about(&row)) {
+            return Some((found.current(), ending));
+        }
+    }
+}
+
+/// When jobs end.
+struct Clock(Cell<i64>);
+
+impl Clock {
+    /// The same for the jobs of a moment, as the history is summarised by the time, page by page; and of the day whose
+    /// partition is open.
+    fn time(&self, history: &History) -> i64 {
+        let now = server::now();
+        if now.saturating_sub(self.0.get()) > MOMENT && history.holds(now) {
+            self.0.set(now);
+        }
+        self.0.get()
+    }
+}
+
+fn end_by_statement(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Result<Vec<Finished>> {
+    let endings = &permission::only_allowed(spi, endings, |ending| (ending.id, ending.caller))?;
+    fn all<T>(endings: &[&Ending], read: impl Fn(&Ending) -> T) -> Vec<T> {
+        endings.iter().map(|ending| read(ending)).collect()
+    }
+    let rows = spi.run(
+        &END_JOBS,
+        &[
+            datum(all(endings, |ending| ending.id)),
+            datum(all(endings, |ending| ending.attempt)),
+            datum(all(endings, |ending| ending.state.to_owned())),
+            datum(all(endings, |ending| ending.errors.map(str::to_owned))),
+            datum(all(endings, |ending| ending.is_cancelled_now)),
+            result,
+            datum(server::now()),
+        ],
+    )?;
+    (0..rows.len())
+        .map(|row| {
+            if !rows.required::<bool>(row, 4)? {
+                return Err(cancelled_by_trigger("deletion"));
+            }
+            if !rows.required::<bool>(row, 5)? {
+                return Err(cancelled_by_trigger("insertion"));
+            }
+            Ok(Finished {
+                queue: queue_key(rows.required(row, 2)?),
+                was_to_be_cancelled: rows.required(row, 3)?,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,122 @@
+//! What the verbs that end a run share.
+
+use crate::permission;
+use crate::permission::Verb;
+use crate::pg::call::datum;
+use crate::pg::error::{Failure, Result, cancelled_by_trigger, no_such_job, superseded};
+use crate::pg::spi::{Rows, Spi, Statement, statement};
+use crate::runs::ending::{Ending, end_locked};
+use pgrx::pg_sys::Datum;
+use pgrx::prelude::PgSqlErrorCode;
+
+static FAIL: Statement = statement!(
+    "fail_runs",
+    [INT8ARRAYOID, INT4ARRAYOID, TEXTOID, INTERVALOID, BOOLOID]
+);
+static FIND: Statement = statement!("find_run", [INT8OID]);
+
+/// How runs fail.
+#[derive(Default)]
+pub struct Failing {
+    pub error: Option<Datum>,
+    /// Instead of the queue's backoff.
+    pub retry_in: Option<Datum>,
+    /// No other attempt follows.
+    pub discard: bool,
+}
+
+impl Failing {
+    pub fn for_good(error: Option<Datum>) -> Self {
+        Self {
+            error,
+            retry_in: None,
+            discard: true,
+        }
+    }
+}
+
+/// Fails the runs that are running; gives the new state of each.
+pub fn fail_runs(
+    spi: &Spi,
+    ids: &[i64],
+    attempts: &[i32],
+    failing: &Failing,
+) -> Result<Vec<String>> {
+    let arguments = [
+        datum(ids),
+        datum(attempts),
+        failing.error,
+        failing.retry_in,
+        datum(failing.discard),
+    ];
+    let rows = spi.run(&FAIL, &arguments)?;
+    let mut states = Vec::with_capacity(rows.len());
+    let mut endings = Vec::with_capacity(rows.len());
+    for row in 0..rows.len() {
+        let state: String = rows.required(row, 2)?;
+        if rows.required(row, 5)? {
+            return Err(cancelled_by_trigger("update"));
+        }
+        if state != "retryable" {
+            endings.push(ending(&rows, row, Some(rows.required(row, 4)?))?);
+        }
+        states.push(state);
+    }
+    end_locked(spi, endings)?;
+    Ok(states)
+}
+
+/// How a job ends by a row (id, new state, errors).
+fn ending<'rows>(rows: &'rows Rows, row: usize, attempt: Option<i32>) -> Result<Ending<'rows>> {
+    Ok(Ending {
+        id: rows.required(row, 1)?,
+        attempt,
+        state: rows.required(row, 2)?,
+        errors: rows.value(row, 3),
+        is_cancelled_now: false,
+        caller: None,
+    })
+}
+
+/// Fails one run; gives its new state.
+pub fn fail_run(spi: &Spi, job_id: i64, attempt: i32, failing: &Failing) -> Result<String> {
+    permission::job(spi, Verb::Work, job_id)?;
+    match fail_runs(spi, &[job_id], &[attempt], failing)?.pop() {
+        Some(state) => Ok(state),
+        None => Err(why_not_running(spi, job_id, attempt)?),
+    }
+}
+
+/// Why the run (job_id, attempt) is not running.
+pub fn why_not_running(spi: &Spi, job_id: i64, attempt: i32) -> Result<Failure> {
+    let rows = spi.run(&FIND, &[datum(job_id)])?;
+    if rows.len() == 0 {
+        return Ok(no_such_job(job_id));
+    }
+    let (state, current): (&str, i32) = (rows.required(0, 1)?, rows.required(0, 2)?);
+    Ok(match state == "running" && current == attempt {
+        true => cancelled_by_trigger("update"),
+        false => superseded(job_id, attempt, state, current),
+    })
+}
+
+/// Whether the run (job_id, attempt) is running and its cancellation was asked for.
+pub fn is_to_be_cancelled(spi: &Spi, job_id: i64, attempt: i32) -> Result<bool> {
+    let rows = spi.run(&FIND, &[datum(job_id)])?;
+    let is_run = rows.value(0, 1) == Some("running") && rows.value(0, 2) == Some(attempt);
+    Ok(is_run && rows.value(0, 3) == Some(true))
+}
+
+/// The state of a job, live or finished; none if there is no such job.
+pub fn state_of(spi: &Spi, job_id: i64) -> Result<Option<String>> {
+    Ok(spi.run(&FIND, &[datum(job_id)])?.value(0, 1))
+}
+
+pub fn wrong_state(job_id: i64, state: &str, hint: &'static str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("job {job_id} is {state}"),
+    )
+    .detail("The call needs a job in another state.")
+    .hint(hint)
+}

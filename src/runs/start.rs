@@ -1,0 +1,355 @@
+//! The rows of a claim: what waits in a lane is found by position, locked and set running.
+
+use crate::job::row::column;
+use crate::pg::call::datum;
+use crate::pg::error::Result;
+use crate::pg::output::Output;
+use crate::pg::server;
+use crate::pg::spi::{Spi, Statement, statement};
+use crate::pg::tuple::RawRow;
+use crate::runs::claimer::Claimer;
+use crate::runs::lease;
+use crate::table;
+use crate::table::{Jobs, Operation, Order, Search, Where};
+use crate::transaction::pending;
+use crate::transaction::pending::Work;
+use pgrx::datum::Interval;
+use pgrx::pg_sys::{self, Datum};
+use std::rc::Rc;
+use turnstile_scheduler::Picked;
+
+static FIND_WAITING: Statement = statement!(
+    "find_waiting",
+    [INT8OID, INT8OID, INT8OID, INT4OID, INT8ARRAYOID]
+);
+static START_JOBS: Statement = statement!(
+    "start_jobs",
+    [
+        INT8ARRAYOID,
+        TEXTOID,
+        INT4OID,
+        TIMESTAMPTZOID,
+        TIMESTAMPTZOID,
+        TIMESTAMPTZOID
+    ]
+);
+static LOOK_AHEAD: Statement = statement!("look_ahead", [INT8OID, INT8OID, INT8ARRAYOID, INT4OID]);
+
+/// A search reads all that fits of a page of the index at once. The next job is seldom farther than this behind the
+/// head, so it is looked for there first.
+const NEAR: i64 = 16;
+/// Positions that a look ahead gives at most.
+const AHEAD: usize = 4;
+/// The column behind those of `claimed_job`.
+const POSITION_OF_STARTED: i32 = 14;
+
+/// What a claim changes of a job.
+const CHANGED: [usize; 7] = [
+    column::STATE,
+    column::ATTEMPT,
+    column::WORKER,
+    column::OWNER_PID,
+    column::OWNER_STARTED_AT,
+    column::CLAIMED_AT,
+    column::LEASE_EXPIRES_AT,
+];
+
+/// What all jobs of one claim are given.
+struct Run {
+    worker: Option<Datum>,
+    owner_pid: Option<Datum>,
+    owner_started_at: Option<Datum>,
+    claimed_at: i64,
+    lease_expires_at: Option<i64>,
+}
+
+/// What a claim has started of a lane.
+#[derive(Default)]
+pub struct Started {
+    /// The positions of the jobs, in order.
+    pub positions: Vec<i64>,
+    /// The first positions that were available, those that somebody has locked as well; none where those are not known.
+    pub seen: Vec<i64>,
+}
+
+/// What a claim wants of a lane.
+pub struct Wanted<'a> {
+    pub picked: &'a Picked,
+    pub most: usize,
+    /// Positions that this transaction made available itself; they are not committed, so not eligible.
+    pub own: &'a [i64],
+    pub claimer: &'a Claimer,
+}
+
+/// Sets jobs of the lane running and passes them on in order.
+pub fn start_jobs(spi: &Spi, wanted: &Wanted, output: &mut Output) -> Result<Started> {
+    let lease = lease_of(spi, wanted.picked, wanted.claimer)?;
+    let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
+    match jobs.is_direct() {
+        true => start_directly(&jobs, wanted, lease, output),
+        false => start_by_statement(spi, wanted, lease, output),
+    }
+}
+
+fn start_directly(
+    jobs: &Rc<Jobs>,
+    wanted: &Wanted,
+    lease: Interval,
+    output: &mut Output,
+) -> Result<Started> {
+    let &Wanted {
+        picked, most, own, ..
+    } = wanted;
+    let end = picked.bound.unwrap_or(i64::MAX);
+    let reach = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(NEAR);
+    let near = picked.head.saturating_add(reach).min(end);
+    table::command(|command| {
+        // Not before the snapshot was taken: no job of it was made later.
+        let run = Run::from_now_on(picked, wanted.claimer, lease);
+        let mut jobs = command.open(jobs, Operation::Update(&CHANGED));
+        let mut started = Started {
+            positions: Vec::with_capacity(most),
+            seen: Vec::with_capacity(most),
+        };
+        let mut found = jobs.search(Order::ByLane, &between(picked, picked.head, near))?;
+        let mut goes_on = near < end;
+        let waits = |row: &RawRow| row.waits_in(picked.spec.lane, picked.head, end);
+        while started.positions.len() < most {
+            let Some(row) = next_eligible(&mut found, own) else {
+                if !std::mem::take(&mut goes_on) {
+                    break;
+                }
+                found.restart(&between(picked, near, end));
+                continue;
+            };
+            started.seen.extend(row.int8(column::POSITION));
+            if !waits(&row) {
+                continue;
+            }
+            let changes = run.changes(&row);
+            if jobs.start(row, &changes)? {
+                let job = jobs.written();
+                output.push(claimed(&job).into_iter());
+                started.positions.extend(job.int8(column::POSITION));
+            }
+        }
+        run.note_lease(&started);
+        Ok(started)
+    })
+}
+
+fn start_by_statement(
+    spi: &Spi,
+    wanted: &Wanted,
+    lease: Interval,
+    output: &mut Output,
+) -> Result<Started> {
+    let mut started = Started::default();
+    let mut from = wanted.picked.head;
+    loop {
+        let left = wanted.most - started.positions.len();
+        pending::begin(Work::Claim(Vec::new()));
+        let found = find_waiting(spi, wanted, from, left)?;
+        let run = Run::from_now_on(wanted.picked, wanted.claimer, lease);
+        start_found(spi, &found, &run, &mut started, output)?;
+        run.note_lease(&started);
+        pending::end();
+        // A trigger may have kept some from being started; others take their place.
+        match found
+            .last()
+            .filter(|_| started.positions.len() < wanted.most)
+        {
+            Some(last) => from = last.position.saturating_add(1),
+            None => return Ok(started),
+        }
+    }
+}
+
+/// A job that was locked to be started.
+struct Found {
+    id: i64,
+    next_attempt: i32,
+    position: i64,
+}
+
+fn find_waiting(spi: &Spi, wanted: &Wanted, from: i64, most: usize) -> Result<Vec<Found>> {
+    let picked = wanted.picked;
+    let rows = spi.run(
+        &FIND_WAITING,
+        &[
+            datum(picked.spec.lane.cast_signed()),
+            datum(from),
+            datum(picked.bound.unwrap_or(i64::MAX)),
+            datum(i32::try_from(most).unwrap_or(i32::MAX)),
+            datum(wanted.own),
+        ],
+    )?;
+    let found = |row| {
+        Ok(Found {
+            id: rows.required(row, 1)?,
+            next_attempt: rows.required(row, 2)?,
+            position: rows.required(row, 3)?,
+        })
+    };
+    (0..rows.len()).map(found).collect()
+}
+
+fn start_found(
+    spi: &Spi,
+    found: &[Found],
+    run: &Run,
+    started: &mut Started,
+    output: &mut Output,
+) -> Result<()> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let runs = found.iter().map(|job| (job.id, job.next_attempt));
+    pending::with(|pending| pending.expect_runs(runs));
+    let ids: Vec<i64> = found.iter().map(|job| job.id).collect();
+    let rows = spi.run(
+        &START_JOBS,
+        &[
+            datum(ids),
+            run.worker,
+            run.owner_pid,
+            run.owner_started_at,
+            datum(run.claimed_at),
+            run.lease_expires_at.and_then(datum),
+        ],
+    )?;
+    for row in 0..rows.len() {
+        output.push((1..POSITION_OF_STARTED).map(|column| rows.get(row, column)));
+        started
+            .positions
+            .push(rows.required(row, POSITION_OF_STARTED)?);
+    }
+    Ok(())
+}
+
+/// The next available positions of the lane, locked or not, and whether there are no more.
+pub fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<(Vec<i64>, bool)> {
+    let jobs = table::lock_jobs(pg_sys::AccessShareLock)?;
+    let mut ahead = match jobs.is_direct() {
+        true => look_directly(&jobs, picked, own)?,
+        false => look_by_statement(spi, picked, own)?,
+    };
+    let is_all = ahead.len() < AHEAD;
+    // For everybody else a job that this transaction took out of a session is its next until the commit.
+    let gone = pending::with(|pending| pending.least_gone(picked.spec.lane));
+    if let Some(gone) = gone.filter(|&gone| picked.spec.session != 0 && gone >= picked.head) {
+        ahead.push(gone);
+        ahead.sort_unstable();
+    }
+    Ok((ahead, is_all))
+}
+
+fn look_directly(jobs: &Rc<Jobs>, picked: &Picked, own: &[i64]) -> Result<Vec<i64>> {
+    table::command(|command| {
+        let jobs = command.open(jobs, Operation::Look);
+        let mut found = jobs.search(Order::ByLane, &between(picked, picked.head, i64::MAX))?;
+        let mut ahead = Vec::with_capacity(AHEAD + 1);
+        while ahead.len() < AHEAD {
+            let Some(row) = next_eligible(&mut found, own) else {
+                break;
+            };
+            ahead.extend(row.int8(column::POSITION));
+        }
+        Ok(ahead)
+    })
+}
+
+fn look_by_statement(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<Vec<i64>> {
+    let rows = spi.run(
+        &LOOK_AHEAD,
+        &[
+            datum(picked.spec.lane.cast_signed()),
+            datum(picked.head),
+            datum(own),
+            datum(i32::try_from(AHEAD).unwrap_or(i32::MAX)),
+        ],
+    )?;
+    (0..rows.len()).map(|row| rows.required(row, 1)).collect()
+}
+
+fn between(picked: &Picked, from: i64, before: i64) -> [Where; 3] {
+    [
+        Where::Is(column::LANE, picked.spec.lane.cast_signed()),
+        Where::From(column::POSITION, from),
+        Where::Before(column::POSITION, before),
+    ]
+}
+
+fn next_eligible<'f>(found: &'f mut Search, own: &[i64]) -> Option<RawRow<'f>> {
+    loop {
+        let position = found.next()?.int8(column::POSITION);
+        if position.is_some_and(|at| !own.contains(&at)) {
+            return Some(found.current());
+        }
+    }
+}
+
+fn lease_of(spi: &Spi, picked: &Picked, claimer: &Claimer) -> Result<Interval> {
+    match claimer.lease {
+        Some(lease) => Ok(lease),
+        None => lease::of_queue(spi, picked),
+    }
+}
+
+impl Run {
+    fn from_now_on(picked: &Picked, claimer: &Claimer, lease: Interval) -> Self {
+        let now = server::now();
+        Self {
+            worker: claimer.worker,
+            owner_pid: claimer.owner.and_then(|owner| datum(owner.pid)),
+            owner_started_at: claimer.owner.and_then(|owner| datum(owner.started_at)),
+            // Where a rate counts starts, windows of claimed_at are exact.
+            claimed_at: if picked.is_metered { picked.now } else { now },
+            lease_expires_at: server::later(now, lease),
+        }
+    }
+
+    /// The scheduler hears of starts by their reservations, and of the lease here.
+    fn note_lease(&self, started: &Started) {
+        if !started.positions.is_empty() && self.lease_expires_at.is_some() {
+            pending::at_current_level(|level| level.note_lease(self.lease_expires_at));
+        }
+    }
+
+    /// The new values of what is [`CHANGED`].
+    fn changes(&self, job: &RawRow) -> [(usize, Option<Datum>); CHANGED.len()] {
+        let attempt = job.int4(column::ATTEMPT).unwrap_or(0);
+        let values = [
+            datum("running"),
+            datum(attempt.saturating_add(1)),
+            self.worker,
+            self.owner_pid,
+            self.owner_started_at,
+            datum(self.claimed_at),
+            self.lease_expires_at.and_then(datum),
+        ];
+        let mut values = values.into_iter();
+        CHANGED.map(|column| (column, values.next().flatten()))
+    }
+}
+
+/// The columns of `claimed_job`.
+fn claimed(job: &RawRow) -> [Option<Datum>; 13] {
+    let attempts = [column::MAX_ATTEMPTS, column::UNCOUNTED].map(|at| job.int4(at).unwrap_or(0));
+    let [max_attempts, uncounted] = attempts;
+    [
+        job.raw(column::ID),
+        job.raw(column::ATTEMPT),
+        job.raw(column::QUEUE),
+        job.raw(column::KIND),
+        job.raw(column::PAYLOAD),
+        job.raw(column::PRIORITY),
+        job.raw(column::TENANT),
+        job.raw(column::ACCOUNT),
+        job.raw(column::SESSION),
+        datum(max_attempts.saturating_add(uncounted)),
+        job.raw(column::LEASE_EXPIRES_AT),
+        job.raw(column::CREATED_AT),
+        job.raw(column::METADATA),
+    ]
+}

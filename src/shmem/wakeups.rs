@@ -1,0 +1,103 @@
+//! What a locked section leaves to do for those who sleep: see `turnstile_scheduler::waiting`.
+
+use super::{Locked, Phase};
+use crate::pg::server;
+use pgrx::pg_sys;
+use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::{LaneSpec, Step};
+
+/// An event that is there until somebody sees to it.
+const ALWAYS: i64 = 0;
+
+impl Locked<'_> {
+    /// When somebody has to look although no transaction ends.
+    pub fn next_event(&self) -> i64 {
+        let overflow = if self.scheduler.has_overflow() {
+            ALWAYS
+        } else {
+            NEVER
+        };
+        overflow
+            .min(self.desk.next_due)
+            .min(self.desk.leases.next)
+            .min(self.desk.gone.next)
+            .min(self.desk.hidden.until())
+            .min(self.scheduler.next_timer().unwrap_or(NEVER))
+    }
+
+    /// Whether somebody sleeps who may be woken once there is room for the lane.
+    pub fn is_full(&self, spec: &LaneSpec) -> bool {
+        self.waiting.is_anybody_asleep() && self.scheduler.room(spec) == 0
+    }
+
+    /// So many more jobs of a lane may be there to be claimed.
+    pub fn expect_work(&mut self, spec: &LaneSpec, jobs: u32) {
+        if jobs > 0 && self.waiting.is_waited_for(spec.queue) {
+            let jobs = jobs.min(self.scheduler.room(spec));
+            self.work.push((spec.queue, jobs));
+        }
+    }
+
+    /// Whether somebody sleeps, or was told that a queue is empty.
+    fn is_anybody_waiting(&self) -> bool {
+        self.waiting.is_anybody_asleep() || self.bells.is_any_armed()
+    }
+
+    /// Notes who has to be woken; they are rung when the lock is given back.
+    pub fn tend(&mut self, now: i64) -> Step<()> {
+        if !self.is_anybody_waiting() {
+            self.work.clear();
+            return Ok(());
+        }
+        match self.desk.phase {
+            // Nobody knows who has work: each looks for himself.
+            Phase::Stale => {
+                self.waiting
+                    .wake_many(true, now, |who| self.calls.push(who));
+                self.bells.tend_blindly(|who| self.calls.push(who));
+            }
+            Phase::Rebuilding => {}
+            Phase::Ready => {
+                self.show_hidden_when_due(now)?;
+                self.scheduler.advance(now)?;
+                let next_event = self.next_event();
+                let scheduler = &self.scheduler;
+                self.waiting.tend(
+                    now,
+                    &self.work,
+                    next_event,
+                    |queue| scheduler.has_work(queue),
+                    |who| self.calls.push(who),
+                );
+                self.bells.tend(
+                    next_event,
+                    |queue| scheduler.has_work(queue),
+                    |who| self.calls.push(who),
+                );
+            }
+        }
+        self.work.clear();
+        Ok(())
+    }
+
+    /// At the end of each locked section.
+    pub(super) fn tend_to_sleepers(&mut self) -> Step<()> {
+        match self.is_anybody_waiting() {
+            true => self.tend(server::now()),
+            false => Ok(()),
+        }
+    }
+
+    /// The jobs are no more: nobody finds this memory again, and who sleeps is sent away.
+    pub fn close(&mut self) {
+        self.waiting.send_all_away(|who| self.calls.push(who));
+        self.desk.phase = Phase::Stale;
+        self.desk.job_table = pg_sys::InvalidOid;
+    }
+
+    /// Something has fallen due, and nobody knows for which queue.
+    pub fn wake_one_of_each_queue(&mut self, now: i64) {
+        self.waiting
+            .wake_many(false, now, |who| self.calls.push(who));
+    }
+}

@@ -1,0 +1,320 @@
+//! Memory compared with the tables, without stopping anyone.
+//!
+//! The scheduler is copied and a snapshot taken at one moment under its lock. A transaction that was
+//! between becoming visible and its commit callback just then shows as a difference that is none; so only
+//! what several passes find alike is reported.
+
+use crate::job::lane::{DEFAULT_ROW, concurrency_key, number, queue_key, tenant_key};
+use crate::pg::call::datum;
+use crate::pg::error::{Result, notice};
+use crate::pg::server;
+use crate::pg::snapshot::{Snapshot, next_transaction_id};
+use crate::pg::spi::{Rows, Spi, Statement, statement};
+use crate::shmem::Locked;
+use crate::sync::gate_settings::{default_terms, terms_of_row};
+use crate::sync::rebuild::{self, when_ready};
+use crate::table;
+use pgrx::pg_sys;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+use turnstile_scheduler::{Fault, GateKind, GateView, Limit, Step, Terms};
+
+static SETTINGS: Statement = statement!("gate_settings", []);
+static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID]);
+
+static CHILDREN: Statement = statement!("check_children", []);
+static LEASES: Statement = statement!("check_leases", [TIMESTAMPTZOID, INT8ARRAYOID, INT8OID]);
+
+const PASSES: usize = 6;
+const BETWEEN_PASSES: Duration = Duration::from_millis(20);
+const BATCH: i64 = 10_000;
+
+/// A difference, as `turnstile.check()` reports it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Difference {
+    pub problem: &'static str,
+    pub detail: String,
+}
+
+type Gate = (GateKind, u64);
+
+/// The scheduler at one moment.
+#[derive(Default)]
+struct Copy {
+    broken: Option<&'static str>,
+    heads: HashMap<u64, i64>,
+    gates: HashMap<Gate, (i64, Terms)>,
+    in_flight: HashSet<(u64, i64)>,
+    has_overflow: bool,
+    /// No lease ends before this but those of the stragglers; none: a search is under way.
+    lease_floor: Option<i64>,
+    stragglers: Vec<i64>,
+}
+
+/// What the tables say at the same moment.
+#[derive(Default)]
+struct Truth {
+    lanes: HashMap<u64, (i64, String)>,
+    running: HashMap<Gate, (i64, String)>,
+    terms: HashMap<Gate, Terms>,
+}
+
+/// Lists every difference that is there to stay.
+pub fn run(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
+    let mut differences = pass(spi, job_table)?;
+    for _ in 1..PASSES {
+        if differences.is_empty() {
+            break;
+        }
+        std::thread::sleep(BETWEEN_PASSES);
+        pgrx::check_for_interrupts!();
+        let again: HashSet<Difference> = pass(spi, job_table)?.into_iter().collect();
+        differences.retain(|difference| again.contains(difference));
+    }
+    Ok(differences)
+}
+
+/// Says why jobs are not changed directly, where that is so.
+pub fn tell_path() -> Result<()> {
+    let jobs = table::lock_jobs(pg_sys::AccessShareLock)?;
+    if let Some(reason) = table::why_not_direct(&jobs, server::now())? {
+        notice(format!("the direct path is not in use: {reason}"));
+    }
+    Ok(())
+}
+
+fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
+    rebuild::lock_tables(job_table)?;
+    let (copy, snapshot) = when_ready(spi, job_table, |memory| {
+        memory.show_hidden()?;
+        let snapshot = Snapshot::take();
+        Ok((copy(memory)?, snapshot))
+    })?;
+    let truth = read_truth(spi, &snapshot)?;
+    let mut differences = Vec::new();
+    if let Some(what) = copy.broken {
+        differences.push(Difference {
+            problem: "the scheduler's structure is damaged",
+            detail: what.into(),
+        });
+    }
+    compare_lanes(spi, &snapshot, &copy, &truth, &mut differences)?;
+    compare_held(&copy, &truth, &mut differences);
+    compare_terms(&copy, &truth, &mut differences);
+    compare_leases(spi, &snapshot, &copy, &mut differences)?;
+    find_children(spi, &mut differences)?;
+    Ok(differences)
+}
+
+fn copy(memory: &mut Locked) -> Step<Copy> {
+    let scheduler = &memory.scheduler;
+    let mut copy = Copy {
+        has_overflow: scheduler.has_overflow(),
+        lease_floor: memory.desk.leases.settled_floor(),
+        stragglers: memory.desk.leases.stragglers().map(|run| run.job).collect(),
+        ..Copy::default()
+    };
+    if let Err(fault) = scheduler.audit() {
+        copy.broken = Some(match fault {
+            Fault::Corrupt(what) => what,
+            Fault::Full => "full",
+        });
+    }
+    for slot in scheduler.lane_slots() {
+        if let Some(lane) = scheduler.lane_at(slot)? {
+            copy.heads.insert(lane.spec.lane, lane.head);
+        }
+    }
+    for slot in scheduler.gate_slots() {
+        if let Some(gate) = scheduler.gate_at(slot)? {
+            let held = i64::from(gate.held);
+            copy.gates
+                .insert((gate.kind, gate.key), (held, terms_of(&gate)));
+        }
+    }
+    scheduler.for_each_reserved_gate(|kind, key| {
+        if let Some((held, _)) = copy.gates.get_mut(&(kind, key)) {
+            *held -= 1;
+        }
+    })?;
+    scheduler.for_each_job_in_flight(|lane, position| {
+        copy.in_flight.insert((lane, position));
+    })?;
+    Ok(copy)
+}
+
+fn read_truth(spi: &Spi, snapshot: &Snapshot) -> Result<Truth> {
+    let mut truth = Truth::default();
+    rebuild::scan_available(spi, snapshot, &mut |spec, position, label| {
+        truth.lanes.insert(spec.lane, (position, label()));
+        Ok(())
+    })?;
+    rebuild::scan_running(spi, snapshot, &mut |spec, count, label| {
+        for gate in spec.gates() {
+            let entry = truth.running.entry(gate).or_insert_with(|| (0, label()));
+            entry.0 += count;
+        }
+        Ok(())
+    })?;
+    spi.scan(&SETTINGS, &[], snapshot, BATCH, |rows| {
+        for row in 0..rows.len() {
+            let gate = gate_of_row(rows, row)?;
+            truth.terms.insert(gate, terms_of_row(rows, row, 3));
+        }
+        Ok(())
+    })?;
+    Ok(truth)
+}
+
+fn gate_of_row(rows: &Rows, row: usize) -> Result<Gate> {
+    let kind: i32 = rows.required(row, 1)?;
+    let kind = GateKind::ALL
+        .into_iter()
+        .find(|&known| i32::from(number(known)) == kind)
+        .unwrap_or_default();
+    let key: i64 = rows.required(row, 2)?;
+    Ok((kind, key.cast_unsigned()))
+}
+
+/// Rule 2: no available job lies before its lane's head, but those that open claims have locked.
+fn compare_lanes(
+    spi: &Spi,
+    snapshot: &Snapshot,
+    copy: &Copy,
+    truth: &Truth,
+    differences: &mut Vec<Difference>,
+) -> Result<()> {
+    for (&lane, (position, label)) in &truth.lanes {
+        let head = copy.heads.get(&lane).copied();
+        if head.is_some_and(|head| head <= *position) || (head.is_none() && copy.has_overflow) {
+            continue;
+        }
+        let end = head.unwrap_or(i64::MAX);
+        let next = datum(next_transaction_id().cast_signed());
+        let bounds = [datum(lane.cast_signed()), datum(end), next];
+        let mut unseen = None;
+        spi.scan(&BELOW_HEAD, &bounds, snapshot, BATCH, |rows| {
+            let mut positions = (0..rows.len()).filter_map(|row| rows.value::<i64>(row, 1));
+            unseen = unseen.or(positions.find(|&at| !copy.in_flight.contains(&(lane, at))));
+            Ok(())
+        })?;
+        if let Some(position) = unseen {
+            differences.push(Difference {
+                problem: match head {
+                    Some(_) => "a lane's head is behind an available job",
+                    None => "a lane with available jobs is missing",
+                },
+                detail: format!("{label}: position {position}, head {head:?}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Rule 3: a gate holds what runs behind it, and what open transactions have reserved.
+fn compare_held(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
+    let gates: HashSet<Gate> = copy
+        .gates
+        .keys()
+        .chain(truth.running.keys())
+        .copied()
+        .collect();
+    for gate in gates {
+        let held = copy.gates.get(&gate).map_or(0, |&(held, _)| held);
+        let running = truth.running.get(&gate).map_or(0, |&(count, _)| count);
+        if held != running {
+            let label = truth.running.get(&gate).map_or("", |(_, label)| label);
+            differences.push(Difference {
+                problem: "a gate does not hold what runs behind it",
+                detail: format!(
+                    "{:?} gate {:x} ({label}) holds {} more than run",
+                    gate.0,
+                    gate.1,
+                    held - running
+                ),
+            });
+        }
+    }
+}
+
+fn compare_terms(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
+    for (&(kind, key), &(_, terms)) in &copy.gates {
+        let default = match kind {
+            GateKind::Queue => queue_key(DEFAULT_ROW),
+            GateKind::Tenant => tenant_key(DEFAULT_ROW),
+            GateKind::Concurrency => concurrency_key(DEFAULT_ROW),
+            GateKind::Account | GateKind::Session | GateKind::Unique => key,
+        };
+        let row = truth.terms.get(&(kind, key));
+        let expected = match (kind, row.or_else(|| truth.terms.get(&(kind, default)))) {
+            (_, Some(&terms)) => terms,
+            // Which default holds for an account depends on the name of its tenant.
+            (GateKind::Account, None) => continue,
+            (kind, None) => default_terms(kind),
+        };
+        if terms.limit != Limit::Unknown && lasting(terms) != lasting(expected) {
+            differences.push(Difference {
+                problem: "a gate has other terms than the tables",
+                detail: format!("{kind:?} gate {key:x}: {terms:?} instead of {expected:?}"),
+            });
+        }
+    }
+}
+
+fn terms_of(gate: &GateView) -> Terms {
+    Terms {
+        limit: gate.limit,
+        rate: gate.meter.and_then(|meter| meter.rate()),
+        paused_until: gate.meter.map(|meter| meter.paused_until()),
+        weight: gate.weight,
+        is_fair: gate.is_fair,
+        aging: gate.aging,
+    }
+}
+
+/// Without a pause that is over.
+fn lasting(terms: Terms) -> Terms {
+    let now = server::now();
+    Terms {
+        paused_until: terms.paused_until.filter(|&until| until > now),
+        ..terms
+    }
+}
+
+/// Jobs are rows of the table itself.
+fn find_children(spi: &Spi, differences: &mut Vec<Difference>) -> Result<()> {
+    let rows = spi.run(&CHILDREN, &[])?;
+    for row in 0..rows.len() {
+        let (table, count): (&str, i64) = (rows.required(row, 1)?, rows.required(row, 2)?);
+        differences.push(Difference {
+            problem: "jobs are in a table that inherits from turnstile.job",
+            detail: format!("{table} has {count}, which nobody claims"),
+        });
+    }
+    Ok(())
+}
+
+/// No run is forgotten by the search for expired leases.
+fn compare_leases(
+    spi: &Spi,
+    snapshot: &Snapshot,
+    copy: &Copy,
+    differences: &mut Vec<Difference>,
+) -> Result<()> {
+    let Some(floor) = copy.lease_floor else {
+        return Ok(());
+    };
+    let next = datum(next_transaction_id().cast_signed());
+    let bounds = [datum(floor), datum(copy.stragglers.clone()), next];
+    spi.scan(&LEASES, &bounds, snapshot, BATCH, |rows| {
+        for row in 0..rows.len() {
+            let id: i64 = rows.required(row, 1)?;
+            let lease: &str = rows.required(row, 2)?;
+            differences.push(Difference {
+                problem: "the lease of a run is not watched",
+                detail: format!("job {id}, until {lease}"),
+            });
+        }
+        Ok(())
+    })
+}

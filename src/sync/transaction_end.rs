@@ -1,0 +1,249 @@
+//! Tells the scheduler what transactions have changed.
+//!
+//! [`crate::table::triggers`] and the triggers on the tables of settings note changes in
+//! [`crate::transaction::pending`]; the commit callback applies them once the rows are visible and before the
+//! client hears of it. Callbacks never raise, panic or call SPI: a failure there leaves the memory
+//! marked dirty, and the next claim rebuilds it.
+
+#![allow(
+    unsafe_code,
+    reason = "is called back by the server at the end of transactions"
+)]
+
+use crate::pg::error::cannot_prepare;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::server;
+use crate::shmem;
+use crate::shmem::{Locked, Phase, sleeper};
+use crate::transaction::pending;
+use crate::transaction::pending::{LaneChange, Level, Work};
+use pgrx::{pg_guard, pg_sys};
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use turnstile_scheduler::{GateKind, ReservationId, Step};
+
+/// Called from `_PG_init`.
+pub fn register_callbacks() {
+    // SAFETY: the callbacks live as long as the process.
+    unsafe {
+        pg_sys::RegisterXactCallback(Some(at_transaction_end), null_mut());
+        pg_sys::RegisterSubXactCallback(Some(at_savepoint_end), null_mut());
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn at_transaction_end(event: pg_sys::XactEvent::Type, _arg: *mut c_void) {
+    use pg_sys::XactEvent::{XACT_EVENT_ABORT, XACT_EVENT_COMMIT, XACT_EVENT_PRE_PREPARE};
+    match event {
+        XACT_EVENT_COMMIT => quietly(commit),
+        XACT_EVENT_ABORT => quietly(abort),
+        XACT_EVENT_PRE_PREPARE
+            if pending::with(|pending| !pending.is_empty()) && !armed(Seeded::AllowPrepare) =>
+        {
+            cannot_prepare().raise()
+        }
+        _ => {}
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn at_savepoint_end(
+    event: pg_sys::SubXactEvent::Type,
+    _own: pg_sys::SubTransactionId,
+    _parent: pg_sys::SubTransactionId,
+    _arg: *mut c_void,
+) {
+    use pg_sys::SubXactEvent::{SUBXACT_EVENT_ABORT_SUB, SUBXACT_EVENT_COMMIT_SUB};
+    // SAFETY: reads the backend's transaction state; the ending level is still the current one.
+    let nesting = unsafe { pg_sys::GetCurrentTransactionNestLevel() };
+    match event {
+        SUBXACT_EVENT_COMMIT_SUB => pending::with(|pending| pending.release_level(nesting)),
+        SUBXACT_EVENT_ABORT_SUB if armed(Seeded::KeepSavepointLevel) => {
+            pending::with(|pending| pending.release_level(nesting));
+        }
+        SUBXACT_EVENT_ABORT_SUB => quietly(|| abort_savepoint(nesting)),
+        _ => {}
+    }
+}
+
+/// In a callback a panic would take the server down. The step that failed has left its mark in memory.
+fn quietly(step: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(step));
+}
+
+fn commit() {
+    abandon(0);
+    let Some((table, changes)) = take_all() else {
+        return;
+    };
+    // SAFETY: the ending transaction's id is still known to the backend.
+    let id = unsafe { pg_sys::GetTopFullTransactionIdIfAny() }.value;
+    end_with(table, &changes, |memory| {
+        if changes.changes_routes() {
+            memory.draw_routes_version();
+        }
+        apply_commit(memory, &changes, id)
+    });
+}
+
+fn abort() {
+    sleeper::get_up_quietly();
+    abandon(0);
+    if let Some((table, changes)) = take_all()
+        && !armed(Seeded::IgnoreAbort)
+    {
+        end_with(table, &changes, |memory| undo(memory, &changes));
+    }
+}
+
+fn abort_savepoint(nesting: i32) {
+    sleeper::get_up_quietly();
+    abandon(nesting);
+    let (table, levels) = pending::with(|pending| {
+        let levels: Vec<Level> = std::iter::from_fn(|| pending.take_from(nesting)).collect();
+        (pending.job_table, levels)
+    });
+    for level in levels {
+        if armed(Seeded::IgnoreSavepointRollback) {
+            continue;
+        }
+        end_with(table, &level, |memory| undo(memory, &level));
+    }
+}
+
+/// Takes the steps that end a transaction or savepoint. If they are cut short the memory will be rebuilt,
+/// and reservations that were not reached must not outlive their owner; so they are dropped under the same lock.
+fn end_with(table: pg_sys::Oid, changes: &Level, steps: impl Fn(&mut Locked) -> Step<()>) {
+    let _ = shmem::with_existing(table, |memory| memory.end_reservations(ids(changes), steps));
+}
+
+fn take_all() -> Option<(pg_sys::Oid, Level)> {
+    pending::with(|pending| {
+        if pending.is_empty() {
+            pending.take_all();
+            return None;
+        }
+        Some((pending.job_table, pending.take_all()))
+    })
+}
+
+fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
+    if changes.is_dropped && !armed(Seeded::LetSleepersLie) && !armed(Seeded::UseForeignSlot) {
+        memory.close();
+    }
+    if changes.rebuild {
+        memory.desk.phase = Phase::Stale;
+    }
+    if memory.desk.phase == Phase::Stale {
+        return memory.forget_reservations(ids(changes));
+    }
+    let counted = memory.rebuild_has_seen(id);
+    let scheduler = &mut memory.scheduler;
+    for &kind in &changes.defaults {
+        scheduler.invalidate_kind(kind)?;
+    }
+    for &(kind, key) in &changes.settings {
+        scheduler.invalidate_gate(kind, key)?;
+        if kind == GateKind::Session {
+            scheduler.expect_paused_sessions();
+        }
+    }
+    // Room that passes from one job to the next is held before it is given back.
+    for reserved in &changes.reservations {
+        if counted {
+            scheduler.commit_counted(reserved.id)?;
+        } else {
+            scheduler.commit(reserved.id)?;
+        }
+    }
+    let starts = !counted && !armed(Seeded::CommitWithoutHold);
+    for lane in changes.lanes.values().filter(|_| starts) {
+        scheduler.hold(&lane.spec, lane.started)?;
+    }
+    for lane in changes.lanes.values() {
+        apply_lane(memory, lane, counted)?;
+    }
+    for (spec, position) in changes.hidden.iter().chain(&changes.kept_waiting) {
+        memory.lower(spec, *position)?;
+    }
+    if !armed(Seeded::HideDueTime) {
+        memory.note_due(changes.next_due);
+    }
+    memory.note_lease(changes.next_lease);
+    Ok(())
+}
+
+fn apply_lane(memory: &mut Locked, lane: &LaneChange, counted: bool) -> Step<()> {
+    let spec = &lane.spec;
+    if lane.released > 0 && !counted && !armed(Seeded::CommitWithoutRelease) {
+        let was_full = memory.is_full(spec);
+        memory.scheduler.release(spec, lane.released)?;
+        memory.expect_work(spec, if was_full { lane.released } else { 0 });
+    }
+    if let Some(position) = lane.least_gone
+        && !armed(Seeded::CommitWithoutWithdrawal)
+    {
+        memory.scheduler.withdraw(spec, position)?;
+    }
+    if let Some(position) = lane.least_available() {
+        memory.lower(spec, position)?;
+        memory.expect_work(spec, lane.available_count());
+    }
+    Ok(())
+}
+
+fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
+    memory.desk.gone.put_back(&changes.gone, after_failure());
+    // What was seen of tables that are what they were before is no longer true, nor what others make of it.
+    if changes.rebuild {
+        memory.desk.phase = Phase::Stale;
+    }
+    if memory.desk.phase == Phase::Stale {
+        return memory.forget_reservations(ids(changes));
+    }
+    for reserved in &changes.reservations {
+        memory.scheduler.abort(reserved.id)?;
+    }
+    let hidden = changes.hidden.iter().chain(&changes.kept_waiting).copied();
+    let gone = changes
+        .lanes
+        .values()
+        .filter_map(|lane| lane.least_gone.map(|position| (lane.spec, position)));
+    let gone = gone.filter(|_| !armed(Seeded::ForgetGone));
+    for (spec, position) in hidden.chain(gone) {
+        memory.lower(&spec, position)?;
+    }
+    if !armed(Seeded::LoseDueTime) {
+        memory.note_due(changes.due_taken);
+    }
+    memory.note_lease(changes.lease_gone);
+    Ok(())
+}
+
+fn ids(changes: &Level) -> impl Iterator<Item = ReservationId> {
+    changes.reservations.iter().map(|reserved| reserved.id)
+}
+
+/// What was begun at this nesting level or deeper was cut short: a rebuild or a search has to be begun anew by somebody.
+fn abandon(nesting: i32) {
+    let (table, works) = pending::with(|pending| (pending.job_table, pending.abandon(nesting)));
+    for work in works {
+        let _ = shmem::with_existing(table, |memory| {
+            match &work {
+                Work::Rebuild => memory.desk.phase = Phase::Stale,
+                Work::Search(search) => {
+                    memory.desk.leases.put_back(search, after_failure());
+                    memory.desk.leases.end_search();
+                }
+                Work::Claim(_) | Work::Promotion(_) | Work::Stay => {}
+            }
+            Ok(())
+        });
+    }
+}
+
+/// If it is a row that makes a rescue fail, it shall not fail every claim.
+pub fn after_failure() -> i64 {
+    server::now().saturating_add(server::SECOND)
+}

@@ -1,0 +1,156 @@
+//! What a changed job means to the scheduler. Two row triggers on `turnstile.job` say so, whoever changes it; code
+//! that changes rows without a plan does the same by itself where no other trigger could tell the difference.
+
+use crate::job::row::{JobRow, column};
+use crate::permission;
+use crate::pg::call::{Call, datum, sql_function};
+use crate::pg::error::{Result, nonsense, out_of_lane};
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::server;
+use crate::pg::trigger::{Moment, Trigger};
+use crate::pg::tuple::RawRow;
+use crate::transaction::pending::{self, Level};
+use pgrx::pg_sys::{self, Datum};
+
+sql_function!(
+    turnstile_job_changed,
+    pg_finfo_turnstile_job_changed,
+    job_changed
+);
+sql_function!(turnstile_place_job, pg_finfo_turnstile_place_job, place_job);
+
+/// AFTER ROW trigger on `turnstile.job`.
+pub fn job_changed(call: &Call) -> Result<Option<Datum>> {
+    let trigger = Trigger::of(call, c"job", Moment::RowAfter)?;
+    let (old, new) = (trigger.old_row(), trigger.new_row());
+    permission::job_changed(old.as_ref(), new.as_ref())?;
+    note(trigger.table(), old.as_ref(), new.as_ref())?;
+    Ok(Trigger::NOTHING)
+}
+
+/// BEFORE ROW trigger on `turnstile.job`, whoever writes the row. A generated column would have its expression parsed
+/// anew for each statement.
+pub fn place_job(call: &Call) -> Result<Option<Datum>> {
+    let trigger = Trigger::of(call, c"job", Moment::RowBefore)?;
+    let Some(row) = trigger.new_row() else {
+        return Ok(Some(trigger.row_unchanged()));
+    };
+    let changes: Vec<_> = place(&row, trigger.old_row().as_ref()).collect();
+    Ok(Some(match changes.as_slice() {
+        [] => trigger.row_unchanged(),
+        changes => trigger.row_with(changes),
+    }))
+}
+
+/// Puts a job into its lane, and has one whose time is ahead wait for it. One that held its session and leaves it
+/// holds nothing where it comes.
+pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize, Datum)> {
+    let has_left = old.is_some_and(|old| row.has_left(old));
+    let lane = row.read_as(row.holds_session() && !has_left).spec.lane;
+    let holds = has_left.then(|| datum(false)).flatten();
+    let lane = (!row.is_in(lane)).then(|| datum(lane.cast_signed()));
+    let state = row.is_ahead(server::now()).then(|| datum("scheduled"));
+    let changes = [
+        holds.map(|holds| (column::HOLDS_SESSION, holds)),
+        lane.flatten().map(|lane| (column::LANE, lane)),
+        state.flatten().map(|state| (column::STATE, state)),
+    ];
+    changes.into_iter().flatten()
+}
+
+/// Checks the new row of a job, and notes what it changes for the scheduler.
+pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
+    pending::with(|pending| pending.job_table = job_table);
+    let placed = new.map(|row| (row, row.read()));
+    let is_out_of_lane = |(row, job): &(&RawRow, JobRow)| !row.is_in(job.spec.lane);
+    if let (Some(old), Some((new, _))) = (old, &placed)
+        && is_claimed(old, new)
+    {
+        // Room was reserved in the lane in which the job was.
+        let has_moved = placed.as_ref().is_some_and(is_out_of_lane) || !old.is_in_lane_of(new);
+        return match has_moved {
+            true => Err(out_of_lane()),
+            false => Ok(()),
+        };
+    }
+    if let Some(column) = new.and_then(|row| row.nonsense(old))
+        && !armed(Seeded::AcceptNonsense)
+    {
+        return Err(nonsense(column));
+    }
+    if placed.as_ref().is_some_and(is_out_of_lane) {
+        return Err(out_of_lane());
+    }
+    if let (Some(old), Some(new)) = (old, new)
+        && old.is_same_to_scheduler(new)
+    {
+        pending::note_lease_change(old.lease(), new.lease());
+        return Ok(());
+    }
+    let (old, new) = (old.map(|row| row.read()), placed.map(|(_, job)| job));
+    let is_due = old.as_ref().is_some_and(|old| old.waits_until.is_some());
+    let is_promoted = new.as_ref().is_some_and(|new| {
+        is_due
+            && new.available
+            && pending::with(|pending| {
+                let promotion = pending.promotion();
+                promotion
+                    .map(|jobs| jobs.push((new.spec, new.position)))
+                    .is_some()
+            })
+    });
+    pending::at_current_level(|level| {
+        if let Some(old) = old {
+            note_old(level, &old);
+        }
+        if let Some(new) = &new {
+            note_new(level, new, is_promoted);
+        }
+    });
+    Ok(())
+}
+
+/// Whether a claim of this backend has set the job running, which has reserved room for that.
+fn is_claimed(old: &RawRow, new: &RawRow) -> bool {
+    let run = new.int8(column::ID).zip(new.int4(column::ATTEMPT));
+    !old.is_running()
+        && new.is_running()
+        && run.is_some_and(|(id, attempt)| pending::with(|pending| pending.meets_run(id, attempt)))
+}
+
+fn note_old(level: &mut Level, row: &JobRow) {
+    level.due_taken = pending::least(level.due_taken, row.waits_until);
+    if row.available {
+        let lane = level.lane(row.spec);
+        lane.least_gone = pending::least(lane.least_gone, Some(row.position));
+    }
+    if row.running {
+        level.lane(row.spec).released += 1;
+        level.note_lease_gone(row.lease);
+    }
+    if let Some(session) = row.held_session {
+        level.lane(session).released += 1;
+    }
+}
+
+fn note_new(level: &mut Level, row: &JobRow, is_promoted: bool) {
+    if row.available {
+        let lane = level.lane(row.spec);
+        if is_promoted {
+            lane.least_promoted = pending::least(lane.least_promoted, Some(row.position));
+            lane.promoted += 1;
+        } else {
+            lane.available.push(row.position);
+        }
+    }
+    if row.running {
+        level.lane(row.spec).started += 1;
+        level.note_lease(row.lease);
+    }
+    if let Some(session) = row.held_session {
+        level.lane(session).started += 1;
+    }
+    if let Some(time) = row.waits_until {
+        level.put_off_until(time);
+    }
+}

@@ -1,0 +1,12 @@
+//! What the open transaction has changed, by savepoint level.
+
+pub mod pending;
+
+use pgrx::pg_sys;
+
+/// Whether the transaction may stay open after this statement, or for as long as the statement sleeps.
+#[allow(unsafe_code, reason = "reads the state of the transaction")]
+pub fn may_stay_open() -> bool {
+    // SAFETY: reads the backend's transaction state.
+    pending::stays() || unsafe { pg_sys::IsTransactionBlock() }
+}

@@ -1,0 +1,39 @@
+//! What claims do in passing: a live queue needs no other hand.
+
+pub mod promotion; // jobs whose time has come
+pub mod rescue; // runs that nobody is at any more
+
+use crate::pg::error::Result;
+use crate::pg::spi::Spi;
+use crate::sync::rebuild::when_ready;
+use crate::sync::{ageing, overflow};
+use pgrx::pg_sys;
+
+/// What claims do for the queue in passing: a live queue needs no other hand.
+pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
+    let (rescue, due, load, looks_at_sequence) = when_ready(spi, job_table, |memory| {
+        memory.show_hidden()?;
+        let load = overflow::duty(memory);
+        let looks_at_sequence = ageing::duty(memory);
+        Ok((
+            rescue::duty(memory),
+            promotion::duty(memory),
+            load,
+            looks_at_sequence,
+        ))
+    })?;
+    if let Some(duty) = rescue {
+        let scope = rescue::Scope::of_claim(queues, most);
+        rescue::perform(spi, job_table, duty, &scope)?;
+    }
+    if let Some(due) = due {
+        promotion::promote_for_claim(spi, job_table, &due, queues, most)?;
+    }
+    if let Some(load) = load {
+        overflow::load(spi, job_table, &load)?;
+    }
+    if looks_at_sequence {
+        ageing::look_at_sequence(job_table)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Listeners: clients that wait for notifications, with a loop of events of their own.
+
+use crate::job::lane::{DEFAULT_ROW, queue_key};
+use crate::pg::call::datum;
+use crate::pg::error::{Failure, Result, too_long};
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::server::{self, SECOND};
+use crate::pg::spi::{Spi, Statement, statement};
+use crate::shmem::{self, latches};
+use pgrx::pg_sys;
+use pgrx::prelude::PgSqlErrorCode;
+use turnstile_scheduler::EVERY_QUEUE;
+use turnstile_scheduler::waiting::listening::{MOST_BELLS, Unread};
+
+static NOTIFY: Statement = statement!("queue_notify", [INT8OID, INT8OID]);
+
+/// How long the process that notifies may take to begin, once the server is up.
+const TO_BEGIN: i64 = 5 * SECOND;
+const BETWEEN_LOOKS: i64 = SECOND / 50;
+
+/// From now on claims of the queue that find nothing have its listeners told of work.
+pub fn listen(job_table: pg_sys::Oid, queue: u64) -> Result<()> {
+    await_notifier(job_table)?;
+    match shmem::with(job_table, |memory| Ok(memory.bells.listen(queue, server::now())))? {
+        true => Ok(()),
+        false => Err(too_long("too many queues are listened to")
+            .detail(format!(
+                "There is room for {MOST_BELLS} channels; claims are made from the queues of all, or they were asked for just now."
+            ))
+            .hint("Listen to the channel of '*', which stands for all queues.")),
+    }
+}
+
+fn await_notifier(job_table: pg_sys::Oid) -> Result<()> {
+    let give_up = server::now().saturating_add(TO_BEGIN);
+    while !shmem::with(job_table, |memory| Ok(memory.bells.has_notifier()))? {
+        if server::now() > give_up {
+            return Err(no_notifier());
+        }
+        latches::wait_until(server::now().saturating_add(BETWEEN_LOOKS));
+    }
+    Ok(())
+}
+
+/// A claim has found nothing in these queues. Where there is work by now, listeners are told at once.
+pub fn arm(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
+    for &queue in queues.iter().filter(|_| !armed(Seeded::TellNobody)) {
+        while let Some(unread) = shmem::with(job_table, |memory| Ok(memory.bells.arm(queue)))? {
+            let is_on = reads_on(spi, &unread)?;
+            shmem::with(job_table, |memory| {
+                memory.bells.set(unread, is_on);
+                Ok(())
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Without any row of settings listeners are told: the default row was deleted.
+fn reads_on(spi: &Spi, unread: &Unread) -> Result<bool> {
+    let default_row = queue_key(DEFAULT_ROW);
+    let own_row = match unread.queue {
+        EVERY_QUEUE => default_row,
+        queue => queue,
+    };
+    let gates = [own_row, default_row].map(|gate| datum(gate.cast_signed()));
+    Ok(spi
+        .committed::<bool>(c"queue", &NOTIFY, &gates)?
+        .unwrap_or(true))
+}
+
+fn no_notifier() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "nobody is there to notify listeners",
+    )
+    .detail("The background worker \"turnstile notifier\" is not running.")
+    .hint("See the server's log; raise max_worker_processes and restart the server.")
+}

@@ -1,0 +1,141 @@
+//! The process that tells listeners of work: one for the server, as it belongs to no database.
+//!
+//! What makes work claimable may be a commit, but also an abort, which can send nothing, or a time that comes.
+//! So nobody but this process sends, in a transaction of its own, and no commit ever waits for the lock that
+//! sending takes. It sleeps while nothing is owed; see `turnstile_scheduler::waiting::listening`.
+
+#![allow(
+    unsafe_code,
+    reason = "is the main function of a process of the server"
+)]
+
+use crate::job::lane::channel;
+use crate::pg::error::Result;
+use crate::pg::seeded::{Seeded, armed};
+use crate::shmem;
+use crate::shmem::Owed;
+use crate::shmem::latches::{own_number, wait_until};
+use pgrx::pg_guard;
+use pgrx::pg_sys;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null;
+
+const NAME: &CStr = c"turnstile notifier";
+const LIBRARY: &CStr = c"turnstile";
+const FUNCTION: &CStr = c"turnstile_notifier_main";
+const SECONDS_TO_RESTART: i32 = 1;
+
+unsafe extern "C-unwind" {
+    /// The server's own, which the bindings lack.
+    fn Async_Notify(channel: *const c_char, payload: *const c_char);
+}
+
+/// Called from `_PG_init` while the server preloads the library.
+pub fn register() {
+    let mut worker = pg_sys::BackgroundWorker {
+        bgw_flags: (pg_sys::BGWORKER_SHMEM_ACCESS | pg_sys::BGWORKER_BACKEND_DATABASE_CONNECTION)
+            .cast_signed(),
+        bgw_start_time: pg_sys::BgWorkerStartTime::BgWorkerStart_RecoveryFinished,
+        bgw_restart_time: SECONDS_TO_RESTART,
+        ..Default::default()
+    };
+    write(&mut worker.bgw_name, NAME);
+    write(&mut worker.bgw_type, NAME);
+    write(&mut worker.bgw_library_name, LIBRARY);
+    write(&mut worker.bgw_function_name, FUNCTION);
+    // SAFETY: the server copies the description.
+    unsafe { pg_sys::RegisterBackgroundWorker(&mut worker) };
+}
+
+fn write(field: &mut [c_char], text: &CStr) {
+    for (place, &byte) in field.iter_mut().zip(text.to_bytes_with_nul()) {
+        *place = byte.cast_signed();
+    }
+}
+
+/// An error ends the process; the next one begins with what this one has not sent.
+#[doc(hidden)]
+#[unsafe(no_mangle)]
+#[pg_guard]
+pub extern "C-unwind" fn turnstile_notifier_main(_arg: pg_sys::Datum) {
+    // SAFETY: as the server's own processes begin. Without a database only shared catalogs could be read.
+    unsafe {
+        pg_sys::pqsignal(pg_sys::SIGTERM.cast_signed(), Some(terminate));
+        pg_sys::pqsignal(pg_sys::SIGHUP.cast_signed(), Some(reload));
+        pg_sys::BackgroundWorkerUnblockSignals();
+        pg_sys::BackgroundWorkerInitializeConnection(null(), null(), 0);
+        pg_sys::before_shmem_exit(Some(at_exit), pg_sys::Datum::null());
+    }
+    if let Err(failure) = run() {
+        failure.raise();
+    }
+}
+
+unsafe extern "C-unwind" fn terminate(signal: std::ffi::c_int) {
+    // SAFETY: the server's own handler, which sets flags.
+    unsafe { pg_sys::die(signal) };
+}
+
+unsafe extern "C-unwind" fn reload(signal: std::ffi::c_int) {
+    // SAFETY: as above.
+    unsafe { pg_sys::SignalHandlerForConfigReload(signal) };
+}
+
+/// Settings of the server, such as what it logs.
+fn read_settings() {
+    // SAFETY: the flag is set by the handler above; the process is in no transaction.
+    unsafe {
+        if pg_sys::ConfigReloadPending != 0 {
+            pg_sys::ConfigReloadPending = 0;
+            pg_sys::ProcessConfigFile(pg_sys::GucContext::PGC_SIGHUP);
+        }
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn at_exit(_code: std::ffi::c_int, _arg: pg_sys::Datum) {
+    let _ = catch_unwind(AssertUnwindSafe(|| shmem::end_notifier(own_number())));
+}
+
+fn run() -> Result<()> {
+    shmem::begin_notifier(own_number())?;
+    loop {
+        let mut until = i64::MAX;
+        for slot in shmem::slots() {
+            let Some(owed) = shmem::take_owed(slot)? else {
+                continue;
+            };
+            until = until.min(owed.until);
+            if !owed.queues.is_empty() {
+                send(&owed);
+                shmem::note_sent(slot)?;
+            }
+        }
+        wait_until(until);
+        read_settings();
+    }
+}
+
+/// A notification goes to the listeners of the sender's database, and PostgreSQL takes that from MyDatabaseId alone. A process
+/// connects to one database, once; a process for each would keep all of them from being dropped, and take the place of a
+/// worker each. So this one has no database, and takes on the id of theirs for a transaction that reads none of its catalogs.
+fn send(owed: &Owed) {
+    let channels = owed
+        .queues
+        .iter()
+        .map(|&queue| CString::new(channel(queue)));
+    // SAFETY: the process is in no transaction, and no cache of it depends on the database.
+    unsafe {
+        let before = pg_sys::MyDatabaseId;
+        if !armed(Seeded::TellNoDatabase) {
+            pg_sys::MyDatabaseId = owed.database;
+        }
+        pg_sys::StartTransactionCommand();
+        for channel in channels.flatten() {
+            Async_Notify(channel.as_ptr(), null());
+        }
+        pg_sys::CommitTransactionCommand();
+        pg_sys::MyDatabaseId = before;
+    }
+}

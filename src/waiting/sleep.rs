@@ -1,0 +1,122 @@
+//! A worker's process sleeps until one of its queues may have work.
+//!
+//! It lies down under the same lock under which work appears, after it has looked for work there; so
+//! nothing can come between. While it sleeps it runs nothing; a latch, the clock, a signal, or the end of its
+//! client's connection wakes it.
+
+use crate::pg::error::Result;
+use crate::pg::server::now;
+use crate::shmem::latches::{own_number, wait_until};
+use crate::shmem::{self, sleeper};
+use crate::shmem::{Locked, Phase};
+use crate::transaction::pending::{self, Work};
+use pgrx::pg_sys;
+use turnstile_scheduler::Step;
+
+/// Who sleeps, for what, and until when.
+pub struct Sleep<'a> {
+    pub job_table: pg_sys::Oid,
+    pub queues: &'a [u64],
+    /// In microseconds of PostgreSQL's epoch.
+    pub until: i64,
+    /// Between transactions: when jobs fall due it can make them available for everybody.
+    pub is_between_transactions: bool,
+}
+
+/// Why it sleeps no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// There may be work in one of the queues.
+    Work,
+    /// The time is over.
+    Timeout,
+    /// Something has fallen due, and it is this process that sees to it.
+    Due,
+    /// Memory must be rebuilt before anything can be said.
+    Rebuild,
+    /// The extension was dropped.
+    Gone,
+}
+
+enum Look {
+    Over(End),
+    /// Nothing: look again by then.
+    Until(i64),
+}
+
+impl Sleep<'_> {
+    /// Sleeps until there is work or something else to do. An error (cancelled, terminated, the client gone)
+    /// leaves the place by the abort that follows.
+    pub fn run(&self) -> Result<End> {
+        sleeper::leave_at_exit();
+        loop {
+            let look = shmem::with_existing(self.job_table, |memory| self.look(memory))?;
+            match look {
+                Some(Look::Until(time)) => wait_until(time),
+                Some(Look::Over(end)) => {
+                    pgrx::check_for_interrupts!();
+                    return Ok(end);
+                }
+                None => return Ok(End::Gone),
+            }
+        }
+    }
+
+    fn look(&self, memory: &mut Locked) -> Step<Look> {
+        let (who, now) = (own_number(), now());
+        if memory.desk.phase != Phase::Ready {
+            memory.waiting.get_up(who);
+            sleeper::leave_place();
+            return Ok(Look::Over(End::Rebuild));
+        }
+        if memory.waiting.keeps_time(who) {
+            memory.waiting.stop_alarm();
+        }
+        let keeps_time = memory.waiting.keeps_time(who);
+        memory.show_hidden_when_due(now)?;
+        memory.tend(now)?;
+        let Locked {
+            waiting, scheduler, ..
+        } = memory;
+        let has_work = |queue| scheduler.has_work(queue);
+        if waiting.is_to_claim(who, self.queues, now >= self.until, now, has_work) {
+            return Ok(Look::Over(End::Work));
+        }
+        if now >= self.until {
+            memory.waiting.get_up(who);
+            sleeper::leave_place();
+            return Ok(Look::Over(End::Timeout));
+        }
+        if keeps_time && memory.waiting.alarm_for(memory.next_event()) <= now {
+            self.see_to_events(memory, now);
+            return Ok(Look::Over(End::Due));
+        }
+        sleeper::take_place(self.job_table);
+        memory
+            .waiting
+            .lie_down(who, self.queues, self.is_between_transactions);
+        memory.tend(now)?;
+        Ok(Look::Until(match memory.waiting.keeps_time(who) {
+            true => self.until.min(memory.waiting.alarm()),
+            false => self.until,
+        }))
+    }
+
+    /// What one who stays in a transaction made available would stay locked while he sleeps on; so he does it
+    /// for his own queues only, and wakes one of each other.
+    fn see_to_events(&self, memory: &mut Locked, now: i64) {
+        memory.waiting.note_alarm(now);
+        memory.waiting.wake(own_number(), now);
+        if !self.is_between_transactions {
+            memory.wake_one_of_each_queue(now);
+        }
+    }
+}
+
+/// Runs a claim that sleeps between its attempts.
+pub fn staying<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
+    pending::begin(Work::Stay);
+    let result = work()?;
+    pending::end();
+    Ok(result)
+}
