@@ -163,10 +163,12 @@ pub unsafe trait Entry {
     const CACHE: c_int;
 }
 
-// SAFETY: both are what the server makes the caches of.
+// SAFETY: the server makes the cache of these rows, by their OID.
 unsafe impl Entry for pg_sys::FormData_pg_class {
     const CACHE: c_int = SysCacheIdentifier::RELOID as c_int;
 }
+
+// SAFETY: as above.
 unsafe impl Entry for pg_sys::FormData_pg_index {
     const CACHE: c_int = SysCacheIdentifier::INDEXRELID as c_int;
 }

@@ -132,9 +132,19 @@ impl RawRow<'_> {
     }
 
     /// A text; an error is raised where the column is of another type.
+    #[inline(always)]
     pub fn text(&self, column: usize) -> Option<&str> {
+        // Most texts are NULL, which is found out without a call.
         let value = self.raw(column)?;
-        // SAFETY: the slot has the column, which is a text.
+        // SAFETY: `raw` has given the value, so the slot has the column.
+        unsafe { self.read_text(column, value) }
+    }
+
+    /// # Safety
+    /// The value must be that of the column.
+    #[inline(never)]
+    unsafe fn read_text(&self, column: usize, value: Datum) -> Option<&str> {
+        // SAFETY: as the caller says; the column is a text.
         unsafe {
             let columns = &(*(*self.slot).tts_tupleDescriptor).attrs;
             let kind = (*columns.as_ptr().add(column - 1)).atttypid;
