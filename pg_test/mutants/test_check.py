@@ -50,7 +50,7 @@ ASTRAY = {
     "a gate holds too little": (_misses_a_run_started_by_hand, "a gate does not hold what runs behind it"),
     "a lane is missing": (_misses_a_lane, "a lane with available jobs is missing"),
     "a head is too far": (_leaves_a_head_behind_a_job, "a lane's head is behind an available job"),
-    "a limit is old": (_keeps_an_old_limit, "a gate has other terms than the tables"),
+    "a limit is old": (_keeps_an_old_limit, "a gate has other settings than the tables"),
 }
 
 

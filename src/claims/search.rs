@@ -10,7 +10,7 @@ use crate::runs::start::{Started, Wanted, look_ahead, start_jobs};
 use crate::shmem::Phase;
 use crate::shmem::{self, sleeper};
 use crate::sync::gate_settings;
-use crate::sync::overflow::Hunt;
+use crate::sync::overflow::OverflowSearch;
 use crate::sync::rebuild::when_ready;
 use crate::transaction::level::Reserved;
 use crate::transaction::pending;
@@ -38,9 +38,15 @@ pub fn claim_from(
     let mut taken = 0;
     let mut is_listened_to = false;
     for &queue in queues {
-        let hunt = Hunt::in_queue(queue);
-        let (found, has_listeners) =
-            claim_in(spi, job_table, hunt, (taken, most - taken), claimer, output)?;
+        let search = OverflowSearch::in_queue(queue);
+        let (found, has_listeners) = claim_in(
+            spi,
+            job_table,
+            search,
+            (taken, most - taken),
+            claimer,
+            output,
+        )?;
         taken += found;
         is_listened_to |= has_listeners;
     }
@@ -60,8 +66,8 @@ pub fn claim_among(
     output: &mut Output,
 ) -> Result<usize> {
     let job_table = begin_call(spi, queues, most)?;
-    let hunt = Hunt::among(queues.clone());
-    claim_in(spi, job_table, hunt, (0, most), claimer, output).map(|(taken, _)| taken)
+    let search = OverflowSearch::among(queues.clone());
+    claim_in(spi, job_table, search, (0, most), claimer, output).map(|(taken, _)| taken)
 }
 
 /// What comes before each claim; gives the table of jobs.
@@ -75,12 +81,12 @@ fn begin_call(spi: &Spi, queues: &[u64], most: usize) -> Result<pg_sys::Oid> {
     Ok(job_table)
 }
 
-/// Claims what a hunt finds, for a call that has claimed some already; returns how many, and whether somebody may listen for
+/// Claims what a search finds, for a call that has claimed some already; returns how many, and whether somebody may listen for
 /// work there.
 fn claim_in(
     spi: &Spi,
     job_table: pg_sys::Oid,
-    mut hunt: Hunt,
+    mut search: OverflowSearch,
     (already, most): (usize, usize),
     claimer: &Claimer,
     output: &mut Output,
@@ -93,11 +99,11 @@ fn claim_in(
             reservations,
             is_waited_for,
             has_listeners,
-        } = pick(spi, job_table, &mut hunt, left)?;
+        } = pick(spi, job_table, &mut search, left)?;
         is_listened_to |= has_listeners;
         match pick {
             Pick::Nothing => {
-                if !hunt.read(spi, left < most)? {
+                if !search.read(spi, left < most)? {
                     break;
                 }
             }
@@ -111,7 +117,7 @@ fn claim_in(
                     is_waited_for,
                 };
                 let taken = take(spi, job_table, &lane, claimer, output)?;
-                hunt.has_seen(picked.spec.lane);
+                search.has_seen(picked.spec.lane);
                 left = left.saturating_sub(taken);
             }
         }
@@ -121,12 +127,12 @@ fn claim_in(
 
 /// Whether a claim would find a job just now; what memory only believed to be there it forgets.
 pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool> {
-    let mut hunt = Hunt::in_queue(queue);
+    let mut search = OverflowSearch::in_queue(queue);
     let mut looks = 0;
     while looks < LOOKS_AT_MOST {
         looks += 1;
-        match pick(spi, job_table, &mut hunt, 0)?.pick {
-            Pick::Nothing if hunt.read(spi, false)? => looks -= 1,
+        match pick(spi, job_table, &mut search, 0)?.pick {
+            Pick::Nothing if search.read(spi, false)? => looks -= 1,
             Pick::Nothing => return Ok(false),
             Pick::Unknown(spec, gates) => gate_settings::read(spi, job_table, &spec, &gates)?,
             Pick::Exhausted => break,
@@ -134,7 +140,7 @@ pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool>
                 if is_anything_left(spi, job_table, &picked)? {
                     return Ok(true);
                 }
-                hunt.has_seen(picked.spec.lane);
+                search.has_seen(picked.spec.lane);
             }
         }
     }
@@ -182,7 +188,12 @@ struct Lane<'a> {
 }
 
 /// Reserves room in the next lane of a queue. What was reserved is on record even if the step fails.
-fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Result<Next> {
+fn pick(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    search: &mut OverflowSearch,
+    want: usize,
+) -> Result<Next> {
     let mut reservations = vec![ReservationId::default(); want.min(MOST_AT_ONCE)];
     let mut credits = pending::with(|pending| pending.credits());
     let held = pending::with(|pending| pending.reservations());
@@ -191,17 +202,18 @@ fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Resu
     let pick = catch_unwind(AssertUnwindSafe(|| {
         when_ready(spi, job_table, |memory| {
             let now = server::now();
-            hunt.offer(memory, now, &credits)?;
+            search.offer(memory, now, &credits)?;
             let fair = memory.scheduler.reservations_for(held);
             if want > 0 && fair == 0 {
                 return Ok(Pick::Exhausted);
             }
             reservations.truncate(fair);
-            let pick = memory
-                .scheduler
-                .pick(hunt.queue(), now, &mut credits, &mut reservations)?;
+            let pick =
+                memory
+                    .scheduler
+                    .pick(search.queue(), now, &mut credits, &mut reservations)?;
             if pick == Pick::Nothing {
-                hunt.go_on(memory, &credits);
+                search.go_on(memory, &credits);
             }
             for &id in reservations.iter().filter(|id| id.is_some()) {
                 transferred.push(memory.scheduler.transferred(id)?.collect());
@@ -209,7 +221,7 @@ fn pick(spi: &Spi, job_table: pg_sys::Oid, hunt: &mut Hunt, want: usize) -> Resu
             if let Pick::Lane(picked) = &pick {
                 is_waited_for = memory.waiting.is_waited_for(picked.spec.queue);
             }
-            has_listeners = memory.bells.note_claim(hunt.queue());
+            has_listeners = memory.channels.note_claim(search.queue());
             Ok(pick)
         })
     }));
@@ -312,7 +324,7 @@ fn settle(
 ) -> Result<()> {
     let blocked = shmem::with(job_table, |memory| {
         memory.end_reservations(reservations.iter().copied(), |memory| {
-            match memory.desk.phase {
+            match memory.state.phase {
                 Phase::Stale => memory
                     .scheduler
                     .settle_stale(reservations, outcome.taken)
@@ -330,8 +342,8 @@ fn settle(
             .reservations
             .retain(|reserved| !ended.contains(&reserved.id));
         blocked.inspect(|blocked| {
-            let hidden = blocked.map(|position| (picked.spec, position));
-            level.hidden.extend(hidden);
+            let set_aside = blocked.map(|position| (picked.spec, position));
+            level.set_aside.extend(set_aside);
         })
     });
     blocked.map(|_| ())
@@ -340,14 +352,14 @@ fn settle(
 /// The call is over: lanes whose next job a stranger has locked will be looked at again, and a wake-up that
 /// led here has served its turn.
 fn end_call(job_table: pg_sys::Oid) -> Result<()> {
-    let hidden = pending::at_current_level(|level| std::mem::take(&mut level.hidden));
-    let has_hidden = !hidden.is_empty() && !armed(Seeded::ForgetHiddenLane);
-    if !has_hidden && !sleeper::has_place() {
+    let set_aside = pending::at_current_level(|level| std::mem::take(&mut level.set_aside));
+    let has_any = !set_aside.is_empty() && !armed(Seeded::ForgetHiddenLane);
+    if !has_any && !sleeper::has_place() {
         return Ok(());
     }
     shmem::with(job_table, |memory| {
-        if has_hidden {
-            memory.hide(&hidden, server::now())?;
+        if has_any {
+            memory.set_aside(&set_aside, server::now())?;
         }
         sleeper::get_up_in(memory);
         Ok(())

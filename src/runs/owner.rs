@@ -44,7 +44,7 @@ fn leave_word() {
             owners: vec![Owner { pid, started_at }],
             look_at_all: false,
         };
-        memory.desk.gone.put_back(&gone, i64::MIN);
+        memory.state.gone.put_back(&gone, i64::MIN);
         Ok(())
     });
 }

@@ -26,7 +26,7 @@ pub struct Leases {
     stragglers: [Straggler; MOST_STRAGGLERS],
 }
 
-/// What a search has taken from the desk, or leaves to the next one.
+/// What a search has taken from memory, or leaves to the next one.
 #[derive(Clone, Debug)]
 pub struct Search {
     pub floor: i64,

@@ -30,7 +30,7 @@ pub use notifier::{Owed, begin_notifier, end_notifier, note_sent, slots, take_ow
 pub use owners::{Gone, GoneOwners, Owner};
 pub use segment::install_hooks;
 use segment::{Guard, open};
-use set_aside::Hidden;
+use set_aside::SetAside;
 use slot::{assign_slot, cached_slot, my_database};
 
 /// How far the memory of a database can be trusted.
@@ -48,7 +48,7 @@ pub enum Phase {
 /// What a database's slot holds besides the scheduler.
 #[repr(C)]
 #[derive(Debug, Default)]
-pub struct Desk {
+pub struct DatabaseState {
     database: pg_sys::Oid,
     /// The OID of `turnstile.job`: a new one after `DROP EXTENSION` and `CREATE EXTENSION`.
     job_table: pg_sys::Oid,
@@ -66,7 +66,7 @@ pub struct Desk {
     pub gone: GoneOwners,
     /// When a claim last looked how far positions have been drawn.
     pub sequence_seen_at: i64,
-    hidden: Hidden,
+    set_aside: SetAside,
     /// Claims since lanes were loaded.
     pub claims_in_overflow: u32,
     /// Transactions from here on, and the listed ones, were not visible to the last rebuild.
@@ -80,12 +80,12 @@ pub struct Desk {
 
 /// One database's memory, while its lock is held.
 pub struct Locked<'m> {
-    pub desk: &'m mut Desk,
+    pub state: &'m mut DatabaseState,
     pub scheduler: Scheduler<'m>,
     /// Top-level transactions that ran when the last rebuild took its snapshot.
     pub running_at_rebuild: &'m mut [u32],
     pub waiting: Waiting<'m>,
-    pub bells: &'m mut Channels,
+    pub channels: &'m mut Channels,
     pub backlog: Backlog<'m>,
     /// How many more jobs there are to claim, by queue.
     work: Vec<(u64, u32)>,
@@ -96,10 +96,10 @@ pub struct Locked<'m> {
 impl Locked<'_> {
     /// Whether the last rebuild's snapshot saw the commit of a transaction.
     pub fn rebuild_has_seen(&self, id: u64) -> bool {
-        let running = self.desk.rebuild_running as usize;
+        let running = self.state.rebuild_running as usize;
         let short = id as u32;
         id != 0
-            && id < self.desk.rebuild_xmax
+            && id < self.state.rebuild_xmax
             && !self
                 .running_at_rebuild
                 .iter()
@@ -118,7 +118,7 @@ impl Locked<'_> {
         match catch_unwind(AssertUnwindSafe(|| steps(self))) {
             Ok(Ok(result)) => Ok(result),
             cut_short => {
-                self.desk.phase = Phase::Stale;
+                self.state.phase = Phase::Stale;
                 if !armed(Seeded::KeepReservationsCutShort) {
                     self.forget_reservations(ids)?;
                 }
@@ -145,35 +145,35 @@ impl Locked<'_> {
 
     /// Routes or settings of queues have changed.
     pub fn draw_routes_version(&mut self) {
-        self.desk.routes_version.fetch_add(1, Ordering::Release);
+        self.state.routes_version.fetch_add(1, Ordering::Release);
         if !armed(Seeded::KeepReadSettings) {
-            self.bells.forget_settings();
+            self.channels.forget_settings();
         }
     }
 
     /// Bounds of backlogs have changed.
     pub fn draw_bounds_version(&mut self) {
-        self.desk.bounds_version.fetch_add(1, Ordering::Release);
+        self.state.bounds_version.fetch_add(1, Ordering::Release);
     }
 
     /// Nothing in memory is to be trusted.
     fn distrust(&mut self) {
-        self.desk.phase = Phase::Stale;
+        self.state.phase = Phase::Stale;
         self.backlog.distrust();
     }
 
     /// A job was put off until then.
     pub fn note_due(&mut self, time: Option<i64>) {
         if let Some(time) = time {
-            self.desk.next_due = self.desk.next_due.min(time);
-            self.desk.due_floor = self.desk.due_floor.min([time, i64::MIN]);
+            self.state.next_due = self.state.next_due.min(time);
+            self.state.due_floor = self.state.due_floor.min([time, i64::MIN]);
         }
     }
 
     /// There is a run whose lease ends then.
     pub fn note_lease(&mut self, time: Option<i64>) {
         if let Some(time) = time {
-            self.desk.leases.note(time);
+            self.state.leases.note(time);
         }
     }
 }
@@ -226,10 +226,11 @@ fn run<R>(
     job_table: pg_sys::Oid,
     steps: impl FnOnce(&mut Locked) -> Step<R>,
 ) -> Result<Option<R>> {
-    let is_own = |desk: &Desk| desk.job_table == job_table && desk.database == my_database();
+    let is_own =
+        |state: &DatabaseState| state.job_table == job_table && state.database == my_database();
     enter(
         slot,
-        |desk| is_own(desk) || armed(Seeded::UseForeignSlot),
+        |state| is_own(state) || armed(Seeded::UseForeignSlot),
         steps,
     )
 }
@@ -239,16 +240,16 @@ fn run<R>(
 #[allow(unsafe_code, reason = "opens memory that is locked")]
 fn enter<R>(
     slot: usize,
-    is_meant: impl FnOnce(&Desk) -> bool,
+    is_meant: impl FnOnce(&DatabaseState) -> bool,
     steps: impl FnOnce(&mut Locked) -> Step<R>,
 ) -> Result<Option<R>> {
     let guard = Guard::acquire(slot + 1)?;
     // SAFETY: the slot's lock is held until the guard is dropped.
     let mut locked = unsafe { open(slot) };
-    if !is_meant(locked.desk) {
+    if !is_meant(locked.state) {
         return Ok(None);
     }
-    if std::mem::replace(&mut locked.desk.dirty, true) {
+    if std::mem::replace(&mut locked.state.dirty, true) {
         locked.distrust();
     }
     #[cfg(feature = "fault_injection")]
@@ -257,12 +258,12 @@ fn enter<R>(
     if outcome.is_err() {
         locked.distrust();
     }
-    let outcome = match locked.tend_to_sleepers() {
+    let outcome = match locked.wake_at_unlock() {
         Ok(()) => outcome,
         Err(fault) => Err(fault),
     };
     if outcome.is_ok() {
-        locked.desk.dirty = false;
+        locked.state.dirty = false;
     }
     let calls = std::mem::take(&mut locked.calls);
     drop(guard);

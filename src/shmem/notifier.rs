@@ -24,11 +24,11 @@ pub fn slots() -> Range<usize> {
 }
 
 pub fn begin_notifier(who: u32) -> Result<()> {
-    for_each_slot(|memory| memory.bells.start_notifier(who))
+    for_each_slot(|memory| memory.channels.start_notifier(who))
 }
 
 pub fn end_notifier(who: u32) -> Result<()> {
-    for_each_slot(|memory| memory.bells.stop_notifier(who))
+    for_each_slot(|memory| memory.channels.stop_notifier(who))
 }
 
 /// Also of slots that no database has yet.
@@ -46,24 +46,24 @@ pub fn take_owed(slot: usize) -> Result<Option<Owed>> {
     if segment::peek(slot).0 == pg_sys::InvalidOid {
         return Ok(None);
     }
-    enter(slot, |desk| desk.database != pg_sys::InvalidOid, take)
+    enter(slot, |state| state.database != pg_sys::InvalidOid, take)
 }
 
 fn take(memory: &mut Locked) -> Step<Owed> {
     let now = server::now();
-    memory.bells.clear_alarm();
-    memory.tend(now)?;
-    let next_event = match memory.desk.phase {
+    memory.channels.clear_alarm();
+    memory.note_wake_ups(now)?;
+    let next_event = match memory.state.phase {
         Phase::Ready => memory.next_event(),
         // Whoever ends that tends again.
         Phase::Stale | Phase::Rebuilding => NEVER,
     };
     let mut queues = Vec::new();
     let until = memory
-        .bells
+        .channels
         .take_owed(now, next_event, |queue| queues.push(queue));
     Ok(Owed {
-        database: memory.desk.database,
+        database: memory.state.database,
         queues,
         until,
     })
@@ -74,7 +74,7 @@ pub fn note_sent(slot: usize) -> Result<()> {
         slot,
         |_| true,
         |memory| {
-            memory.bells.mark_sent();
+            memory.channels.mark_sent();
             Ok(())
         },
     )

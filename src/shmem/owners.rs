@@ -22,7 +22,7 @@ pub struct GoneOwners {
     pub next: i64,
 }
 
-/// What a search has taken from the desk; an abort brings it back.
+/// What a search has taken from memory; an abort brings it back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gone {
     pub owners: Vec<Owner>,

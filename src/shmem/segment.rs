@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "points into shared memory")]
 
 use super::backlog::{Backlog, Books, Entry};
-use super::{Desk, Locked};
+use super::{DatabaseState, Locked};
 use crate::pg::error::{Result, internal, not_preloaded};
 use crate::pg::settings;
 use pgrx::{pg_guard, pg_sys};
@@ -77,7 +77,7 @@ impl Layout {
     fn pointers(&self, cursor: &mut Cursor) -> Pointers {
         let capacity = self.capacity;
         Pointers {
-            desk: cursor.advance(1),
+            state: cursor.advance(1),
             header: cursor.advance(1),
             pools: cursor.advance(1),
             entries: cursor.advance(capacity.entries()),
@@ -96,10 +96,10 @@ impl Layout {
             reservations: cursor.advance(capacity.reservations),
             reservation_buckets: cursor.advance(capacity.reservation_buckets()),
             running: cursor.advance(self.running),
-            night: cursor.advance(1),
-            sleepers: cursor.advance(self.backends),
-            watched: cursor.advance(self.backends * MAX_QUEUES),
-            bells: cursor.advance(1),
+            wait_lists: cursor.advance(1),
+            waiters: cursor.advance(self.backends),
+            waited_queues: cursor.advance(self.backends * MAX_QUEUES),
+            channels: cursor.advance(1),
             books: cursor.advance(1),
             backlog: cursor.advance(self.backlog()),
             backlog_running: cursor.advance(self.running),
@@ -113,7 +113,7 @@ impl Layout {
 }
 
 struct Pointers {
-    desk: *mut Desk,
+    state: *mut DatabaseState,
     header: *mut Header,
     pools: *mut Pools,
     entries: *mut turnstile_scheduler::Entry,
@@ -132,10 +132,10 @@ struct Pointers {
     reservations: *mut turnstile_scheduler::Reservation,
     reservation_buckets: *mut u32,
     running: *mut u32,
-    night: *mut WaitLists,
-    sleepers: *mut Waiter,
-    watched: *mut WaitedQueue,
-    bells: *mut Channels,
+    wait_lists: *mut WaitLists,
+    waiters: *mut Waiter,
+    waited_queues: *mut WaitedQueue,
+    channels: *mut Channels,
     books: *mut Books,
     backlog: *mut Entry,
     backlog_running: *mut u32,
@@ -249,15 +249,15 @@ pub(super) unsafe fn open<'m>(slot: usize) -> Locked<'m> {
             reservation_buckets: slice(at.reservation_buckets, capacity.reservation_buckets()),
         };
         Locked {
-            desk: &mut *at.desk,
+            state: &mut *at.state,
             scheduler: Scheduler::new(memory),
             running_at_rebuild: slice(at.running, layout.running),
             waiting: Waiting {
-                lists: &mut *at.night,
-                waiters: slice(at.sleepers, layout.backends),
-                waited_queues: slice(at.watched, layout.backends * MAX_QUEUES),
+                lists: &mut *at.wait_lists,
+                waiters: slice(at.waiters, layout.backends),
+                waited_queues: slice(at.waited_queues, layout.backends * MAX_QUEUES),
             },
-            bells: &mut *at.bells,
+            channels: &mut *at.channels,
             backlog: Backlog {
                 books: &mut *at.books,
                 entries: slice(at.backlog, layout.backlog()),
@@ -270,30 +270,30 @@ pub(super) unsafe fn open<'m>(slot: usize) -> Locked<'m> {
 }
 
 /// The first field of a slot.
-fn desk(slot: usize) -> *mut Desk {
+fn state(slot: usize) -> *mut DatabaseState {
     let size = Layout::of_settings().size;
     // SAFETY: BASE is set once, before any backend starts.
     unsafe { BASE }.wrapping_add(slot * size).cast()
 }
 
 pub(super) fn routes_version(slot: usize) -> u64 {
-    // SAFETY: the desk is in bounds and aligned; the field is atomic, as it is read without the lock.
-    unsafe { &(*desk(slot)).routes_version }.load(Ordering::Acquire)
+    // SAFETY: the state is in bounds and aligned; the field is atomic, as it is read without the lock.
+    unsafe { &(*state(slot)).routes_version }.load(Ordering::Acquire)
 }
 
 pub(super) fn bounds_version(slot: usize) -> u64 {
     // SAFETY: as above.
-    unsafe { &(*desk(slot)).bounds_version }.load(Ordering::Acquire)
+    unsafe { &(*state(slot)).bounds_version }.load(Ordering::Acquire)
 }
 
 /// Whose slot it is. Read without the slot's lock: who acts on it checks again under the lock.
 pub(super) fn peek(slot: usize) -> (pg_sys::Oid, pg_sys::Oid) {
-    let desk = desk(slot);
-    // SAFETY: the desk is in bounds and aligned.
+    let state = state(slot);
+    // SAFETY: the state is in bounds and aligned.
     unsafe {
         (
-            (&raw const (*desk).database).read_volatile(),
-            (&raw const (*desk).job_table).read_volatile(),
+            (&raw const (*state).database).read_volatile(),
+            (&raw const (*state).job_table).read_volatile(),
         )
     }
 }

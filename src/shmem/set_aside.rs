@@ -13,13 +13,13 @@ const MOST: usize = 16;
 const A_WHILE: i64 = 100_000;
 
 #[derive(Debug)]
-pub struct Hidden {
+pub struct SetAside {
     lanes: [(LaneSpec, i64); MOST],
     count: usize,
     until: i64,
 }
 
-impl Default for Hidden {
+impl Default for SetAside {
     fn default() -> Self {
         Self {
             lanes: [Default::default(); MOST],
@@ -29,22 +29,22 @@ impl Default for Hidden {
     }
 }
 
-impl Hidden {
+impl SetAside {
     pub(super) fn until(&self) -> i64 {
         if self.count > 0 { self.until } else { NEVER }
     }
 }
 
 impl Locked<'_> {
-    /// The claim is over that hid these lanes, each with the position of the job that it found locked.
-    pub fn hide(&mut self, lanes: &[(LaneSpec, i64)], now: i64) -> Step<()> {
+    /// The claim is over that set these lanes aside, each with the position of the job that it found locked.
+    pub fn set_aside(&mut self, lanes: &[(LaneSpec, i64)], now: i64) -> Step<()> {
         for &(spec, position) in lanes {
-            let hidden = &mut self.desk.hidden;
-            match hidden.lanes.get_mut(hidden.count) {
+            let set_aside = &mut self.state.set_aside;
+            match set_aside.lanes.get_mut(set_aside.count) {
                 Some(slot) => {
                     *slot = (spec, position);
-                    hidden.count += 1;
-                    hidden.until = now.saturating_add(A_WHILE);
+                    set_aside.count += 1;
+                    set_aside.until = now.saturating_add(A_WHILE);
                 }
                 None => self.scheduler.lower(&spec, position)?,
             }
@@ -53,24 +53,24 @@ impl Locked<'_> {
     }
 
     /// A claim begins, or the while is over: the lanes are looked at again.
-    pub fn show_hidden(&mut self) -> Step<()> {
-        let count = std::mem::take(&mut self.desk.hidden.count);
-        let lanes = self.desk.hidden.lanes;
+    pub fn bring_back(&mut self) -> Step<()> {
+        let count = std::mem::take(&mut self.state.set_aside.count);
+        let lanes = self.state.set_aside.lanes;
         for (spec, position) in lanes.iter().take(count) {
             self.scheduler.lower(spec, *position)?;
         }
         Ok(())
     }
 
-    pub fn show_hidden_when_due(&mut self, now: i64) -> Step<()> {
-        match self.desk.hidden.until() <= now {
-            true => self.show_hidden(),
+    pub fn bring_back_when_due(&mut self, now: i64) -> Step<()> {
+        match self.state.set_aside.until() <= now {
+            true => self.bring_back(),
             false => Ok(()),
         }
     }
 
     /// The lanes are about to be read from the tables.
-    pub fn forget_hidden(&mut self) {
-        self.desk.hidden.count = 0;
+    pub fn forget_set_aside(&mut self) {
+        self.state.set_aside.count = 0;
     }
 }

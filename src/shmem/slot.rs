@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "opens memory that is locked")]
 
 use super::segment::{Guard, open, peek};
-use super::{Desk, latches};
+use super::{DatabaseState, latches};
 use crate::pg::error::{Failure, Result, does_not_fit};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::settings;
@@ -37,22 +37,22 @@ pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
     let mut calls = Vec::new();
     // SAFETY: the slot's lock is held.
     let mut locked = unsafe { open(slot) };
-    if locked.desk.database != database || locked.desk.job_table != job_table {
+    if locked.state.database != database || locked.state.job_table != job_table {
         locked.scheduler.forget_everything();
         locked.backlog.forget_everything();
         // Who listened to an extension that was made anew listens on.
-        if locked.desk.database != database {
-            locked.bells.clear();
+        if locked.state.database != database {
+            locked.channels.clear();
         }
-        let before = std::mem::take(locked.desk);
+        let before = std::mem::take(locked.state);
         locked.waiting.release_all(|who| calls.push(who));
-        *locked.desk = Desk {
+        *locked.state = DatabaseState {
             database,
             job_table,
             generation: before.generation + 1,
             routes_version: before.routes_version,
             bounds_version: before.bounds_version,
-            ..Desk::default()
+            ..DatabaseState::default()
         };
         locked.draw_routes_version();
         locked.draw_bounds_version();

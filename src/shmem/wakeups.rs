@@ -18,10 +18,10 @@ impl Locked<'_> {
             NEVER
         };
         overflow
-            .min(self.desk.next_due)
-            .min(self.desk.leases.next)
-            .min(self.desk.gone.next)
-            .min(self.desk.hidden.until())
+            .min(self.state.next_due)
+            .min(self.state.leases.next)
+            .min(self.state.gone.next)
+            .min(self.state.set_aside.until())
             .min(self.scheduler.next_timer().unwrap_or(NEVER))
     }
 
@@ -40,25 +40,25 @@ impl Locked<'_> {
 
     /// Whether somebody sleeps, or was told that a queue is empty.
     fn is_anybody_waiting(&self) -> bool {
-        self.waiting.is_anyone_waiting() || self.bells.is_any_armed()
+        self.waiting.is_anyone_waiting() || self.channels.is_any_armed()
     }
 
     /// Notes who has to be woken; they are rung when the lock is given back.
-    pub fn tend(&mut self, now: i64) -> Step<()> {
+    pub fn note_wake_ups(&mut self, now: i64) -> Step<()> {
         if !self.is_anybody_waiting() {
             self.work.clear();
             return Ok(());
         }
-        match self.desk.phase {
+        match self.state.phase {
             // Nobody knows who has work: each looks for himself.
             Phase::Stale => {
                 self.waiting
                     .wake_many(true, now, |who| self.calls.push(who));
-                self.bells.notify_all(|who| self.calls.push(who));
+                self.channels.notify_all(|who| self.calls.push(who));
             }
             Phase::Rebuilding => {}
             Phase::Ready => {
-                self.show_hidden_when_due(now)?;
+                self.bring_back_when_due(now)?;
                 self.scheduler.advance(now)?;
                 let next_event = self.next_event();
                 let scheduler = &self.scheduler;
@@ -69,7 +69,7 @@ impl Locked<'_> {
                     |queue| scheduler.has_work(queue),
                     |who| self.calls.push(who),
                 );
-                self.bells.notify_as_needed(
+                self.channels.notify_as_needed(
                     next_event,
                     |queue| scheduler.has_work(queue),
                     |who| self.calls.push(who),
@@ -81,9 +81,9 @@ impl Locked<'_> {
     }
 
     /// At the end of each locked section.
-    pub(super) fn tend_to_sleepers(&mut self) -> Step<()> {
+    pub(super) fn wake_at_unlock(&mut self) -> Step<()> {
         match self.is_anybody_waiting() {
-            true => self.tend(server::now()),
+            true => self.note_wake_ups(server::now()),
             false => Ok(()),
         }
     }
@@ -91,8 +91,8 @@ impl Locked<'_> {
     /// The jobs are no more: nobody finds this memory again, and who sleeps is sent away.
     pub fn close(&mut self) {
         self.waiting.release_all(|who| self.calls.push(who));
-        self.desk.phase = Phase::Stale;
-        self.desk.job_table = pg_sys::InvalidOid;
+        self.state.phase = Phase::Stale;
+        self.state.job_table = pg_sys::InvalidOid;
     }
 
     /// Something has fallen due, and nobody knows for which queue.

@@ -51,9 +51,9 @@ pub fn duty(memory: &mut Locked) -> bool {
         return false;
     }
     let now = server::now();
-    let is_due = now.saturating_sub(memory.desk.sequence_seen_at).abs() >= server::SECOND;
+    let is_due = now.saturating_sub(memory.state.sequence_seen_at).abs() >= server::SECOND;
     if is_due {
-        memory.desk.sequence_seen_at = now;
+        memory.state.sequence_seen_at = now;
     }
     is_due
 }

@@ -12,7 +12,7 @@ use crate::pg::server;
 use crate::pg::snapshot::{Snapshot, next_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem::{Locked, Numbers};
-use crate::sync::gate_settings::{default_terms, terms_of_row};
+use crate::sync::gate_settings::{default_settings, settings_of_row};
 use crate::sync::rebuild;
 use crate::sync::rebuild::when_ready;
 use crate::table;
@@ -61,7 +61,7 @@ struct Copy {
 struct Truth {
     lanes: HashMap<u64, (i64, String)>,
     running: HashMap<Gate, (i64, String)>,
-    terms: HashMap<Gate, GateSettings>,
+    settings: HashMap<Gate, GateSettings>,
 }
 
 /// Lists every difference that is there to stay.
@@ -91,7 +91,7 @@ pub fn tell_path() -> Result<()> {
 fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     tables::lock(job_table)?;
     let (copy, snapshot) = when_ready(spi, job_table, |memory| {
-        memory.show_hidden()?;
+        memory.bring_back()?;
         let snapshot = Snapshot::take();
         Ok((copy(memory)?, snapshot))
     })?;
@@ -105,7 +105,7 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     }
     compare_lanes(spi, &snapshot, &copy, &truth, &mut differences)?;
     compare_held(&copy, &truth, &mut differences);
-    compare_terms(&copy, &truth, &mut differences);
+    compare_settings(&copy, &truth, &mut differences);
     compare_leases(spi, &snapshot, &copy, &mut differences)?;
     compare_backlog(spi, &snapshot, &copy, &mut differences)?;
     find_children(spi, &mut differences)?;
@@ -116,8 +116,13 @@ fn copy(memory: &mut Locked) -> Step<Copy> {
     let scheduler = &memory.scheduler;
     let mut copy = Copy {
         has_overflow: scheduler.has_overflow(),
-        lease_floor: memory.desk.leases.settled_floor(),
-        stragglers: memory.desk.leases.stragglers().map(|run| run.job).collect(),
+        lease_floor: memory.state.leases.settled_floor(),
+        stragglers: memory
+            .state
+            .leases
+            .stragglers()
+            .map(|run| run.job)
+            .collect(),
         backlog: memory.backlog.numbers(),
         ..Copy::default()
     };
@@ -136,7 +141,7 @@ fn copy(memory: &mut Locked) -> Step<Copy> {
         if let Some(gate) = scheduler.gate_at(slot)? {
             let held = i64::from(gate.held);
             copy.gates
-                .insert((gate.kind, gate.key), (held, terms_of(&gate)));
+                .insert((gate.kind, gate.key), (held, settings_of(&gate)));
         }
     }
     scheduler.for_each_reserved_gate(|kind, key| {
@@ -166,7 +171,7 @@ fn read_truth(spi: &Spi, snapshot: &Snapshot) -> Result<Truth> {
     spi.scan(&SETTINGS, &[], snapshot, BATCH, |rows| {
         for row in 0..rows.len() {
             let gate = gate_of_row(rows, row)?;
-            truth.terms.insert(gate, terms_of_row(rows, row, 3));
+            truth.settings.insert(gate, settings_of_row(rows, row, 3));
         }
         Ok(())
     })?;
@@ -244,31 +249,31 @@ fn compare_held(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
     }
 }
 
-fn compare_terms(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
-    for (&(kind, key), &(_, terms)) in &copy.gates {
+fn compare_settings(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
+    for (&(kind, key), &(_, settings)) in &copy.gates {
         let default = match kind {
             GateKind::Queue => queue_key(DEFAULT_ROW),
             GateKind::Tenant => tenant_key(DEFAULT_ROW),
             GateKind::Concurrency => concurrency_key(DEFAULT_ROW),
             GateKind::Account | GateKind::Session | GateKind::Unique => key,
         };
-        let row = truth.terms.get(&(kind, key));
-        let expected = match (kind, row.or_else(|| truth.terms.get(&(kind, default)))) {
-            (_, Some(&terms)) => terms,
+        let row = truth.settings.get(&(kind, key));
+        let expected = match (kind, row.or_else(|| truth.settings.get(&(kind, default)))) {
+            (_, Some(&settings)) => settings,
             // Which default holds for an account depends on the name of its tenant.
             (GateKind::Account, None) => continue,
-            (kind, None) => default_terms(kind),
+            (kind, None) => default_settings(kind),
         };
-        if terms.limit != Limit::Unknown && lasting(terms) != lasting(expected) {
+        if settings.limit != Limit::Unknown && lasting(settings) != lasting(expected) {
             differences.push(Difference {
-                problem: "a gate has other terms than the tables",
-                detail: format!("{kind:?} gate {key:x}: {terms:?} instead of {expected:?}"),
+                problem: "a gate has other settings than the tables",
+                detail: format!("{kind:?} gate {key:x}: {settings:?} instead of {expected:?}"),
             });
         }
     }
 }
 
-fn terms_of(gate: &GateView) -> GateSettings {
+fn settings_of(gate: &GateView) -> GateSettings {
     GateSettings {
         limit: gate.limit,
         rate: gate.meter.and_then(|meter| meter.rate()),
@@ -280,11 +285,11 @@ fn terms_of(gate: &GateView) -> GateSettings {
 }
 
 /// Without a pause that is over.
-fn lasting(terms: GateSettings) -> GateSettings {
+fn lasting(settings: GateSettings) -> GateSettings {
     let now = server::now();
     GateSettings {
-        paused_until: terms.paused_until.filter(|&until| until > now),
-        ..terms
+        paused_until: settings.paused_until.filter(|&until| until > now),
+        ..settings
     }
 }
 

@@ -17,7 +17,7 @@ const DEFAULT_BURST: u32 = 1;
 /// What jobs without a tenant weigh together, and a tenant where no row says otherwise.
 const DEFAULT_WEIGHT: u32 = 1;
 
-/// Reads the missing terms of a lane. They are stored only where the table has not changed since the
+/// Reads the missing settings of a lane. They are stored only where the table has not changed since the
 /// pick noted the version: the snapshot is younger than that.
 pub fn read(
     spi: &Spi,
@@ -25,18 +25,18 @@ pub fn read(
     spec: &LaneSpec,
     gates: &[UnknownGate],
 ) -> Result<()> {
-    let mut terms = Vec::with_capacity(gates.len());
+    let mut settings = Vec::with_capacity(gates.len());
     for gate in gates.iter().filter(|gate| gate.key != 0) {
-        terms.push((*gate, read_one(spi, spec, gate)?));
+        settings.push((*gate, read_one(spi, spec, gate)?));
     }
-    if terms.iter().any(|(_, terms)| terms.aging > 0) {
+    if settings.iter().any(|(_, settings)| settings.aging > 0) {
         ageing::begin_calendar(spi, job_table)?;
     }
     shmem::with(job_table, |memory| {
-        for (gate, terms) in &terms {
+        for (gate, settings) in &settings {
             memory
                 .scheduler
-                .set_gate_settings(gate.kind, gate.key, gate.version, terms)?;
+                .set_gate_settings(gate.kind, gate.key, gate.version, settings)?;
         }
         Ok(())
     })
@@ -56,27 +56,29 @@ fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<GateSettin
         ),
         GateKind::Concurrency => (c"concurrency", vec![gate.key, concurrency_key(DEFAULT_ROW)]),
         GateKind::Session => (c"paused_session", vec![gate.key]),
-        GateKind::Unique => return Ok(default_terms(gate.kind)),
+        GateKind::Unique => return Ok(default_settings(gate.kind)),
     };
     let gates: Vec<i64> = gates.into_iter().map(u64::cast_signed).collect();
     let arguments = [datum(gates), datum(i32::from(number(gate.kind)))];
-    let terms = match armed(Seeded::ReadOwnLimits) {
+    let settings = match armed(Seeded::ReadOwnLimits) {
         true => {
             let rows = spi.run(&SETTING, &arguments)?;
-            (rows.len() > 0).then(|| terms_of_row(&rows, 0, 1))
+            (rows.len() > 0).then(|| settings_of_row(&rows, 0, 1))
         }
-        false => spi.committed_row(table, &SETTING, &arguments, |rows| terms_of_row(rows, 0, 1))?,
+        false => spi.committed_row(table, &SETTING, &arguments, |rows| {
+            settings_of_row(rows, 0, 1)
+        })?,
     };
-    Ok(terms.unwrap_or(default_terms(gate.kind)))
+    Ok(settings.unwrap_or(default_settings(gate.kind)))
 }
 
-/// The terms of a gate without any row of settings.
-pub fn default_terms(kind: GateKind) -> GateSettings {
+/// The settings of a gate without any row of settings.
+pub fn default_settings(kind: GateKind) -> GateSettings {
     kind.fixed_limit().unwrap_or(Limit::None).into()
 }
 
-/// The terms that begin at a column.
-pub fn terms_of_row(rows: &Rows, row: usize, column: i32) -> GateSettings {
+/// The settings that begin at a column.
+pub fn settings_of_row(rows: &Rows, row: usize, column: i32) -> GateSettings {
     let number = |column| {
         let number = rows.value::<i32>(row, column);
         number.map(|number| u32::try_from(number).unwrap_or(0))

@@ -56,11 +56,11 @@ pub fn duty(memory: &mut Locked) -> Option<Part> {
     if !memory.scheduler.has_overflow() {
         return None;
     }
-    memory.desk.claims_in_overflow += 1;
+    memory.state.claims_in_overflow += 1;
     let has_room = memory.scheduler.free_lanes() >= batch();
-    let is_turn = memory.desk.claims_in_overflow >= batch();
+    let is_turn = memory.state.claims_in_overflow >= batch();
     (has_room || is_turn).then(|| {
-        memory.desk.claims_in_overflow = 0;
+        memory.state.claims_in_overflow = 0;
         memory.scheduler.next_part()
     })
 }
@@ -90,7 +90,7 @@ pub fn load_some(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
 }
 
 /// The lanes that a claim has to pick from beside those in memory.
-pub struct Hunt {
+pub struct OverflowSearch {
     queue: u64,
     /// Of these queues, in memory only.
     only: Option<Rc<[u64]>>,
@@ -99,7 +99,7 @@ pub struct Hunt {
     parts: usize,
 }
 
-impl Hunt {
+impl OverflowSearch {
     pub fn in_queue(queue: u64) -> Self {
         Self {
             queue,

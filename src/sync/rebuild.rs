@@ -44,7 +44,7 @@ pub fn when_ready<R>(
     mut steps: impl FnMut(&mut Locked) -> Step<R>,
 ) -> Result<R> {
     loop {
-        let result = shmem::with(job_table, |memory| match memory.desk.phase {
+        let result = shmem::with(job_table, |memory| match memory.state.phase {
             Phase::Ready => steps(memory).map(Some),
             Phase::Stale if armed(Seeded::UseStaleMemory) => steps(memory).map(Some),
             Phase::Stale | Phase::Rebuilding => Ok(None),
@@ -54,7 +54,7 @@ pub fn when_ready<R>(
         }
         tables::lock(job_table)?;
         let _turn = Turn::wait_for(job_table)?;
-        if shmem::with(job_table, |memory| Ok(memory.desk.phase))? != Phase::Ready {
+        if shmem::with(job_table, |memory| Ok(memory.state.phase))? != Phase::Ready {
             rebuild(spi, job_table)?;
         }
     }
@@ -90,13 +90,13 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     )?;
     let first_lease = first_time(spi, &FIRST_LEASE, &[], &snapshot)?;
     shmem::with(job_table, |memory| {
-        if memory.desk.generation != generation || memory.desk.phase != Phase::Rebuilding {
+        if memory.state.generation != generation || memory.state.phase != Phase::Rebuilding {
             return Ok(());
         }
         memory.scheduler.end_rebuild()?;
         memory.note_due(next_due);
         memory.note_lease(first_lease);
-        memory.desk.phase = Phase::Ready;
+        memory.state.phase = Phase::Ready;
         Ok(())
     })?;
     pending::end();
@@ -144,16 +144,16 @@ fn begin(memory: &mut Locked, sees_own: bool) -> Step<(Snapshot, u64)> {
         *slot = id;
         count += 1;
     }
-    memory.desk.rebuild_xmax = xmax;
-    memory.desk.rebuild_running = count;
-    memory.desk.next_due = i64::MAX;
-    memory.desk.due_floor = [i64::MAX; 2];
-    memory.desk.leases.forget();
-    memory.desk.gone.look_at_all();
-    memory.forget_hidden();
-    memory.desk.generation += 1;
-    memory.desk.phase = Phase::Rebuilding;
-    Ok((snapshot, memory.desk.generation))
+    memory.state.rebuild_xmax = xmax;
+    memory.state.rebuild_running = count;
+    memory.state.next_due = i64::MAX;
+    memory.state.due_floor = [i64::MAX; 2];
+    memory.state.leases.forget();
+    memory.state.gone.look_at_all();
+    memory.forget_set_aside();
+    memory.state.generation += 1;
+    memory.state.phase = Phase::Rebuilding;
+    Ok((snapshot, memory.state.generation))
 }
 
 /// A lane with a number, and its names for who reports it.
@@ -214,7 +214,7 @@ impl<F: Fn(&mut Locked, &LaneSpec, i64) -> Step<()>> Batch<F> {
 
     fn finish(&mut self) -> Result<()> {
         let stayed = shmem::with(self.job_table, |memory| {
-            if memory.desk.phase != Phase::Rebuilding {
+            if memory.state.phase != Phase::Rebuilding {
                 return Ok(false);
             }
             for (spec, number) in &self.lanes {
@@ -236,8 +236,8 @@ impl<F: Fn(&mut Locked, &LaneSpec, i64) -> Step<()>> Batch<F> {
 /// Has the next use rebuild the memory, and does it at once.
 pub fn force(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     shmem::with(job_table, |memory| {
-        if memory.desk.phase == Phase::Ready {
-            memory.desk.phase = Phase::Stale;
+        if memory.state.phase == Phase::Ready {
+            memory.state.phase = Phase::Stale;
         }
         Ok(())
     })?;

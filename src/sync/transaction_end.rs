@@ -138,9 +138,9 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         memory.close();
     }
     if changes.rebuild {
-        memory.desk.phase = Phase::Stale;
+        memory.state.phase = Phase::Stale;
     }
-    if memory.desk.phase == Phase::Stale {
+    if memory.state.phase == Phase::Stale {
         return memory.forget_reservations(ids(changes));
     }
     let counted = memory.rebuild_has_seen(id);
@@ -169,7 +169,7 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
     for lane in changes.lanes.values() {
         apply_lane(memory, lane, counted)?;
     }
-    for (spec, position) in changes.hidden.iter().chain(&changes.kept_waiting) {
+    for (spec, position) in changes.set_aside.iter().chain(&changes.kept_waiting) {
         memory.lower(spec, *position)?;
     }
     if !armed(Seeded::HideDueTime) {
@@ -237,24 +237,28 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
     if !armed(Seeded::KeepCharges) {
         discharge_backlog(memory, changes);
     }
-    memory.desk.gone.put_back(&changes.gone, after_failure());
+    memory.state.gone.put_back(&changes.gone, after_failure());
     // What was seen of tables that are what they were before is no longer true, nor what others make of it.
     if changes.rebuild {
-        memory.desk.phase = Phase::Stale;
+        memory.state.phase = Phase::Stale;
     }
-    if memory.desk.phase == Phase::Stale {
+    if memory.state.phase == Phase::Stale {
         return memory.forget_reservations(ids(changes));
     }
     for reserved in &changes.reservations {
         memory.scheduler.abort(reserved.id)?;
     }
-    let hidden = changes.hidden.iter().chain(&changes.kept_waiting).copied();
+    let set_aside = changes
+        .set_aside
+        .iter()
+        .chain(&changes.kept_waiting)
+        .copied();
     let gone = changes
         .lanes
         .values()
         .filter_map(|lane| lane.least_gone.map(|position| (lane.spec, position)));
     let gone = gone.filter(|_| !armed(Seeded::ForgetGone));
-    for (spec, position) in hidden.chain(gone) {
+    for (spec, position) in set_aside.chain(gone) {
         memory.lower(&spec, position)?;
     }
     if !armed(Seeded::LoseDueTime) {
@@ -274,11 +278,11 @@ fn abandon(nesting: i32) {
     for work in works {
         let _ = shmem::with_existing(table, |memory| {
             match &work {
-                Work::Rebuild => memory.desk.phase = Phase::Stale,
+                Work::Rebuild => memory.state.phase = Phase::Stale,
                 Work::Count(generation) => memory.backlog.give_up_count(*generation),
                 Work::Search(search) => {
-                    memory.desk.leases.put_back(search, after_failure());
-                    memory.desk.leases.end_search();
+                    memory.state.leases.put_back(search, after_failure());
+                    memory.state.leases.end_search();
                 }
                 Work::Claim(_) | Work::Promotion(_) | Work::Stay => {}
             }

@@ -43,8 +43,8 @@ pub struct Level {
     pub nesting: i32,
     pub lanes: HashMap<u64, LaneChange>,
     pub reservations: Vec<Reserved>,
-    /// Lanes that a claim hides while it runs, because a stranger has locked their next job.
-    pub hidden: Vec<(LaneSpec, i64)>,
+    /// Lanes that a claim sets aside while it runs, because a stranger has locked their next job.
+    pub set_aside: Vec<(LaneSpec, i64)>,
     /// Jobs that this transaction keeps from being claimed before it ends, without changing them.
     pub kept_waiting: Vec<(LaneSpec, i64)>,
     pub charges: Charges,
@@ -148,7 +148,7 @@ impl Level {
             nesting: _,
             lanes,
             reservations,
-            hidden,
+            set_aside,
             kept_waiting,
             charges,
             settings,
@@ -167,7 +167,7 @@ impl Level {
             self.lane(change.spec).absorb(change);
         }
         self.reservations.extend(reservations);
-        self.hidden.extend(hidden);
+        self.set_aside.extend(set_aside);
         self.kept_waiting.extend(kept_waiting);
         self.charges.absorb(charges);
         self.settings.extend(settings);

@@ -12,7 +12,7 @@ use pgrx::pg_sys;
 /// What claims do for the queue in passing: a live queue needs no other hand.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
     let (rescue, due, load, looks_at_sequence) = when_ready(spi, job_table, |memory| {
-        memory.show_hidden()?;
+        memory.bring_back()?;
         let load = overflow::duty(memory);
         let looks_at_sequence = ageing::duty(memory);
         Ok((

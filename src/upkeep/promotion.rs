@@ -30,13 +30,16 @@ pub struct Due([i64; 2]);
 /// Asked by every claim: whether jobs have fallen due that nobody else is at.
 pub fn duty(memory: &mut Locked) -> Option<Due> {
     let now = server::now();
-    let is_due = memory.desk.next_due <= now;
+    let is_due = memory.state.next_due <= now;
     is_due.then(|| take(memory))
 }
 
 fn take(memory: &mut Locked) -> Due {
-    memory.desk.next_due = i64::MAX;
-    Due(std::mem::replace(&mut memory.desk.due_floor, [i64::MAX; 2]))
+    memory.state.next_due = i64::MAX;
+    Due(std::mem::replace(
+        &mut memory.state.due_floor,
+        [i64::MAX; 2],
+    ))
 }
 
 /// What is promoted stays locked until the transaction ends. So a claim inside a transaction block, which
@@ -109,7 +112,7 @@ fn promote(
             memory.lower(spec, *position)?;
         }
         if let Some((time, position)) = next {
-            let desk = &mut memory.desk;
+            let desk = &mut memory.state;
             desk.due_floor = desk.due_floor.min([time, position]);
             desk.next_due = desk.next_due.min(time.max(earliest));
         }

@@ -95,15 +95,15 @@ impl Scope {
 /// Asked by every claim: whether there are runs to rescue that nobody else is at.
 pub fn duty(memory: &mut Locked) -> Option<Duty> {
     let now = server::now();
-    let search = memory.desk.leases.next <= now;
-    let gone = memory.desk.gone.next <= now;
+    let search = memory.state.leases.next <= now;
+    let gone = memory.state.gone.next <= now;
     (search || gone).then(|| take(memory, search, gone))
 }
 
 fn take(memory: &mut Locked, search: bool, gone: bool) -> Duty {
     Duty {
-        search: search.then(|| memory.desk.leases.take()),
-        gone: gone.then(|| memory.desk.gone.take()),
+        search: search.then(|| memory.state.leases.take()),
+        gone: gone.then(|| memory.state.gone.take()),
     }
 }
 
@@ -220,8 +220,8 @@ fn rescue_expired(
     pending::end();
     let left = Search { floor, stragglers };
     shmem::with(job_table, |memory| {
-        memory.desk.leases.put_back(&left, next);
-        memory.desk.leases.end_search();
+        memory.state.leases.put_back(&left, next);
+        memory.state.leases.end_search();
         Ok(())
     })?;
     Ok(rescued)
@@ -276,7 +276,7 @@ fn rescue_orphans(
         next = server::now().saturating_add(LOCKED_AGAIN);
     }
     shmem::with(job_table, |memory| {
-        memory.desk.gone.put_back(&left, next);
+        memory.state.gone.put_back(&left, next);
         Ok(())
     })?;
     Ok(rescued)

@@ -21,7 +21,7 @@ const BETWEEN_LOOKS: i64 = SECOND / 50;
 /// From now on claims of the queue that find nothing have its listeners told of work.
 pub fn listen(job_table: pg_sys::Oid, queue: u64) -> Result<()> {
     await_notifier(job_table)?;
-    match shmem::with(job_table, |memory| Ok(memory.bells.listen(queue, server::now())))? {
+    match shmem::with(job_table, |memory| Ok(memory.channels.listen(queue, server::now())))? {
         true => Ok(()),
         false => Err(too_long("too many queues are listened to")
             .detail(format!(
@@ -33,7 +33,7 @@ pub fn listen(job_table: pg_sys::Oid, queue: u64) -> Result<()> {
 
 fn await_notifier(job_table: pg_sys::Oid) -> Result<()> {
     let give_up = server::now().saturating_add(TO_BEGIN);
-    while !shmem::with(job_table, |memory| Ok(memory.bells.has_notifier()))? {
+    while !shmem::with(job_table, |memory| Ok(memory.channels.has_notifier()))? {
         if server::now() > give_up {
             return Err(no_notifier());
         }
@@ -45,10 +45,10 @@ fn await_notifier(job_table: pg_sys::Oid) -> Result<()> {
 /// A claim has found nothing in these queues. Where there is work by now, listeners are told at once.
 pub fn arm(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
     for &queue in queues.iter().filter(|_| !armed(Seeded::TellNobody)) {
-        while let Some(unread) = shmem::with(job_table, |memory| Ok(memory.bells.arm(queue)))? {
+        while let Some(unread) = shmem::with(job_table, |memory| Ok(memory.channels.arm(queue)))? {
             let is_on = reads_on(spi, &unread)?;
             shmem::with(job_table, |memory| {
-                memory.bells.store_setting(unread, is_on);
+                memory.channels.store_setting(unread, is_on);
                 Ok(())
             })?;
         }

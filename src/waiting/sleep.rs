@@ -64,7 +64,7 @@ impl Sleep<'_> {
 
     fn look(&self, memory: &mut Locked) -> Step<Look> {
         let (who, now) = (own_number(), now());
-        if memory.desk.phase != Phase::Ready {
+        if memory.state.phase != Phase::Ready {
             memory.waiting.stop_waiting(who);
             sleeper::leave_place();
             return Ok(Look::Over(End::Rebuild));
@@ -73,8 +73,8 @@ impl Sleep<'_> {
             memory.waiting.clear_alarm();
         }
         let keeps_time = memory.waiting.is_timekeeper(who);
-        memory.show_hidden_when_due(now)?;
-        memory.tend(now)?;
+        memory.bring_back_when_due(now)?;
+        memory.note_wake_ups(now)?;
         let Locked {
             waiting, scheduler, ..
         } = memory;
@@ -95,7 +95,7 @@ impl Sleep<'_> {
         memory
             .waiting
             .start_waiting(who, self.queues, self.is_between_transactions);
-        memory.tend(now)?;
+        memory.note_wake_ups(now)?;
         Ok(Look::Until(match memory.waiting.is_timekeeper(who) {
             true => self.until.min(memory.waiting.alarm()),
             false => self.until,
