@@ -1,7 +1,6 @@
 //! What the verbs that end a run share.
 
-use crate::permission;
-use crate::permission::Verb;
+use crate::permission::{self, Verb};
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, cancelled_by_trigger, no_such_job, superseded};
 use crate::pg::spi::{Rows, Spi, Statement, statement};

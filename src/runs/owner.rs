@@ -6,8 +6,7 @@
 )]
 
 use crate::pg::server::this_backend;
-use crate::shmem;
-use crate::shmem::Owner;
+use crate::shmem::{self, Owner};
 use pgrx::{pg_guard, pg_sys};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -16,10 +16,8 @@ use crate::pg::error::{Result, internal};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
-use crate::shmem;
-use crate::shmem::{Locked, Phase};
-use crate::transaction::pending;
-use crate::transaction::pending::Work;
+use crate::shmem::{self, Locked, Phase};
+use crate::transaction::pending::{self, Work};
 use pgrx::pg_sys;
 use turnstile_scheduler::{LaneSpec, Step};
 

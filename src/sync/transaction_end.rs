@@ -13,11 +13,9 @@
 use crate::pg::error::cannot_prepare;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
-use crate::shmem;
-use crate::shmem::{Locked, Phase, sleeper};
+use crate::shmem::{self, Locked, Phase, sleeper};
 use crate::transaction::level::{LaneChange, Level};
-use crate::transaction::pending;
-use crate::transaction::pending::Work;
+use crate::transaction::pending::{self, Work};
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -12,9 +12,8 @@
 use crate::job::lane::channel;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
-use crate::shmem;
-use crate::shmem::Owed;
 use crate::shmem::latches::{own_number, wait_until};
+use crate::shmem::{self, Owed};
 use pgrx::pg_guard;
 use pgrx::pg_sys;
 use std::ffi::{CStr, CString, c_char};

@@ -2,8 +2,7 @@
 
 use crate::api::arguments::job;
 use crate::api::operate::filter::{Filter, filter_statement};
-use crate::permission;
-use crate::permission::Verb;
+use crate::permission::{self, Verb};
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
 use crate::pg::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
 use crate::pg::rounds::Rounds;

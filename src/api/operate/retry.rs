@@ -3,8 +3,7 @@
 use crate::api::arguments::job;
 use crate::api::operate::filter::{Filter, filter_statement};
 use crate::api::produce::unique_key::{key_is_taken, take_back};
-use crate::permission;
-use crate::permission::Verb;
+use crate::permission::{self, Verb};
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
 use crate::pg::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
 use crate::pg::rounds::Rounds;

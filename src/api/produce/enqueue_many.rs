@@ -10,8 +10,7 @@ use crate::pg::jsonb::Json;
 use crate::pg::output::Output;
 use crate::pg::server;
 use crate::pg::spi::{Spi, with_spi};
-use crate::table;
-use crate::table::{Jobs, Operation};
+use crate::table::{self, Jobs, Operation};
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
 

@@ -1,8 +1,7 @@
 //! A job that is to be added, and the unique key that was asked for with it.
 
 use crate::api::arguments::name;
-use crate::job::routes;
-use crate::job::routes::Routes;
+use crate::job::routes::{self, Routes};
 use crate::job::unique::Mode;
 use crate::job::values::JobValues;
 use crate::permission;
