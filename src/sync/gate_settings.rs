@@ -6,7 +6,7 @@ use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem;
-use crate::sync::ageing;
+use crate::sync::aging;
 use pgrx::pg_sys;
 use turnstile_scheduler::{GateKind, GateSettings, LaneSpec, Limit, Rate, UnknownGate};
 
@@ -30,7 +30,7 @@ pub fn read(
         settings.push((*gate, read_one(spi, spec, gate)?));
     }
     if settings.iter().any(|(_, settings)| settings.aging > 0) {
-        ageing::begin_calendar(spi, job_table)?;
+        aging::begin_calendar(spi, job_table)?;
     }
     shmem::with(job_table, |memory| {
         for (gate, settings) in &settings {

@@ -1,6 +1,6 @@
 //! Tables to memory: what a transaction does to the scheduler when it ends, and how memory is made anew, compared and filled.
 
-pub mod ageing; // how long jobs have waited
+pub mod aging; // how long jobs have waited
 pub mod check; // memory compared with the tables
 pub mod dropped; // what sleepers hear of DROP EXTENSION
 pub mod gate_keys; // the hashes of gates that the tables have

@@ -6,7 +6,7 @@ pub mod rescue; // runs that nobody is at any more
 use crate::pg::error::Result;
 use crate::pg::spi::Spi;
 use crate::sync::rebuild::when_ready;
-use crate::sync::{ageing, overflow};
+use crate::sync::{aging, overflow};
 use pgrx::pg_sys;
 
 /// What claims do for the queue in passing: a live queue needs no other hand.
@@ -14,7 +14,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
     let (rescue, due, load, looks_at_sequence) = when_ready(spi, job_table, |memory| {
         memory.bring_back()?;
         let load = overflow::duty(memory);
-        let looks_at_sequence = ageing::duty(memory);
+        let looks_at_sequence = aging::duty(memory);
         Ok((
             rescue::duty(memory),
             promotion::duty(memory),
@@ -33,7 +33,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
         overflow::load(spi, job_table, &load)?;
     }
     if looks_at_sequence {
-        ageing::look_at_sequence(job_table)?;
+        aging::look_at_sequence(job_table)?;
     }
     Ok(())
 }
