@@ -1,4 +1,4 @@
-//! What the verbs that end a run share.
+//! What the verbs that end a run have in common.
 
 use crate::permission;
 use crate::permission::Verb;

@@ -12,9 +12,9 @@ use turnstile_scheduler::{GateKind, GateSettings, LaneSpec, Limit, Rate, Unknown
 
 static SETTING: Statement = statement!("gate_setting", [INT8ARRAYOID, INT4OID]);
 
-/// Where a rate is given without a burst starts are evenly spaced.
+/// Where a rate is given without a burst, starts are evenly spaced.
 const DEFAULT_BURST: u32 = 1;
-/// What jobs without a tenant weigh together, and a tenant where no row says otherwise.
+/// The weight of all jobs without a tenant together, and of a tenant for which no row says otherwise.
 const DEFAULT_WEIGHT: u32 = 1;
 
 /// Reads the missing settings of a lane. They are stored only where the table has not changed since the

@@ -1,7 +1,7 @@
-//! What claims do in passing: a live queue needs no other hand.
+//! What claims do in passing, so that a live queue needs no other process for it.
 
 pub mod promotion; // jobs whose time has come
-pub mod rescue; // runs that nobody is at any more
+pub mod rescue; // abandoned runs
 
 use crate::pg::error::Result;
 use crate::pg::spi::Spi;
@@ -9,7 +9,7 @@ use crate::sync::rebuild::when_ready;
 use crate::sync::{aging, overflow};
 use pgrx::pg_sys;
 
-/// What claims do for the queue in passing: a live queue needs no other hand.
+/// Does what is due for the queues of a claim.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
     let (rescue, due, load, looks_at_sequence) = when_ready(spi, job_table, |memory| {
         memory.bring_back()?;
