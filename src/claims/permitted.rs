@@ -65,7 +65,7 @@ fn claim_by_priority(
     output: &mut Output,
 ) -> Result<usize> {
     let taken = claim_among(spi, permitted, most, claimer, output)?;
-    // What is not in memory is looked for here, and listeners are told.
+    // What is not in memory is looked for here, and listeners are notified.
     let left = most.saturating_sub(taken);
     Ok(taken + claim_from(spi, permitted, left, claimer, output)?)
 }

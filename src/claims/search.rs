@@ -23,7 +23,7 @@ use turnstile_scheduler::{GateKind, LaneSpec, Outcome, Pick, Picked, Reservation
 
 /// Lanes that one look for work goes through.
 const LOOKS_AT_MOST: usize = 32;
-/// Jobs that are reserved at one pick.
+/// The most jobs that one pick reserves.
 const MOST_AT_ONCE: usize = 1_000;
 
 /// Claims up to `most` jobs, the queues in the order given; returns how many.

@@ -62,7 +62,7 @@ pub fn gates_of_claim(queues: &[u64]) -> Option<Vec<i64>> {
     (!names_all).then(|| queues.iter().map(|key| key.cast_signed()).collect())
 }
 
-/// The channel on which listeners of a queue, or of all, are told of work.
+/// The channel on which listeners of a queue, or of all queues, are notified of work.
 pub fn channel(queue: u64) -> String {
     format!("turnstile_{queue:016x}")
 }

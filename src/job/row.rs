@@ -241,7 +241,7 @@ impl RawRow<'_> {
     }
 }
 
-/// Stands for a held session among the lanes: no job has it as its lane.
+/// The spec of a held session among the lanes: no job has it as its lane.
 pub fn only_session(session: u64) -> LaneSpec {
     LaneSpec {
         lane: session,

@@ -1,6 +1,7 @@
 //! What the caller may do: `turnstile.permission` says on what, EXECUTE which calls. Superusers and the owner may do everything.
 //!
-//! A role without a row for all queues and tenants is told the same of a job that it may not touch as of one that does not exist.
+//! A role without a row for all queues and tenants is told the same about a job that it may not touch as about one
+//! that does not exist.
 
 mod denied;
 mod kept;

@@ -110,7 +110,7 @@ pub enum Seeded {
     TrustIndexName,
     /// What an EXCEPTION block undoes counts as all that the call was about.
     AbandonOuterWork,
-    /// What memory learns in a transaction that has written the jobs anew is kept.
+    /// What memory learns in a transaction that has rewritten the jobs is kept.
     TrustNewStorage,
     /// A snapshot is older than the locks of its tables.
     LookBeforeLocking,

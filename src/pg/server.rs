@@ -65,7 +65,7 @@ pub fn this_backend() -> (i32, i64) {
     unsafe { (pg_sys::MyProcPid, pg_sys::MyStartTimestamp) }
 }
 
-/// Has the next look at the list of backends read it anew: the server keeps it for the whole transaction.
+/// Has the next look at the list of backends read it again: the server keeps it for the whole transaction.
 pub fn forget_list_of_backends() {
     // SAFETY: drops a copy that the next reader makes again.
     unsafe { pg_sys::pgstat_clear_backend_activity_snapshot() };

@@ -11,7 +11,7 @@ pub fn next_transaction_id() -> u64 {
     unsafe { pg_sys::ReadNextFullTransactionId().value }
 }
 
-/// Gives this transaction an id, by which others know that it is open.
+/// Gives this transaction an id, by which other transactions know that it is open.
 pub fn assign_transaction_id() {
     // SAFETY: called inside of a transaction that is about to write.
     unsafe { pg_sys::GetTopTransactionId() };

@@ -154,7 +154,7 @@ fn start_by_statement(
         start_found(spi, &found, &run, &mut started, output)?;
         run.note_lease(&started);
         pending::end();
-        // A trigger may have kept some from being started; others take their place.
+        // A trigger may have kept some jobs from being started; other jobs take their place.
         match found
             .last()
             .filter(|_| started.positions.len() < wanted.most)
@@ -309,7 +309,7 @@ impl Run {
         }
     }
 
-    /// The scheduler hears of starts by their reservations, and of the lease here.
+    /// The scheduler learns of starts by their reservations, and of the lease here.
     fn note_lease(&self, started: &Started) {
         if !started.positions.is_empty() && self.lease_expires_at.is_some() {
             pending::at_current_level(|level| level.note_lease(self.lease_expires_at));

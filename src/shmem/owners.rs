@@ -82,7 +82,7 @@ impl GoneOwners {
         }
     }
 
-    /// These are to be searched for at `next`.
+    /// The next search for these backends is due at `next`.
     pub fn put_back(&mut self, gone: &Gone, next: i64) {
         if gone.is_empty() {
             return;

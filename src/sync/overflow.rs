@@ -92,7 +92,7 @@ pub fn load_some(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
 /// The lanes that a claim has to pick from beside those in memory.
 pub struct OverflowSearch {
     queue: u64,
-    /// Of these queues, in memory only.
+    /// If set, only the lanes of these queues, and only in memory.
     only: Option<Rc<[u64]>>,
     search: Option<Search>,
     found: Reading,

@@ -154,7 +154,7 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
             scheduler.expect_paused_sessions();
         }
     }
-    // Room that passes from one job to the next is held before it is given back.
+    // Room that passes from one job to the next is taken before it is given back.
     for reserved in &changes.reservations {
         if counted {
             scheduler.commit_counted(reserved.id)?;

@@ -40,7 +40,7 @@ pub enum Operation {
     /// Nothing: they are only read.
     Look,
     Insert,
-    /// Of these columns (from 1) and no others.
+    /// An update of these columns (from 1) and no others.
     Update(&'static [usize]),
     Delete,
 }

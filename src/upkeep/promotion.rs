@@ -42,8 +42,8 @@ fn take(memory: &mut Locked) -> Due {
     ))
 }
 
-/// What is promoted stays locked until the transaction ends. So a claim inside a transaction block, which
-/// may stay open, promotes no more than it came for, and of its own queues only.
+/// Promoted jobs stay locked until the transaction ends. So a claim inside a transaction block, which may stay open,
+/// promotes no more jobs than it came for, and only those of its own queues.
 pub fn promote_for_claim(
     spi: &Spi,
     job_table: pg_sys::Oid,

@@ -62,8 +62,8 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// What is rescued stays locked until the transaction ends. So a claim inside a transaction block, which
-    /// may stay open, rescues no more than it came for, and of its own queues only.
+    /// Rescued runs stay locked until the transaction ends. So a claim inside a transaction block, which may stay
+    /// open, rescues no more runs than it came for, and only those of its own queues.
     pub fn of_claim(queues: &[u64], most: usize) -> Self {
         if transaction::may_stay_open() {
             Self {

@@ -42,7 +42,7 @@ fn await_notifier(job_table: pg_sys::Oid) -> Result<()> {
     Ok(())
 }
 
-/// A claim has found nothing in these queues. Where there is work by now, listeners are told at once.
+/// A claim has found nothing in these queues. If there is work by now, listeners are notified at once.
 pub fn arm(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
     for &queue in queues.iter().filter(|_| !armed(Seeded::TellNobody)) {
         while let Some(unread) = shmem::with(job_table, |memory| Ok(memory.channels.arm(queue)))? {
@@ -56,7 +56,7 @@ pub fn arm(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// Without any row of settings listeners are told: the default row was deleted.
+/// Without any row of settings, listeners are notified: the default row was deleted.
 fn reads_on(spi: &Spi, unread: &UnreadSetting) -> Result<bool> {
     let default_row = queue_key(DEFAULT_ROW);
     let own_row = match unread.queue {

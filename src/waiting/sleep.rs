@@ -40,7 +40,7 @@ pub enum End {
 
 enum Look {
     Over(End),
-    /// Nothing: look again by then.
+    /// There is nothing to do: look again by then.
     Until(i64),
 }
 

@@ -109,7 +109,7 @@ fn meet(spi: &Spi, job: &NewJob, unique: &UniqueKey, holder: &Holder) -> Result<
     })
 }
 
-/// Claims pass the job over until this transaction ends, and are told then.
+/// Claims pass the job over until this transaction ends. Then they are told of it.
 fn note_kept_waiting(rows: &Rows) -> Result<()> {
     if rows.len() > 0 && rows.required(0, NUMBER + 1)? {
         let (lane, position) = (lane_of_row(rows, 0), rows.required(0, NUMBER)?);
