@@ -21,7 +21,7 @@ use pgrx::{pg_guard, pg_sys};
 
 pgrx::pg_module_magic!(name, version);
 
-/// Called when the library is loaded: by the postmaster, or too late by a backend.
+/// Called when the library is loaded: by the postmaster, or, too late, by a backend.
 #[pg_guard]
 #[allow(unsafe_code, reason = "a function that the server calls by its name")]
 pub extern "C-unwind" fn _PG_init() {

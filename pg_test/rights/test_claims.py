@@ -40,13 +40,13 @@ def _settings(conn, which: str) -> None:
     if which == "limits":
         configure(conn, "queue", "mail", max_running=2)
         configure(conn, "tenant", "acme", slots=3)
-    if which == "ageing":
+    if which == "aging":
         configure(conn, "queue", "sms", aging="1 hour")
     if which == "fair":
         configure(conn, "queue", "fax", policy="fair")
 
 
-@pytest.mark.parametrize("which", ["plain", "limits", "ageing", "fair"])
+@pytest.mark.parametrize("which", ["plain", "limits", "aging", "fair"])
 @pytest.mark.parametrize("at_once", [1, 7, 100])
 def test_the_order_is_that_of_a_claim_from_every_queue(conn, worker, seed, which, at_once):
     """What the owner is given in a database that has the same jobs but those of the queue that the worker may not touch."""

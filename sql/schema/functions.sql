@@ -23,7 +23,7 @@ COMMENT ON COLUMN turnstile.claimed_job.attempt IS 'Claims of the job so far. at
 COMMENT ON COLUMN turnstile.claimed_job.queue IS 'The queue that the job was claimed from.';
 COMMENT ON COLUMN turnstile.claimed_job.kind IS 'What sort of job it is.';
 COMMENT ON COLUMN turnstile.claimed_job.payload IS 'What the producer passed.';
-COMMENT ON COLUMN turnstile.claimed_job.priority IS 'The priority, without what ageing adds.';
+COMMENT ON COLUMN turnstile.claimed_job.priority IS 'The priority, without what aging adds.';
 COMMENT ON COLUMN turnstile.claimed_job.tenant IS 'The tenant. NULL: none.';
 COMMENT ON COLUMN turnstile.claimed_job.account IS 'The account. NULL: none.';
 COMMENT ON COLUMN turnstile.claimed_job.session IS 'The session. NULL: none.';

@@ -8,7 +8,7 @@ use crate::pg::settings;
 
 pub const LONGEST: usize = 255;
 
-/// Of each call that is about a job, and of each that is about one of its runs.
+/// The places of these arguments in each call about a job, and in each call about one of its runs.
 const JOB_ID: usize = 0;
 const ATTEMPT: usize = 1;
 
@@ -54,7 +54,7 @@ pub fn queue_to_claim(name: Option<&str>) -> Result<u64> {
     Ok(claimed_key(name))
 }
 
-/// What is stored with a job must fit.
+/// Checks that a value to be stored with a job fits.
 pub fn check_size(call: &Call, index: usize, argument: &str) -> Result<()> {
     let (size, most) = (call.raw_size(index), settings::max_payload());
     if size <= most {
@@ -89,7 +89,7 @@ pub fn check_lease(call: &Call, index: usize) -> Result<()> {
     }
 }
 
-/// A time to wait.
+/// Checks a time to wait.
 pub fn check_wait(call: &Call, index: usize, argument: &str) -> Result<()> {
     match call.interval(index).map(|time| time.as_micros()) {
         Some(micros) if !(0..=LONGEST_TIME).contains(&micros) => Err(bad_value(format!(
@@ -101,7 +101,7 @@ pub fn check_wait(call: &Call, index: usize, argument: &str) -> Result<()> {
     }
 }
 
-/// How many jobs a call may be about.
+/// How many jobs a call may be about at most.
 pub fn bound(call: &Call, index: usize) -> Result<usize> {
     let most = call.int4(index).ok_or_else(|| null_argument("max_jobs"))?;
     usize::try_from(most).map_err(|_| {

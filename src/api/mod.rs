@@ -1,5 +1,5 @@
-//! One file a verb: check the arguments, call what is below, map errors. This is the list of all that SQL can call, but for the
-//! row triggers of [`crate::table`].
+//! The verbs, one file each: they check the arguments, call the code below, and map errors. This module lists all
+//! that SQL can call, except the row triggers of [`crate::table`].
 
 mod arguments;
 mod maintain;

@@ -12,7 +12,8 @@ use crate::waiting::sleep::{self, End, Sleep};
 use pgrx::prelude::PgSqlErrorCode;
 use turnstile_scheduler::waiting::MAX_QUEUES;
 
-/// Claims up to `most` jobs, the queues in the order given; where there is none it sleeps, if it is to.
+/// Claims up to `most` jobs, from the queues in the order given. If there are none, it sleeps where the call asks for
+/// that.
 pub fn claim_or_wait(
     spi: &Spi,
     queues: &[u64],
@@ -42,7 +43,7 @@ pub fn claim_or_wait(
     })
 }
 
-/// The queues of one who waits.
+/// The queues that a waiting claim names.
 pub fn awaited(keys: &[u64]) -> Result<&[u64]> {
     if keys.len() <= MAX_QUEUES {
         return Ok(keys);

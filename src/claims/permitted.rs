@@ -1,8 +1,9 @@
 //! Claims of roles that may work on some queues only: `*` means those.
 //!
-//! A claim from `*` is by priority over all that it may come to, so the scheduler's pick is told the queues, and passes the others
-//! over where it compares queues: the next lane and the runner-up are those of a claim from every queue, if there were only
-//! these. Sleep and listening name the queues one by one, so that nobody is woken for what he may not claim.
+//! A claim from `*` is by priority over all queues that the caller may work on. So the scheduler's pick is told these
+//! queues, and passes others over where it compares queues: the next lane and the runner-up are those of a claim from
+//! every queue, if only these existed. Sleeping and listening name the queues one by one, so that no process is woken
+//! for a job that it may not claim.
 
 use crate::claims::search::{claim_among, claim_from};
 use crate::permission;
@@ -36,7 +37,7 @@ pub fn claim(
     Ok(taken)
 }
 
-/// The queues that one who waits for these waits for.
+/// The queues that a claim from these waits for.
 pub fn awaited(queues: &[u64]) -> Result<Cow<'_, [u64]>> {
     let Some(permitted) = instead_of_all(queues)? else {
         return Ok(Cow::Borrowed(queues));
@@ -64,7 +65,7 @@ fn claim_by_priority(
     output: &mut Output,
 ) -> Result<usize> {
     let taken = claim_among(spi, permitted, most, claimer, output)?;
-    // What is not in memory is looked for here, and listeners are told.
+    // What is not in memory is looked for here, and listeners are notified.
     let left = most.saturating_sub(taken);
     Ok(taken + claim_from(spi, permitted, left, claimer, output)?)
 }

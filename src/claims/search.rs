@@ -23,7 +23,7 @@ use turnstile_scheduler::{GateKind, LaneSpec, Outcome, Pick, Picked, Reservation
 
 /// Lanes that one look for work goes through.
 const LOOKS_AT_MOST: usize = 32;
-/// Jobs that are reserved at one pick.
+/// The most jobs that one pick reserves.
 const MOST_AT_ONCE: usize = 1_000;
 
 /// Claims up to `most` jobs, the queues in the order given; returns how many.
@@ -57,7 +57,8 @@ pub fn claim_from(
     Ok(taken)
 }
 
-/// As a claim from every queue, if there were only these, and of what is in memory. Who calls it goes on by [`claim_from`].
+/// As a claim from every queue, if only these existed, and of what is in memory. The caller goes on with
+/// [`claim_from`].
 pub fn claim_among(
     spi: &Spi,
     queues: &Rc<[u64]>,
@@ -70,7 +71,7 @@ pub fn claim_among(
     claim_in(spi, job_table, search, (0, most), claimer, output).map(|(taken, _)| taken)
 }
 
-/// What comes before each claim; gives the table of jobs.
+/// What comes before each claim; returns the table of jobs.
 fn begin_call(spi: &Spi, queues: &[u64], most: usize) -> Result<pg_sys::Oid> {
     if server::is_serializable() {
         return Err(in_serializable());
@@ -81,8 +82,8 @@ fn begin_call(spi: &Spi, queues: &[u64], most: usize) -> Result<pg_sys::Oid> {
     Ok(job_table)
 }
 
-/// Claims what a search finds, for a call that has claimed some already; returns how many, and whether somebody may listen for
-/// work there.
+/// Claims what a search finds, for a call that has claimed some already; returns how many, and whether a client may
+/// listen for work there.
 fn claim_in(
     spi: &Spi,
     job_table: pg_sys::Oid,
@@ -125,7 +126,7 @@ fn claim_in(
     Ok((most - left, is_listened_to))
 }
 
-/// Whether a claim would find a job just now; what memory only believed to be there it forgets.
+/// Whether a claim would find a job just now. Memory forgets jobs that are gone.
 pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool> {
     let mut search = OverflowSearch::in_queue(queue);
     let mut looks = 0;
@@ -174,9 +175,9 @@ fn too_many_reservations() -> Failure {
 struct Next {
     pick: Pick,
     reservations: Vec<ReservationId>,
-    /// Somebody sleeps who would be woken for what is left of the lane.
+    /// A process sleeps that would be woken for what is left of the lane.
     is_waited_for: bool,
-    /// Somebody may listen for work in the queue.
+    /// A client may listen for work in the queue.
     has_listeners: bool,
 }
 
@@ -296,7 +297,7 @@ fn take(
         seen_all: false,
     };
     let ahead;
-    // A statement that skips what is locked has not seen it, and its claim may be undone.
+    // A statement that skips locked rows has not seen them, and the claim that locked them may be undone.
     if seen.is_empty() || is_worth_a_look(lane, &taken) {
         let is_all;
         (ahead, is_all) = look_ahead(spi, picked, &own)?;
@@ -307,8 +308,8 @@ fn take(
     Ok(taken.len())
 }
 
-/// Where the lane goes on matters when nothing more was found, when another lane may come before, and when sleepers would be
-/// woken for a lane that is empty. Alone, it goes on somewhere behind what was seen.
+/// Where the lane goes on matters when nothing more was found, when another lane may come before, and when sleeping
+/// processes would be woken for an empty lane. Otherwise, the lane goes on somewhere behind what was seen.
 fn is_worth_a_look(lane: &Lane, taken: &[i64]) -> bool {
     taken.is_empty()
         || lane.is_waited_for
@@ -349,8 +350,8 @@ fn settle(
     blocked.map(|_| ())
 }
 
-/// The call is over: lanes whose next job a stranger has locked will be looked at again, and a wake-up that
-/// led here has served its turn.
+/// The call is over: lanes whose next job another transaction has locked will be looked at again, and the wake-up
+/// that led here is over.
 fn end_call(job_table: pg_sys::Oid) -> Result<()> {
     let set_aside = pending::at_current_level(|level| std::mem::take(&mut level.set_aside));
     let has_any = !set_aside.is_empty() && !armed(Seeded::ForgetHiddenLane);
@@ -361,7 +362,7 @@ fn end_call(job_table: pg_sys::Oid) -> Result<()> {
         if has_any {
             memory.set_aside(&set_aside, server::now())?;
         }
-        sleeper::get_up_in(memory);
+        sleeper::end_wait_in(memory);
         Ok(())
     })
 }

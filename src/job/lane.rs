@@ -1,9 +1,9 @@
-//! The 64-bit keys by which the scheduler knows lanes and gates.
+//! The 64-bit keys by which the scheduler identifies lanes and gates.
 //!
-//! They are stored in the tables, so they must never change: SipHash-1-3 with a zero key. A gate's key is over the number of its
-//! kind, the keys of what its name is scoped to, and the name with its length before it. A lane's key is over its priority and,
-//! for the gates that it has and no others, their kinds and keys: a kind of gate that is new changes no key that is stored.
-//! See pg_test/rules/test_frozen.py.
+//! They are stored in the tables, so they must never change: SipHash-1-3 with a zero key. A gate's key hashes the
+//! number of its kind, the keys of the names that its name is scoped to, and the name with its length before it. A
+//! lane's key hashes its priority and, for the gates that it has and no others, their kinds and keys: a new kind of
+//! gate changes no stored key. See pg_test/rules/test_frozen.py.
 
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
@@ -12,7 +12,7 @@ use turnstile_scheduler::{GateKind, LaneSpec};
 /// The name whose row holds the settings of all names without a row.
 pub const DEFAULT_ROW: &str = "*";
 
-/// What a claim names to take jobs of all queues; no queue has this name.
+/// The name by which a claim takes jobs of all queues; no queue has this name.
 pub const EVERY_QUEUE: &str = "*";
 
 /// The names of a job that decide where it may run.
@@ -23,7 +23,7 @@ pub struct Names<'a> {
     pub account: Option<&'a str>,
     pub session: Option<&'a str>,
     pub concurrency_key: Option<&'a str>,
-    /// Only where its mode lets one job with the key run at a time.
+    /// Set only where the mode lets one job with the key run at a time.
     pub unique_key: Option<&'a str>,
 }
 
@@ -56,13 +56,13 @@ pub fn claimed_key(name: &str) -> u64 {
     }
 }
 
-/// The gates of the queues that a claim names, for a statement; none: those of all.
+/// The gates of the queues that a claim names, for a statement; none stands for all queues.
 pub fn gates_of_claim(queues: &[u64]) -> Option<Vec<i64>> {
     let names_all = queues.contains(&turnstile_scheduler::EVERY_QUEUE);
     (!names_all).then(|| queues.iter().map(|key| key.cast_signed()).collect())
 }
 
-/// The channel on which listeners of a queue, or of all, are told of work.
+/// The channel on which listeners of a queue, or of all queues, are notified of work.
 pub fn channel(queue: u64) -> String {
     format!("turnstile_{queue:016x}")
 }
@@ -94,7 +94,7 @@ pub fn unique_key(tenant: u64, name: &str) -> u64 {
     gate_key(GateKind::Unique, &[tenant], name)
 }
 
-/// What stands for a kind of gate in keys that are stored, and in `sql/schema/shared.sql`: never change or reuse one.
+/// The number of a kind of gate in stored keys and in `sql/schema/shared.sql`. Never change or reuse one.
 pub const fn number(kind: GateKind) -> u8 {
     match kind {
         GateKind::Queue => 0,

@@ -18,7 +18,7 @@ static MAX_ATTEMPTS: Statement = statement!("queue_max_attempts", [TEXTOID]);
 const DEFAULT_QUEUE: &str = "default";
 /// For jobs of a queue without any row of settings: the default row was deleted.
 const FALLBACK_ATTEMPTS: i32 = 25;
-/// Queues that a backend remembers.
+/// The most queues that a backend remembers.
 const MOST_QUEUES: usize = 1_000;
 
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ pub struct Route {
     pub concurrency_key: Option<String>,
 }
 
-/// All routes, those first that win.
+/// All routes; where several match, the first one wins.
 #[derive(Debug, Default)]
 pub struct Routes(Vec<Route>);
 
@@ -136,7 +136,7 @@ pub fn max_attempts(spi: &Spi, queue: &str) -> Result<i32> {
     Ok(number)
 }
 
-/// The version to keep what is read next under; none while the transaction has changes of its own.
+/// The version under which to keep what is read next; none while the transaction has changes of its own.
 fn version() -> Result<Option<(pg_sys::Oid, u64)>> {
     if pending::with(|pending| pending.changes_routes()) {
         return Ok(None);
@@ -145,7 +145,7 @@ fn version() -> Result<Option<(pg_sys::Oid, u64)>> {
     Ok(Some((table, shmem::routes_version(table)?)))
 }
 
-/// What is kept of this version; nothing of another.
+/// What is kept for this version. What was kept for another one is dropped.
 fn keep<R>((table, version): (pg_sys::Oid, u64), visit: impl FnOnce(&mut Kept) -> R) -> R {
     let of = (u32::from(table), version);
     KEPT.with_borrow_mut(|kept| {

@@ -36,7 +36,7 @@ pub mod column {
     pub const METADATA: usize = 28;
     pub const CREATED_AT: usize = 30;
 
-    /// What each new job is given a value for.
+    /// The columns that each new job has a value for.
     pub const OF_NEW_JOBS: [usize; 19] = [
         ID,
         LANE,
@@ -61,7 +61,7 @@ pub mod column {
 }
 
 const LONGEST_NAME: usize = 255;
-/// Far from where counting one more would overflow: such a job could never be claimed, and would stop its queue.
+/// Far below where one more would overflow: such a job could never be claimed, and would stop its queue.
 const MOST_ATTEMPTS: i32 = 1_000_000_000;
 
 pub struct JobRow {
@@ -111,7 +111,7 @@ impl RawRow<'_> {
         state.is_some_and(|state| matches!(state, "available" | "scheduled" | "retryable"))
     }
 
-    /// Whether a claim of the lane may take it that looks at these positions.
+    /// Whether a claim of the lane that looks at these positions may take it.
     pub fn waits_in(&self, lane: u64, from: i64, before: i64) -> bool {
         let position = self.int8(column::POSITION);
         self.is_available_in(lane) && position.is_some_and(|at| (from..before).contains(&at))
@@ -130,7 +130,7 @@ impl RawRow<'_> {
         lease.filter(|_| self.is_running())
     }
 
-    /// Whether the scheduler has nothing to hear of but a lease: heartbeat and progress.
+    /// Whether the scheduler need not hear of the change, except of the lease: heartbeat and progress.
     pub fn is_same_to_scheduler(&self, other: &RawRow<'_>) -> bool {
         (self.lane() == other.lane() || armed(Seeded::IgnoreLane))
             && self.int8(column::POSITION) == other.int8(column::POSITION)
@@ -141,15 +141,15 @@ impl RawRow<'_> {
             && self.text(column::SESSION) == other.text(column::SESSION)
     }
 
-    /// Whether the row means a job for later.
+    /// Whether the row is a job for later.
     pub fn is_ahead(&self, now: i64) -> bool {
         self.int8(column::RUN_AT).is_some_and(|time| time > now)
             && self.text(column::STATE) == Some("available")
     }
 
-    /// What is wrong with the row, as the name of the column. A count that goes on by one, or stays, is never wrong:
-    /// what was let in must be able to run and to end.
-    pub fn nonsense(&self, old: Option<&RawRow>) -> Option<&'static str> {
+    /// The name of the column that is invalid, if one is. A count that goes up by one, or stays, is never invalid: a
+    /// row that was accepted must be able to run and to end.
+    pub fn invalid_column(&self, old: Option<&RawRow>) -> Option<&'static str> {
         let names = [
             (column::QUEUE, "queue"),
             (column::TENANT, "tenant"),
@@ -196,8 +196,8 @@ impl RawRow<'_> {
         self.boolean(column::HOLDS_SESSION).unwrap_or(false)
     }
 
-    /// Whether the row was made of one that held its session and has left it: it comes to another as a stranger,
-    /// whose turn is where its position is, and not beside what may run there.
+    /// Whether the row was made of one that held its session and has left it. In another session it waits for the
+    /// turn that its position gives it, and does not run beside what may run there.
     pub fn has_left(&self, old: &RawRow) -> bool {
         let held = old.read().held_session.map(|session| session.lane);
         held.is_some()
@@ -241,7 +241,7 @@ impl RawRow<'_> {
     }
 }
 
-/// Stands for a held session among the lanes: no job has it as its lane.
+/// The spec of a held session among the lanes: no job has it as its lane.
 pub fn only_session(session: u64) -> LaneSpec {
     LaneSpec {
         lane: session,

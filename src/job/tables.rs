@@ -1,9 +1,9 @@
-//! The tables that memory is made of, for those who read them as a whole or cannot trust what they see of them.
+//! The tables from which memory is built, for code that reads them as a whole or cannot trust what it sees of them.
 
 #![allow(unsafe_code, reason = "looks at open relations")]
 
 use crate::pg::catalog;
-use crate::pg::error::{Result, made_anew};
+use crate::pg::error::{Result, recreated};
 use crate::pg::relation::{Opened, is_own};
 use crate::pg::seeded::{Seeded, armed};
 use crate::transaction::pending;
@@ -20,20 +20,21 @@ const ALL: [&CStr; 6] = [
     c"paused_session",
 ];
 
-/// Locks what is read to rebuild or check the memory: the snapshot must be younger than the locks, or it would not see the
-/// rows of a table that was written anew while its lock was waited for. The jobs must still be those that the memory is of.
+/// Locks what is read to rebuild or check the memory. The snapshot must be younger than the locks, or it would not
+/// see the rows of a table that was rewritten while its lock was waited for. The jobs must still be those that the
+/// memory belongs to.
 pub fn lock(job_table: Oid) -> Result<()> {
     for table in ALL {
         let locked = catalog::lock(table, pg_sys::AccessShareLock)?;
         if table == JOBS && locked != job_table {
-            return Err(made_anew());
+            return Err(recreated());
         }
     }
     Ok(())
 }
 
-/// What memory learns of the jobs in a transaction that has made them or written them anew is no truth for others, and none
-/// for itself if it is undone: it has to be rebuilt at the end.
+/// Whether this transaction has created the jobs or rewritten them. Then what memory learns of them in it is not true
+/// for other transactions, nor for itself if it is undone: the memory has to be rebuilt at the end.
 ///
 /// # Safety
 /// The jobs must be open.

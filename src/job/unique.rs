@@ -2,7 +2,7 @@
 
 use crate::pg::error::{Failure, Result, bad_value, quoted};
 
-/// How long a job keeps others with its key out.
+/// How long a job keeps other jobs with its key out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     UntilExecuting,
@@ -13,7 +13,7 @@ pub enum Mode {
     Replace,
 }
 
-/// Where the job is that took a key last.
+/// The stage of the job that took a key last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Available or scheduled, and never started.
@@ -49,8 +49,8 @@ impl Mode {
         known.map_or("", |(_, name)| name)
     }
 
-    /// Whether a job of this mode keeps its key at this stage, as long as its window is not over. The whole
-    /// of what the modes mean for `enqueue`; `docs/concepts/unique-keys.md` has it as a table.
+    /// Whether a job of this mode keeps its key at this stage, as long as its window is not over. This is all that
+    /// the modes mean for `enqueue`; `docs/concepts/unique-keys.md` has it as a table.
     pub fn keeps_key(self, stage: Stage) -> bool {
         use Stage::{Gone, Retrying, Waiting};
         match self {
@@ -62,8 +62,8 @@ impl Mode {
         }
     }
 
-    /// Whether a start frees the key. Then a job that waits must not be started before those have committed
-    /// who rely on it.
+    /// Whether a start frees the key. Then a waiting job must not be started before the transactions that rely on the
+    /// key have committed.
     pub fn ends_at_start(self) -> bool {
         self.keeps_key(Stage::Waiting) && !self.keeps_key(Stage::Running)
     }

@@ -1,10 +1,10 @@
-//! What a producer gives a job.
+//! The values that a producer gives a job.
 
 use crate::job::row::column;
 use crate::pg::call::datum;
 use pgrx::pg_sys::Datum;
 
-/// None: NULL, or what the routes, the queue or the clock decide.
+/// `None` is NULL, or a value that the routes, the queue or the clock decide.
 #[derive(Clone, Copy, Default)]
 pub struct JobValues {
     pub kind: Option<Datum>,
@@ -75,7 +75,7 @@ impl JobValues {
         ]
     }
 
-    /// The row of a job that is new now. Its lane is found when it is written.
+    /// The row of a new job. Its lane is found when it is written.
     pub fn row(
         &self,
         id: i64,

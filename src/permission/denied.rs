@@ -1,4 +1,4 @@
-//! What a caller is told who may not do something. Never what a row holds that he cannot know.
+//! Errors for a caller without permission. They never show what a row holds and the caller cannot know.
 
 #![allow(unsafe_code, reason = "calls the server's look-ups of names")]
 
@@ -9,7 +9,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::PgSqlErrorCode;
 use std::ffi::CStr;
 
-/// Of names that the caller himself has given, or that a route gives his job.
+/// About names that the caller has given, or that a route gives its job.
 pub fn denied(role: Oid, verb: Verb, queue: &str, tenant: Option<&str>) -> Failure {
     let queues = match queue {
         EVERY_QUEUE => "all queues".into(),
@@ -29,7 +29,7 @@ pub fn denied(role: Oid, verb: Verb, queue: &str, tenant: Option<&str>) -> Failu
     .hint(call_to_make(&name, verb, queue, tenant))
 }
 
-/// Of a job that the caller may not touch, or that does not exist: he is not told which.
+/// About a job that the caller may not touch, or that does not exist: the message does not say which.
 pub fn denied_job(role: Oid, verb: Verb, job_id: i64) -> Failure {
     let name = name_of(role);
     failure(format!(
@@ -39,7 +39,7 @@ pub fn denied_job(role: Oid, verb: Verb, job_id: i64) -> Failure {
     .hint(call_to_make(&name, verb, "<queue>", Some("<tenant>")))
 }
 
-/// Of a row that plain DML changes.
+/// About a row that plain DML changes.
 pub fn denied_row(role: Oid, verb: Verb) -> Failure {
     let name = name_of(role);
     let rows = match verb {
@@ -64,7 +64,7 @@ fn phrase(verb: Verb) -> &'static str {
     }
 }
 
-/// As an administrator would type it, who knows the names that the caller is not told.
+/// As an administrator would type it; an administrator knows the names that the caller is not told.
 fn call_to_make(role: &str, verb: Verb, queue: &str, tenant: Option<&str>) -> String {
     let mut arguments = vec![quoted(&identifier(role))];
     let (queue, tenant) = (array(queue), tenant.map(array));

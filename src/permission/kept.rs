@@ -1,4 +1,4 @@
-//! What roles may do, kept by each backend until a commit changes `turnstile.permission`, or who is a member of which role.
+//! What roles may do, kept by each backend until a commit changes `turnstile.permission` or the membership of a role.
 //! A transaction that has changed the table itself reads it anew.
 
 #![allow(unsafe_code, reason = "is called back by the server's caches")]
@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 static PERMISSIONS: Statement = statement!("permissions", [OIDOID]);
 
-/// Roles that a backend remembers: a pool may set a role for each request.
+/// The most roles that a backend remembers: a pool may set a role for each request.
 const MOST_ROLES: usize = 1_000;
 
 const EVERY_VERB: &str = "*";
@@ -36,7 +36,7 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// `*` asks for all queues or tenants; no tenant is only covered by all of them.
+    /// `*` asks for all queues or tenants. Jobs without a tenant are only covered by all tenants.
     pub fn allow(&self, verb: Verb, queue: &str, tenant: Option<&str>) -> bool {
         let Some(queues) = self.verbs.get(&verb) else {
             return false;
@@ -112,7 +112,7 @@ unsafe extern "C-unwind" fn roles_changed(_argument: Datum, _cache: c_int, _hash
 }
 
 pub fn of_role(role: Oid) -> Result<Rc<Permissions>> {
-    // A standby hears of no commit.
+    // A standby is not told of commits.
     if pending::with(|pending| pending.changes_routes()) || server::is_in_recovery() {
         return read(role).map(Rc::new);
     }
@@ -131,7 +131,7 @@ pub fn of_role(role: Oid) -> Result<Rc<Permissions>> {
     Ok(permissions)
 }
 
-/// What is kept of this version; nothing of another.
+/// What is kept for this version. What was kept for another one is dropped.
 fn keep<R>(of: (u32, u64, u64), visit: impl FnOnce(&mut HashMap<u32, Rc<Permissions>>) -> R) -> R {
     KEPT.with_borrow_mut(|kept| {
         if kept.of != of {

@@ -1,6 +1,7 @@
 //! What the caller may do: `turnstile.permission` says on what, EXECUTE which calls. Superusers and the owner may do everything.
 //!
-//! A role without a row for all queues and tenants is told the same of a job that it may not touch as of one that does not exist.
+//! A role without a row for all queues and tenants is told the same about a job that it may not touch as about one
+//! that does not exist.
 
 mod denied;
 mod kept;
@@ -50,7 +51,7 @@ impl Verb {
     }
 }
 
-/// A caller who may not do everything.
+/// A caller that may not do everything.
 pub struct Restricted {
     role: Oid,
     verb: Verb,
@@ -76,7 +77,7 @@ impl Restricted {
         self.permissions.allow(self.verb, queue, tenant)
     }
 
-    /// Whether the caller may end the run in this row, or whatever else it is about.
+    /// Whether the caller may end the run in this row, or do what else the verb allows.
     pub fn allows_row(&self, row: &RawRow) -> bool {
         let queue = row.text(column::QUEUE).unwrap_or_default();
         self.allows(queue, row.text(column::TENANT))
@@ -97,7 +98,7 @@ impl Restricted {
     }
 }
 
-/// The limits of the caller, if he has any.
+/// The limits of the caller, if it has any.
 pub fn restricted(verb: Verb) -> Result<Option<Restricted>> {
     Restricted::of(rights::caller(), verb)
 }
@@ -116,12 +117,12 @@ pub fn claim(queue: &str) -> Result<()> {
     }
 }
 
-/// Whether the caller may hear of jobs in a queue; of all of them only who may work on all.
+/// Whether the caller may hear of jobs in a queue. Only a caller that may work on all queues may hear of all of them.
 pub fn listen(queue: &str) -> Result<()> {
     check(Verb::Work, queue, None)
 }
 
-/// The queues that the caller may work on, in order; none if he may work on all.
+/// The queues that the caller may work on, in order; none if it may work on all.
 pub fn work_queues() -> Result<Option<Rc<[u64]>>> {
     Ok(restricted(Verb::Work)?.map(|caller| caller.permissions.work_queues()))
 }
@@ -137,7 +138,7 @@ pub fn job(spi: &Spi, verb: Verb, job_id: i64) -> Result<()> {
     }
 }
 
-/// Those of some jobs that their caller may do something to, if his permissions say which.
+/// Those of some jobs that the caller may do something to, if its permissions say which.
 pub fn only_allowed<'j, J>(
     spi: &Spi,
     jobs: &'j [J],

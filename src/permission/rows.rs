@@ -11,7 +11,8 @@ use crate::pg::{catalog, rights};
 use crate::transaction::pending;
 use pgrx::pg_sys::Datum;
 
-/// AFTER STATEMENT trigger on `turnstile.permission`: kept like routes, so what makes those be read again serves.
+/// AFTER STATEMENT trigger on `turnstile.permission`: permissions are kept like routes, so what makes routes be read
+/// again serves.
 pub fn permissions_changed(call: &Call) -> Result<Option<Datum>> {
     Trigger::of(call, c"permission", Moment::StatementAfter)?;
     let table = catalog::job_table()?;
@@ -20,8 +21,8 @@ pub fn permissions_changed(call: &Call) -> Result<Option<Datum>> {
     Ok(Trigger::NOTHING)
 }
 
-/// Whether who changes a job by plain DML may: who inserts has to enqueue, who updates or deletes to manage the job, as it
-/// was and as it becomes. Calls of ours have checked before.
+/// Whether the role that changes a job by plain DML may do so. INSERT needs `enqueue`; UPDATE and DELETE need
+/// `manage` on the job, as it was and as it becomes. Calls of the extension have checked before.
 pub fn job_changed(old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
     if rights::is_own_change() {
         return Ok(());
@@ -41,7 +42,8 @@ pub fn job_changed(old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
     }
 }
 
-/// Whether who changes a row of settings may: those of a queue need `manage` on it for all tenants, the others on everything.
+/// Whether the role that changes a row of settings may do so: a row of a queue needs `manage` on it for all tenants,
+/// any other row on everything.
 pub fn setting_changed(trigger: &Trigger) -> Result<()> {
     if rights::is_own_change() {
         return Ok(());

@@ -8,13 +8,13 @@ use pgrx::datum::{Interval, UnboxDatum};
 use pgrx::pg_sys::{self, Datum};
 use pgrx::{Array, FromDatum, IntoDatum};
 
-/// What one call may be about. Where there is no memory for what Rust asks for the server goes down, so what a caller
-/// sends is measured before it is copied.
+/// The most elements that one call may carry. Rust brings the server down when it runs out of memory, so an argument
+/// is measured before it is copied.
 pub const MOST_ELEMENTS: usize = 100_000;
-/// Of an array of names, and how many bytes it may have: more than so many names need.
+/// The most names in an array, and the most bytes that they may have together: more than so many names need.
 pub const MOST_NAMES: usize = 1_000;
 const MOST_BYTES_OF_NAMES: usize = 1 << 20;
-/// More than so many numbers need.
+/// More bytes than so many numbers need.
 const MOST_BYTES_OF_NUMBERS: usize = MOST_ELEMENTS * 16;
 
 /// Makes a Rust function callable from SQL as `$symbol`: `fn(&Call) -> Result<Option<Datum>>`.
@@ -52,7 +52,7 @@ macro_rules! sql_function {
 }
 pub(crate) use sql_function;
 
-/// The same for a function that is SECURITY INVOKER, so that it knows who calls it, and runs with its owner's rights.
+/// The same for a SECURITY INVOKER function, which knows its caller and runs with its owner's rights.
 macro_rules! sql_verb {
     ($symbol:ident, $finfo:ident, $function:path) => {
         $crate::pg::call::sql_function!($symbol, $finfo, |call| $crate::pg::rights::as_owner(
@@ -63,8 +63,8 @@ macro_rules! sql_verb {
 }
 pub(crate) use sql_verb;
 
-/// Names the arguments of a SQL function, in the order in which `sql/schema` declares them, which a test compares with the
-/// catalog.
+/// Names the arguments of a SQL function in the order in which `sql/schema` declares them. A test compares them with
+/// the catalog.
 macro_rules! arguments {
     ($function:ident: $($argument:ident),+ $(,)?) => {
         mod $function {
@@ -81,7 +81,7 @@ macro_rules! arguments {
 }
 pub(crate) use arguments;
 
-/// What a function returns; none: NULL.
+/// What a function returns; `None` stands for NULL.
 pub type Outcome = Result<Option<Datum>>;
 
 /// One call of one SQL function.
@@ -91,8 +91,8 @@ pub struct Call {
 
 impl Call {
     /// # Safety
-    /// `fcinfo` must be the frame of a call that is under way, of a function that is declared with arguments of the types
-    /// by which they are read.
+    /// `fcinfo` must be the frame of a call that is under way. The function must be declared with arguments of the
+    /// types as which they are read.
     pub unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
         Self { fcinfo }
     }
@@ -109,7 +109,7 @@ impl Call {
         }
     }
 
-    /// The argument as it was passed; jsonb payloads go on like this.
+    /// The argument as it was passed. A jsonb payload is passed on in this form.
     pub fn raw(&self, index: usize) -> Option<Datum> {
         // SAFETY: the frame is valid; the declared argument count is checked before the access.
         unsafe {
@@ -159,7 +159,7 @@ impl Call {
         Ok(numbers.map(|numbers| numbers.iter().collect()))
     }
 
-    /// An array where it lies, unless it is too large.
+    /// Reads an array in place, unless it is too large.
     fn array<'a, T: UnboxDatum + 'a>(
         &'a self,
         index: usize,
@@ -176,7 +176,7 @@ impl Call {
         }
     }
 
-    /// A jsonb, to be read where it lies.
+    /// A jsonb, read in place.
     pub fn json(&self, index: usize) -> Option<Json<'_>> {
         // SAFETY: the argument is declared as a jsonb, as `new` demands, and lives as long as the call.
         self.raw(index).map(|datum| unsafe { Json::of(datum) })
@@ -224,12 +224,12 @@ pub fn datum(value: impl IntoDatum) -> Option<Datum> {
     value.into_datum()
 }
 
-/// How many there were, as an int.
+/// A count, as an int.
 pub fn count(number: usize) -> Option<Datum> {
     datum(i32::try_from(number).unwrap_or(i32::MAX))
 }
 
-/// An error unless the server accepts writes from this transaction.
+/// Fails unless the server accepts writes from this transaction.
 pub fn must_be_writable() -> std::result::Result<(), Failure> {
     // SAFETY: both read process-local state.
     unsafe {

@@ -1,4 +1,4 @@
-//! Finds the extension's own tables. What was found is kept until the server says that it has changed.
+//! Finds the extension's own tables. An OID that was found is kept until the server reports a change.
 
 #![allow(
     unsafe_code,
@@ -29,7 +29,7 @@ unsafe extern "C-unwind" {
 struct Known {
     version: u64,
     relations: Vec<(&'static CStr, Oid)>,
-    /// Others whose changes matter.
+    /// Other relations whose changes matter.
     watched: Vec<Oid>,
 }
 
@@ -54,8 +54,8 @@ pub fn register_callbacks() {
     }
 }
 
-/// Another one as soon as something may have changed: a relation that was found here or watched since the last change,
-/// its columns, triggers or indexes; a function; the name of a schema.
+/// A number that changes as soon as something may have changed: a relation that was found or watched here since the
+/// last change, with its columns, triggers and indexes; a function; the name of a schema.
 pub fn version() -> u64 {
     VERSION.get()
 }
@@ -120,7 +120,7 @@ pub fn relation(name: &'static CStr) -> Result<Oid> {
     let relation = look_up(name)?;
     KNOWN.with_borrow_mut(|known| {
         known.begin(version);
-        // What the look-up heard of may concern what it found.
+        // The look-up may have processed invalidations that concern what it found.
         if VERSION.get() == version {
             known.relations.push((name, relation));
         }
@@ -128,7 +128,7 @@ pub fn relation(name: &'static CStr) -> Result<Oid> {
     Ok(relation)
 }
 
-/// Has [`version`] change with this relation, too, until it changes the next time.
+/// Has [`version`] change with this relation, too, until the next change.
 pub fn watch(relation: Oid) {
     let version = VERSION.get();
     KNOWN.with_borrow_mut(|known| {
@@ -139,8 +139,8 @@ pub fn watch(relation: Oid) {
     });
 }
 
-/// Locks a table of the schema until the transaction ends, and gives its OID: that of the table that has the name once the
-/// lock is there, whatever was done to it by those who were waited for.
+/// Locks a table of the schema until the transaction ends, and returns its OID: that of the table that has the name
+/// once the lock is held, whatever other transactions did to it while this one waited.
 pub fn lock(name: &'static CStr, mode: u32) -> Result<Oid> {
     let mode = mode.cast_signed();
     loop {
@@ -187,7 +187,7 @@ pub fn read<E: Entry, R: Copy>(oid: Oid, column: impl FnOnce(&E) -> R) -> Option
     }
 }
 
-/// Only what belongs to the extension counts: after a rename anything can have the name.
+/// Finds only what belongs to the extension: after a rename, any relation can have the name.
 fn look_up(name: &CStr) -> Result<Oid> {
     // SAFETY: look-ups in the catalog, inside a transaction.
     let (found, owner, extension) = unsafe {
@@ -206,7 +206,7 @@ fn look_up(name: &CStr) -> Result<Oid> {
             PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
             format!("turnstile.{name} does not exist"),
         )
-        .detail("The extension was dropped or what belongs to it was renamed.")
+        .detail("The extension was dropped, or its relation was renamed.")
         .hint("Run CREATE EXTENSION turnstile."));
     }
     if owner == pg_sys::InvalidOid || owner != extension {
@@ -214,7 +214,7 @@ fn look_up(name: &CStr) -> Result<Oid> {
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
             format!("turnstile.{name} is not the relation of the extension"),
         )
-        .detail("Something else has its name.")
+        .detail("Another relation has its name.")
         .hint("Give the extension's own relation its name back."));
     }
     Ok(found)

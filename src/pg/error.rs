@@ -56,7 +56,7 @@ impl Failure {
     }
 }
 
-/// Tells the client something that is no error.
+/// Sends the client a NOTICE.
 pub fn notice(message: impl Into<String>) {
     let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
     ErrorReport::new(code, message.into(), "turnstile").report(PgLogLevel::NOTICE);
@@ -94,7 +94,7 @@ pub fn too_many(name: &str, most: usize) -> Failure {
         .hint("Make several calls.")
 }
 
-/// What somebody has sent, for a message: cut where it is long.
+/// A value from the client, for a message: a long one is cut.
 pub fn quoted(value: &str) -> String {
     const LONGEST: usize = 100;
     match value.char_indices().nth(LONGEST) {
@@ -125,7 +125,7 @@ pub fn superseded(job_id: i64, attempt: i32, state: &str, current: i32) -> Failu
     .hint("The run was finished or taken over; drop its result and claim another job.")
 }
 
-pub fn made_anew() -> Failure {
+pub fn recreated() -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
         "the extension was dropped during the call",
@@ -164,7 +164,7 @@ pub fn read_only() -> Failure {
 pub fn not_a_text(column: usize) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-        "a column of the extension's tables is no text",
+        "a column of the extension's tables is not of type text",
     )
     .detail(format!("It is column {column}."))
     .hint("Give the column its type back.")
@@ -180,15 +180,15 @@ pub fn not_a_trigger() -> Failure {
         "this function can only be called as a trigger",
     )
     .detail("It was called in a query.")
-    .hint("The extension has made the triggers that call it.")
+    .hint("The extension creates the triggers that call it.")
 }
 
 pub fn foreign_trigger() -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        "this function is not for this trigger",
+        "this function cannot serve this trigger",
     )
-    .detail("It only knows the triggers that the extension has made on its own tables.")
+    .detail("It serves only the triggers that the extension creates on its own tables.")
     .hint("Drop the trigger.")
 }
 
@@ -201,10 +201,10 @@ pub fn does_not_fit(what: &str, hint: &'static str) -> Failure {
     .hint(hint)
 }
 
-pub fn nonsense(column: &str) -> Failure {
+pub fn invalid_column(column: &str) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
-        format!("a row of turnstile.job has no sensible {column}"),
+        format!("a row of turnstile.job has an invalid {column}"),
     )
     .detail("Names have 1 to 255 bytes; state is available, scheduled, running or retryable; max_attempts is 1 or more; attempt and uncounted are 0 to 1,000,000,000.")
     .hint("Finished jobs live in turnstile.job_history.")
@@ -233,16 +233,16 @@ pub fn never_changes(job_id: i64) -> Failure {
         PgSqlErrorCode::ERRCODE_TRIGGERED_ACTION_EXCEPTION,
         format!("job {job_id} cannot be changed"),
     )
-    .detail("It is there and waits, but no statement that is to change it finds it: a policy on turnstile.job hides it from UPDATE or DELETE.")
-    .hint("Have the policies of the extension's owner allow UPDATE and DELETE of what they allow to SELECT.")
+    .detail("The job exists and waits, but a policy on turnstile.job hides it from UPDATE or DELETE.")
+    .hint("Have the policies for the extension's owner allow UPDATE and DELETE of every row that they allow to SELECT.")
 }
 
-pub fn key_is_kept_from_us() -> Failure {
+pub fn key_not_written() -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_TRIGGERED_ACTION_EXCEPTION,
         "the unique key cannot be taken",
     )
-    .detail("Nobody else has taken it, but its row of turnstile.unique_key is not written as asked for: a trigger cancels or changes that, a policy hides the row, or a unique index has another like it.")
+    .detail("No other job has taken it, but its row of turnstile.unique_key is not written as requested: a trigger cancels or changes the write, a policy hides the row, or a unique index has another row like it.")
     .hint("Drop what is in the way, or have the trigger raise an error.")
 }
 
@@ -250,9 +250,9 @@ pub fn not_committed(table: &std::ffi::CStr) -> Failure {
     let table = table.to_string_lossy();
     Failure::new(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        format!("turnstile.{table} was written anew by this transaction"),
+        format!("turnstile.{table} was rewritten by this transaction"),
     )
-    .detail("TRUNCATE, and changes of a table that write it anew, hide what is committed: no claim can tell which limits hold for others.")
+    .detail("TRUNCATE, and changes of a table that rewrite it, hide what is committed: a claim cannot tell which limits hold for other transactions.")
     .hint("Commit before claiming.")
 }
 
@@ -261,7 +261,7 @@ pub fn in_serializable() -> Failure {
         PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
         "cannot claim jobs in a SERIALIZABLE transaction",
     )
-    .detail("A claim looks at what is committed now, and at limits that no row tells; neither takes part in the detection of conflicts.")
+    .detail("A claim reads what is committed now, and limits that are not in rows; neither takes part in the detection of conflicts.")
     .hint("Claim in a transaction that is READ COMMITTED or REPEATABLE READ.")
 }
 

@@ -1,14 +1,15 @@
-//! Code of users that runs when rows are written: with the owner's rights, so never with the caller's search path.
+//! Code of users that runs when rows are written. It runs with the owner's rights, so never with the caller's search
+//! path.
 
 #![allow(unsafe_code, reason = "reads what the executor knows of indexes")]
 
 use crate::pg::rights;
 use pgrx::pg_sys;
 
-/// Classes of operators that came with the server have lower OIDs.
+/// Operator classes that came with the server have lower OIDs.
 const FIRST_OF_USERS: u32 = pg_sys::FirstNormalObjectId;
 
-/// Pins the search path if indexes that are open have expressions, conditions, or operators of users.
+/// Pins the search path if an open index has an expression, a condition, or an operator of a user.
 ///
 /// # Safety
 /// The table and its indexes must be open.

@@ -1,4 +1,4 @@
-//! Values inside of a jsonb, read where they lie. The only reader of `JsonbValue`.
+//! Reads values inside a jsonb in place. The only reader of `JsonbValue`.
 
 #![allow(unsafe_code, reason = "reads values inside of a jsonb")]
 
@@ -18,7 +18,7 @@ pub struct Json<'j> {
     lives: PhantomData<&'j pg_sys::Jsonb>,
 }
 
-/// The elements of an array, or what an object has by its keys.
+/// The elements of an array, or the keys and values of an object.
 pub struct Items<'j> {
     iterator: *mut pg_sys::JsonbIterator,
     lives: PhantomData<&'j pg_sys::Jsonb>,
@@ -85,7 +85,7 @@ impl<'j> Json<'j> {
         }
     }
 
-    /// The same as a jsonb of its own, and its size without the header.
+    /// A copy as a jsonb of its own, and its size without the header.
     pub fn to_datum(&self) -> (Option<Datum>, usize) {
         let mut value = self.value;
         // SAFETY: what is read is copied.
@@ -147,7 +147,7 @@ impl<'j> Items<'j> {
 }
 
 impl<'j> Iterator for Items<'j> {
-    /// The key, which elements have none of, and the value.
+    /// The key, which elements of an array do not have, and the value.
     type Item = (&'j str, Json<'j>);
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -1,5 +1,5 @@
-//! What is known of PostgreSQL: only here are its structures read and its functions called for more than memory, rows and
-//! waiting.
+//! What the extension knows of PostgreSQL. No other folder reads the server's structures, or calls its functions for
+//! more than memory, rows and waiting.
 
 pub mod call; // arguments and results of SQL functions
 pub mod catalog; // the extension's own tables
@@ -7,15 +7,15 @@ pub mod error; // what can go wrong
 pub mod foreign_code; // code of users that runs when rows are written
 pub mod jsonb; // values inside of a jsonb
 pub mod output; // the rows that a function returns
-pub mod raised; // errors of the server, as they were raised
+pub mod raised; // errors of the server, passed on as they were raised
 pub mod relation; // copies of what the relation cache holds
 pub mod rights; // the caller, and the owner's rights
-pub mod rounds; // loops that begin again because somebody else was quicker
+pub mod rounds; // loops that begin again because another transaction was faster
 pub mod seeded; // mechanisms that test builds can leave out
 pub mod server; // time, backend, transaction
 pub mod settings; // what an administrator can set
-pub mod snapshot; // what is committed at a moment
-pub mod spi; // statements that are run
+pub mod snapshot; // what is committed at one moment
+pub mod spi; // runs SQL statements and reads their results
 pub mod statement; // prepared statements
-pub mod trigger; // what a trigger function is told
+pub mod trigger; // what the server tells a trigger function
 pub mod tuple; // a row as stored

@@ -12,7 +12,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Must be made before SPI is connected.
+    /// Must be created before SPI is connected.
     pub fn of(call: &Call) -> Self {
         // SAFETY: the function is declared to return a set; the call checks that a set can be taken.
         unsafe {

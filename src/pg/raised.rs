@@ -1,5 +1,6 @@
-//! Errors that the server raises below a call, such as one of a user's trigger, arrive as they were raised. What catches them
-//! on their way through Rust knows SQLSTATEs of the server only, and neither constraints nor contexts.
+//! Passes an error that the server raises below a call, such as one of a user's trigger, on as it was raised. The
+//! code that catches it on its way through Rust knows only the SQLSTATEs of the server, and neither constraints nor
+//! contexts.
 
 #![allow(unsafe_code, reason = "copies and raises errors of the server")]
 
@@ -12,17 +13,17 @@ use std::mem::size_of;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
 
-// utils/elog.h, not guarded: the error goes on to whoever called.
+// utils/elog.h, not guarded: the error goes on to the caller.
 unsafe extern "C-unwind" {
     fn ThrowErrorData(error: *mut ErrorData);
 }
 
 thread_local! {
-    /// A copy of the error that was raised last, for as long as the process lives or another is raised.
+    /// A copy of the error that was raised last. It lives until the process ends or another error is raised.
     static LAST: Cell<*mut ErrorData> = const { Cell::new(null_mut()) };
 }
 
-/// Runs a call, and raises what the server has raised below it as it was.
+/// Runs a call, and raises what the server has raised below it, unchanged.
 ///
 /// # Safety
 /// Called by the server, with nothing on the stack in between that must be dropped.
@@ -51,16 +52,16 @@ pub unsafe fn keeping_errors(call: impl FnOnce() -> Datum) -> Datum {
     }
 }
 
-/// What was raised before this call is not of it.
+/// Forgets an error that was raised before this call.
 fn forget() {
     let old = LAST.replace(null_mut());
     if !old.is_null() {
-        // SAFETY: the copy is whole, and nobody else has it.
+        // SAFETY: the copy is whole, and nothing else refers to it.
         unsafe { pg_sys::FreeErrorData(old) };
     }
 }
 
-/// Has the server tell of each error while it is raised.
+/// Has the server report each error while it raises it.
 unsafe fn listen(outer: *mut ErrorContextCallback) {
     // SAFETY: the memory of the call outlives what is raised below it.
     unsafe {
@@ -75,10 +76,10 @@ unsafe fn listen(outer: *mut ErrorContextCallback) {
     }
 }
 
-/// Called by the server while it raises an error, or tells a notice. What is told between an error's raising and its arrival
-/// here does not replace it.
+/// The server calls this while it raises an error or sends a notice. A notice that is sent between the raising of an
+/// error and its arrival here does not replace it.
 unsafe extern "C-unwind" fn keep(_arg: *mut c_void) {
-    // SAFETY: there is something being raised; its copy is made where the server allows it, and is the only one kept.
+    // SAFETY: a report is under way; its copy is made where the server allows it, and only one is kept.
     unsafe {
         // An error would end the server there, and a notice must not take memory.
         if pg_sys::CritSectionCount > 0 {

@@ -1,4 +1,4 @@
-//! What an open relation says of itself. Everything is copied before anything is called that may hear of changes: those
+//! What an open relation says about itself. Everything is copied before a call that may process invalidations: those
 //! replace what the server's own cache of the relation points to.
 
 #![allow(unsafe_code, reason = "reads what an open relation points to")]
@@ -20,7 +20,7 @@ pub struct Trigger {
     pub is_usual: bool,
 }
 
-/// A column, by which columns of another table can be found.
+/// A column by which columns of another table can be found.
 #[derive(PartialEq, Eq)]
 pub struct Column {
     pub name: String,
@@ -64,7 +64,7 @@ impl Opened {
         self.form().relkind.cast_unsigned() == pg_sys::RELKIND_PARTITIONED_TABLE
     }
 
-    /// What keeps rows of a plain table from being written as they are, apart from triggers.
+    /// What keeps rows of a plain table from being written directly, apart from triggers.
     pub fn obstacle(&self) -> Option<&'static str> {
         // SAFETY: what the open relation says of itself.
         let (is_heap, is_generated) = unsafe {
@@ -102,7 +102,7 @@ impl Opened {
         policies == pg_sys::CheckEnableRlsResult::RLS_ENABLED.cast_signed()
     }
 
-    /// Whether this transaction has written the table anew: TRUNCATE, or a change of the table that rewrites it.
+    /// Whether this transaction has rewritten the table: TRUNCATE, or a change of the table that rewrites it.
     pub fn has_new_storage(&self) -> bool {
         // SAFETY: what the open relation says of itself.
         unsafe { (*self.0).rd_firstRelfilenodeSubid != NO_SAVEPOINT }
@@ -139,7 +139,7 @@ impl Opened {
         oids.map(|oid| (oid, is_valid(oid))).collect()
     }
 
-    /// How many columns there are, with those that were dropped.
+    /// The number of columns, dropped ones included.
     pub fn width(&self) -> usize {
         // SAFETY: what the open relation says of itself.
         usize::try_from(unsafe { (*(*self.0).rd_att).natts }).unwrap_or(0)
@@ -202,12 +202,12 @@ fn is_valid(index: Oid) -> bool {
     unsafe { pg_sys::get_index_isvalid(index) }
 }
 
-/// Whether an index is that of an exclusion constraint, which its definition does not say.
+/// Whether an index belongs to an exclusion constraint, which its definition does not say.
 pub fn is_exclusion(index: Oid) -> bool {
     catalog::read(index, |row: &FormData_pg_index| row.indisexclusion).unwrap_or(false)
 }
 
-/// Whether what this transaction sees of an open relation is its own: it has made it, or written it anew.
+/// Whether this transaction has created an open relation or rewritten it, so that what it sees there is its own.
 ///
 /// # Safety
 /// The relation must be open.

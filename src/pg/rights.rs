@@ -1,5 +1,6 @@
-//! Whose rights statements have. The functions of `src/api` are SECURITY INVOKER, so that they know who calls them, and switch to
-//! the rights of their owner themselves; so does a procedure that ends transactions. See docs/decisions/040-callers.md.
+//! The rights with which statements run. The functions of `src/api` are SECURITY INVOKER, so that they know their
+//! caller, and switch to the rights of their owner themselves; so does a procedure that ends transactions. See
+//! docs/decisions/040-callers.md.
 
 #![allow(unsafe_code, reason = "switches the user and pins settings")]
 
@@ -18,7 +19,7 @@ struct Frame {
     /// The role whose EXECUTE was checked.
     caller: Oid,
     owner: Oid,
-    /// Of the settings, once the search path is pinned.
+    /// The nesting level of settings, once the search path is pinned.
     level: Option<i32>,
 }
 
@@ -29,7 +30,7 @@ thread_local! {
     static TABLE_OWNER: Cell<(u64, Oid)> = const { Cell::new((0, pg_sys::InvalidOid)) };
 }
 
-/// Puts the frame of the call around this one back, also after an error.
+/// Restores the frame of the enclosing call, also after an error.
 struct Around(Option<Frame>);
 
 impl Drop for Around {
@@ -62,9 +63,9 @@ pub fn as_owner<R>(function: Oid, work: impl FnOnce() -> Result<R>) -> Result<R>
     Ok(result)
 }
 
-/// Pins the search path for the rest of the call. To be called before anything runs in which names are looked up, or which
-/// may be a user's: a plan, a trigger, an expression of an index. Most calls need none of it, and a setting costs more
-/// than all else of the switch.
+/// Pins the search path for the rest of the call. Must be called before anything runs that looks up names or may be a
+/// user's code: a plan, a trigger, an index expression. Most calls need none of it, and a setting costs more than the
+/// rest of the switch.
 pub fn pin() {
     let Some(frame) = FRAME.get().filter(|frame| frame.level.is_none()) else {
         return;
@@ -78,7 +79,7 @@ pub fn pin() {
     }));
 }
 
-/// Whose call this is: of a verb, or of a trigger.
+/// The role that made this call, of a verb or of a trigger.
 pub fn caller() -> Oid {
     FRAME.get().map_or_else(current_user, |frame| frame.caller)
 }
@@ -103,7 +104,7 @@ pub fn is_own_change() -> bool {
         .is_some_and(|frame| frame.owner == current_user())
 }
 
-/// Who the session is, or has made itself by SET ROLE, whatever functions it has called.
+/// The session's role, which SET ROLE may have changed, whatever functions it has called.
 pub fn outer_user() -> Oid {
     // SAFETY: reads the backend's state.
     unsafe { pg_sys::GetOuterUserId() }
@@ -114,7 +115,7 @@ pub fn current_user() -> Oid {
     unsafe { pg_sys::GetUserId() }
 }
 
-/// Whether a role may do everything: superusers, the owner of the jobs, and who has his rights.
+/// Whether a role may do everything: a superuser, the owner of the jobs, or a role with the owner's rights.
 pub fn is_owner(role: Oid) -> Result<bool> {
     let owner = match FRAME.get() {
         Some(frame) => frame.owner,
@@ -159,7 +160,7 @@ fn owner_of_jobs() -> Result<Oid> {
             TABLE_OWNER.set((version, owner));
             return Ok(owner);
         }
-        // It was dropped: whoever locks hears of that.
+        // It was dropped: a caller that locks the table gets that error.
         catalog::lock(c"job", pg_sys::AccessShareLock)?;
     }
 }
@@ -203,7 +204,7 @@ fn pin_search_path() -> i32 {
     }
 }
 
-/// Whose rights a procedure's statements have.
+/// The role with whose rights a procedure's statements run.
 #[derive(Clone, Copy)]
 pub struct Owner(Oid);
 
@@ -212,7 +213,7 @@ impl Owner {
         owner_of_function(function).map(Self)
     }
 
-    /// Who may read all tables.
+    /// The owner of the jobs, which may read all tables.
     pub fn of_jobs() -> Result<Self> {
         owner_of_jobs().map(Self)
     }

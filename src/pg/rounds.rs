@@ -1,12 +1,13 @@
-//! Loops that begin again because somebody else was quicker. Where nobody was, something of a user keeps a row from being
-//! changed, and would do so for ever.
+//! Bounds loops that begin again because another transaction was faster. Where none was, a user's trigger or policy
+//! keeps the row from being changed, and the loop would not end.
 
 use crate::pg::error::{Failure, Result};
 
-/// Others are not quicker that often: each of them leaves something else to see, or has to come back at the right instant.
+/// Other transactions are not faster that often: each leaves something new to see, or has to return at the right
+/// instant.
 const MOST: u32 = 32;
 
-/// How often the same was seen, one time after the other, and could not be changed.
+/// Counts how often in a row the same was seen and could not be changed.
 pub struct Rounds<T> {
     seen: Option<T>,
     times: u32,
@@ -20,7 +21,7 @@ impl<T: PartialEq> Rounds<T> {
         }
     }
 
-    /// Before the loop begins again, having seen this.
+    /// Called before the loop begins again, with what it has seen.
     pub fn begin_again(&mut self, seen: T, in_vain: impl FnOnce() -> Failure) -> Result<()> {
         pgrx::check_for_interrupts!();
         self.times = match self.seen.as_ref() == Some(&seen) {

@@ -8,7 +8,7 @@ pub enum Seeded {
     ClaimOwnJobs,
     /// A claim reads with the snapshot of its transaction.
     ClaimWithOldSnapshot,
-    /// A lane whose next job a stranger has locked is not looked at again.
+    /// A lane whose next job another session has locked is not looked at again.
     ForgetHiddenLane,
     /// What a session's own transaction took out of it does not hold it back.
     PassOwnGone,
@@ -28,9 +28,9 @@ pub enum Seeded {
     IgnoreAbort,
     /// An abort does not bring back what the transaction itself had changed.
     ForgetGone,
-    /// An abort leaves jobs that are due to nobody.
+    /// After an abort, no process promotes the jobs that are due.
     LoseDueTime,
-    /// A commit tells nobody of jobs that were put off.
+    /// A commit does not announce jobs that were put off.
     HideDueTime,
     /// A commit gives back no room of runs that ended.
     CommitWithoutRelease,
@@ -54,13 +54,13 @@ pub enum Seeded {
     IgnoreSetting,
     /// A changed default row is not published.
     IgnoreDefaultRow,
-    /// A row without sense is taken.
+    /// An invalid row is accepted.
     AcceptNonsense,
-    /// The trigger takes a job in another lane for the same.
+    /// The trigger takes a job in another lane for an unchanged one.
     IgnoreLane,
-    /// The trigger takes a job that is due at another time for the same.
+    /// The trigger takes a job that is due at another time for an unchanged one.
     IgnoreRunAt,
-    /// A rebuild believes to have seen what its own transaction has changed.
+    /// A rebuild assumes that it has seen what its own transaction has changed.
     RebuildSeesItself,
     /// Memory that waits for a rebuild is used.
     UseStaleMemory,
@@ -72,37 +72,37 @@ pub enum Seeded {
     FailAnyAttempt,
     /// `release` ends whatever attempt runs.
     ReleaseAnyAttempt,
-    /// A claim stumbles over a row that somebody has locked.
+    /// A claim fails at a row that another transaction has locked.
     StumbleOverLockedRows,
-    /// A claim waits for a row that somebody has locked.
+    /// A claim waits for a row that another transaction has locked.
     WaitForLockedRows,
-    /// A unique key is looked up, and then taken without meeting others who do the same.
+    /// A unique key is looked up, and then taken without conflicting with others that do the same.
     LookBeforeTaking,
     /// A released job loses its place in its session.
     MoveReleasedJob,
     /// A job that waits to be retried lets its session go on.
     FreeSessionOnRetry,
-    /// A job that held its session holds that to which it is moved, beside what runs there.
+    /// A job that held its session also holds the session to which it is moved, beside what runs there.
     HoldOtherSession,
-    /// A claim that finds nothing in memory does not look for lanes that are not there.
+    /// A claim that finds nothing in memory does not look for lanes outside memory.
     LookNowhereElse,
     /// A released attempt counts.
     CountReleasedAttempt,
     /// A default row comes before the row that names the gate.
     PreferDefaultRow,
-    /// Jobs that wait when their queue begins to age count as if they came then.
+    /// Jobs that wait when their queue begins to age count as if they had come then.
     ForgetAges,
     /// Jobs that come later count as old as those that were there.
     DateNobody,
     /// A position that was set by hand dates what is drawn later.
     TrustAnyPosition,
-    /// Nobody who listens is told after a claim that found nothing.
+    /// Listeners are not notified after a claim that found nothing.
     TellNobody,
-    /// Whether listeners are to be told is read once.
+    /// Whether listeners are to be notified is read only once.
     KeepReadSettings,
     /// A notification is sent to the listeners of no database.
     TellNoDatabase,
-    /// Single calls pass over triggers that somebody has added.
+    /// Single calls pass over triggers that a user has added.
     PassOverTriggers,
     /// What was found out about the tables is kept when they change.
     KeepWhatWasFound,
@@ -110,15 +110,15 @@ pub enum Seeded {
     TrustIndexName,
     /// What an EXCEPTION block undoes counts as all that the call was about.
     AbandonOuterWork,
-    /// What memory learns in a transaction that has written the jobs anew is kept.
+    /// What memory learns in a transaction that has rewritten the jobs is kept.
     TrustNewStorage,
     /// A snapshot is older than the locks of its tables.
     LookBeforeLocking,
-    /// Who sleeps is not told that the extension was dropped.
+    /// A sleeping backend is not told that the extension was dropped.
     LetSleepersLie,
     /// EXECUTE alone decides what a role may do.
     PermitEverything,
-    /// Members of a role keep what they may when they are no more.
+    /// A former member of a role keeps the role's permissions.
     KeepMemberships,
 }
 

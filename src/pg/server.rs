@@ -1,4 +1,4 @@
-//! What the server says of the time, of this backend and of its transaction.
+//! What the server knows of the time, of this backend and of its transaction.
 
 #![allow(
     unsafe_code,
@@ -41,7 +41,7 @@ pub fn interval(text: &str) -> Option<Interval> {
 
 type Function = unsafe fn(pg_sys::FunctionCallInfo) -> Datum;
 
-/// What a function that reads a value of its type makes of a text.
+/// Calls the input function of a type with a text.
 fn read(function: Function, text: &str) -> Option<Datum> {
     let text = CString::new(text).ok()?;
     let arguments = [
@@ -65,19 +65,19 @@ pub fn this_backend() -> (i32, i64) {
     unsafe { (pg_sys::MyProcPid, pg_sys::MyStartTimestamp) }
 }
 
-/// Has the next look at the list of backends read it anew: the server keeps it for the whole transaction.
+/// Has the next look at the list of backends read it again: the server keeps it for the whole transaction.
 pub fn forget_list_of_backends() {
     // SAFETY: drops a copy that the next reader makes again.
     unsafe { pg_sys::pgstat_clear_backend_activity_snapshot() };
 }
 
-/// Whether this is a standby, or a server that comes back.
+/// Whether this is a standby, or a server in crash recovery.
 pub fn is_in_recovery() -> bool {
     // SAFETY: reads shared memory.
     unsafe { pg_sys::RecoveryInProgress() }
 }
 
-/// Whether this session replays what another server did.
+/// Whether this session replays changes of another server.
 pub fn is_replica() -> bool {
     // SAFETY: reads the backend's state.
     unsafe {

@@ -11,13 +11,13 @@ pub fn next_transaction_id() -> u64 {
     unsafe { pg_sys::ReadNextFullTransactionId().value }
 }
 
-/// Gives this transaction an id, by which others know that it is open.
+/// Gives this transaction an id, by which other transactions know that it is open.
 pub fn assign_transaction_id() {
     // SAFETY: called inside of a transaction that is about to write.
     unsafe { pg_sys::GetTopTransactionId() };
 }
 
-/// The oldest transaction id that some snapshot of the server may take for running, in a table of this database.
+/// The oldest transaction id that some snapshot of the server may consider running, in a table of this database.
 pub fn oldest_seen_transaction_id(table: pg_sys::Oid) -> pg_sys::TransactionId {
     // SAFETY: the table is open meanwhile, with a lock that nothing waits for but its end.
     unsafe {
@@ -50,7 +50,7 @@ impl Snapshot {
         Self(unsafe { pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot()) })
     }
 
-    /// Whether no transaction was open that has an id; this one has none, either.
+    /// Whether no transaction with an id was open; this one has none, either.
     pub fn is_alone(&self) -> bool {
         let (xmax, _) = self.horizon();
         // SAFETY: the snapshot is registered; reads the backend's state.

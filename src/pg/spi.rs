@@ -1,4 +1,4 @@
-//! Statements that are run, and what they give.
+//! Runs SQL statements and reads their results.
 
 #![allow(unsafe_code, reason = "calls SPI")]
 
@@ -19,9 +19,9 @@ use std::ptr::null_mut;
 pub use crate::pg::statement::Statement;
 pub(crate) use crate::pg::statement::statement;
 
-/// While it lives the planner prefers indexes: a kept plan that was made while the table was small would read all of it
-/// later. Where a table has none, the price that this puts on a scan would have it compiled, which takes far longer.
-/// Only statements that are planned anew pay for the settings.
+/// While it lives, the planner prefers indexes: a plan that was made and kept while the table was small would later
+/// read all of it. Where a table has no index, the cost that this puts on a scan would trigger compilation, which
+/// takes far longer. Only statements that are planned anew pay for the settings.
 struct PlanForGrowth(i32);
 
 impl PlanForGrowth {
@@ -57,7 +57,7 @@ impl Drop for PlanForGrowth {
     }
 }
 
-/// A connection to SPI; rows live no longer.
+/// A connection to SPI. Rows do not outlive it.
 pub struct Spi(PhantomData<*const ()>);
 
 /// The result of a statement.
@@ -67,9 +67,9 @@ pub struct Rows<'spi> {
     spi: PhantomData<&'spi Spi>,
 }
 
-/// What can be read of a result. A text is read where it lies; all else is copied.
+/// A type as which a column of a result can be read. A text is read in place; all else is copied.
 pub trait Value<'rows>: FromDatum {
-    /// The types of columns that it can be read of.
+    /// The types of columns that can be read as it.
     const TYPES: &'static [pg_sys::Oid];
 }
 
@@ -102,7 +102,7 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// How many calls of ours are within each other; also after an error.
+/// Counts how deep calls of the extension are nested, also after an error.
 struct Depth;
 
 impl Depth {
@@ -124,7 +124,7 @@ impl Drop for Depth {
 /// such as a datum that is passed by reference, is gone afterwards.
 pub fn with_spi<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<R> {
     let _depth = Depth::one_more();
-    // SAFETY: connect and finish are paired on the way of success; an error aborts.
+    // SAFETY: connect and finish are paired on success; an error aborts.
     unsafe {
         pg_sys::SPI_connect();
         let result = work(&Spi(PhantomData))?;
@@ -174,8 +174,8 @@ impl Spi {
         unsafe { pg_sys::SPI_commit() };
     }
 
-    /// Runs a statement with a snapshot taken once its tables are locked, whatever the isolation level: who is running and
-    /// what is waiting must be seen as it is.
+    /// Runs a statement with a snapshot taken once its tables are locked, whatever the isolation level: it must see
+    /// what runs and what waits as it is now.
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
         rights::pin();
         let (plan, is_planned) = statement.plan(self)?;
@@ -206,8 +206,8 @@ impl Spi {
         }
     }
 
-    /// The first value of a statement's result, which reads a table of settings, as it is committed, whatever the transaction
-    /// itself has changed: what goes into shared memory must not be undone by a rollback.
+    /// The first value of a statement that reads a table of settings, as it is committed, without changes of this
+    /// transaction: what goes into shared memory must not be undone by a rollback.
     pub fn committed<T: for<'rows> Value<'rows>>(
         &self,
         table: &'static CStr,
@@ -218,7 +218,7 @@ impl Spi {
         Ok(value.flatten())
     }
 
-    /// As [`Self::committed`], what `read` makes of the first row.
+    /// As [`Self::committed`], but returns what `read` makes of the first row.
     pub fn committed_row<R>(
         &self,
         table: &'static CStr,

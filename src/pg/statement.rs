@@ -17,14 +17,14 @@ pub struct Statement {
     text: Text,
     types: &'static [Oid],
     plan: AtomicPtr<pg_sys::_SPI_plan>,
-    /// That of the catalog when it was made from that.
+    /// The version of the catalog from which it was made, if it was.
     version: AtomicU64,
 }
 
 enum Text {
-    /// That of `sql/queries`.
+    /// The text in `sql/queries`.
     Constant(&'static CStr),
-    /// What another statement makes of the columns that there are, quoted by the server.
+    /// The result of another statement, which names the columns that exist, quoted by the server.
     OfCatalog(&'static Statement),
 }
 
@@ -49,19 +49,20 @@ macro_rules! statement {
 pub(crate) use statement;
 
 thread_local! {
-    /// Plans that others have replaced. A call further out may be running them: a trigger of a user can call us, too.
+    /// Plans that were replaced. An outer call may still run them, because a user's trigger can call the extension,
+    /// too.
     static REPLACED: RefCell<Vec<pg_sys::SPIPlanPtr>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Frees plans that were replaced. No statement may be running.
 pub fn free_replaced_plans() {
     for plan in REPLACED.take() {
-        // SAFETY: nobody has it any more.
+        // SAFETY: nothing refers to it anymore.
         unsafe { pg_sys::SPI_freeplan(plan) };
     }
 }
 
-/// That of the catalog, which changes with the columns of both tables.
+/// The version of the catalog, which changes with the columns of both tables.
 fn version_of_tables() -> Result<u64> {
     let tables = [
         catalog::relation(c"job")?,
@@ -143,8 +144,8 @@ impl Statement {
     }
 }
 
-/// Keeps a plan from being made anew, and the tables that it reads or changes locked. What was committed while the locks were
-/// waited for is seen by snapshots that are taken from now on, and by no others.
+/// Keeps a plan from being replaced, and the tables that it reads or changes locked. Snapshots taken from now on see
+/// what was committed while the locks were waited for; older ones do not.
 pub struct LockedPlan(*mut pg_sys::CachedPlan);
 
 impl LockedPlan {

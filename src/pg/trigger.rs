@@ -1,4 +1,4 @@
-//! What a trigger function is told. The only reader of `TriggerData`.
+//! What the server tells a trigger function. The only reader of `TriggerData`.
 
 #![allow(unsafe_code, reason = "reads what the server tells triggers")]
 
@@ -15,8 +15,8 @@ pub struct Trigger<'call> {
     call: PhantomData<&'call Call>,
 }
 
-/// When a trigger function is called on the extension's own tables. Whoever may call a function may make a trigger of
-/// it on a table of his own, at any time: there it would read what is not there.
+/// When a trigger function is called on the extension's own tables. A role that may call a function may also create a
+/// trigger with it on a table of its own, at any time: there the function would read what does not exist.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// BEFORE INSERT OR UPDATE, for each row.
@@ -68,14 +68,15 @@ impl<'call> Trigger<'call> {
         }
     }
 
-    /// The call of a trigger on that table of the extension's, at that moment.
+    /// The call of a trigger on this table of the extension, at this moment.
     pub fn of(call: &'call Call, table: &'static CStr, moment: Moment) -> Result<Self> {
         let trigger = Self::any(call)?;
         trigger.must_be_on(table, moment)?;
         Ok(trigger)
     }
 
-    /// The call of a trigger on one of these tables, which the trigger's argument names; and what stands beside it.
+    /// The call of a trigger on one of these tables, which the trigger's argument names, and what is listed beside
+    /// it.
     pub fn of_argument<T: Copy>(
         call: &'call Call,
         tables: &[(&str, &'static CStr, T)],
@@ -195,7 +196,7 @@ impl<'call> Trigger<'call> {
         Ok(self.row_with(&[(self.column(name)?, value)]))
     }
 
-    /// What is made of a text of the new row, unless that is NULL.
+    /// What `make` returns for a text of the new row, unless the text is NULL.
     pub fn with_new_text<R>(&self, name: &CStr, make: impl FnOnce(&str) -> R) -> Result<Option<R>> {
         let column = self.column(name)?;
         let row = self.new_row().map(|row| row.up_to(column));
@@ -212,8 +213,7 @@ impl<'call> Trigger<'call> {
             .collect())
     }
 
-    /// Whether a setting (an integer) is another one than before for some name: its row is new, gone, or has another value
-    /// or name.
+    /// Whether an integer setting has changed for some name: its row is new or gone, or has another value or name.
     pub fn changes(&self, setting: &CStr) -> Result<bool> {
         let (column, name) = (self.column(setting)?, self.column(c"name")?);
         let read = |row: RawRow| {

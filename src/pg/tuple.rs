@@ -32,14 +32,15 @@ impl RawRow<'_> {
         unsafe { (*self.slot).tts_tid }
     }
 
-    /// Whether nobody had locked or changed the row when it was read; an aborted transaction may count as somebody.
+    /// Whether the row was neither locked nor changed when it was read; an aborted transaction may count as one that
+    /// has it.
     pub fn was_free(&self) -> bool {
-        // SAFETY: the header stays in its page; one word of it is read, whoever writes it.
+        // SAFETY: the header stays in its page; one word of it is read, which another process may write.
         self.header()
             .is_some_and(|(header, _)| unsafe { marks(header) } & pg_sys::HEAP_XMAX_INVALID != 0)
     }
 
-    /// Who alone has changed or deleted the row, unless that is known to have ended.
+    /// The only transaction that has changed or deleted the row, unless it is known to have ended.
     pub fn changer(&self) -> Option<pg_sys::TransactionId> {
         const OTHERWISE: u32 = pg_sys::HEAP_XMAX_INVALID
             | pg_sys::HEAP_XMAX_COMMITTED
@@ -47,7 +48,7 @@ impl RawRow<'_> {
             | pg_sys::HEAP_XMAX_LOCK_ONLY
             | pg_sys::HEAP_LOCK_MASK;
         let (header, buffer) = self.header()?;
-        // SAFETY: who locks the page sees marks and transaction that belong together.
+        // SAFETY: while the page is locked, its flags and its transaction id belong together.
         unsafe {
             pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE.cast_signed());
             let changer =
@@ -57,7 +58,7 @@ impl RawRow<'_> {
         }
     }
 
-    /// Where the row is, if it is one of a page.
+    /// Where the row's header is, if the row is on a page.
     fn header(&self) -> Option<(pg_sys::HeapTupleHeader, pg_sys::Buffer)> {
         // SAFETY: a slot of this kind begins with that of a tuple; it holds the page in memory.
         unsafe {
@@ -98,7 +99,7 @@ impl RawRow<'_> {
         row.up_to(column)
     }
 
-    /// Makes the row in another slot the same, as values.
+    /// Makes the row in another slot a copy of this one, as values.
     ///
     /// # Safety
     /// The slot must be of the same columns, all of which can be read.
@@ -175,7 +176,7 @@ impl RawRow<'_> {
     }
 }
 
-/// Raises an error unless it is stored as a text: a domain, or with a length.
+/// Raises an error unless the type is stored as a text: a domain, or one with a length.
 #[cold]
 fn must_be_text(kind: pg_sys::Oid, column: usize) {
     // SAFETY: a look-up in the catalog.

@@ -1,10 +1,10 @@
-//! Who claims, and for how long.
+//! The worker that claims, and for how long.
 
 use crate::shmem::Owner;
 use pgrx::datum::Interval;
 use pgrx::pg_sys::Datum;
 
-/// What calls that claim are told of their caller.
+/// What a claiming call says about its worker.
 pub struct Claimer {
     pub worker: Option<Datum>,
     pub lease: Option<Interval>,

@@ -1,4 +1,4 @@
-//! How a job ends, whatever ends it: it leaves the live jobs and comes into history.
+//! How a job ends, whatever ends it: it leaves the live jobs and enters the history.
 
 use crate::job::lane::queue_key;
 use crate::job::row::column;
@@ -35,14 +35,14 @@ const MOMENT: i64 = server::SECOND / 100;
 /// A job that is to end.
 pub struct Ending<'a> {
     pub id: i64,
-    /// Of the run that ends; none: the job waits.
+    /// The attempt of the run that ends; none for a job that waits.
     pub attempt: Option<i32>,
     pub state: &'a str,
-    /// As text; none: those that the job has.
+    /// As text; none keeps those of the job.
     pub errors: Option<&'a str>,
-    /// Whether its cancellation is asked for just now.
+    /// Whether its cancellation is requested just now.
     pub is_cancelled_now: bool,
-    /// Who may end some only; jobs that he may not are passed over.
+    /// A caller that may end only some jobs; the others are passed over.
     pub caller: Option<&'a Restricted>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Ending<'a> {
         }
     }
 
-    /// As [`Self::of_run`], if its caller may end it.
+    /// As [`Self::of_run`], if the caller may end it.
     pub fn of_worker(run: (i64, i32), state: &'a str, caller: Option<&'a Restricted>) -> Self {
         Self {
             caller,
@@ -82,7 +82,7 @@ impl<'a> Ending<'a> {
     }
 }
 
-/// Ends those of the jobs, in order of id, that are what they are taken for. In that order, two calls cannot deadlock.
+/// Ends the jobs that are still what the endings say, in order of id, so that two calls cannot deadlock.
 pub fn end_jobs(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Result<Vec<Finished>> {
     let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
     let clock = Clock(Cell::new(server::now()));
@@ -160,8 +160,8 @@ fn between(first: i64, last: i64) -> [Where; 2] {
     ]
 }
 
-/// The next row that one of the endings, which are in order of id, is about. A superseded run waits for nobody who has
-/// locked the row.
+/// The next row that one of the endings is about; the endings are in order of id. A superseded run does not wait for
+/// a transaction that has locked the row.
 fn next_of<'f, 'e>(
     found: &'f mut Search,
     endings: &'e [Ending<'e>],
@@ -178,12 +178,12 @@ fn next_of<'f, 'e>(
     }
 }
 
-/// When jobs end.
+/// The times at which jobs end.
 struct Clock(Cell<i64>);
 
 impl Clock {
-    /// The same for the jobs of a moment, as the history is summarised by the time, page by page; and of the day whose
-    /// partition is open.
+    /// The same time for all jobs of a moment, because the history is summarized by the time, page by page; and a
+    /// time of the day whose partition is open.
     fn time(&self, history: &History) -> i64 {
         let now = server::now();
         if now.saturating_sub(self.0.get()) > MOMENT && history.holds(now) {

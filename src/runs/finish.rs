@@ -1,4 +1,4 @@
-//! What the verbs that end a run share.
+//! What the verbs that end a run have in common.
 
 use crate::permission::{self, Verb};
 use crate::pg::call::datum;

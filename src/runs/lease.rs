@@ -13,7 +13,7 @@ static LEASE: Statement = statement!("queue_lease", [INT8OID, INT8OID]);
 
 /// A queue without any row of settings: the default row was deleted.
 const FALLBACK_MINUTES: i32 = 5;
-/// Queues that a backend remembers.
+/// The most queues that a backend remembers.
 const MOST: usize = 1_000;
 
 thread_local! {
@@ -21,7 +21,7 @@ thread_local! {
     static KEPT: RefCell<HashMap<u64, (u32, Interval)>> = RefCell::default();
 }
 
-/// The lease of the picked lane's queue. The pick has noted the version of the settings; whoever changes
+/// The lease of the picked lane's queue. The pick has noted the version of the settings; a transaction that changes
 /// them draws a new one, so a lease read after the pick is right for that version.
 pub fn of_queue(spi: &Spi, picked: &Picked) -> Result<Interval> {
     let queue = picked.spec.queue;

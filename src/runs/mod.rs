@@ -1,6 +1,6 @@
 //! A run: how it starts, how long it is held, and its one ending for complete, fail, cancel, discard and rescue.
 
-pub mod claimer; // who claims, and for how long
+pub mod claimer; // the worker that claims, and for how long
 pub mod ending; // how a job leaves the live jobs
 pub mod finish; // what ends a run by failure
 pub mod lease; // how long a claim holds a job

@@ -1,4 +1,4 @@
-//! The connection that a run is bound to: when it ends, its backend leaves word in shared memory.
+//! The connection that a run is bound to. When it ends, its backend says so in shared memory.
 
 #![allow(
     unsafe_code,
@@ -30,10 +30,10 @@ pub fn bind(job_table: pg_sys::Oid) -> Owner {
 
 #[pg_guard]
 unsafe extern "C-unwind" fn at_exit(_code: std::ffi::c_int, _arg: pg_sys::Datum) {
-    let _ = catch_unwind(AssertUnwindSafe(leave_word));
+    let _ = catch_unwind(AssertUnwindSafe(report_end));
 }
 
-fn leave_word() {
+fn report_end() {
     let Some(job_table) = BOUND.take() else {
         return;
     };

@@ -1,4 +1,4 @@
-//! The rows of a claim: what waits in a lane is found by position, locked and set running.
+//! The rows of a claim: waiting jobs of a lane are found by position, locked and set running.
 
 use crate::job::row::column;
 use crate::pg::call::datum;
@@ -33,15 +33,15 @@ static START_JOBS: Statement = statement!(
 );
 static LOOK_AHEAD: Statement = statement!("look_ahead", [INT8OID, INT8OID, INT8ARRAYOID, INT4OID]);
 
-/// A search reads all that fits of a page of the index at once. The next job is seldom farther than this behind the
-/// head, so it is looked for there first.
+/// A search reads all that matches on an index page at once. The next job is seldom farther behind the head than
+/// this, so it is looked for there first.
 const NEAR: i64 = 16;
-/// Positions that a look ahead gives at most.
+/// The most positions that a look ahead returns.
 const AHEAD: usize = 4;
 /// The column behind those of `claimed_job`.
 const POSITION_OF_STARTED: i32 = 14;
 
-/// What a claim changes of a job.
+/// The columns of a job that a claim changes.
 const CHANGED: [usize; 7] = [
     column::STATE,
     column::ATTEMPT,
@@ -52,7 +52,7 @@ const CHANGED: [usize; 7] = [
     column::LEASE_EXPIRES_AT,
 ];
 
-/// What all jobs of one claim are given.
+/// What all jobs of one claim get.
 struct Run {
     worker: Option<Datum>,
     owner_pid: Option<Datum>,
@@ -66,7 +66,7 @@ struct Run {
 pub struct Started {
     /// The positions of the jobs, in order.
     pub positions: Vec<i64>,
-    /// The first positions that were available, those that somebody has locked as well; none where those are not known.
+    /// The first positions that were available, including those of locked jobs; none where they are not known.
     pub seen: Vec<i64>,
 }
 
@@ -102,7 +102,7 @@ fn start_directly(
     let reach = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(NEAR);
     let near = picked.head.saturating_add(reach).min(end);
     table::command(|command| {
-        // Not before the snapshot was taken: no job of it was made later.
+        // Not before the snapshot was taken: all jobs in it were created earlier.
         let run = Run::from_now_on(picked, wanted.claimer, lease);
         let mut jobs = command.open(jobs, Operation::Update(&CHANGED));
         let mut started = Started {
@@ -152,7 +152,7 @@ fn start_by_statement(
         start_found(spi, &found, &run, &mut started, output)?;
         run.note_lease(&started);
         pending::end();
-        // A trigger may have kept some from being started; others take their place.
+        // A trigger may have kept some jobs from being started; other jobs take their place.
         match found
             .last()
             .filter(|_| started.positions.len() < wanted.most)
@@ -233,7 +233,7 @@ pub fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<(Vec<i64>, 
         false => look_by_statement(spi, picked, own)?,
     };
     let is_all = ahead.len() < AHEAD;
-    // For everybody else a job that this transaction took out of a session is its next until the commit.
+    // For other transactions, a job that this transaction took out of a session is its next one until the commit.
     let gone = pending::with(|pending| pending.least_gone(picked.spec.lane));
     if let Some(gone) = gone.filter(|&gone| picked.spec.session != 0 && gone >= picked.head) {
         ahead.push(gone);
@@ -307,7 +307,7 @@ impl Run {
         }
     }
 
-    /// The scheduler hears of starts by their reservations, and of the lease here.
+    /// The scheduler learns of starts by their reservations, and of the lease here.
     fn note_lease(&self, started: &Started) {
         if !started.positions.is_empty() && self.lease_expires_at.is_some() {
             pending::at_current_level(|level| level.note_lease(self.lease_expires_at));

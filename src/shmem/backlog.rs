@@ -1,11 +1,11 @@
 //! How many jobs wait, by name, for the queues and tenants whose backlog has a bound.
 //!
-//! Of each such name, `committed` is what the tables say, and `charged` what open transactions have added. What a
-//! transaction adds is charged when it adds it, and no bound lets `committed + charged` pass; it becomes part of
-//! `committed` when the transaction commits. What it takes away counts from its commit on. So no enqueue takes the
-//! committed jobs past a bound, and an abort only gives its charges back.
+//! For each such name, `committed` is what the tables say, and `charged` is what open transactions have added. A job
+//! is charged when a transaction adds it, and no bound lets `committed + charged` exceed it; the charge becomes part
+//! of `committed` when the transaction commits. What a transaction takes away counts from its commit on. So no
+//! enqueue takes the committed jobs past a bound, and an abort only gives its charges back.
 //!
-//! The numbers are trusted from one count of the tables to whatever spoils them; charges are always right.
+//! The numbers are trusted from a count of the tables until something spoils them. Charges are always right.
 
 mod count;
 mod names;
@@ -25,7 +25,7 @@ pub const KINDS: [GateKind; 2] = [GateKind::Queue, GateKind::Tenant];
 pub struct Entry {
     /// The key of its gate; 0: a free slot.
     key: u64,
-    /// Below zero while a count is under way that has not come to what is gone by now.
+    /// Below zero while a count is under way that has not yet reached jobs that are gone by now.
     committed: i64,
     charged: u32,
     kind: u8,
@@ -37,9 +37,9 @@ pub struct Entry {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Books {
-    /// Whether the numbers can be trusted; `Rebuilding` while somebody counts.
+    /// Whether the numbers can be trusted; `Rebuilding` while a backend counts.
     phase: Phase,
-    /// Which count they come from.
+    /// The count that they come from.
     generation: u64,
     used: u32,
     /// By kind: all names are counted, because names without a row have a bound.
@@ -51,7 +51,7 @@ pub struct Books {
     running: u32,
 }
 
-/// A bound, and the name that it is for.
+/// A bound, and the name that it applies to.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     pub kind: GateKind,
@@ -59,17 +59,17 @@ pub struct Bound {
     pub most: u32,
 }
 
-/// What becomes of a job that is to be added.
+/// The decision about a job that is to be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It has its places: of each bound, whether it is charged, and how many jobs there are now, if that is known.
+    /// It has its places. For each bound: whether it is charged, and how many jobs there are now, if that is known.
     Admitted {
         charged: [bool; 2],
         waiting: [Option<i64>; 2],
     },
-    /// The name of this bound has so many jobs already.
+    /// The name of this bound already has this many jobs.
     Full { bound: usize, waiting: i64 },
-    /// Somebody has to count first.
+    /// The backlogs must be counted first.
     Uncounted,
 }
 
@@ -107,7 +107,7 @@ impl Backlog<'_> {
         }
     }
 
-    /// The entry of a name. Once some did not fit no other is begun: what it had before would be missing.
+    /// The entry of a name. Once a name did not fit, no new entry is begun: its earlier jobs would be missing.
     fn entry(&mut self, kind: GateKind, key: u64) -> Option<&mut Entry> {
         match self.overflows(kind) {
             true => self.find(kind, key),
@@ -115,7 +115,7 @@ impl Backlog<'_> {
         }
     }
 
-    /// The jobs of a name; none if nobody has counted them.
+    /// The jobs of a name; none if they have not been counted.
     fn waiting(&mut self, kind: GateKind, key: u64) -> Option<i64> {
         let counts_all = self.counts_all(kind);
         match self.find(kind, key) {
@@ -131,7 +131,8 @@ impl Backlog<'_> {
         }
     }
 
-    /// Takes a place behind each bound, or none. Where nobody has counted and `may_count` a count is asked for.
+    /// Takes a place behind each bound, or none. If nothing has been counted and `may_count` is set, asks for a
+    /// count.
     pub fn admit(&mut self, bounds: &[Bound], may_count: bool) -> Admission {
         let mut waiting = [None; 2];
         for (nth, bound) in bounds.iter().enumerate() {
@@ -171,7 +172,7 @@ impl Backlog<'_> {
         Admission::Admitted { charged, waiting }
     }
 
-    /// A transaction that was charged for so many jobs has ended.
+    /// A transaction that was charged for this many jobs has ended.
     pub fn discharge(&mut self, kind: GateKind, key: u64, jobs: u32) {
         if let Some(entry) = self.find(kind, key) {
             entry.charged = entry.charged.saturating_sub(jobs);
@@ -179,7 +180,7 @@ impl Backlog<'_> {
         self.tidy(kind, key);
     }
 
-    /// So many jobs more are committed, or fewer.
+    /// This many more jobs are committed; a negative number takes away.
     fn add(&mut self, kind: GateKind, key: u64, jobs: i64) {
         if key == 0 || jobs == 0 {
             return;
@@ -197,7 +198,7 @@ impl Backlog<'_> {
         self.tidy(kind, key);
     }
 
-    /// A transaction has committed these changes, which a count may have seen; `id` is its own.
+    /// A transaction has committed these changes, which a count may have seen; `id` is the transaction's.
     pub fn commit(&mut self, id: u64, changes: impl Iterator<Item = (GateKind, u64, i64)>) {
         if self.books.phase == Phase::Stale || self.count_has_seen(id) {
             return;
@@ -219,12 +220,12 @@ impl Backlog<'_> {
         id != 0 && id < self.books.xmax && !running.copied().any(|other| other == id as u32)
     }
 
-    /// The numbers may be wrong: whoever needs them next counts.
+    /// The numbers may be wrong: the next transaction that needs them counts.
     pub fn distrust(&mut self) {
         self.books.phase = Phase::Stale;
     }
 
-    /// The jobs are no more, nor who has added some.
+    /// The jobs are gone, and so are the transactions that have added some.
     pub fn forget_everything(&mut self) {
         if self.books.used > 0 {
             self.entries.fill(Entry::default());

@@ -16,7 +16,7 @@ pub fn own_number() -> u32 {
     u32::try_from(number).map_or(0, |number| number + 1)
 }
 
-/// What can wake a sleeping process, made once: its latch, the end of the server, and that of its client.
+/// What can wake a sleeping process, made once: its latch, the end of the server, and the end of its client.
 struct Alarms(*mut pg_sys::WaitEventSet);
 // SAFETY: a backend has one thread.
 unsafe impl Send for Alarms {}
@@ -48,7 +48,7 @@ fn alarms() -> &'static Alarms {
 pub fn wait_until(time: i64) {
     let left = time.saturating_sub(now()).max(0);
     let ms = left.saturating_add(MICROS_PER_MS - 1) / MICROS_PER_MS;
-    // SAFETY: the set lives as long as the process; a client that has gone is seen to by the interrupt.
+    // SAFETY: the set lives as long as the process; the interrupt handles a client that has gone.
     unsafe {
         let mut event = pg_sys::WaitEvent::default();
         pg_sys::WaitEventSetWait(

@@ -1,9 +1,9 @@
-//! When the next lease ends, as the claims know it.
+//! When the next lease ends, as far as claims know.
 
-/// Runs that are remembered one by one.
+/// The most runs that are remembered one by one.
 const MOST_STRAGGLERS: usize = 64;
 
-/// A run that a search could not have, because somebody had locked it.
+/// A run that a search could not take because another transaction had locked it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Straggler {
@@ -12,15 +12,15 @@ pub struct Straggler {
     pub lease: i64,
 }
 
-/// Like a head, the floor is a lower bound, so that a search never walks what others walked before it.
+/// Like a head, the floor is a lower bound, so that a search never repeats the walk of an earlier one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Leases {
     /// Of all committed runs only stragglers have a lease that ends before this.
     floor: i64,
-    /// When somebody must search (microseconds of PostgreSQL's epoch); `i64::MAX`: nothing to search for.
+    /// When a claim must search (microseconds of PostgreSQL's epoch); `i64::MAX`: nothing to search for.
     pub next: i64,
-    /// Searches that have taken the floor and not come back yet.
+    /// Searches that have taken the floor and not returned it yet.
     searches: u32,
     straggler_count: u32,
     stragglers: [Straggler; MOST_STRAGGLERS],
@@ -46,7 +46,7 @@ impl Default for Leases {
 }
 
 impl Leases {
-    /// A rebuild begins: who searches meanwhile comes back to the new floor.
+    /// A rebuild begins: a search that is under way returns to the new floor.
     pub fn forget(&mut self) {
         *self = Self {
             searches: self.searches,
@@ -54,13 +54,13 @@ impl Leases {
         };
     }
 
-    /// There is a run whose lease ends then.
+    /// A run has a lease that ends then.
     pub fn note(&mut self, lease: i64) {
         self.floor = self.floor.min(lease);
         self.next = self.next.min(lease);
     }
 
-    /// Begins a search: nobody else is at the same runs meanwhile.
+    /// Begins a search: no other search covers the same runs meanwhile.
     pub fn take(&mut self) -> Search {
         let search = Search {
             floor: std::mem::replace(&mut self.floor, i64::MAX),
@@ -72,7 +72,7 @@ impl Leases {
         search
     }
 
-    /// A search is over, or was cut short: this is to be searched at `next`.
+    /// A search has ended or was cut short; the next one is due at `next`.
     pub fn put_back(&mut self, search: &Search, next: i64) {
         self.floor = self.floor.min(search.floor);
         self.next = self.next.min(next);
@@ -85,7 +85,7 @@ impl Leases {
         self.searches = self.searches.saturating_sub(1);
     }
 
-    /// With no place left the floor goes back to where a search finds it.
+    /// If no place is left, the floor goes back to where a search finds the run.
     fn add_straggler(&mut self, straggler: Straggler) {
         if self.stragglers().any(|known| known.job == straggler.job) {
             return;

@@ -1,4 +1,4 @@
-//! Puts one scheduler per database into shared memory, each behind an LWLock. The only pointer casts.
+//! Shared memory: one scheduler per database, each behind an LWLock. The only pointer casts.
 
 mod backlog;
 pub mod latches;
@@ -53,18 +53,18 @@ pub struct DatabaseState {
     /// The OID of `turnstile.job`: a new one after `DROP EXTENSION` and `CREATE EXTENSION`.
     job_table: pg_sys::Oid,
     pub phase: Phase,
-    /// Set while a step is under way: if it is found set, the step was cut short.
+    /// Set while a step is under way. If it is found set, the step was cut short.
     dirty: bool,
-    /// Which rebuild the memory comes from.
+    /// The rebuild that the memory comes from.
     pub generation: u64,
     /// No job waits for a time before this one (microseconds of PostgreSQL's epoch).
     pub next_due: i64,
-    /// No job that was put off lies before this (run_at, position): a promotion need not walk what others
-    /// promoted before it, though a million fall due at one instant.
+    /// No job that was put off comes before this (run_at, position), so that a promotion need not walk what others
+    /// promoted before it, even if a million jobs fall due at one instant.
     pub due_floor: [i64; 2],
     pub leases: Leases,
     pub gone: GoneOwners,
-    /// When a claim last looked how far positions have been drawn.
+    /// When a claim last checked how far positions have been drawn.
     pub sequence_seen_at: i64,
     set_aside: SetAside,
     /// Claims since lanes were loaded.
@@ -89,7 +89,7 @@ pub struct Locked<'m> {
     pub backlog: Backlog<'m>,
     /// How many more jobs there are to claim, by queue.
     work: Vec<(u64, u32)>,
-    /// Who is to be rung when the lock is given back.
+    /// The processes to wake when the lock is released.
     calls: Vec<u32>,
 }
 
@@ -107,9 +107,9 @@ impl Locked<'_> {
                 .any(|&r| r == short)
     }
 
-    /// Takes steps that end reservations. If they are cut short the memory will be rebuilt; what they did not
-    /// reach must not outlive its owner, and what they did must not be ended again once it is another's: so all
-    /// are dropped under the same lock.
+    /// Takes steps that end reservations. If they are cut short, the memory will be rebuilt. A reservation that they
+    /// did not reach must not outlive its owner, and one that they ended must not be ended again once it belongs to
+    /// another: so all are dropped under the same lock.
     pub fn end_reservations<R>(
         &mut self,
         ids: impl Iterator<Item = ReservationId>,
@@ -127,7 +127,7 @@ impl Locked<'_> {
         }
     }
 
-    /// While the memory waits for a rebuild nothing but the slots of reservations matters.
+    /// While the memory waits for a rebuild, only the slots of reservations matter.
     pub fn forget_reservations(&mut self, ids: impl Iterator<Item = ReservationId>) -> Step<()> {
         for id in ids {
             self.scheduler.forget(id)?;
@@ -156,7 +156,7 @@ impl Locked<'_> {
         self.state.bounds_version.fetch_add(1, Ordering::Release);
     }
 
-    /// Nothing in memory is to be trusted.
+    /// Marks the whole memory as not to be trusted.
     fn distrust(&mut self) {
         self.state.phase = Phase::Stale;
         self.backlog.distrust();
@@ -170,7 +170,7 @@ impl Locked<'_> {
         }
     }
 
-    /// There is a run whose lease ends then.
+    /// A run has a lease that ends then.
     pub fn note_lease(&mut self, time: Option<i64>) {
         if let Some(time) = time {
             self.state.leases.note(time);
@@ -185,8 +185,8 @@ fn slot(job_table: pg_sys::Oid) -> Result<usize> {
     }
 }
 
-/// Drawn anew by each commit that changes routes or settings of queues, once its rows are visible: what is read
-/// from them after this call is right for as long as it returns the same.
+/// Drawn anew by each commit that changes routes or settings of queues, once its rows are visible. What is read after
+/// this call is right for as long as the call returns the same.
 pub fn routes_version(job_table: pg_sys::Oid) -> Result<u64> {
     slot(job_table).map(segment::routes_version)
 }
@@ -206,7 +206,7 @@ pub fn with<R>(job_table: pg_sys::Oid, mut steps: impl FnMut(&mut Locked) -> Ste
     }
 }
 
-/// As [`with`] for commit and abort callbacks: no slot means that there is nothing to keep right.
+/// As [`with`], for commit and abort callbacks: without a slot there is nothing to keep right.
 pub fn with_existing<R>(
     job_table: pg_sys::Oid,
     steps: impl FnOnce(&mut Locked) -> Step<R>,
@@ -220,7 +220,7 @@ pub fn with_existing<R>(
     }
 }
 
-/// None if the slot is another extension's by now.
+/// None if the slot belongs to another extension by now.
 fn run<R>(
     slot: usize,
     job_table: pg_sys::Oid,
@@ -235,7 +235,7 @@ fn run<R>(
     )
 }
 
-/// None if it is not the slot that was meant. If a step fails or panics the memory stays marked dirty and the
+/// None if the slot is not the one that was meant. If a step fails or panics, the memory stays marked dirty and the
 /// next use rebuilds it.
 #[allow(unsafe_code, reason = "opens memory that is locked")]
 fn enter<R>(

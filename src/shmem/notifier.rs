@@ -1,4 +1,4 @@
-//! What the process that notifies listeners asks of the memory of all databases, and others of it.
+//! The notifier: what it asks of the memory of all databases, and what others ask of it.
 
 #![allow(unsafe_code, reason = "opens memory that is locked")]
 
@@ -11,11 +11,11 @@ use std::ops::Range;
 use turnstile_scheduler::Step;
 use turnstile_scheduler::waiting::NEVER;
 
-/// What listeners of a database have to be told.
+/// What listeners of a database must be told.
 pub struct Owed {
     pub database: pg_sys::Oid,
     pub queues: Vec<u64>,
-    /// When to look again although nobody calls.
+    /// When to look again without being asked.
     pub until: i64,
 }
 
@@ -31,7 +31,7 @@ pub fn end_notifier(who: u32) -> Result<()> {
     for_each_slot(|memory| memory.channels.stop_notifier(who))
 }
 
-/// Also of slots that no database has yet.
+/// Also visits slots that no database has yet.
 fn for_each_slot(change: impl Fn(&mut Locked)) -> Result<()> {
     for slot in slots() {
         let _guard = Guard::acquire(slot + 1)?;
@@ -41,7 +41,7 @@ fn for_each_slot(change: impl Fn(&mut Locked)) -> Result<()> {
     Ok(())
 }
 
-/// None where the slot is no database's.
+/// None if no database has the slot.
 pub fn take_owed(slot: usize) -> Result<Option<Owed>> {
     if segment::peek(slot).0 == pg_sys::InvalidOid {
         return Ok(None);
@@ -55,7 +55,7 @@ fn take(memory: &mut Locked) -> Step<Owed> {
     memory.note_wake_ups(now)?;
     let next_event = match memory.state.phase {
         Phase::Ready => memory.next_event(),
-        // Whoever ends that tends again.
+        // The rebuild's end alerts the notifier again.
         Phase::Stale | Phase::Rebuilding => NEVER,
     };
     let mut queues = Vec::new();

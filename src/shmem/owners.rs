@@ -1,6 +1,6 @@
 //! Backends that are gone and may have left runs that were bound to them.
 
-/// Backends that are remembered one by one.
+/// The most backends that are remembered one by one.
 const MOST: usize = 64;
 
 /// A backend: process ids are used again, so the start time belongs to it.
@@ -16,9 +16,9 @@ pub struct Owner {
 pub struct GoneOwners {
     owners: [Owner; MOST],
     count: u32,
-    /// More are gone than could be listed, or nobody has listed them: whoever is not there now is gone.
+    /// More are gone than could be listed, or none were listed: every owner that does not run now is gone.
     look_at_all: bool,
-    /// When somebody must search for their runs; `i64::MAX`: nothing to search for.
+    /// When a claim must search for their runs; `i64::MAX`: nothing to search for.
     pub next: i64,
 }
 
@@ -52,7 +52,7 @@ impl Default for GoneOwners {
 }
 
 impl GoneOwners {
-    /// As after a restart of the server, of which no backend could tell.
+    /// As after a restart of the server, of which no backend could leave word.
     pub fn look_at_all(&mut self) {
         self.look_at_all = true;
         self.next = i64::MIN;
@@ -72,7 +72,7 @@ impl GoneOwners {
         }
     }
 
-    /// Begins a search: nobody else is at the same backends meanwhile.
+    /// Begins a search: no other search covers the same backends meanwhile.
     pub fn take(&mut self) -> Gone {
         let count = std::mem::take(&mut self.count) as usize;
         self.next = i64::MAX;
@@ -82,7 +82,7 @@ impl GoneOwners {
         }
     }
 
-    /// These are to be searched for at `next`.
+    /// The next search for these backends is due at `next`.
     pub fn put_back(&mut self, gone: &Gone, next: i64) {
         if gone.is_empty() {
             return;

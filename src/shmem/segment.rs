@@ -286,7 +286,8 @@ pub(super) fn bounds_version(slot: usize) -> u64 {
     unsafe { &(*state(slot)).bounds_version }.load(Ordering::Acquire)
 }
 
-/// Whose slot it is. Read without the slot's lock: who acts on it checks again under the lock.
+/// The database and the table of a slot. Read without the slot's lock: a caller that acts on them checks again under
+/// the lock.
 pub(super) fn peek(slot: usize) -> (pg_sys::Oid, pg_sys::Oid) {
     let state = state(slot);
     // SAFETY: the state is in bounds and aligned.

@@ -1,16 +1,18 @@
-//! Lanes whose next job is locked by somebody who is not claiming: out of the sleepers' sight for a while.
+//! Lanes whose next job is locked by a transaction that is not claiming. They are hidden from sleeping backends for a
+//! while.
 //!
-//! Nothing tells when a stranger lets go of a row. In sight, such a lane would call one sleeper after the
-//! other; so a claim that found it locked hides it, until the next claim or until it is time for another look.
+//! Nothing reports when such a transaction releases a row. If the lane stayed visible, it would wake one sleeping
+//! backend after the other. So a claim that found the row locked sets the lane aside, until the next claim or until
+//! it is time for another look.
 
 use super::Locked;
 use turnstile_scheduler::waiting::NEVER;
 use turnstile_scheduler::{LaneSpec, Step};
 
-/// More than that stay in sight.
+/// Any more lanes stay visible.
 const MOST: usize = 16;
 /// Microseconds until another look.
-const A_WHILE: i64 = 100_000;
+const PAUSE: i64 = 100_000;
 
 #[derive(Debug)]
 pub struct SetAside {
@@ -36,7 +38,8 @@ impl SetAside {
 }
 
 impl Locked<'_> {
-    /// The claim is over that set these lanes aside, each with the position of the job that it found locked.
+    /// The claim that set these lanes aside is over. Each lane comes with the position of the job that the claim
+    /// found locked.
     pub fn set_aside(&mut self, lanes: &[(LaneSpec, i64)], now: i64) -> Step<()> {
         for &(spec, position) in lanes {
             let set_aside = &mut self.state.set_aside;
@@ -44,7 +47,7 @@ impl Locked<'_> {
                 Some(slot) => {
                     *slot = (spec, position);
                     set_aside.count += 1;
-                    set_aside.until = now.saturating_add(A_WHILE);
+                    set_aside.until = now.saturating_add(PAUSE);
                 }
                 None => self.scheduler.lower(&spec, position)?,
             }
@@ -52,7 +55,7 @@ impl Locked<'_> {
         Ok(())
     }
 
-    /// A claim begins, or the while is over: the lanes are looked at again.
+    /// A claim begins, or the time is over: the lanes are looked at again.
     pub fn bring_back(&mut self) -> Step<()> {
         let count = std::mem::take(&mut self.state.set_aside.count);
         let lanes = self.state.set_aside.lanes;

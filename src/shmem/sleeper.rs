@@ -1,4 +1,4 @@
-//! Whether this process is asleep, or was woken and has not claimed since.
+//! Whether this process sleeps, or was woken and has not claimed since.
 
 #![allow(unsafe_code, reason = "is called when the process exits")]
 
@@ -10,23 +10,23 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// The table of the memory in which this process is asleep, or has a wake-up in flight.
+    /// The table in whose memory this process sleeps or has a wake-up in flight.
     static PLACE: Cell<Option<pg_sys::Oid>> = const { Cell::new(None) };
     static LEAVES_AT_EXIT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// It lies down in the memory of these jobs.
+/// The process begins to wait in the memory of these jobs.
 pub fn take_place(job_table: pg_sys::Oid) {
     PLACE.set(Some(job_table));
 }
 
-/// It is up, which memory knows.
+/// The process no longer waits, and memory knows that.
 pub fn leave_place() {
     PLACE.set(None);
 }
 
 /// Ends a wake-up: this process has claimed, or will not.
-pub fn get_up() -> Result<()> {
+pub fn end_wait() -> Result<()> {
     if let Some(table) = PLACE.take() {
         with_existing(table, |memory| {
             memory.waiting.stop_waiting(own_number());
@@ -40,19 +40,19 @@ pub fn has_place() -> bool {
     PLACE.get().is_some()
 }
 
-/// As [`get_up`] under the lock.
-pub fn get_up_in(memory: &mut Locked) {
+/// As [`end_wait`] under the lock.
+pub fn end_wait_in(memory: &mut Locked) {
     if PLACE.take().is_some() {
         memory.waiting.stop_waiting(own_number());
     }
 }
 
-/// As [`get_up`] where nothing may be raised: at the end of a transaction that was cut short, and at exit.
-pub fn get_up_quietly() {
-    let _ = catch_unwind(AssertUnwindSafe(get_up));
+/// As [`end_wait`] where nothing may be raised: at the end of a transaction that was cut short, and at exit.
+pub fn end_wait_quietly() {
+    let _ = catch_unwind(AssertUnwindSafe(end_wait));
 }
 
-/// A process that was woken and goes without claiming passes its wake-up on.
+/// A process that was woken and exits without claiming passes its wake-up on.
 pub fn leave_at_exit() {
     if !LEAVES_AT_EXIT.replace(true) {
         // SAFETY: the callback lives as long as the process, and runs while its entry in the process array
@@ -63,5 +63,5 @@ pub fn leave_at_exit() {
 
 #[pg_guard]
 unsafe extern "C-unwind" fn at_exit(_code: i32, _arg: pg_sys::Datum) {
-    get_up_quietly();
+    end_wait_quietly();
 }

@@ -40,7 +40,7 @@ pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
     if locked.state.database != database || locked.state.job_table != job_table {
         locked.scheduler.forget_everything();
         locked.backlog.forget_everything();
-        // Who listened to an extension that was made anew listens on.
+        // A backend that listened to an extension that was recreated listens on.
         if locked.state.database != database {
             locked.channels.clear();
         }

@@ -1,4 +1,4 @@
-//! What a locked section leaves to do for those who sleep: see `turnstile_scheduler::waiting`.
+//! What a locked section does at its end for processes that wait: see `turnstile_scheduler::waiting`.
 
 use super::{Locked, Phase};
 use crate::pg::server;
@@ -6,11 +6,11 @@ use pgrx::pg_sys;
 use turnstile_scheduler::waiting::NEVER;
 use turnstile_scheduler::{LaneSpec, Step};
 
-/// An event that is there until somebody sees to it.
+/// An event that is pending until a process handles it.
 const ALWAYS: i64 = 0;
 
 impl Locked<'_> {
-    /// When somebody has to look although no transaction ends.
+    /// When a process has to look although no transaction ends.
     pub fn next_event(&self) -> i64 {
         let overflow = if self.scheduler.has_overflow() {
             ALWAYS
@@ -25,12 +25,12 @@ impl Locked<'_> {
             .min(self.scheduler.next_timer().unwrap_or(NEVER))
     }
 
-    /// Whether somebody sleeps who may be woken once there is room for the lane.
+    /// Whether a sleeping process may be woken once there is room for the lane.
     pub fn is_full(&self, spec: &LaneSpec) -> bool {
         self.waiting.is_anyone_waiting() && self.scheduler.room(spec) == 0
     }
 
-    /// So many more jobs of a lane may be there to be claimed.
+    /// This many more jobs of a lane may be there to be claimed.
     pub fn expect_work(&mut self, spec: &LaneSpec, jobs: u32) {
         if jobs > 0 && self.waiting.is_waited_for(spec.queue) {
             let jobs = jobs.min(self.scheduler.room(spec));
@@ -38,19 +38,19 @@ impl Locked<'_> {
         }
     }
 
-    /// Whether somebody sleeps, or was told that a queue is empty.
-    fn is_anybody_waiting(&self) -> bool {
+    /// Whether a process sleeps, or was told that a queue is empty.
+    fn is_any_waiting(&self) -> bool {
         self.waiting.is_anyone_waiting() || self.channels.is_any_armed()
     }
 
-    /// Notes who has to be woken; they are rung when the lock is given back.
+    /// Notes which processes have to be woken; their latches are set when the lock is released.
     pub fn note_wake_ups(&mut self, now: i64) -> Step<()> {
-        if !self.is_anybody_waiting() {
+        if !self.is_any_waiting() {
             self.work.clear();
             return Ok(());
         }
         match self.state.phase {
-            // Nobody knows who has work: each looks for himself.
+            // It is not known which of them has work, so each looks for itself.
             Phase::Stale => {
                 self.waiting
                     .wake_many(true, now, |who| self.calls.push(who));
@@ -80,22 +80,22 @@ impl Locked<'_> {
         Ok(())
     }
 
-    /// At the end of each locked section.
+    /// Called at the end of each locked section.
     pub(super) fn wake_at_unlock(&mut self) -> Step<()> {
-        match self.is_anybody_waiting() {
+        match self.is_any_waiting() {
             true => self.note_wake_ups(server::now()),
             false => Ok(()),
         }
     }
 
-    /// The jobs are no more: nobody finds this memory again, and who sleeps is sent away.
+    /// The jobs are gone: no process finds this memory again, and sleeping processes are sent away.
     pub fn close(&mut self) {
         self.waiting.release_all(|who| self.calls.push(who));
         self.state.phase = Phase::Stale;
         self.state.job_table = pg_sys::InvalidOid;
     }
 
-    /// Something has fallen due, and nobody knows for which queue.
+    /// Something has fallen due, and it is not known for which queue.
     pub fn wake_one_of_each_queue(&mut self, now: i64) {
         self.waiting
             .wake_many(false, now, |who| self.calls.push(who));

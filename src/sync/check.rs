@@ -1,8 +1,8 @@
 //! Memory compared with the tables, without stopping anyone.
 //!
-//! The scheduler is copied and a snapshot taken at one moment under its lock. A transaction that was
-//! between becoming visible and its commit callback just then shows as a difference that is none; so only
-//! what several passes find alike is reported.
+//! The scheduler is copied and a snapshot is taken at one moment under its lock. A transaction that is just then
+//! between becoming visible and its commit callback shows as a difference that does not exist; so only differences
+//! that several passes find alike are reported.
 
 use crate::job::lane::{DEFAULT_ROW, concurrency_key, number, queue_key, tenant_key};
 use crate::job::tables;
@@ -48,10 +48,10 @@ struct Copy {
     gates: HashMap<Gate, (i64, GateSettings)>,
     in_flight: HashSet<(u64, i64)>,
     has_overflow: bool,
-    /// No lease ends before this but those of the stragglers; none: a search is under way.
+    /// No lease ends before this but those of the stragglers; none while a search is under way.
     lease_floor: Option<i64>,
     stragglers: Vec<i64>,
-    /// None: nobody has counted the backlogs.
+    /// None if the backlogs have not been counted.
     backlog: Option<Numbers>,
 }
 
@@ -63,7 +63,7 @@ struct Truth {
     settings: HashMap<Gate, GateSettings>,
 }
 
-/// Lists every difference that is there to stay.
+/// Lists every difference that persists.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     let mut differences = pass(spi, job_table)?;
     for _ in 1..PASSES {
@@ -78,7 +78,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     Ok(differences)
 }
 
-/// Says why jobs are not changed directly, where that is so.
+/// Says why jobs are not changed directly, if they are not.
 pub fn tell_path() -> Result<()> {
     let jobs = table::lock_jobs(pg_sys::AccessShareLock)?;
     if let Some(reason) = table::why_not_direct(&jobs, server::now())? {
@@ -222,7 +222,7 @@ fn compare_lanes(
     Ok(())
 }
 
-/// Rule 3: a gate holds what runs behind it, and what open transactions have reserved.
+/// Rule 3: a gate holds what runs behind it and what open transactions have reserved.
 fn compare_held(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
     let gates: HashSet<Gate> = copy
         .gates
@@ -299,7 +299,7 @@ fn find_children(spi: &Spi, differences: &mut Vec<Difference>) -> Result<()> {
         let (table, count): (&str, i64) = (rows.required(row, 1)?, rows.required(row, 2)?);
         differences.push(Difference {
             problem: "jobs are in a table that inherits from turnstile.job",
-            detail: format!("{table} has {count}, which nobody claims"),
+            detail: format!("{table} has {count}, which are never claimed"),
         });
     }
     Ok(())
@@ -330,7 +330,7 @@ fn compare_leases(
     })
 }
 
-/// The numbers that bounds of backlogs are held against.
+/// Compares the numbers that are held against the bounds of backlogs.
 fn compare_backlog(
     spi: &Spi,
     snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! The extension is dropped: who sleeps for its jobs sleeps in vain.
+//! Notices DROP EXTENSION, so that backends that sleep for its jobs do not sleep in vain.
 
 #![allow(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! The hashes of gates that the tables have, and the library's version.
+//! SQL functions for the keys of gates that the tables store, and for the library's version.
 
 use crate::job::lane::{account_key, concurrency_key, queue_key, session_key, tenant_key};
 use crate::pg::call::{Call, arguments, datum};
@@ -60,7 +60,7 @@ pub fn set_gate(call: &Call) -> Result<Option<Datum>> {
         }
         _ => trigger.with_new_text(c"key", concurrency_key)?,
     };
-    // A name that is NULL the table refuses.
+    // The table rejects a name that is NULL.
     let Some(gate) = key.and_then(|key| datum(key.cast_signed())) else {
         return Ok(Some(trigger.row_unchanged()));
     };

@@ -6,15 +6,15 @@ use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem;
-use crate::sync::ageing;
+use crate::sync::aging;
 use pgrx::pg_sys;
 use turnstile_scheduler::{GateKind, GateSettings, LaneSpec, Limit, Rate, UnknownGate};
 
 static SETTING: Statement = statement!("gate_setting", [INT8ARRAYOID, INT4OID]);
 
-/// Where a rate is given without a burst starts are evenly spaced.
+/// Where a rate is given without a burst, starts are evenly spaced.
 const DEFAULT_BURST: u32 = 1;
-/// What jobs without a tenant weigh together, and a tenant where no row says otherwise.
+/// The weight of all jobs without a tenant together, and of a tenant for which no row says otherwise.
 const DEFAULT_WEIGHT: u32 = 1;
 
 /// Reads the missing settings of a lane. They are stored only where the table has not changed since the
@@ -30,7 +30,7 @@ pub fn read(
         settings.push((*gate, read_one(spi, spec, gate)?));
     }
     if settings.iter().any(|(_, settings)| settings.aging > 0) {
-        ageing::begin_calendar(spi, job_table)?;
+        aging::begin_calendar(spi, job_table)?;
     }
     shmem::with(job_table, |memory| {
         for (gate, settings) in &settings {

@@ -1,8 +1,9 @@
-//! Tables to memory: what a transaction does to the scheduler when it ends, and how memory is made anew, compared and filled.
+//! From tables to memory: what a transaction does to the scheduler when it ends, and how memory is rebuilt, compared
+//! and filled.
 
-pub mod ageing; // how long jobs have waited
+pub mod aging; // how long jobs have waited
 pub mod check; // memory compared with the tables
-pub mod dropped; // what sleepers hear of DROP EXTENSION
+pub mod dropped; // tells sleeping backends of DROP EXTENSION
 pub mod gate_keys; // the hashes of gates that the tables have
 pub mod gate_settings; // limits, rates and pauses, read when a claim first meets a gate
 pub mod overflow; // more lanes than fit

@@ -1,8 +1,8 @@
-//! More lanes than fit: all still run, slower and not in exact order. What memory keeps of the others, and why
-//! nothing is passed over, is in `turnstile_scheduler`; here the tables are read for it.
+//! More lanes than fit into memory. All still run, but slower and not in exact order. `turnstile_scheduler` says what
+//! memory keeps of the others and why no lane is passed over; this module reads the tables for it.
 //!
-//! Now and then a claim loads the next lanes of the round, so that each gets its turn whatever is in memory. One that
-//! finds nothing there looks at the lanes of the tables before it gives up.
+//! From time to time a claim loads the next lanes of the round, so that each gets its turn whatever is in memory. A
+//! claim that finds nothing in memory looks at the lanes of the tables before it gives up.
 
 use crate::pg::call::datum;
 use crate::pg::error::Result;
@@ -19,14 +19,14 @@ static NEXT_LANES: Statement = statement!("next_lanes", [INT8OID, INT4OID]);
 
 /// Parts that a claim which has found some jobs looks at for more.
 const PARTS_FOR_MORE: usize = 8;
-/// Parts that one who sees to what is due loads at once.
+/// Parts that a process loads at once when it handles what is due.
 const PARTS_AT_ONCE: usize = 8;
 
 /// Lanes that were read, each with its first position.
 #[derive(Default)]
 struct Reading {
     lanes: Vec<(LaneSpec, i64)>,
-    /// The key of the last, if there may be more behind it.
+    /// The key of the last lane, if there may be more behind it.
     last: Option<i64>,
 }
 
@@ -51,7 +51,7 @@ fn read(spi: &Spi, part: &Part) -> Result<Reading> {
     })
 }
 
-/// Asked by every claim: now and then it is to load lanes, so that each gets its turn.
+/// Asked by every claim: from time to time it loads lanes, so that each gets its turn.
 pub fn duty(memory: &mut Locked) -> Option<Part> {
     if !memory.scheduler.has_overflow() {
         return None;
@@ -74,7 +74,7 @@ pub fn load(spi: &Spi, job_table: pg_sys::Oid, part: &Part) -> Result<()> {
     })
 }
 
-/// Loads some parts of the round, for whoever waits.
+/// Loads some parts of the round, for processes that wait.
 pub fn load_some(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     for _ in 0..PARTS_AT_ONCE {
         let part = when_ready(spi, job_table, |memory| {
@@ -92,7 +92,7 @@ pub fn load_some(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
 /// The lanes that a claim has to pick from beside those in memory.
 pub struct OverflowSearch {
     queue: u64,
-    /// Of these queues, in memory only.
+    /// If set, only the lanes of these queues, and only in memory.
     only: Option<Rc<[u64]>>,
     search: Option<Search>,
     found: Reading,
@@ -110,8 +110,8 @@ impl OverflowSearch {
         }
     }
 
-    /// By priority over some queues. What is not in memory is looked for queue by queue, as a search that was in vain is
-    /// remembered for one queue or for all.
+    /// Picks by priority over some queues. What is not in memory is looked for queue by queue, because a search in
+    /// vain is remembered for one queue or for all.
     pub fn among(queues: Rc<[u64]>) -> Self {
         Self {
             only: Some(queues),
@@ -123,7 +123,8 @@ impl OverflowSearch {
         self.queue
     }
 
-    /// Before each pick, under the same lock: what was read last is there, whoever needed the room since.
+    /// Called before each pick, under the same lock: the lanes that were read last are put back if others took their
+    /// room.
     pub fn offer(&self, memory: &mut Locked, now: i64, credits: &[Credit]) -> Step<()> {
         if let Some(only) = &self.only {
             memory.scheduler.limit_to(only.clone());
@@ -138,7 +139,7 @@ impl OverflowSearch {
             .offer_to_search(search, lanes, *last, credits)
     }
 
-    /// After a pick of nothing, under the same lock.
+    /// Called after a pick that found nothing, under the same lock.
     pub fn go_on(&mut self, memory: &mut Locked, credits: &[Credit]) {
         if self.only.is_some() || armed(Seeded::LookNowhereElse) {
             return;
@@ -150,7 +151,7 @@ impl OverflowSearch {
         };
     }
 
-    /// Reads what is next; false if that was all, or enough for one who has found some jobs.
+    /// Reads the next lanes; false if there are no more, or enough were read for a claim that has found some jobs.
     pub fn read(&mut self, spi: &Spi, has_found_some: bool) -> Result<bool> {
         let Some(search) = &self.search else {
             return Ok(false);

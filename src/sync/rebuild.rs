@@ -1,8 +1,8 @@
-//! Tables -> scheduler, all at once: at first use, after a restart, or when the memory is not to be trusted.
+//! Tables -> scheduler, all at once: at first use, after a restart, or when the memory cannot be trusted.
 //!
-//! 1. Under the lock: forget everything but open reservations and take a snapshot. A transaction whose
-//!    commit callback comes later either is visible to the snapshot, then its jobs will be counted below,
-//!    or it is not, then its callback applies its changes as always. The callback can tell which.
+//! 1. Under the lock: forget everything but open reservations and take a snapshot. A transaction whose commit
+//!    callback comes later is either visible to the snapshot, and its jobs are counted below, or it is not, and its
+//!    callback applies its changes as always. The callback can tell which.
 //! 2. Count the jobs of the snapshot, in batches under the lock. Producers and finishers go on; claims wait.
 //! 3. Mark the memory ready.
 
@@ -61,7 +61,7 @@ pub fn when_ready<R>(
 fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     pending::with(|pending| pending.job_table = job_table);
     pending::begin(Work::Rebuild);
-    // Where this transaction has written the jobs anew all of them are its own.
+    // Where this transaction has rewritten the jobs, all of them are its own.
     let sees_own = tables::distrust_own_jobs(job_table);
     let (snapshot, generation) = shmem::with(job_table, |memory| begin(memory, sees_own))?;
     expect_paused_sessions(spi, job_table, &snapshot)?;
@@ -101,7 +101,7 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     Ok(())
 }
 
-/// Where no session is paused new sessions need not look for their pause.
+/// Where no session is paused, new sessions need not look for their pause.
 fn expect_paused_sessions(spi: &Spi, job_table: pg_sys::Oid, snapshot: &Snapshot) -> Result<()> {
     let mut some_are = false;
     spi.scan(&PAUSED_SESSION, &[], snapshot, 1, |_| {
@@ -154,7 +154,7 @@ fn begin(memory: &mut Locked, sees_own: bool) -> Step<(Snapshot, u64)> {
     Ok((snapshot, memory.state.generation))
 }
 
-/// A lane with a number, and its names for who reports it.
+/// A lane with a number, and its names for reports.
 type Visit<'v> = dyn FnMut(&LaneSpec, i64, &dyn Fn() -> String) -> Result<()> + 'v;
 
 /// Visits each lane with available jobs and the least of their positions.

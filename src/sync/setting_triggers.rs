@@ -1,4 +1,4 @@
-//! What changed settings, and a table that was emptied, mean to the scheduler. The transaction's end passes it on.
+//! What changed settings, and a truncated table, mean to the scheduler. The transaction's end passes it on.
 
 use crate::job::lane::DEFAULT_ROW;
 use crate::permission;

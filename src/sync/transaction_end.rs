@@ -66,7 +66,7 @@ unsafe extern "C-unwind" fn at_savepoint_end(
     }
 }
 
-/// In a callback a panic would take the server down. The step that failed has left its mark in memory.
+/// A panic in a callback would take the server down. The step that failed has left its mark in memory.
 fn quietly(step: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(step));
 }
@@ -91,7 +91,7 @@ fn commit() {
 }
 
 fn abort() {
-    sleeper::get_up_quietly();
+    sleeper::end_wait_quietly();
     abandon(0);
     if let Some((table, changes)) = take_all()
         && !armed(Seeded::IgnoreAbort)
@@ -101,7 +101,7 @@ fn abort() {
 }
 
 fn abort_savepoint(nesting: i32) {
-    sleeper::get_up_quietly();
+    sleeper::end_wait_quietly();
     abandon(nesting);
     let (table, levels) = pending::with(|pending| {
         let levels: Vec<Level> = std::iter::from_fn(|| pending.take_from(nesting)).collect();
@@ -115,8 +115,8 @@ fn abort_savepoint(nesting: i32) {
     }
 }
 
-/// Takes the steps that end a transaction or savepoint. If they are cut short the memory will be rebuilt,
-/// and reservations that were not reached must not outlive their owner; so they are dropped under the same lock.
+/// Takes the steps that end a transaction or savepoint. If they are cut short, the memory will be rebuilt.
+/// Reservations that were not reached must not outlive their owner, so they are dropped under the same lock.
 fn end_with(table: pg_sys::Oid, changes: &Level, steps: impl Fn(&mut Locked) -> Step<()>) {
     let _ = shmem::with_existing(table, |memory| memory.end_reservations(ids(changes), steps));
 }
@@ -152,7 +152,7 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
             scheduler.expect_paused_sessions();
         }
     }
-    // Room that passes from one job to the next is held before it is given back.
+    // Room that passes from one job to the next is taken before it is given back.
     for reserved in &changes.reservations {
         if counted {
             scheduler.commit_counted(reserved.id)?;
@@ -219,7 +219,7 @@ fn commit_backlog(memory: &mut Locked, changes: &Level, id: u64) {
     memory.backlog.make_up_for_overflow();
 }
 
-/// What new jobs were charged for is committed by now, or was rolled back.
+/// Ends the charges of new jobs, which are committed by now or were rolled back.
 fn discharge_backlog(memory: &mut Locked, changes: &Level) {
     for charge in changes.charges.iter() {
         memory
@@ -236,7 +236,7 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
         discharge_backlog(memory, changes);
     }
     memory.state.gone.put_back(&changes.gone, after_failure());
-    // What was seen of tables that are what they were before is no longer true, nor what others make of it.
+    // What was read from tables that are now as they were before is no longer true, nor is what others made of it.
     if changes.rebuild {
         memory.state.phase = Phase::Stale;
     }
@@ -270,7 +270,7 @@ fn ids(changes: &Level) -> impl Iterator<Item = ReservationId> {
     changes.reservations.iter().map(|reserved| reserved.id)
 }
 
-/// What was begun at this nesting level or deeper was cut short: a rebuild or a search has to be begun anew by somebody.
+/// What was begun at this nesting level or deeper was cut short: a rebuild or a search has to be begun anew.
 fn abandon(nesting: i32) {
     let (table, works) = pending::with(|pending| (pending.job_table, pending.abandon(nesting)));
     for work in works {
@@ -289,7 +289,7 @@ fn abandon(nesting: i32) {
     }
 }
 
-/// If it is a row that makes a rescue fail, it shall not fail every claim.
+/// A row that makes a rescue fail must not make every claim fail.
 pub fn after_failure() -> i64 {
     server::now().saturating_add(server::SECOND)
 }

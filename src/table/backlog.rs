@@ -1,8 +1,9 @@
-//! `max_waiting` of queues and tenants: how many jobs may wait. Only who adds a job is refused; one that comes back counts,
-//! and may pass the bound. Where nobody has counted, and nobody can, producers are admitted.
+//! `max_waiting` of queues and tenants: how many jobs may wait. Only a new job is refused; one that comes back
+//! counts, and may pass the bound. Where the jobs have not been counted, and cannot be, producers are admitted.
 //!
-//! The numbers are in [`crate::shmem`]. Bounds are kept by each backend until a commit changes one, so that jobs without a
-//! bound cost a look at the version. Who first meets a bound whose backlog nobody has counted counts all that have one.
+//! The numbers are in [`crate::shmem`]. Each backend keeps the bounds until a commit changes one, so that jobs
+//! without a bound cost a look at the version. The first transaction that meets a bound whose backlog has not been
+//! counted counts all backlogs that have one.
 
 use crate::job::lane::{DEFAULT_ROW, queue_key, tenant_key};
 use crate::job::row::column;
@@ -33,11 +34,11 @@ static WAITING: Statement = statement!("count_waiting", []);
 
 /// Where bounds are set.
 const SETTINGS: [&CStr; 2] = [c"queue", c"tenant"];
-/// Names whose bounds a backend remembers.
+/// The most names whose bounds a backend remembers.
 const MOST_NAMES: usize = 1_000;
 /// Rows that are fetched at once, and counted while the lock is held once.
 const BATCH: i64 = 1_000;
-/// From this share of a bound on its producers are warned, in percent.
+/// Producers are warned from this share of a bound on, in percent.
 const WARNED_AT: i64 = 80;
 
 /// The table of jobs, and the version of the bounds.
@@ -57,7 +58,7 @@ thread_local! {
 
 /// Takes the places of a job that is about to be added, or refuses it (53400).
 pub fn admit(job_table: Oid, row: &RawRow) -> Result<()> {
-    // Without memory nobody counts.
+    // Without memory nothing is counted.
     let Ok(version) = shmem::bounds_version(job_table) else {
         return Ok(());
     };
@@ -76,7 +77,7 @@ fn admit_bounded(version: Version, row: &RawRow) -> Result<()> {
     if bounds.is_empty() {
         return Ok(());
     }
-    // Who may not enqueue there learns nothing.
+    // A caller that may not enqueue there learns nothing.
     permission::job_changed(None, Some(row))?;
     let mut admission = take_places(version.0, &bounds, true)?;
     if admission == Admission::Uncounted {
@@ -98,7 +99,7 @@ fn admit_bounded(version: Version, row: &RawRow) -> Result<()> {
     }
 }
 
-/// Charges the transaction, which has its charges on record before the memory has.
+/// Charges the transaction. Its charges are on record before the memory has them.
 fn take_places(job_table: Oid, bounds: &[Bound], may_count: bool) -> Result<Admission> {
     assign_transaction_id();
     pending::with(|pending| pending.job_table = job_table);
@@ -172,8 +173,8 @@ fn is_first_warning(bound: &Bound) -> bool {
     })
 }
 
-/// Whether the row was admitted elsewhere: it comes by replication, or from a dump, which switches both settings off
-/// and no session does by default. Anybody could: so it must be plain DML of one with the owner's rights.
+/// Whether the row was admitted elsewhere: it comes by replication, or from a dump, which switches both settings off,
+/// as no session does by default. Any role could do so; so it must be plain DML with the owner's rights.
 fn is_replayed() -> Result<bool> {
     let restores = server::restores() && !rights::is_own_change();
     Ok(server::is_replica() || (restores && rights::is_owner(rights::outer_user())?))
@@ -245,8 +246,8 @@ fn bound_of(version: Version, kind: GateKind, key: u64) -> Result<Option<u32>> {
     Ok(bound)
 }
 
-/// What is committed in the tables of settings, whoever asks. Nothing where this transaction has written one of them anew,
-/// which hides what is committed.
+/// Reads what is committed in the tables of settings, for any caller. Gives nothing where this transaction has
+/// rewritten one of them, which hides what is committed.
 fn read<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<Option<R>> {
     for table in SETTINGS {
         let settings = Opened::of(catalog::lock(table, pg_sys::AccessShareLock)?);
@@ -272,7 +273,7 @@ fn committed<T: for<'rows> Value<'rows>>(
     Ok(value)
 }
 
-/// Counts the backlogs that have a bound, in one pass over the jobs, while producers, claims and everybody else go on.
+/// Counts the backlogs that have a bound, in one pass over the jobs. Producers, claims and all else go on meanwhile.
 fn count(job_table: Oid) -> Result<()> {
     // There the pass would make transactions fail that change jobs meanwhile.
     if server::is_serializable() {
@@ -285,7 +286,7 @@ fn count(job_table: Oid) -> Result<()> {
     read(|spi| count_with(spi, job_table)).map(|_| ())
 }
 
-/// Once they were counted.
+/// Counts the backlogs again, if they were counted before.
 pub fn count_anew(job_table: Oid) -> Result<()> {
     match shmem::with(job_table, |memory| Ok(memory.backlog.forget_count()))? {
         true => count(job_table),
@@ -330,7 +331,7 @@ fn count_with(spi: &Spi, job_table: Oid) -> Result<()> {
     Ok(())
 }
 
-/// Nothing if somebody else has begun meanwhile.
+/// Nothing if another backend has begun meanwhile.
 fn begin(
     memory: &mut Locked,
     listed: &[(GateKind, u64)],

@@ -1,5 +1,5 @@
-//! Where finished jobs go: the partition of the day. The server would find it anew for each command, which takes longer than
-//! to add the row; so the last one is kept until something about it, the history or the jobs changes.
+//! Where finished jobs go: the partition of the day. The server would look it up for each command, which takes longer
+//! than to add the row. So the last one is kept until something about it, the history or the jobs changes.
 
 #![allow(unsafe_code, reason = "reads how a table is partitioned")]
 
@@ -19,18 +19,18 @@ use std::rc::Rc;
 /// The history as the extension made it.
 const PARTITIONED_BY: &str = "RANGE (finished_at)";
 
-/// What is said of a job when it ends.
+/// What the history records of a job when it ends.
 pub struct Ended<'a> {
     pub state: &'a str,
     pub finished_at: i64,
     pub result: Option<Datum>,
-    /// As text; none: those of the job.
+    /// As text; none keeps those of the job.
     pub errors: Option<&'a str>,
-    /// Whether its cancellation is asked for just now.
+    /// Whether its cancellation is requested just now.
     pub is_cancelled_now: bool,
 }
 
-/// Where a column of the history gets its value from.
+/// Where a column of the history gets its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     /// The column of the job with the same name and type (from 1).
@@ -38,7 +38,7 @@ enum Source {
     State,
     FinishedAt,
     Result,
-    /// The job's, unless something is said of it.
+    /// The job's, unless the ending gives a value.
     Errors(usize),
     CancelRequestedAt(usize),
     /// Its own default, which may be NULL.
@@ -62,8 +62,8 @@ thread_local! {
     static LAST: RefCell<Option<Rc<Partition>>> = const { RefCell::new(None) };
 }
 
-/// Locks the history until the transaction ends, and tells where jobs go that finish at this time; nothing if rows cannot be
-/// added directly there.
+/// Locks the history until the transaction ends, and returns where jobs that finish at this time go; nothing if rows
+/// cannot be added there directly.
 pub fn lock_history(jobs: &Jobs, at: i64) -> Result<Option<Rc<Partition>>> {
     if !jobs.is_direct() {
         return Ok(None);
@@ -98,7 +98,7 @@ impl Partition {
 
     /// The history is locked: that keeps its partitions as they are.
     fn find(jobs: &Jobs, history: Oid, at: i64) -> std::result::Result<Self, String> {
-        // Whatever changes from here on is heard of.
+        // Changes from here on invalidate what is found.
         let version = catalog::version();
         catalog::watch(jobs.table);
         catalog::watch(history);
@@ -219,12 +219,12 @@ pub struct History<'c> {
     info: *mut pg_sys::ResultRelInfo,
     slot: *mut pg_sys::TupleTableSlot,
     defaults: Option<Defaults>,
-    /// None: there is one row alone, which is not kept back to be written with others.
+    /// None if there is only one row, which is not kept back to be written with others.
     added: Option<MultiInsert>,
 }
 
 impl Command {
-    /// Opens the partition for so many jobs.
+    /// Opens the partition for this many jobs.
     pub fn open_history(&self, partition: Rc<Partition>, jobs: usize) -> History<'_> {
         let (relation, info) = self.open_relation(partition.partition, pg_sys::RowExclusiveLock);
         // SAFETY: the partition is open until the command ends.

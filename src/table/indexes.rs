@@ -1,4 +1,4 @@
-//! The indexes of a table that are opened row by row: those of the extension only once a row has an entry in them.
+//! The indexes of a table, opened row by row: an index of the extension is opened only once a row has an entry in it.
 
 #![allow(unsafe_code, reason = "calls the executor")]
 
@@ -30,7 +30,7 @@ struct Open {
 
 impl Indexes {
     /// # Safety
-    /// `info` must be that of the jobs, which are locked. Who closes its result relation closes the indexes.
+    /// `info` must be that of the jobs, which are locked. Closing its result relation closes the indexes.
     pub unsafe fn of(jobs: Rc<Jobs>, info: *mut pg_sys::ResultRelInfo) -> Self {
         let count = jobs.indexes.len();
         // SAFETY: the arrays have room for all.
@@ -44,8 +44,8 @@ impl Indexes {
         Self { jobs, open, info }
     }
 
-    /// Opens what the row needs and is not open yet. Of the extension's own indexes those without an entry for the row are
-    /// passed over.
+    /// Opens the indexes that the row needs and that are not open yet. An index of the extension that has no entry
+    /// for the row is passed over.
     pub fn open_for(&mut self, row: &RawRow) {
         let row = row.again(surroundings::COLUMNS);
         for (&KnownIndex { oid, condition }, open) in self.jobs.indexes.iter().zip(&mut self.open) {

@@ -1,8 +1,8 @@
-//! Rows of `turnstile.job` and its history that are found by index and changed directly, without a plan: for the columns of
-//! a job, starting a plan costs more than the change. See docs/decisions/035-hot-paths-without-plans.md.
+//! Reads and changes rows of `turnstile.job` and its history directly, by index and without a plan: with the columns
+//! of a job, starting a plan costs more than the change. See docs/decisions/035-hot-paths-without-plans.md.
 //!
-//! That is done only where the executor would do nothing else ([`surroundings`]); what it does there, constraints and
-//! indexes, is done here by its own functions. Everywhere else verbs run SQL statements instead.
+//! That is done only where the executor would do nothing else ([`surroundings`]). What the executor does there,
+//! constraints and indexes, is done here by its own functions. Everywhere else verbs run SQL statements instead.
 
 #![allow(unsafe_code, reason = "calls the executor")]
 
@@ -40,7 +40,7 @@ pub enum Operation {
     /// Nothing: they are only read.
     Look,
     Insert,
-    /// Of these columns (from 1) and no others.
+    /// An update of these columns (from 1) and no others.
     Update(&'static [usize]),
     Delete,
 }
@@ -68,8 +68,8 @@ pub struct Table<'c> {
     holder: Option<pg_sys::TransactionId>,
 }
 
-/// Runs one command on jobs that are locked ([`lock_jobs`]), whose snapshot is taken now. What it allocates is gone at its
-/// end, as is what it found.
+/// Runs one command on jobs that are locked ([`lock_jobs`]). Its snapshot is taken now. What it allocates and finds
+/// is gone at its end.
 pub fn command<R>(work: impl FnOnce(&Command) -> Result<R>) -> Result<R> {
     // SAFETY: what begins here ends here, in the order in which the executor does it; after an error the abort does.
     unsafe {
@@ -260,7 +260,7 @@ impl Command {
 
     /// Closes what is open.
     unsafe fn end(&self) {
-        // SAFETY: called once, by `command`, when nobody uses tables or rows any more.
+        // SAFETY: called once, by `command`, when tables and rows are no longer used.
         unsafe {
             pg_sys::ExecResetTupleTable((*self.state).es_tupleTable, false);
             pg_sys::ExecCloseResultRelations(self.state);
@@ -282,7 +282,8 @@ impl Table<'_> {
         }
     }
 
-    /// Tells what the AFTER trigger would. An error now undoes all that the call has noted, as one of the trigger would.
+    /// Publishes what the AFTER trigger would. An error now undoes all that the call has noted, as an error of the
+    /// trigger would.
     fn publish(&self, old: Option<&RawRow>, has_new: bool) -> Result<()> {
         // SAFETY: the slot holds the row as it was written.
         let new = has_new.then(|| unsafe { RawRow::of(self.written) });

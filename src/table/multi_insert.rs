@@ -9,7 +9,7 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, IndexInfo};
 use std::ptr::null_mut;
 
-/// Some pages of small rows; each of them has a slot, which is not free of cost.
+/// A few pages of small rows. Each row has a slot, which is not free of cost.
 const MOST_ROWS: usize = 64;
 /// As much as COPY keeps back.
 const MOST_BYTES: usize = 65_536;

@@ -1,4 +1,4 @@
-//! Jobs that are added, changed and deleted directly.
+//! Adds, changes and deletes jobs directly.
 
 #![allow(
     unsafe_code,
@@ -17,10 +17,10 @@ use pgrx::pg_sys::{self, Datum, LockTupleMode, LockWaitPolicy, TM_FailureData, T
 use std::mem::zeroed;
 use std::ptr::null_mut;
 
-/// What is done where somebody else has a row.
+/// What is done with a row that another transaction has locked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// `FOR NO KEY UPDATE SKIP LOCKED`: nothing is found, also if somebody has had the row since.
+    /// `FOR NO KEY UPDATE SKIP LOCKED`: nothing is found, also if another transaction has had the row since.
     Never,
     /// As `DELETE` does: the newest version is found, which may no longer be what was looked for.
     UntilItIsFree,
@@ -87,13 +87,13 @@ impl Table<'_> {
         backlog::admit(self.jobs.table, &unsafe { RawRow::of(self.written) })
     }
 
-    /// Sets a job running that nobody has: changes columns (from 1) of a row that was found. False if somebody has it. The
-    /// lane stays, and the scheduler knows of the run by its reservation.
+    /// Sets a free job running: changes columns (from 1) of a row that was found. False if another transaction has
+    /// the row. The lane stays, and the scheduler knows of the run by its reservation.
     pub fn start(&mut self, row: RawRow, changes: &[(usize, Option<Datum>)]) -> Result<bool> {
         if self.is_held(&row) {
             return Ok(false);
         }
-        // Who does not wait for others locks the version that was found, or none.
+        // A call that does not wait for others locks the version that was found, or none.
         let Some(mut place) = self.lock(row.place(), Wait::Never)? else {
             return Ok(false);
         };
@@ -122,8 +122,8 @@ impl Table<'_> {
         Ok(true)
     }
 
-    /// Deletes a job that was found if, once nobody else has it, it is still what `is_wanted` says, and passes it on as it
-    /// was. Nothing if it is not.
+    /// Deletes a job that was found if, once no other transaction has it, it is still what `is_wanted` says, and
+    /// passes it on as it was. Nothing otherwise.
     pub fn delete<R>(
         &mut self,
         row: RawRow,
@@ -154,7 +154,7 @@ impl Table<'_> {
         pass_on(&job.up_to(usize::MAX)).map(Some)
     }
 
-    /// Waits for whoever has the row, but does not follow it to a newer version.
+    /// Waits for the transaction that has the row, but does not follow the row to a newer version.
     fn delete_as_found(&self, mut place: pg_sys::ItemPointerData) -> Result<TM_Result::Type> {
         // SAFETY: the table is open; all that is pointed to outlives the call.
         unsafe {
@@ -226,8 +226,8 @@ impl Table<'_> {
         }
     }
 
-    /// Whether a transaction that is still open has changed the row: that takes less to find out than a lock. One that was
-    /// open earlier in this command counts: what its abort gives back is found by a later one.
+    /// Whether a transaction that is still open has changed the row: that takes less to find out than a lock. One
+    /// that was open earlier in this command counts: a later command finds what its abort gives back.
     fn is_held(&mut self, row: &RawRow) -> bool {
         if row.was_free()
             || armed(Seeded::StumbleOverLockedRows)

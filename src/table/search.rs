@@ -1,4 +1,4 @@
-//! Rows that are found by an index.
+//! Finds rows by an index.
 
 #![allow(unsafe_code, reason = "scans indexes")]
 
@@ -13,10 +13,10 @@ use std::marker::PhantomData;
 use std::mem::zeroed;
 use std::ptr::null_mut;
 
-/// What an update may add to a row of a job: a worker's name, times.
+/// What an update may add to the row of a job: a worker's name, times.
 const GROWTH: usize = 96;
 
-/// By what rows are found, and in which order.
+/// The columns by which rows are found, and their order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// All, by id.
@@ -124,7 +124,7 @@ enum Access {
         index: pg_sys::Relation,
         scan: pg_sys::IndexScanDesc,
     },
-    /// Where no valid index serves the search: all rows are read, and the places of those that fit are sorted.
+    /// Where no valid index serves the search, all rows are read and the places of those that match are sorted.
     Sort {
         places: Vec<ItemPointerData>,
         next: usize,
@@ -140,7 +140,7 @@ type Fetch = unsafe extern "C-unwind" fn(
 ) -> bool;
 
 impl<'c> Table<'c> {
-    /// The rows that fulfil the conditions, as the command sees them.
+    /// The rows that fulfill the conditions, as the command sees them.
     pub fn search(&self, order: Order, conditions: &[Where]) -> Result<Search<'c>> {
         let count = i32::try_from(conditions.len()).unwrap_or(0);
         // SAFETY: the search closes what is opened here. The table is locked, so its indexes are what they were found to be.
@@ -177,7 +177,7 @@ impl<'c> Table<'c> {
 }
 
 impl Search<'_> {
-    /// Begins anew, with other values in as many conditions.
+    /// Restarts the search with other values in as many conditions.
     pub fn restart(&mut self, conditions: &[Where]) {
         if let Access::Index { scan, .. } = self.access {
             let mut keys: Vec<_> = conditions.iter().map(|each| each.key(self.order)).collect();
@@ -190,7 +190,7 @@ impl Search<'_> {
         }
     }
 
-    /// The places of all rows that fulfil the conditions, in order.
+    /// The places of all rows that fulfill the conditions, in order.
     fn read_all(&mut self, conditions: &[Where]) -> Vec<ItemPointerData> {
         let mut found = Vec::new();
         // SAFETY: the scan is closed when it has come to its end; after an error the abort closes it.
@@ -251,9 +251,9 @@ impl Search<'_> {
         }
     }
 
-    /// Reads the row if it is right where the index says. The server's own way prunes the page each time that less is
-    /// free than its fillfactor leaves, which takes as long as all else of a search, to win room for one row. Here that is
-    /// done when the row's next version would not fit.
+    /// Reads the row if it is right where the index says. The server's own function prunes the page whenever less is
+    /// free than its fillfactor leaves, which takes as long as the rest of a search, to gain room for one row. Here
+    /// that is done when the row's next version would not fit.
     unsafe fn read(&mut self, mut place: ItemPointerData) -> bool {
         let fetch = self.fetch;
         // SAFETY: as for `next`. A page is pruned when the search itself has no hold on it.
@@ -311,7 +311,7 @@ impl Drop for Search<'_> {
     }
 }
 
-/// As the server's own way to read a row by an index does.
+/// Counts a fetched row, as the server's own function does.
 unsafe fn count_fetched(index: pg_sys::Relation) {
     // SAFETY: the index is open; where the server counts, the search has made the place for it.
     unsafe {

@@ -1,9 +1,9 @@
-//! What surrounds the jobs: whether their rows can be changed directly, and which of their indexes serve a search. Each
-//! answer is kept until the catalog says that something has changed.
+//! Whether rows of the jobs can be changed directly, and which of their indexes serve a search. Each answer is kept
+//! until the catalog changes.
 //!
-//! A row is changed directly where the executor would do nothing that is not done here: user triggers, rules, policies
-//! and the like hinder that ([`Jobs::obstacle`]), and the changes are SQL statements then. Columns, indexes and CHECK
-//! constraints of users do not.
+//! A row is changed directly where the executor would do nothing that is not done here. User triggers, rules,
+//! policies and the like prevent that ([`Jobs::obstacle`]), and SQL statements make the changes then. Columns,
+//! indexes and CHECK constraints of users do not.
 
 #![allow(unsafe_code, reason = "calls the server's look-ups and reads a hook")]
 
@@ -25,7 +25,7 @@ use std::rc::Rc;
 /// Whether an index has an entry for a row.
 pub type Condition = fn(&RawRow) -> bool;
 
-/// The columns that conditions look at come no later than this.
+/// No condition looks at a column after this one.
 pub const COLUMNS: usize = column::OWNER_PID;
 
 /// `turnstile.job` as of a version of the catalog.
@@ -38,19 +38,19 @@ pub struct Jobs {
     /// The index on (lane, position) of what is available.
     pub by_lane: Option<Oid>,
     pub indexes: Vec<KnownIndex>,
-    /// Columns with a default that is not NULL, but those that each new job names.
+    /// Columns with a default that is not NULL, except those that each new job names.
     pub defaults: Vec<usize>,
 }
 
 #[derive(Clone, Copy)]
 pub struct KnownIndex {
     pub oid: Oid,
-    /// None for one that is not known, which is left to the executor.
+    /// None for an index that is not known, which is left to the executor.
     pub condition: Option<Condition>,
 }
 
-/// An index of the extension: how its definition goes on after its name, how it ends and what that means. Where a user has
-/// set parameters of it, they come in between.
+/// An index of the extension: how its definition goes on after its name, how it ends and what that means. Storage
+/// parameters that a user has set come in between.
 struct OwnIndex(&'static str, &'static str, Condition);
 
 const BY_ID: usize = 0;
@@ -103,8 +103,8 @@ thread_local! {
     static KEPT: RefCell<(u64, Option<Rc<Jobs>>)> = const { RefCell::new((0, None)) };
 }
 
-/// Locks `turnstile.job` until the transaction ends, and tells what surrounds it. Who looks at rows takes the snapshot
-/// after this: what was committed while the lock was waited for must be seen.
+/// Locks `turnstile.job` until the transaction ends, and returns what surrounds it. A caller that looks at rows takes
+/// its snapshot after this, to see what was committed while the lock was waited for.
 pub fn lock_jobs(mode: u32) -> Result<Rc<Jobs>> {
     let table = catalog::lock(c"job", mode)?;
     let version = catalog::version();
@@ -157,7 +157,7 @@ impl Jobs {
     }
 }
 
-/// An auditor that must hear of each statement.
+/// Whether an auditor must see each statement.
 fn is_audited() -> bool {
     // SAFETY: libraries set it while they are loaded.
     let hook = unsafe { pg_sys::ExecutorCheckPerms_hook };

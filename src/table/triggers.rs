@@ -1,10 +1,10 @@
-//! What a changed job means to the scheduler. Two row triggers on `turnstile.job` say so, whoever changes it; code
-//! that changes rows without a plan does the same by itself where no other trigger could tell the difference.
+//! What a changed job means to the scheduler. Two row triggers on `turnstile.job` report every change. Code that
+//! changes rows without a plan does the same by itself where no other trigger could tell the difference.
 
 use crate::job::row::{JobRow, column};
 use crate::permission;
 use crate::pg::call::{Call, datum, sql_function};
-use crate::pg::error::{Result, nonsense, out_of_lane};
+use crate::pg::error::{Result, invalid_column, out_of_lane};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::trigger::{Moment, Trigger};
@@ -30,8 +30,8 @@ pub fn job_changed(call: &Call) -> Result<Option<Datum>> {
     Ok(Trigger::NOTHING)
 }
 
-/// BEFORE ROW trigger on `turnstile.job`, whoever writes the row. A generated column would have its expression parsed
-/// anew for each statement.
+/// BEFORE ROW trigger on `turnstile.job`, for every writer. A generated column would have its expression parsed anew
+/// for each statement.
 pub fn place_job(call: &Call) -> Result<Option<Datum>> {
     let trigger = Trigger::of(call, c"job", Moment::RowBefore)?;
     let Some(row) = trigger.new_row() else {
@@ -47,8 +47,8 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
     }))
 }
 
-/// Puts a job into its lane, and has one whose time is ahead wait for it. One that held its session and leaves it
-/// holds nothing where it comes.
+/// Puts a job into its lane; a job whose time is ahead waits for it. A job that held its session and leaves it holds
+/// nothing in the next one.
 pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize, Datum)> {
     let has_left = old.is_some_and(|old| row.has_left(old));
     let lane = row.read_as(row.holds_session() && !has_left).spec.lane;
@@ -78,10 +78,10 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
             false => Ok(()),
         };
     }
-    if let Some(column) = new.and_then(|row| row.nonsense(old))
+    if let Some(column) = new.and_then(|row| row.invalid_column(old))
         && !armed(Seeded::AcceptNonsense)
     {
-        return Err(nonsense(column));
+        return Err(invalid_column(column));
     }
     if placed.as_ref().is_some_and(is_out_of_lane) {
         return Err(out_of_lane());

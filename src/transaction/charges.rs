@@ -31,7 +31,7 @@ impl Charges {
         }
     }
 
-    /// It has got none.
+    /// The new job was refused the place.
     pub fn give_back(&mut self, kind: GateKind, key: u64) {
         if let Some(charge) = self.last(kind, key) {
             charge.jobs = charge.jobs.saturating_sub(1);

@@ -22,7 +22,8 @@ pub struct LaneChange {
     pub started: u32,
     /// Jobs that ceased to run.
     pub released: u32,
-    /// How many more wait than before, whether available or put off; less than zero: fewer. Without those that claims took.
+    /// How many more jobs wait than before, available or put off; less than zero: fewer. Jobs that claims took do not
+    /// count.
     pub waiting: i64,
 }
 
@@ -43,7 +44,7 @@ pub struct Level {
     pub nesting: i32,
     pub lanes: HashMap<u64, LaneChange>,
     pub reservations: Vec<Reserved>,
-    /// Lanes that a claim sets aside while it runs, because a stranger has locked their next job.
+    /// Lanes that a claim sets aside while it runs, because another transaction has locked their next job.
     pub set_aside: Vec<(LaneSpec, i64)>,
     /// Jobs that this transaction keeps from being claimed before it ends, without changing them.
     pub kept_waiting: Vec<(LaneSpec, i64)>,
@@ -67,7 +68,7 @@ pub struct Level {
     pub gone: Gone,
     /// The tables changed in a way that rows do not tell: `TRUNCATE`.
     pub rebuild: bool,
-    /// `turnstile.job` is no more.
+    /// `turnstile.job` is gone.
     pub is_dropped: bool,
 }
 

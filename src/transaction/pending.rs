@@ -10,10 +10,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use turnstile_scheduler::{Credit, GateKind, LaneSpec};
 
-/// What this backend is in the middle of. A trigger of a user may run the next within it, and what an EXCEPTION block
-/// undoes is only what was begun inside of that.
+/// What this backend is in the middle of. A user's trigger may begin the next piece of work within it, and an
+/// EXCEPTION block undoes only what was begun inside it.
 pub enum Work {
-    /// A claim sets these runs (id, attempt) running, for which room is reserved; each until the trigger has met it.
+    /// A claim sets these runs (id, attempt) running, for which room is reserved; each is listed until the trigger
+    /// has met it.
     Claim(Vec<(i64, i32)>),
     /// A promotion makes jobs available: these so far.
     Promotion(Vec<(LaneSpec, i64)>),
@@ -33,7 +34,7 @@ pub struct Pending {
     levels: Vec<Level>,
     /// With the nesting level at which each began, the innermost last.
     works: Vec<(i32, Work)>,
-    /// Whose backlog the client was warned of in this transaction.
+    /// Backlogs about which the client was warned in this transaction.
     pub warned: Vec<(GateKind, u64)>,
 }
 
@@ -56,7 +57,7 @@ fn nesting() -> i32 {
     unsafe { pg_sys::GetCurrentTransactionNestLevel() }
 }
 
-/// Says what is begun. It ends by [`end`], or with the savepoint or transaction in which it began.
+/// Notes what is begun. It ends by [`end`], or with the savepoint or transaction in which it began.
 pub fn begin(work: Work) {
     with(|pending| pending.works.push((nesting(), work)));
 }
@@ -76,7 +77,7 @@ pub fn stays() -> bool {
     })
 }
 
-/// A lower bound of the leases needs to hear of a shorter one, and of the old one if this is undone.
+/// A lower bound of the leases must know of a shorter lease, and of the old one if this is undone.
 pub fn note_lease_change(old: Option<i64>, new: Option<i64>) {
     if old != new {
         at_current_level(|level| {

@@ -1,20 +1,20 @@
-//! What claims do in passing: a live queue needs no other hand.
+//! What claims do in passing, so that a live queue needs no other process for it.
 
 pub mod promotion; // jobs whose time has come
-pub mod rescue; // runs that nobody is at any more
+pub mod rescue; // abandoned runs
 
 use crate::pg::error::Result;
 use crate::pg::spi::Spi;
 use crate::sync::rebuild::when_ready;
-use crate::sync::{ageing, overflow};
+use crate::sync::{aging, overflow};
 use pgrx::pg_sys;
 
-/// What claims do for the queue in passing: a live queue needs no other hand.
+/// Does what is due for the queues of a claim.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
     let (rescue, due, load, looks_at_sequence) = when_ready(spi, job_table, |memory| {
         memory.bring_back()?;
         let load = overflow::duty(memory);
-        let looks_at_sequence = ageing::duty(memory);
+        let looks_at_sequence = aging::duty(memory);
         Ok((
             rescue::duty(memory),
             promotion::duty(memory),
@@ -33,7 +33,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
         overflow::load(spi, job_table, &load)?;
     }
     if looks_at_sequence {
-        ageing::look_at_sequence(job_table)?;
+        aging::look_at_sequence(job_table)?;
     }
     Ok(())
 }

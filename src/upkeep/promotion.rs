@@ -1,4 +1,4 @@
-//! Jobs whose time has come become available by the claims of a live queue.
+//! Makes jobs available whose time has come. The claims of a live queue do it.
 
 use crate::job::lane::gates_of_claim;
 use crate::pg::call::datum;
@@ -20,14 +20,14 @@ static NEXT: Statement = statement!("next_due", [TIMESTAMPTZOID, INT8OID]);
 
 /// Jobs that one claim makes available at most: a claim must stay short when a million fall due at once.
 const BATCH: i64 = 500;
-/// Due jobs that are locked by somebody are looked for again after this many microseconds.
+/// Due jobs that another transaction has locked are looked for again after this many microseconds.
 const LOCKED_AGAIN: i64 = 100_000;
 
-/// The floor of the jobs that were put off, taken by the claim that is to promote: nobody else is at it
+/// The floor of the jobs that were put off, taken by the claim that is to promote them: no other claim promotes
 /// meanwhile.
 pub struct Due([i64; 2]);
 
-/// Asked by every claim: whether jobs have fallen due that nobody else is at.
+/// Asked by every claim: whether jobs have fallen due that no other claim is promoting.
 pub fn duty(memory: &mut Locked) -> Option<Due> {
     let now = server::now();
     let is_due = memory.state.next_due <= now;
@@ -42,8 +42,8 @@ fn take(memory: &mut Locked) -> Due {
     ))
 }
 
-/// What is promoted stays locked until the transaction ends. So a claim inside a transaction block, which
-/// may stay open, promotes no more than it came for, and of its own queues only.
+/// Promoted jobs stay locked until the transaction ends. So a claim inside a transaction block, which may stay open,
+/// promotes no more jobs than it came for, and only those of its own queues.
 pub fn promote_for_claim(
     spi: &Spi,
     job_table: pg_sys::Oid,
@@ -76,8 +76,8 @@ pub fn on_demand(spi: &Spi, job_table: pg_sys::Oid, most: usize) -> Result<usize
     Ok(promoted)
 }
 
-/// Makes due jobs available. The scheduler hears of them at once, so that the claim that promoted them
-/// can take them: a head is only a lower bound, and who else looks there finds nothing before the commit.
+/// Makes due jobs available. The scheduler hears of them at once, so that the claim that promoted them can take them:
+/// a head is only a lower bound, and other claims find nothing there before the commit.
 fn promote(
     spi: &Spi,
     job_table: pg_sys::Oid,
@@ -102,7 +102,7 @@ fn promote(
     let next = spi.run(&NEXT, &from)?;
     let next = next.value(0, 1).zip(next.value(0, 2));
     let took_all = i64::try_from(promoted).is_ok_and(|promoted| promoted < batch);
-    // Of what is left then, all that is due is locked by somebody.
+    // All that is still due then is locked by another transaction.
     let earliest = match took_all && queues.is_none() {
         true => server::now().saturating_add(LOCKED_AGAIN),
         false => i64::MIN,

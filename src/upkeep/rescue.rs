@@ -1,5 +1,5 @@
-//! Runs that nobody is at any more: their lease has ended, or the connection that they were bound to is
-//! gone. The claims of a live queue fail them, so that they are retried or discarded like any other.
+//! Rescues abandoned runs: their lease has ended, or the connection that they were bound to is gone. The claims of a
+//! live queue fail them, so that they are retried or discarded like any other.
 
 use crate::job::lane::gates_of_claim;
 use crate::pg::call::datum;
@@ -40,7 +40,7 @@ static GONE_OWNERS: Statement = statement!("gone_owners", [INT8OID]);
 
 /// Runs that one search looks at: a claim must stay short when very many expire at once.
 const BATCH: i64 = 200;
-/// Runs that are locked by somebody are looked for again after this time.
+/// Runs that another transaction has locked are looked for again after this time.
 const LOCKED_AGAIN: i64 = SECOND / 10;
 /// How far a search looks for the next lease. Each row of a run that has ended since is walked once, but a
 /// lease may be long, and they may be very many: so they are walked in parts.
@@ -48,7 +48,7 @@ const LOOK_AHEAD: i64 = 10 * SECOND;
 /// Backends that are looked at together, if all have to be.
 const OWNERS_AT_ONCE: i64 = 64;
 
-/// What a claim is to do, taken from memory: nobody else is at it meanwhile.
+/// What a claim is to do, taken from memory: no other claim does it meanwhile.
 pub struct Duty {
     search: Option<Search>,
     gone: Option<Gone>,
@@ -62,8 +62,8 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// What is rescued stays locked until the transaction ends. So a claim inside a transaction block, which
-    /// may stay open, rescues no more than it came for, and of its own queues only.
+    /// Rescued runs stay locked until the transaction ends. So a claim inside a transaction block, which may stay
+    /// open, rescues no more runs than it came for, and only those of its own queues.
     pub fn of_claim(queues: &[u64], most: usize) -> Self {
         if transaction::may_stay_open() {
             Self {
@@ -83,7 +83,7 @@ impl Scope {
         self.queues.clone().and_then(datum)
     }
 
-    /// Runs to look at: some of other queues may come before.
+    /// How many runs to look at: some of other queues may come before.
     fn batch(&self) -> i64 {
         match self.queues {
             Some(_) => BATCH,
@@ -92,7 +92,7 @@ impl Scope {
     }
 }
 
-/// Asked by every claim: whether there are runs to rescue that nobody else is at.
+/// Asked by every claim: whether there are runs to rescue that no other claim is rescuing.
 pub fn duty(memory: &mut Locked) -> Option<Duty> {
     let now = server::now();
     let search = memory.state.leases.next <= now;

@@ -1,4 +1,4 @@
-//! Listeners: clients that wait for notifications, with a loop of events of their own.
+//! Listeners: clients that wait for notifications in an event loop of their own.
 
 use crate::job::lane::{DEFAULT_ROW, queue_key};
 use crate::pg::call::datum;
@@ -18,14 +18,14 @@ static NOTIFY: Statement = statement!("queue_notify", [INT8OID, INT8OID]);
 const TO_BEGIN: i64 = 5 * SECOND;
 const BETWEEN_LOOKS: i64 = SECOND / 50;
 
-/// From now on claims of the queue that find nothing have its listeners told of work.
+/// From now on, claims of the queue that find nothing have its listeners notified of work.
 pub fn listen(job_table: pg_sys::Oid, queue: u64) -> Result<()> {
     await_notifier(job_table)?;
     match shmem::with(job_table, |memory| Ok(memory.channels.listen(queue, server::now())))? {
         true => Ok(()),
         false => Err(too_long("too many queues are listened to")
             .detail(format!(
-                "There is room for {MAX_CHANNELS} channels; claims are made from the queues of all, or they were asked for just now."
+                "There is room for {MAX_CHANNELS} channels; each is in use, or was asked for just now."
             ))
             .hint("Listen to the channel of '*', which stands for all queues.")),
     }
@@ -42,7 +42,7 @@ fn await_notifier(job_table: pg_sys::Oid) -> Result<()> {
     Ok(())
 }
 
-/// A claim has found nothing in these queues. Where there is work by now, listeners are told at once.
+/// A claim has found nothing in these queues. If there is work by now, listeners are notified at once.
 pub fn arm(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
     for &queue in queues.iter().filter(|_| !armed(Seeded::TellNobody)) {
         while let Some(unread) = shmem::with(job_table, |memory| Ok(memory.channels.arm(queue)))? {
@@ -56,7 +56,7 @@ pub fn arm(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// Without any row of settings listeners are told: the default row was deleted.
+/// Without any row of settings, listeners are notified: the default row was deleted.
 fn reads_on(spi: &Spi, unread: &UnreadSetting) -> Result<bool> {
     let default_row = queue_key(DEFAULT_ROW);
     let own_row = match unread.queue {
@@ -72,7 +72,7 @@ fn reads_on(spi: &Spi, unread: &UnreadSetting) -> Result<bool> {
 fn no_notifier() -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        "nobody is there to notify listeners",
+        "listeners cannot be notified",
     )
     .detail("The background worker \"turnstile notifier\" is not running.")
     .hint("See the server's log; raise max_worker_processes and restart the server.")

@@ -1,8 +1,8 @@
-//! The process that tells listeners of work: one for the server, as it belongs to no database.
+//! The process that notifies listeners of work: one for the server, because it belongs to no database.
 //!
-//! What makes work claimable may be a commit, but also an abort, which can send nothing, or a time that comes.
-//! So nobody but this process sends, in a transaction of its own, and no commit ever waits for the lock that
-//! sending takes. It sleeps while nothing is owed; see `turnstile_scheduler::waiting::channels`.
+//! Work becomes claimable by a commit, but also by an abort, which cannot send anything, or when a time comes. So
+//! only this process sends, in a transaction of its own, and no commit ever waits for the lock that sending takes. It
+//! sleeps while nothing is owed; see `turnstile_scheduler::waiting::channels`.
 
 #![allow(
     unsafe_code,
@@ -116,9 +116,10 @@ fn run() -> Result<()> {
     }
 }
 
-/// A notification goes to the listeners of the sender's database, and PostgreSQL takes that from MyDatabaseId alone. A process
-/// connects to one database, once; a process for each would keep all of them from being dropped, and take the place of a
-/// worker each. So this one has no database, and takes on the id of theirs for a transaction that reads none of its catalogs.
+/// A notification goes to the listeners of the sender's database, and PostgreSQL takes that from MyDatabaseId alone.
+/// A process connects to one database, once; a process for each would keep all of them from being dropped, and take a
+/// worker slot each. So this process has no database, and takes on the id of theirs for a transaction that reads none
+/// of its catalogs.
 fn send(owed: &Owed) {
     let channels = owed
         .queues

@@ -1,6 +1,6 @@
-//! A worker's process sleeps until one of its queues may have work.
+//! Lets a worker's backend sleep until one of its queues may have work.
 //!
-//! It lies down under the same lock under which work appears, after it has looked for work there; so
+//! The backend begins to wait under the same lock under which work appears, after it has looked for work there; so
 //! nothing can come between. While it sleeps it runs nothing; a latch, the clock, a signal, or the end of its
 //! client's connection wakes it.
 
@@ -13,24 +13,24 @@ use crate::transaction::pending::{self, Work};
 use pgrx::pg_sys;
 use turnstile_scheduler::Step;
 
-/// Who sleeps, for what, and until when.
+/// The sleep of a backend: for which queues, and until when.
 pub struct Sleep<'a> {
     pub job_table: pg_sys::Oid,
     pub queues: &'a [u64],
     /// In microseconds of PostgreSQL's epoch.
     pub until: i64,
-    /// Between transactions: when jobs fall due it can make them available for everybody.
+    /// Set between transactions: when jobs fall due, the backend can make them available to all.
     pub is_between_transactions: bool,
 }
 
-/// Why it sleeps no more.
+/// Why the sleep has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// There may be work in one of the queues.
     Work,
     /// The time is over.
     Timeout,
-    /// Something has fallen due, and it is this process that sees to it.
+    /// Something has fallen due, and this process has to handle it.
     Due,
     /// Memory must be rebuilt before anything can be said.
     Rebuild,
@@ -40,13 +40,13 @@ pub enum End {
 
 enum Look {
     Over(End),
-    /// Nothing: look again by then.
+    /// There is nothing to do: look again by then.
     Until(i64),
 }
 
 impl Sleep<'_> {
-    /// Sleeps until there is work or something else to do. An error (cancelled, terminated, the client gone)
-    /// leaves the place by the abort that follows.
+    /// Sleeps until there is work or something else to do. An error (cancelled, terminated, the client gone) ends the
+    /// wait in the abort that follows.
     pub fn run(&self) -> Result<End> {
         sleeper::leave_at_exit();
         loop {
@@ -102,8 +102,8 @@ impl Sleep<'_> {
         }))
     }
 
-    /// What one who stays in a transaction made available would stay locked while he sleeps on; so he does it
-    /// for his own queues only, and wakes one of each other.
+    /// A backend that stays in a transaction keeps locked what it makes available while it sleeps on. So it does that
+    /// for its own queues only, and wakes one backend of each other queue.
     fn see_to_events(&self, memory: &mut Locked, now: i64) {
         memory.waiting.note_alarm_fired(now);
         memory.waiting.wake(own_number(), now);

@@ -35,7 +35,7 @@ const SITUATIONS: [&str; 28] = [
     "charge that is taken back",
     "claim undone while reading limits",
     "commit counted by a rebuild",
-    "job passed over that somebody has locked",
+    "locked job passed over",
     "limit read in vain",
     "load that came late",
     "look at a lane that its session waits for",

@@ -1,3 +1,5 @@
+//! `check` compares memory with the tables; `rebuild` builds it anew.
+
 use crate::permission;
 use crate::pg::call::{Call, datum, must_be_writable};
 use crate::pg::catalog;

@@ -1,4 +1,4 @@
-//! For upkeep, by hand or by a schedule.
+//! Verbs for upkeep, by hand or by a schedule.
 
 pub mod check;
 pub mod prune;

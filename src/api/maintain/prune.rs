@@ -1,3 +1,5 @@
+//! `prune_unique_keys` removes keys that no job holds anymore.
+
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
 use crate::pg::error::{Result, bad_value};
 use crate::pg::snapshot::oldest_seen_transaction_id;

@@ -1,4 +1,4 @@
-//! What claims do in passing, on demand.
+//! `rescue` and `promote`: what claims do in passing, on demand.
 
 use crate::api::arguments::bound;
 use crate::permission;

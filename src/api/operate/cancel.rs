@@ -1,4 +1,4 @@
-//! Ends that come from outside: `cancel`, `discard`, and the same for many jobs.
+//! Verbs that end jobs from outside: `cancel`, `discard`, and the same for many jobs.
 
 use crate::api::arguments::job;
 use crate::api::operate::filter::{Filter, filter_statement};
@@ -19,7 +19,8 @@ static FIND_JOBS: Statement = filter_statement!("find_jobs");
 const WAITING: [&str; 3] = ["available", "scheduled", "retryable"];
 const LIVE: [&str; 4] = ["available", "scheduled", "retryable", "running"];
 
-/// Ends those of the jobs that wait, and asks those that run to stop, if that is the state; gives the state before of each.
+/// Ends the jobs that wait. With the state `cancelled`, asks those that run to stop. Returns the previous state of
+/// each.
 fn end_waiting(spi: &Spi, ids: &[i64], state: &str, error: Option<Datum>) -> Result<Vec<String>> {
     let rows = spi.run(&END_WAITING, &[datum(ids), datum(state), error])?;
     let mut before = Vec::with_capacity(rows.len());
@@ -65,7 +66,7 @@ pub fn cancel(call: &Call) -> Result<Option<Datum>> {
                     let hint = "A finished job cannot be cancelled.";
                     return Err(wrong_state(job_id, state, hint));
                 }
-                // Somebody has brought it back meanwhile.
+                // Another transaction has brought it back meanwhile.
                 Some(_) => rounds.begin_again((), || never_changes(job_id))?,
             }
         }
@@ -104,7 +105,7 @@ fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<Strin
                 let hint = "A finished job cannot be discarded.";
                 return Err(wrong_state(job_id, &state, hint));
             }
-            // Somebody has brought it back meanwhile.
+            // Another transaction has brought it back meanwhile.
             Some(_) => rounds.begin_again((), || never_changes(job_id))?,
         }
     }

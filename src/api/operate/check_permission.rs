@@ -1,4 +1,4 @@
-//! The check for functions that are written in SQL and run with their caller's rights.
+//! Checks permissions for functions that are written in SQL and run with their caller's rights.
 
 use crate::api::arguments::required_name;
 use crate::permission::{Verb, check};

@@ -11,7 +11,7 @@ arguments!(cancel_many: QUEUE, KIND, TENANT, ACCOUNT, SESSION, STATE, OLDER_THAN
 
 use cancel_many::{ACCOUNT, KIND, MAX_JOBS, OLDER_THAN, QUEUE, SESSION, STATE, TENANT};
 
-/// Those that are names, of calls about many jobs: all have the same arguments.
+/// The arguments that are names; all calls about many jobs have the same ones.
 const NAMES: [(usize, &str); 5] = [
     (QUEUE, "queue"),
     (KIND, "kind"),
@@ -29,7 +29,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The filter that was given, at least one argument of it. Without a state it is about the `usual` ones.
+    /// The filter of a call, which must have at least one argument. Without a state it is about the `usual` ones.
     pub fn of(call: &Call, usual: &[&'static str], others: &[&'static str]) -> Result<Self> {
         for (index, argument) in NAMES {
             name(call.text(index), argument)?;

@@ -1,4 +1,4 @@
-//! For operators.
+//! Verbs for operators.
 
 pub mod cancel;
 pub mod check_permission;

@@ -1,4 +1,4 @@
-//! Moves jobs that wait to where the routes say now.
+//! Moves waiting jobs to the queues that the routes name now.
 
 use crate::api::arguments::{bound, name, required_name};
 use crate::job::routes::{self, Columns, matches};

@@ -51,7 +51,7 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
                     if bring_back(spi, &[job_id])? > 0 {
                         return Ok("available");
                     }
-                    // Nobody else can bring it back while its history is locked.
+                    // No other call can bring it back while its history is locked.
                     if is_finished(spi, job_id)? {
                         return Err(cancelled_by_trigger("insertion"));
                     }
@@ -81,7 +81,7 @@ fn make_available(spi: &Spi, ids: &[i64]) -> Result<usize> {
     Ok(rows.len())
 }
 
-/// Makes finished jobs live again whose history is locked and whose unique keys are theirs; returns how many.
+/// Makes finished jobs live again. Their history is locked and they hold their unique keys. Returns how many.
 fn bring_back(spi: &Spi, ids: &[i64]) -> Result<usize> {
     Ok(spi.run(&FINISHED, &[datum(ids)])?.len())
 }

@@ -42,7 +42,7 @@ impl<'j> Element<'j> {
         Self::of_object(json).map_err(|failure| {
             failure
                 .of_element(ord)
-                .detail("It is the first element that is no job, counted from 1; none was added.")
+                .detail("It is the first element that is not a valid job, counted from 1; no job was added.")
                 .hint(
                     "Each element is an object whose keys are the arguments of turnstile.enqueue.",
                 )
@@ -206,7 +206,7 @@ fn columns(value: &Json) -> Result<Vec<Option<String>>> {
         .collect()
 }
 
-/// The server's own reading of a time, whose errors become ones of the element.
+/// A time as the server reads it; its errors become errors of the element.
 fn time<T>(key: &str, value: &Json, read: impl Fn(&str) -> Option<T>) -> Result<T> {
     let text = text(key, value)?;
     if text.len() > LONGEST {
@@ -222,5 +222,5 @@ fn time<T>(key: &str, value: &Json, read: impl Fn(&str) -> Option<T>) -> Result<
         .catch_when(PgSqlErrorCode::ERRCODE_INTERVAL_FIELD_OVERFLOW, not_a_time)
         .catch_when(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, not_a_time)
         .execute()?;
-    time.ok_or_else(|| bad_value(format!("{key} is no sensible time: \"{text}\"")))
+    time.ok_or_else(|| bad_value(format!("{key} is not a valid time: \"{text}\"")))
 }

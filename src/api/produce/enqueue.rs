@@ -1,3 +1,5 @@
+//! `enqueue` adds a job.
+
 use crate::api::arguments::{check_size, name, required_name};
 use crate::api::produce::enqueue_unique::enqueue_unique;
 use crate::api::produce::new_job::{Asked, Named, NewJob};

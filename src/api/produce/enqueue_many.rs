@@ -1,3 +1,5 @@
+//! `enqueue_many` adds the jobs of a JSON array.
+
 use crate::api::produce::element::Element;
 use crate::api::produce::enqueue::next_place;
 use crate::api::produce::enqueue_unique::enqueue_unique;
@@ -67,7 +69,7 @@ fn insert_all(spi: &Spi, live: &Rc<Jobs>, elements: &[Element], output: &mut Out
 }
 
 /// Adds the jobs one by one in the order of their keys, so that two calls meet at their common keys in the same
-/// order: neither can wait for the other while that one waits for it.
+/// order: neither can wait for the other while the other waits for it.
 fn insert_each(spi: &Spi, elements: &[Element], output: &mut Output) -> Result<()> {
     let mut jobs = (1..)
         .zip(elements)

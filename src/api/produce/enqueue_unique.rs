@@ -6,7 +6,7 @@ use crate::job::unique::{Mode, Stage};
 use crate::job::values::job_statement;
 use crate::permission::Verb;
 use crate::pg::call::datum;
-use crate::pg::error::{Result, cancelled_by_trigger, key_is_kept_from_us, never_changes};
+use crate::pg::error::{Result, cancelled_by_trigger, key_not_written, never_changes};
 use crate::pg::rounds::Rounds;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::sync::rebuild::{NUMBER, lane_of_row};
@@ -64,12 +64,12 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
                 return Ok((id, true));
             }
             key.give_up(spi, &taken)?;
-            // A later generation is seen by the next look.
+            // The next look sees a later generation.
             if refused.replace(taken.generation) == Some(taken.generation) {
                 return Err(cancelled_by_trigger("insertion"));
             }
         } else {
-            takings.begin_again(generation, key_is_kept_from_us)?;
+            takings.begin_again(generation, key_not_written)?;
         }
     }
 }
@@ -79,7 +79,7 @@ enum Meeting {
     StaysAsFound,
     /// It must be looked at again.
     HasChanged,
-    /// It was locked to be replaced, and was not: it had changed since the look, or a trigger keeps it.
+    /// It was locked to be replaced, but was not: it had changed since the look, or a trigger keeps it.
     IsNotReplaced,
 }
 
@@ -109,7 +109,7 @@ fn meet(spi: &Spi, job: &NewJob, unique: &UniqueKey, holder: &Holder) -> Result<
     })
 }
 
-/// Claims pass the job over until this transaction ends, and are told then.
+/// Claims pass the job over until this transaction ends. Then they are told of it.
 fn note_kept_waiting(rows: &Rows) -> Result<()> {
     if rows.len() > 0 && rows.required(0, NUMBER + 1)? {
         let (lane, position) = (lane_of_row(rows, 0), rows.required(0, NUMBER)?);

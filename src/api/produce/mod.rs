@@ -1,4 +1,4 @@
-//! For those who add jobs.
+//! Verbs for producers.
 
 pub mod element;
 pub mod enqueue;

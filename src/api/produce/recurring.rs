@@ -1,4 +1,4 @@
-//! `schedule` and `unschedule`: what SQL does with the owner's rights, told who the caller is.
+//! `schedule` and `unschedule`: SQL statements that run with the owner's rights and are told the caller's name.
 
 use crate::job::routes;
 use crate::permission;

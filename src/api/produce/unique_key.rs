@@ -1,9 +1,9 @@
-//! A unique key as the tables know it: who took it last, and taking it. `sql/schema/unique.sql` says why this is
-//! without races.
+//! A unique key as the tables know it: its last holder, and how it is taken. `sql/schema/unique.sql` says why this is
+//! free of races.
 
 use crate::job::unique::{Mode, Stage};
 use crate::pg::call::datum;
-use crate::pg::error::{Failure, Result, key_is_kept_from_us};
+use crate::pg::error::{Failure, Result, key_not_written};
 use crate::pg::rounds::Rounds;
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::table;
@@ -96,20 +96,20 @@ impl Key<'_> {
         }))
     }
 
-    /// There is a later generation than the one taken.
+    /// Gives the key back, because there is a later generation than the one taken.
     pub fn give_up(&self, spi: &Spi, taken: &Taken) -> Result<()> {
         let [scope, key] = self.datums();
         match spi
             .run(&GIVE_UP, &[scope, key, datum(taken.generation)])?
             .len()
         {
-            0 => Err(key_is_kept_from_us()),
+            0 => Err(key_not_written()),
             _ => Ok(()),
         }
     }
 
-    /// Takes the key for a job that it belonged to before; false if another job holds it now. The generation
-    /// is a new one in any case, so that nobody forgets the key meanwhile because its holder was gone.
+    /// Takes the key for a job that it belonged to before; false if another job holds it now. The generation is a new
+    /// one in any case, so that the key is not forgotten meanwhile because its holder was gone.
     fn take_back(&self, spi: &Spi, job_id: i64, mode: Mode, window: Option<Datum>) -> Result<bool> {
         let mut takings = Rounds::new();
         loop {
@@ -128,12 +128,12 @@ impl Key<'_> {
                 }
                 self.give_up(spi, &taken)?;
             }
-            takings.begin_again(generation, key_is_kept_from_us)?;
+            takings.begin_again(generation, key_not_written)?;
         }
     }
 }
 
-/// Takes the keys of finished jobs that are to live again; returns the jobs whose key another holds, be it one of
+/// Takes the keys of finished jobs that are to live again; returns the jobs whose key another job holds, even one of
 /// the same call.
 pub fn take_back(spi: &Spi, ids: &[i64]) -> Result<HashSet<i64>> {
     // As enqueue does.

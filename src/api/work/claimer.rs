@@ -1,4 +1,4 @@
-//! The arguments that all calls that claim have in common.
+//! The arguments that all claiming calls have in common.
 
 use crate::api::arguments::{check_lease, duration};
 use crate::pg::call::{Call, arguments, required};
@@ -9,7 +9,7 @@ use crate::runs::owner;
 
 arguments!(last_of_claims: WORKER, LEASE, BIND_TO_CONNECTION, WAIT);
 
-/// Reads them, the first of which is at that place.
+/// Reads them; `first` is the place of the first one.
 pub fn claimer(call: &Call, first: usize) -> Result<Claimer> {
     use last_of_claims::*;
     check_lease(call, first + LEASE)?;

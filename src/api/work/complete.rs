@@ -1,3 +1,5 @@
+//! `complete`, `complete_many` and `complete_and_claim_next`.
+
 use crate::api::arguments::{check_size, name, run};
 use crate::api::work::claimer::claimer;
 use crate::claims::or_wait::claim_or_wait;
@@ -48,7 +50,7 @@ fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> 
     Err(why_not_running(spi, job_id, attempt)?)
 }
 
-/// Says so if there were runs that were to be cancelled.
+/// Sends a notice if some of the completed runs were to be cancelled.
 fn notice_too_late(count: usize) {
     if count > 0 {
         notice(format!(

@@ -1,3 +1,5 @@
+//! `fail` ends a run that did not succeed.
+
 use crate::api::arguments::{check_wait, run};
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::Result;

@@ -1,4 +1,4 @@
-//! The channel of a queue, for who has a loop of events of his own.
+//! The channel of a queue, for a client with an event loop of its own.
 
 use crate::api::arguments::required_name;
 use crate::job::lane::{channel, claimed_key};

@@ -1,4 +1,4 @@
-//! For workers.
+//! Verbs for workers.
 
 pub mod alive;
 pub mod claim;

@@ -58,7 +58,7 @@ pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(Datum::null()))
 }
 
-/// Spares the client a claim in vain: memory may believe in jobs that are gone.
+/// Spares the client a claim in vain: memory may list jobs that are gone.
 fn there_is_work(spi: &Spi, sleep: &Sleep) -> Result<bool> {
     for &queue in sleep.queues {
         if finds_work(spi, sleep.job_table, queue)? {
@@ -68,7 +68,7 @@ fn there_is_work(spi: &Spi, sleep: &Sleep) -> Result<bool> {
     Ok(false)
 }
 
-/// For everybody: who is concerned is woken when it commits.
+/// Does so for all queues. The commit wakes the processes that it concerns.
 fn see_to_what_is_due(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     upkeep::run(spi, job_table, &[EVERY_QUEUE], usize::MAX)?;
     overflow::load_some(spi, job_table)

@@ -1,5 +1,5 @@
-//! A count of the tables: begun under the lock, where its snapshot is taken, and filled in by batches. Who commits meanwhile
-//! and was not seen by the snapshot adds what it has changed.
+//! A count of the tables. It begins under the lock, where its snapshot is taken, and is filled in by batches. A
+//! transaction that commits meanwhile, and that the snapshot did not see, adds what it has changed.
 
 use super::{Backlog, Books, Entry, KINDS};
 use crate::shmem::Phase;
@@ -7,7 +7,7 @@ use turnstile_scheduler::GateKind;
 
 /// The committed jobs of each name that is counted.
 pub struct Numbers {
-    /// Kinds of which each name that is missing has none.
+    /// Kinds of which a missing name has no jobs.
     pub counts_all: Vec<GateKind>,
     pub committed: Vec<((GateKind, u64), i64)>,
     /// What open transactions have added.
@@ -15,7 +15,8 @@ pub struct Numbers {
 }
 
 impl Backlog<'_> {
-    /// Somebody has to count, and does: of these names, of all names of some kinds, with a snapshot taken under this lock.
+    /// Begins the count that is needed: of these names, of all names of some kinds, with a snapshot taken under this
+    /// lock.
     pub fn begin_count(
         &mut self,
         listed: &[(GateKind, u64)],
@@ -63,7 +64,7 @@ impl Backlog<'_> {
         self.books.generation
     }
 
-    /// Adds what was counted; false if the count is worth nothing any more.
+    /// Adds what was counted; false if the count is no longer valid.
     pub fn count(&mut self, generation: u64, jobs: &[(GateKind, u64, i64)]) -> bool {
         if !self.is_counted_by(generation) {
             return false;
@@ -80,7 +81,7 @@ impl Backlog<'_> {
         }
     }
 
-    /// Who counted has stopped.
+    /// The backend that counted has stopped.
     pub fn give_up_count(&mut self, generation: u64) {
         if self.is_counted_by(generation) {
             self.distrust();
@@ -91,7 +92,7 @@ impl Backlog<'_> {
         self.books.phase == Phase::Rebuilding && self.books.generation == generation
     }
 
-    /// The numbers are not to be used any more; whether there were any.
+    /// Ends the trust in the numbers; returns whether they were trusted.
     pub fn forget_count(&mut self) -> bool {
         let was_counted = self.books.phase == Phase::Ready;
         if was_counted {

@@ -56,7 +56,7 @@ impl Backlog<'_> {
         Some(entry)
     }
 
-    /// Drops a name about which nothing has to be known.
+    /// Drops a name about which nothing must be remembered.
     pub(super) fn tidy(&mut self, kind: GateKind, key: u64) {
         let counts_all = self.counts_all(kind);
         let is_idle = |entry: &mut Entry| {
@@ -67,7 +67,7 @@ impl Backlog<'_> {
         }
     }
 
-    /// Frees a slot, and moves up those that were pushed behind it.
+    /// Frees a slot, and moves up the entries that were pushed behind it.
     fn remove(&mut self, mut hole: usize) {
         let mask = self.entries.len() - 1;
         let mut slot = hole;

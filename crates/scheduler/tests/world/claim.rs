@@ -310,7 +310,7 @@ impl World {
         }
         let transaction = &mut self.transactions[at];
         if let Some(position) = hidden {
-            self.tally.count("job passed over that somebody has locked");
+            self.tally.count("locked job passed over");
             transaction.hidden.push((picked.spec, position));
         }
         for (index, id) in ids.iter().enumerate() {

@@ -12,7 +12,7 @@ MINUTE = "1 minute"
 
 
 @pytest.fixture
-def ageing(conn):
+def aging(conn):
     configure(conn, "queue", "default", aging=MINUTE)
     return conn
 
@@ -38,11 +38,11 @@ def test_priority_decides_unless_told_otherwise(conn):
     assert ids(claim_all(conn)) == [fresh, patient]
 
 
-def test_a_step_is_gained_for_each_interval(ageing):
-    patient = _old(ageing, "330 s", priority=5)
-    less = _old(ageing, "210 s", priority=5)
-    fresh = enqueue_times(ageing, 2)
-    assert ids(claim_all(ageing)) == [patient, *fresh, less]
+def test_a_step_is_gained_for_each_interval(aging):
+    patient = _old(aging, "330 s", priority=5)
+    less = _old(aging, "210 s", priority=5)
+    fresh = enqueue_times(aging, 2)
+    assert ids(claim_all(aging)) == [patient, *fresh, less]
 
 
 def test_an_endless_stream_of_urgent_jobs_starves_nobody(conn, other):
@@ -99,27 +99,27 @@ def test_the_default_row_ages_all_queues_and_the_view_shows_it(conn):
     assert claim_next(conn, "slow").id == patient["slow"]
 
 
-def test_a_batch_is_what_single_claims_would_take(ageing):
-    jobs = [_old(ageing, f"{minutes} minutes", priority=priority)
+def test_a_batch_is_what_single_claims_would_take(aging):
+    jobs = [_old(aging, f"{minutes} minutes", priority=priority)
             for minutes, priority in ((9, 4), (8, 4), (7, 0), (5, 3), (4, 0), (3, 4), (1, 1))]  # fmt: skip
-    jobs += enqueue_times(ageing, 2)
-    ageing.execute("BEGIN")
-    together = ids(claim(ageing, ["default"], 20))
-    ageing.execute("ROLLBACK")
+    jobs += enqueue_times(aging, 2)
+    aging.execute("BEGIN")
+    together = ids(claim(aging, ["default"], 20))
+    aging.execute("ROLLBACK")
     assert sorted(together) == jobs
-    assert [claim_next(ageing).id for _ in jobs] == together
+    assert [claim_next(aging).id for _ in jobs] == together
     assert together != jobs
     assert together.index(jobs[0]) < together.index(jobs[4])
 
 
-def test_within_a_session_the_order_is_the_same(ageing):
-    patient = _old(ageing, "330 s", priority=5, session="s")
-    fresh = enqueue(ageing, session="s")
+def test_within_a_session_the_order_is_the_same(aging):
+    patient = _old(aging, "330 s", priority=5, session="s")
+    fresh = enqueue(aging, session="s")
     for job in (patient, fresh):
-        run = claim_next(ageing)
+        run = claim_next(aging)
         assert run.id == job
-        assert claim_next(ageing) is None
-        complete(ageing, run)
+        assert claim_next(aging) is None
+        complete(aging, run)
 
 
 def test_in_a_fair_queue_waiting_goes_before_shares(conn):
@@ -132,29 +132,29 @@ def test_in_a_fair_queue_waiting_goes_before_shares(conn):
 
 
 def test_queues_compare_by_what_their_own_jobs_have_gained(conn):
-    configure(conn, "queue", "ageing", aging=MINUTE)
+    configure(conn, "queue", "aging", aging=MINUTE)
     configure(conn, "queue", "slower", aging="3 minutes")
-    quick = _old(conn, "400 s", queue="ageing", priority=6)
+    quick = _old(conn, "400 s", queue="aging", priority=6)
     slow = _old(conn, "400 s", queue="slower", priority=4)
     plain = [enqueue(conn, queue="plain", priority=priority) for priority in (0, 1, 2)]
     assert ids(claim(conn, ["*"], 5)) == [quick, plain[0], slow, *plain[1:]]
 
 
-def test_a_job_that_is_scheduled_waits_from_when_it_is_due(ageing):
-    later = enqueue(ageing, priority=1, run_at="2100-01-01")
-    ageing.execute("UPDATE turnstile.job SET created_at = created_at - interval '1 hour'")
-    urgent = enqueue(ageing)
-    ageing.execute("UPDATE turnstile.job SET run_at = clock_timestamp() WHERE id = %s", [later])
-    assert ids(claim_all(ageing)) == [urgent, later]
+def test_a_job_that_is_scheduled_waits_from_when_it_is_due(aging):
+    later = enqueue(aging, priority=1, run_at="2100-01-01")
+    aging.execute("UPDATE turnstile.job SET created_at = created_at - interval '1 hour'")
+    urgent = enqueue(aging)
+    aging.execute("UPDATE turnstile.job SET run_at = clock_timestamp() WHERE id = %s", [later])
+    assert ids(claim_all(aging)) == [urgent, later]
 
 
 @pytest.mark.parametrize("back", [release, lambda conn, run: fail(conn, run, retry_in="0 s")], ids=["release", "fail"])
-def test_a_job_that_becomes_available_again_waits_anew(ageing, back):
-    patient = _old(ageing, "1 hour", priority=5)
-    run = claim_next(ageing)
-    back(ageing, run)
-    urgent = enqueue(ageing)
-    assert ids(claim_all(ageing)) == [urgent, patient]
+def test_a_job_that_becomes_available_again_waits_anew(aging, back):
+    patient = _old(aging, "1 hour", priority=5)
+    run = claim_next(aging)
+    back(aging, run)
+    urgent = enqueue(aging)
+    assert ids(claim_all(aging)) == [urgent, patient]
 
 
 def test_what_comes_after_the_first_claim_is_dated_too(conn):
@@ -183,13 +183,13 @@ def test_a_position_set_by_hand_dates_nobody_else(conn):
     assert call(conn, "check") == []
 
 
-def test_a_rebuild_knows_how_long_jobs_have_waited(ageing):
-    patient = _old(ageing, "330 s", priority=5)
-    others = [enqueue(ageing, priority=9), *enqueue_times(ageing, 2)]
-    assert claim_next(ageing).id == patient
-    ageing.execute("SELECT turnstile.rebuild()")
-    assert ids(claim_all(ageing)) == [*others[1:], others[0]]
-    assert call(ageing, "check") == []
+def test_a_rebuild_knows_how_long_jobs_have_waited(aging):
+    patient = _old(aging, "330 s", priority=5)
+    others = [enqueue(aging, priority=9), *enqueue_times(aging, 2)]
+    assert claim_next(aging).id == patient
+    aging.execute("SELECT turnstile.rebuild()")
+    assert ids(claim_all(aging)) == [*others[1:], others[0]]
+    assert call(aging, "check") == []
 
 
 @pytest.mark.parametrize("aging", ["0", "-1 minute", "999 milliseconds", "31 days"])

@@ -1,4 +1,4 @@
-//! Dates positions for the queues whose jobs gain priority as they wait.
+//! Dates positions for the queues whose jobs gain priority while they wait.
 
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
@@ -12,7 +12,7 @@ use turnstile_scheduler::Sample;
 static FIRST_POSITIONS: Statement = statement!("first_positions", []);
 const POSITIONS: &std::ffi::CStr = c"job_position_seq";
 
-/// A queue is about to age its jobs: those that wait already are as old as the tables say.
+/// A queue begins to age its jobs: jobs that already wait are as old as the tables say.
 pub fn begin_calendar(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     if when_ready(spi, job_table, |memory| Ok(memory.scheduler.has_calendar()))? {
         return Ok(());
@@ -26,7 +26,7 @@ pub fn begin_calendar(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
             position: rows.required(row, 2)?,
         };
         newest = newest.max(rows.required(row, 3)?);
-        // From the last to the first: what was drawn before a later time is no younger.
+        // From the last to the first: a position that was drawn before a later one is no younger.
         if samples
             .last()
             .is_none_or(|later| sample.position < later.position)
@@ -45,7 +45,7 @@ pub fn begin_calendar(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     })
 }
 
-/// Asked by every claim: now and then it is to look how far positions have been drawn.
+/// Asked by every claim: from time to time it checks how far positions have been drawn.
 pub fn duty(memory: &mut Locked) -> bool {
     if !memory.scheduler.has_calendar() {
         return false;
@@ -58,7 +58,7 @@ pub fn duty(memory: &mut Locked) -> bool {
     is_due
 }
 
-/// A position that was set by hand, far behind all others, would otherwise have those that are drawn from now on
+/// A position that was set by hand, far behind all others, would otherwise make positions that are drawn from now on
 /// count as old as it.
 pub fn look_at_sequence(job_table: pg_sys::Oid) -> Result<()> {
     if armed(Seeded::TrustAnyPosition) {
