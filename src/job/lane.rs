@@ -94,7 +94,7 @@ pub fn unique_key(tenant: u64, name: &str) -> u64 {
     gate_key(GateKind::Unique, &[tenant], name)
 }
 
-/// What stands for a kind of gate in keys that are stored, and in `sql/schema/shared.sql`: never change or reuse one.
+/// What stands for a kind of gate in keys that are stored, and in `sql/schema/tables/shared.sql`: never change or reuse one.
 pub const fn number(kind: GateKind) -> u8 {
     match kind {
         GateKind::Queue => 0,

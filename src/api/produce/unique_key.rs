@@ -1,4 +1,4 @@
-//! A unique key as the tables know it: who took it last, and taking it. `sql/schema/unique.sql` says why this is
+//! A unique key as the tables know it: who took it last, and taking it. `sql/schema/tables/unique.sql` says why this is
 //! without races.
 
 use crate::job::unique::{Mode, Stage};
