@@ -1,4 +1,5 @@
--- Checks of arguments, for functions that are not in C.
+-- What functions that are not in C do alike with their arguments. Each runs with the rights of its caller, so that roles
+-- that may call a setter need EXECUTE on these, too: rights_of() grants it.
 
 CREATE FUNCTION turnstile.check_name(argument text, value text, optional boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -33,6 +34,15 @@ END
 $function$;
 COMMENT ON FUNCTION turnstile.check_clear(text[], text[]) IS
     'Refuses columns that cannot be set to NULL: 22023.';
+
+CREATE FUNCTION turnstile.changed_setting(name text, clear text[], given anyelement, was anyelement) RETURNS anyelement
+    LANGUAGE sql IMMUTABLE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT CASE WHEN changed_setting.name = ANY (clear) THEN NULL ELSE coalesce(given, was) END
+$function$;
+COMMENT ON FUNCTION turnstile.changed_setting(text, text[], anyelement, anyelement) IS
+    'For the setters: what a column becomes. NULL if clear names it, else the value that was given, else what it was.';
 
 CREATE FUNCTION turnstile.refuse_setting(broken text) RETURNS void
     LANGUAGE plpgsql STABLE

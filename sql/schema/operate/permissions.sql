@@ -23,7 +23,7 @@ AS $function$
             'set_route', 'drop_route', 'route_of', 'reroute',
             'rescue', 'promote', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
-            'check_permission', 'check_name', 'check_clear', 'refuse_setting', 'gate_key', 'session_gate'
+            'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', ARRAY[
             'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'permissions', 'history_partition'

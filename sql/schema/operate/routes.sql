@@ -41,11 +41,10 @@ BEGIN
     PERFORM turnstile.check_clear(set_route.clear, 'queue', 'concurrency_key');
     INSERT INTO turnstile.route (pattern) VALUES (set_route.pattern) ON CONFLICT DO NOTHING;
     UPDATE turnstile.route
-    SET queue = CASE WHEN 'queue' = ANY (set_route.clear) THEN NULL ELSE coalesce(set_route.queue, queue) END,
+    SET queue = turnstile.changed_setting('queue', set_route.clear, set_route.queue, queue),
         priority_offset = coalesce(set_route.priority_offset, priority_offset),
         override = coalesce(set_route.override, override),
-        concurrency_key = CASE WHEN 'concurrency_key' = ANY (set_route.clear) THEN NULL
-            ELSE coalesce(set_route.concurrency_key, concurrency_key) END
+        concurrency_key = turnstile.changed_setting('concurrency_key', set_route.clear, set_route.concurrency_key, concurrency_key)
     WHERE pattern = set_route.pattern
     RETURNING * INTO made;
     RETURN made;
