@@ -1,4 +1,4 @@
-//! The SQL that `CREATE EXTENSION` runs, in order.
+//! The SQL that `CREATE EXTENSION` runs, in order: tables, then what produces, works, operates and maintains.
 
 use pgrx::extension_sql_file;
 
@@ -9,98 +9,188 @@ extension_sql_file!(
     requires = ["guard"]
 );
 extension_sql_file!(
-    "../sql/schema/keys.sql",
-    name = "keys",
+    "../sql/schema/tables/keys.sql",
+    name = "tables_keys",
     requires = ["preload"]
 );
 extension_sql_file!(
-    "../sql/schema/settings.sql",
-    name = "settings",
-    requires = ["keys"]
+    "../sql/schema/tables/settings.sql",
+    name = "tables_settings",
+    requires = ["tables_keys"]
 );
 extension_sql_file!(
-    "../sql/schema/job.sql",
-    name = "job",
-    requires = ["settings"]
+    "../sql/schema/tables/job.sql",
+    name = "tables_job",
+    requires = ["tables_settings"]
 );
 extension_sql_file!(
-    "../sql/schema/history.sql",
-    name = "history",
-    requires = ["job"]
+    "../sql/schema/tables/history.sql",
+    name = "tables_history",
+    requires = ["tables_job"]
 );
 extension_sql_file!(
-    "../sql/schema/triggers.sql",
-    name = "triggers",
-    requires = ["history"]
+    "../sql/schema/tables/triggers.sql",
+    name = "tables_triggers",
+    requires = ["tables_history"]
 );
 extension_sql_file!(
-    "../sql/schema/shared.sql",
-    name = "shared",
-    requires = ["triggers"]
+    "../sql/schema/tables/shared.sql",
+    name = "tables_shared",
+    requires = ["tables_triggers"]
 );
 extension_sql_file!(
-    "../sql/schema/unique.sql",
-    name = "unique",
-    requires = ["shared"]
+    "../sql/schema/tables/unique.sql",
+    name = "tables_unique",
+    requires = ["tables_shared"]
 );
 extension_sql_file!(
-    "../sql/schema/functions.sql",
-    name = "functions",
-    requires = ["unique"]
+    "../sql/schema/tables/route.sql",
+    name = "tables_route",
+    requires = ["tables_unique"]
 );
 extension_sql_file!(
-    "../sql/schema/setters.sql",
-    name = "setters",
-    requires = ["functions"]
+    "../sql/schema/tables/recurring.sql",
+    name = "tables_recurring",
+    requires = ["tables_route"]
 );
 extension_sql_file!(
-    "../sql/schema/routes.sql",
-    name = "routes",
-    requires = ["setters"]
+    "../sql/schema/tables/permission.sql",
+    name = "tables_permission",
+    requires = ["tables_recurring"]
 );
 extension_sql_file!(
-    "../sql/schema/retention.sql",
-    name = "retention",
-    requires = ["routes"]
+    "../sql/schema/tables/upkeep.sql",
+    name = "tables_upkeep",
+    requires = ["tables_permission"]
 );
 extension_sql_file!(
-    "../sql/schema/maintain.sql",
-    name = "maintain",
-    requires = ["retention"]
+    "../sql/schema/produce/enqueue.sql",
+    name = "produce_enqueue",
+    requires = ["tables_upkeep"]
 );
 extension_sql_file!(
-    "../sql/schema/lifecycle.sql",
-    name = "lifecycle",
-    requires = ["maintain"]
+    "../sql/schema/produce/cron.sql",
+    name = "produce_cron",
+    requires = ["produce_enqueue"]
 );
 extension_sql_file!(
-    "../sql/schema/recurring.sql",
-    name = "recurring",
-    requires = ["lifecycle"]
+    "../sql/schema/produce/recurring.sql",
+    name = "produce_recurring",
+    requires = ["produce_cron"]
 );
 extension_sql_file!(
-    "../sql/schema/pauses.sql",
-    name = "pauses",
-    requires = ["recurring"]
+    "../sql/schema/work/claim.sql",
+    name = "work_claim",
+    requires = ["produce_recurring"]
 );
 extension_sql_file!(
-    "../sql/schema/views.sql",
-    name = "views",
-    requires = ["pauses"]
+    "../sql/schema/work/complete.sql",
+    name = "work_complete",
+    requires = ["work_claim"]
 );
 extension_sql_file!(
-    "../sql/schema/waiting.sql",
-    name = "waiting",
-    requires = ["views"]
+    "../sql/schema/work/fail.sql",
+    name = "work_fail",
+    requires = ["work_complete"]
 );
 extension_sql_file!(
-    "../sql/schema/permissions.sql",
-    name = "permissions",
-    requires = ["waiting"]
+    "../sql/schema/work/put_back.sql",
+    name = "work_put_back",
+    requires = ["work_fail"]
+);
+extension_sql_file!(
+    "../sql/schema/work/alive.sql",
+    name = "work_alive",
+    requires = ["work_put_back"]
+);
+extension_sql_file!(
+    "../sql/schema/work/wait.sql",
+    name = "work_wait",
+    requires = ["work_alive"]
+);
+extension_sql_file!(
+    "../sql/schema/operate/arguments.sql",
+    name = "operate_arguments",
+    requires = ["work_wait"]
+);
+extension_sql_file!(
+    "../sql/schema/operate/cancel.sql",
+    name = "operate_cancel",
+    requires = ["operate_arguments"]
+);
+extension_sql_file!(
+    "../sql/schema/operate/retry.sql",
+    name = "operate_retry",
+    requires = ["operate_cancel"]
+);
+extension_sql_file!(
+    "../sql/schema/operate/setters.sql",
+    name = "operate_setters",
+    requires = ["operate_retry"]
+);
+extension_sql_file!(
+    "../sql/schema/operate/pauses.sql",
+    name = "operate_pauses",
+    requires = ["operate_setters"]
+);
+extension_sql_file!(
+    "../sql/schema/operate/routes.sql",
+    name = "operate_routes",
+    requires = ["operate_pauses"]
+);
+extension_sql_file!(
+    "../sql/schema/operate/permissions.sql",
+    name = "operate_permissions",
+    requires = ["operate_routes"]
+);
+extension_sql_file!(
+    "../sql/schema/operate/views.sql",
+    name = "operate_views",
+    requires = ["operate_permissions"]
+);
+extension_sql_file!(
+    "../sql/schema/maintain/rescue.sql",
+    name = "maintain_rescue",
+    requires = ["operate_views"]
+);
+extension_sql_file!(
+    "../sql/schema/maintain/partitions.sql",
+    name = "maintain_partitions",
+    requires = ["maintain_rescue"]
+);
+extension_sql_file!(
+    "../sql/schema/maintain/restore.sql",
+    name = "maintain_restore",
+    requires = ["maintain_partitions"]
+);
+extension_sql_file!(
+    "../sql/schema/maintain/retention.sql",
+    name = "maintain_retention",
+    requires = ["maintain_restore"]
+);
+extension_sql_file!(
+    "../sql/schema/maintain/prune.sql",
+    name = "maintain_prune",
+    requires = ["maintain_retention"]
+);
+extension_sql_file!(
+    "../sql/schema/maintain/maintain.sql",
+    name = "maintain_maintain",
+    requires = ["maintain_prune"]
+);
+extension_sql_file!(
+    "../sql/schema/maintain/cron.sql",
+    name = "maintain_cron",
+    requires = ["maintain_maintain"]
+);
+extension_sql_file!(
+    "../sql/schema/maintain/check.sql",
+    name = "maintain_check",
+    requires = ["maintain_cron"]
 );
 extension_sql_file!(
     "../sql/schema/grants.sql",
     name = "grants",
-    requires = ["permissions"],
+    requires = ["maintain_check"],
     finalize
 );

@@ -9,7 +9,9 @@ from rights.cases import CASES
 from support.calls import call
 
 # Called by others, with the rights of who calls them; no allow_... grants them but to those whose calls need them.
-INTERNAL = {"check_name", "check_clear", "check_names", "refuse_setting", "gate_key", "session_gate", "allow", "rights_of"}
+INTERNAL = {
+    "check_name", "check_clear", "check_names", "changed_setting", "refuse_setting", "gate_key", "session_gate", "allow", "rights_of"
+}  # fmt: skip
 
 
 def test_the_page_is_up_to_date(module_conn):

@@ -63,7 +63,7 @@ CALLABLE = """
       JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND extname = 'turnstile'
      CROSS JOIN LATERAL (SELECT string_agg(
                                   CASE WHEN provariadic <> 0 AND place = pronargs THEN 'VARIADIC ' ELSE '' END
-                                  || format('NULL::%s', format_type(t, NULL)), ', ' ORDER BY place) AS nulls
+                                  || format('NULL::%s', replace(format_type(t, NULL), 'anyelement', 'integer')), ', ' ORDER BY place) AS nulls
                            FROM unnest(proargtypes) WITH ORDINALITY argument(t, place)) arguments
      WHERE prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype) AND prokind IN ('f', 'p')
        AND 'internal'::regtype <> ALL (proargtypes) AND prorettype <> 'internal'::regtype
@@ -88,7 +88,7 @@ def _permit(conn, role: str, verb: str = "*") -> None:
 
 # Functions that run with their caller's rights, on tables that operators may write to anyway.
 SETTERS = [name for name in VERBS if name.startswith(("set_", "pause_", "resume_")) or name == "drop_route"]
-HELPERS = ["check_permission", "check_name", "check_clear", "refuse_setting", "gate_key", "session_gate"]
+HELPERS = ["check_permission", "check_name", "check_clear", "changed_setting", "refuse_setting", "gate_key", "session_gate"]
 SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route"]
 
 

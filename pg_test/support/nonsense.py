@@ -4,7 +4,7 @@ import random
 
 FUNCTIONS = """
 SELECT p.oid::regproc::text, p.prokind = 'p', p.pronargs - p.pronargdefaults,
-    coalesce((SELECT array_agg(format_type(t, NULL) ORDER BY n)
+    coalesce((SELECT array_agg(replace(format_type(t, NULL), 'anyelement', 'integer') ORDER BY n)
               FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY a (t, n)), '{}'),
     coalesce(p.proargnames[:p.pronargs], '{}')
 FROM pg_proc p

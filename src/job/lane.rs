@@ -94,7 +94,7 @@ pub fn unique_key(tenant: u64, name: &str) -> u64 {
     gate_key(GateKind::Unique, &[tenant], name)
 }
 
-/// The number of a kind of gate in stored keys and in `sql/schema/shared.sql`. Never change or reuse one.
+/// The number of a kind of gate in stored keys and in `sql/schema/tables/shared.sql`. Never change or reuse one.
 pub const fn number(kind: GateKind) -> u8 {
     match kind {
         GateKind::Queue => 0,

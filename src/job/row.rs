@@ -6,7 +6,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
 use turnstile_scheduler::LaneSpec;
 
-/// Attribute numbers, fixed by the order of columns in `sql/schema/job.sql`.
+/// Attribute numbers, fixed by the order of columns in `sql/schema/tables/job.sql`.
 pub mod column {
     pub const ID: usize = 1;
     pub const LANE: usize = 2;

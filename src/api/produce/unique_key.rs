@@ -1,4 +1,4 @@
-//! A unique key as the tables know it: its last holder, and how it is taken. `sql/schema/unique.sql` says why this is
+//! A unique key as the tables know it: its last holder, and how it is taken. `sql/schema/tables/unique.sql` says why this is
 //! free of races.
 
 use crate::job::unique::{Mode, Stage};

@@ -6,26 +6,6 @@
 -- through the partition by ranges of blocks, a range a call. history_pass remembers how far; a pass is valid
 -- for one policy, and starts anew when time or a changed setting makes another one.
 
-CREATE TABLE turnstile.history_pass (
-    partition regclass NOT NULL,
-    policy text NOT NULL,
-    looking boolean NOT NULL,
-    next_block bigint NOT NULL DEFAULT 0,
-    finished boolean NOT NULL DEFAULT false,
-    rows_inserted bigint NOT NULL,
-    CONSTRAINT history_pass_pkey PRIMARY KEY (partition)
-);
-COMMENT ON TABLE turnstile.history_pass IS
-    'For maintain(): how far it is in partitions that are not dropped as a whole.';
-COMMENT ON COLUMN turnstile.history_pass.partition IS 'The partition.';
-COMMENT ON COLUMN turnstile.history_pass.policy IS 'Which queues no longer keep their jobs of that day, as a hash.';
-COMMENT ON COLUMN turnstile.history_pass.looking IS
-    'True: looks whether any job stays. False: one does, and the others are deleted.';
-COMMENT ON COLUMN turnstile.history_pass.next_block IS 'The block to go on with.';
-COMMENT ON COLUMN turnstile.history_pass.finished IS 'The pass is over.';
-COMMENT ON COLUMN turnstile.history_pass.rows_inserted IS
-    'The count of inserts when the look began. A later count makes it void.';
-
 -- The default partition (day_ends NULL) holds many days: its policy is that of a date, and it never goes as a whole.
 CREATE FUNCTION turnstile.history_policy(
     day_ends timestamptz, OUT all_over boolean, OUT some_over boolean, OUT policy text

@@ -1,57 +1,9 @@
 -- What operators call instead of INSERT … ON CONFLICT: a row is made as a copy of the default row, as it was in
 -- force until then; NULL leaves a column as it is. Plain INSERT, UPDATE and DELETE do the same work, and need the same
 -- permissions: these functions run with their caller's rights.
-
-CREATE FUNCTION turnstile.check_name(argument text, value text, optional boolean DEFAULT false) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    SET search_path = pg_catalog, pg_temp
-AS $function$
-BEGIN
-    IF value IS NULL AND NOT optional THEN
-        RAISE EXCEPTION '% must not be null', argument USING ERRCODE = '22004',
-            DETAIL = format('The argument "%s" is NULL.', argument), HINT = 'Pass a name.';
-    ELSIF value = '' THEN
-        RAISE EXCEPTION '% must not be empty', argument USING ERRCODE = '22023',
-            DETAIL = format('The argument "%s" is an empty string.', argument), HINT = 'Pass a name.';
-    ELSIF octet_length(value) > 255 THEN
-        RAISE EXCEPTION '% is longer than 255 bytes', argument USING ERRCODE = '54000',
-            DETAIL = format('It has %s bytes.', octet_length(value)), HINT = 'Use a short name or a hash.';
-    END IF;
-END
-$function$;
-COMMENT ON FUNCTION turnstile.check_name(text, text, boolean) IS
-    'Refuses what is no name: 22004 NULL, 22023 empty, 54000 over 255 bytes.';
-
-CREATE FUNCTION turnstile.check_clear(clear text[], VARIADIC columns text[]) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    SET search_path = pg_catalog, pg_temp
-AS $function$
-BEGIN
-    IF NOT clear <@ columns OR array_position(clear, NULL) IS NOT NULL THEN
-        RAISE EXCEPTION 'clear names a column that cannot be NULL' USING ERRCODE = '22023',
-            DETAIL = format('It is %s.', clear), HINT = format('Columns that can: %s.', array_to_string(columns, ', '));
-    END IF;
-END
-$function$;
-COMMENT ON FUNCTION turnstile.check_clear(text[], text[]) IS
-    'Refuses columns that cannot be set to NULL: 22023.';
-
-CREATE FUNCTION turnstile.refuse_setting(broken text) RETURNS void
-    LANGUAGE plpgsql STABLE
-    SET search_path = pg_catalog, pg_temp
-AS $function$
-BEGIN
-    RAISE EXCEPTION 'value violates check constraint "%"', broken USING ERRCODE = '22023',
-        DETAIL = (
-            SELECT format('The rule: %s.', pg_get_constraintdef(oid))
-            FROM pg_constraint
-            WHERE conname = broken AND connamespace = 'turnstile'::regnamespace
-        ),
-        HINT = 'See the comment on the column for the values that it takes.';
-END
-$function$;
-COMMENT ON FUNCTION turnstile.refuse_setting(text) IS
-    'Raises 22023 for a broken CHECK of a table of settings.';
+--
+-- Each table has its statements written out: one function for all would have to put them together from strings, which is
+-- harder to read and to trust. What a column becomes is said once, in changed_setting().
 
 CREATE FUNCTION turnstile.set_queue(
     name text,
@@ -99,23 +51,23 @@ BEGIN
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.queue (name) VALUES (set_queue.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.queue
-    SET max_running = CASE WHEN 'max_running' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.max_running, max_running) END,
-        max_waiting = CASE WHEN 'max_waiting' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.max_waiting, max_waiting) END,
+    SET max_running = turnstile.changed_setting('max_running', set_queue.clear, set_queue.max_running, max_running),
+        max_waiting = turnstile.changed_setting('max_waiting', set_queue.clear, set_queue.max_waiting, max_waiting),
         paused = coalesce(set_queue.paused, paused),
-        paused_until = CASE WHEN 'paused_until' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.paused_until, paused_until) END,
-        rate = CASE WHEN 'rate' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.rate, rate) END,
+        paused_until = turnstile.changed_setting('paused_until', set_queue.clear, set_queue.paused_until, paused_until),
+        rate = turnstile.changed_setting('rate', set_queue.clear, set_queue.rate, rate),
         rate_per = coalesce(set_queue.rate_per, rate_per),
-        burst = CASE WHEN 'burst' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.burst, burst) END,
+        burst = turnstile.changed_setting('burst', set_queue.clear, set_queue.burst, burst),
         policy = coalesce(set_queue.policy, policy),
-        aging = CASE WHEN 'aging' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.aging, aging) END,
+        aging = turnstile.changed_setting('aging', set_queue.clear, set_queue.aging, aging),
         lease = coalesce(set_queue.lease, lease),
         max_attempts = coalesce(set_queue.max_attempts, max_attempts),
         retry_base = coalesce(set_queue.retry_base, retry_base),
         retry_cap = coalesce(set_queue.retry_cap, retry_cap),
         session_on_retry = coalesce(set_queue.session_on_retry, session_on_retry),
         notify = coalesce(set_queue.notify, notify),
-        keep_completed = CASE WHEN 'keep_completed' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.keep_completed, keep_completed) END,
-        keep_discarded = CASE WHEN 'keep_discarded' = ANY (set_queue.clear) THEN NULL ELSE coalesce(set_queue.keep_discarded, keep_discarded) END
+        keep_completed = turnstile.changed_setting('keep_completed', set_queue.clear, set_queue.keep_completed, keep_completed),
+        keep_discarded = turnstile.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
     WHERE name = set_queue.name
     RETURNING * INTO made;
     RETURN made;
@@ -162,14 +114,14 @@ BEGIN
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.tenant (name) VALUES (set_tenant.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.tenant
-    SET slots = CASE WHEN 'slots' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.slots, slots) END,
-        max_waiting = CASE WHEN 'max_waiting' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.max_waiting, max_waiting) END,
+    SET slots = turnstile.changed_setting('slots', set_tenant.clear, set_tenant.slots, slots),
+        max_waiting = turnstile.changed_setting('max_waiting', set_tenant.clear, set_tenant.max_waiting, max_waiting),
         weight = coalesce(set_tenant.weight, weight),
         paused = coalesce(set_tenant.paused, paused),
-        paused_until = CASE WHEN 'paused_until' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.paused_until, paused_until) END,
-        rate = CASE WHEN 'rate' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.rate, rate) END,
+        paused_until = turnstile.changed_setting('paused_until', set_tenant.clear, set_tenant.paused_until, paused_until),
+        rate = turnstile.changed_setting('rate', set_tenant.clear, set_tenant.rate, rate),
         rate_per = coalesce(set_tenant.rate_per, rate_per),
-        burst = CASE WHEN 'burst' = ANY (set_tenant.clear) THEN NULL ELSE coalesce(set_tenant.burst, burst) END
+        burst = turnstile.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
     WHERE name = set_tenant.name
     RETURNING * INTO made;
     RETURN made;
@@ -218,12 +170,12 @@ BEGIN
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.account (tenant, name) VALUES (set_account.tenant, set_account.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.account
-    SET slots = CASE WHEN 'slots' = ANY (set_account.clear) THEN NULL ELSE coalesce(set_account.slots, slots) END,
+    SET slots = turnstile.changed_setting('slots', set_account.clear, set_account.slots, slots),
         paused = coalesce(set_account.paused, paused),
-        paused_until = CASE WHEN 'paused_until' = ANY (set_account.clear) THEN NULL ELSE coalesce(set_account.paused_until, paused_until) END,
-        rate = CASE WHEN 'rate' = ANY (set_account.clear) THEN NULL ELSE coalesce(set_account.rate, rate) END,
+        paused_until = turnstile.changed_setting('paused_until', set_account.clear, set_account.paused_until, paused_until),
+        rate = turnstile.changed_setting('rate', set_account.clear, set_account.rate, rate),
         rate_per = coalesce(set_account.rate_per, rate_per),
-        burst = CASE WHEN 'burst' = ANY (set_account.clear) THEN NULL ELSE coalesce(set_account.burst, burst) END
+        burst = turnstile.changed_setting('burst', set_account.clear, set_account.burst, burst)
     WHERE tenant = set_account.tenant AND name = set_account.name
     RETURNING * INTO made;
     RETURN made;
@@ -266,10 +218,10 @@ BEGIN
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.concurrency (key) VALUES (set_concurrency.key) ON CONFLICT DO NOTHING;
     UPDATE turnstile.concurrency
-    SET slots = CASE WHEN 'slots' = ANY (set_concurrency.clear) THEN NULL ELSE coalesce(set_concurrency.slots, slots) END,
-        rate = CASE WHEN 'rate' = ANY (set_concurrency.clear) THEN NULL ELSE coalesce(set_concurrency.rate, rate) END,
+    SET slots = turnstile.changed_setting('slots', set_concurrency.clear, set_concurrency.slots, slots),
+        rate = turnstile.changed_setting('rate', set_concurrency.clear, set_concurrency.rate, rate),
         rate_per = coalesce(set_concurrency.rate_per, rate_per),
-        burst = CASE WHEN 'burst' = ANY (set_concurrency.clear) THEN NULL ELSE coalesce(set_concurrency.burst, burst) END
+        burst = turnstile.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
     WHERE key = set_concurrency.key
     RETURNING * INTO made;
     RETURN made;

@@ -43,16 +43,6 @@ $function$;
 COMMENT ON FUNCTION turnstile.run_task(text) IS
     'For maintain(): runs one task and returns how much it did.';
 
-CREATE TABLE turnstile.maintain_task (
-    name text NOT NULL,
-    CONSTRAINT maintain_task_pkey PRIMARY KEY (name)
-);
-COMMENT ON TABLE turnstile.maintain_task IS
-    'The tasks of maintain(). A session that runs a task locks its row; others could take an advisory lock.';
-COMMENT ON COLUMN turnstile.maintain_task.name IS 'The task.';
-INSERT INTO turnstile.maintain_task (name)
-VALUES ('rescue'), ('promote'), ('thin history'), ('prune unique keys'), ('make partitions'), ('drop partitions');
-
 CREATE FUNCTION turnstile.maintain() RETURNS TABLE (task text, affected bigint)
     LANGUAGE plpgsql SECURITY DEFINER ROWS 10
     SET search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Waiting for work inside the server.
+-- Waiting for work, inside the server or with LISTEN.
 
 -- No SECURITY DEFINER and no SET: a procedure with either may not end transactions. It takes its owner's rights itself.
 CREATE PROCEDURE turnstile.wait_for_job(queues text[], timeout interval)

@@ -1,0 +1,71 @@
+-- Entries of pg_cron, where the database has it: for recurring jobs and for maintain().
+
+CREATE FUNCTION turnstile.require_cron() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron') THEN
+        RAISE EXCEPTION 'pg_cron is not installed in this database' USING ERRCODE = '55000',
+            DETAIL = pg_catalog.format('The database "%s" does not have the extension pg_cron.', current_database()),
+            HINT = 'Run SELECT turnstile.maintain() once a minute by any scheduler: cron with psql, a systemd timer, or pg_cron in its own database with cron.schedule_in_database(). Or install pg_cron here: shared_preload_libraries = ''turnstile,pg_cron'', cron.database_name, CREATE EXTENSION pg_cron.';
+    END IF;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.require_cron() IS
+    'Errors: 55000 pg_cron is not installed in this database; the HINT says what else can be done.';
+
+-- Entries belong to the owner of these functions. Replacing makes a new entry, so that it runs in this
+-- database, and runs at all, whatever happened to the old one.
+CREATE FUNCTION turnstile.set_cron_entry(entry text, cron text, command text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF cron IS NULL THEN
+        RAISE EXCEPTION 'schedule must not be null' USING ERRCODE = '22004',
+            DETAIL = 'The argument is NULL.', HINT = 'Pass five fields, for example ''*/5 * * * *''.';
+    END IF;
+    PERFORM turnstile.remove_cron_entry(entry);
+    RETURN cron.schedule(entry, cron, command);
+EXCEPTION WHEN invalid_parameter_value THEN
+    RAISE EXCEPTION 'invalid schedule' USING ERRCODE = '22023',
+        DETAIL = pg_catalog.format('It is "%s". pg_cron says: %s', cron, SQLERRM),
+        HINT = 'Use five fields: minute, hour, day of month, month, day of week; for example ''*/5 * * * *''.';
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_cron_entry(text, text, text) IS
+    'For enable_cron() and schedule(): makes or replaces an entry of pg_cron and returns its jobid. Errors: 22004; 22023; 55000 without pg_cron.';
+
+CREATE FUNCTION turnstile.remove_cron_entry(entry text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    removed boolean;
+BEGIN
+    PERFORM turnstile.require_cron();
+    SELECT coalesce(bool_or(cron.unschedule(job.jobid)), false) INTO removed
+    FROM cron.job
+    WHERE job.jobname = entry::name AND job.username = current_user;
+    RETURN removed;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.remove_cron_entry(text) IS
+    'For disable_cron() and unschedule(): removes an entry of pg_cron; false if there is none. Errors: 55000 without pg_cron.';
+
+CREATE FUNCTION turnstile.cron_entries() RETURNS TABLE (entry text, schedule text, active boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron') THEN
+        RETURN QUERY
+            SELECT job.jobname::text, job.schedule, job.active
+            FROM cron.job
+            WHERE job.jobname LIKE 'turnstile %' AND job.username = current_user AND job.database = current_database();
+    END IF;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.cron_entries() IS
+    'What pg_cron knows of enable_cron() and schedule(). No row without pg_cron.';

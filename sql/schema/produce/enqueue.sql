@@ -1,0 +1,50 @@
+-- What producers call. No function here is SECURITY DEFINER: each knows its caller, checks its permissions
+-- (turnstile.permission), and then switches to the rights of its owner by itself (src/pg/rights.rs). The same holds for
+-- all functions in C that users call.
+
+CREATE FUNCTION turnstile.enqueue(
+    kind text,
+    payload jsonb DEFAULT '{}',
+    queue text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    priority int DEFAULT 0,
+    run_at timestamptz DEFAULT NULL,
+    max_attempts int DEFAULT NULL,
+    unique_key text DEFAULT NULL,
+    unique_mode text DEFAULT 'until_executed',
+    unique_for interval DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    unique_by text[] DEFAULT NULL
+) RETURNS bigint
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_enqueue';
+COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[]) IS
+    'Adds a job and returns its id. The job can be claimed once the transaction commits.
+kind: what sort of job it is. Workers and routes decide by it. 1 to 255 bytes, like every name.
+payload: what the worker needs to know. At most turnstile.max_payload.
+queue: where the job waits. NULL: the queue that a route gives the kind, else default.
+tenant: the customer that the job belongs to. Limits, fair shares, permissions and unique keys go by tenant.
+account: a part of the tenant with limits of its own.
+session: jobs of one queue, tenant and session run one at a time, in order.
+concurrency_key: jobs that share the key share its limits, over all queues and tenants.
+priority: lower runs first.
+run_at: not before this time. NULL: now.
+max_attempts: how many attempts may fail before the job is discarded. NULL: the setting of the queue.
+unique_key: while another job of the tenant holds the key, no job is added and the id of that job is returned.
+unique_mode: how long a job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing, or replace.
+unique_for: ends the hold so long after the enqueue, at most 1000 years. until_expired needs it.
+metadata: anything that the application wants to keep with the job. At most turnstile.max_payload.
+unique_by: makes the key from these columns: kind, payload, queue, tenant, account, session, concurrency_key. Excludes unique_key.
+Errors: 22004; 22023; 54000; 42501; 53400 the backlog of the queue or tenant is full (max_waiting); 09000 a trigger has cancelled the insertion; 25006.';
+
+CREATE FUNCTION turnstile.enqueue_many(jobs jsonb) RETURNS TABLE (ord int, id bigint, created boolean)
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_enqueue_many';
+COMMENT ON FUNCTION turnstile.enqueue_many(jsonb) IS
+    'Adds the jobs of an array, all or none.
+jobs: an array of objects, at most 100,000. Their keys are the arguments of enqueue.
+Returns: a row for each element in order, ord from 1. created is false where id is that of the job that holds the unique key.
+Errors: as enqueue, naming the element; 54000 more than 100,000 elements.';

@@ -1,0 +1,25 @@
+-- What a run says while it lasts.
+
+CREATE FUNCTION turnstile.heartbeat(job_id bigint, attempt int, lease interval DEFAULT NULL) RETURNS boolean
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_heartbeat';
+COMMENT ON FUNCTION turnstile.heartbeat(bigint, int, interval) IS
+    'Extends the lease of a run. Returns true, or false if the cancellation of the run was requested: it should stop.
+job_id: as for complete.
+attempt: as for complete.
+lease: the lease ends so long from now. More than 0, at most 100 years. NULL: the setting of the queue.
+Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
+
+CREATE FUNCTION turnstile.progress(
+    job_id bigint, attempt int, done numeric, total numeric DEFAULT NULL, message text DEFAULT NULL
+) RETURNS boolean
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_progress';
+COMMENT ON FUNCTION turnstile.progress(bigint, int, numeric, numeric, text) IS
+    'Sets job.progress of a run to {done, total, message, at}. Returns true, or false if the cancellation of the run was requested: it should stop. The lease stays as it is.
+job_id: as for complete.
+attempt: as for complete.
+done: how much is done, in any unit.
+total: how much there is to do, in the same unit.
+message: cut after 4,000 characters.
+Errors: 22004; P0002; 55000 the run was superseded; 42501; 09000; 25006.';

@@ -1,0 +1,44 @@
+-- The end of a run with success.
+
+CREATE FUNCTION turnstile.complete(job_id bigint, attempt int, result jsonb DEFAULT NULL) RETURNS boolean
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_complete';
+COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
+    'Ends a run with success. Returns true, or false if this run was completed before.
+job_id: with attempt, the run.
+attempt: as the claim returned it.
+result: anything to keep with the finished job. At most turnstile.max_payload.
+Errors: 22004; 54000; P0002; 55000 the run was superseded; 42501; 09000 a trigger has cancelled the deletion; 25006.';
+
+CREATE FUNCTION turnstile.complete_many(job_ids bigint[], attempts int[]) RETURNS int
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_complete_many';
+COMMENT ON FUNCTION turnstile.complete_many(bigint[], int[]) IS
+    'Ends many runs with success and returns how many took effect. Superseded and repeated ones are left alone and not counted.
+job_ids: at most 100,000.
+attempts: one for each job id.
+Errors: 22004; 22023 the arrays differ in length; 54000; 09000; 25006.';
+
+CREATE FUNCTION turnstile.complete_and_claim_next(
+    job_id bigint,
+    attempt int,
+    result jsonb DEFAULT NULL,
+    queue text DEFAULT NULL,
+    worker text DEFAULT NULL,
+    lease interval DEFAULT NULL,
+    bind_to_connection boolean DEFAULT false,
+    wait interval DEFAULT NULL
+) RETURNS SETOF turnstile.claimed_job
+    LANGUAGE c VOLATILE ROWS 1
+    AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim_next';
+COMMENT ON FUNCTION turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval, boolean, interval) IS
+    'Does complete and claim_next in one transaction. The next job may use the slot that the finished one frees.
+job_id: as for complete.
+attempt: as for complete.
+result: as for complete.
+queue: where to claim. NULL: the queue of the finished job.
+worker: as for claim_next.
+lease: as for claim_next.
+bind_to_connection: as for claim_next.
+wait: as for claim_next. No other session sees the completion before the call ends, so keep it short where others wait for the slot.
+Errors: as complete and claim_next.';

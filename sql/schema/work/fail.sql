@@ -1,0 +1,19 @@
+-- The end of a run with failure.
+
+CREATE FUNCTION turnstile.fail(
+    job_id bigint,
+    attempt int,
+    error text DEFAULT NULL,
+    retry_in interval DEFAULT NULL,
+    discard boolean DEFAULT false
+) RETURNS text
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_fail';
+COMMENT ON FUNCTION turnstile.fail(bigint, int, text, interval, boolean) IS
+    'Ends a run with failure and returns the new state of the job: retryable if another attempt follows, discarded if not, cancelled if its cancellation was requested.
+job_id: as for complete.
+attempt: as for complete.
+error: kept in job.errors; cut after 4,000 characters.
+retry_in: when the next attempt is due, at most 100 years from now. NULL: after counted attempt n, n^4 times queue.retry_base, at most queue.retry_cap, plus up to 10 %.
+discard: no other attempt follows, even if some are left.
+Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
