@@ -1,19 +1,35 @@
 //! Turnstile: a multi-tenant job queue inside PostgreSQL.
 //!
-//! Tables are the truth; memory is the dispatcher; one row trigger connects them. Each folder uses those above it only:
+//! Tables are the truth; memory is the dispatcher; one row trigger connects them. Each folder uses only those above it in this map
+//! (a test holds it):
+//!
+//! | folder | what it is for |
+//! |---|---|
+//! | `pg` | what is known of PostgreSQL: calls, rows, catalog, statements, rights of the owner; what differs between its versions |
+//! | `shmem` | a scheduler for each database in shared memory, its locks and latches |
+//! | `transaction` | what the open transaction has changed, by savepoint |
+//! | `job` | a job's row and columns, the keys of its lane, its queue, its unique key |
+//! | `permission` | what the caller may do |
+//! | `table` | rows found and changed without a plan, and the row triggers |
+//! | `sync` | from the tables to memory: the end of a transaction, rebuild, check, settings of gates |
+//! | `waiting` | workers that wait for jobs |
+//! | `runs` | how a run starts and ends |
+//! | `upkeep` | what claims do in passing: rescue, promotion |
+//! | `claims` | which job is next |
+//! | `api` | the functions that users call: produce, work, operate, maintain |
 
 mod api;
-mod claims; // which job is next
-mod job; // a job's row, lane, queue and unique key
-mod permission; // what the caller may do
-mod pg; // what is known of PostgreSQL
-mod runs; // how a run starts and ends
-mod shmem; // one scheduler per database in shared memory
-mod sync; // tables -> memory
-mod table; // rows found and changed without a plan, and the row triggers
-mod transaction; // what the open transaction has changed
-mod upkeep; // what claims do in passing
-mod waiting; // workers that wait for jobs // one file a verb: produce, work, operate, maintain
+mod claims;
+mod job;
+mod permission;
+mod pg;
+mod runs;
+mod shmem;
+mod sync;
+mod table;
+mod transaction;
+mod upkeep;
+mod waiting;
 
 mod schema; // the SQL that CREATE EXTENSION runs
 

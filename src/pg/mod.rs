@@ -3,6 +3,7 @@
 
 pub mod call; // arguments and results of SQL functions
 pub mod catalog; // the extension's own tables
+pub mod compat; // what differs between versions of the server
 pub mod error; // what can go wrong
 pub mod foreign_code; // code of users that runs when rows are written
 pub mod jsonb; // values inside of a jsonb

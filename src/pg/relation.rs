@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "reads what an open relation points to")]
 
-use crate::pg::catalog;
+use crate::pg::{catalog, compat};
 use pgrx::pg_sys::{self, FormData_pg_index, Oid};
 use std::ffi::CStr;
 use std::mem::zeroed;
@@ -68,10 +68,9 @@ impl Opened {
     pub fn obstacle(&self) -> Option<&'static str> {
         // SAFETY: what the open relation says of itself.
         let (is_heap, is_generated) = unsafe {
-            let constraints = (*(*self.0).rd_att).constr;
             (
                 (*self.0).rd_tableam == pg_sys::GetHeapamTableAmRoutine(),
-                !constraints.is_null() && (*constraints).has_generated_stored,
+                compat::has_generated_columns((*self.0).rd_att),
             )
         };
         if self.form().relkind.cast_unsigned() != pg_sys::RELKIND_RELATION || !is_heap {
@@ -105,7 +104,7 @@ impl Opened {
     /// Whether this transaction has rewritten the table: TRUNCATE, or a change of the table that rewrites it.
     pub fn has_new_storage(&self) -> bool {
         // SAFETY: what the open relation says of itself.
-        unsafe { (*self.0).rd_firstRelfilenodeSubid != NO_SAVEPOINT }
+        unsafe { compat::first_new_storage(self.0) != NO_SAVEPOINT }
     }
 
     /// The triggers that may fire.
@@ -152,7 +151,7 @@ impl Opened {
         }
         // SAFETY: the descriptor has this column.
         unsafe {
-            let attribute = &*(*(*self.0).rd_att).attrs.as_ptr().add(number - 1);
+            let attribute = &*compat::attribute((*self.0).rd_att, number - 1);
             (!attribute.attisdropped).then(|| Column {
                 name: text(attribute.attname.data.as_ptr()),
                 kind: attribute.atttypid,
@@ -214,7 +213,7 @@ pub fn is_exclusion(index: Oid) -> bool {
 pub unsafe fn is_own(relation: pg_sys::Relation) -> bool {
     // SAFETY: as the caller says.
     unsafe {
-        (*relation).rd_firstRelfilenodeSubid != NO_SAVEPOINT
+        compat::first_new_storage(relation) != NO_SAVEPOINT
             || (*relation).rd_createSubid != NO_SAVEPOINT
     }
 }

@@ -7,7 +7,7 @@ use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::statement::{LockedPlan, free_replaced_plans};
-use crate::pg::{catalog, rights};
+use crate::pg::{catalog, compat, rights};
 use pgrx::FromDatum;
 use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum};
@@ -326,7 +326,7 @@ impl Rows<'_> {
     fn type_of(&self, column: i32) -> pg_sys::Oid {
         let nth = usize::try_from(column - 1).unwrap_or(0);
         // SAFETY: a value was got from the column, so the descriptor has it.
-        unsafe { (*(*(*self.table).tupdesc).attrs.as_ptr().add(nth)).atttypid }
+        unsafe { (*compat::attribute((*self.table).tupdesc, nth)).atttypid }
     }
 
     pub fn required<'rows, T: Value<'rows>>(&'rows self, row: usize, column: i32) -> Result<T> {

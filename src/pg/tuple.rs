@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "reads tuple slots")]
 
+use crate::pg::compat;
 use crate::pg::error::not_a_text;
 use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Datum};
@@ -147,8 +148,8 @@ impl RawRow<'_> {
     unsafe fn read_text(&self, column: usize, value: Datum) -> Option<&str> {
         // SAFETY: as the caller says; the column is a text.
         unsafe {
-            let columns = &(*(*self.slot).tts_tupleDescriptor).attrs;
-            let kind = (*columns.as_ptr().add(column - 1)).atttypid;
+            let columns = (*self.slot).tts_tupleDescriptor;
+            let kind = (*compat::attribute(columns, column - 1)).atttypid;
             if kind != pg_sys::TEXTOID {
                 must_be_text(kind, column);
             }

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "sets latches of the server and waits at them")]
 
+use crate::pg::compat;
 use crate::pg::server::now;
 use pgrx::pg_sys;
 use std::ptr::null_mut;
@@ -11,9 +12,8 @@ const MICROS_PER_MS: i64 = 1_000;
 
 /// This process's place in the process array, from 1.
 pub fn own_number() -> u32 {
-    // SAFETY: a process that runs SQL has one of the first MaxBackends entries of the process array.
-    let number = unsafe { (*pg_sys::MyProc).pgprocno };
-    u32::try_from(number).map_or(0, |number| number + 1)
+    // A process that runs SQL has one of the first MaxBackends entries of the process array.
+    u32::try_from(compat::process_number()).map_or(0, |number| number + 1)
 }
 
 /// What can wake a sleeping process, made once: its latch, the end of the server, and the end of its client.
@@ -28,16 +28,16 @@ fn alarms() -> &'static Alarms {
     ALARMS.get_or_init(|| {
         // SAFETY: latch, socket and context live as long as the process.
         unsafe {
-            let set = pg_sys::CreateWaitEventSet(pg_sys::TopMemoryContext, 3);
+            let set = compat::lasting_wait_event_set(3);
             let none = pg_sys::PGINVALID_SOCKET;
             let add = |events, socket, latch| {
                 pg_sys::AddWaitEventToSet(set, events, socket, latch, null_mut());
             };
             add(pg_sys::WL_LATCH_SET, none, pg_sys::MyLatch);
             add(pg_sys::WL_EXIT_ON_PM_DEATH, none, null_mut());
-            if !pg_sys::MyProcPort.is_null() && pg_sys::WaitEventSetCanReportClosed() {
-                // The first field of PostgreSQL's Port, which the bindings do not know.
-                let socket = *pg_sys::MyProcPort.cast::<pg_sys::pgsocket>();
+            if let Some(socket) = compat::client_socket()
+                && pg_sys::WaitEventSetCanReportClosed()
+            {
                 add(pg_sys::WL_SOCKET_CLOSED, socket, null_mut());
             }
             Alarms(set)
@@ -56,7 +56,7 @@ pub fn wait_until(time: i64) {
             ms.min(i64::from(i32::MAX)),
             &mut event,
             1,
-            pg_sys::PG_WAIT_EXTENSION,
+            compat::wait_event(),
         );
         if event.events & pg_sys::WL_SOCKET_CLOSED != 0 {
             pg_sys::ClientConnectionLost = 1;

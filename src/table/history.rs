@@ -285,7 +285,7 @@ impl History<'_> {
             let state = self.command.state;
             check(self.info, self.slot, state);
             pg_sys::simple_table_tuple_insert(self.relation, self.slot);
-            enter(self.info, self.slot, state, false);
+            enter(self.info, self.slot, state, None);
         }
         Ok(())
     }

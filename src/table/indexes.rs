@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "calls the executor")]
 
 use super::surroundings::{self, Jobs, KnownIndex};
+use crate::pg::compat;
 use crate::pg::rights;
 use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
@@ -91,17 +92,7 @@ unsafe fn own_info(relation: pg_sys::Relation) -> *mut pg_sys::IndexInfo {
     // SAFETY: what the open index says of itself.
     unsafe {
         let form = &*(*relation).rd_index;
-        let info = pg_sys::makeIndexInfo(
-            i32::from(form.indnatts),
-            i32::from(form.indnkeyatts),
-            (*(*relation).rd_rel).relam,
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-            form.indisunique,
-            form.indnullsnotdistinct,
-            form.indisready,
-            false,
-        );
+        let info = compat::plain_index_info(form, (*(*relation).rd_rel).relam);
         let count = usize::try_from(form.indnatts).unwrap_or(0);
         let columns = form.indkey.values.as_slice(count);
         for (to, from) in (*info).ii_IndexAttrNumbers.iter_mut().zip(columns) {

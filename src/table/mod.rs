@@ -21,6 +21,7 @@ pub use search::{Order, Search, Where};
 pub use surroundings::{Jobs, lock_jobs};
 
 use crate::job::tables;
+use crate::pg::compat::{self, Entries};
 use crate::pg::error::Result;
 use crate::pg::rights;
 use crate::pg::seeded::{Seeded, armed};
@@ -129,20 +130,12 @@ unsafe fn enter(
     info: *mut pg_sys::ResultRelInfo,
     row: *mut pg_sys::TupleTableSlot,
     state: *mut pg_sys::EState,
-    is_update: bool,
+    update: Option<Entries>,
 ) {
     // SAFETY: as above; the slot knows where the row is.
     unsafe {
         if (*info).ri_NumIndices > 0 {
-            pg_sys::ExecInsertIndexTuples(
-                info,
-                row,
-                state,
-                is_update,
-                false,
-                null_mut(),
-                null_mut(),
-            );
+            compat::insert_index_entries(info, row, state, update);
         }
     }
 }
@@ -241,12 +234,13 @@ impl Command {
             (*entry).relid = (*(*info).ri_RelationDesc).rd_id;
             (*entry).relkind = (*(*(*info).ri_RelationDesc).rd_rel).relkind;
             (*entry).rellockmode = pg_sys::RowExclusiveLock.cast_signed();
+            let mut changed = null_mut();
             for &column in columns {
                 let bit =
                     i32::try_from(column).unwrap_or(0) - pg_sys::FirstLowInvalidHeapAttributeNumber;
-                (*entry).updatedCols = pg_sys::bms_add_member((*entry).updatedCols, bit);
+                changed = pg_sys::bms_add_member(changed, bit);
             }
-            pg_sys::ExecInitRangeTable(self.state, pg_sys::lappend(null_mut(), entry.cast()));
+            compat::set_range_table(self.state, entry, changed);
             (*info).ri_RangeTableIndex = 1;
         }
     }

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "calls the executor")]
 
 use super::{check, enter};
+use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
@@ -117,7 +118,7 @@ impl MultiInsert {
                 }
                 page = at;
                 prepare(slot);
-                enter(self.info, slot, self.state, false);
+                enter(self.info, slot, self.state, None);
             }
         }
         for summary in &mut self.summaries {
@@ -135,7 +136,7 @@ impl Summary {
     unsafe fn of(info: *mut pg_sys::ResultRelInfo, index: *mut IndexInfo) -> Option<Self> {
         // SAFETY: the index is an open one of the table.
         unsafe {
-            let columns = (*(*(*info).ri_RelationDesc).rd_att).attrs.as_ptr();
+            let columns = (*(*info).ri_RelationDesc).rd_att;
             let [first, ..] = (*index).ii_IndexAttrNumbers;
             let column = usize::try_from(first).ok().filter(|&column| column > 0)?;
             let is_plain = (*index).ii_Am == pg_sys::BRIN_AM_OID
@@ -143,7 +144,7 @@ impl Summary {
                 && (*index).ii_ReadyForInserts
                 && (*index).ii_Expressions.is_null()
                 && (*index).ii_Predicate.is_null()
-                && (*columns.add(column - 1)).attbyval;
+                && (*compat::attribute(columns, column - 1)).attbyval;
             is_plain.then_some(Self {
                 index,
                 column,

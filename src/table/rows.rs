@@ -7,6 +7,7 @@
 
 use super::multi_insert::MultiInsert;
 use super::{Defaults, Table, check, enter, set, write};
+use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
@@ -38,7 +39,7 @@ impl Table<'_> {
             self.indexes.open_for(&RawRow::of(self.written));
             check(self.info, self.written, self.command.state);
             pg_sys::simple_table_tuple_insert(self.relation, self.written);
-            enter(self.info, self.written, self.command.state, false);
+            enter(self.info, self.written, self.command.state, None);
         }
         self.publish(None, true)
     }
@@ -107,16 +108,11 @@ impl Table<'_> {
             }
             self.indexes.open_for(&RawRow::of(self.written));
             check(self.info, self.written, self.command.state);
-            let mut needs_entries = false;
-            pg_sys::simple_table_tuple_update(
-                self.relation,
-                &mut place,
-                self.written,
-                (*self.command.state).es_snapshot,
-                &mut needs_entries,
-            );
-            if needs_entries {
-                enter(self.info, self.written, self.command.state, true);
+            let state = self.command.state;
+            let snapshot = (*state).es_snapshot;
+            let entries = compat::update_row(self.relation, &mut place, self.written, snapshot);
+            if entries.are_needed() {
+                enter(self.info, self.written, state, Some(entries));
             }
         }
         Ok(true)

@@ -5,6 +5,7 @@
 use super::surroundings::Jobs;
 use super::{Command, Operation, Table};
 use crate::job::row::column;
+use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
@@ -152,7 +153,7 @@ impl<'c> Table<'c> {
             let access = match order.index(&self.jobs) {
                 Some(index) => {
                     let index = pg_sys::index_open(index, pg_sys::AccessShareLock.cast_signed());
-                    let scan = pg_sys::index_beginscan(self.relation, index, snapshot, count, 0);
+                    let scan = compat::begin_index_scan(self.relation, index, snapshot, count);
                     Access::Index { index, scan }
                 }
                 None => Access::Sort {
@@ -242,7 +243,7 @@ impl Search<'_> {
             unsafe {
                 let is_read = self.read(place);
                 if let Some(scan) = scan.filter(|_| is_read) {
-                    count_fetched((*scan).indexRelation);
+                    compat::count_fetched((*scan).indexRelation);
                 }
                 if is_read || scan.is_some_and(|scan| pg_sys::index_fetch_heap(scan, self.slot)) {
                     return Some(RawRow::of(self.slot));
@@ -307,17 +308,6 @@ impl Drop for Search<'_> {
                 pg_sys::index_endscan(scan);
                 pg_sys::index_close(index, pg_sys::NoLock.cast_signed());
             }
-        }
-    }
-}
-
-/// Counts a fetched row, as the server's own function does.
-unsafe fn count_fetched(index: pg_sys::Relation) {
-    // SAFETY: the index is open; where the server counts, the search has made the place for it.
-    unsafe {
-        let counts = (*index).pgstat_info;
-        if !counts.is_null() {
-            (*counts).t_counts.t_tuples_fetched += 1;
         }
     }
 }

@@ -10,6 +10,7 @@
 )]
 
 use crate::job::lane::channel;
+use crate::pg::compat;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::shmem::latches::{own_number, wait_until};
@@ -60,8 +61,8 @@ fn write(field: &mut [c_char], text: &CStr) {
 pub extern "C-unwind" fn turnstile_notifier_main(_arg: pg_sys::Datum) {
     // SAFETY: as the server's own processes begin. Without a database only shared catalogs could be read.
     unsafe {
-        pg_sys::pqsignal(pg_sys::SIGTERM.cast_signed(), Some(terminate));
-        pg_sys::pqsignal(pg_sys::SIGHUP.cast_signed(), Some(reload));
+        compat::on_signal(pg_sys::SIGTERM, terminate);
+        compat::on_signal(pg_sys::SIGHUP, reload);
         pg_sys::BackgroundWorkerUnblockSignals();
         pg_sys::BackgroundWorkerInitializeConnection(null(), null(), 0);
         pg_sys::before_shmem_exit(Some(at_exit), pg_sys::Datum::null());

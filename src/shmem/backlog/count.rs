@@ -105,7 +105,7 @@ impl Backlog<'_> {
         self.books.phase != Phase::Rebuilding
     }
 
-    /// For [`crate::sync::check`]: the names that are counted, and of which kinds all are; none if the numbers are not trusted.
+    /// For `check()`: the names that are counted, and of which kinds all are; none if the numbers are not trusted.
     pub fn numbers(&self) -> Option<Numbers> {
         let is_counted = |entry: &&Entry| entry.key != 0;
         (self.books.phase == Phase::Ready).then(|| Numbers {
