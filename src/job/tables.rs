@@ -33,8 +33,8 @@ pub fn lock(job_table: Oid) -> Result<()> {
     Ok(())
 }
 
-/// Whether this transaction has created the jobs or rewritten them. Then what memory learns of them in it is not true
-/// for other transactions, nor for itself if it is undone: the memory has to be rebuilt at the end.
+/// Has the end of the transaction rebuild the memory if this transaction has created the jobs or rewritten them: what
+/// memory learns of them is not true for other transactions, nor for itself if it is undone. Returns whether it has.
 ///
 /// # Safety
 /// The jobs must be open.
