@@ -10,28 +10,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from docs.raised import all_errors, all_warnings  # noqa: E402
+from rights.page import GROUPS  # noqa: E402
 from support.database import fresh_database  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
 MADE = "<!-- made by pg_test/docs/reference.py; run: make reference -->\n\n"
 
-FUNCTIONS = {
-    "Produce": ["enqueue", "enqueue_many", "schedule", "unschedule"],
-    "Work": [
-        "claim_next", "claim", "wait_for_job", "listen_channel", "complete", "complete_many", "complete_and_claim_next",
-        "fail", "release", "snooze", "heartbeat", "progress",
-    ],
-    "Operate": [
-        "set_queue", "set_tenant", "set_account", "set_concurrency", "pause_queue", "resume_queue", "pause_tenant",
-        "resume_tenant", "pause_account", "resume_account", "pause_session", "resume_session", "cancel", "discard", "retry",
-        "reprioritize", "cancel_many", "discard_many", "retry_many", "set_route", "drop_route", "route_of", "reroute",
-        "allow_producer", "allow_worker", "allow_tenant", "allow_operator", "allow_monitor", "disallow", "check_permission",
-    ],
-    "Maintain": [
-        "maintain", "rescue", "promote", "prune_unique_keys", "make_history_partitions", "enable_cron", "disable_cron",
-        "check", "rebuild", "version",
-    ],
-}  # fmt: skip
+FUNCTIONS = {group: list(names) for group, names in GROUPS.items()}
 TABLES = ["job", "job_history", "unique_key", "permission", "recurring"]
 SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route"]
 VIEWS = [

@@ -19,30 +19,38 @@ _JOB = "`manage` on the job's queue and tenant"
 _FILTER = "`manage` on what the filter names, `*` for what it leaves out"
 _ALL = "`manage` on `*` and `*`"
 _NONE = "EXECUTE alone"
-# What each function needs from its caller. The others are internal: they have the rights of their caller.
-NEEDS = {
-    "enqueue": "`enqueue` on the queue after routing, and the tenant; to replace a job, also on that one's",
-    "enqueue_many": "the same for each job",
-    "claim_next": "`work` on the queue; `*`: on some queue, and claims from those",
-    "claim": "`work` on each queue; `*`: on some queue, and claims from those",
-    "wait_for_job": "`work` on each queue; `*`: on some queue, and waits for those",
-    "listen_channel": "`work` on the queue; `*`: on `*`",
-    "complete": _RUN, "complete_many": "`work` on the run's queue, else it is not counted", "fail": _RUN, "release": _RUN,
-    "complete_and_claim_next": "as `complete` and `claim_next`", "heartbeat": _RUN, "progress": _RUN, "snooze": _RUN,
-    "cancel": _JOB, "retry": _JOB, "reprioritize": _JOB, "discard": f"{_JOB}; with an attempt {_RUN}",
-    "cancel_many": _FILTER, "discard_many": _FILTER, "retry_many": _FILTER,
-    "set_queue": "`manage` on the queue, tenant `*`", "pause_queue": "`manage` on the queue, tenant `*`",
-    "resume_queue": "`manage` on the queue, tenant `*`",
-    "set_tenant": _ALL, "set_account": _ALL, "set_concurrency": _ALL, "pause_tenant": _ALL, "resume_tenant": _ALL,
-    "pause_account": _ALL, "resume_account": _ALL, "pause_session": _ALL, "resume_session": _ALL,
-    "set_route": _ALL, "drop_route": _ALL, "reroute": _ALL, "route_of": _NONE,
-    "rescue": _ALL, "promote": _ALL, "check": _ALL, "rebuild": _ALL, "prune_unique_keys": _ALL,
-    "maintain": _NONE, "make_history_partitions": _NONE, "enable_cron": _NONE, "disable_cron": _NONE, "version": _NONE,
-    "schedule": "`enqueue` as `enqueue` does, now and at each firing", "unschedule": "to own it",
-    "check_permission": "what it is asked about",
-    "allow_producer": "rights to grant, and to write `permission`", "allow_worker": "the same", "allow_tenant": "the same",
-    "allow_operator": "the same", "allow_monitor": "the same", "disallow": "the same",
+# The functions for users by group, and what each needs from its caller. The others are internal: they have the rights of their caller.
+GROUPS = {
+    "Produce": {
+        "enqueue": "`enqueue` on the queue after routing, and the tenant; to replace a job, also on that one's",
+        "enqueue_many": "the same for each job", "schedule": "`enqueue` as `enqueue` does, now and at each firing",
+        "unschedule": "to own it",
+    },
+    "Work": {
+        "claim_next": "`work` on the queue; `*`: on some queue, and claims from those",
+        "claim": "`work` on each queue; `*`: on some queue, and claims from those",
+        "wait_for_job": "`work` on each queue; `*`: on some queue, and waits for those",
+        "listen_channel": "`work` on the queue; `*`: on `*`", "complete": _RUN,
+        "complete_many": "`work` on the run's queue, else it is not counted",
+        "complete_and_claim_next": "as `complete` and `claim_next`", "fail": _RUN, "release": _RUN, "snooze": _RUN,
+        "heartbeat": _RUN, "progress": _RUN,
+    },
+    "Operate": {
+        "set_queue": "`manage` on the queue, tenant `*`", "set_tenant": _ALL, "set_account": _ALL, "set_concurrency": _ALL,
+        "pause_queue": "`manage` on the queue, tenant `*`", "resume_queue": "`manage` on the queue, tenant `*`",
+        "pause_tenant": _ALL, "resume_tenant": _ALL, "pause_account": _ALL, "resume_account": _ALL, "pause_session": _ALL,
+        "resume_session": _ALL, "cancel": _JOB, "discard": f"{_JOB}; with an attempt {_RUN}", "retry": _JOB, "reprioritize": _JOB,
+        "cancel_many": _FILTER, "discard_many": _FILTER, "retry_many": _FILTER, "set_route": _ALL, "drop_route": _ALL,
+        "route_of": _NONE, "reroute": _ALL, "allow_producer": "rights to grant, and to write `permission`",
+        "allow_worker": "the same", "allow_tenant": "the same", "allow_operator": "the same", "allow_monitor": "the same",
+        "disallow": "the same", "check_permission": "what it is asked about",
+    },
+    "Maintain": {
+        "maintain": _NONE, "rescue": _ALL, "promote": _ALL, "prune_unique_keys": _ALL, "make_history_partitions": _NONE,
+        "enable_cron": _NONE, "disable_cron": _NONE, "check": _ALL, "rebuild": _ALL, "version": _NONE,
+    },
 }  # fmt: skip
+NEEDS = {name: need for group in GROUPS.values() for name, need in group.items()}
 
 FUNCTIONS = """
 SELECT proname::text FROM pg_proc

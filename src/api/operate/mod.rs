@@ -5,3 +5,48 @@ pub mod check_permission;
 pub mod filter;
 pub mod reroute;
 pub mod retry;
+
+use crate::pg::call::{sql_function, sql_verb};
+
+sql_verb!(
+    turnstile_route_of,
+    pg_finfo_turnstile_route_of,
+    reroute::route_of
+);
+sql_verb!(
+    turnstile_reroute,
+    pg_finfo_turnstile_reroute,
+    reroute::reroute
+);
+sql_verb!(turnstile_cancel, pg_finfo_turnstile_cancel, cancel::cancel);
+sql_verb!(
+    turnstile_discard,
+    pg_finfo_turnstile_discard,
+    cancel::discard
+);
+sql_verb!(turnstile_retry, pg_finfo_turnstile_retry, retry::retry);
+sql_verb!(
+    turnstile_cancel_many,
+    pg_finfo_turnstile_cancel_many,
+    cancel::cancel_many
+);
+sql_verb!(
+    turnstile_discard_many,
+    pg_finfo_turnstile_discard_many,
+    cancel::discard_many
+);
+sql_verb!(
+    turnstile_retry_many,
+    pg_finfo_turnstile_retry_many,
+    retry::retry_many
+);
+sql_verb!(
+    turnstile_reprioritize,
+    pg_finfo_turnstile_reprioritize,
+    retry::reprioritize
+);
+sql_function!(
+    turnstile_check_permission,
+    pg_finfo_turnstile_check_permission,
+    check_permission::check_permission
+);

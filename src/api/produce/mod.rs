@@ -7,3 +7,26 @@ pub mod enqueue_unique;
 pub mod new_job;
 pub mod recurring;
 pub mod unique_key;
+
+use crate::pg::call::sql_verb;
+
+sql_verb!(
+    turnstile_schedule,
+    pg_finfo_turnstile_schedule,
+    recurring::schedule
+);
+sql_verb!(
+    turnstile_unschedule,
+    pg_finfo_turnstile_unschedule,
+    recurring::unschedule
+);
+sql_verb!(
+    turnstile_enqueue,
+    pg_finfo_turnstile_enqueue,
+    enqueue::enqueue
+);
+sql_verb!(
+    turnstile_enqueue_many,
+    pg_finfo_turnstile_enqueue_many,
+    enqueue_many::enqueue_many
+);

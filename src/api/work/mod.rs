@@ -8,3 +8,58 @@ pub mod fail;
 pub mod listen_channel;
 pub mod put_back;
 pub mod wait;
+
+use crate::pg::call::{sql_function, sql_verb};
+
+sql_verb!(
+    turnstile_claim_next,
+    pg_finfo_turnstile_claim_next,
+    claim::claim_next
+);
+sql_verb!(turnstile_claim, pg_finfo_turnstile_claim, claim::claim);
+sql_verb!(
+    turnstile_complete,
+    pg_finfo_turnstile_complete,
+    complete::complete
+);
+sql_verb!(
+    turnstile_complete_many,
+    pg_finfo_turnstile_complete_many,
+    complete::complete_many
+);
+sql_verb!(
+    turnstile_complete_and_claim_next,
+    pg_finfo_turnstile_complete_and_claim_next,
+    complete::complete_and_claim_next
+);
+sql_verb!(turnstile_fail, pg_finfo_turnstile_fail, fail::fail);
+sql_verb!(
+    turnstile_release,
+    pg_finfo_turnstile_release,
+    put_back::release
+);
+sql_verb!(
+    turnstile_snooze,
+    pg_finfo_turnstile_snooze,
+    put_back::snooze
+);
+sql_verb!(
+    turnstile_heartbeat,
+    pg_finfo_turnstile_heartbeat,
+    alive::heartbeat
+);
+sql_verb!(
+    turnstile_progress,
+    pg_finfo_turnstile_progress,
+    alive::progress
+);
+sql_function!(
+    turnstile_wait_for_job,
+    pg_finfo_turnstile_wait_for_job,
+    wait::wait_for_job
+);
+sql_verb!(
+    turnstile_listen_channel,
+    pg_finfo_turnstile_listen_channel,
+    listen_channel::listen_channel
+);
