@@ -49,6 +49,8 @@ pub struct Books {
     /// Transactions from here on, and the listed ones, were not visible to the count.
     xmax: u64,
     running: u32,
+    /// A job was admitted past a bound because who added it could not count.
+    is_wanted: bool,
 }
 
 /// A bound, and the name that it applies to.
@@ -154,9 +156,10 @@ impl Backlog<'_> {
                     }
                 }
                 None => match self.books.phase {
-                    Phase::Stale if may_count => return Admission::Uncounted,
-                    Phase::Ready if may_count && fits => return Admission::Uncounted,
-                    _ => {}
+                    Phase::Rebuilding => {}
+                    Phase::Ready if !fits => {}
+                    _ if may_count => return Admission::Uncounted,
+                    _ => self.books.is_wanted = true,
                 },
             }
         }

@@ -274,7 +274,7 @@ fn committed<T: for<'rows> Value<'rows>>(
 }
 
 /// Counts the backlogs that have a bound, in one pass over the jobs. Producers, claims and all else go on meanwhile.
-fn count(job_table: Oid) -> Result<()> {
+pub fn count(job_table: Oid) -> Result<()> {
     // There the pass would make transactions fail that change jobs meanwhile.
     if server::is_serializable() {
         return Ok(());
@@ -316,6 +316,7 @@ fn count_with(spi: &Spi, job_table: Oid) -> Result<()> {
     let Some((snapshot, generation)) = begun else {
         return Ok(());
     };
+    pending::with(|pending| pending.job_table = job_table);
     pending::begin(Work::Count(generation));
     scan_waiting(spi, &snapshot, &mut |jobs| {
         shmem::with(job_table, |memory| {

@@ -7,11 +7,12 @@ use crate::pg::error::Result;
 use crate::pg::spi::Spi;
 use crate::sync::rebuild::when_ready;
 use crate::sync::{aging, overflow};
+use crate::table::backlog;
 use pgrx::pg_sys;
 
 /// Does what is due for the queues of a claim.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
-    let (rescue, due, load, looks_at_sequence) = when_ready(spi, job_table, |memory| {
+    let (rescue, due, load, looks_at_sequence, counts) = when_ready(spi, job_table, |memory| {
         memory.bring_back()?;
         let load = overflow::duty(memory);
         let looks_at_sequence = aging::duty(memory);
@@ -20,6 +21,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
             promotion::duty(memory),
             load,
             looks_at_sequence,
+            memory.backlog.wants_count(),
         ))
     })?;
     if let Some(duty) = rescue {
@@ -34,6 +36,9 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
     }
     if looks_at_sequence {
         aging::look_at_sequence(job_table)?;
+    }
+    if counts {
+        backlog::count(job_table)?;
     }
     Ok(())
 }

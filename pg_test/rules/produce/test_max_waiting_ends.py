@@ -164,6 +164,17 @@ def test_a_serializable_producer_does_not_count_for_others(conn, other):
         enqueue(conn, **JOB)
 
 
+def test_where_no_producer_may_count_a_claim_does(conn, other):
+    """All producers are serializable, where a pass over all jobs would make others fail."""
+    other.execute("SET default_transaction_isolation = serializable")
+    bound(conn, 2)
+    enqueue_times(other, 4, **JOB)
+    claim_next(conn, "mail")
+    with refused(FULL) as caught:
+        enqueue(other, **JOB)
+    assert "3 waiting" in caught.value.diag.message_detail
+
+
 def test_what_replays_another_server_is_not_refused(conn):
     bound(conn, 1)
     conn.execute("SET session_replication_role = replica")

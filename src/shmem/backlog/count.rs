@@ -101,6 +101,11 @@ impl Backlog<'_> {
         was_counted
     }
 
+    /// Whether somebody else than a producer has to count, since producers that came could not.
+    pub fn wants_count(&self) -> bool {
+        self.books.is_wanted && self.needs_count()
+    }
+
     pub fn needs_count(&self) -> bool {
         self.books.phase != Phase::Rebuilding
     }
