@@ -49,7 +49,7 @@ pub struct Books {
     /// Transactions from here on, and the listed ones, were not visible to the count.
     xmax: u64,
     running: u32,
-    /// A job was admitted past a bound because who added it could not count.
+    /// A job was admitted past a bound because its producer could not count.
     is_wanted: bool,
 }
 

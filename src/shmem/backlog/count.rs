@@ -101,7 +101,7 @@ impl Backlog<'_> {
         was_counted
     }
 
-    /// Whether somebody else than a producer has to count, since producers that came could not.
+    /// Whether a claim has to count, since the producers that came could not.
     pub fn wants_count(&self) -> bool {
         self.books.is_wanted && self.needs_count()
     }
