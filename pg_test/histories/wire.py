@@ -1,5 +1,6 @@
 """A connection that costs its client little: libpq itself, each statement prepared once, values as text."""
 
+import contextlib
 import re
 
 import orjson
@@ -29,6 +30,14 @@ class ServerError(Exception):
         self.sqlstate, self.message = sqlstate, message
 
 
+@contextlib.contextmanager
+def _lost():
+    try:
+        yield
+    except psycopg.OperationalError:
+        raise Gone from None
+
+
 class Wire:
     def __init__(self, dbname: str):
         self._libpq = pq.PGconn.connect(f"dbname={dbname} options='-c statement_timeout=60s'".encode())
@@ -40,10 +49,12 @@ class Wire:
         """The columns of the first row, or an empty list without one; of a command its tag."""
         text, names, prepared = _translated.get(query) or _translate(query)
         given = [_as_text(values[name]) for name in names]
-        if prepared:
-            result = self._libpq.exec_prepared(self._name(query, text), given)
-        else:
-            result = self._libpq.exec_params(text, given) if given else self._libpq.exec_(text)
+        # libpq sends nothing, and gives no result, on a connection that was found lost after the last result.
+        with _lost():
+            if prepared:
+                result = self._libpq.exec_prepared(self._name(query, text), given)
+            else:
+                result = self._libpq.exec_params(text, given) if given else self._libpq.exec_(text)
         self._check(result)
         if not result.nfields:
             return (result.command_status or b"").decode(), None
@@ -60,13 +71,11 @@ class Wire:
         return name
 
     def copy(self, query: str, lines: list[str]) -> None:
-        self._check(self._libpq.exec_(query.encode()))
-        try:
+        with _lost():
+            self._check(self._libpq.exec_(query.encode()))
             for line in lines:
                 self._libpq.put_copy_data(line.encode() + b"\n")
             self._libpq.put_copy_end()
-        except psycopg.OperationalError:
-            raise Gone from None
         self._check(self._libpq.get_result())
         self._rest()
 
