@@ -5,6 +5,8 @@ import random
 from elements import ELEMENTS, Element
 
 MOST = 4
+# It hides all jobs from an owner that is no superuser, and the extension could not count what it cannot see.
+HIDES_FROM_OTHER_OWNERS = "table-policy-passed-by-a-superuser"
 
 
 class Surrounding:
@@ -23,7 +25,13 @@ class Surrounding:
     @classmethod
     def of_seed(cls, seed: int) -> "Surrounding":
         chance = random.Random(seed)
-        return cls(chance.sample(sorted(ELEMENTS), chance.randint(2, MOST)), seed)
+        drawn = cls(chance.sample(sorted(ELEMENTS), chance.randint(2, MOST)), seed)
+        if HIDES_FROM_OTHER_OWNERS in drawn.names and drawn.has_another_owner():
+            drawn.names.remove(HIDES_FROM_OTHER_OWNERS)
+        return drawn
+
+    def has_another_owner(self) -> bool:
+        return any("OWNER TO" in statement for element in self.elements() for statement in element.statements)
 
     def elements(self) -> list[Element]:
         """The details of an element do not depend on what else there is, so that one may be left out in search of the culprit."""

@@ -176,7 +176,7 @@ mod switch {
         ),
         (
             Seeded::PreferDefaultRow,
-            "limit_tenant",
+            "gate_setting",
             "LIMIT 1",
             "DESC LIMIT 1",
         ),
