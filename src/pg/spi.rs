@@ -230,8 +230,20 @@ impl Spi {
         if relation.has_new_storage() && !armed(Seeded::TrustNewStorage) {
             return Err(not_committed(table));
         }
+        self.first_row(statement, arguments, &Snapshot::take(), read)
+    }
+
+    /// Returns what `read` makes of the first row of a statement's result under `snapshot`. Its tables must have been
+    /// locked before.
+    pub fn first_row<R>(
+        &self,
+        statement: &Statement,
+        arguments: &[Option<Datum>],
+        snapshot: &Snapshot,
+        read: impl Fn(&Rows) -> R,
+    ) -> Result<Option<R>> {
         let mut first = None;
-        self.scan(statement, arguments, &Snapshot::take(), 1, |rows| {
+        self.scan(statement, arguments, snapshot, 1, |rows| {
             first.get_or_insert_with(|| read(rows));
             Ok(())
         })?;

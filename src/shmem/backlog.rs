@@ -33,6 +33,12 @@ pub struct Entry {
     is_listed: bool,
 }
 
+impl Entry {
+    fn kind(&self) -> Option<GateKind> {
+        KINDS.into_iter().find(|&kind| kind as u8 == self.kind)
+    }
+}
+
 /// What is not in the table of names; all zero is an empty one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

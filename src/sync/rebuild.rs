@@ -103,13 +103,9 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
 
 /// Where no session is paused, new sessions need not look for their pause.
 fn expect_paused_sessions(spi: &Spi, job_table: pg_sys::Oid, snapshot: &Snapshot) -> Result<()> {
-    let mut some_are = false;
-    spi.scan(&PAUSED_SESSION, &[], snapshot, 1, |_| {
-        some_are = true;
-        Ok(())
-    })?;
+    let first = spi.first_row(&PAUSED_SESSION, &[], snapshot, |_| ())?;
     shmem::with(job_table, |memory| {
-        if !some_are {
+        if first.is_none() {
             memory.scheduler.no_paused_sessions();
         }
         Ok(())
@@ -122,12 +118,8 @@ fn first_time(
     from: &[Option<pg_sys::Datum>],
     snapshot: &Snapshot,
 ) -> Result<Option<i64>> {
-    let mut time = None;
-    spi.scan(statement, from, snapshot, 1, |rows| {
-        time = rows.value(0, 1);
-        Ok(())
-    })?;
-    Ok(time)
+    let time = spi.first_row(statement, from, snapshot, |rows| rows.value(0, 1))?;
+    Ok(time.flatten())
 }
 
 fn begin(memory: &mut Locked, sees_own: bool) -> Step<(Snapshot, u64)> {

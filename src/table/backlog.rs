@@ -265,12 +265,10 @@ fn committed<T: for<'rows> Value<'rows>>(
     gates: Option<Vec<i64>>,
 ) -> Result<Option<T>> {
     let arguments: Vec<_> = gates.map(datum).into_iter().collect();
-    let mut value = None;
-    spi.scan(statement, &arguments, &Snapshot::take(), 1, |rows| {
-        value = rows.value(0, 1);
-        Ok(())
+    let value = spi.first_row(statement, &arguments, &Snapshot::take(), |rows| {
+        rows.value(0, 1)
     })?;
-    Ok(value)
+    Ok(value.flatten())
 }
 
 /// Counts the backlogs that have a bound, in one pass over the jobs. Producers, claims and all else go on meanwhile.

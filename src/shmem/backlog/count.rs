@@ -50,8 +50,7 @@ impl Backlog<'_> {
             ..Books::default()
         };
         for old in kept {
-            let kind = KINDS.into_iter().find(|&kind| kind as u8 == old.kind);
-            if let Some(entry) = kind.and_then(|kind| self.find_or_add(kind, old.key)) {
+            if let Some(entry) = old.kind().and_then(|kind| self.find_or_add(kind, old.key)) {
                 entry.charged = old.charged;
             }
         }
@@ -128,7 +127,7 @@ impl Backlog<'_> {
                 .iter()
                 .filter(is_counted)
                 .filter_map(|entry| {
-                    let kind = KINDS.into_iter().find(|&kind| kind as u8 == entry.kind)?;
+                    let kind = entry.kind()?;
                     let is_counted = entry.is_listed || self.counts_all(kind);
                     is_counted.then_some(((kind, entry.key), entry.committed))
                 })
