@@ -46,7 +46,7 @@ pub extern "C-unwind" fn _PG_init() {
         pg::error::not_preloaded().raise();
     }
     pg::settings::register();
-    shmem::install_hooks();
+    shmem::hooks::install();
     sync::transaction_end::register_callbacks();
     waiting::notifier::register();
     pg::catalog::register_callbacks();

@@ -29,19 +29,9 @@ extension_sql_file!(
     requires = ["tables_job"]
 );
 extension_sql_file!(
-    "../sql/schema/tables/triggers.sql",
-    name = "tables_triggers",
-    requires = ["tables_history"]
-);
-extension_sql_file!(
-    "../sql/schema/tables/shared.sql",
-    name = "tables_shared",
-    requires = ["tables_triggers"]
-);
-extension_sql_file!(
     "../sql/schema/tables/unique.sql",
     name = "tables_unique",
-    requires = ["tables_shared"]
+    requires = ["tables_history"]
 );
 extension_sql_file!(
     "../sql/schema/tables/route.sql",

@@ -13,8 +13,9 @@ def _text(file: str) -> str:
 
 
 class Database:
-    def __init__(self):
-        self.connection = psycopg.connect(autocommit=True)
+    def __init__(self, name: str | None = None):
+        self.name = name
+        self.connection = psycopg.connect(dbname=name, autocommit=True)
 
     def run(self, file: str, **values: Any) -> psycopg.Cursor:
         return self.connection.execute(_text(file), values or None)
@@ -32,9 +33,9 @@ class Database:
         self.connection.close()
 
 
-def fresh_database(*folders: str) -> Database:
+def fresh_database(*folders: str, name: str | None = None) -> Database:
     """Installs Turnstile and the tables of the named folders of bench/sql; refuses to measure among real jobs."""
-    database = Database()
+    database = Database(name)
     database.run("turnstile/install.sql")
     if database.value("turnstile/has_jobs.sql"):
         sys.exit("this database holds jobs; the benchmarks need an empty one of their own")

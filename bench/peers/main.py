@@ -21,7 +21,7 @@ from peers.store import Store
 
 QUICK_MINUTES, FULL_MINUTES = 6.0, 150.0
 # 100,000 sessions and as many tenants, each a lane.
-SETTINGS = {"max_connections": "200", "turnstile.max_lanes": "250000", "turnstile.max_databases": "8"}
+SETTINGS = {"max_connections": "200", "turnstile.max_memory": "1GB"}
 
 
 def _options() -> Namespace:

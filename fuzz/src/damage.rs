@@ -14,7 +14,7 @@ use arena::Arena;
 use input::Input;
 use libfuzzer_sys::fuzz_target;
 use turnstile_scheduler::{
-    Capacity, Credit, GateKind, GateSettings, Limit, Outcome, Pick, Picked, ReservationId,
+    Array, Capacity, Credit, GateKind, GateSettings, Limit, Outcome, Pick, Picked, ReservationId,
     Scheduler, Step,
 };
 
@@ -22,11 +22,13 @@ use turnstile_scheduler::{
 type Checked<T = ()> = Result<T, String>;
 
 const CAPACITY: Capacity = Capacity {
-    lanes: 10,
+    lanes: 11,
     nodes: 34,
     gates: 60,
+    meters: 60,
     reservations: 6,
     shares: 6,
+    due: 4,
     samples: 6,
 };
 
@@ -35,12 +37,31 @@ fuzz_target!(|bytes: &[u8]| {
     let mut arena = Arena::new(CAPACITY);
     let mut known = Known::default();
     while let Some(operation) = input.next() {
+        if operation == u8::MAX {
+            resize(&mut arena, &mut input);
+        }
         let mut scheduler = arena.scheduler();
         let _ = any(&mut scheduler, &mut known, operation, &mut input);
         let _ = scheduler.audit();
     }
+    arena.resize(CAPACITY);
     rebuild(&mut arena.scheduler());
 });
+
+/// Arrays that are shorter than what is in use.
+fn resize(arena: &mut Arena, input: &mut Input) {
+    let mut any = |most: usize| 1 + input.below(most);
+    arena.resize(Capacity {
+        lanes: any(CAPACITY.lanes),
+        nodes: any(CAPACITY.nodes),
+        gates: any(CAPACITY.gates),
+        meters: any(CAPACITY.meters),
+        shares: any(CAPACITY.shares),
+        reservations: any(CAPACITY.reservations),
+        due: any(CAPACITY.due),
+        samples: any(CAPACITY.samples),
+    });
+}
 
 /// What the calls before have answered.
 #[derive(Default)]
@@ -83,10 +104,22 @@ fn any(scheduler: &mut Scheduler, known: &mut Known, operation: u8, input: &mut 
         }
         22 => scheduler.evict_some(input.number() as u32),
         23 => {
-            let (spec, part) = (input.wild_spec(), scheduler.next_part());
-            scheduler.offer(&part, &[(spec, input.position())], None, spec.queue, &[])
+            let spec = input.wild_spec();
+            let (lanes, queue) = ([(spec, input.position())], spec.queue);
+            if let Some(search) = scheduler.begin_search(queue, &[])? {
+                scheduler.offer_to_search(&search, &lanes, None, &[])?;
+                scheduler.go_on_searching(&search, None, &[])?;
+            }
+            match scheduler.part_to_load(queue, input.number() as u32)? {
+                Some(part) => scheduler.offer(&part, &lanes, None, queue, &[]),
+                None => Ok(()),
+            }
         }
-        _ => read_all(scheduler),
+        _ => {
+            let array = Array::ALL[input.below(Array::ALL.len())];
+            scheduler.trim(array)?;
+            read_all(scheduler)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Numbers out of the fuzzer's bytes.
 
-use turnstile_scheduler::LaneSpec;
+use turnstile_scheduler::{GateKind, LaneSpec};
 
 pub struct Input<'a>(pub &'a [u8]);
 
@@ -61,16 +61,8 @@ impl Input<'_> {
             unique: scoped(more / 9 % 3, 30 + tenant),
             priority: (more / 3 % 3) as i32 - 1,
         };
-        spec.lane = [
-            spec.queue,
-            spec.tenant,
-            spec.account,
-            spec.session,
-            spec.concurrency,
-            spec.unique,
-        ]
-        .into_iter()
-        .fold(spec.priority.unsigned_abs().into(), |hash: u64, key| {
+        let keys = GateKind::ALL.map(|kind| spec.key_of(kind)).into_iter();
+        spec.lane = keys.fold(spec.priority.unsigned_abs().into(), |hash: u64, key| {
             (hash ^ key)
                 .wrapping_mul(0x0000_0100_0000_01B3)
                 .rotate_left(17)
@@ -82,16 +74,11 @@ impl Input<'_> {
     pub fn wild_spec(&mut self) -> LaneSpec {
         let mut spec = self.spec();
         let key = self.number();
-        match self.byte() % 9 {
+        match self.below(GateKind::ALL.len() + 3) {
             0 => spec.lane = key,
-            1 => spec.queue = key,
-            2 => spec.tenant = key,
-            3 => spec.account = key,
-            4 => spec.session = key,
-            5 => spec.concurrency = key,
-            6 => spec.priority = key as i32,
-            7 => spec.unique = key,
-            _ => {}
+            1 => spec.priority = key as i32,
+            2 => {}
+            which => *spec.key_mut(GateKind::ALL[which - 3]) = key,
         }
         spec
     }

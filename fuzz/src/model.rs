@@ -9,11 +9,13 @@ use turnstile_scheduler::{
 use crate::arena::Arena;
 
 pub const CAPACITY: Capacity = Capacity {
-    lanes: 10,
+    lanes: 11,
     nodes: 34,
     gates: 30,
+    meters: 30,
     reservations: 10,
     shares: 8,
+    due: 4,
     samples: 6,
 };
 

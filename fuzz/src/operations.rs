@@ -15,7 +15,8 @@ use input::Input;
 use libfuzzer_sys::fuzz_target;
 use model::{Claim, Model, Phase};
 use turnstile_scheduler::{
-    Credit, GateKind, GateSettings, Limit, Outcome, Pick, ReservationId, UnknownGate,
+    Array, Capacity, Credit, GateKind, GateSettings, LaneKey, Limit, Outcome, Pick, ReservationId,
+    UnknownGate,
 };
 
 #[allow(dead_code)]
@@ -65,8 +66,15 @@ fn any(model: &mut Model, operation: u8, input: &mut Input) {
         }
         27 => {
             let (spec, position) = (input.spec(), input.position());
-            let part = model.arena.scheduler().next_part();
-            let last = input.byte().is_multiple_of(2).then_some(position);
+            let load = model.sound(|scheduler| scheduler.part_to_load(spec.queue, 2));
+            let Some(part) = load.flatten() else {
+                return;
+            };
+            let key = LaneKey {
+                group: input.position(),
+                lane: position,
+            };
+            let last = input.byte().is_multiple_of(2).then_some(key);
             model.sound(|scheduler| {
                 scheduler.offer(&part, &[(spec, position)], last, spec.queue, &[])
             });
@@ -75,8 +83,30 @@ fn any(model: &mut Model, operation: u8, input: &mut Input) {
         29 => set_limit(model, input),
         30 => model.begin_rebuild(),
         _ if model.phase == Phase::Rebuilding => model.end_rebuild(!input.byte().is_multiple_of(4)),
-        _ => {}
+        _ => resize(model, input),
     }
+}
+
+/// Gives back what one array does not need, or gives all arrays what they had at first.
+fn resize(model: &mut Model, input: &mut Input) {
+    let choice = input.byte();
+    if choice.is_multiple_of(4) {
+        return model.arena.resize(model::CAPACITY);
+    }
+    let array = Array::ALL[usize::from(choice / 4) % Array::ALL.len()];
+    model.sound(|scheduler| scheduler.trim(array));
+    let needed = model.arena.scheduler().needed();
+    model.arena.resize(Capacity {
+        samples: model::CAPACITY.samples,
+        ..match choice % 4 {
+            1 => needed,
+            _ => Capacity {
+                lanes: needed.lanes,
+                nodes: needed.nodes,
+                ..model.arena.capacity
+            },
+        }
+    });
 }
 
 /// Only the reservations matter until the rebuild.

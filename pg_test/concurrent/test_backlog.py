@@ -30,7 +30,7 @@ def _enqueue_backlog(conn, behind: dict) -> None:
 
 
 @pytest.mark.parametrize(("behind", "limit", "may_run"), HELD_BY.values(), ids=HELD_BY.keys())
-def test_a_backlog_that_may_not_run_hides_nobody(db, conn, behind, limit, may_run):
+def test_a_backlog_that_may_not_run_hides_no_other_job(db, conn, behind, limit, may_run):
     if limit:
         table, key, columns = limit
         configure(conn, table, *key, **columns)
@@ -50,7 +50,7 @@ def test_a_backlog_that_may_not_run_hides_nobody(db, conn, behind, limit, may_ru
         assert claim_next(conn).kind == "backlog", "and the backlog has not been forgotten"
 
 
-def test_full_tenants_by_the_thousand_hide_nobody(conn):
+def test_full_tenants_by_the_thousand_hide_no_other_job(conn):
     configure(conn, "tenant", "*", slots=0)
     configure(conn, "tenant", "globex", slots=1)
     conn.execute(

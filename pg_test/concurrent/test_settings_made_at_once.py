@@ -22,7 +22,7 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_nobody_is_refused(db, statement):
+def test_no_session_is_refused(db, statement):
     def make(conn):
         for _ in range(TIMES):
             conn.execute(STATEMENTS[statement])

@@ -21,7 +21,7 @@ TABLES = ["job", "job_history", "unique_key", "permission", "recurring"]
 SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route"]
 VIEWS = [
     "jobs", "my_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "permissions", "recurring_jobs",
-    "history_partition",
+    "history_partition", "memory",
 ]  # fmt: skip
 # The relations whose columns of the same name mean the same.
 SAME_COLUMNS = {
@@ -56,7 +56,8 @@ MEANING = {
     "42704": ("undefined_object", "A role does not exist."),
     "42809": ("wrong_object_type", "Another object has the name of a table or sequence of the extension."),
     "42P01": ("undefined_table", "The extension was dropped, or something of it was renamed."),
-    "53400": ("configuration_limit_exceeded", "Shared memory is full: raise a setting and restart the server."),
+    "53200": ("out_of_memory", "The system has no memory for the scheduler. What was enqueued is not lost."),
+    "53400": ("configuration_limit_exceeded", "The backlog is full (max_waiting), or, as a WARNING in the log, the memory of the scheduler."),
     "54000": ("program_limit_exceeded", "Too long or too many. Names have at most 255 bytes."),
     "55000": (
         "object_not_in_prerequisite_state",

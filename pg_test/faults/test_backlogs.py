@@ -61,7 +61,7 @@ def _is_full(conn, tenant) -> bool:
 
 def test_names_that_do_not_fit_have_no_bound_until_there_is_room():
     tenants = [f"t{number}" for number in range(100)]
-    with own_cluster("faults_few_names", **{"turnstile.max_lanes": 64}), fresh_database() as db:
+    with own_cluster("faults_few_names", **{"turnstile.max_memory": "256kB"}), fresh_database() as db:
         conn = db.connect()
         configure(conn, "tenant", "*", max_waiting=1)
         enqueue_many(conn, [{"kind": "work", "tenant": tenant} for tenant in tenants])

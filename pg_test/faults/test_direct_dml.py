@@ -152,7 +152,7 @@ def test_random_changes_under_load(db, conn, case, seed):
     is_sound(conn)
 
 
-def test_limits_moved_while_full_interrupt_nobody_and_admit_up_to_the_new_one(db, conn, other):
+def test_limits_moved_while_full_interrupt_no_run_and_admit_up_to_the_new_one(db, conn, other):
     configure(conn, "tenant", "acme", slots=4)
     enqueue_times(conn, 20, tenant="acme")
     runs = claim_all(conn)

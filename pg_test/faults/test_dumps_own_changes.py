@@ -245,7 +245,7 @@ def test_with_two_scripts_of_ones_own_everything_is_restored(db, conn, tmp_path)
         assert None not in maintain(there).values()
 
 
-def test_what_a_restore_does_nobody_else_gets(db, conn, tmp_path):
+def test_what_a_restore_may_do_no_other_role_may(db, conn, tmp_path):
     """A session that attaches a table with more columns is told of the mistake."""
     with restored(db, conn, os.fspath(tmp_path / "dump"), ["-Fp"]) as copy:
         there = copy.connect()

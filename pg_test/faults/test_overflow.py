@@ -1,6 +1,6 @@
 """More lanes than fit: all jobs run, no limit is passed, nobody starves, and in the end the order is exact again.
 
-TURNSTILE_SESSIONS tells how many sessions the large test has; from 1,000,000 on it has the lanes that are the default.
+TURNSTILE_SESSIONS tells how many sessions the large test has; from 1,000,000 on it has the memory that is the default.
 """
 
 import os
@@ -19,11 +19,14 @@ from support.settings import configure
 PATIENCE = 60
 SESSIONS = int(os.environ.get("TURNSTILE_SESSIONS", "100000"))
 MILLION = 1_000_000
+# More than fit.
+MANY = 2_000
+LITTLE = {"turnstile.max_memory": "256kB"}
 
 
 @pytest.fixture(scope="module")
 def small_cluster():
-    with own_cluster("faults_overflow", fsync="off", max_connections=50, **{"turnstile.max_lanes": 64}) as cluster:
+    with own_cluster("faults_overflow", fsync="off", max_connections=50, **LITTLE) as cluster:
         yield cluster
 
 
@@ -77,14 +80,14 @@ def _history_kept_session_order(conn) -> None:
     assert overtaken.fetchone() == (0,)
 
 
-def test_thousands_of_sessions_in_sixty_four_lanes_all_run(db, conn):
-    """5,000 sessions; those of a paused tenant are in front of everybody."""
+def test_thousands_of_sessions_in_little_memory_all_run(db, conn):
+    """5,500 sessions; those of a paused tenant are in front of everybody."""
     slots = {"tenant t1": 2, "tenant t2": 3, "tenant t3": 1, "queue default": 8}
     configure(conn, "queue", "default", max_running=slots["queue default"])
     configure(conn, "tenant", "paused", paused=True)
     for tenant in ("t1", "t2", "t3"):
         configure(conn, "tenant", tenant, slots=slots[f"tenant {tenant}"])
-    _sessions(conn, "paused", 1500)
+    _sessions(conn, "paused", MANY)
     for tenant in ("t1", "t2", "t3", "free"):
         _sessions(conn, tenant, 875, jobs=2)
     is_sound(conn)
@@ -93,12 +96,12 @@ def test_thousands_of_sessions_in_sixty_four_lanes_all_run(db, conn):
     together([*[lambda c=db.connect(): _drain(c, running) for _ in range(6)], sampler], running)
 
     assert _left(conn, "tenant <> 'paused'") == 0
-    assert _left(conn) == 1500
+    assert _left(conn) == MANY
     sampler.saw_no_limit_passed()
     _history_kept_session_order(conn)
     is_sound(conn)
     configure(conn, "tenant", "paused", paused=False)
-    running = Progress(1500)
+    running = Progress(MANY)
     together([lambda c=db.connect(): _drain(c, running) for _ in range(2)], running)
     assert _left(conn) == 0
     is_sound(conn)
@@ -106,9 +109,9 @@ def test_thousands_of_sessions_in_sixty_four_lanes_all_run(db, conn):
     is_sound(conn)
 
 
-def test_nobody_starves_while_others_keep_producing(db, conn):
+def test_no_lane_starves_while_others_keep_producing(db, conn):
     """Jobs that wait in the overflow get their turn although there are always more of the others."""
-    _sessions(conn, "many", 400)
+    _sessions(conn, "many", MANY)
     _sessions(conn, "few", 50)
     give_up = time.monotonic() + PATIENCE
     number = 0
@@ -130,11 +133,24 @@ def _claims_nothing(conn) -> None:
 def test_a_claim_finds_what_may_run_wherever_its_lane_is(db, conn):
     """The lanes that memory takes in first may not run; what may is far behind them in whatever order."""
     configure(conn, "tenant", "paused", paused=True)
-    _sessions(conn, "paused", 2000)
+    _sessions(conn, "paused", MANY)
     made = [enqueue_times(conn, 1, queue="other", session=f"s-{n}", priority=n % 5)[0] for n in range(20)]
     found = [claim_next(conn, "other") for _ in made]
     assert all(found)
     assert sorted(run.id for run in found) == made
+    _claims_nothing(conn)
+
+
+def test_a_claim_finds_what_may_run_although_memory_has_only_what_may_not(db, conn):
+    """All of one tenant, so that none leaves for another: the first are held up by a key, what may run is in the tables."""
+    configure(conn, "concurrency", "closed", slots=0)
+    conn.execute(
+        "INSERT INTO turnstile.job (queue, kind, tenant, account, concurrency_key)"
+        " SELECT 'default', 'work', 'acme', 'a' || n, 'closed' FROM generate_series(1, %s) n",
+        [MANY],
+    )
+    made = [enqueue_times(conn, 1, tenant="acme", account=f"b{n}")[0] for n in range(20)]
+    assert sorted(run.id for run in (claim_next(conn) for _ in made)) == made
     _claims_nothing(conn)
 
 
@@ -143,7 +159,7 @@ def test_lanes_that_have_nothing_in_common_make_room_for_others(db, conn):
     configure(conn, "concurrency", "*", slots=0)
     conn.execute(
         "INSERT INTO turnstile.job (queue, kind, tenant, account, session, concurrency_key)"
-        " SELECT 'default', 'work', 't' || n, 'a' || n, 's' || n, 'c' || n FROM generate_series(1, 300) n"
+        " SELECT 'default', 'work', 't' || n, 'a' || n, 's' || n, 'c' || n FROM generate_series(1, 600) n"
     )
     made = [enqueue_times(conn, 1, tenant=f"other-{n}", account="a", session="s")[0] for n in range(30)]
     found = [claim_next(conn) for _ in made]
@@ -170,8 +186,8 @@ CHANCES = {
 def test_a_queue_that_was_searched_in_vain_is_searched_again_once_something_may_run(db, conn, chance):
     configure(conn, "tenant", "paused", paused=True)
     configure(conn, "tenant", "t1", slots=1)
-    _sessions(conn, "paused", 200)
-    _sessions(conn, "t1", 200)
+    _sessions(conn, "paused", MANY)
+    _sessions(conn, "t1", MANY)
     run = claim_next(conn)
     _claims_nothing(conn)
     CHANCES[chance](conn, run)
@@ -181,7 +197,7 @@ def test_a_queue_that_was_searched_in_vain_is_searched_again_once_something_may_
 
 def test_a_claim_rolled_back_is_a_chance_for_others(db, conn, other):
     configure(conn, "tenant", "t1", slots=1)
-    _sessions(conn, "t1", 200)
+    _sessions(conn, "t1", MANY)
     conn.execute("BEGIN")
     assert claim_next(conn)
     _claims_nothing(other)
@@ -191,7 +207,7 @@ def test_a_claim_rolled_back_is_a_chance_for_others(db, conn, other):
 
 def test_room_that_a_transaction_frees_is_a_chance_for_its_own_claims(db, conn, other):
     configure(conn, "tenant", "t1", slots=1)
-    _sessions(conn, "t1", 200)
+    _sessions(conn, "t1", MANY)
     run = claim_next(conn)
     _claims_nothing(other)
     conn.execute("BEGIN")
@@ -204,7 +220,7 @@ def test_room_that_a_transaction_frees_is_a_chance_for_its_own_claims(db, conn, 
 
 def test_limits_hold_and_rolled_back_claims_come_back_in_the_overflow(db, conn, other):
     configure(conn, "tenant", "t1", slots=2)
-    _sessions(conn, "t1", 300)
+    _sessions(conn, "t1", MANY)
     conn.execute("BEGIN")
     held = [claim_next(conn), claim_next(conn)]
     assert all(held)
@@ -223,17 +239,29 @@ def test_limits_hold_and_rolled_back_claims_come_back_in_the_overflow(db, conn, 
 
 def test_a_session_whose_lane_is_made_again_by_a_new_job_keeps_its_order(db, conn):
     """The lanes take turns; one that comes back because of a new job must not forget the older ones."""
-    _sessions(conn, "t1", 300)
+    _sessions(conn, "t1", MANY)
     runs = claim(conn, ["default"], 100)
     assert complete_many(conn, runs) == len(runs)
-    _sessions(conn, "t1", 300)
+    _sessions(conn, "t1", MANY)
     is_sound(conn)
-    while runs := claim(conn, ["default"], 10):
+    while runs := claim(conn, ["default"], 500):
         is_sound(conn)
         assert complete_many(conn, runs) == len(runs)
     assert _left(conn) == 0
     _history_kept_session_order(conn)
     is_sound(conn)
+
+
+def test_a_few_jobs_beside_very_many_of_another_tenant_stay_in_order(db, conn):
+    """Lanes leave by who has the most, so nothing of those who have few is outside."""
+    _sessions(conn, "many", MANY)
+    configure(conn, "tenant", "many", slots=0)
+    made = [enqueue_times(conn, 1, tenant="few", session=f"s-{n}", priority=n % 3)[0] for n in range(30)]
+    _sessions(conn, "more", MANY)
+    configure(conn, "tenant", "more", slots=0)
+    order = [claim_next(conn).id for _ in made]
+    assert order == made[0::3] + made[1::3] + made[2::3]
+    _claims_nothing(conn)
 
 
 def _most_at_once(conn, tenant: str) -> int:
@@ -246,7 +274,7 @@ def _most_at_once(conn, tenant: str) -> int:
 
 
 def test_very_many_sessions_all_run_once_within_their_limits():
-    lanes = {} if SESSIONS >= MILLION else {"turnstile.max_lanes": 1024}
+    lanes = {} if SESSIONS >= MILLION else {"turnstile.max_memory": "600kB"}
     settings = {"shared_buffers": "256MB", "max_wal_size": "4GB"} | lanes
     with own_cluster("faults_overflow_big", fsync="off", max_connections=20, **settings), fresh_database() as db:
         conn = db.connect()

@@ -45,7 +45,7 @@ def _by_hand(cluster, conn):
 
 
 @pytest.mark.parametrize("lose", [_clean_restart, _crash, _by_hand], ids=["restart", "immediate stop", "rebuild()"])
-def test_lost_memory_is_rebuilt_andadmits_what_may_run(cluster, db, conn, lose, seed):
+def test_lost_memory_is_rebuilt_and_admits_what_may_run(cluster, db, conn, lose, seed):
     slots, made = fill(conn, seed)
     lose(cluster, conn)
     admits_what_may_run(db.connect(), slots, made)

@@ -277,7 +277,7 @@ def test_a_job_claimed_and_released_again_and_again_in_one_transaction(conn, oth
 
 @pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK", "ROLLBACK TO SAVEPOINT s; COMMIT"])
 @pytest.mark.parametrize("slots", [3, 0, None])
-def test_an_uncommitted_limit_admits_and_refuses_nobody_else(conn, other, slots, end):
+def test_an_uncommitted_limit_admits_and_refuses_no_other_session(conn, other, slots, end):
     configure(conn, "tenant", "acme", slots=1)
     enqueue_times(conn, 5, tenant="acme")
     conn.execute("BEGIN; SAVEPOINT s")

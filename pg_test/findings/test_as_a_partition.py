@@ -105,8 +105,8 @@ def test_jobs_within_the_bounds_live_as_ever(conn, other, attached):
     made = enqueue_times(conn, 3)
     if attached == "reached from above":
         other.execute(
-            "INSERT INTO public.whole (id, lane, position, run_at, state, holds_session, priority, queue, kind, attempt, max_attempts,"
-            " uncounted, payload, created_at) SELECT 1000 + id, lane, 1000 + position, run_at, state, holds_session, priority,"
+            "INSERT INTO public.whole (id, lane, lane_group, position, run_at, state, holds_session, priority, queue, kind, attempt, max_attempts,"
+            " uncounted, payload, created_at) SELECT 1000 + id, lane, lane_group, 1000 + position, run_at, state, holds_session, priority,"
             " queue, kind, attempt, max_attempts, uncounted, payload, created_at FROM turnstile.job"
         )
         made += [1000 + job_id for job_id in made]

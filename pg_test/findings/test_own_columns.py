@@ -117,7 +117,7 @@ def test_a_column_of_both_goes_to_the_history_by_name(conn, path, end):
     assert set(conn.execute("SELECT own FROM turnstile.job_history")) == {("mine",)}
 
 
-def test_a_column_that_was_dropped_is_in_nobodys_way(conn, path):
+def test_a_column_that_was_dropped_is_in_no_calls_way(conn, path):
     conn.execute("ALTER TABLE turnstile.job ADD COLUMN gone text NOT NULL DEFAULT 'x', ADD COLUMN own text DEFAULT 'mine'")
     first = enqueue(conn)
     conn.execute("ALTER TABLE turnstile.job DROP COLUMN gone")

@@ -120,10 +120,10 @@ def test_jobs_in_inheritance_children_are_reported(conn):
     assert _problems(conn) == "", "an empty child is nobody's problem"
     enqueue(conn)
     assert _problems(conn) == ""
-    conn.execute("INSERT INTO public.apart (lane, kind) SELECT lane, 'strange' FROM turnstile.job")
+    conn.execute("INSERT INTO public.apart (lane, lane_group, kind) SELECT lane, lane_group, 'strange' FROM turnstile.job")
     assert "public.apart" in _problems(conn)
     conn.execute("CREATE TABLE public.deeper () INHERITS (public.apart); TRUNCATE ONLY public.apart")
-    conn.execute("INSERT INTO public.deeper (lane, kind) SELECT lane, 'strange' FROM ONLY turnstile.job")
+    conn.execute("INSERT INTO public.deeper (lane, lane_group, kind) SELECT lane, lane_group, 'strange' FROM ONLY turnstile.job")
     assert "public.deeper" in _problems(conn)
     assert "public.apart" not in _problems(conn)
     conn.execute("DROP TABLE public.apart CASCADE")
@@ -133,7 +133,7 @@ def test_jobs_in_inheritance_children_are_reported(conn):
 def test_jobs_in_inheritance_children_are_nothing_to_calls(conn):
     made = enqueue(conn)
     conn.execute("CREATE TABLE public.apart () INHERITS (turnstile.job)")
-    conn.execute("INSERT INTO public.apart (lane, kind) SELECT lane, 'strange' FROM turnstile.job")
+    conn.execute("INSERT INTO public.apart (lane, lane_group, kind) SELECT lane, lane_group, 'strange' FROM turnstile.job")
     call(conn, "rebuild")
     assert [run.id for run in claim(conn, ["default"], 5)] == [made]
     assert claim_next(conn) is None

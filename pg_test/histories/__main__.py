@@ -40,14 +40,14 @@ def main() -> int:
     arguments.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
     arguments.add_argument("--operations", type=int, default=50_000)
     arguments.add_argument("--crashes", type=int, default=3)
-    arguments.add_argument("--lanes", type=int, help="lanes that fit into memory, to see what happens with more")
+    arguments.add_argument("--memory", help="turnstile.max_memory, to see what happens where it is too little, as 256kB")
     arguments.add_argument("--pinned", action="store_true", help="a snapshot stays open all the time")
     arguments.add_argument("--check", type=Path, help="check the record in this directory again")
     given = arguments.parse_args()
     if given.check:
         found = violations(load(given.check))
     else:
-        settings = {"turnstile.max_lanes": given.lanes} if given.lanes else {}
+        settings = {"turnstile.max_memory": given.memory} if given.memory else {}
         plan = Plan(given.seed, given.operations, given.crashes, settings, given.pinned)
         _, found = recorded_and_checked(plan)
         if found:

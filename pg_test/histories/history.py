@@ -150,7 +150,7 @@ def load(directory: Path) -> History:
     settings = orjson.loads((directory / "settings.json").read_bytes())
     rest = orjson.loads((directory / "rest.json").read_bytes())
     plan = orjson.loads((directory / "plan.json").read_bytes())
-    orderly = "turnstile.max_lanes" not in plan["settings"]
+    orderly = "turnstile.max_memory" not in plan["settings"]
     return History(transactions, commits, settings, rest, (directory / "server.log").read_text(), orderly)
 
 

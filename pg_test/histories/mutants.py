@@ -20,7 +20,7 @@ from histories.rules import violations  # noqa: E402
 
 
 # What some faults need to show.
-ALSO = {"BeginWithNewJob": {"turnstile.max_lanes": 128}}
+ALSO = {"BeginWithNewJob": {"turnstile.max_memory": "256kB"}}
 
 
 def faults() -> list[str]:

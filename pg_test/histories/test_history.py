@@ -12,7 +12,7 @@ from histories.rules import report
 OPERATIONS = int(os.environ.get("TURNSTILE_OPERATIONS", "300000"))
 CRASHES = int(os.environ.get("TURNSTILE_CRASHES", "10"))
 # Fewer lanes than there are, so that they take turns.
-FEW_LANES = {"turnstile.max_lanes": 128}
+FEW_LANES = {"turnstile.max_memory": "256kB"}
 SPILLED = 5
 
 # As long as they are told to be.

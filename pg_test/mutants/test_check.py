@@ -45,11 +45,23 @@ def _keeps_an_old_limit(conn) -> None:
         configure(conn, "tenant", "acme", slots=5)
 
 
+def _forgets_when_a_job_falls_due(conn) -> None:
+    with _left_out(conn, "HideDueTime"):
+        enqueue(conn, run_at="2100-01-01")
+
+
+def _forgets_a_lease(conn) -> None:
+    with _left_out(conn, "HideLease"):
+        claim_next(conn)
+
+
 ASTRAY = {
     "a gate holds too much": (_keeps_room_of_an_ended_run, "a gate does not hold what runs behind it"),
     "a gate holds too little": (_misses_a_run_started_by_hand, "a gate does not hold what runs behind it"),
     "a lane is missing": (_misses_a_lane, "a lane with available jobs is missing"),
     "a head is too far": (_leaves_a_head_behind_a_job, "a lane's head is behind an available job"),
+    "a job that was put off is forgotten": (_forgets_when_a_job_falls_due, "the time of a job is not watched"),
+    "a lease is forgotten": (_forgets_a_lease, "the lease of a run is not watched"),
     "a limit is old": (_keeps_an_old_limit, "a gate has other settings than the tables"),
 }
 

@@ -121,7 +121,7 @@ def test_a_role_that_is_renamed_keeps_what_it_may(db, others):
         conn.execute(_statement("ALTER ROLE {} RENAME TO {}", new, old))
 
 
-def test_rows_of_a_dropped_role_mean_nobody(db, others, tmp_path):
+def test_rows_of_a_dropped_role_mean_no_role(db, others, tmp_path):
     conn = db.connect()
     gone, stays, _ = others
     for name in (gone, stays):
@@ -172,7 +172,7 @@ def test_another_owner(others):
             admin.execute(_statement("ALTER ROLE {} NOSUPERUSER", old))
 
 
-def test_who_may_not_grant_allows_nobody(db, others):
+def test_a_role_that_may_not_grant_allows_no_role(db, others):
     conn = db.connect()
     helper, other, _ = others
     conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO {0}", helper))

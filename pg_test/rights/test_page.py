@@ -10,7 +10,8 @@ from support.calls import call
 
 # Called by others, with the rights of who calls them; no allow_... grants them but to those whose calls need them.
 INTERNAL = {
-    "check_name", "check_clear", "check_names", "changed_setting", "refuse_setting", "gate_key", "session_gate", "allow", "rights_of"
+    "check_name", "check_clear", "check_names", "changed_setting", "refuse_setting", "gate_key", "session_gate", "allow", "rights_of",
+    "memory_use",
 }  # fmt: skip
 
 

@@ -70,7 +70,7 @@ CONTRACT = {
 
 COLUMNS = {
     "job": "id queue kind payload priority state run_at tenant account session concurrency_key attempt max_attempts"
-    " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata created_at lane position"
+    " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata created_at lane lane_group position"
     " unique_key unique_mode unique_until",
     "queue": "name paused max_running max_waiting policy aging lease max_attempts notify keep_completed keep_discarded",
     "tenant": "name slots max_waiting weight paused",

@@ -268,11 +268,12 @@ def test_live_rows_written_as_restored_are_followed(conn):
     assert len(claim_all(conn)) == 1
 
 
-def test_the_lane_cannot_be_set_by_hand(conn):
+@pytest.mark.parametrize("column", ["lane", "lane_group"])
+def test_the_lane_cannot_be_set_by_hand(conn, column):
     first, second = enqueue_times(conn, 2)
-    conn.execute("UPDATE turnstile.job SET lane = 1 WHERE id = %s", [first])
+    conn.execute(f"UPDATE turnstile.job SET {column} = 1 WHERE id = %s", [first])
     assert [run.id for run in claim_all(conn)] == [first, second]
-    assert conn.execute("SELECT count(DISTINCT lane) FROM turnstile.job").fetchone() == (1,)
+    assert conn.execute("SELECT count(DISTINCT (lane, lane_group)) FROM turnstile.job").fetchone() == (1,)
 
 
 def test_a_job_set_ahead_by_update_becomes_scheduled(conn):

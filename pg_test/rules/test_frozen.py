@@ -1,4 +1,4 @@
-"""What the library knows by number stays right for every later build: keys of lanes and gates, columns, arguments."""
+"""What the library knows by number stays right for every later build: keys of lanes, groups and gates, columns, arguments."""
 
 import json
 import re
@@ -26,8 +26,18 @@ def test_the_key_of_a_gate_is_what_it_was(module_conn, stored):
 @pytest.mark.parametrize("stored", STORED["lanes"], ids=lambda stored: ",".join(map(str, stored["job"].values())) or "plain")
 def test_the_key_of_a_lane_is_what_it_was(conn, stored):
     job_id = enqueue(conn, **stored["job"])
-    found = conn.execute("SELECT lane FROM turnstile.job WHERE id = %s", [job_id]).fetchone()[0]
-    assert found == stored["lane"]
+    found = conn.execute("SELECT lane, lane_group FROM turnstile.job WHERE id = %s", [job_id]).fetchone()
+    assert found == (stored["lane"], stored["group"])
+
+
+def test_a_group_is_of_the_halves_of_its_queues_key_and_its_tenants():
+    """So lanes of a queue that has a negative key, or of another tenant, are where searches look for them."""
+    gates = {tuple(names): key for *names, key in STORED["gates"]}
+    for stored in STORED["lanes"]:
+        job = stored["job"]
+        queue = gates["queue", None, job.get("queue", "default")]
+        tenant = gates["tenant", None, job["tenant"]] if "tenant" in job else 0
+        assert (stored["group"] >> 32, stored["group"] % 2**32) == (queue >> 32, tenant % 2**32)
 
 
 def test_columns_have_the_numbers_that_the_library_knows(conn):

@@ -213,7 +213,7 @@ def test_own_indexes_have_what_they_should(warm, other):
         "ALTER INDEX turnstile.job_lease_idx SET (fillfactor = 70)",
         "ALTER INDEX turnstile.job_lease_idx RENAME TO renamed",
         "DROP INDEX turnstile.job_due_idx",
-        "CREATE INDEX job_due_idx ON turnstile.job (run_at, position) WHERE state <> 'scheduled'",
+        "CREATE INDEX job_due_idx ON turnstile.job (queue COLLATE \"C\", run_at, position) WHERE state <> 'scheduled'",
         "REINDEX TABLE turnstile.job",
         "REINDEX TABLE CONCURRENTLY turnstile.job",
         "VACUUM FULL turnstile.job",

@@ -251,7 +251,7 @@ def test_two_open_claims_never_get_the_same_job(conn, other):
     assert ids(claim_all(conn)) == enqueued[1::2]
 
 
-def test_a_job_row_locked_by_somebody_is_passed_over_until_it_is_let_go(conn, other):
+def test_a_job_row_locked_by_another_session_is_passed_over_until_it_is_let_go(conn, other):
     enqueued = enqueue_times(conn, 3)
     conn.execute("BEGIN")
     conn.execute("SELECT 1 FROM turnstile.job WHERE id = %s FOR UPDATE", [enqueued[0]])
@@ -260,7 +260,7 @@ def test_a_job_row_locked_by_somebody_is_passed_over_until_it_is_let_go(conn, ot
     assert ids(claim_all(other)) == enqueued[:1]
 
 
-def test_an_old_open_snapshot_holds_nobody_up(conn, other):
+def test_an_old_open_snapshot_holds_no_call_up(conn, other):
     conn.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     conn.execute("SELECT count(*) FROM turnstile.job")
     for _ in range(50):

@@ -88,7 +88,7 @@ def test_a_trigger_of_ones_own_is_refused(conn, rival, neighbour, function, tabl
 
 def _row(table: str) -> str:
     return {
-        "like job": "INSERT INTO rival.plain (kind, lane, state) VALUES ('work', 1, 'available')",
+        "like job": "INSERT INTO rival.plain (kind, lane, lane_group, state) VALUES ('work', 1, 1, 'available')",
         "like queue": "INSERT INTO rival.plain (name) VALUES ('*')",
     }.get(table, "INSERT INTO rival.plain DEFAULT VALUES")
 

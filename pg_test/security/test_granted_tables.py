@@ -103,7 +103,7 @@ def test_whoever_may_insert_these_columns_sets_no_others(conn, producer):
         "SELECT attname::text FROM pg_attribute WHERE attrelid = 'turnstile.job'::regclass AND attnum > 0 AND NOT attisdropped"
     )]  # fmt: skip
     others = [name for name in columns if name not in ENQUEUED.split(", ")]
-    assert {"id", "state", "position", "lane", "attempt", "created_at", "owner_pid", "holds_session"} <= set(others)
+    assert {"id", "state", "position", "lane", "lane_group", "attempt", "created_at", "owner_pid", "holds_session"} <= set(others)
     for name in others:
         assert _sqlstate(producer, f"INSERT INTO turnstile.job (kind, {name}) VALUES ('x', DEFAULT)") == NO_PRIVILEGE, name
     for statement in ("UPDATE turnstile.job SET kind = 'x'", "DELETE FROM turnstile.job", "SELECT FROM turnstile.job",

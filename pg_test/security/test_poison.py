@@ -32,6 +32,7 @@ EXTREMES = {
     "progress": JSON,
     "metadata": JSON,
     "lane": BIGINTS,
+    "lane_group": BIGINTS,
     "unique_mode": ["'replace'", "'while_executing'", "'nonsense'"],
     "worker": ["''", "repeat('w', 1000000)"],
 }
@@ -51,7 +52,7 @@ def _poison(vandal, column: str, value: str, state: str, **more) -> bool:
     """Whether the row was let in; else it was refused as a CHECK would."""
     columns = {"kind": "'poison'", "queue": "'vandals'", "tenant": "'vandal'", "session": "'s'", "account": "'a'",
                "concurrency_key": "'k'", "state": f"'{state}'"} | more | {column: value}  # fmt: skip
-    if column == "lane":
+    if column in ("lane", "lane_group"):
         columns.pop("session")
     try:
         vandal.execute(f"INSERT INTO turnstile.job ({', '.join(columns)}) VALUES ({', '.join(columns.values())})")
@@ -138,7 +139,7 @@ def test_a_run_whose_attempts_are_at_their_end_can_be_ended_in_every_way(conn, v
     assert call(conn, "check") == []
 
 
-def test_extremes_in_settings_stop_nobody_else(conn, neighbour):
+def test_extremes_in_settings_stop_no_other_job(conn, neighbour):
     """What somebody who sets limits sets for his own queue and tenant."""
     values = {
         "max_running": ["0", "2147483647"], "max_waiting": ["2147483647"], "rate": ["1", "2147483647"], "burst": ["1", "2147483647"],

@@ -66,7 +66,7 @@ def _refused(admin, sqlstate: str) -> None:
 
 
 @pytest.mark.parametrize("trap", TRAPS.values(), ids=TRAPS.keys())
-def test_a_schema_of_somebody_elses_is_refused(empty_db, squatter, trap):
+def test_a_schema_of_another_role_is_refused(empty_db, squatter, trap):
     squatter.execute("CREATE SCHEMA turnstile")
     if trap:
         squatter.execute(trap)

@@ -15,7 +15,7 @@ from histories.__main__ import recorded_and_checked  # noqa: E402
 from histories.recording import Plan  # noqa: E402
 from soak import results, sqlsmith  # noqa: E402
 
-FEW_LANES = {"turnstile.max_lanes": 128}
+FEW_LANES = {"turnstile.max_memory": "256kB"}
 HOUR = 3600
 
 

@@ -8,10 +8,10 @@ from support.calls import call
 
 _FINISHED = """
 INSERT INTO turnstile.job_history (
-    id, lane, position, priority, run_at, state, holds_session, queue, kind, attempt, max_attempts, uncounted, payload,
+    id, lane, lane_group, position, priority, run_at, state, holds_session, queue, kind, attempt, max_attempts, uncounted, payload,
     created_at, finished_at
 )
-SELECT nextval('turnstile.job_id_seq'), 0, 0, 0, %(at)s, %(state)s, false, %(queue)s, 'work', 1, 25, 0, '{}', %(at)s, %(at)s
+SELECT nextval('turnstile.job_id_seq'), 0, 0, 0, 0, %(at)s, %(state)s, false, %(queue)s, 'work', 1, 25, 0, '{}', %(at)s, %(at)s
 FROM generate_series(1, %(jobs)s)
 RETURNING id
 """

@@ -97,7 +97,7 @@ class Account:
         for row in rows:
             if row:
                 # Not settled before the extension's own trigger, which some fire before; and counted above.
-                for column in ("lane", "position"):
+                for column in ("lane", "lane_group", "position"):
                     row.pop(column, None)
         self.effects.setdefault(step, Counter())[f"{what}: {json.dumps(rows)}"] += 1
 

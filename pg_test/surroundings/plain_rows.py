@@ -10,7 +10,7 @@ from psycopg.rows import dict_row
 from actor import Actor, Refused
 
 JOB = (
-    "id lane position priority run_at lease_expires_at state holds_session queue tenant account session concurrency_key unique_key"
+    "id lane lane_group position priority run_at lease_expires_at state holds_session queue tenant account session concurrency_key unique_key"
     " unique_mode kind attempt max_attempts uncounted payload worker owner_pid owner_started_at claimed_at cancel_requested_at"
     " progress errors metadata unique_until created_at"
 ).split()

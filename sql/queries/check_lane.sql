@@ -1,15 +1,15 @@
--- The first available jobs of lane $1 before position $2 that no open transaction is changing: its end will
--- tell the scheduler. $3: the next transaction id of the server, with its epoch.
+-- The first available jobs of lane $2 of group $1 before position $3 that no open transaction is changing: its end will
+-- tell the scheduler. $4: the next transaction id of the server, with its epoch.
 SELECT job.position
 FROM ONLY turnstile.job,
     LATERAL (SELECT job.xmax::text::bigint AS short) AS xid,
     LATERAL (
-        SELECT ($3 >> 32 << 32) + xid.short
-            - CASE WHEN xid.short > ($3 & 4294967295) THEN 4294967296 ELSE 0 END AS changer
+        SELECT ($4 >> 32 << 32) + xid.short
+            - CASE WHEN xid.short > ($4 & 4294967295) THEN 4294967296 ELSE 0 END AS changer
     ) AS whole
-WHERE job.lane = $1 AND job.state = 'available' AND job.position < $2
+WHERE job.lane_group = $1 AND job.lane = $2 AND job.state = 'available' AND job.position < $3
     AND (
-        CASE WHEN xid.short > 2 AND whole.changer > 2 AND whole.changer < $3
+        CASE WHEN xid.short > 2 AND whole.changer > 2 AND whole.changer < $4
             THEN pg_xact_status(whole.changer::text::xid8)
         END
     ) IS DISTINCT FROM 'in progress'

@@ -1,11 +1,11 @@
--- The next $2 lanes with available jobs behind the lane $1, and where each begins. A loose index scan:
--- one probe a lane, however many jobs it has.
+-- The next $4 lanes with available jobs behind lane $2 of group $1, of groups up to $3, and where each begins. A loose
+-- index scan: one probe a lane, however many jobs it has.
 WITH RECURSIVE lane AS (
     (
         SELECT job.*, 1 AS number
         FROM turnstile.job_lane AS job
-        WHERE job.state = 'available' AND job.lane > $1
-        ORDER BY job.lane, job.position
+        WHERE job.state = 'available' AND (job.lane_group, job.lane) > ($1, $2) AND job.lane_group <= $3
+        ORDER BY job.lane_group, job.lane, job.position
         LIMIT 1
     )
     UNION ALL
@@ -14,12 +14,13 @@ WITH RECURSIVE lane AS (
     CROSS JOIN LATERAL (
         SELECT job.*
         FROM turnstile.job_lane AS job
-        WHERE job.state = 'available' AND job.lane > lane.lane
-        ORDER BY job.lane, job.position
+        WHERE job.state = 'available' AND (job.lane_group, job.lane) > (lane.lane_group, lane.lane)
+            AND job.lane_group <= $3
+        ORDER BY job.lane_group, job.lane, job.position
         LIMIT 1
     ) AS next
-    WHERE lane.number < $2
+    WHERE lane.number < $4
 )
-SELECT lane.queue, lane.tenant, lane.account, lane.session, lane.concurrency_key, lane.unique_key, lane.priority, lane.position
+SELECT lane.names, lane.priority, lane.position
 FROM lane
-ORDER BY lane.lane
+ORDER BY lane.lane_group, lane.lane

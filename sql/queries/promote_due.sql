@@ -1,20 +1,17 @@
--- Makes up to $1 jobs available whose time has come, earliest first; of the queues with the gates $2, if
--- given, and then among the first 1,000 that are due. A session's job keeps its place. None lies before ($3, $4)
--- by run_at and position.
+-- Makes up to $1 jobs of the queue $2 available whose time has come by $5, earliest first, among the first 1,000 of them. A
+-- session's job keeps its place. None lies before ($3, $4) by run_at and position.
 WITH first AS MATERIALIZED (
-    SELECT job.id, job.queue
+    SELECT job.id
     FROM ONLY turnstile.job
-    WHERE job.state IN ('scheduled', 'retryable') AND job.run_at <= clock_timestamp()
-        AND (job.run_at, job.position) >= ($3, $4)
+    WHERE job.queue COLLATE "C" = $2 AND job.state IN ('scheduled', 'retryable')
+        AND (job.run_at, job.position) >= ($3, $4) AND job.run_at <= $5
     ORDER BY job.run_at, job.position
     LIMIT 1000
 ), due AS MATERIALIZED (
     SELECT job.id, job.run_at, job.position
     FROM ONLY turnstile.job
-    WHERE job.id = ANY (ARRAY (
-            SELECT first.id FROM first WHERE $2 IS NULL OR turnstile.gate_key('queue', NULL, first.queue) = ANY ($2)
-        ))
-        AND job.state IN ('scheduled', 'retryable') AND job.run_at <= clock_timestamp()
+    WHERE job.id = ANY (ARRAY (SELECT first.id FROM first))
+        AND job.queue COLLATE "C" = $2 AND job.state IN ('scheduled', 'retryable') AND job.run_at <= $5
     ORDER BY job.run_at, job.position
     LIMIT $1
     FOR NO KEY UPDATE SKIP LOCKED

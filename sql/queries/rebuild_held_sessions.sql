@@ -1,5 +1,5 @@
--- Jobs that hold their session while they wait to be retried.
-SELECT job.queue, job.tenant, NULL, job.session, NULL, NULL, 0, count(*)
+-- Jobs that hold their session while they wait to be retried, as lanes of their queue, tenant and session.
+SELECT ARRAY[job.queue, job.tenant, NULL, job.session], 0, count(*)
 FROM ONLY turnstile.job
 WHERE job.holds_session AND job.session IS NOT NULL
-GROUP BY 1, 2, 4
+GROUP BY job.queue, job.tenant, job.session

@@ -27,6 +27,6 @@ JOIN pg_attribute AS of_history ON of_history.attrelid = 'turnstile.job_history'
 WHERE own.attrelid = 'turnstile.job'::regclass AND own.attnum > 0 AND NOT own.attisdropped
     AND own.attgenerated = '' AND own.attidentity <> 'a'
     AND own.attname NOT IN (
-        'lane', 'position', 'run_at', 'lease_expires_at', 'state', 'holds_session', 'uncounted', 'worker', 'owner_pid',
-        'owner_started_at', 'claimed_at', 'cancel_requested_at', 'progress'
+        'lane', 'lane_group', 'position', 'run_at', 'lease_expires_at', 'state', 'holds_session', 'uncounted', 'worker',
+        'owner_pid', 'owner_started_at', 'claimed_at', 'cancel_requested_at', 'progress'
     )

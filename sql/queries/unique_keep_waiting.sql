@@ -1,8 +1,7 @@
 -- Keeps the waiting job $1 from being claimed before this transaction ends, for a worker that claimed it
 -- sooner would not see what the transaction has written. No row if it waits no more, or if it has been started
 -- before and $2 does not allow that. Other producers may do the same at the same time.
-SELECT job.queue, job.tenant, job.account, job.session, job.concurrency_key, job.unique_key, job.priority, job.position,
-    job.state = 'available'
+SELECT job.names, job.priority, job.position, job.state = 'available'
 FROM turnstile.job_lane AS job
 WHERE job.id >= $1 AND job.id <= $1
     AND job.state IN ('available', 'scheduled', 'retryable') AND ($2 OR job.attempt <= job.uncounted)

@@ -1,6 +1,7 @@
 //! Checks of names and other arguments that several verbs share.
 
 use crate::job::lane::claimed_key;
+use crate::job::queues;
 use crate::permission;
 use crate::pg::call::{Call, required};
 use crate::pg::error::{Result, bad_value, null_argument, null_element, too_long};
@@ -41,7 +42,7 @@ pub fn queue_keys(call: &Call, index: usize) -> Result<Vec<u64>> {
         let queue = queue.as_deref().ok_or_else(|| null_element("queues"))?;
         required_name(Some(queue), "queues")?;
         permission::claim(queue)?;
-        Ok(claimed_key(queue))
+        Ok(noted(queue))
     };
     let queues = call.texts(index, "queues")?;
     required(queues, "queues")?.iter().map(key).collect()
@@ -51,7 +52,14 @@ pub fn queue_keys(call: &Call, index: usize) -> Result<Vec<u64>> {
 pub fn queue_to_claim(name: Option<&str>) -> Result<u64> {
     let name = required_name(name, "queue")?;
     permission::claim(name)?;
-    Ok(claimed_key(name))
+    Ok(noted(name))
+}
+
+/// The claim may have to name the queue in a statement.
+fn noted(queue: &str) -> u64 {
+    let key = claimed_key(queue);
+    queues::note(key, queue);
+    key
 }
 
 /// Checks that a value to be stored with a job fits.

@@ -31,7 +31,7 @@ pub fn claim_or_wait(
         until: server::now().saturating_add(wait),
         is_between_transactions: false,
     };
-    sleep::staying(|| {
+    sleep::staying(sleep.job_table, || {
         while permitted::claim(spi, queues, most, claimer, output)? == 0 && most > 0 {
             match sleep.run()? {
                 End::Timeout => return channels::arm(spi, sleep.job_table, sleep.queues),

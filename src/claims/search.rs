@@ -23,6 +23,8 @@ use turnstile_scheduler::{GateKind, LaneSpec, Outcome, Pick, Picked, Reservation
 
 /// Lanes that one look for work goes through.
 const LOOKS_AT_MOST: usize = 32;
+/// The most jobs that an open transaction may have claimed: each takes memory that no limit holds back.
+const HELD_AT_MOST: usize = 10_000;
 /// The most jobs that one pick reserves.
 const MOST_AT_ONCE: usize = 1_000;
 
@@ -77,7 +79,6 @@ fn begin_call(spi: &Spi, queues: &[u64], most: usize) -> Result<pg_sys::Oid> {
         return Err(in_serializable());
     }
     let job_table = catalog::job_table()?;
-    pending::with(|pending| pending.job_table = job_table);
     upkeep::run(spi, job_table, queues, most)?;
     Ok(job_table)
 }
@@ -166,9 +167,11 @@ fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Resul
 }
 
 fn too_many_reservations() -> Failure {
-    too_long("open transactions have claimed more jobs than can be tracked")
-        .detail("Each job that was claimed in a transaction still open takes a slot; one transaction may have a quarter of those that others leave.")
-        .hint("Commit after claiming, or raise turnstile.max_lanes and restart the server.")
+    too_long("the transaction has claimed more jobs than can be tracked")
+        .detail(format!(
+            "An open transaction may have claimed {HELD_AT_MOST} jobs."
+        ))
+        .hint("Commit after claiming.")
 }
 
 /// What a claim is to look at next.
@@ -204,17 +207,18 @@ fn pick(
         when_ready(spi, job_table, |memory| {
             let now = server::now();
             search.offer(memory, now, &credits)?;
-            let fair = memory.scheduler.reservations_for(held);
-            if want > 0 && fair == 0 {
+            memory.make_room(want);
+            let left = HELD_AT_MOST.saturating_sub(held);
+            if want > 0 && left == 0 {
                 return Ok(Pick::Exhausted);
             }
-            reservations.truncate(fair);
+            reservations.truncate(left);
             let pick =
                 memory
                     .scheduler
                     .pick(search.queue(), now, &mut credits, &mut reservations)?;
             if pick == Pick::Nothing {
-                search.go_on(memory, &credits);
+                search.go_on(memory, &credits)?;
             }
             for &id in reservations.iter().filter(|id| id.is_some()) {
                 transferred.push(memory.scheduler.transferred(id)?.collect());
@@ -231,7 +235,7 @@ fn pick(
         Ok(Ok(Pick::Lane(picked))) => picked.spec,
         _ => LaneSpec::default(),
     };
-    record(&spec, &reservations, transferred);
+    record(job_table, &spec, &reservations, transferred);
     match pick {
         Ok(pick) => Ok(Next {
             pick: pick?,
@@ -244,12 +248,17 @@ fn pick(
 }
 
 /// Puts reservations on record, so that the end of the transaction finds them.
-fn record(spec: &LaneSpec, reservations: &[ReservationId], transferred: Vec<Vec<(GateKind, u64)>>) {
+fn record(
+    job_table: pg_sys::Oid,
+    spec: &LaneSpec,
+    reservations: &[ReservationId],
+    transferred: Vec<Vec<(GateKind, u64)>>,
+) {
     if reservations.is_empty() {
         return;
     }
     let transferred = transferred.into_iter().chain(std::iter::repeat(Vec::new()));
-    pending::at_current_level(|level| {
+    pending::note(job_table, |level| {
         let reserved = reservations.iter().zip(transferred);
         level
             .reservations
@@ -338,7 +347,7 @@ fn settle(
     });
     let used = blocked.as_ref().map_or(0, |_| outcome.taken.len());
     let ended = reservations.get(used..).unwrap_or_default();
-    let blocked = pending::at_current_level(|level| {
+    let blocked = pending::note(job_table, |level| {
         level
             .reservations
             .retain(|reserved| !ended.contains(&reserved.id));
@@ -353,7 +362,7 @@ fn settle(
 /// The call is over: lanes whose next job another transaction has locked will be looked at again, and the wake-up
 /// that led here is over.
 fn end_call(job_table: pg_sys::Oid) -> Result<()> {
-    let set_aside = pending::at_current_level(|level| std::mem::take(&mut level.set_aside));
+    let set_aside = pending::note(job_table, |level| std::mem::take(&mut level.set_aside));
     let has_any = !set_aside.is_empty() && !armed(Seeded::ForgetHiddenLane);
     if !has_any && !sleeper::has_place() {
         return Ok(());

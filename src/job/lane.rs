@@ -1,51 +1,40 @@
-//! The 64-bit keys by which the scheduler identifies lanes and gates.
+//! The 64-bit keys by which the scheduler identifies lanes.
 //!
-//! They are stored in the tables, so they must never change: SipHash-1-3 with a zero key. A gate's key hashes the
-//! number of its kind, the keys of the names that its name is scoped to, and the name with its length before it. A
-//! lane's key hashes its priority and, for the gates that it has and no others, their kinds and keys: a new kind of
-//! gate changes no stored key. See pg_test/rules/test_frozen.py.
+//! They are stored in the tables, so they must never change: SipHash-1-3 with a zero key over the priority and, for the
+//! gates that the lane has and no others, the numbers of their kinds and their keys. So a new kind of gate changes no
+//! stored key. See pg_test/rules/test_frozen.py.
 
+use crate::job::gates::{self, Descriptor, not_none};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 use turnstile_scheduler::{GateKind, LaneSpec};
 
-/// The name whose row holds the settings of all names without a row.
-pub const DEFAULT_ROW: &str = "*";
-
 /// The name by which a claim takes jobs of all queues; no queue has this name.
 pub const EVERY_QUEUE: &str = "*";
 
-/// The names of a job that decide where it may run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Names<'a> {
-    pub queue: &'a str,
-    pub tenant: Option<&'a str>,
-    pub account: Option<&'a str>,
-    pub session: Option<&'a str>,
-    pub concurrency_key: Option<&'a str>,
-    /// Set only where the mode lets one job with the key run at a time.
-    pub unique_key: Option<&'a str>,
-}
-
-impl Names<'_> {
-    pub fn lane(&self, priority: i32) -> LaneSpec {
-        let queue = queue_key(self.queue);
-        let tenant = self.tenant.map_or(0, tenant_key);
-        let mut spec = LaneSpec {
-            lane: 0,
-            queue,
-            tenant,
-            account: self.account.map_or(0, |name| account_key(tenant, name)),
-            session: self
-                .session
-                .map_or(0, |name| session_key(queue, tenant, name)),
-            concurrency: self.concurrency_key.map_or(0, concurrency_key),
-            unique: self.unique_key.map_or(0, |name| unique_key(tenant, name)),
-            priority,
-        };
-        spec.lane = lane_key(&spec);
-        spec
+/// The lane of jobs with this priority, and the name for each kind of gate that `name` gives. It is asked for the kinds in
+/// the order of their numbers.
+pub fn lane_of<'a>(
+    priority: i32,
+    mut name: impl FnMut(&Descriptor) -> Option<&'a str>,
+) -> LaneSpec {
+    let mut spec = LaneSpec {
+        priority,
+        ..LaneSpec::default()
+    };
+    let mut hasher = SipHasher13::new();
+    hasher.write_u8(LANE);
+    hasher.write(&priority.to_le_bytes());
+    for gate in gates::all() {
+        if let Some(name) = name(gate) {
+            let key = gate.key(&spec, name);
+            *spec.key_mut(gate.kind) = key;
+            hasher.write_u8(gate.number);
+            hasher.write(&key.to_le_bytes());
+        }
     }
+    spec.lane = not_none(hasher.finish());
+    spec
 }
 
 /// The key by which a claim names a queue, or all of them.
@@ -68,75 +57,22 @@ pub fn channel(queue: u64) -> String {
 }
 
 pub fn queue_key(name: &str) -> u64 {
-    gate_key(GateKind::Queue, &[], name)
+    gates::of(GateKind::Queue).key_anywhere(name)
 }
 
 pub fn tenant_key(name: &str) -> u64 {
-    gate_key(GateKind::Tenant, &[], name)
+    gates::of(GateKind::Tenant).key_anywhere(name)
 }
 
-/// Account names are scoped to the tenant.
-pub fn account_key(tenant: u64, name: &str) -> u64 {
-    gate_key(GateKind::Account, &[tenant], name)
-}
-
-/// Session names are scoped to the queue and the tenant.
+/// The session of a queue and a tenant.
 pub fn session_key(queue: u64, tenant: u64, name: &str) -> u64 {
-    gate_key(GateKind::Session, &[queue, tenant], name)
-}
-
-pub fn concurrency_key(name: &str) -> u64 {
-    gate_key(GateKind::Concurrency, &[], name)
-}
-
-/// Unique keys are scoped to the tenant.
-pub fn unique_key(tenant: u64, name: &str) -> u64 {
-    gate_key(GateKind::Unique, &[tenant], name)
-}
-
-/// The number of a kind of gate in stored keys and in `sql/schema/tables/shared.sql`. Never change or reuse one.
-pub const fn number(kind: GateKind) -> u8 {
-    match kind {
-        GateKind::Queue => 0,
-        GateKind::Tenant => 1,
-        GateKind::Account => 2,
-        GateKind::Session => 3,
-        GateKind::Concurrency => 4,
-        GateKind::Unique => 5,
-    }
+    let scope = LaneSpec {
+        queue,
+        tenant,
+        ..LaneSpec::default()
+    };
+    gates::of(GateKind::Session).key(&scope, name)
 }
 
 /// Stands for a lane where a gate's key has the number of its kind.
 const LANE: u8 = u8::MAX;
-
-fn gate_key(kind: GateKind, scope: &[u64], name: &str) -> u64 {
-    let mut hasher = SipHasher13::new();
-    hasher.write_u8(number(kind));
-    for &key in scope {
-        hasher.write(&key.to_le_bytes());
-    }
-    hasher.write(&(name.len() as u64).to_le_bytes());
-    hasher.write(name.as_bytes());
-    not_none(hasher.finish())
-}
-
-fn lane_key(spec: &LaneSpec) -> u64 {
-    let mut hasher = SipHasher13::new();
-    hasher.write_u8(LANE);
-    hasher.write(&spec.priority.to_le_bytes());
-    // In the order of their numbers, which is that of the kinds.
-    for kind in GateKind::ALL {
-        let key = spec.key_of(kind);
-        if key != NO_GATE {
-            hasher.write_u8(number(kind));
-            hasher.write(&key.to_le_bytes());
-        }
-    }
-    not_none(hasher.finish())
-}
-
-const NO_GATE: u64 = 0;
-
-fn not_none(key: u64) -> u64 {
-    if key == NO_GATE { 1 } else { key }
-}

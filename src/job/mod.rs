@@ -1,6 +1,8 @@
-//! A job: its row and columns, the keys of its lane, its queue, its unique key.
+//! A job: its row and columns, the kinds of gates, the key of its lane, its queue, its unique key.
 
-pub mod lane; // the keys of lanes and gates
+pub mod gates; // the kinds of gates
+pub mod lane; // the keys of lanes
+pub mod queues; // their names by their keys
 pub mod routes; // which queue the jobs of a kind go to
 pub mod row; // a job as the scheduler sees it
 pub mod tables; // the tables that memory is made of

@@ -136,13 +136,14 @@ pub fn max_attempts(spi: &Spi, queue: &str) -> Result<i32> {
     Ok(number)
 }
 
-/// The version under which to keep what is read next; none while the transaction has changes of its own.
+/// The version under which to keep what is read next; none while the transaction has changes of its own, or without
+/// memory.
 fn version() -> Result<Option<(pg_sys::Oid, u64)>> {
     if pending::with(|pending| pending.changes_routes()) {
         return Ok(None);
     }
     let table = catalog::job_table()?;
-    Ok(Some((table, shmem::routes_version(table)?)))
+    Ok(shmem::routes_version(table).map(|version| (table, version)))
 }
 
 /// What is kept for this version. What was kept for another one is dropped.

@@ -1,45 +1,48 @@
 //! A row of `turnstile.job` as the scheduler sees it.
 
-use crate::job::lane::{EVERY_QUEUE, Names, session_key};
+use crate::job::gates;
+use crate::job::lane::{EVERY_QUEUE, lane_of, session_key};
 use crate::job::unique::{Mode, runs_alone};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
-use turnstile_scheduler::LaneSpec;
+use turnstile_scheduler::{GateKind, LaneSpec};
 
 /// Attribute numbers, fixed by the order of columns in `sql/schema/tables/job.sql`.
 pub mod column {
     pub const ID: usize = 1;
     pub const LANE: usize = 2;
-    pub const POSITION: usize = 3;
-    pub const PRIORITY: usize = 4;
-    pub const RUN_AT: usize = 5;
-    pub const LEASE_EXPIRES_AT: usize = 6;
-    pub const STATE: usize = 7;
-    pub const HOLDS_SESSION: usize = 8;
-    pub const QUEUE: usize = 9;
-    pub const TENANT: usize = 10;
-    pub const ACCOUNT: usize = 11;
-    pub const SESSION: usize = 12;
-    pub const CONCURRENCY_KEY: usize = 13;
-    pub const UNIQUE_KEY: usize = 14;
-    pub const UNIQUE_MODE: usize = 15;
-    pub const KIND: usize = 16;
-    pub const ATTEMPT: usize = 17;
-    pub const MAX_ATTEMPTS: usize = 18;
-    pub const UNCOUNTED: usize = 19;
-    pub const PAYLOAD: usize = 20;
-    pub const WORKER: usize = 21;
-    pub const OWNER_PID: usize = 22;
-    pub const OWNER_STARTED_AT: usize = 23;
-    pub const CLAIMED_AT: usize = 24;
-    pub const CANCEL_REQUESTED_AT: usize = 25;
-    pub const METADATA: usize = 28;
-    pub const CREATED_AT: usize = 30;
+    pub const LANE_GROUP: usize = 3;
+    pub const POSITION: usize = 4;
+    pub const PRIORITY: usize = 5;
+    pub const RUN_AT: usize = 6;
+    pub const LEASE_EXPIRES_AT: usize = 7;
+    pub const STATE: usize = 8;
+    pub const HOLDS_SESSION: usize = 9;
+    pub const QUEUE: usize = 10;
+    pub const TENANT: usize = 11;
+    pub const ACCOUNT: usize = 12;
+    pub const SESSION: usize = 13;
+    pub const CONCURRENCY_KEY: usize = 14;
+    pub const UNIQUE_KEY: usize = 15;
+    pub const UNIQUE_MODE: usize = 16;
+    pub const KIND: usize = 17;
+    pub const ATTEMPT: usize = 18;
+    pub const MAX_ATTEMPTS: usize = 19;
+    pub const UNCOUNTED: usize = 20;
+    pub const PAYLOAD: usize = 21;
+    pub const WORKER: usize = 22;
+    pub const OWNER_PID: usize = 23;
+    pub const OWNER_STARTED_AT: usize = 24;
+    pub const CLAIMED_AT: usize = 25;
+    pub const CANCEL_REQUESTED_AT: usize = 26;
+    pub const METADATA: usize = 29;
+    pub const CREATED_AT: usize = 31;
 
     /// The columns that each new job has a value for.
-    pub const OF_NEW_JOBS: [usize; 19] = [
+    pub const OF_NEW_JOBS: [usize; 20] = [
         ID,
         LANE,
+        LANE_GROUP,
         POSITION,
         PRIORITY,
         RUN_AT,
@@ -83,9 +86,9 @@ impl RawRow<'_> {
     /// The columns that [`Self::read`] needs.
     pub const COLUMNS: usize = column::UNCOUNTED;
 
-    /// The lane as stored.
-    fn lane(&self) -> Option<i64> {
-        self.int8(column::LANE)
+    /// The lane and its group as stored.
+    fn lane(&self) -> [Option<i64>; 2] {
+        [column::LANE, column::LANE_GROUP].map(|column| self.int8(column))
     }
 
     pub fn is_in_lane_of(&self, other: &RawRow) -> bool {
@@ -93,11 +96,13 @@ impl RawRow<'_> {
     }
 
     /// Whether this is the stored lane.
-    pub fn is_in(&self, lane: u64) -> bool {
-        self.lane() == Some(lane.cast_signed())
+    pub fn is_in(&self, lane: &LaneSpec) -> bool {
+        self.int8(column::LANE) == Some(lane.lane.cast_signed())
+            && (self.int8(column::LANE_GROUP) == Some(lane.group().cast_signed())
+                || armed(Seeded::IgnoreGroup))
     }
 
-    pub fn is_available_in(&self, lane: u64) -> bool {
+    pub fn is_available_in(&self, lane: &LaneSpec) -> bool {
         self.text(column::STATE) == Some("available") && self.is_in(lane)
     }
 
@@ -112,7 +117,7 @@ impl RawRow<'_> {
     }
 
     /// Whether a claim of the lane that looks at these positions may take it.
-    pub fn waits_in(&self, lane: u64, from: i64, before: i64) -> bool {
+    pub fn waits_in(&self, lane: &LaneSpec, from: i64, before: i64) -> bool {
         let position = self.int8(column::POSITION);
         self.is_available_in(lane) && position.is_some_and(|at| (from..before).contains(&at))
     }
@@ -150,17 +155,11 @@ impl RawRow<'_> {
     /// The name of the column that is invalid, if one is. A count that goes up by one, or stays, is never invalid: a
     /// row that was accepted must be able to run and to end.
     pub fn invalid_column(&self, old: Option<&RawRow>) -> Option<&'static str> {
-        let names = [
-            (column::QUEUE, "queue"),
-            (column::TENANT, "tenant"),
-            (column::ACCOUNT, "account"),
-            (column::SESSION, "session"),
-            (column::CONCURRENCY_KEY, "concurrency_key"),
-            (column::UNIQUE_KEY, "unique_key"),
-            (column::KIND, "kind"),
-        ];
+        let mut names = gates::all()
+            .map(|gate| gate.column)
+            .chain([(column::KIND, "kind")]);
         let states = ["available", "scheduled", "running", "retryable"];
-        let bad_name = names.into_iter().find(|&(column, _)| {
+        let bad_name = names.find(|&(column, _)| {
             self.text(column)
                 .is_some_and(|name| name.is_empty() || name.len() > LONGEST_NAME)
         });
@@ -214,17 +213,16 @@ impl RawRow<'_> {
     pub fn read_as(&self, holds_session: bool) -> JobRow {
         let state = self.text(column::STATE).unwrap_or_default();
         let session = self.text(column::SESSION);
-        let names = Names {
-            queue: self.text(column::QUEUE).unwrap_or_default(),
-            tenant: self.text(column::TENANT),
-            account: self.text(column::ACCOUNT),
-            session: session.filter(|_| !holds_session),
-            concurrency_key: self.text(column::CONCURRENCY_KEY),
-            unique_key: self
-                .text(column::UNIQUE_KEY)
-                .filter(|_| runs_alone(self.text(column::UNIQUE_MODE))),
-        };
-        let spec = names.lane(self.int4(column::PRIORITY).unwrap_or(0));
+        let priority = self.int4(column::PRIORITY).unwrap_or(0);
+        let spec = lane_of(priority, |gate| {
+            let name = self.text(gate.column.0)?;
+            let counts = match gate.kind {
+                GateKind::Session => !holds_session,
+                GateKind::Unique => runs_alone(self.text(column::UNIQUE_MODE)),
+                _ => true,
+            };
+            counts.then_some(name)
+        });
         let put_off = matches!(state, "scheduled" | "retryable");
         JobRow {
             spec,

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "looks at open relations")]
 
+use crate::job::gates;
 use crate::pg::catalog;
 use crate::pg::error::{Result, recreated};
 use crate::pg::relation::{Opened, is_own};
@@ -11,24 +12,16 @@ use pgrx::pg_sys::{self, Oid};
 use std::ffi::CStr;
 
 const JOBS: &CStr = c"job";
-const ALL: [&CStr; 6] = [
-    JOBS,
-    c"queue",
-    c"tenant",
-    c"account",
-    c"concurrency",
-    c"paused_session",
-];
 
 /// Locks what is read to rebuild or check the memory. The snapshot must be younger than the locks, or it would not
 /// see the rows of a table that was rewritten while its lock was waited for. The jobs must still be those that the
 /// memory belongs to.
 pub fn lock(job_table: Oid) -> Result<()> {
-    for table in ALL {
-        let locked = catalog::lock(table, pg_sys::AccessShareLock)?;
-        if table == JOBS && locked != job_table {
-            return Err(recreated());
-        }
+    if catalog::lock(JOBS, pg_sys::AccessShareLock)? != job_table {
+        return Err(recreated());
+    }
+    for (_, settings) in gates::with_settings() {
+        catalog::lock(settings.table, pg_sys::AccessShareLock)?;
     }
     Ok(())
 }
@@ -42,7 +35,8 @@ pub unsafe fn distrust_own(jobs: pg_sys::Relation) -> bool {
     // SAFETY: as the caller says.
     let is_own = unsafe { is_own(jobs) };
     if is_own && !armed(Seeded::TrustNewStorage) {
-        pending::at_current_level(|level| level.rebuild = true);
+        // SAFETY: as the caller says.
+        pending::note(unsafe { (*jobs).rd_id }, |level| level.rebuild = true);
     }
     is_own
 }

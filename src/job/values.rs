@@ -84,7 +84,7 @@ impl JobValues {
     ) -> impl Iterator<Item = (usize, Option<Datum>)> {
         let value = move |column| match column {
             column::ID => datum(id),
-            column::LANE => datum(0_i64),
+            column::LANE | column::LANE_GROUP => datum(0_i64),
             column::POSITION => datum(position),
             column::PRIORITY => self.priority,
             column::RUN_AT => self.run_at.or(datum(now)),

@@ -15,9 +15,7 @@ use pgrx::pg_sys::Datum;
 /// again serves.
 pub fn permissions_changed(call: &Call) -> Result<Option<Datum>> {
     Trigger::of(call, c"permission", Moment::StatementAfter)?;
-    let table = catalog::job_table()?;
-    pending::with(|pending| pending.job_table = table);
-    pending::at_current_level(|level| level.routes = true);
+    pending::note(catalog::job_table()?, |level| level.routes = true);
     Ok(Trigger::NOTHING)
 }
 

@@ -173,6 +173,11 @@ unsafe impl Entry for pg_sys::FormData_pg_index {
     const CACHE: c_int = SysCacheIdentifier::INDEXRELID as c_int;
 }
 
+// SAFETY: as above.
+unsafe impl Entry for pg_sys::FormData_pg_database {
+    const CACHE: c_int = SysCacheIdentifier::DATABASEOID as c_int;
+}
+
 /// What a row of the catalog says, if there is such a row.
 pub fn read<E: Entry, R: Copy>(oid: Oid, column: impl FnOnce(&E) -> R) -> Option<R> {
     // SAFETY: a look-up, inside a transaction; the row is read while it is held.

@@ -44,6 +44,16 @@ impl Failure {
 
     /// Raises the error; the transaction aborts.
     pub fn raise(self) -> ! {
+        self.report(PgLogLevel::ERROR);
+        unreachable!("an error report at level ERROR does not return")
+    }
+
+    /// Sends a WARNING, and goes on.
+    pub fn warn(self) {
+        self.report(PgLogLevel::WARNING);
+    }
+
+    fn report(self, level: PgLogLevel) {
         let mut report = ErrorReport::new(self.code, self.message, "turnstile");
         if let Some(detail) = self.detail {
             report = report.set_detail(detail);
@@ -51,8 +61,7 @@ impl Failure {
         if let Some(hint) = self.hint {
             report = report.set_hint(hint);
         }
-        report.report(PgLogLevel::ERROR);
-        unreachable!("an error report at level ERROR does not return")
+        report.report(level);
     }
 }
 
@@ -192,13 +201,27 @@ pub fn foreign_trigger() -> Failure {
     .hint("Drop the trigger.")
 }
 
-pub fn does_not_fit(what: &str, hint: &'static str) -> Failure {
+pub fn no_room(what: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
+        format!("the system has no memory for {what}"),
+    )
+    .hint("TABLE turnstile.memory shows what the scheduler has.")
+}
+
+/// Some lanes are left to the tables.
+pub fn memory_is_full(database: u32) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-        format!("{what} do not fit into the scheduler's memory"),
+        format!("the scheduler of the database with OID {database} has no more memory"),
     )
-    .detail("Shared memory is laid out at server start and cannot grow.")
-    .hint(hint)
+    .detail("Lanes of the queues and tenants with the most of them are left to the tables: these run less exactly in order.")
+    .hint("TABLE turnstile.memory shows what each database has. Raise turnstile.max_memory, which needs no restart.")
+}
+
+/// The system did not give what a scheduler needs to begin with.
+pub fn out_of_memory(refusal: std::io::Error) -> Failure {
+    no_room("the scheduler of this database").detail(format!("It says: {refusal}."))
 }
 
 pub fn invalid_column(column: &str) -> Failure {

@@ -218,6 +218,26 @@ impl Owner {
         owner_of_jobs().map(Self)
     }
 
+    /// Runs `work` as the owner with the search path pinned, and `end` as well, which ends the transaction: a deferred
+    /// trigger is a user's code, too.
+    pub fn run_to_commit<R>(
+        self,
+        work: impl FnOnce() -> Result<R>,
+        end: impl FnOnce(),
+    ) -> Result<R> {
+        let (user, context) = user_and_context();
+        set_user(
+            self.0,
+            context | pg_sys::SECURITY_LOCAL_USERID_CHANGE.cast_signed(),
+        );
+        // The end of the transaction closes the level.
+        pin_search_path();
+        let result = work()?;
+        end();
+        set_user(user, context);
+        Ok(result)
+    }
+
     /// Runs `work` as the owner with the search path pinned. An error aborts the transaction, which undoes both.
     pub fn run<R>(self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let (user, context) = user_and_context();

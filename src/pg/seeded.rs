@@ -4,6 +4,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "seeded_faults"), allow(dead_code))]
 pub enum Seeded {
+    /// The memory of a database grows past turnstile.max_memory.
+    GrowPastLimit,
+    /// The system has no memory left.
+    RefuseMemory,
     /// A claim may take jobs that its own transaction has not committed.
     ClaimOwnJobs,
     /// A claim reads with the snapshot of its transaction.
@@ -32,6 +36,12 @@ pub enum Seeded {
     LoseDueTime,
     /// A commit does not announce jobs that were put off.
     HideDueTime,
+    /// A commit does not announce leases.
+    HideLease,
+    /// A claim promotes and rescues for all queues.
+    PromoteForAll,
+    /// No background worker sees to queues that nobody claims from.
+    LeaveOverdue,
     /// A commit gives back no room of runs that ended.
     CommitWithoutRelease,
     /// A commit counts no runs that were started by hand.
@@ -58,6 +68,8 @@ pub enum Seeded {
     AcceptNonsense,
     /// The trigger takes a job in another lane for an unchanged one.
     IgnoreLane,
+    /// A job counts as in its lane whatever its group.
+    IgnoreGroup,
     /// The trigger takes a job that is due at another time for an unchanged one.
     IgnoreRunAt,
     /// A rebuild assumes that it has seen what its own transaction has changed.
@@ -120,6 +132,8 @@ pub enum Seeded {
     PermitEverything,
     /// A former member of a role keeps the role's permissions.
     KeepMemberships,
+    /// The lease of queues without a row of settings is read only once.
+    KeepDefaultLease,
 }
 
 #[cfg(feature = "seeded_faults")]
@@ -176,7 +190,7 @@ mod switch {
         ),
         (
             Seeded::PreferDefaultRow,
-            "gate_setting",
+            "setting_of_tenant",
             "LIMIT 1",
             "DESC LIMIT 1",
         ),

@@ -1,12 +1,12 @@
-//! The settings that cannot be columns: sizes of shared memory and a guard for what is stored with jobs.
+//! The settings that cannot be columns: the limit of shared memory and a guard for what is stored with jobs.
 
 #![allow(unsafe_code, reason = "reads a setting that the server keeps")]
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 use std::ffi::CStr;
 
-static MAX_LANES: GucSetting<i32> = GucSetting::<i32>::new(65_536);
-static MAX_DATABASES: GucSetting<i32> = GucSetting::<i32>::new(4);
+/// In kilobytes.
+static MAX_MEMORY: GucSetting<i32> = GucSetting::<i32>::new(1_048_576);
 static MAX_PAYLOAD: GucSetting<i32> = GucSetting::<i32>::new(1_048_576);
 
 #[cfg(feature = "seeded_faults")]
@@ -38,24 +38,14 @@ pub fn register() {
         GucFlags::default(),
     );
     GucRegistry::define_int_guc(
-        c"turnstile.max_lanes",
-        c"Lanes (distinct queue, tenant, account, session, key and priority) with waiting jobs that fit in memory.",
-        c"More lanes still run, but slower and not in exact order. About 450 bytes of shared memory each, per database, touched only as needed.",
-        &MAX_LANES,
-        64,
-        16_777_216,
-        GucContext::Postmaster,
-        GucFlags::default(),
-    );
-    GucRegistry::define_int_guc(
-        c"turnstile.max_databases",
-        c"Databases of this server that can have the extension at the same time.",
-        c"Each has a scheduler of its own; memory that is never used is never touched.",
-        &MAX_DATABASES,
-        1,
-        1_024,
-        GucContext::Postmaster,
-        GucFlags::default(),
+        c"turnstile.max_memory",
+        c"Memory that the schedulers of all databases may have together.",
+        c"They grow with the lanes that wait, about 200 bytes for each. Past this limit the queues and tenants with the most lanes leave some to the tables.",
+        &MAX_MEMORY,
+        256,
+        i32::MAX,
+        GucContext::Sighup,
+        GucFlags::UNIT_KB,
     );
     GucRegistry::define_int_guc(
         c"turnstile.max_payload",
@@ -69,12 +59,9 @@ pub fn register() {
     );
 }
 
-pub fn max_lanes() -> usize {
-    usize::try_from(MAX_LANES.get()).unwrap_or(0)
-}
-
-pub fn max_databases() -> usize {
-    usize::try_from(MAX_DATABASES.get()).unwrap_or(0)
+/// In bytes.
+pub fn max_memory() -> u64 {
+    u64::try_from(MAX_MEMORY.get()).unwrap_or(0) << 10
 }
 
 #[cfg(feature = "seeded_faults")]

@@ -9,7 +9,7 @@ use crate::pg::snapshot::Snapshot;
 use crate::pg::statement::{LockedPlan, free_replaced_plans};
 use crate::pg::{catalog, compat, rights};
 use pgrx::FromDatum;
-use pgrx::datum::Interval;
+use pgrx::datum::{Array, Interval};
 use pgrx::pg_sys::{self, Datum};
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -79,6 +79,10 @@ impl<'rows> Value<'rows> for &'rows str {
 
 impl Value<'_> for String {
     const TYPES: &'static [pg_sys::Oid] = &[pg_sys::TEXTOID, pg_sys::VARCHAROID];
+}
+
+impl<'rows> Value<'rows> for Array<'rows, &'rows str> {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::TEXTARRAYOID];
 }
 
 impl Value<'_> for bool {
@@ -257,10 +261,36 @@ impl Spi {
         arguments: &[Option<Datum>],
         snapshot: &Snapshot,
         batch: i64,
-        mut visit: impl FnMut(&Rows) -> Result<()>,
+        visit: impl FnMut(&Rows) -> Result<()>,
     ) -> Result<()> {
         rights::pin();
         let (plan, _) = statement.plan(self)?;
+        self.fetch(plan, arguments, snapshot, batch, visit)
+    }
+
+    /// As [`Self::scan`] of a statement that goes from one entry of an index to a distant one.
+    pub fn walk(
+        &self,
+        statement: &Statement,
+        arguments: &[Option<Datum>],
+        snapshot: &Snapshot,
+        batch: i64,
+        visit: impl FnMut(&Rows) -> Result<()>,
+    ) -> Result<()> {
+        rights::pin();
+        let (plan, is_planned) = statement.plan(self)?;
+        let _settings = PlanForGrowth::during_planning(is_planned);
+        self.fetch(plan, arguments, snapshot, batch, visit)
+    }
+
+    fn fetch(
+        &self,
+        plan: pg_sys::SPIPlanPtr,
+        arguments: &[Option<Datum>],
+        snapshot: &Snapshot,
+        batch: i64,
+        mut visit: impl FnMut(&Rows) -> Result<()>,
+    ) -> Result<()> {
         let mut arguments = Arguments::of(arguments);
         // SAFETY: the portal is closed below or by the abort; the snapshot is registered meanwhile.
         unsafe {

@@ -75,17 +75,17 @@ impl<'call> Trigger<'call> {
         Ok(trigger)
     }
 
-    /// The call of a trigger on one of these tables, which the trigger's argument names, and what is listed beside
-    /// it.
-    pub fn of_argument<T: Copy>(
+    /// The call of a trigger on the table that its argument stands for, by `named`, and what comes with the table.
+    pub fn of_argument<T>(
         call: &'call Call,
-        tables: &[(&str, &'static CStr, T)],
+        named: impl FnOnce(&str) -> Option<(&'static CStr, T)>,
         moment: Moment,
     ) -> Result<(Self, T)> {
         let trigger = Self::any(call)?;
-        let argument = trigger.argument();
-        let named = tables.iter().find(|(name, ..)| Some(*name) == argument);
-        let &(_, table, meaning) = named.ok_or_else(foreign_trigger)?;
+        let (table, meaning) = trigger
+            .argument()
+            .and_then(named)
+            .ok_or_else(foreign_trigger)?;
         trigger.must_be_on(table, moment)?;
         Ok((trigger, meaning))
     }

@@ -1,13 +1,15 @@
 //! How long a claim holds a job: the queue's setting, kept until it changes.
 
-use crate::job::lane::{DEFAULT_ROW, queue_key};
+use crate::job::gates::DEFAULT_ROW;
+use crate::job::lane::queue_key;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
+use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use pgrx::datum::Interval;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use turnstile_scheduler::Picked;
+use turnstile_scheduler::{EVERY_QUEUE, Picked};
 
 static LEASE: Statement = statement!("queue_lease", [INT8OID, INT8OID]);
 
@@ -17,19 +19,30 @@ const FALLBACK_MINUTES: i32 = 5;
 const MOST: usize = 1_000;
 
 thread_local! {
-    /// By queue: the version of its settings, and the lease read since.
+    /// By queue with a row of settings, and for all without one: the version of the row, and the lease read since.
     static KEPT: RefCell<HashMap<u64, (u32, Interval)>> = RefCell::default();
 }
 
-/// The lease of the picked lane's queue. The pick has noted the version of the settings; a transaction that changes
-/// them draws a new one, so a lease read after the pick is right for that version.
+/// The lease of the picked lane's queue. The pick has noted whose row of settings holds, and its version; a transaction
+/// that changes the row draws a new one, so a lease read after the pick is right for that version.
 pub fn of_queue(spi: &Spi, picked: &Picked) -> Result<Interval> {
-    let queue = picked.spec.queue;
+    let queue = picked.settings_of;
     let kept = KEPT.with_borrow(|kept| kept.get(&queue).copied());
-    if let Some((_, lease)) = kept.filter(|&(version, _)| version == picked.settings_version) {
+    let is_as_read = |&(version, _): &(u32, Interval)| {
+        version == picked.settings_version
+            || queue == EVERY_QUEUE && armed(Seeded::KeepDefaultLease)
+    };
+    if let Some((_, lease)) = kept.filter(is_as_read) {
         return Ok(lease);
     }
-    let gates = [queue, queue_key(DEFAULT_ROW)].map(|gate| datum(gate.cast_signed()));
+    let default_row = queue_key(DEFAULT_ROW);
+    // Queues without a row share what is read, even if one of them has just got one.
+    let row = if queue == EVERY_QUEUE {
+        default_row
+    } else {
+        queue
+    };
+    let gates = [row, default_row].map(|gate| datum(gate.cast_signed()));
     let lease = match spi.committed::<Interval>(c"queue", &LEASE, &gates)? {
         Some(lease) => lease,
         None => Interval::from_minutes(FALLBACK_MINUTES),

@@ -18,7 +18,7 @@ use turnstile_scheduler::Picked;
 
 static FIND_WAITING: Statement = statement!(
     "find_waiting",
-    [INT8OID, INT8OID, INT8OID, INT4OID, INT8ARRAYOID]
+    [INT8OID, INT8OID, INT8OID, INT8OID, INT4OID, INT8ARRAYOID]
 );
 static START_JOBS: Statement = statement!(
     "start_jobs",
@@ -31,7 +31,10 @@ static START_JOBS: Statement = statement!(
         TIMESTAMPTZOID
     ]
 );
-static LOOK_AHEAD: Statement = statement!("look_ahead", [INT8OID, INT8OID, INT8ARRAYOID, INT4OID]);
+static LOOK_AHEAD: Statement = statement!(
+    "look_ahead",
+    [INT8OID, INT8OID, INT8OID, INT8ARRAYOID, INT4OID]
+);
 
 /// A search reads all that matches on an index page at once. The next job is seldom farther behind the head than
 /// this, so it is looked for there first.
@@ -85,7 +88,7 @@ pub fn start_jobs(spi: &Spi, wanted: &Wanted, output: &mut Output) -> Result<Sta
     let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
     match jobs.is_direct() {
         true => start_directly(&jobs, wanted, lease, output),
-        false => start_by_statement(spi, wanted, lease, output),
+        false => start_by_statement(spi, jobs.table, wanted, lease, output),
     }
 }
 
@@ -98,6 +101,7 @@ fn start_directly(
     let &Wanted {
         picked, most, own, ..
     } = wanted;
+    let job_table = jobs.table;
     let end = picked.bound.unwrap_or(i64::MAX);
     let reach = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(NEAR);
     let near = picked.head.saturating_add(reach).min(end);
@@ -111,7 +115,7 @@ fn start_directly(
         };
         let mut found = jobs.search(Order::ByLane, &between(picked, picked.head, near))?;
         let mut goes_on = near < end;
-        let waits = |row: &RawRow| row.waits_in(picked.spec.lane, picked.head, end);
+        let waits = |row: &RawRow| row.waits_in(&picked.spec, picked.head, end);
         while started.positions.len() < most {
             let Some(row) = next_eligible(&mut found, own) else {
                 if !std::mem::take(&mut goes_on) {
@@ -131,13 +135,14 @@ fn start_directly(
                 started.positions.extend(job.int8(column::POSITION));
             }
         }
-        run.note_lease(&started);
+        run.note_lease(job_table, picked.spec.queue, &started);
         Ok(started)
     })
 }
 
 fn start_by_statement(
     spi: &Spi,
+    job_table: pg_sys::Oid,
     wanted: &Wanted,
     lease: Interval,
     output: &mut Output,
@@ -146,11 +151,11 @@ fn start_by_statement(
     let mut from = wanted.picked.head;
     loop {
         let left = wanted.most - started.positions.len();
-        pending::begin(Work::Claim(Vec::new()));
+        pending::begin(job_table, Work::Claim(Vec::new()));
         let found = find_waiting(spi, wanted, from, left)?;
         let run = Run::from_now_on(wanted.picked, wanted.claimer, lease);
         start_found(spi, &found, &run, &mut started, output)?;
-        run.note_lease(&started);
+        run.note_lease(job_table, wanted.picked.spec.queue, &started);
         pending::end();
         // A trigger may have kept some jobs from being started; other jobs take their place.
         match found
@@ -175,6 +180,7 @@ fn find_waiting(spi: &Spi, wanted: &Wanted, from: i64, most: usize) -> Result<Ve
     let rows = spi.run(
         &FIND_WAITING,
         &[
+            datum(picked.spec.group().cast_signed()),
             datum(picked.spec.lane.cast_signed()),
             datum(from),
             datum(picked.bound.unwrap_or(i64::MAX)),
@@ -261,6 +267,7 @@ fn look_by_statement(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<Vec<i64>
     let rows = spi.run(
         &LOOK_AHEAD,
         &[
+            datum(picked.spec.group().cast_signed()),
             datum(picked.spec.lane.cast_signed()),
             datum(picked.head),
             datum(own),
@@ -270,8 +277,9 @@ fn look_by_statement(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<Vec<i64>
     (0..rows.len()).map(|row| rows.required(row, 1)).collect()
 }
 
-fn between(picked: &Picked, from: i64, before: i64) -> [Where; 3] {
+fn between(picked: &Picked, from: i64, before: i64) -> [Where; 4] {
     [
+        Where::Is(column::LANE_GROUP, picked.spec.group().cast_signed()),
         Where::Is(column::LANE, picked.spec.lane.cast_signed()),
         Where::From(column::POSITION, from),
         Where::Before(column::POSITION, before),
@@ -308,9 +316,11 @@ impl Run {
     }
 
     /// The scheduler learns of starts by their reservations, and of the lease here.
-    fn note_lease(&self, started: &Started) {
+    fn note_lease(&self, job_table: pg_sys::Oid, queue: u64, started: &Started) {
         if !started.positions.is_empty() && self.lease_expires_at.is_some() {
-            pending::at_current_level(|level| level.note_lease(self.lease_expires_at));
+            pending::note(job_table, |level| {
+                level.next_lease.note(queue, self.lease_expires_at)
+            });
         }
     }
 

@@ -8,7 +8,7 @@
 //! The numbers are trusted from a count of the tables until something spoils them. Charges are always right.
 
 mod count;
-mod names;
+pub mod names;
 
 use super::Phase;
 use crate::pg::seeded::{Seeded, armed};

@@ -1,17 +1,24 @@
-//! Shared memory: one scheduler per database, each behind an LWLock. The only pointer casts.
+//! Shared memory: one scheduler per database, each in a window of its own behind an LWLock. The only pointer casts.
 
 mod backlog;
+mod directory;
+mod due;
+mod file;
+mod growth;
+pub mod hooks;
 pub mod latches;
-mod leases;
+mod layout;
 mod notifier;
 mod owners;
-mod segment;
+mod patrol;
 mod set_aside;
 pub mod sleeper;
-mod slot;
+mod stragglers;
+mod uses;
 mod wakeups;
+mod window;
 
-use crate::pg::error::{Failure, Result, does_not_fit, internal};
+use crate::pg::error::{Failure, Result, internal, no_room};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 #[cfg(feature = "fault_injection")]
@@ -25,13 +32,20 @@ use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
 use backlog::Backlog;
 pub use backlog::{Admission, Bound, KINDS, Numbers};
-pub use leases::{Leases, Search, Straggler};
-pub use notifier::{Owed, begin_notifier, end_notifier, note_sent, slots, take_owed};
+use directory::{Entry, Guard};
+use growth::Growth;
+use layout::Sizes;
+pub use notifier::{
+    Owed, begin_notifier, database_of, end_notifier, note_sent, slots, start_smaller, take_lack,
+    take_owed, tidy,
+};
 pub use owners::{Gone, GoneOwners, Owner};
-pub use segment::install_hooks;
-use segment::{Guard, open};
+pub use patrol::{Patrol, look};
 use set_aside::SetAside;
-use slot::{assign_slot, cached_slot, my_database};
+pub use stragglers::{Search, Straggler, Stragglers};
+pub use uses::uses;
+pub use window::release;
+use window::{assign_slot, cached_slot, existing_slot, my_database, open};
 
 /// How far the memory of a database can be trusted.
 #[repr(u8)]
@@ -45,37 +59,30 @@ pub enum Phase {
     Ready,
 }
 
-/// What a database's slot holds besides the scheduler.
+/// What a database's window holds besides the scheduler.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct DatabaseState {
-    database: pg_sys::Oid,
-    /// The OID of `turnstile.job`: a new one after `DROP EXTENSION` and `CREATE EXTENSION`.
-    job_table: pg_sys::Oid,
+    /// How many slots there are to open.
+    sizes: Sizes,
+    /// Which of the two tables of names is in use.
+    has_odd_names: bool,
+    /// When the system last refused memory.
+    refused_at: i64,
     pub phase: Phase,
     /// Set while a step is under way. If it is found set, the step was cut short.
     dirty: bool,
     /// The rebuild that the memory comes from.
     pub generation: u64,
-    /// No job waits for a time before this one (microseconds of PostgreSQL's epoch).
-    pub next_due: i64,
-    /// No job that was put off comes before this (run_at, position), so that a promotion need not walk what others
-    /// promoted before it, even if a million jobs fall due at one instant.
-    pub due_floor: [i64; 2],
-    pub leases: Leases,
+    pub stragglers: Stragglers,
     pub gone: GoneOwners,
+    pub patrol: Patrol,
     /// When a claim last checked how far positions have been drawn.
     pub sequence_seen_at: i64,
     set_aside: SetAside,
-    /// Claims since lanes were loaded.
-    pub claims_in_overflow: u32,
     /// Transactions from here on, and the listed ones, were not visible to the last rebuild.
     pub rebuild_xmax: u64,
     pub rebuild_running: u32,
-    /// Changes whenever routes or settings of queues do; read without the lock.
-    routes_version: AtomicU64,
-    /// Changes whenever bounds of backlogs do; read without the lock.
-    bounds_version: AtomicU64,
 }
 
 /// One database's memory, while its lock is held.
@@ -87,6 +94,7 @@ pub struct Locked<'m> {
     pub waiting: Waiting<'m>,
     pub channels: &'m mut Channels,
     pub backlog: Backlog<'m>,
+    growth: Growth,
     /// How many more jobs there are to claim, by queue.
     work: Vec<(u64, u32)>,
     /// The processes to wake when the lock is released.
@@ -145,7 +153,8 @@ impl Locked<'_> {
 
     /// Routes or settings of queues have changed.
     pub fn draw_routes_version(&mut self) {
-        self.state.routes_version.fetch_add(1, Ordering::Release);
+        let entry = self.growth.entry;
+        entry.routes_version.fetch_add(1, Ordering::Release);
         if !armed(Seeded::KeepReadSettings) {
             self.channels.forget_settings();
         }
@@ -153,28 +162,21 @@ impl Locked<'_> {
 
     /// Bounds of backlogs have changed.
     pub fn draw_bounds_version(&mut self) {
-        self.state.bounds_version.fetch_add(1, Ordering::Release);
+        let entry = self.growth.entry;
+        entry.bounds_version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Has the next use rebuild the memory, unless a rebuild is under way.
+    pub fn ask_for_rebuild(&mut self) {
+        if self.state.phase == Phase::Ready {
+            self.state.phase = Phase::Stale;
+        }
     }
 
     /// Marks the whole memory as not to be trusted.
     fn distrust(&mut self) {
         self.state.phase = Phase::Stale;
         self.backlog.distrust();
-    }
-
-    /// A job was put off until then.
-    pub fn note_due(&mut self, time: Option<i64>) {
-        if let Some(time) = time {
-            self.state.next_due = self.state.next_due.min(time);
-            self.state.due_floor = self.state.due_floor.min([time, i64::MIN]);
-        }
-    }
-
-    /// A run has a lease that ends then.
-    pub fn note_lease(&mut self, time: Option<i64>) {
-        if let Some(time) = time {
-            self.state.leases.note(time);
-        }
     }
 }
 
@@ -186,14 +188,20 @@ fn slot(job_table: pg_sys::Oid) -> Result<usize> {
 }
 
 /// Drawn anew by each commit that changes routes or settings of queues, once its rows are visible. What is read after
-/// this call is right for as long as the call returns the same.
-pub fn routes_version(job_table: pg_sys::Oid) -> Result<u64> {
-    slot(job_table).map(segment::routes_version)
+/// this call is right for as long as the call returns the same. None: there is no memory for the database, and nothing
+/// that is read can be kept.
+pub fn routes_version(job_table: pg_sys::Oid) -> Option<u64> {
+    version(job_table, |entry| &entry.routes_version)
 }
 
 /// As [`routes_version`], of the bounds of backlogs.
-pub fn bounds_version(job_table: pg_sys::Oid) -> Result<u64> {
-    slot(job_table).map(segment::bounds_version)
+pub fn bounds_version(job_table: pg_sys::Oid) -> Option<u64> {
+    version(job_table, |entry| &entry.bounds_version)
+}
+
+fn version(job_table: pg_sys::Oid, of: impl Fn(&Entry) -> &AtomicU64) -> Option<u64> {
+    let entry = slot(job_table).and_then(directory::entry).ok()?;
+    Some(of(entry).load(Ordering::Acquire))
 }
 
 /// Runs steps on the memory of this database, giving it a slot if it has none.
@@ -206,17 +214,19 @@ pub fn with<R>(job_table: pg_sys::Oid, mut steps: impl FnMut(&mut Locked) -> Ste
     }
 }
 
-/// As [`with`], for commit and abort callbacks: without a slot there is nothing to keep right.
+/// As [`with`], for commit and abort callbacks: without a slot there is nothing to keep right. What could not be done is
+/// made up for by the next rebuild.
 pub fn with_existing<R>(
     job_table: pg_sys::Oid,
     steps: impl FnOnce(&mut Locked) -> Step<R>,
 ) -> Result<Option<R>> {
-    match cached_slot(job_table) {
+    let slot = match cached_slot(job_table) {
+        Some(slot) => Some(slot),
+        None => existing_slot()?,
+    };
+    match slot {
         Some(slot) => run(slot, job_table, steps),
-        None => match slot::existing_slot()? {
-            Some(slot) => run(slot, job_table, steps),
-            None => Ok(None),
-        },
+        None => Ok(None),
     }
 }
 
@@ -226,32 +236,39 @@ fn run<R>(
     job_table: pg_sys::Oid,
     steps: impl FnOnce(&mut Locked) -> Step<R>,
 ) -> Result<Option<R>> {
-    let is_own =
-        |state: &DatabaseState| state.job_table == job_table && state.database == my_database();
+    let is_own = |owner| owner == (my_database(), job_table);
     enter(
         slot,
-        |state| is_own(state) || armed(Seeded::UseForeignSlot),
+        |owner| is_own(owner) || armed(Seeded::UseForeignSlot),
         steps,
     )
 }
 
 /// None if the slot is not the one that was meant. If a step fails or panics, the memory stays marked dirty and the
 /// next use rebuilds it.
-#[allow(unsafe_code, reason = "opens memory that is locked")]
 fn enter<R>(
     slot: usize,
-    is_meant: impl FnOnce(&DatabaseState) -> bool,
+    is_meant: impl FnOnce((pg_sys::Oid, pg_sys::Oid)) -> bool,
     steps: impl FnOnce(&mut Locked) -> Step<R>,
 ) -> Result<Option<R>> {
-    let guard = Guard::acquire(slot + 1)?;
-    // SAFETY: the slot's lock is held until the guard is dropped.
-    let mut locked = unsafe { open(slot) };
-    if !is_meant(locked.state) {
+    let entry = directory::entry(slot)?;
+    let guard = Guard::of(slot)?;
+    let owner = entry.owner();
+    if !is_meant(owner) {
         return Ok(None);
     }
-    if std::mem::replace(&mut locked.state.dirty, true) {
+    let mut locked = match open(slot) {
+        Ok(locked) => locked,
+        Err(refused) => {
+            entry.has_missed_changes.store(true, Ordering::Release);
+            return Err(refused);
+        }
+    };
+    let is_dirty = std::mem::replace(&mut locked.state.dirty, true);
+    if is_dirty | entry.has_missed_changes.swap(false, Ordering::AcqRel) {
         locked.distrust();
     }
+    locked.make_room(1);
     #[cfg(feature = "fault_injection")]
     turnstile_scheduler::testing::injection::arm(settings::panic_at());
     let outcome = steps(&mut locked);
@@ -262,9 +279,16 @@ fn enter<R>(
         Ok(()) => outcome,
         Err(fault) => Err(fault),
     };
+    locked.call_patrol();
+    let is_closed = entry.owner().1 == pg_sys::InvalidOid && entry.owner() != owner;
+    let outcome = match outcome {
+        Ok(result) if is_closed => locked.start_anew().map(|()| result),
+        outcome => outcome,
+    };
     if outcome.is_ok() {
         locked.state.dirty = false;
     }
+    locked.tell_sizes();
     let calls = std::mem::take(&mut locked.calls);
     drop(guard);
     latches::ring(&calls);
@@ -273,10 +297,7 @@ fn enter<R>(
 
 fn failure(fault: Fault) -> Failure {
     match fault {
-        Fault::Full => does_not_fit(
-            "the limits of the running jobs",
-            "Raise turnstile.max_lanes and restart the server, or finish jobs.",
-        ),
+        Fault::Full => no_room("the limits of the running jobs"),
         Fault::Corrupt(what) => internal(format!("the scheduler's memory is damaged: {what}"))
             .hint("The next call rebuilds it from the tables; please report this."),
     }

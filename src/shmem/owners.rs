@@ -19,7 +19,7 @@ pub struct GoneOwners {
     /// More are gone than could be listed, or none were listed: every owner that does not run now is gone.
     look_at_all: bool,
     /// When a claim must search for their runs; `i64::MAX`: nothing to search for.
-    pub next: i64,
+    next: i64,
 }
 
 /// What a search has taken from memory; an abort brings it back.
@@ -56,6 +56,10 @@ impl GoneOwners {
     pub fn look_at_all(&mut self) {
         self.look_at_all = true;
         self.next = i64::MIN;
+    }
+
+    pub fn next(&self) -> i64 {
+        self.next
     }
 
     pub fn add(&mut self, owner: Owner) {

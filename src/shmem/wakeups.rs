@@ -2,25 +2,15 @@
 
 use super::{Locked, Phase};
 use crate::pg::server;
-use pgrx::pg_sys;
 use turnstile_scheduler::waiting::NEVER;
 use turnstile_scheduler::{LaneSpec, Step};
 
-/// An event that is pending until a process handles it.
-const ALWAYS: i64 = 0;
-
 impl Locked<'_> {
-    /// When a process has to look although no transaction ends.
+    /// When a process has to look although no transaction ends, whatever it waits for.
     pub fn next_event(&self) -> i64 {
-        let overflow = if self.scheduler.has_overflow() {
-            ALWAYS
-        } else {
-            NEVER
-        };
-        overflow
-            .min(self.state.next_due)
-            .min(self.state.leases.next)
-            .min(self.state.gone.next)
+        self.state
+            .gone
+            .next()
             .min(self.state.set_aside.until())
             .min(self.scheduler.next_timer().unwrap_or(NEVER))
     }
@@ -62,22 +52,31 @@ impl Locked<'_> {
                 self.scheduler.advance(now)?;
                 let next_event = self.next_event();
                 let scheduler = &self.scheduler;
+                let has_work =
+                    |queue| scheduler.has_work(queue) || scheduler.wakes_at(queue) <= now;
+                let next_time = self.first_time(self.waiting.waited_for(), now);
                 self.waiting.wake_as_needed(
                     now,
                     &self.work,
-                    next_event,
-                    |queue| scheduler.has_work(queue),
+                    next_event.min(next_time),
+                    has_work,
                     |who| self.calls.push(who),
                 );
-                self.channels.notify_as_needed(
-                    next_event,
-                    |queue| scheduler.has_work(queue),
-                    |who| self.calls.push(who),
-                );
+                let next_time = self.first_time(self.channels.armed_for(), now);
+                self.channels
+                    .notify_as_needed(next_event, next_time, has_work, |who| {
+                        self.calls.push(who);
+                    });
             }
         }
         self.work.clear();
         Ok(())
+    }
+
+    /// When the first of some queues falls due that has not by now.
+    pub fn first_time(&self, queues: impl Iterator<Item = u64>, now: i64) -> i64 {
+        let times = queues.map(|queue| self.scheduler.wakes_at(queue));
+        times.filter(|&time| time > now).min().unwrap_or(NEVER)
     }
 
     /// Called at the end of each locked section.
@@ -92,7 +91,7 @@ impl Locked<'_> {
     pub fn close(&mut self) {
         self.waiting.release_all(|who| self.calls.push(who));
         self.state.phase = Phase::Stale;
-        self.state.job_table = pg_sys::InvalidOid;
+        self.growth.disown();
     }
 
     /// Something has fallen due, and it is not known for which queue.

@@ -4,7 +4,7 @@
 //! between becoming visible and its commit callback shows as a difference that does not exist; so only differences
 //! that several passes find alike are reported.
 
-use crate::job::lane::{DEFAULT_ROW, concurrency_key, number, queue_key, tenant_key};
+use crate::job::gates::{self, Descriptor};
 use crate::job::tables;
 use crate::pg::call::datum;
 use crate::pg::error::{Result, notice};
@@ -12,6 +12,7 @@ use crate::pg::server;
 use crate::pg::snapshot::{Snapshot, next_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem::{Locked, Numbers};
+use crate::sync::check_times::Times;
 use crate::sync::gate_settings::{default_settings, settings_of_row};
 use crate::sync::rebuild::{self, when_ready};
 use crate::table;
@@ -19,13 +20,14 @@ use crate::table::backlog::scan_waiting;
 use pgrx::pg_sys;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
-use turnstile_scheduler::{Fault, GateKind, GateSettings, GateView, Limit, Step};
+use turnstile_scheduler::{
+    Fault, GateKind, GateSettings, GateView, LaneSpec, Limit, OutsideView, Step,
+};
 
 static SETTINGS: Statement = statement!("gate_settings", []);
-static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID]);
+static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID, INT8OID]);
 
 static CHILDREN: Statement = statement!("check_children", []);
-static LEASES: Statement = statement!("check_leases", [TIMESTAMPTZOID, INT8ARRAYOID, INT8OID]);
 
 const PASSES: usize = 6;
 const BETWEEN_PASSES: Duration = Duration::from_millis(20);
@@ -47,10 +49,8 @@ struct Copy {
     heads: HashMap<u64, i64>,
     gates: HashMap<Gate, (i64, GateSettings)>,
     in_flight: HashSet<(u64, i64)>,
-    has_overflow: bool,
-    /// No lease ends before this but those of the stragglers; none while a search is under way.
-    lease_floor: Option<i64>,
-    stragglers: Vec<i64>,
+    outside: OutsideView,
+    times: Times,
     /// None if the backlogs have not been counted.
     backlog: Option<Numbers>,
 }
@@ -58,7 +58,8 @@ struct Copy {
 /// What the tables say at the same moment.
 #[derive(Default)]
 struct Truth {
-    lanes: HashMap<u64, (i64, String)>,
+    /// By its key, a lane, its first position and its names.
+    lanes: HashMap<u64, (LaneSpec, i64, String)>,
     running: HashMap<Gate, (i64, String)>,
     settings: HashMap<Gate, GateSettings>,
 }
@@ -105,7 +106,7 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     compare_lanes(spi, &snapshot, &copy, &truth, &mut differences)?;
     compare_held(&copy, &truth, &mut differences);
     compare_settings(&copy, &truth, &mut differences);
-    compare_leases(spi, &snapshot, &copy, &mut differences)?;
+    copy.times.compare(spi, &snapshot, &mut differences)?;
     compare_backlog(spi, &snapshot, &copy, &mut differences)?;
     find_children(spi, &mut differences)?;
     Ok(differences)
@@ -114,14 +115,8 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
 fn copy(memory: &mut Locked) -> Step<Copy> {
     let scheduler = &memory.scheduler;
     let mut copy = Copy {
-        has_overflow: scheduler.has_overflow(),
-        lease_floor: memory.state.leases.settled_floor(),
-        stragglers: memory
-            .state
-            .leases
-            .stragglers()
-            .map(|run| run.job)
-            .collect(),
+        outside: scheduler.outside_view()?,
+        times: Times::of(memory),
         backlog: memory.backlog.numbers(),
         ..Copy::default()
     };
@@ -157,7 +152,7 @@ fn copy(memory: &mut Locked) -> Step<Copy> {
 fn read_truth(spi: &Spi, snapshot: &Snapshot) -> Result<Truth> {
     let mut truth = Truth::default();
     rebuild::scan_available(spi, snapshot, &mut |spec, position, label| {
-        truth.lanes.insert(spec.lane, (position, label()));
+        truth.lanes.insert(spec.lane, (*spec, position, label()));
         Ok(())
     })?;
     rebuild::scan_running(spi, snapshot, &mut |spec, count, label| {
@@ -178,11 +173,9 @@ fn read_truth(spi: &Spi, snapshot: &Snapshot) -> Result<Truth> {
 }
 
 fn gate_of_row(rows: &Rows, row: usize) -> Result<Gate> {
-    let kind: i32 = rows.required(row, 1)?;
-    let kind = GateKind::ALL
-        .into_iter()
-        .find(|&known| i32::from(number(known)) == kind)
-        .unwrap_or_default();
+    let number: i32 = rows.required(row, 1)?;
+    let mut known = gates::all().filter(|gate| i32::from(gate.number) == number);
+    let kind = known.next().map(|gate| gate.kind).unwrap_or_default();
     let key: i64 = rows.required(row, 2)?;
     Ok((kind, key.cast_unsigned()))
 }
@@ -195,14 +188,16 @@ fn compare_lanes(
     truth: &Truth,
     differences: &mut Vec<Difference>,
 ) -> Result<()> {
-    for (&lane, (position, label)) in &truth.lanes {
+    for (&lane, (spec, position, label)) in &truth.lanes {
         let head = copy.heads.get(&lane).copied();
-        if head.is_some_and(|head| head <= *position) || (head.is_none() && copy.has_overflow) {
+        if head.is_some_and(|head| head <= *position) || (head.is_none() && copy.outside.has(spec))
+        {
             continue;
         }
         let end = head.unwrap_or(i64::MAX);
         let next = datum(next_transaction_id().cast_signed());
-        let bounds = [datum(lane.cast_signed()), datum(end), next];
+        let [group, key] = [spec.group(), lane].map(|key| datum(key.cast_signed()));
+        let bounds = [group, key, datum(end), next];
         let mut unseen = None;
         spi.scan(&BELOW_HEAD, &bounds, snapshot, BATCH, |rows| {
             let mut positions = (0..rows.len()).filter_map(|row| rows.value::<i64>(row, 1));
@@ -250,18 +245,13 @@ fn compare_held(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
 
 fn compare_settings(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference>) {
     for (&(kind, key), &(_, settings)) in &copy.gates {
-        let default = match kind {
-            GateKind::Queue => queue_key(DEFAULT_ROW),
-            GateKind::Tenant => tenant_key(DEFAULT_ROW),
-            GateKind::Concurrency => concurrency_key(DEFAULT_ROW),
-            GateKind::Account | GateKind::Session | GateKind::Unique => key,
-        };
+        let described = gates::of(kind);
         let row = truth.settings.get(&(kind, key));
-        let expected = match (kind, row.or_else(|| truth.settings.get(&(kind, default)))) {
-            (_, Some(&settings)) => settings,
-            // Which default holds for an account depends on the name of its tenant.
-            (GateKind::Account, None) => continue,
-            (kind, None) => default_settings(kind),
+        let expected = match row.or_else(|| default_row(described, truth)) {
+            Some(&settings) => settings,
+            // Which default row holds depends on the name of what it is scoped to.
+            None if described.has_defaults() && !described.scope.is_empty() => continue,
+            None => default_settings(kind),
         };
         if settings.limit != Limit::Unknown && lasting(settings) != lasting(expected) {
             differences.push(Difference {
@@ -272,6 +262,13 @@ fn compare_settings(copy: &Copy, truth: &Truth, differences: &mut Vec<Difference
     }
 }
 
+/// The settings of all gates of a kind that have no row, if they are the same for all.
+fn default_row<'t>(described: &Descriptor, truth: &'t Truth) -> Option<&'t GateSettings> {
+    let keys = described.default_keys(&LaneSpec::default());
+    let mut keys = keys.into_iter().filter(|_| described.scope.is_empty());
+    keys.find_map(|key| truth.settings.get(&(described.kind, key)))
+}
+
 fn settings_of(gate: &GateView) -> GateSettings {
     GateSettings {
         limit: gate.limit,
@@ -280,6 +277,7 @@ fn settings_of(gate: &GateView) -> GateSettings {
         weight: gate.weight,
         is_fair: gate.is_fair,
         aging: gate.aging,
+        ..default_settings(gate.kind)
     }
 }
 
@@ -288,6 +286,7 @@ fn lasting(settings: GateSettings) -> GateSettings {
     let now = server::now();
     GateSettings {
         paused_until: settings.paused_until.filter(|&until| until > now),
+        has_own_row: true,
         ..settings
     }
 }
@@ -303,31 +302,6 @@ fn find_children(spi: &Spi, differences: &mut Vec<Difference>) -> Result<()> {
         });
     }
     Ok(())
-}
-
-/// No run is forgotten by the search for expired leases.
-fn compare_leases(
-    spi: &Spi,
-    snapshot: &Snapshot,
-    copy: &Copy,
-    differences: &mut Vec<Difference>,
-) -> Result<()> {
-    let Some(floor) = copy.lease_floor else {
-        return Ok(());
-    };
-    let next = datum(next_transaction_id().cast_signed());
-    let bounds = [datum(floor), datum(copy.stragglers.clone()), next];
-    spi.scan(&LEASES, &bounds, snapshot, BATCH, |rows| {
-        for row in 0..rows.len() {
-            let id: i64 = rows.required(row, 1)?;
-            let lease: &str = rows.required(row, 2)?;
-            differences.push(Difference {
-                problem: "the lease of a run is not watched",
-                detail: format!("job {id}, until {lease}"),
-            });
-        }
-        Ok(())
-    })
 }
 
 /// Compares the numbers that are held against the bounds of backlogs.

@@ -1,4 +1,5 @@
-//! Notices DROP EXTENSION, so that backends that sleep for its jobs do not sleep in vain.
+//! Notices DROP EXTENSION, so that backends that sleep for its jobs do not sleep in vain, and DROP DATABASE, so that its
+//! memory is given back.
 
 #![allow(
     unsafe_code,
@@ -6,6 +7,7 @@
 )]
 
 use crate::pg::catalog;
+use crate::shmem;
 use crate::transaction::pending;
 use pgrx::{pg_guard, pg_sys};
 use std::cell::Cell;
@@ -37,8 +39,11 @@ unsafe extern "C-unwind" fn object_accessed(
         && part == 0
         && catalog::job_table().is_ok_and(|table| table == object)
     {
-        pending::with(|pending| pending.job_table = object);
-        pending::at_current_level(|level| level.is_dropped = true);
+        pending::note(object, |level| level.is_dropped = true);
+    }
+    if access == pg_sys::ObjectAccessType::OAT_DROP && class == pg_sys::DatabaseRelationId {
+        // Nobody is connected to it. If it is not dropped after all, its memory is built anew.
+        let _ = shmem::release(object);
     }
     if let Some(previous) = PREVIOUS.get() {
         // SAFETY: with the arguments that the server gave.

@@ -1,12 +1,13 @@
 //! SQL functions for the keys of gates that the tables store, and for the library's version.
 
-use crate::job::lane::{account_key, concurrency_key, queue_key, session_key, tenant_key};
+use crate::job::gates::{self, NO_GATE};
+use crate::job::lane::{queue_key, session_key, tenant_key};
 use crate::pg::call::{Call, arguments, datum};
 use crate::pg::error::{Result, bad_value};
-use crate::pg::trigger::{Moment, Trigger};
-use crate::sync::setting_triggers::SETTINGS;
+use crate::pg::trigger::Moment;
+use crate::sync::setting_triggers::trigger_on_settings;
 use pgrx::pg_sys::Datum;
-use turnstile_scheduler::GateKind;
+use turnstile_scheduler::LaneSpec;
 
 arguments!(gate_key: KIND, SCOPE, NAME);
 arguments!(session_gate: QUEUE, TENANT, SESSION);
@@ -19,14 +20,18 @@ pub fn gate(call: &Call) -> Result<Option<Datum>> {
     let Some(name) = call.text(gate_key::NAME) else {
         return Ok(None);
     };
-    let key = match call.text(gate_key::KIND) {
-        Some("queue") => queue_key(name),
-        Some("tenant") => tenant_key(name),
-        Some("account") => account_key(call.text(gate_key::SCOPE).map_or(0, tenant_key), name),
-        Some("concurrency") => concurrency_key(name),
+    let kind = call.text(gate_key::KIND);
+    let mut known = gates::with_settings().filter(|(_, it)| Some(it.argument) == kind);
+    let gate = match known.next() {
+        // There is one argument for what its name is scoped to.
+        Some((gate, _)) if gate.scope.len() <= 1 => gate,
         _ => return Err(bad_value("unknown kind of gate")),
     };
-    Ok(datum(key.cast_signed()))
+    let mut scope = LaneSpec::default();
+    if let (Some(&kind), Some(name)) = (gate.scope.first(), call.text(gate_key::SCOPE)) {
+        *scope.key_mut(kind) = gates::of(kind).key_anywhere(name);
+    }
+    Ok(datum(gate.key(&scope, name).cast_signed()))
 }
 
 pub fn session_gate(call: &Call) -> Result<Option<Datum>> {
@@ -44,22 +49,13 @@ pub fn session_gate(call: &Call) -> Result<Option<Datum>> {
 
 /// BEFORE ROW trigger on the tables of settings.
 pub fn set_gate(call: &Call) -> Result<Option<Datum>> {
-    let (trigger, kind) = Trigger::of_argument(call, &SETTINGS, Moment::RowBefore)?;
-    let tenant = || trigger.with_new_text(c"tenant", tenant_key);
-    let key = match kind {
-        GateKind::Queue => trigger.with_new_text(c"name", queue_key)?,
-        GateKind::Tenant => trigger.with_new_text(c"name", tenant_key)?,
-        GateKind::Account => {
-            let tenant = tenant()?.unwrap_or(0);
-            trigger.with_new_text(c"name", |name| account_key(tenant, name))?
-        }
-        GateKind::Session => {
-            let tenant = tenant()?.unwrap_or(0);
-            let queue = trigger.with_new_text(c"queue", queue_key)?.unwrap_or(0);
-            trigger.with_new_text(c"session", |name| session_key(queue, tenant, name))?
-        }
-        _ => trigger.with_new_text(c"key", concurrency_key)?,
-    };
+    let (trigger, gate, settings) = trigger_on_settings(call, Moment::RowBefore)?;
+    let mut scope = LaneSpec::default();
+    for (&kind, column) in gate.scope.iter().zip(settings.scope) {
+        let key = trigger.with_new_text(column, |name| gates::of(kind).key_anywhere(name))?;
+        *scope.key_mut(kind) = key.unwrap_or(NO_GATE);
+    }
+    let key = trigger.with_new_text(settings.name, |name| gate.key(&scope, name))?;
     // The table rejects a name that is NULL.
     let Some(gate) = key.and_then(|key| datum(key.cast_signed())) else {
         return Ok(Some(trigger.row_unchanged()));

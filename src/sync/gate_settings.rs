@@ -1,17 +1,18 @@
 //! Settings of gates (limits, rates, pauses), read from the tables of settings when a claim first meets the gate.
 
-use crate::job::lane::{DEFAULT_ROW, account_key, concurrency_key, number, queue_key, tenant_key};
+use crate::job::gates;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
-use crate::pg::spi::{Rows, Spi, Statement, statement};
+use crate::pg::spi::{Rows, Spi};
 use crate::shmem;
 use crate::sync::aging;
 use pgrx::pg_sys;
 use turnstile_scheduler::{GateKind, GateSettings, LaneSpec, Limit, Rate, UnknownGate};
 
-static SETTING: Statement = statement!("gate_setting", [INT8ARRAYOID, INT4OID]);
-
+/// The columns of the views of settings: the gate, and what follows it.
+const GATE: i32 = 1;
+const FIRST_SETTING: i32 = 2;
 /// Where a rate is given without a burst, starts are evenly spaced.
 const DEFAULT_BURST: u32 = 1;
 /// The weight of all jobs without a tenant together, and of a tenant for which no row says otherwise.
@@ -43,33 +44,34 @@ pub fn read(
 }
 
 fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<GateSettings> {
-    let (table, gates) = match gate.kind {
-        GateKind::Queue => (c"queue", vec![gate.key, queue_key(DEFAULT_ROW)]),
-        GateKind::Tenant => (c"tenant", vec![gate.key, tenant_key(DEFAULT_ROW)]),
-        GateKind::Account => (
-            c"account",
-            vec![
-                gate.key,
-                account_key(spec.tenant, DEFAULT_ROW),
-                account_key(tenant_key(DEFAULT_ROW), DEFAULT_ROW),
-            ],
-        ),
-        GateKind::Concurrency => (c"concurrency", vec![gate.key, concurrency_key(DEFAULT_ROW)]),
-        GateKind::Session => (c"paused_session", vec![gate.key]),
-        GateKind::Unique => return Ok(default_settings(gate.kind)),
+    let described = gates::of(gate.kind);
+    let Some(table) = &described.settings else {
+        return Ok(default_settings(gate.kind));
     };
-    let gates: Vec<i64> = gates.into_iter().map(u64::cast_signed).collect();
-    let arguments = [datum(gates), datum(i32::from(number(gate.kind)))];
+    let defaults = described.default_keys(spec);
+    let keys = std::iter::once(gate.key).chain(defaults);
+    let arguments = [datum(keys.map(u64::cast_signed).collect::<Vec<i64>>())];
     let settings = match armed(Seeded::ReadOwnLimits) {
         true => {
-            let rows = spi.run(&SETTING, &arguments)?;
-            (rows.len() > 0).then(|| settings_of_row(&rows, 0, 1))
+            let rows = spi.run(table.statement, &arguments)?;
+            (rows.len() > 0).then(|| settings_in_force(&rows, gate))
         }
-        false => spi.committed_row(table, &SETTING, &arguments, |rows| {
-            settings_of_row(rows, 0, 1)
+        false => spi.committed_row(table.table, table.statement, &arguments, |rows| {
+            settings_in_force(rows, gate)
         })?,
     };
-    Ok(settings.unwrap_or(default_settings(gate.kind)))
+    Ok(settings.unwrap_or(GateSettings {
+        has_own_row: false,
+        ..default_settings(gate.kind)
+    }))
+}
+
+/// What the row says that was read for a gate, and whether it is the gate's own.
+fn settings_in_force(rows: &Rows, gate: &UnknownGate) -> GateSettings {
+    GateSettings {
+        has_own_row: rows.value::<i64>(0, GATE) == Some(gate.key.cast_signed()),
+        ..settings_of_row(rows, 0, FIRST_SETTING)
+    }
 }
 
 /// The settings of a gate without any row of settings.
@@ -97,5 +99,6 @@ pub fn settings_of_row(rows: &Rows, row: usize, column: i32) -> GateSettings {
         aging: rows
             .value::<i64>(row, column + 7)
             .map_or(0, |interval| u32::try_from(interval).unwrap_or(u32::MAX)),
+        has_own_row: true,
     }
 }

@@ -8,16 +8,17 @@
 
 #![allow(unsafe_code, reason = "takes a lock of the server")]
 
-use crate::job::lane::{Names, session_key};
+use crate::job::gates;
+use crate::job::lane::{lane_of, queue_key};
 use crate::job::row::only_session;
 use crate::job::tables;
-use crate::pg::call::datum;
 use crate::pg::error::{Result, internal};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
-use crate::shmem::{self, Locked, Phase};
+use crate::shmem::{self, Locked, Phase, Stragglers};
 use crate::transaction::pending::{self, Work};
+use pgrx::datum::Array;
 use pgrx::pg_sys;
 use turnstile_scheduler::{LaneSpec, Step};
 
@@ -25,14 +26,14 @@ static AVAILABLE: Statement = statement!("rebuild_available", []);
 static RUNNING: Statement = statement!("rebuild_running", []);
 static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
 static PAUSED_SESSION: Statement = statement!("rebuild_paused_session", []);
-static NEXT_DUE: Statement = statement!("next_due", [TIMESTAMPTZOID, INT8OID]);
-static FIRST_LEASE: Statement = statement!("first_lease", []);
+static FIRST_DUE: Statement = statement!("first_due", []);
+static FIRST_LEASES: Statement = statement!("first_leases", []);
 
 /// The column behind those that name a lane: a position or a count.
-pub const NUMBER: i32 = 8;
+pub const NUMBER: i32 = 3;
 /// Rows that are fetched at once.
 const BATCH: i64 = 10_000;
-/// Lanes that are counted while the lock is held once.
+/// Lanes or queues that are applied while the lock is held once.
 const AT_ONCE: usize = 1_000;
 
 /// Runs steps on memory that can be trusted, rebuilding it first if need be.
@@ -59,13 +60,12 @@ pub fn when_ready<R>(
 }
 
 fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
-    pending::with(|pending| pending.job_table = job_table);
-    pending::begin(Work::Rebuild);
+    pending::begin(job_table, Work::Rebuild);
     // Where this transaction has rewritten the jobs, all of them are its own.
     let sees_own = tables::distrust_own_jobs(job_table);
     let (snapshot, generation) = shmem::with(job_table, |memory| begin(memory, sees_own))?;
     expect_paused_sessions(spi, job_table, &snapshot)?;
-    let mut count = Batch::new(job_table, |memory, spec, number| {
+    let mut count = Batch::new(job_table, |memory, spec: &LaneSpec, number| {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         memory.scheduler.hold(spec, number)
     });
@@ -73,27 +73,33 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
         count.add(spec, number)
     })?;
     count.finish()?;
-    let mut lower = Batch::new(job_table, |memory, spec, position| {
+    let mut lower = Batch::new(job_table, |memory, spec: &LaneSpec, position| {
         memory.scheduler.lower(spec, position)
     });
     scan_available(spi, &snapshot, &mut |spec, position, _| {
         lower.add(spec, position)
     })?;
     lower.finish()?;
-    let next_due = first_time(
-        spi,
-        &NEXT_DUE,
-        &[datum(i64::MIN), datum(i64::MIN)],
-        &snapshot,
-    )?;
-    let first_lease = first_time(spi, &FIRST_LEASE, &[], &snapshot)?;
+    let mut due = Batch::new(job_table, |memory, &queue, time| {
+        memory.scheduler.note_due(queue, time)
+    });
+    read_times(spi, &FIRST_DUE, &snapshot, |queue, time| {
+        due.add(&queue, time)
+    })?;
+    due.finish()?;
+    let mut leases = Batch::new(job_table, |memory, &queue, time| {
+        memory.scheduler.note_lease(queue, time)
+    });
+    read_times(spi, &FIRST_LEASES, &snapshot, |queue, time| {
+        leases.add(&queue, time)
+    })?;
+    leases.finish()?;
     shmem::with(job_table, |memory| {
         if memory.state.generation != generation || memory.state.phase != Phase::Rebuilding {
             return Ok(());
         }
         memory.scheduler.end_rebuild()?;
-        memory.note_due(next_due);
-        memory.note_lease(first_lease);
+        memory.state.patrol.wait_for_claim();
         memory.state.phase = Phase::Ready;
         Ok(())
     })?;
@@ -112,18 +118,24 @@ fn expect_paused_sessions(spi: &Spi, job_table: pg_sys::Oid, snapshot: &Snapshot
     })
 }
 
-fn first_time(
+/// Visits the queues that have a time, and the earliest.
+fn read_times(
     spi: &Spi,
     statement: &Statement,
-    from: &[Option<pg_sys::Datum>],
     snapshot: &Snapshot,
-) -> Result<Option<i64>> {
-    let time = spi.first_row(statement, from, snapshot, |rows| rows.value(0, 1))?;
-    Ok(time.flatten())
+    mut visit: impl FnMut(u64, i64) -> Result<()>,
+) -> Result<()> {
+    spi.walk(statement, &[], snapshot, BATCH, |rows| {
+        for row in 0..rows.len() {
+            visit(queue_key(rows.required(row, 1)?), rows.required(row, 2)?)?;
+        }
+        Ok(())
+    })
 }
 
 fn begin(memory: &mut Locked, sees_own: bool) -> Step<(Snapshot, u64)> {
     memory.scheduler.begin_rebuild()?;
+    memory.shrink()?;
     let snapshot = match sees_own {
         true => Snapshot::with_own_changes(),
         false => Snapshot::take(),
@@ -136,9 +148,7 @@ fn begin(memory: &mut Locked, sees_own: bool) -> Step<(Snapshot, u64)> {
     }
     memory.state.rebuild_xmax = xmax;
     memory.state.rebuild_running = count;
-    memory.state.next_due = i64::MAX;
-    memory.state.due_floor = [i64::MAX; 2];
-    memory.state.leases.forget();
+    memory.state.stragglers = Stragglers::default();
     memory.state.gone.look_at_all();
     memory.forget_set_aside();
     memory.state.generation += 1;
@@ -170,33 +180,31 @@ fn scan(
     spi.scan(statement, &[], snapshot, BATCH, |rows| {
         for row in 0..rows.len() {
             let number = rows.required(row, NUMBER)?;
-            visit(&spec_of(rows, row), number, &|| {
-                format!("{:?}", names(rows, row))
-            })?;
+            visit(&spec_of(rows, row), number, &|| label_of_row(rows, row))?;
         }
         Ok(())
     })
 }
 
-/// Lanes that are applied to the memory together, so that the lock is held neither often nor long.
-struct Batch<F> {
+/// Lanes or queues that are applied to the memory together, so that the lock is held neither often nor long.
+struct Batch<T, F> {
     job_table: pg_sys::Oid,
-    lanes: Vec<(LaneSpec, i64)>,
+    items: Vec<(T, i64)>,
     apply: F,
 }
 
-impl<F: Fn(&mut Locked, &LaneSpec, i64) -> Step<()>> Batch<F> {
+impl<T: Copy, F: Fn(&mut Locked, &T, i64) -> Step<()>> Batch<T, F> {
     fn new(job_table: pg_sys::Oid, apply: F) -> Self {
         Self {
             job_table,
-            lanes: Vec::new(),
+            items: Vec::new(),
             apply,
         }
     }
 
-    fn add(&mut self, spec: &LaneSpec, number: i64) -> Result<()> {
-        self.lanes.push((*spec, number));
-        if self.lanes.len() < AT_ONCE {
+    fn add(&mut self, item: &T, number: i64) -> Result<()> {
+        self.items.push((*item, number));
+        if self.items.len() < AT_ONCE {
             return Ok(());
         }
         self.finish()
@@ -207,12 +215,13 @@ impl<F: Fn(&mut Locked, &LaneSpec, i64) -> Step<()>> Batch<F> {
             if memory.state.phase != Phase::Rebuilding {
                 return Ok(false);
             }
-            for (spec, number) in &self.lanes {
-                (self.apply)(memory, spec, *number)?;
+            for (item, number) in &self.items {
+                memory.make_room(0);
+                (self.apply)(memory, item, *number)?;
             }
             Ok(true)
         })?;
-        self.lanes.clear();
+        self.items.clear();
         if stayed {
             return Ok(());
         }
@@ -226,35 +235,31 @@ impl<F: Fn(&mut Locked, &LaneSpec, i64) -> Step<()>> Batch<F> {
 /// Has the next use rebuild the memory, and does it at once.
 pub fn force(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     shmem::with(job_table, |memory| {
-        if memory.state.phase == Phase::Ready {
-            memory.state.phase = Phase::Stale;
-        }
+        memory.ask_for_rebuild();
         Ok(())
     })?;
     when_ready(spi, job_table, |_| Ok(()))
 }
 
-fn names<'rows>(rows: &'rows Rows, row: usize) -> Names<'rows> {
-    Names {
-        queue: rows.value(row, 1).unwrap_or_default(),
-        tenant: rows.value(row, 2),
-        account: rows.value(row, 3),
-        session: rows.value(row, 4),
-        concurrency_key: rows.value(row, 5),
-        unique_key: rows.value(row, 6),
-    }
+/// The lane that the first two columns name: names in the order of the kinds of gates, of which the last may be
+/// missing, and a priority.
+pub fn lane_of_row(rows: &Rows, row: usize) -> LaneSpec {
+    let names: Option<Array<&str>> = rows.value(row, 1);
+    let mut names = names.iter().flat_map(Array::iter);
+    lane_of(rows.value(row, 2).unwrap_or(0), |_| names.next().flatten())
 }
 
-/// The lane that the first seven columns name.
-pub fn lane_of_row(rows: &Rows, row: usize) -> LaneSpec {
-    names(rows, row).lane(rows.value(row, 7).unwrap_or(0))
+/// The names for reports.
+fn label_of_row(rows: &Rows, row: usize) -> String {
+    let names: Option<Array<&str>> = rows.value(row, 1);
+    let columns = gates::all().map(|gate| gate.column.1);
+    let names = columns.zip(names.iter().flat_map(Array::iter));
+    let given = names.filter_map(|(column, name)| Some(format!("{column} {:?}", name?)));
+    given.collect::<Vec<_>>().join(", ")
 }
 
 fn session_of_row(rows: &Rows, row: usize) -> LaneSpec {
-    let names = names(rows, row);
-    let spec = names.lane(0);
-    let session = names.session.unwrap_or_default();
-    only_session(session_key(spec.queue, spec.tenant, session))
+    only_session(lane_of_row(rows, row).session)
 }
 
 /// One backend rebuilds, the others wait for it: a lock that can be cancelled.

@@ -14,6 +14,7 @@ use crate::pg::error::cannot_prepare;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::shmem::{self, Locked, Phase, sleeper};
+use crate::transaction::earliest::Earliest;
 use crate::transaction::level::{LaneChange, Level};
 use crate::transaction::pending::{self, Work};
 use pgrx::{pg_guard, pg_sys};
@@ -105,7 +106,7 @@ fn abort_savepoint(nesting: i32) {
     abandon(nesting);
     let (table, levels) = pending::with(|pending| {
         let levels: Vec<Level> = std::iter::from_fn(|| pending.take_from(nesting)).collect();
-        (pending.job_table, levels)
+        (pending.job_table(), levels)
     });
     for level in levels {
         if armed(Seeded::IgnoreSavepointRollback) {
@@ -127,7 +128,7 @@ fn take_all() -> Option<(pg_sys::Oid, Level)> {
             pending.take_all();
             return None;
         }
-        Some((pending.job_table, pending.take_all()))
+        Some((pending.job_table(), pending.take_all()))
     })
 }
 
@@ -162,7 +163,8 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
     }
     let starts = !counted && !armed(Seeded::CommitWithoutHold);
     for lane in changes.lanes.values().filter(|_| starts) {
-        scheduler.hold(&lane.spec, lane.started)?;
+        memory.make_room(0);
+        memory.scheduler.hold(&lane.spec, lane.started)?;
     }
     for lane in changes.lanes.values() {
         apply_lane(memory, lane, counted)?;
@@ -171,14 +173,17 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         memory.lower(spec, *position)?;
     }
     if !armed(Seeded::HideDueTime) {
-        memory.note_due(changes.next_due);
+        note_due(memory, &changes.next_due)?;
     }
-    memory.note_lease(changes.next_lease);
-    Ok(())
+    match armed(Seeded::HideLease) {
+        true => Ok(()),
+        false => note_leases(memory, &changes.next_lease),
+    }
 }
 
 fn apply_lane(memory: &mut Locked, lane: &LaneChange, counted: bool) -> Step<()> {
     let spec = &lane.spec;
+    memory.make_room(0);
     if lane.released > 0 && !counted && !armed(Seeded::CommitWithoutRelease) {
         let was_full = memory.is_full(spec);
         memory.scheduler.release(spec, lane.released)?;
@@ -199,6 +204,7 @@ fn apply_lane(memory: &mut Locked, lane: &LaneChange, counted: bool) -> Step<()>
 /// How many jobs wait for each name that has a bound.
 fn commit_backlog(memory: &mut Locked, changes: &Level, id: u64) {
     if !changes.rebuild {
+        memory.make_room_for_names(changes.lanes.len());
         let of_lanes = changes.lanes.values().flat_map(|lane| {
             [
                 (GateKind::Queue, lane.spec.queue, lane.waiting),
@@ -260,10 +266,19 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
         memory.lower(&spec, position)?;
     }
     if !armed(Seeded::LoseDueTime) {
-        memory.note_due(changes.due_taken);
+        note_due(memory, &changes.due_taken)?;
     }
-    memory.note_lease(changes.lease_gone);
-    Ok(())
+    note_leases(memory, &changes.lease_gone)
+}
+
+fn note_due(memory: &mut Locked, times: &Earliest) -> Step<()> {
+    let mut times = times.iter();
+    times.try_for_each(|(queue, time)| memory.scheduler.note_due(queue, time))
+}
+
+fn note_leases(memory: &mut Locked, times: &Earliest) -> Step<()> {
+    let mut times = times.iter();
+    times.try_for_each(|(queue, time)| memory.scheduler.note_lease(queue, time))
 }
 
 fn ids(changes: &Level) -> impl Iterator<Item = ReservationId> {
@@ -272,17 +287,15 @@ fn ids(changes: &Level) -> impl Iterator<Item = ReservationId> {
 
 /// What was begun at this nesting level or deeper was cut short: a rebuild or a search has to be begun anew.
 fn abandon(nesting: i32) {
-    let (table, works) = pending::with(|pending| (pending.job_table, pending.abandon(nesting)));
+    let (table, works) = pending::with(|pending| (pending.job_table(), pending.abandon(nesting)));
     for work in works {
         let _ = shmem::with_existing(table, |memory| {
             match &work {
                 Work::Rebuild => memory.state.phase = Phase::Stale,
                 Work::Count(generation) => memory.backlog.give_up_count(*generation),
-                Work::Search(search) => {
-                    memory.state.leases.put_back(search, after_failure());
-                    memory.state.leases.end_search();
-                }
-                Work::Claim(_) | Work::Promotion(_) | Work::Stay => {}
+                Work::Search(search) => return memory.put_back_search(search, after_failure()),
+                Work::Promotion(queue, _) => return memory.scheduler.end_promotion(*queue),
+                Work::Claim(_) | Work::Stay => {}
             }
             Ok(())
         });

@@ -5,7 +5,8 @@
 //! without a bound cost a look at the version. The first transaction that meets a bound whose backlog has not been
 //! counted counts all backlogs that have one.
 
-use crate::job::lane::{DEFAULT_ROW, queue_key, tenant_key};
+use crate::job::gates;
+use crate::job::lane::{queue_key, tenant_key};
 use crate::job::row::column;
 use crate::job::tables;
 use crate::pg::call::datum;
@@ -19,19 +20,19 @@ use crate::pg::{catalog, rights, server};
 use crate::shmem::{Admission, Bound, KINDS, Locked};
 use crate::transaction::pending::{self, Work};
 use crate::{permission, shmem};
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::PgSqlErrorCode;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::CStr;
-use turnstile_scheduler::GateKind;
+use turnstile_scheduler::{GateKind, LaneSpec};
 
 static EXIST: Statement = statement!("bounds_exist", []);
-static OF_QUEUE: Statement = statement!("bound_queue", [INT8ARRAYOID]);
-static OF_TENANT: Statement = statement!("bound_tenant", [INT8ARRAYOID]);
 static LISTED: Statement = statement!("bounds_listed", []);
 static WAITING: Statement = statement!("count_waiting", []);
 
+/// The column of the bound in the views of settings.
+const MAX_WAITING: i32 = 10;
 /// Where bounds are set.
 const SETTINGS: [&CStr; 2] = [c"queue", c"tenant"];
 /// The most names whose bounds a backend remembers.
@@ -59,7 +60,7 @@ thread_local! {
 /// Takes the places of a job that is about to be added, or refuses it (53400).
 pub fn admit(job_table: Oid, row: &RawRow) -> Result<()> {
     // Without memory nothing is counted.
-    let Ok(version) = shmem::bounds_version(job_table) else {
+    let Some(version) = shmem::bounds_version(job_table) else {
         return Ok(());
     };
     match UNBOUNDED.get() == (u32::from(job_table), version) {
@@ -102,20 +103,20 @@ fn admit_bounded(version: Version, row: &RawRow) -> Result<()> {
 /// Charges the transaction. Its charges are on record before the memory has them.
 fn take_places(job_table: Oid, bounds: &[Bound], may_count: bool) -> Result<Admission> {
     assign_transaction_id();
-    pending::with(|pending| pending.job_table = job_table);
-    pending::at_current_level(|level| {
+    pending::note(job_table, |level| {
         for bound in bounds {
             level.charges.take(bound.kind, bound.key);
         }
     });
     let admission = shmem::with(job_table, |memory| {
+        memory.make_room_for_names(bounds.len());
         Ok(memory.backlog.admit(bounds, may_count))
     })?;
     let charged = match admission {
         Admission::Admitted { charged, .. } => charged,
         Admission::Full { .. } | Admission::Uncounted => [false; 2],
     };
-    pending::at_current_level(|level| {
+    pending::note(job_table, |level| {
         for (bound, charged) in bounds.iter().zip(charged) {
             if !charged {
                 level.charges.give_back(bound.kind, bound.key);
@@ -206,7 +207,7 @@ fn known_as((table, version): Version) -> (u32, u64) {
 
 /// Whether anything has a bound. What was known of another version is forgotten.
 fn look_for_any(version: Version) -> Result<bool> {
-    let Some(any) = read(|spi| committed(spi, &EXIST, None))? else {
+    let Some(any) = read(|spi| committed(spi, &EXIST, &[], 1))? else {
         return Ok(false);
     };
     match any == Some(true) {
@@ -226,12 +227,15 @@ fn bound_of(version: Version, kind: GateKind, key: u64) -> Result<Option<u32>> {
     if let Some(bound) = known {
         return Ok(bound);
     }
-    let (statement, default) = match kind {
-        GateKind::Queue => (&OF_QUEUE, queue_key(DEFAULT_ROW)),
-        _ => (&OF_TENANT, tenant_key(DEFAULT_ROW)),
+    let described = gates::of(kind);
+    let Some(settings) = &described.settings else {
+        return Ok(None);
     };
-    let gates = vec![key.cast_signed(), default.cast_signed()];
-    let Some(bound) = read(|spi| committed::<i32>(spi, statement, Some(gates)))? else {
+    let defaults = described.default_keys(&LaneSpec::default());
+    let keys = std::iter::once(key).chain(defaults);
+    let keys = [datum(keys.map(u64::cast_signed).collect::<Vec<i64>>())];
+    let bound = read(|spi| committed::<i32>(spi, settings.statement, &keys, MAX_WAITING))?;
+    let Some(bound) = bound else {
         return Ok(None);
     };
     let bound = bound.and_then(|most| u32::try_from(most).ok());
@@ -258,15 +262,15 @@ fn read<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<Option<R>> {
     Owner::of_jobs()?.run(|| with_spi(work)).map(Some)
 }
 
-/// The first value of a statement's result.
+/// A column of the first row of a statement's result.
 fn committed<T: for<'rows> Value<'rows>>(
     spi: &Spi,
     statement: &Statement,
-    gates: Option<Vec<i64>>,
+    arguments: &[Option<Datum>],
+    column: i32,
 ) -> Result<Option<T>> {
-    let arguments: Vec<_> = gates.map(datum).into_iter().collect();
-    let value = spi.first_row(statement, &arguments, &Snapshot::take(), |rows| {
-        rows.value(0, 1)
+    let value = spi.first_row(statement, arguments, &Snapshot::take(), |rows| {
+        rows.value(0, column)
     })?;
     Ok(value.flatten())
 }
@@ -314,10 +318,10 @@ fn count_with(spi: &Spi, job_table: Oid) -> Result<()> {
     let Some((snapshot, generation)) = begun else {
         return Ok(());
     };
-    pending::with(|pending| pending.job_table = job_table);
-    pending::begin(Work::Count(generation));
+    pending::begin(job_table, Work::Count(generation));
     scan_waiting(spi, &snapshot, &mut |jobs| {
         shmem::with(job_table, |memory| {
+            memory.make_room_for_names(jobs.len());
             Ok(memory.backlog.count(generation, jobs))
         })
         .map(|_| ())
@@ -340,6 +344,7 @@ fn begin(
         return None;
     }
     let snapshot = Snapshot::take();
+    memory.make_room_for_names(listed.len());
     let generation = (memory.backlog).begin_count(listed, counts_all, snapshot.horizon());
     Some((snapshot, generation))
 }

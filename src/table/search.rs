@@ -22,7 +22,7 @@ const GROWTH: usize = 96;
 pub enum Order {
     /// All, by id.
     ById,
-    /// Those that are available, by lane and position.
+    /// Those that are available, by the group of their lane, the lane and position.
     ByLane,
 }
 
@@ -40,7 +40,7 @@ impl Order {
     fn columns(self) -> &'static [usize] {
         match self {
             Self::ById => &[column::ID],
-            Self::ByLane => &[column::LANE, column::POSITION],
+            Self::ByLane => &[column::LANE_GROUP, column::LANE, column::POSITION],
         }
     }
 

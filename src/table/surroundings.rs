@@ -35,7 +35,7 @@ pub struct Jobs {
     obstacle: Option<String>,
     /// The index on the id.
     pub by_id: Option<Oid>,
-    /// The index on (lane, position) of what is available.
+    /// The index on (lane_group, lane, position) of what is available.
     pub by_lane: Option<Oid>,
     pub indexes: Vec<KnownIndex>,
     /// Columns with a default that is not NULL, except those that each new job names.
@@ -58,17 +58,17 @@ const BY_LANE: usize = 1;
 const OWN_INDEXES: [OwnIndex; 5] = [
     OwnIndex("USING btree (id)", "", |_| true),
     OwnIndex(
-        "USING btree (lane, \"position\")",
+        "USING btree (lane_group, lane, \"position\")",
         " WHERE (state = 'available'::text)",
         |row| row.text(column::STATE) == Some("available"),
     ),
     OwnIndex(
-        "USING btree (run_at, \"position\")",
+        "USING btree (queue COLLATE \"C\", run_at, \"position\")",
         " WHERE (state = ANY (ARRAY['scheduled'::text, 'retryable'::text]))",
         |row| matches!(row.text(column::STATE), Some("scheduled" | "retryable")),
     ),
     OwnIndex(
-        "USING btree (lease_expires_at)",
+        "USING btree (queue COLLATE \"C\", lease_expires_at)",
         " WHERE (state = 'running'::text)",
         |row| row.is_running(),
     ),

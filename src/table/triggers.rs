@@ -51,23 +51,28 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
 /// nothing in the next one.
 pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize, Datum)> {
     let has_left = old.is_some_and(|old| row.has_left(old));
-    let lane = row.read_as(row.holds_session() && !has_left).spec.lane;
+    let lane = row.read_as(row.holds_session() && !has_left).spec;
     let holds = has_left.then(|| datum(false)).flatten();
-    let lane = (!row.is_in(lane)).then(|| datum(lane.cast_signed()));
+    let keys = (!row.is_in(&lane)).then(|| {
+        [
+            (column::LANE, lane.lane),
+            (column::LANE_GROUP, lane.group()),
+        ]
+    });
+    let keys = keys.into_iter().flatten();
+    let keys = keys.map(|(column, key)| Some((column, datum(key.cast_signed())?)));
     let state = row.is_ahead(server::now()).then(|| datum("scheduled"));
     let changes = [
         holds.map(|holds| (column::HOLDS_SESSION, holds)),
-        lane.flatten().map(|lane| (column::LANE, lane)),
         state.flatten().map(|state| (column::STATE, state)),
     ];
-    changes.into_iter().flatten()
+    changes.into_iter().chain(keys).flatten()
 }
 
 /// Checks the new row of a job, and notes what it changes for the scheduler.
 pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
-    pending::with(|pending| pending.job_table = job_table);
     let placed = new.map(|row| (row, row.read()));
-    let is_out_of_lane = |(row, job): &(&RawRow, JobRow)| !row.is_in(job.spec.lane);
+    let is_out_of_lane = |(row, job): &(&RawRow, JobRow)| !row.is_in(&job.spec);
     if let (Some(old), Some((new, _))) = (old, &placed)
         && is_claimed(old, new)
     {
@@ -89,7 +94,10 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
     if let (Some(old), Some(new)) = (old, new)
         && old.is_same_to_scheduler(new)
     {
-        pending::note_lease_change(old.lease(), new.lease());
+        let (before, after) = (old.lease(), new.lease());
+        if before != after {
+            pending::note_lease_change(job_table, new.read().spec.queue, before, after);
+        }
         return Ok(());
     }
     let (old, new) = (old.map(|row| row.read()), placed.map(|(_, job)| job));
@@ -104,7 +112,7 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
                     .is_some()
             })
     });
-    pending::at_current_level(|level| {
+    pending::note(job_table, |level| {
         if let Some(old) = old {
             note_old(level, &old);
         }
@@ -124,7 +132,7 @@ fn is_claimed(old: &RawRow, new: &RawRow) -> bool {
 }
 
 fn note_old(level: &mut Level, row: &JobRow) {
-    level.due_taken = least(level.due_taken, row.waits_until);
+    level.due_taken.note(row.spec.queue, row.waits_until);
     if row.waiting && !row.available {
         level.lane(row.spec).waiting -= 1;
     }
@@ -135,7 +143,7 @@ fn note_old(level: &mut Level, row: &JobRow) {
     }
     if row.running {
         level.lane(row.spec).released += 1;
-        level.note_lease_gone(row.lease);
+        level.lease_gone.note(row.spec.queue, row.lease);
     }
     if let Some(session) = row.held_session {
         level.lane(session).released += 1;
@@ -158,12 +166,10 @@ fn note_new(level: &mut Level, row: &JobRow, is_promoted: bool) {
     }
     if row.running {
         level.lane(row.spec).started += 1;
-        level.note_lease(row.lease);
+        level.next_lease.note(row.spec.queue, row.lease);
     }
     if let Some(session) = row.held_session {
         level.lane(session).started += 1;
     }
-    if let Some(time) = row.waits_until {
-        level.put_off_until(time);
-    }
+    level.next_due.note(row.spec.queue, row.waits_until);
 }

@@ -2,6 +2,7 @@
 
 use crate::shmem::Gone;
 use crate::transaction::charges::Charges;
+use crate::transaction::earliest::Earliest;
 use std::collections::HashMap;
 use turnstile_scheduler::{GateKind, LaneSpec, ReservationId};
 
@@ -56,14 +57,14 @@ pub struct Level {
     pub routes: bool,
     /// Bounds of backlogs changed.
     pub bounds: bool,
-    /// The earliest time for which a job was put off.
-    pub next_due: Option<i64>,
+    /// The earliest time for which a job of each queue was put off.
+    pub next_due: Earliest,
     /// The earliest time of jobs that were put off before, or at which a promotion began; an abort brings it back.
-    pub due_taken: Option<i64>,
-    /// The earliest time at which the lease of a run ends.
-    pub next_lease: Option<i64>,
+    pub due_taken: Earliest,
+    /// The earliest time at which the lease of a run of each queue ends.
+    pub next_lease: Earliest,
     /// The same of runs that ended or whose lease was changed; an abort brings it back.
-    pub lease_gone: Option<i64>,
+    pub lease_gone: Earliest,
     /// Backends that were taken from memory, to rescue the runs bound to them; an abort brings them back.
     pub gone: Gone,
     /// The tables changed in a way that rows do not tell: `TRUNCATE`.
@@ -131,18 +132,6 @@ impl Level {
                 .any(|&(kind, _)| kind == GateKind::Queue)
     }
 
-    pub fn put_off_until(&mut self, time: i64) {
-        self.next_due = least(self.next_due, Some(time));
-    }
-
-    pub fn note_lease(&mut self, time: Option<i64>) {
-        self.next_lease = least(self.next_lease, time);
-    }
-
-    pub fn note_lease_gone(&mut self, time: Option<i64>) {
-        self.lease_gone = least(self.lease_gone, time);
-    }
-
     /// Every field is named, so that a new one is not forgotten.
     pub fn absorb(&mut self, inner: Level) {
         let Level {
@@ -175,10 +164,10 @@ impl Level {
         self.defaults.extend(defaults);
         self.routes |= routes;
         self.bounds |= bounds;
-        self.next_due = least(self.next_due, next_due);
-        self.due_taken = least(self.due_taken, due_taken);
-        self.next_lease = least(self.next_lease, next_lease);
-        self.lease_gone = least(self.lease_gone, lease_gone);
+        self.next_due.absorb(next_due);
+        self.due_taken.absorb(due_taken);
+        self.next_lease.absorb(next_lease);
+        self.lease_gone.absorb(lease_gone);
         self.gone.absorb(gone);
         self.rebuild |= rebuild;
         self.is_dropped |= is_dropped;

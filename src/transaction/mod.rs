@@ -1,6 +1,7 @@
 //! What the open transaction has changed, by savepoint level.
 
 pub mod charges; // places that new jobs have taken in backlogs
+pub mod earliest; // times by queue
 pub mod level; // its changes at one level of savepoints
 pub mod pending;
 

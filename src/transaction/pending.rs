@@ -16,8 +16,8 @@ pub enum Work {
     /// A claim sets these runs (id, attempt) running, for which room is reserved; each is listed until the trigger
     /// has met it.
     Claim(Vec<(i64, i32)>),
-    /// A promotion makes jobs available: these so far.
-    Promotion(Vec<(LaneSpec, i64)>),
+    /// A promotion makes jobs of a queue available: these so far.
+    Promotion(u64, Vec<(LaneSpec, i64)>),
     Rebuild,
     /// A count of the backlogs.
     Count(u64),
@@ -30,7 +30,8 @@ pub enum Work {
 /// Everything that the open transaction has changed.
 #[derive(Default)]
 pub struct Pending {
-    pub job_table: pg_sys::Oid,
+    /// Of which jobs. It comes with each change, so that the end of the transaction finds the memory to tell.
+    job_table: pg_sys::Oid,
     levels: Vec<Level>,
     /// With the nesting level at which each began, the innermost last.
     works: Vec<(i32, Work)>,
@@ -47,9 +48,12 @@ pub fn with<R>(change: impl FnOnce(&mut Pending) -> R) -> R {
     PENDING.with(|pending| change(&mut pending.borrow_mut()))
 }
 
-/// As [`with`], at the current savepoint level.
-pub fn at_current_level<R>(change: impl FnOnce(&mut Level) -> R) -> R {
-    with(|pending| change(pending.level(nesting())))
+/// As [`with`], at the current savepoint level, about these jobs.
+pub fn note<R>(job_table: pg_sys::Oid, change: impl FnOnce(&mut Level) -> R) -> R {
+    with(|pending| {
+        pending.job_table = job_table;
+        change(pending.level(nesting()))
+    })
 }
 
 fn nesting() -> i32 {
@@ -58,8 +62,11 @@ fn nesting() -> i32 {
 }
 
 /// Notes what is begun. It ends by [`end`], or with the savepoint or transaction in which it began.
-pub fn begin(work: Work) {
-    with(|pending| pending.works.push((nesting(), work)));
+pub fn begin(job_table: pg_sys::Oid, work: Work) {
+    with(|pending| {
+        pending.job_table = job_table;
+        pending.works.push((nesting(), work));
+    });
 }
 
 /// Ends what was begun last.
@@ -78,13 +85,11 @@ pub fn stays() -> bool {
 }
 
 /// A lower bound of the leases must know of a shorter lease, and of the old one if this is undone.
-pub fn note_lease_change(old: Option<i64>, new: Option<i64>) {
-    if old != new {
-        at_current_level(|level| {
-            level.note_lease_gone(old);
-            level.note_lease(new);
-        });
-    }
+pub fn note_lease_change(job_table: pg_sys::Oid, queue: u64, old: Option<i64>, new: Option<i64>) {
+    note(job_table, |level| {
+        level.lease_gone.note(queue, old);
+        level.next_lease.note(queue, new);
+    });
 }
 
 impl Pending {
@@ -103,6 +108,10 @@ impl Pending {
         // The vector was just made non-empty.
         #[allow(clippy::indexing_slicing)]
         &mut self.levels[last]
+    }
+
+    pub fn job_table(&self) -> pg_sys::Oid {
+        self.job_table
     }
 
     pub fn is_empty(&self) -> bool {
@@ -171,7 +180,7 @@ impl Pending {
             .iter_mut()
             .rev()
             .find_map(|(_, work)| match work {
-                Work::Promotion(jobs) => Some(jobs),
+                Work::Promotion(_, jobs) => Some(jobs),
                 _ => None,
             })
     }

@@ -1,35 +1,48 @@
-//! What claims do in passing, so that a live queue needs no other process for it.
+//! What claims do in passing for their own queues, so that a live queue needs no other process for it. A background worker
+//! does it for queues that nobody claims from.
 
-pub mod promotion; // jobs whose time has come
-pub mod rescue; // abandoned runs
+mod due; // what is due in the queues of a claim
+pub mod on_demand;
+mod orphans; // runs whose connection is gone
+mod others; // queues without a slot in memory
+mod promotion; // jobs whose time has come
+mod rescue; // runs whose lease has ended
+pub mod worker; // queues that nobody claims from
 
 use crate::pg::error::Result;
+use crate::pg::server;
 use crate::pg::spi::Spi;
+use crate::shmem::Locked;
 use crate::sync::rebuild::when_ready;
 use crate::sync::{aging, overflow};
 use crate::table::backlog;
+use due::Effort;
+use orphans::Scope;
 use pgrx::pg_sys;
+use turnstile_scheduler::EVERY_QUEUE;
+
+/// Queues without a slot that one transaction of the worker sees to.
+const QUEUES: usize = 100;
 
 /// Does what is due for the queues of a claim.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
-    let (rescue, due, load, looks_at_sequence, counts) = when_ready(spi, job_table, |memory| {
+    let (gone, is_due, load, looks_at_sequence, counts) = when_ready(spi, job_table, |memory| {
         memory.bring_back()?;
-        let load = overflow::duty(memory);
+        let load = overflow::duty(memory, queues)?;
         let looks_at_sequence = aging::duty(memory);
         Ok((
-            rescue::duty(memory),
-            promotion::duty(memory),
+            orphans::duty(memory),
+            is_due(memory),
             load,
             looks_at_sequence,
             memory.backlog.wants_count(),
         ))
     })?;
-    if let Some(duty) = rescue {
-        let scope = rescue::Scope::of_claim(queues, most);
-        rescue::perform(spi, job_table, duty, &scope)?;
+    if let Some(gone) = gone {
+        orphans::perform(spi, job_table, gone, &Scope::of_claim(queues, most))?;
     }
-    if let Some(due) = due {
-        promotion::promote_for_claim(spi, job_table, &due, queues, most)?;
+    if is_due {
+        due::see_to(spi, job_table, queues, Effort::of_claim(most))?;
     }
     if let Some(load) = load {
         overflow::load(spi, job_table, &load)?;
@@ -41,4 +54,30 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
         backlog::count(job_table)?;
     }
     Ok(())
+}
+
+/// Whether anything has fallen due in any queue.
+fn is_due(memory: &Locked) -> bool {
+    memory.scheduler.next_due() <= server::now()
+}
+
+/// For a process that sleeps between transactions: promotes and rescues for its queues.
+pub fn see_to(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
+    due::see_to(spi, job_table, queues, Effort::of_worker())
+}
+
+/// For all queues, a bounded amount; returns whether more is due.
+fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<bool> {
+    let gone = when_ready(spi, job_table, |memory| Ok(orphans::duty(memory)))?;
+    if let Some(gone) = gone {
+        orphans::perform(spi, job_table, gone, &Scope::all(rescue::BATCH))?;
+    }
+    // Those that are left are still due, and are read again.
+    for queue in others::read(spi, job_table)?.into_iter().take(QUEUES) {
+        due::see_to(spi, job_table, &[queue], Effort::of_worker())?;
+    }
+    due::see_to(spi, job_table, &[EVERY_QUEUE], Effort::of_worker())?;
+    when_ready(spi, job_table, |memory| {
+        Ok(is_due(memory) || memory.state.gone.next() <= server::now())
+    })
 }

@@ -1,122 +1,98 @@
-//! Makes jobs available whose time has come. The claims of a live queue do it.
+//! Makes jobs of a queue available whose time has come. The claims from the queue do it.
 
-use crate::job::lane::gates_of_claim;
+use crate::job::queues;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::server;
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::shmem::{self, Locked};
-use crate::sync::rebuild::when_ready;
-use crate::transaction;
-use crate::transaction::level::least;
 use crate::transaction::pending::{self, Work};
 use pgrx::pg_sys;
+use turnstile_scheduler::{LaneSpec, Step};
 
 static PROMOTE: Statement = statement!(
     "promote_due",
-    [INT8OID, INT8ARRAYOID, TIMESTAMPTZOID, INT8OID]
+    [INT8OID, TEXTOID, TIMESTAMPTZOID, INT8OID, TIMESTAMPTZOID]
 );
-static NEXT: Statement = statement!("next_due", [TIMESTAMPTZOID, INT8OID]);
+static NEXT: Statement = statement!("next_due", [TEXTOID, TIMESTAMPTZOID, INT8OID]);
 
 /// Jobs that one claim makes available at most: a claim must stay short when a million fall due at once.
-const BATCH: i64 = 500;
+pub const BATCH: i64 = 500;
 /// Due jobs that another transaction has locked are looked for again after this many microseconds.
 const LOCKED_AGAIN: i64 = 100_000;
 
-/// The floor of the jobs that were put off, taken by the claim that is to promote them: no other claim promotes
-/// meanwhile.
-pub struct Due([i64; 2]);
-
-/// Asked by every claim: whether jobs have fallen due that no other claim is promoting.
-pub fn duty(memory: &mut Locked) -> Option<Due> {
-    let now = server::now();
-    let is_due = memory.state.next_due <= now;
-    is_due.then(|| take(memory))
+/// The floor of the jobs of a queue that were put off, taken by the claim that is to promote them: no other claim
+/// promotes for the queue meanwhile.
+pub struct Due {
+    pub queue: u64,
+    floor: [i64; 2],
 }
 
-fn take(memory: &mut Locked) -> Due {
-    memory.state.next_due = i64::MAX;
-    Due(std::mem::replace(
-        &mut memory.state.due_floor,
-        [i64::MAX; 2],
-    ))
+pub fn take(memory: &mut Locked, queue: u64) -> Step<Due> {
+    let floor = memory.scheduler.take_due(queue)?;
+    Ok(Due { queue, floor })
 }
 
-/// Promoted jobs stay locked until the transaction ends. So a claim inside a transaction block, which may stay open,
-/// promotes no more jobs than it came for, and only those of its own queues.
-pub fn promote_for_claim(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    due: &Due,
-    queues: &[u64],
-    most: usize,
-) -> Result<()> {
-    let (batch, queues) = if transaction::may_stay_open() {
-        let most = i64::try_from(most).unwrap_or(BATCH);
-        (most.min(BATCH), gates_of_claim(queues).and_then(datum))
-    } else {
-        (BATCH, None)
-    };
-    promote(spi, job_table, due, batch, queues).map(|_| ())
-}
-
-/// Promotes up to `most` jobs without waiting for their turn.
-pub fn on_demand(spi: &Spi, job_table: pg_sys::Oid, most: usize) -> Result<usize> {
-    let mut promoted = 0;
-    while promoted < most {
-        let left = i64::try_from(most - promoted).unwrap_or(BATCH);
-        let due = when_ready(spi, job_table, |memory| Ok(take(memory)))?;
-        let now = promote(spi, job_table, &due, left.min(BATCH), None)?;
-        if now == 0 {
-            break;
-        }
-        promoted += now;
-        pgrx::check_for_interrupts!();
-    }
-    Ok(promoted)
-}
-
-/// Makes due jobs available. The scheduler hears of them at once, so that the claim that promoted them can take them:
-/// a head is only a lower bound, and other claims find nothing there before the commit.
-fn promote(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    due: &Due,
-    batch: i64,
-    queues: Option<pg_sys::Datum>,
-) -> Result<usize> {
-    let [from_time, from_position] = due.0;
-    let from = [datum(from_time), datum(from_position)];
-    pending::with(|pending| pending.job_table = job_table);
-    pending::begin(Work::Promotion(Vec::new()));
-    pending::at_current_level(|level| {
-        level.due_taken = least(level.due_taken, Some(from_time));
+/// Makes due jobs available; returns how many. The scheduler hears of them at once, so that the claim that promoted them
+/// can take them: a head is only a lower bound, and other claims find nothing there before the commit.
+pub fn perform(spi: &Spi, job_table: pg_sys::Oid, due: &Due, batch: i64) -> Result<usize> {
+    let Due { queue, floor } = *due;
+    pending::begin(job_table, Work::Promotion(queue, Vec::new()));
+    pending::note(job_table, |level| {
+        level.due_taken.note(queue, Some(floor[0]))
     });
-    let promoted = spi
-        .run(&PROMOTE, &[datum(batch), queues, from[0], from[1]])?
-        .len();
+    let outcome = match queues::name(spi, queue)? {
+        Some(name) => promote(spi, &name, floor, batch)?,
+        None => Outcome::default(),
+    };
     let jobs = match pending::end() {
-        Some(Work::Promotion(jobs)) => jobs,
+        Some(Work::Promotion(_, jobs)) => jobs,
         _ => Vec::new(),
     };
-    let next = spi.run(&NEXT, &from)?;
-    let next = next.value(0, 1).zip(next.value(0, 2));
+    shmem::with(job_table, |memory| {
+        announce(memory, &jobs)?;
+        if let Some((next, at)) = outcome.next {
+            memory.scheduler.put_back_due(queue, next, at)?;
+        }
+        memory.scheduler.end_promotion(queue)
+    })?;
+    Ok(outcome.promoted)
+}
+
+fn announce(memory: &mut Locked, jobs: &[(LaneSpec, i64)]) -> Step<()> {
+    let mut jobs = jobs.iter();
+    jobs.try_for_each(|(spec, position)| memory.lower(spec, *position))
+}
+
+#[derive(Default)]
+struct Outcome {
+    promoted: usize,
+    /// What is left: the first job by time and position, and when to look at it.
+    next: Option<([i64; 2], i64)>,
+}
+
+fn promote(spi: &Spi, name: &str, floor: [i64; 2], batch: i64) -> Result<Outcome> {
+    let now = server::now();
+    let [time, position] = floor.map(datum);
+    let promoted = spi
+        .run(
+            &PROMOTE,
+            &[datum(batch), datum(name), time, position, datum(now)],
+        )?
+        .len();
+    let rows = spi.run(&NEXT, &[datum(name), time, position])?;
     let took_all = i64::try_from(promoted).is_ok_and(|promoted| promoted < batch);
     // All that is still due then is locked by another transaction.
-    let earliest = match took_all && queues.is_none() {
-        true => server::now().saturating_add(LOCKED_AGAIN),
+    let earliest = match took_all {
+        true => now.saturating_add(LOCKED_AGAIN),
         false => i64::MIN,
     };
-    shmem::with(job_table, |memory| {
-        for (spec, position) in &jobs {
-            memory.lower(spec, *position)?;
-        }
-        if let Some((time, position)) = next {
-            let desk = &mut memory.state;
-            desk.due_floor = desk.due_floor.min([time, position]);
-            desk.next_due = desk.next_due.min(time.max(earliest));
-        }
-        Ok(())
-    })?;
-    Ok(promoted)
+    let next = rows.value::<i64>(0, 1).zip(rows.value::<i64>(0, 2));
+    Ok(Outcome {
+        promoted,
+        next: next.map(|(time, position)| {
+            let at = if time > now { time } else { time.max(earliest) };
+            ([time, position], at)
+        }),
+    })
 }

@@ -1,6 +1,7 @@
 //! Listeners: clients that wait for notifications in an event loop of their own.
 
-use crate::job::lane::{DEFAULT_ROW, queue_key};
+use crate::job::gates::DEFAULT_ROW;
+use crate::job::lane::queue_key;
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, too_long};
 use crate::pg::seeded::{Seeded, armed};

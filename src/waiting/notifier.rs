@@ -1,4 +1,5 @@
-//! The process that notifies listeners of work: one for the server, because it belongs to no database.
+//! The process that notifies listeners of work: one for the server, because it belongs to no database. As it sees the memory of all
+//! databases, it also starts a worker where something is overdue.
 //!
 //! Work becomes claimable by a commit, but also by an abort, which cannot send anything, or when a time comes. So
 //! only this process sends, in a transaction of its own, and no commit ever waits for the lock that sending takes. It
@@ -10,19 +11,20 @@
 )]
 
 use crate::job::lane::channel;
-use crate::pg::compat;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::shmem::latches::{own_number, wait_until};
 use crate::shmem::{self, Owed};
+use crate::waiting::housekeeping::Housekeeping;
+use crate::waiting::{patrol, process};
 use pgrx::pg_guard;
 use pgrx::pg_sys;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null;
+use turnstile_scheduler::waiting::NEVER;
 
 const NAME: &CStr = c"turnstile notifier";
-const LIBRARY: &CStr = c"turnstile";
 const FUNCTION: &CStr = c"turnstile_notifier_main";
 const SECONDS_TO_RESTART: i32 = 1;
 
@@ -33,25 +35,10 @@ unsafe extern "C-unwind" {
 
 /// Called from `_PG_init` while the server preloads the library.
 pub fn register() {
-    let mut worker = pg_sys::BackgroundWorker {
-        bgw_flags: (pg_sys::BGWORKER_SHMEM_ACCESS | pg_sys::BGWORKER_BACKEND_DATABASE_CONNECTION)
-            .cast_signed(),
-        bgw_start_time: pg_sys::BgWorkerStartTime::BgWorkerStart_RecoveryFinished,
-        bgw_restart_time: SECONDS_TO_RESTART,
-        ..Default::default()
-    };
-    write(&mut worker.bgw_name, NAME);
-    write(&mut worker.bgw_type, NAME);
-    write(&mut worker.bgw_library_name, LIBRARY);
-    write(&mut worker.bgw_function_name, FUNCTION);
+    let mut worker = process::describe(NAME, FUNCTION);
+    worker.bgw_restart_time = SECONDS_TO_RESTART;
     // SAFETY: the server copies the description.
     unsafe { pg_sys::RegisterBackgroundWorker(&mut worker) };
-}
-
-fn write(field: &mut [c_char], text: &CStr) {
-    for (place, &byte) in field.iter_mut().zip(text.to_bytes_with_nul()) {
-        *place = byte.cast_signed();
-    }
 }
 
 /// An error ends the process; the next one begins with what this one has not sent.
@@ -59,27 +46,15 @@ fn write(field: &mut [c_char], text: &CStr) {
 #[unsafe(no_mangle)]
 #[pg_guard]
 pub extern "C-unwind" fn turnstile_notifier_main(_arg: pg_sys::Datum) {
-    // SAFETY: as the server's own processes begin. Without a database only shared catalogs could be read.
+    // SAFETY: as the server's own processes begin. Without a database only shared catalogs can be read.
     unsafe {
-        compat::on_signal(pg_sys::SIGTERM, terminate);
-        compat::on_signal(pg_sys::SIGHUP, reload);
-        pg_sys::BackgroundWorkerUnblockSignals();
+        process::begin();
         pg_sys::BackgroundWorkerInitializeConnection(null(), null(), 0);
         pg_sys::before_shmem_exit(Some(at_exit), pg_sys::Datum::null());
     }
     if let Err(failure) = run() {
         failure.raise();
     }
-}
-
-unsafe extern "C-unwind" fn terminate(signal: std::ffi::c_int) {
-    // SAFETY: the server's own handler, which sets flags.
-    unsafe { pg_sys::die(signal) };
-}
-
-unsafe extern "C-unwind" fn reload(signal: std::ffi::c_int) {
-    // SAFETY: as above.
-    unsafe { pg_sys::SignalHandlerForConfigReload(signal) };
 }
 
 /// Settings of the server, such as what it logs.
@@ -100,9 +75,11 @@ unsafe extern "C-unwind" fn at_exit(_code: std::ffi::c_int, _arg: pg_sys::Datum)
 
 fn run() -> Result<()> {
     shmem::begin_notifier(own_number())?;
+    let mut housekeeping = Housekeeping::begin();
     loop {
-        let mut until = i64::MAX;
+        let mut until = housekeeping.run()?;
         for slot in shmem::slots() {
+            until = until.min(see_to_overdue(slot)?);
             let Some(owed) = shmem::take_owed(slot)? else {
                 continue;
             };
@@ -115,6 +92,17 @@ fn run() -> Result<()> {
         wait_until(until);
         read_settings();
     }
+}
+
+/// Starts a worker where something is overdue; returns when to look again.
+fn see_to_overdue(slot: usize) -> Result<i64> {
+    let Some(look) = shmem::look(slot)? else {
+        return Ok(NEVER);
+    };
+    if look.starts && !armed(Seeded::LeaveOverdue) {
+        patrol::start(shmem::database_of(slot)?);
+    }
+    Ok(look.until)
 }
 
 /// A notification goes to the listeners of the sender's database, and PostgreSQL takes that from MyDatabaseId alone.

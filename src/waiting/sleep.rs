@@ -30,7 +30,7 @@ pub enum End {
     Work,
     /// The time is over.
     Timeout,
-    /// Something has fallen due, and this process has to handle it.
+    /// Something has to be done that is of no one queue, and this process has to do it.
     Due,
     /// Memory must be rebuilt before anything can be said.
     Rebuild,
@@ -78,7 +78,7 @@ impl Sleep<'_> {
         let Locked {
             waiting, scheduler, ..
         } = memory;
-        let has_work = |queue| scheduler.has_work(queue);
+        let has_work = |queue| scheduler.has_work(queue) || scheduler.wakes_at(queue) <= now;
         if waiting.should_claim(who, self.queues, now >= self.until, now, has_work) {
             return Ok(Look::Over(End::Work));
         }
@@ -114,8 +114,8 @@ impl Sleep<'_> {
 }
 
 /// Runs a claim that sleeps between its attempts.
-pub fn staying<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
-    pending::begin(Work::Stay);
+pub fn staying<R>(job_table: pg_sys::Oid, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    pending::begin(job_table, Work::Stay);
     let result = work()?;
     pending::end();
     Ok(result)

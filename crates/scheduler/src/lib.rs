@@ -12,12 +12,15 @@
 //! 5. A pick returns the lane that a scan over all lanes would return.
 //! 6. What a step for one queue costs does not depend on how many jobs, lanes, sessions or keys other queues and
 //!    tenants have.
-//! 7. A job can always be announced. Where the arrays are full, its lane is left to the tables and the memory is
-//!    marked as spilled.
+//! 7. A job can always be announced. Where the arrays are full, its lane or one of those who have the most is left to the
+//!    tables. What is outside is on record by queue and tenant (see `lanes::outside`).
+//! 8. Between two steps each array may have become longer, or shorter by slots that are not needed. No step depends on how
+//!    long it was, and no slot ever moves.
 //!
-//! All state lives in fixed arrays that the caller provides: shared memory in the server, vectors in tests. Links are
-//! indexes, so nothing here allocates or holds a pointer. Every step takes O(log n) time; a pick takes that for each entry
-//! that it has to move. Where an invariant is broken, a step returns [`Fault::Corrupt`] and does not panic.
+//! All state lives in arrays that the caller provides: shared memory in the server, vectors in tests. Links are indexes, so
+//! nothing here allocates or holds a pointer. The caller asks how many slots are missing for what comes next
+//! ([`Scheduler::shortage`]) and which it can take back ([`Scheduler::trim`]). Every step takes O(log n) time; a pick takes
+//! that for each entry that it has to move. An index grows by a bucket or two with a slot that it gets. Where an invariant is broken, a step returns [`Fault::Corrupt`] and does not panic.
 //!
 //! # Map
 //!
@@ -31,6 +34,7 @@
 //! | `tree`    | the tree of places, and the heap in each of its nodes |
 //! | `gates`   | gates: the jobs that they hold, rates, pauses, timers, settings |
 //! | `lanes`   | lanes come and go; lanes that do not fit into memory |
+//! | `due`     | when jobs of each queue fall due, and when their leases end |
 //! | `claim`   | the steps of a claim: pick, reserve, settle, commit or abort; the rebuild |
 //! | `check`   | reads everything and changes nothing |
 //! | `waiting` | processes that wait for work, and channels that clients listen to |
@@ -47,7 +51,9 @@
 //! ```
 //!
 //! A lane has those of the levels that its job has. Jobs without a tenant have the node of a tenant that has no gate.
-//! Each node but the queue is in the heap of its parent exactly while its gate is open and its own heap is not empty.
+//! Each node is in the heap of its parent exactly while its gate is open and its own heap is not empty. The parent of a
+//! queue is the node of the interval in which its jobs age, or that of the queues whose settings are unread (see
+//! `tree::queues`); these have no parent.
 //!
 //! A key group gathers the lanes and sessions that share a home (a tenant or an account) and a concurrency key. It is the
 //! only node with two places. A group that is reached at home while its key is closed moves below the key. A group
@@ -71,6 +77,7 @@
 
 mod check;
 mod claim;
+mod due;
 mod gates;
 mod lanes;
 mod memory;
@@ -79,20 +86,23 @@ pub mod testing;
 mod tree;
 pub mod waiting;
 
-pub use check::view::{GateView, LaneView};
+pub use check::view::{GateView, LaneView, OutsideView};
 pub use claim::pick::{Pick, Picked};
 pub use claim::settle::Outcome;
+pub use due::times::DueView;
 pub use gates::hold::Credit;
 pub use gates::settings::{GateSettings, Rate, UnknownGate};
-pub use lanes::overflow::Part;
+pub use lanes::round::Part;
 pub use lanes::search::Search;
-pub use memory::capacity::Capacity;
+pub use memory::capacity::{Array, Capacity};
+pub use memory::due::DueQueue;
 pub use memory::entry::Entry;
 pub use memory::gate::{Gate, GateKind, Limit};
 pub use memory::header::Header;
-pub use memory::lane::{EVERY_QUEUE, Lane, LaneSpec};
+pub use memory::lane::{EVERY_QUEUE, Lane, LaneKey, LaneSpec, group_range_of_queue};
 pub use memory::meter::Meter;
 pub use memory::node::Node;
+pub use memory::outside::{OUTSIDE_BUCKETS, OUTSIDE_RECORDS, Outside};
 pub use memory::reservation::{Reservation, ReservationId};
 pub use memory::sample::Sample;
 pub use memory::scheduler::{Memory, Pools, Scheduler};

@@ -13,7 +13,7 @@ mod channel_model;
 mod random;
 
 use channel_model::run;
-use random::{seeds, setting};
+use random::run_seeds;
 use turnstile_scheduler::waiting::{Channels, MAX_CHANNELS, TIME_TO_CLAIM};
 
 const STEPS_A_RUN: u64 = 10_000;
@@ -21,10 +21,7 @@ const DEFAULT_STEPS: u64 = 10_000_000;
 
 #[test]
 fn no_notification_is_lost() {
-    let steps = setting("TURNSTILE_STEPS").unwrap_or(DEFAULT_STEPS);
-    for seed in seeds(steps, STEPS_A_RUN) {
-        run(seed, STEPS_A_RUN).unwrap();
-    }
+    run_seeds(DEFAULT_STEPS, STEPS_A_RUN, run);
 }
 
 #[test]

@@ -35,8 +35,15 @@ fn unaudited_and_crowded(rng: &mut SmallRng) -> Shape {
     }
 }
 
+fn unaudited_with_many_queues(rng: &mut SmallRng) -> Shape {
+    Shape {
+        audits: false,
+        ..Shape::many_queues(rng)
+    }
+}
+
 /// What the first world that goes wrong says.
-fn first_failure(shapes: [fn(&mut SmallRng) -> Shape; 2]) -> Option<String> {
+fn first_failure(shapes: [fn(&mut SmallRng) -> Shape; 3]) -> Option<String> {
     let mut worlds = (1..=WORLDS).flat_map(|seed| shapes.map(|shape| (seed, shape)));
     worlds.find_map(|(seed, shape)| {
         let outcome = catch_unwind(AssertUnwindSafe(|| run(seed, STEPS_A_WORLD, shape)));
@@ -48,13 +55,16 @@ fn first_failure(shapes: [fn(&mut SmallRng) -> Shape; 2]) -> Option<String> {
     })
 }
 
-/// One test, because a fault is armed for the whole process.
-#[test]
-fn every_seeded_fault_is_noticed() {
-    let audited = [Shape::random, Shape::crowded];
-    assert_eq!(first_failure(audited), None);
-    for &fault in Seeded::OF_SCHEDULING {
-        for shapes in [audited, [unaudited, unaudited_and_crowded]] {
+fn elastic_and_unaudited(rng: &mut SmallRng) -> Shape {
+    Shape {
+        audits: false,
+        ..Shape::elastic(rng)
+    }
+}
+
+fn each_is_noticed(faults: &[Seeded], by: [[fn(&mut SmallRng) -> Shape; 3]; 2]) {
+    for &fault in faults {
+        for shapes in by {
             arm(Some(fault));
             let failure = first_failure(shapes);
             arm(None);
@@ -63,4 +73,17 @@ fn every_seeded_fault_is_noticed() {
             println!("{fault:?}: {first_line}");
         }
     }
+}
+
+/// One test, because a fault is armed for the whole process.
+#[test]
+fn every_seeded_fault_is_noticed() {
+    let audited = [Shape::random, Shape::crowded, Shape::many_queues];
+    assert_eq!(first_failure(audited), None);
+    let unaudited = [unaudited, unaudited_and_crowded, unaudited_with_many_queues];
+    each_is_noticed(
+        Seeded::OF_GROWTH,
+        [[Shape::elastic; 3], [elastic_and_unaudited; 3]],
+    );
+    each_is_noticed(Seeded::OF_SCHEDULING, [audited, unaudited]);
 }

@@ -1,4 +1,5 @@
-//! How many slots a step changes: lanes that wait behind several closed gates do not make it more.
+//! How many slots a step changes: lanes that wait behind several closed gates do not make it more, nor do lanes that
+//! other queues have outside.
 
 #![allow(
     clippy::unwrap_used,
@@ -94,4 +95,56 @@ fn lanes_behind_a_full_tenant_and_a_full_key_cost_a_pick_nothing() {
         many <= few + 32,
         "{few} slots with 16 lanes, {many} with 16,384"
     );
+}
+
+const SMALL: u64 = 7 << 32;
+const FLOODED: u64 = 8 << 32;
+/// Lanes of the small queue: fewer than each tenant of the other has.
+const FEW: u64 = 6;
+
+/// The most slots that a step for a small queue changes beside a full memory and so many lanes of another queue.
+fn most_touches_beside(lanes: u64) -> u32 {
+    let mut arena = Arena::new(Capacity::for_lanes(128));
+    let mut scheduler = arena.scheduler();
+    for number in 1..=lanes {
+        let spec = LaneSpec {
+            lane: number,
+            queue: FLOODED,
+            tenant: number % 8,
+            ..LaneSpec::default()
+        };
+        scheduler.lower(&spec, number.cast_signed()).unwrap();
+    }
+    assert!(scheduler.has_outside(FLOODED).unwrap());
+    let mut most = 0;
+    for number in 0..FEW {
+        let spec = LaneSpec {
+            lane: (1 << 40) + number,
+            queue: SMALL,
+            ..LaneSpec::default()
+        };
+        arm(u32::MAX);
+        scheduler.lower(&spec, 1_000_000).unwrap();
+        let head = scheduler.lane_slots().find_map(|slot| {
+            let lane = scheduler.lane_at(slot).unwrap()?;
+            (lane.spec.lane == spec.lane).then_some(lane.head)
+        });
+        assert_eq!(
+            head,
+            Some(1_000_000),
+            "a lane begins as if it had other jobs"
+        );
+        assert!(!scheduler.has_outside(SMALL).unwrap());
+        assert_eq!(scheduler.part_to_load(SMALL, 1), Ok(None));
+        assert!(scheduler.begin_search(SMALL, &[]).unwrap().is_none());
+        most = most.max(u32::MAX - touches_left());
+        arm(0);
+    }
+    most
+}
+
+#[test]
+fn what_other_queues_have_outside_costs_a_queue_nothing() {
+    let (few, many) = (most_touches_beside(1_000), most_touches_beside(100_000));
+    assert_eq!(few, many);
 }

@@ -12,7 +12,7 @@
 mod random;
 mod wake_up_model;
 
-use random::{seeds, setting};
+use random::run_seeds;
 use wake_up_model::run;
 
 const STEPS_A_RUN: u64 = 10_000;
@@ -20,8 +20,5 @@ const DEFAULT_STEPS: u64 = 10_000_000;
 
 #[test]
 fn no_wake_up_is_lost() {
-    let steps = setting("TURNSTILE_STEPS").unwrap_or(DEFAULT_STEPS);
-    for seed in seeds(steps, STEPS_A_RUN) {
-        run(seed, STEPS_A_RUN).unwrap();
-    }
+    run_seeds(DEFAULT_STEPS, STEPS_A_RUN, run);
 }

@@ -13,11 +13,13 @@ use turnstile_scheduler::{Capacity, GateKind, LaneSpec, Limit, Outcome, Pick, Pi
 use world::arena::Arena;
 
 const CAPACITY: Capacity = Capacity {
-    lanes: 10,
+    lanes: 11,
     nodes: 50,
     gates: 60,
+    meters: 60,
     reservations: 10,
     shares: 10,
+    due: 4,
     samples: 10,
 };
 

@@ -35,7 +35,7 @@ def test_jobs_become_due_each_in_its_time(conn):
     assert [claim_when_due(conn).id, claim_when_due(conn).id] == [soon, late]
 
 
-def test_a_job_not_yet_due_stalls_nobody(conn):
+def test_a_job_not_yet_due_stalls_no_other(conn):
     _enqueue_later(conn, "1 hour")
     enqueue(conn, tenant="acme")
     fail(conn, claim_next(conn), retry_in="1 hour")
@@ -135,3 +135,15 @@ def test_jobs_of_one_instant_are_promoted_in_many_batches(conn):
     enqueue(conn, queue="another queue", run_at="2000-01-01")
     claimed = [claim_when_due(conn).id for _ in range(2200)]
     assert claimed == sorted(claimed), "in order of their positions"
+
+
+def test_a_claim_promotes_for_its_own_queues_only(conn):
+    """Nobody pays for what falls due in another queue."""
+    past = "INSERT INTO turnstile.job (kind, queue, state, run_at) VALUES ('due', %s, 'scheduled', '2000-01-01') RETURNING id"
+    jobs = {queue: conn.execute(past, [queue]).fetchone()[0] for queue in ("default", "mail", "sms")}
+    claim_next(conn, "nothing here")
+    assert claim_next(conn, "mail").id == jobs["mail"]
+    assert {queue: rows.state(conn, job_id) for queue, job_id in jobs.items()} == {
+        "default": "scheduled", "mail": "running", "sms": "scheduled",
+    }  # fmt: skip
+    assert [claim_next(conn, "*").id for _ in range(2)] == [jobs["default"], jobs["sms"]]

@@ -1,4 +1,4 @@
-"""Leases: a run whose lease has ended is failed by the next claim of any queue, like any other failure."""
+"""Leases: a run whose lease has ended is failed by the next claim from its queue, like any other failure."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from support.calls import call, claim, claim_all, claim_next, complete, enqueue,
 from support.due import claim_when_due
 from support.errors import WRONG_STATE, refused
 from support.lapse import EXPIRED, errors, let_lease_end, until
-from support.settings import configure
+from support.settings import configure, unconfigure
 
 
 def _rescue(conn, *bound) -> int:
@@ -17,7 +17,7 @@ def _rescue(conn, *bound) -> int:
 def test_a_live_queue_rescues_by_itself(conn):
     enqueue(conn)
     run = claim_next(conn, lease="100 milliseconds")
-    until(conn, run.id, "retryable", lambda: claim_next(conn, "another queue"))
+    until(conn, run.id, "retryable", lambda: claim_next(conn))
     row = rows.live(conn, run.id)
     assert errors(conn, run.id) == [EXPIRED]
     assert (row.worker, row.claimed_at, row.lease_expires_at) == (None, None, None)
@@ -38,6 +38,22 @@ def test_a_run_without_a_lease_is_never_rescued(conn):
     claim_next(conn)
     assert _rescue(conn) == 0
     assert complete(conn, run)
+
+
+def test_the_lease_is_that_of_the_queue_or_of_the_default_row(conn, other):
+    def minutes(queue):
+        enqueue(conn, queue=queue)
+        run = rows.live(conn, claim_next(conn, queue).id)
+        return round((run.lease_expires_at - run.claimed_at).total_seconds() / 60)
+
+    configure(other, "queue", "*", lease="10 minutes")
+    configure(other, "queue", "own", lease="20 minutes")
+    assert [minutes(queue) for queue in ("a", "b", "own")] == [10, 10, 20]
+    configure(other, "queue", "*", lease="30 minutes")
+    assert [minutes(queue) for queue in ("a", "b", "own")] == [30, 30, 20]
+    configure(other, "queue", "a", lease="40 minutes")
+    unconfigure(other, "queue", "own")
+    assert [minutes(queue) for queue in ("a", "b", "own")] == [40, 30, 30]
 
 
 def test_the_error_names_attempt_time_and_worker(conn):
@@ -135,10 +151,11 @@ def test_an_end_that_was_rolled_back_leaves_the_run_to_be_rescued(conn, other):
     conn.execute("BEGIN")
     complete(conn, run)
     let_lease_end(other, *enqueue_and_claim(other))
-    claim_next(conn, "another queue")
+    claim_next(conn, "mail")
+    claim_next(conn)
     conn.execute("ROLLBACK")
     let_lease_end(conn, run)
-    claim_next(conn, "another queue")
+    claim_next(conn)
     assert rows.state(conn, run.id) == "retryable"
 
 
@@ -148,15 +165,15 @@ def enqueue_and_claim(conn):
 
 
 @pytest.mark.parametrize("lock", ["FOR UPDATE", "FOR NO KEY UPDATE", "FOR SHARE", "FOR KEY SHARE"])
-def test_a_run_that_a_stranger_has_locked_is_rescued_later(conn, other, lock):
+def test_a_run_that_another_session_has_locked_is_rescued_later(conn, other, lock):
     enqueue_times(conn, 2)
     locked, free = claim_all(conn)
     let_lease_end(conn, locked, free)
     other.execute(f"BEGIN; SELECT 1 FROM turnstile.job WHERE id = {locked.id} {lock}")
-    until(conn, free.id, "retryable", lambda: claim_next(conn, "another queue"))
+    until(conn, free.id, "retryable", lambda: claim_next(conn))
     assert rows.state(conn, locked.id) == "running"
     other.execute("COMMIT")
-    until(conn, locked.id, "retryable", lambda: claim_next(conn, "another queue"))
+    until(conn, locked.id, "retryable", lambda: claim_next(conn))
 
 
 def test_more_locked_runs_than_are_remembered_one_by_one(conn, other):
@@ -165,7 +182,7 @@ def test_more_locked_runs_than_are_remembered_one_by_one(conn, other):
     let_lease_end(conn, *runs)
     other.execute("BEGIN; SELECT 1 FROM turnstile.job FOR UPDATE")
     for _ in range(3):
-        claim_next(conn, "another queue")
+        claim_next(conn)
         conn.execute("SELECT pg_sleep(0.11)")
     assert rows.counts(conn) == {"running": 150}
     other.execute("COMMIT")
@@ -176,10 +193,10 @@ def test_many_runs_at_once_in_bounded_batches(conn):
     enqueue_times(conn, 450)
     runs = claim(conn, ["default"], 450)
     let_lease_end(conn, *runs)
-    claim_next(conn, "another queue")
+    claim_next(conn)
     assert 0 < rows.counts(conn)["retryable"] < 450, "one claim does not take all upon itself"
     for _ in range(3):
-        claim_next(conn, "another queue")
+        claim_next(conn)
     assert rows.counts(conn) == {"retryable": 450}
 
 
@@ -194,10 +211,24 @@ def test_a_claim_in_a_transaction_block_rescues_little_and_of_its_own_queues(con
     other_before = rows.counts(other)
     claim(other, ["mail"], 1)
     until(other, runs[9].id, "retryable", lambda: claim(other, ["mail"], 1))
-    assert (other_before, rows.counts(other)) == ({"running": 10}, {"running": 2, "retryable": 8})
+    assert (other_before, rows.counts(other)) == ({"running": 10}, {"running": 5, "retryable": 5})
     conn.execute("ROLLBACK")
-    until(other, runs[0].id, "retryable", lambda: claim(other, ["mail"], 1))
+    until(other, runs[0].id, "retryable", lambda: claim(other, ["default"], 1))
     assert rows.counts(other) == {"retryable": 10}
+
+
+def test_a_claim_rescues_for_its_own_queues_only(conn):
+    """Nobody pays for what another queue's workers have left behind."""
+    for queue in ("default", "mail", "sms"):
+        enqueue(conn, queue=queue)
+    runs = {run.queue: run.id for run in claim(conn, ["default", "mail", "sms"], 3)}
+    conn.execute("UPDATE turnstile.job SET lease_expires_at = clock_timestamp() - interval '1 second'")
+    claim_next(conn, "nothing here")
+    claim(conn, ["mail", "sms"], 1)
+    states = {queue: rows.state(conn, job_id) for queue, job_id in runs.items()}
+    assert states == {"default": "running", "mail": "retryable", "sms": "retryable"}
+    claim(conn, ["*"], 1)
+    assert rows.state(conn, runs["default"]) == "retryable"
 
 
 def test_a_rescue_that_was_rolled_back_is_done_again(conn, other):

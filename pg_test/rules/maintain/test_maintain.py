@@ -61,7 +61,7 @@ def test_what_is_rolled_back_was_not_done(conn):
 
 @pytest.mark.parametrize("seconds", [0, 1.2], ids=["a young transaction", "an old transaction"])
 @pytest.mark.parametrize("read", ["the partition", "the history"])
-def test_a_report_is_not_waited_for_and_holds_nobody_up(db, conn, other, seconds, read):
+def test_a_report_is_not_waited_for_and_holds_no_call_up(db, conn, other, seconds, read):
     name = make_day(conn, 10)
     finish(conn, 10)
     report = db.connect(autocommit=False)

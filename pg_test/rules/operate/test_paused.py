@@ -29,7 +29,7 @@ def test_nothing_paused_is_claimed_and_all_of_it_is_once_resumed(conn, gate):
 
 
 @each_pausable
-def test_a_pause_interrupts_nobody(conn, gate):
+def test_a_pause_interrupts_no_run(conn, gate):
     enqueue_times(conn, 2, **gate.behind)
     run = claim_next(conn, gate.queue)
     _pause(conn, gate)
@@ -39,7 +39,7 @@ def test_a_pause_interrupts_nobody(conn, gate):
 
 
 @each_pausable
-def test_what_is_paused_hides_nobody_else(conn, gate):
+def test_what_is_paused_hides_no_other_job(conn, gate):
     _pause(conn, gate)
     enqueue_times(conn, 10, **gate.behind)
     free = [enqueue(conn), enqueue(conn, tenant="globex"), enqueue(conn, tenant="globex", account="sales")]

@@ -174,7 +174,7 @@ def test_the_last_pause_counts(conn, what):
 
 
 @pytest.mark.parametrize("tenant", [None, "acme"])
-def test_a_paused_session_starts_nothing_and_hides_nobody(conn, tenant):
+def test_a_paused_session_starts_nothing_and_hides_no_other_job(conn, tenant):
     name = {"queue": "mail", "tenant": tenant, "session": "s"}
     held = [enqueue(conn, **name) for _ in range(2)]
     call(conn, "pause_session", **name)

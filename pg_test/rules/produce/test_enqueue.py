@@ -75,7 +75,7 @@ def test_run_at_ahead_makes_a_job_scheduled(conn, ahead, state):
 
 
 @pytest.mark.parametrize("run_at", ["infinity", "-infinity"])
-def test_an_endless_run_at_stalls_nobody(conn, run_at):
+def test_an_endless_run_at_stalls_no_other_job(conn, run_at):
     enqueue(conn, run_at=run_at)
     plain = enqueue(conn)
     assert plain in ids(claim_all(conn))

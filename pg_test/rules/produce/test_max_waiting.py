@@ -66,7 +66,7 @@ def _rolled_back(conn):
 
 @pytest.mark.parametrize("tables", [["queue"], ["tenant"], ["queue", "tenant"]], ids=" and ".join)
 @each_producer
-def test_nobody_adds_more_than_the_bound(conn, producer, tables):
+def test_no_producer_adds_more_than_the_bound(conn, producer, tables):
     for table in tables:
         bound(conn, 3, table)
     enqueue_times(conn, 2, **JOB)

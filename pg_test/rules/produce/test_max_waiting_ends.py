@@ -139,7 +139,7 @@ def test_a_rebuild_leaves_numbers_that_are_right(conn):
         enqueue(conn, tenant="one")
 
 
-def test_check_takes_nobody_elses_places_for_lost(conn, other):
+def test_check_takes_no_places_of_other_sessions_for_lost(conn, other):
     bound(conn, 5)
     enqueue(conn, **JOB)
     conn.execute("BEGIN")

@@ -45,7 +45,7 @@ def test_a_step_is_gained_for_each_interval(aging):
     assert ids(claim_all(aging)) == [patient, *fresh, less]
 
 
-def test_an_endless_stream_of_urgent_jobs_starves_nobody(conn, other):
+def test_an_endless_stream_of_urgent_jobs_starves_no_other(conn, other):
     configure(conn, "queue", "default", aging="1 second")
     enqueue(other)
     patient = enqueue(conn, priority=2)
@@ -167,7 +167,7 @@ def test_what_comes_after_the_first_claim_is_dated_too(conn):
     assert ids(claim_all(conn)) == [patient, urgent]
 
 
-def test_a_position_set_by_hand_dates_nobody_else(conn):
+def test_a_position_set_by_hand_dates_no_other_job(conn):
     configure(conn, "queue", "default", aging="1 second")
     last = enqueue(conn, priority=9)
     claim_next(conn)

@@ -187,6 +187,6 @@ def test_a_weight_that_makes_no_sense_is_refused(conn, weight):
         configure(conn, "tenant", "acme", weight=weight)
 
 
-def test_a_policy_that_nobody_knows_is_refused(conn):
+def test_an_unknown_policy_is_refused(conn):
     with refused("22023"):
         call(conn, "set_queue", name="default", policy="random")

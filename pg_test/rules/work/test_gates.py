@@ -72,7 +72,7 @@ def test_null_is_no_limit_and_nought_is_none(conn, gate, slots):
 
 
 @each_gate
-def test_a_limit_holds_from_the_next_claim_on_and_interrupts_nobody(conn, gate):
+def test_a_limit_holds_from_the_next_claim_on_and_interrupts_no_run(conn, gate):
     gate.limit(conn, 3)
     enqueue_times(conn, 9, **gate.behind)
     runs = claim_all(conn, gate.queue)
@@ -245,6 +245,15 @@ def test_a_run_moved_by_update_is_held_by_its_new_gates(conn):
     assert [job.tenant for job in naive.claim_all_as_predicted(conn, ["default"])] == ["acme"]
     complete(conn, run)
     assert [job.tenant for job in claim_all(conn)] == ["globex"]
+
+
+def test_a_claim_waits_for_no_settings_but_those_of_its_gates(conn, other):
+    enqueue_times(conn, 2, queue="mail")
+    assert claim_next(conn, "mail")
+    QUEUE.limit(conn, 2)
+    other.execute("BEGIN; LOCK turnstile.tenant, turnstile.account, turnstile.concurrency, turnstile.paused_session")
+    conn.execute("SET lock_timeout = '2s'")
+    assert claim_next(conn, "mail")
 
 
 @each_gate

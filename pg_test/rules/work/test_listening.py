@@ -182,7 +182,7 @@ def test_a_lease_that_ended_is_told(conn, listener):
     _claims_once_told(listener)
 
 
-def test_a_job_locked_by_a_stranger_is_told_once_it_is_let_go(conn, other, listener):
+def test_a_job_locked_by_another_session_is_told_once_it_is_let_go(conn, other, listener):
     enqueue(conn)
     other.execute("BEGIN; SELECT FROM turnstile.job FOR UPDATE")
     listener.find_nothing()
@@ -250,7 +250,7 @@ def test_nothing_is_told_at_load(conn, listener):
     assert listener.heard(conn) == []
 
 
-def test_a_queue_that_nobody_found_empty_is_not_told_of(conn, listener):
+def test_a_queue_that_no_claim_found_empty_is_not_told_of(conn, listener):
     enqueue(conn)
     assert claim_next(conn, "another") is None
     assert listener.heard(conn) == []

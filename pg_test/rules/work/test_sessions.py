@@ -145,7 +145,7 @@ def test_session_on_retry_pass_lets_the_others_go_on(conn):
     assert claim_next(conn).id == second
 
 
-def test_a_scheduled_job_holds_nobody_of_its_session_back(conn):
+def test_a_scheduled_job_holds_no_job_of_its_session_back(conn):
     conn.execute("SELECT turnstile.enqueue('work', session => 'chat-1', run_at => now() + '1 hour')")
     now = enqueue(conn, session="chat-1")
     assert ids(claim_all(conn)) == [now]

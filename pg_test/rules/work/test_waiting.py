@@ -202,7 +202,7 @@ def test_a_sleeper_of_all_queues_is_woken_by_any(db, conn):
         assert claim_next(conn, queue) is None
 
 
-def test_a_job_of_another_queue_wakes_nobody(db, conn):
+def test_a_job_of_another_queue_wakes_no_sleeper(db, conn):
     with woken_by_the_end(conn, put_to_sleep(db, conn, 3, CLAIM)) as sleepers:
         enqueue_times(conn, 5, queue="mail")
         configure(conn, "tenant", "acme", slots=0)
@@ -212,7 +212,7 @@ def test_a_job_of_another_queue_wakes_nobody(db, conn):
         assert count_returned(sleepers) == 0
 
 
-def test_a_job_locked_by_a_stranger_is_claimed_once_it_is_let_go(db, conn, other):
+def test_a_job_locked_by_another_session_is_claimed_once_it_is_let_go(db, conn, other):
     """Nothing tells of that; the sleeper looks again by himself, and does not run in circles meanwhile."""
     enqueue(conn)
     other.execute("BEGIN; SELECT FROM turnstile.job FOR UPDATE")
@@ -275,7 +275,7 @@ def test_who_comes_while_another_was_woken_takes_the_work(db, conn):
     assert claim_next(conn) is not None
 
 
-def test_a_wake_up_used_through_another_connection_holds_nobody_up(db, conn):
+def test_a_wake_up_used_through_another_connection_holds_no_sleeper_up(db, conn):
     """As behind a pooler: the process that was woken never claims, and nothing tells it that somebody has."""
     [woken] = put_to_sleep(db, conn, 1)
     enqueue(conn)
@@ -404,7 +404,7 @@ CREATE TRIGGER hold_up BEFORE UPDATE ON turnstile.job FOR EACH ROW EXECUTE FUNCT
 """
 
 
-def test_a_claim_that_a_trigger_holds_up_keeps_nobody_waiting(db, conn, other):
+def test_a_claim_that_a_trigger_holds_up_keeps_no_other_waiting(db, conn, other):
     """Its jobs are locked, so others pass over them at once; they are there again when it is undone."""
     conn.execute(HELD_UP)
     slow, second = enqueue(conn, kind="slow"), enqueue(conn)

@@ -96,13 +96,13 @@ add(
     "another-by-an-own-name",
     "DROP INDEX turnstile.job_claim_idx",
     "CREATE INDEX job_claim_idx ON turnstile.job (<columns>)",
-    columns=["kind", "position, lane", "lane, position", "lower(kind)"],
+    columns=["kind", "position, lane", "lane_group, lane, position", "lower(kind)"],
 )
 add("claims-missing", "DROP INDEX turnstile.job_claim_idx")
 add(
     "own-made-anew",
     "DROP INDEX turnstile.job_claim_idx",
-    "CREATE INDEX again_idx ON turnstile.job (lane, position) WHERE state = 'available'",
+    "CREATE INDEX again_idx ON turnstile.job (lane_group, lane, position) WHERE state = 'available'",
 )
 add(
     "own-invalid",

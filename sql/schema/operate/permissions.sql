@@ -23,15 +23,16 @@ AS $function$
             'set_route', 'drop_route', 'route_of', 'reroute',
             'rescue', 'promote', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
-            'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
+            'memory_use', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', ARRAY[
-            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'permissions', 'history_partition'
+            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'memory', 'permissions', 'history_partition'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'route'
         ]),
-        ('monitor', 'SELECT', ARRAY['queues', 'tenants', 'accounts', 'concurrency_keys', 'history_partition'])
+        ('monitor', 'EXECUTE', ARRAY['memory_use']),
+        ('monitor', 'SELECT', ARRAY['queues', 'tenants', 'accounts', 'concurrency_keys', 'memory', 'history_partition'])
     ) AS listed (kind, privileges, objects)
     CROSS JOIN LATERAL pg_catalog.unnest(listed.objects) AS object
     WHERE listed.kind = rights_of.kind
@@ -193,8 +194,8 @@ CREATE VIEW turnstile.job_status AS
         jobs.id, jobs.state, jobs.queue, jobs.kind, jobs.tenant, jobs.account, jobs.session, jobs.concurrency_key,
         jobs.priority, jobs.run_at, jobs.attempt, jobs.max_attempts, jobs.uncounted, jobs.worker, jobs.claimed_at,
         jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until,
-        jobs.holds_session, jobs.lane, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at, jobs.queued_at,
-        jobs.started_at, jobs.waiting, jobs.running
+        jobs.holds_session, jobs.lane, jobs.lane_group, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at,
+        jobs.queued_at, jobs.started_at, jobs.waiting, jobs.running
     FROM turnstile.jobs;
 COMMENT ON VIEW turnstile.job_status IS
     'All jobs, live and finished, without payload, result, metadata, progress and errors.';

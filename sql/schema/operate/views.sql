@@ -226,3 +226,26 @@ LEFT JOIN live ON live.key = known.key
 LEFT JOIN ended ON ended.key = known.key;
 COMMENT ON VIEW turnstile.concurrency_keys IS
     'The settings in force and live figures of every concurrency key that has a row, live jobs, or jobs that ended in the last minute. Figures are counted from the tables: a query reads all live jobs and the last minute of history.';
+
+CREATE FUNCTION turnstile.memory_use()
+    RETURNS TABLE (database oid, lanes bigint, gates bigint, bytes bigint, bytes_limit bigint, lanes_outside bigint)
+    LANGUAGE c STABLE
+    AS 'MODULE_PATHNAME', 'turnstile_memory_use';
+COMMENT ON FUNCTION turnstile.memory_use() IS
+    'For the view memory: what the schedulers of all databases have in shared memory.';
+
+CREATE VIEW turnstile.memory AS
+SELECT database.datname AS database, used.lanes, used.gates, used.bytes, used.bytes_limit, used.lanes_outside
+FROM turnstile.memory_use() AS used
+JOIN pg_catalog.pg_database AS database ON database.oid = used.database;
+COMMENT ON VIEW turnstile.memory IS
+    'What the scheduler of each database of the server has in shared memory. It reads no jobs.';
+COMMENT ON COLUMN turnstile.memory.database IS 'The database.';
+COMMENT ON COLUMN turnstile.memory.lanes IS
+    'Lanes with waiting jobs: each is a queue, tenant, account, session, key and priority that jobs share.';
+COMMENT ON COLUMN turnstile.memory.gates IS
+    'Limits that lanes or running jobs pass through: queues, tenants, accounts, sessions, concurrency keys and unique keys.';
+COMMENT ON COLUMN turnstile.memory.bytes IS 'Bytes that the database has. They grow with what waits, and are given back when it is gone.';
+COMMENT ON COLUMN turnstile.memory.bytes_limit IS 'turnstile.max_memory in bytes: what all databases may have together.';
+COMMENT ON COLUMN turnstile.memory.lanes_outside IS
+    'Lanes with waiting jobs that found no room and are read from the tables in turn, as far as is known. 0: all lanes are in memory.';

@@ -1,4 +1,4 @@
--- Live jobs. The trigger reads the first nineteen columns by number (src/job/row.rs).
+-- Live jobs. The trigger reads the first twenty columns by number (src/job/row.rs).
 --
 -- The trigger also checks the values, with 23514 like a CHECK: the server parses the text of every CHECK and of
 -- every trigger's WHEN anew for each statement, which cost more than the rest of a claim.
@@ -10,6 +10,7 @@ CREATE SEQUENCE turnstile.job_position_seq MAXVALUE 9223372036854775806;
 CREATE TABLE turnstile.job (
     id bigint NOT NULL DEFAULT nextval('turnstile.job_id_seq'),
     lane bigint NOT NULL,
+    lane_group bigint NOT NULL,
     position bigint NOT NULL DEFAULT nextval('turnstile.job_position_seq'),
     priority int NOT NULL DEFAULT 0,
     run_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -54,6 +55,8 @@ COMMENT ON TABLE turnstile.job IS
 COMMENT ON COLUMN turnstile.job.id IS 'Names the job, in history too.';
 COMMENT ON COLUMN turnstile.job.lane IS
     'The jobs that share queue, tenant, account, session, concurrency key, unique key (where its mode lets one run at a time) and priority: a stable 64-bit hash, set by a trigger. A job that holds its session is in a lane without the session.';
+COMMENT ON COLUMN turnstile.job.lane_group IS
+    'The upper half of a stable hash of the queue, and the lower half of one of the tenant (0: none), set by a trigger. Jobs of one queue have one range of numbers, those of one queue and tenant one number. Others may have it, too.';
 COMMENT ON COLUMN turnstile.job.position IS
     'Order within the lane and, at equal priority, within the queue. From a sequence.';
 COMMENT ON COLUMN turnstile.job.priority IS 'Lower runs first.';
@@ -93,11 +96,55 @@ COMMENT ON COLUMN turnstile.job.unique_until IS
     'When the job ceases to hold its unique key, whatever its state. NULL: by its mode alone.';
 COMMENT ON COLUMN turnstile.job.created_at IS 'When the job was enqueued.';
 
-CREATE INDEX job_claim_idx ON turnstile.job (lane, position) WHERE state = 'available';
-CREATE INDEX job_due_idx ON turnstile.job (run_at, position) WHERE state IN ('scheduled', 'retryable');
-CREATE INDEX job_lease_idx ON turnstile.job (lease_expires_at) WHERE state = 'running';
+CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE state = 'available';
+CREATE INDEX job_due_idx ON turnstile.job (queue COLLATE "C", run_at, position) WHERE state IN ('scheduled', 'retryable');
+CREATE INDEX job_lease_idx ON turnstile.job (queue COLLATE "C", lease_expires_at) WHERE state = 'running';
 CREATE INDEX job_owner_idx ON turnstile.job (owner_pid) WHERE state = 'running' AND owner_pid IS NOT NULL;
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job_position_seq', '');
+
+-- What makes up a lane, and the trigger that fires where it changes.
+
+CREATE VIEW turnstile.job_lane AS
+    SELECT
+        job.id, job.state, job.attempt, job.uncounted, job.lane, job.lane_group, job.position, job.priority,
+        ARRAY[
+            job.queue, job.tenant, job.account,
+            CASE WHEN NOT job.holds_session THEN job.session END,
+            job.concurrency_key,
+            CASE WHEN job.unique_mode IN ('while_executing', 'until_and_while_executing') THEN job.unique_key END
+        ] AS names
+    FROM ONLY turnstile.job;
+COMMENT ON VIEW turnstile.job_lane IS
+    'Internal. Live jobs with the names that make up their lane, in the order of the kinds of gates: a job that holds its session does not wait for it, and only some modes of a unique key let one job with it run at a time.';
+
+CREATE FUNCTION turnstile.place_job() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_place_job';
+COMMENT ON FUNCTION turnstile.place_job() IS
+    'Puts a job into its lane. A job that is available with run_at ahead becomes scheduled.';
+
+-- Not on every UPDATE: a claim changes none of these.
+CREATE TRIGGER place_job BEFORE INSERT OR UPDATE OF
+    lane, lane_group, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key, unique_key, unique_mode
+    ON turnstile.job
+    FOR EACH ROW EXECUTE FUNCTION turnstile.place_job();
+
+-- The triggers that tell the scheduler of changes. ALWAYS: also under session_replication_role = replica.
+
+CREATE FUNCTION turnstile.job_changed() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_job_changed';
+COMMENT ON FUNCTION turnstile.job_changed() IS
+    'Notes a changed job for the scheduler, which is told after the commit.';
+CREATE FUNCTION turnstile.job_truncated() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_job_truncated';
+COMMENT ON FUNCTION turnstile.job_truncated() IS
+    'Makes the scheduler rebuild its memory after TRUNCATE.';
+CREATE TRIGGER publish_change AFTER INSERT OR UPDATE OR DELETE ON turnstile.job
+    FOR EACH ROW EXECUTE FUNCTION turnstile.job_changed();
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.job
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.job_truncated();
+ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER place_job;
+ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_change;
+ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_truncate;

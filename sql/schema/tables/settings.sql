@@ -219,3 +219,104 @@ SELECT pg_catalog.pg_extension_config_dump('turnstile.tenant', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.account', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.concurrency', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.paused_session', '');
+
+-- The triggers that tell the scheduler of changes; made last, as it need not hear of the row above. ALWAYS: also under
+-- session_replication_role = replica.
+
+CREATE FUNCTION turnstile.setting_changed() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_setting_changed';
+COMMENT ON FUNCTION turnstile.setting_changed() IS
+    'Makes the next claim read a changed limit.';
+CREATE FUNCTION turnstile.settings_truncated() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_settings_truncated';
+COMMENT ON FUNCTION turnstile.settings_truncated() IS
+    'Makes the next claims read all limits of a kind.';
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.queue
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('queue');
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.tenant
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('tenant');
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.account
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('account');
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.concurrency
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('concurrency');
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.paused_session
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('session');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.queue
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('queue');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.tenant
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('tenant');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.account
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('account');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.concurrency
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('concurrency');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.paused_session
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('session');
+ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.tenant ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.account ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.concurrency ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.paused_session ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER publish_truncate;
+ALTER TABLE turnstile.tenant ENABLE ALWAYS TRIGGER publish_truncate;
+ALTER TABLE turnstile.account ENABLE ALWAYS TRIGGER publish_truncate;
+ALTER TABLE turnstile.concurrency ENABLE ALWAYS TRIGGER publish_truncate;
+ALTER TABLE turnstile.paused_session ENABLE ALWAYS TRIGGER publish_truncate;
+
+-- What a row of settings means to the scheduler. A view for each kind of gate, as who reads one row must neither lock nor
+-- wait for the tables of other kinds.
+
+CREATE VIEW turnstile.setting_of_queue AS
+    SELECT
+        queue.gate, CASE WHEN queue.paused THEN 0 ELSE queue.max_running END AS slots, queue.rate,
+        (extract(epoch FROM queue.rate_per) * 1000000)::bigint AS rate_per, queue.burst, queue.paused_until,
+        NULL::int AS weight, queue.policy = 'fair' AS is_fair, (extract(epoch FROM queue.aging) * 1000)::bigint AS aging,
+        queue.max_waiting
+    FROM turnstile.queue;
+COMMENT ON VIEW turnstile.setting_of_queue IS 'Internal. Settings of queues, with the columns of gate_setting.';
+
+CREATE VIEW turnstile.setting_of_tenant AS
+    SELECT
+        tenant.gate, CASE WHEN tenant.paused THEN 0 ELSE tenant.slots END AS slots, tenant.rate,
+        (extract(epoch FROM tenant.rate_per) * 1000000)::bigint AS rate_per, tenant.burst, tenant.paused_until,
+        tenant.weight, NULL::boolean AS is_fair, NULL::bigint AS aging, tenant.max_waiting
+    FROM turnstile.tenant;
+COMMENT ON VIEW turnstile.setting_of_tenant IS 'Internal. Settings of tenants, with the columns of gate_setting.';
+
+CREATE VIEW turnstile.setting_of_account AS
+    SELECT
+        account.gate, CASE WHEN account.paused THEN 0 ELSE account.slots END AS slots, account.rate,
+        (extract(epoch FROM account.rate_per) * 1000000)::bigint AS rate_per, account.burst, account.paused_until,
+        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
+    FROM turnstile.account;
+COMMENT ON VIEW turnstile.setting_of_account IS 'Internal. Settings of accounts, with the columns of gate_setting.';
+
+CREATE VIEW turnstile.setting_of_session AS
+    SELECT
+        paused_session.gate, 1 AS slots, NULL::int AS rate, NULL::bigint AS rate_per, NULL::int AS burst,
+        paused_session.until AS paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging,
+        NULL::int AS max_waiting
+    FROM turnstile.paused_session;
+COMMENT ON VIEW turnstile.setting_of_session IS 'Internal. Pauses of sessions, with the columns of gate_setting.';
+
+CREATE VIEW turnstile.setting_of_concurrency AS
+    SELECT
+        concurrency.gate, concurrency.slots, concurrency.rate,
+        (extract(epoch FROM concurrency.rate_per) * 1000000)::bigint AS rate_per, concurrency.burst,
+        NULL::timestamptz AS paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging,
+        NULL::int AS max_waiting
+    FROM turnstile.concurrency;
+COMMENT ON VIEW turnstile.setting_of_concurrency IS
+    'Internal. Settings of concurrency keys, with the columns of gate_setting.';
+
+CREATE VIEW turnstile.gate_setting AS
+    SELECT 0 AS kind, setting.* FROM turnstile.setting_of_queue AS setting
+    UNION ALL
+    SELECT 1, setting.* FROM turnstile.setting_of_tenant AS setting
+    UNION ALL
+    SELECT 2, setting.* FROM turnstile.setting_of_account AS setting
+    UNION ALL
+    SELECT 3, setting.* FROM turnstile.setting_of_session AS setting
+    UNION ALL
+    SELECT 4, setting.* FROM turnstile.setting_of_concurrency AS setting;
+COMMENT ON VIEW turnstile.gate_setting IS
+    'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, and how many may wait. NULL: no limit, or the default.';

@@ -16,7 +16,7 @@ pub fn rescue(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     permission::operate()?;
     let most = bound(call, rescue::MAX_JOBS)?;
-    let rescued = with_spi(|spi| upkeep::rescue::on_demand(spi, catalog::job_table()?, most))?;
+    let rescued = with_spi(|spi| upkeep::on_demand::rescue(spi, catalog::job_table()?, most))?;
     Ok(count(rescued))
 }
 
@@ -24,6 +24,6 @@ pub fn promote(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     permission::operate()?;
     let most = bound(call, promote::MAX_JOBS)?;
-    let promoted = with_spi(|spi| upkeep::promotion::on_demand(spi, catalog::job_table()?, most))?;
+    let promoted = with_spi(|spi| upkeep::on_demand::promote(spi, catalog::job_table()?, most))?;
     Ok(count(promoted))
 }

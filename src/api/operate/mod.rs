@@ -3,6 +3,7 @@
 pub mod cancel;
 pub mod check_permission;
 pub mod filter;
+pub mod memory;
 pub mod reroute;
 pub mod retry;
 
@@ -17,6 +18,11 @@ sql_verb!(
     turnstile_reroute,
     pg_finfo_turnstile_reroute,
     reroute::reroute
+);
+sql_function!(
+    turnstile_memory_use,
+    pg_finfo_turnstile_memory_use,
+    memory::memory_use
 );
 sql_verb!(turnstile_cancel, pg_finfo_turnstile_cancel, cancel::cancel);
 sql_verb!(

@@ -29,7 +29,7 @@ static INSERT: Statement = job_statement!(
 /// The id of the job, or of the one that holds its key, and whether it was added.
 pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Result<(i64, bool)> {
     // The jobs come first, as where TRUNCATE of them empties the keys.
-    table::lock_jobs(pg_sys::RowExclusiveLock)?;
+    let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
     let unique = match unique {
         Some(unique) if unique.mode != Mode::WhileExecuting => unique,
         _ => {
@@ -47,7 +47,7 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
     loop {
         let holder = key.holder(spi)?;
         if let Some(holder) = holder.as_ref().filter(|holder| holder.counts()) {
-            match meet(spi, job, unique, holder)? {
+            match meet(spi, jobs.table, job, unique, holder)? {
                 Meeting::StaysAsFound => return Ok((holder.job_id, false)),
                 Meeting::HasChanged => {
                     meetings.begin_again(holder.generation, || never_changes(holder.job_id))?;
@@ -84,7 +84,13 @@ enum Meeting {
 }
 
 /// Does to the holder what the new job asks for.
-fn meet(spi: &Spi, job: &NewJob, unique: &UniqueKey, holder: &Holder) -> Result<Meeting> {
+fn meet(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    job: &NewJob,
+    unique: &UniqueKey,
+    holder: &Holder,
+) -> Result<Meeting> {
     let waits = matches!(holder.stage, Stage::Waiting | Stage::Retrying);
     if waits && unique.mode == Mode::Replace {
         permission::job(spi, Verb::Enqueue, holder.job_id)?;
@@ -102,7 +108,7 @@ fn meet(spi: &Spi, job: &NewJob, unique: &UniqueKey, holder: &Holder) -> Result<
     let may_have_started = holder.mode.keeps_key(Stage::Retrying);
     let arguments = [datum(holder.job_id), datum(may_have_started)];
     let rows = spi.run(&KEEP_WAITING, &arguments)?;
-    note_kept_waiting(&rows)?;
+    note_kept_waiting(job_table, &rows)?;
     Ok(match rows.len() {
         0 => Meeting::HasChanged,
         _ => Meeting::StaysAsFound,
@@ -110,10 +116,10 @@ fn meet(spi: &Spi, job: &NewJob, unique: &UniqueKey, holder: &Holder) -> Result<
 }
 
 /// Claims pass the job over until this transaction ends. Then they are told of it.
-fn note_kept_waiting(rows: &Rows) -> Result<()> {
+fn note_kept_waiting(job_table: pg_sys::Oid, rows: &Rows) -> Result<()> {
     if rows.len() > 0 && rows.required(0, NUMBER + 1)? {
         let (lane, position) = (lane_of_row(rows, 0), rows.required(0, NUMBER)?);
-        pending::at_current_level(|level| level.kept_waiting.push((lane, position)));
+        pending::note(job_table, |level| level.kept_waiting.push((lane, position)));
     }
     Ok(())
 }

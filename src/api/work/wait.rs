@@ -10,13 +10,11 @@ use crate::pg::rights::Owner;
 use crate::pg::spi::{Spi, with_nonatomic_spi};
 use crate::pg::{catalog, server};
 use crate::shmem;
-use crate::sync::overflow;
 use crate::sync::rebuild::when_ready;
 use crate::upkeep;
 use crate::waiting::sleep::{End, Sleep};
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::Datum;
 use pgrx::prelude::PgSqlErrorCode;
-use turnstile_scheduler::EVERY_QUEUE;
 
 arguments!(wait_for_job: QUEUES, TIMEOUT);
 
@@ -51,15 +49,16 @@ pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
                 }
                 End::Timeout | End::Gone => return Ok(()),
                 End::Rebuild => owner.run(|| when_ready(spi, job_table, |_| Ok(())))?,
-                End::Due => owner.run(|| see_to_what_is_due(spi, job_table))?,
+                End::Due => owner.run(|| see_to_events(spi, &sleep))?,
             }
         }
     })?;
     Ok(Some(Datum::null()))
 }
 
-/// Spares the client a claim in vain: memory may list jobs that are gone.
+/// Spares the client a claim in vain: memory may list jobs that are gone. Jobs that have fallen due are made available.
 fn there_is_work(spi: &Spi, sleep: &Sleep) -> Result<bool> {
+    upkeep::see_to(spi, sleep.job_table, sleep.queues)?;
     for &queue in sleep.queues {
         if finds_work(spi, sleep.job_table, queue)? {
             return Ok(true);
@@ -68,10 +67,9 @@ fn there_is_work(spi: &Spi, sleep: &Sleep) -> Result<bool> {
     Ok(false)
 }
 
-/// Does so for all queues. The commit wakes the processes that it concerns.
-fn see_to_what_is_due(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
-    upkeep::run(spi, job_table, &[EVERY_QUEUE], usize::MAX)?;
-    overflow::load_some(spi, job_table)
+/// Does so, and what else claims do in passing. The commit wakes the processes that it concerns.
+fn see_to_events(spi: &Spi, sleep: &Sleep) -> Result<()> {
+    upkeep::run(spi, sleep.job_table, sleep.queues, usize::MAX)
 }
 
 fn in_a_transaction() -> Failure {

@@ -3,14 +3,21 @@
 use super::{Backlog, Entry};
 use turnstile_scheduler::GateKind;
 
-impl Backlog<'_> {
+/// The table has at least so many slots.
+pub const LEAST: usize = 128;
+
+impl<'m> Backlog<'m> {
+    fn mask(&self) -> usize {
+        self.entries.len().saturating_sub(1)
+    }
+
     fn slot_behind(&self, slot: usize) -> usize {
-        (slot + 1) & (self.entries.len() - 1)
+        (slot + 1) & self.mask()
     }
 
     fn home(&self, key: u64) -> usize {
         // The keys are hashes.
-        key as usize & (self.entries.len() - 1)
+        key as usize & self.mask()
     }
 
     /// How many fit, so that probing stays short.
@@ -18,12 +25,39 @@ impl Backlog<'_> {
         self.entries.len() / 4 * 3
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.books.used == 0
+    }
+
+    pub fn slots(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// How many slots a table needs that has room for so many names more.
+    pub fn slots_with(&self, names: usize) -> usize {
+        let names = (self.books.used as usize).saturating_add(names);
+        (names / 3 * 4 + 4).next_power_of_two().max(LEAST)
+    }
+
+    /// Goes on in an empty table.
+    pub fn move_to(&mut self, entries: &'m mut [Entry]) {
+        let before = std::mem::replace(&mut self.entries, entries);
+        for entry in before.iter().filter(|entry| entry.key != 0) {
+            let slot = self.slot_of_key(entry.key, entry.kind);
+            self.set(slot, *entry);
+        }
+    }
+
     /// The slot of a name, or the free one where it would be.
     fn slot_of(&self, kind: GateKind, key: u64) -> usize {
+        self.slot_of_key(key, kind as u8)
+    }
+
+    fn slot_of_key(&self, key: u64, kind: u8) -> usize {
         let mut slot = self.home(key);
         while let Some(entry) = self.entries.get(slot)
             && entry.key != 0
-            && (entry.key, entry.kind) != (key, kind as u8)
+            && (entry.key, entry.kind) != (key, kind)
         {
             slot = self.slot_behind(slot);
         }
@@ -69,7 +103,7 @@ impl Backlog<'_> {
 
     /// Frees a slot, and moves up the entries that were pushed behind it.
     fn remove(&mut self, mut hole: usize) {
-        let mask = self.entries.len() - 1;
+        let mask = self.mask();
         let mut slot = hole;
         loop {
             slot = self.slot_behind(slot);

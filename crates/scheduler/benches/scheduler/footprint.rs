@@ -1,6 +1,8 @@
 //! How much memory lanes and gates take, from the sizes of the arrays and from how many of their slots a load uses.
 
-use turnstile_scheduler::{Capacity, Entry, Gate, Lane, Meter, Node, Reservation, Share};
+use turnstile_scheduler::{
+    Array, Capacity, DueQueue, Entry, Gate, Lane, Meter, Node, Reservation, Share,
+};
 
 const LANES: usize = 1_000_000;
 const LINK: usize = size_of::<u32>();
@@ -43,26 +45,23 @@ fn meter() -> usize {
     size_of::<Meter>() + LINK
 }
 
-/// The share of a lane in the indexes, all of which are touched, however few gates there are.
+/// The share of a lane in the indexes.
 fn index() -> usize {
     let capacity = Capacity::for_lanes(LANES);
-    let buckets = capacity.lane_buckets() + capacity.node_buckets() + capacity.gate_buckets();
+    let of_lanes = [Array::Lanes, Array::Nodes, Array::Gates];
+    let buckets: usize = of_lanes.map(|array| capacity.buckets(array)).iter().sum();
     (buckets * LINK).div_ceil(LANES)
 }
 
 fn reserved(lanes: usize) -> usize {
     let capacity = Capacity::for_lanes(lanes);
-    let buckets = capacity.lane_buckets()
-        + capacity.node_buckets()
-        + capacity.gate_buckets()
-        + capacity.meter_buckets()
-        + capacity.share_buckets()
-        + capacity.reservation_buckets();
-    capacity.entries() * size_of::<Entry>()
-        + capacity.lane_slots() * size_of::<Lane>()
-        + capacity.nodes * size_of::<Node>()
-        + capacity.gates * (size_of::<Gate>() + meter())
+    let buckets: usize = Array::ALL.map(|array| capacity.buckets(array)).iter().sum();
+    capacity.lanes * lane()
+        + capacity.nodes * node()
+        + capacity.gates * size_of::<Gate>()
+        + capacity.meters * meter()
         + capacity.shares * size_of::<Share>()
+        + capacity.due * (size_of::<DueQueue>() + LINK)
         + capacity.reservations * size_of::<Reservation>()
         + buckets * LINK
 }

@@ -7,6 +7,7 @@ use crate::memory::step::{Fault, NONE, Step};
 impl Scheduler<'_> {
     /// Checks every link, rank and place; names the first thing that is wrong.
     pub fn audit(&self) -> Step<()> {
+        self.audit_arrays()?;
         let (mut lanes, mut queues, mut attached, mut placed) = (0, 0, 0, 0);
         for at in self.touched_entries() {
             let entry = self.entry(at)?;
@@ -20,14 +21,20 @@ impl Scheduler<'_> {
                 self.audit_lane(at)?;
             } else {
                 self.audit_node(at)?;
-                queues += u32::from(entry.kind == Kind::Queue);
+                if entry.kind == Kind::Queue {
+                    queues += 1;
+                    self.audit_queue(at)?;
+                }
                 attached += u32::from(self.node(at)?.gate != NONE);
             }
         }
         self.audit_idle_gates()?;
         self.audit_queues(queues)?;
         self.audit_timers()?;
+        self.audit_due()?;
         self.audit_levels()?;
+        self.audit_tenants()?;
+        self.audit_outside()?;
         if lanes != self.lane_count() {
             return Err(Fault::Corrupt("the number of lanes is wrong"));
         }
@@ -43,7 +50,7 @@ impl Scheduler<'_> {
     fn audit_place(&self, at: u32) -> Step<()> {
         let entry = self.entry(at)?;
         let place = match entry.kind {
-            Kind::Queue => NONE,
+            Kind::Unread | Kind::Aging => NONE,
             _ => self.desired_place(at)?,
         };
         if place != self.place(at)? {
@@ -98,6 +105,17 @@ impl Scheduler<'_> {
         Ok(())
     }
 
+    fn audit_queue(&self, at: u32) -> Step<()> {
+        let is_next = self.is_fair(at)? && self.is_first_next(at)?;
+        if self.entry(at)?.is_verified() != is_next {
+            return Err(Fault::Corrupt(
+                "it is not known whether a queue's first lane is next",
+            ));
+        }
+        self.audit_members(at)?;
+        self.audit_top(at)
+    }
+
     fn audit_node(&self, at: u32) -> Step<()> {
         let (kind, behind, above) = self.identity(at)?;
         if self.find_node(kind, behind, above)? != Some(at) {
@@ -126,13 +144,13 @@ impl Scheduler<'_> {
     fn count_attached(&self) -> Step<u32> {
         let mut count = 0;
         for gate in self.gates.touched() {
-            let mut at = self.gate(gate)?.first_node();
+            let (mut at, mut before) = (self.gate(gate)?.first_node(), NONE);
             while at != NONE && (count as usize) < self.nodes.slots.len() {
                 let node = self.node(at)?;
-                if node.gate != gate {
+                if node.gate != gate || node.gate_prev != before {
                     return Err(Fault::Corrupt("a node is in another gate's list"));
                 }
-                (at, count) = (node.gate_next, count + 1);
+                (at, before, count) = (node.gate_next, at, count + 1);
             }
         }
         Ok(count)

@@ -4,6 +4,7 @@ use crate::gates::settings::UnknownGate;
 use crate::memory::gate::{GateKind, Limit};
 use crate::memory::lane::LaneSpec;
 use crate::memory::meter::Meter;
+use crate::memory::outside::{Outside, Round};
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::Step;
 
@@ -31,7 +32,42 @@ pub struct GateView {
     pub meter: Option<Meter>,
 }
 
+/// What is on record as having lanes outside.
+#[derive(Clone, Debug, Default)]
+pub struct OutsideView {
+    records: Vec<Outside>,
+    everything: Round,
+}
+
+impl OutsideView {
+    /// Whether a lane that is not in memory will be found.
+    pub fn has(&self, spec: &LaneSpec) -> bool {
+        let is_of = |record: &&Outside| {
+            record.queue == spec.queue && (record.is_of_queue || record.tenant == spec.tenant)
+        };
+        let records = self.records.iter().filter(is_of);
+        let mut rounds = records
+            .map(|record| &record.round)
+            .chain([&self.everything]);
+        rounds.any(|round| round.knows(spec.into()))
+    }
+}
+
 impl Scheduler<'_> {
+    pub fn outside_view(&self) -> Step<OutsideView> {
+        let mut view = OutsideView {
+            everything: self.header.outside.everything,
+            ..OutsideView::default()
+        };
+        for at in self.outside.touched() {
+            let record = self.outside.get(at)?;
+            if record.id != 0 {
+                view.records.push(*record);
+            }
+        }
+        Ok(view)
+    }
+
     /// Slots to ask [`Self::lane_at`] for.
     pub fn lane_slots(&self) -> std::ops::RangeInclusive<u32> {
         self.lanes.touched()

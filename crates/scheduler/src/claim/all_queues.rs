@@ -1,42 +1,32 @@
-//! Claims from all queues at once: a pick looks at each queue that has lanes.
+//! Claims from all queues at once, or from those that a claim is limited to.
 
 use crate::claim::descend::Found;
-use crate::memory::gate::Limit;
+use crate::memory::entry::{Entry, Kind};
 use crate::memory::lane::EVERY_QUEUE;
 use crate::memory::scheduler::Scheduler;
-use crate::memory::step::{NONE, Step};
+use crate::memory::step::{Fault, NONE, Step};
 use crate::order::rank::Rank;
 use crate::testing::faults::{Seeded, armed};
-use crate::tree::queues::CHAIN;
 use std::rc::Rc;
 
 impl Scheduler<'_> {
     /// The next lane of all queues: of the lanes that are next in their queues, the first by level and
     /// position as of now.
     pub(crate) fn descend_from_all(&mut self) -> Step<Found> {
-        let (mut best, mut best_rank) = (Found::Nothing, None);
-        let mut queue = self.header.first_queue;
-        for _ in 0..self.nodes.slots.len() {
-            if queue == NONE {
-                return Ok(best);
+        // Each turn but the last moves a key group.
+        for _ in 0..=self.entry_slots() {
+            let Some(queue) = self.first_queue()? else {
+                return Ok(Found::Nothing);
+            };
+            let expected = self.rank(queue)?;
+            let found = self.descend_from(queue)?;
+            if self.entry(queue)?.is_placed() && self.rank(queue)? == expected {
+                return Ok(found);
             }
-            if !self.is_in_filter(queue)? {
-                queue = self.node(queue)?.index_next;
-                continue;
-            }
-            if let Some(unread) = self.unread_queue(queue)? {
-                return Ok(unread);
-            }
-            if self.may_come_before(queue, best_rank)? {
-                let found = self.descend_from(queue)?;
-                let rank = self.rank_among_queues(queue, &found)?;
-                if rank.is_some_and(|rank| best_rank.is_none_or(|best| rank < best)) {
-                    (best, best_rank) = (found, rank);
-                }
-            }
-            queue = self.node(queue)?.index_next;
         }
-        Err(CHAIN)
+        Err(Fault::Corrupt(
+            "a pick from all queues goes round in circles",
+        ))
     }
 
     /// Until the lock is released, picks from all queues look at these only. Their keys must be sorted.
@@ -44,63 +34,52 @@ impl Scheduler<'_> {
         self.queue_filter = Some(queues);
     }
 
-    /// Whether a pick from all queues looks at this one.
-    fn is_in_filter(&self, queue: u32) -> Step<bool> {
-        let Some(filter) = &self.queue_filter else {
-            return Ok(true);
-        };
-        let key = self.gate(self.node(queue)?.gate)?.key;
-        Ok(filter.binary_search(&key).is_ok())
+    /// The queue that seems to be next. One whose settings have to be read comes before all others, because it
+    /// is not known what its jobs have gained by waiting.
+    fn first_queue(&self) -> Step<Option<u32>> {
+        let mut best: Option<(bool, Rank, u32)> = None;
+        self.for_each_candidate(|queue| {
+            let candidate = (!self.is_unread(queue)?, self.rank_now(queue)?, queue);
+            best = Some(best.map_or(candidate, |best| best.min(candidate)));
+            Ok(())
+        })?;
+        Ok(best.map(|(_, _, queue)| queue))
     }
 
-    /// A queue whose settings have to be read. What its jobs have gained by waiting is not known before that.
-    fn unread_queue(&self, queue: u32) -> Step<Option<Found>> {
-        let node = self.node(queue)?;
-        let is_unread = self.gate(node.gate)?.limit() == Limit::Unknown;
-        if node.root == NONE || !is_unread || armed(Seeded::CompareUnreadQueues) {
-            return Ok(None);
+    /// Visits the first queue of each interval, or all queues that a claim is limited to.
+    fn for_each_candidate(&self, mut visit: impl FnMut(u32) -> Step<()>) -> Step<()> {
+        let limited_to = self.queue_filter.as_deref();
+        if let Some(keys) = limited_to.filter(|_| !armed(Seeded::IgnoreQueueFilter)) {
+            for &key in keys {
+                match self.find_queue(key)? {
+                    Some(queue) if self.entry(queue)?.is_placed() => visit(queue)?,
+                    _ => {}
+                }
+            }
+            return Ok(());
         }
-        let (_, lane) = self.first_unit(queue)?;
-        let unknown = self.unknown_gates(&self.gates_of(&self.path_of(lane)?)?)?;
-        Ok(unknown.map(|gates| Found::Unknown(lane, gates)))
-    }
-
-    /// Whether the next lane of a queue may come before the best so far. In a fair queue, what is due may
-    /// come before what is reached first.
-    fn may_come_before(&self, queue: u32, best: Option<Rank>) -> Step<bool> {
-        let (Some(best), Some(first)) = (best, self.next_of_queue(queue)?) else {
-            return Ok(true);
-        };
-        Ok(match self.is_fair(queue)? {
-            true => first.level <= best.level,
-            false => first < best,
+        self.for_each_top(|top| match self.node(top)?.root {
+            NONE => Ok(()),
+            queue => visit(queue),
         })
     }
 
-    /// The rank by which the next lane of a queue is compared with those of others. While it is not known
-    /// which lane that is in a fair queue, nothing of the same level may come before it.
-    fn rank_among_queues(&self, queue: u32, found: &Found) -> Step<Option<Rank>> {
-        let Some(lane) = found.lane() else {
-            return Ok(None);
-        };
-        let mut rank = self.rank_now(queue, lane)?;
-        if self.is_fair(queue)? && !matches!(found, Found::Lane(_)) {
-            rank.head = i64::MIN;
-        }
-        Ok(Some(rank))
+    fn is_unread(&self, queue: u32) -> Step<bool> {
+        let top = self.entry(queue)?.home;
+        Ok(self.entry(top)?.kind == Kind::Unread)
     }
 
     /// Whether a claim from a queue, or from all of them, has a lane to look at.
     pub(crate) fn has_candidate(&self, queue: u64) -> Step<bool> {
         if queue != EVERY_QUEUE {
             return match self.find_queue(queue)? {
-                Some(at) => Ok(self.next_of_queue(at)?.is_some()),
+                Some(at) => Ok(self.entry(at)?.is_placed()),
                 None => Ok(false),
             };
         }
         let mut any = false;
-        self.for_each_queue(|at| {
-            any |= self.next_of_queue(at)?.is_some();
+        self.for_each_top(|top| {
+            any |= self.node(top)?.root != NONE;
             Ok(())
         })?;
         Ok(any)
@@ -109,28 +88,29 @@ impl Scheduler<'_> {
     /// The least rank that jobs of other queues may have.
     pub(crate) fn best_of_other_queues(&self, queue: u32) -> Step<Option<Rank>> {
         let mut best: Option<Rank> = None;
-        self.for_each_queue(|at| {
-            if at != queue && self.is_in_filter(at)? {
-                best = best.into_iter().chain(self.next_of_queue(at)?).min();
-            }
+        let mut compare = |other: u32| {
+            let rank = self.rank_now(other)?;
+            best = Some(best.map_or(rank, |best| best.min(rank)));
             Ok(())
+        };
+        self.for_each_candidate(|first| {
+            if first != queue {
+                return compare(first);
+            }
+            let Entry { left, right, .. } = *self.entry(queue)?;
+            let behind = [left, right].into_iter().filter(|&it| it != NONE);
+            match self.queue_filter {
+                // The others come by themselves.
+                Some(_) => Ok(()),
+                None => behind.into_iter().try_for_each(&mut compare),
+            }
         })?;
         Ok(best)
     }
 
-    /// The rank of the queue's first lane, by which jobs of different queues are compared.
-    fn next_of_queue(&self, at: u32) -> Step<Option<Rank>> {
-        let queue = self.node(at)?;
-        if queue.root == NONE || !self.gate_is_open(queue.gate)? {
-            return Ok(None);
-        }
-        let (_, lane) = self.first_unit(at)?;
-        self.rank_now(at, lane).map(Some)
-    }
-
-    /// A lane's rank, with its level relative to that of jobs that begin to wait now.
-    fn rank_now(&self, queue: u32, lane: u32) -> Step<Rank> {
-        let rank = self.rank(lane)?;
+    /// The rank by which queues are compared, with the level relative to that of jobs that begin to wait now.
+    fn rank_now(&self, queue: u32) -> Step<Rank> {
+        let rank = self.rank(queue)?;
         let level = rank.level.saturating_sub(self.level_now(queue)?);
         Ok(Rank { level, ..rank })
     }

@@ -27,7 +27,7 @@ impl Scheduler<'_> {
         queue: u64,
     ) -> Step<(Option<i64>, u32)> {
         let own = *self.entry(lane)?;
-        let rivals = self.rivals(lane, own.level, path, queue)?;
+        let rivals = self.rivals(lane, &own, path, queue)?;
         let is_fair = self.is_fair(path.queue)?;
         let mut due = u32::MAX;
         let mut ties = rivals.other_place;
@@ -62,12 +62,12 @@ impl Scheduler<'_> {
 
     /// The best other lane is the best of the siblings on the path from the lane to its queue. In a claim
     /// from all queues, the first lanes of other queues count too.
-    fn rivals(&self, lane: u32, level: i32, path: &LanePath, queue: u64) -> Step<Rivals> {
+    fn rivals(&self, lane: u32, own: &Entry, path: &LanePath, queue: u64) -> Step<Rivals> {
         let mut rivals = Rivals::default();
         if armed(Seeded::IgnoreRunnerUp) {
             return Ok(rivals);
         }
-        let comes_later = |rank: &Rank| rank.level >= level;
+        let comes_later = |rank: &Rank| rank.level >= own.level;
         let mut at = lane;
         for _ in 0..MAX_NODE_DEPTH {
             let entry = self.entry(at)?;
@@ -92,8 +92,10 @@ impl Scheduler<'_> {
         rivals.other_place = rivals.other_place.filter(comes_later);
         if queue == EVERY_QUEUE && !armed(Seeded::IgnoreOtherQueues) {
             let now = self.level_now(path.queue)?;
+            // Of a fair queue it may not be known which head is next.
             let best = self.best_of_other_queues(at)?.map(|rank| Rank {
                 level: rank.level.saturating_add(now),
+                head: rank.head.max(own.head),
                 ..rank
             });
             rivals.other_queues = best.filter(comes_later);

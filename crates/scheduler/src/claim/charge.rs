@@ -62,7 +62,10 @@ impl Scheduler<'_> {
         }
         let clock = self.shares.get_mut(clock)?;
         clock.tag = clock.tag.max(reached);
-        Ok(())
+        match self.find_queue(spec.queue)? {
+            Some(queue) => self.update_queue(queue),
+            None => Ok(()),
+        }
     }
 
     fn first_of_queue(&self, queue: u64) -> Step<Option<Rank>> {
@@ -109,7 +112,7 @@ impl Scheduler<'_> {
     fn forget_shares(&mut self) -> Step<()> {
         self.shares.clear();
         self.forget_charges()?;
-        self.rerank(|_| true)
+        self.rerank_all()
     }
 
     /// Shares begin again, so what was charged before does not matter any more.

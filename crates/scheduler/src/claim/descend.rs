@@ -1,10 +1,9 @@
 //! Descends from a queue to its next lane, and moves what is in the wrong place.
 
 use crate::gates::settings::UnknownGate;
-use crate::memory::entry::Kind;
 use crate::memory::gate::{Limit, MAX_GATES};
 use crate::memory::lane::EVERY_QUEUE;
-use crate::memory::path::{Gates, MAX_NODE_DEPTH};
+use crate::memory::path::Gates;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
 use crate::testing::faults::{Seeded, armed};
@@ -16,15 +15,6 @@ pub(crate) enum Found {
     Lane(u32),
     /// A lane that may not run, and whose head may be gone.
     Unverified(u32),
-}
-
-impl Found {
-    pub(crate) fn lane(&self) -> Option<u32> {
-        match *self {
-            Found::Nothing => None,
-            Found::Unknown(lane, _) | Found::Lane(lane) | Found::Unverified(lane) => Some(lane),
-        }
-    }
 }
 
 impl Scheduler<'_> {
@@ -41,7 +31,7 @@ impl Scheduler<'_> {
     pub(crate) fn descend_from(&mut self, queue: u32) -> Step<Found> {
         // Each turn but the last moves one key group below a closed key or home. So there are no more turns
         // than entries.
-        for _ in 0..self.entries.len() {
+        for _ in 0..self.entry_slots() {
             let node = self.node(queue)?;
             if node.root == NONE || !self.gate_is_open(node.gate)? {
                 return Ok(Found::Nothing);
@@ -67,46 +57,6 @@ impl Scheduler<'_> {
             }
         }
         Err(Fault::Corrupt("a pick goes round in circles"))
-    }
-
-    fn is_any_closed(&self, gates: &Gates) -> Step<bool> {
-        for &gate in gates {
-            if !self.gate_is_open(gate)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// The key group on the path to a unit that was reached, if it is in the wrong place: at home while its
-    /// key is closed, or at its key while its home is closed or its tenant is due later by now.
-    fn key_group_to_move(
-        &self,
-        unit: u32,
-        key_group: u32,
-        is_closed: bool,
-    ) -> Step<Option<(u32, u32)>> {
-        if key_group == NONE {
-            return Ok(None);
-        }
-        let mut at = unit;
-        for _ in 0..MAX_NODE_DEPTH {
-            let entry = self.entry(at)?;
-            match entry.kind {
-                Kind::Queue => return Ok(None),
-                Kind::KeyGroup if !entry.is_away() => {
-                    return Ok(is_closed.then_some((at, self.node(at)?.other)));
-                }
-                Kind::KeyGroup => {
-                    let tag = self.tag_of(at, entry.level)?;
-                    let was_due = self.rank(at)?.tag == tag || armed(Seeded::TrustOldTag);
-                    let stays = was_due && !is_closed;
-                    return Ok((!stays).then_some((at, entry.home)));
-                }
-                _ => at = self.place(at)?,
-            }
-        }
-        Err(Fault::Corrupt("the tree of places is too deep"))
     }
 
     pub(crate) fn unknown_gates(&self, gates: &Gates) -> Step<Option<[UnknownGate; MAX_GATES]>> {

@@ -39,7 +39,9 @@ pub struct Picked {
     /// How many of the caller's reservations are filled in. If none is, the caller only looks at the lane:
     /// its session waits for a job that may be gone.
     pub reserved: usize,
-    /// Changes whenever the settings of the lane's queue may have changed.
+    /// The queue whose row of settings holds: that of the lane, or [`EVERY_QUEUE`] if it has none.
+    pub settings_of: u64,
+    /// Changes whenever this row may have changed.
     pub settings_version: u32,
     /// The time of the pick, in microseconds.
     pub now: i64,
@@ -64,6 +66,7 @@ impl Scheduler<'_> {
         if queue != EVERY_QUEUE && self.find_queue(queue)?.is_none() {
             return Ok(Pick::Nothing);
         }
+        self.is_lending = true;
         for credit in credits.iter() {
             self.release_gate(credit.kind, credit.key, credit.count)?;
         }
@@ -84,6 +87,7 @@ impl Scheduler<'_> {
                 self.hold_gate(credit.kind, credit.key, credit.count)?;
             }
         }
+        self.is_lending = false;
         Ok(pick)
     }
 
@@ -128,6 +132,7 @@ impl Scheduler<'_> {
             let behind_head = head.saturating_add(1);
             bound = Some(bound.map_or(behind_head, |bound| bound.min(behind_head)));
         }
+        let (settings_of, settings_version) = self.row_of_settings(path.queue)?;
         Ok(Picked {
             spec: self.spec_behind(lane, &self.gates_of(path)?)?,
             head,
@@ -136,11 +141,20 @@ impl Scheduler<'_> {
             level: entry.level,
             tag: self.tag_of(path.tenant, entry.level)?,
             reserved: 0,
-            settings_version: self.gate(self.node(path.queue)?.gate)?.version,
+            settings_of,
+            settings_version,
             now: self.header.clock.now,
             is_metered: false,
             lane,
             stamp: self.lane(lane)?.stamp,
+        })
+    }
+
+    fn row_of_settings(&self, queue: u32) -> Step<(u64, u32)> {
+        let gate = self.gate(self.node(queue)?.gate)?;
+        Ok(match gate.is_default() {
+            true => (EVERY_QUEUE, self.header.settings.queue_default_version),
+            false => (gate.key, gate.version),
         })
     }
 

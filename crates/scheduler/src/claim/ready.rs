@@ -1,4 +1,4 @@
-//! Which queues have work, as far as memory knows. This is what waiting processes wait for.
+//! Which queues have work, as far as memory knows: in lanes that it has, or outside. This is what waiting processes wait for.
 
 use crate::memory::lane::LaneSpec;
 use crate::memory::scheduler::Scheduler;
@@ -8,6 +8,7 @@ impl Scheduler<'_> {
     pub fn has_work(&self, queue: u64) -> bool {
         // Damage is left for a claim to find.
         !matches!(self.has_candidate(queue), Ok(false))
+            || !matches!(self.may_find_outside(queue), Ok(false))
     }
 
     /// How many more jobs may run behind the gates of a lane.

@@ -1,8 +1,7 @@
 //! Empties the memory: for another use, or to fill it again from the tables.
 
-use crate::memory::entry::Entry;
 use crate::memory::header::{Header, SettingsState};
-use crate::memory::reservation::{Reservation, Stage};
+use crate::memory::reservation::Stage;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, Step};
 use crate::testing::faults::{Seeded, armed};
@@ -11,15 +10,17 @@ impl Scheduler<'_> {
     /// Empties the memory for another use. No open transaction may have reservations.
     pub fn forget_everything(&mut self) {
         self.clear();
-        self.reservations.clear();
+        self.reservations.wipe();
         let stamp = self.header.stamp.wrapping_add(1);
+        let version = self.header.settings.version.wrapping_add(1);
         *self.header = Header {
             stamp,
             settings: SettingsState {
-                version: self.header.settings.version,
+                version,
+                queue_default_version: version,
                 ..SettingsState::default()
             },
-            overflow: self.header.overflow.after(stamp),
+            outside: self.header.outside.after(stamp),
             ..Header::default()
         };
     }
@@ -29,43 +30,36 @@ impl Scheduler<'_> {
     pub fn begin_rebuild(&mut self) -> Step<()> {
         self.clear();
         let stamp = self.header.stamp.wrapping_add(1);
+        let version = self.header.settings.version.wrapping_add(1);
         *self.header = Header {
             stamp,
             settings: SettingsState {
-                version: self.header.settings.version.wrapping_add(1),
+                version,
+                queue_default_version: version,
                 has_unread_sessions: true,
                 has_paused_sessions: false,
             },
             rebuilding: true,
-            overflow: self.header.overflow.after(stamp),
+            outside: self.header.outside.after(stamp),
             ..Header::default()
         };
         self.restore_reservations()
     }
 
-    /// Forgets all but reservations. Only slots that were used are touched.
+    /// Forgets all but reservations.
     pub(crate) fn clear(&mut self) {
-        let nodes = self.lanes.slots.len();
-        let used = [
-            0..self.lanes.used_slots(),
-            nodes..nodes + self.nodes.used_slots(),
-        ];
-        for used in used {
-            if let Some(entries) = self.entries.get_mut(used) {
-                entries.fill(Entry::default());
-            }
-        }
         self.lanes.clear();
         self.nodes.clear();
         self.gates.clear();
         self.meters.clear();
         self.shares.clear();
+        self.forget_due();
+        self.outside.clear();
     }
 
     /// Makes the index again from what each slot says, and holds the room of the reservations.
     pub(crate) fn restore_reservations(&mut self) -> Step<()> {
-        self.reservations
-            .reindex(|slot| slot.stage != Stage::Free, Reservation::key)?;
+        self.reservations.reindex()?;
         for at in self.reservations.touched() {
             // Buckets and shares begin again, so what was set aside or charged does not matter any more.
             let reservation = self.reservations.get_mut(at)?;

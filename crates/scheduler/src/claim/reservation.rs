@@ -58,7 +58,7 @@ impl Scheduler<'_> {
     /// The owner has locked the job at `position`.
     pub(crate) fn bind_job(&mut self, id: ReservationId, position: i64) -> Step<()> {
         let reservation = *self.reservations.get(id.0)?;
-        if let Some(key) = reservation.key() {
+        if let Some(key) = reservation.index_key() {
             self.reservations.unlink(id.0, key)?;
         }
         self.note_job(id, position)?;
@@ -137,7 +137,7 @@ impl Scheduler<'_> {
         if reservation.stage == Stage::Free {
             return Err(Fault::Corrupt("a reservation was given back twice"));
         }
-        self.reservations.remove(id.0, reservation.key())?;
+        self.reservations.remove(id.0, reservation.index_key())?;
         if !armed(Seeded::KeepUnusedTokens) {
             self.return_tokens(&reservation, |_| {})?;
         }
@@ -145,12 +145,6 @@ impl Scheduler<'_> {
             self.settle_charge(&reservation, false)?;
         }
         Ok(reservation)
-    }
-
-    /// How many more reservations a transaction may have that has `held` of them: a quarter of what others
-    /// leave. So no transaction can stop all that come after it.
-    pub fn reservations_for(&self, held: usize) -> usize {
-        (self.reservations_left() / 3).saturating_sub(held)
     }
 
     pub(crate) fn reservations_left(&self) -> usize {

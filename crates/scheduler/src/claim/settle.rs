@@ -83,7 +83,8 @@ impl Scheduler<'_> {
     /// The picked lane, which most likely has the same slot as before.
     fn find_picked(&self, picked: &Picked) -> Step<Option<u32>> {
         let key = picked.spec.lane;
-        let is_there = self.lane(picked.lane).is_ok_and(|lane| lane.key == key);
+        let is_there = self.lanes.touched().contains(&picked.lane)
+            && self.lane(picked.lane).is_ok_and(|lane| lane.key == key);
         match is_there && self.is_lane(picked.lane)? {
             true => Ok(Some(picked.lane)),
             false => self.find_lane(key),

@@ -35,7 +35,7 @@ impl Scheduler<'_> {
         match self.gate(gate)?.first_node() {
             NONE => Ok(()),
             _ if armed(Seeded::KeepOldLevels) => Ok(()),
-            queue => self.recompute_levels(Some(queue)),
+            queue => self.recompute_levels_of(queue),
         }
     }
 
@@ -96,7 +96,7 @@ impl Scheduler<'_> {
         }
         match self.header.calendar.samples == known {
             true => Ok(()),
-            false => self.recompute_levels(None),
+            false => self.recompute_levels(),
         }
     }
 
@@ -146,7 +146,7 @@ impl Scheduler<'_> {
         }
         match armed(Seeded::KeepOldDates) {
             true => Ok(()),
-            false => self.recompute_levels(None),
+            false => self.recompute_levels(),
         }
     }
 
@@ -190,7 +190,7 @@ impl Scheduler<'_> {
                 first = first.min(self.entry(lane)?.head);
             }
         }
-        Ok(match self.has_overflow() {
+        Ok(match self.has_lanes_outside() {
             true => i64::MIN,
             false => first,
         })

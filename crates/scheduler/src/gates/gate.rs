@@ -29,33 +29,32 @@ impl Scheduler<'_> {
 
     pub(crate) fn attach_to_gate(&mut self, at: u32, gate: u32) -> Step<()> {
         let next = std::mem::replace(&mut self.unlist_gate(gate)?.node_or_next, at);
+        if next != NONE {
+            self.node_mut(next)?.gate_prev = at;
+        }
         let node = self.node_mut(at)?;
         (node.gate, node.gate_next) = (gate, next);
         Ok(())
     }
 
-    /// A gate has as many nodes as there are queues with lanes behind it. So finding the previous node costs
-    /// no more than what follows when the gate opens or closes.
     pub(crate) fn detach_from_gate(&mut self, at: u32) -> Step<()> {
-        let node = self.node_mut(at)?;
-        let (gate, next) = (std::mem::take(&mut node.gate), node.gate_next);
-        if gate == NONE {
+        let node = *self.node(at)?;
+        if node.gate == NONE {
             return Ok(());
         }
-        let mut before = self.gate(gate)?.first_node();
-        if before == at {
-            self.unlist_gate(gate)?.node_or_next = next;
-            return self.list_if_idle(gate);
+        if node.gate_next != NONE {
+            self.node_mut(node.gate_next)?.gate_prev = node.gate_prev;
         }
-        for _ in 0..=self.nodes.slots.len() {
-            let node = self.node_mut(before)?;
-            if node.gate_next == at {
-                node.gate_next = next;
-                return Ok(());
-            }
-            before = node.gate_next;
+        self.node_mut(at)?.gate = NONE;
+        if node.gate_prev != NONE {
+            self.node_mut(node.gate_prev)?.gate_next = node.gate_next;
+            return Ok(());
         }
-        Err(CYCLE)
+        if self.gate(node.gate)?.first_node() != at {
+            return Err(Fault::Corrupt("a gate's list begins elsewhere"));
+        }
+        self.unlist_gate(node.gate)?.node_or_next = node.gate_next;
+        self.list_if_idle(node.gate)
     }
 
     /// The number of gates that can be made, including those that nothing uses.

@@ -82,9 +82,13 @@ impl Scheduler<'_> {
             return Ok(());
         }
         if !was_open {
-            self.note_runnable_change();
+            self.note_opening(at)?;
         }
-        let mut node = self.gate(at)?.first_node();
+        self.update_all_nodes_of(at)
+    }
+
+    pub(crate) fn update_all_nodes_of(&mut self, gate: u32) -> Step<()> {
+        let mut node = self.gate(gate)?.first_node();
         for _ in 0..=self.nodes.slots.len() {
             if node == NONE {
                 return Ok(());

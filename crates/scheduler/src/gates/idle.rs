@@ -66,15 +66,43 @@ impl Scheduler<'_> {
     pub(crate) fn forget_idle_gate(&mut self) -> Step<()> {
         match self.header.idle_gates.first {
             NONE => Err(Fault::Full),
-            at => {
-                // If the gate was closed, nothing tells when it opens.
-                self.note_runnable_change();
-                self.unlink_idle(at)?;
-                self.forget_meter(at)?;
-                let key = self.gate(at)?.key;
-                self.gates.remove(at, Some(key))
-            }
+            at => self.forget_gate(at),
         }
+    }
+
+    /// Forgets the gate that has a meter and is unused for longest.
+    pub(crate) fn forget_idle_meter(&mut self) -> Step<()> {
+        let mut at = self.header.idle_gates.first;
+        for _ in 0..self.header.idle_gates.count {
+            let gate = self.gate(at)?;
+            if gate.has_meter() {
+                return self.forget_gate(at);
+            }
+            at = gate.node_or_next;
+        }
+        Err(Fault::Full)
+    }
+
+    /// Forgets all idle gates but those with a meter, whose buckets would begin empty again.
+    pub(crate) fn forget_idle_gates(&mut self) -> Step<()> {
+        let mut at = self.header.idle_gates.first;
+        for _ in 0..self.header.idle_gates.count {
+            let gate = *self.gate(at)?;
+            if !gate.has_meter() {
+                self.forget_gate(at)?;
+            }
+            at = gate.node_or_next;
+        }
+        Ok(())
+    }
+
+    fn forget_gate(&mut self, at: u32) -> Step<()> {
+        // If the gate was closed, nothing tells when it opens.
+        self.note_opening(at)?;
+        self.unlink_idle(at)?;
+        self.forget_meter(at)?;
+        let key = self.gate(at)?.key;
+        self.gates.remove(at, Some(key))
     }
 
     /// Checks that the list holds each unused gate once.

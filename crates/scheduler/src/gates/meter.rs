@@ -30,6 +30,9 @@ impl Scheduler<'_> {
                 gate,
                 ..Meter::default()
             };
+            if self.meters.left() == 0 {
+                self.forget_idle_meter()?;
+            }
             self.meters.insert(meter, Some(u64::from(gate)))?;
             let since = match self.gate(gate)?.ran_unmetered() {
                 true => now,

@@ -8,3 +8,4 @@ pub mod idle;
 pub mod meter;
 pub mod settings;
 pub mod timer;
+pub mod trim;

@@ -4,7 +4,7 @@
 
 use crate::memory::gate::{GateKind, Limit};
 use crate::memory::scheduler::Scheduler;
-use crate::memory::step::Step;
+use crate::memory::step::{NONE, Step};
 use crate::testing::faults::{Seeded, armed};
 
 /// At most `burst + starts * t / per` starts in any interval of length `t`.
@@ -30,6 +30,8 @@ pub struct GateSettings {
     pub is_fair: bool,
     /// For a queue: how long a job waits for one step of priority, in milliseconds; 0: jobs do not age.
     pub aging: u32,
+    /// There is a row of settings for this gate, and not only for those without one.
+    pub has_own_row: bool,
 }
 
 impl From<Limit> for GateSettings {
@@ -41,6 +43,7 @@ impl From<Limit> for GateSettings {
             weight: 1,
             is_fair: false,
             aging: 0,
+            has_own_row: true,
         }
     }
 }
@@ -77,19 +80,30 @@ impl Scheduler<'_> {
         gate.weight = u16::try_from(settings.weight).unwrap_or(u16::MAX);
         let has_new_policy = gate.is_fair() != settings.is_fair;
         gate.set_fair(settings.is_fair);
+        gate.set_default(!settings.has_own_row);
         self.update_meter(at)?;
         self.update_nodes_of(at, was_open)?;
-        self.set_aging(at, settings.aging)?;
-        if has_new_policy {
-            let queue = self.gate(at)?.first_node();
-            self.rerank(|it| it == queue)?;
+        self.update_all_nodes_of(at)?;
+        if kind == GateKind::Queue {
+            self.set_aging(at, settings.aging)?;
+            self.update_policy(at, has_new_policy)?;
         }
         Ok(true)
     }
 
+    fn update_policy(&mut self, queue_gate: u32, has_changed: bool) -> Step<()> {
+        let queue = self.gate(queue_gate)?.first_node();
+        if queue == NONE {
+            return Ok(());
+        }
+        if has_changed {
+            self.rerank_queue(queue)?;
+        }
+        self.update_top(queue)
+    }
+
     /// The settings in the tables may have changed. The next claim that reaches the gate reads them again.
     pub fn invalidate_gate(&mut self, kind: GateKind, key: u64) -> Step<()> {
-        self.note_runnable_change();
         if let Some(at) = self.find_gate(kind, key)? {
             self.invalidate(at)?;
         }
@@ -98,7 +112,9 @@ impl Scheduler<'_> {
 
     /// The same for all gates of a kind, because a default row has changed.
     pub fn invalidate_kind(&mut self, kind: GateKind) -> Step<()> {
-        self.note_runnable_change();
+        if kind == GateKind::Queue {
+            self.header.settings.queue_default_version = self.next_version();
+        }
         for at in self.gates.touched() {
             let gate = self.gate(at)?;
             if gate.version != 0 && gate.kind == kind {
@@ -139,6 +155,13 @@ impl Scheduler<'_> {
         gate.version = version;
         gate.set_limit(Limit::Unknown);
         self.update_meter(at)?;
-        self.update_nodes_of(at, was_open)
+        self.update_nodes_of(at, was_open)?;
+        let kind = self.gate(at)?.kind;
+        match self.gate(at)?.first_node() {
+            NONE => Ok(()),
+            queue if kind == GateKind::Queue => self.update_top(queue),
+            // In fair queues it may not be known any more what is next.
+            _ => self.update_all_nodes_of(at),
+        }
     }
 }

@@ -17,9 +17,10 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// If no lane can be made, the memory is marked as spilled: some lanes are in the tables only.
+    /// If no lane can be made, it is noted that this one is in the tables only.
     pub(crate) fn lower_to(&mut self, spec: &LaneSpec, position: i64) -> Step<()> {
         let stamp = self.next_stamp();
+        let stamp_now = self.header.stamp;
         if let Some(lane) = self.find_lane(spec.lane)? {
             self.lane_mut(lane)?.stamp = stamp;
             let entry = self.entry(lane)?;
@@ -31,9 +32,8 @@ impl Scheduler<'_> {
             }
             return Ok(());
         }
-        if !self.can_make_lane() {
-            self.note_missing(true);
-            return Ok(());
+        if !self.make_room(spec, false, stamp_now)? {
+            return self.note_missing(spec);
         }
         let lane = self.make_lane(spec, position)?;
         self.lane_mut(lane)?.stamp = stamp;
@@ -57,18 +57,12 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// One for each of its gates, and a key group.
-    pub(crate) const NODES_OF_A_LANE: usize = MAX_GATES + 1;
-
-    pub(crate) fn can_make_lane(&self) -> bool {
-        self.lanes.left() > 0
-            && self.nodes.left() >= Self::NODES_OF_A_LANE
-            && self.gates_left() >= MAX_GATES
-    }
+    /// One for each of its gates, a key group, one above its queue, and one that must be left if its queue is the first.
+    pub(crate) const NODES_OF_A_LANE: usize = MAX_GATES + 3;
 
     fn make_lane(&mut self, spec: &LaneSpec, head: i64) -> Step<u32> {
         let path = self.make_path(spec)?;
-        let home = path.home();
+        let home = path.home;
         for node in path.downwards() {
             self.add_node_reference(node, home)?;
         }
@@ -87,6 +81,8 @@ impl Scheduler<'_> {
             home,
             ..Entry::default()
         };
+        self.list_lane(at, path.queue)?;
+        self.join_tenant(path.tenant, at)?;
         Ok(at)
     }
 
@@ -97,9 +93,10 @@ impl Scheduler<'_> {
             self.heap_remove(lane)?;
             self.update_place(place)?;
         }
+        self.unlist_lane(lane, path.queue)?;
+        self.leave_tenant(path.tenant, lane)?;
         let key = self.lane(lane)?.key;
         self.lanes.remove(lane, Some(key))?;
-        *self.entry_mut(lane)? = Entry::default();
         for node in path.downwards().rev() {
             self.drop_node_reference(node)?;
         }

@@ -2,5 +2,8 @@
 
 pub mod lane;
 pub mod node;
-pub mod overflow;
+pub mod outside;
+pub mod room;
+pub mod round;
 pub mod search;
+pub mod tenants;

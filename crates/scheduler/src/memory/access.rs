@@ -1,69 +1,71 @@
 //! Access to single slots of the arrays, and the lookups in their indexes.
 //!
-//! Entries are numbered through: those of lanes come first, those of nodes follow.
+//! An entry of a lane has the number of the lane's slot. An entry of a node has that of the node's slot, marked by the
+//! top bit. So lanes and nodes can come without end, and neither changes the numbers of the other.
 
 use crate::memory::entry::{Entry, Kind};
 use crate::memory::gate::{Gate, GateKind};
 use crate::memory::lane::Lane;
 use crate::memory::meter::Meter;
-use crate::memory::node::Node;
-use crate::memory::overflow::{LOWERED_LANES, place_of_key};
+use crate::memory::node::{Node, index_key};
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
-use crate::testing::faults::{Seeded, armed};
 
-/// The key in the index; none where the gate is enough to find the node.
-pub(crate) fn index_key(kind: Kind, behind: u32, above: u32) -> Option<u64> {
-    match kind {
-        Kind::Queue | Kind::Session => None,
-        _ => Some(u64::from(behind) << 32 | u64::from(above) ^ (kind as u64) << 56),
-    }
-}
+/// Marks the entries of nodes.
+const NODE: u32 = 1 << 31;
 
 impl Scheduler<'_> {
     pub(crate) fn entry(&self, at: u32) -> Step<&Entry> {
-        self.entries
-            .get(at as usize)
-            .filter(|_| at != NONE)
-            .ok_or(Fault::Corrupt("slot"))
+        #[cfg(feature = "fault_injection")]
+        crate::testing::injection::look();
+        let entry = match at & NODE {
+            0 => self.lanes.beside.get(at as usize).filter(|_| at != NONE),
+            _ => self.nodes.beside.get((at & !NODE) as usize),
+        };
+        entry.ok_or(Fault::Corrupt("slot"))
     }
 
     pub(crate) fn entry_mut(&mut self, at: u32) -> Step<&mut Entry> {
         #[cfg(feature = "fault_injection")]
         crate::testing::injection::touch();
-        self.entries
-            .get_mut(at as usize)
-            .filter(|_| at != NONE)
-            .ok_or(Fault::Corrupt("slot"))
+        let entry = match at & NODE {
+            0 => {
+                let entries = &mut self.lanes.beside;
+                entries.get_mut(at as usize).filter(|_| at != NONE)
+            }
+            _ => self.nodes.beside.get_mut((at & !NODE) as usize),
+        };
+        entry.ok_or(Fault::Corrupt("slot"))
     }
 
-    /// The number of entries that stand for lanes; the nodes' come after them.
-    fn lane_entries(&self) -> u32 {
-        u32::try_from(self.lanes.slots.len()).unwrap_or(u32::MAX)
+    /// No walk along entries is longer, unless it goes in a circle.
+    pub(crate) fn entry_slots(&self) -> usize {
+        self.lanes.beside.len() + self.nodes.beside.len()
     }
 
     pub(crate) fn node_slot(&self, at: u32) -> Step<u32> {
-        at.checked_sub(self.lane_entries())
-            .ok_or(Fault::Corrupt("a lane is no node"))
+        match at & NODE {
+            0 => Err(Fault::Corrupt("a lane is no node")),
+            _ => Ok(at & !NODE),
+        }
     }
 
     pub(crate) fn entry_of_node(&self, slot: u32) -> u32 {
-        slot.saturating_add(self.lane_entries())
+        slot | NODE
     }
 
-    /// Every entry that was ever in use.
+    /// Every entry that may be in use.
     pub(crate) fn touched_entries(&self) -> impl Iterator<Item = u32> + use<> {
         self.lanes.touched().chain(self.touched_nodes())
     }
 
     pub(crate) fn touched_nodes(&self) -> impl Iterator<Item = u32> + use<> {
-        let before = self.lane_entries();
-        self.nodes
-            .touched()
-            .map(move |slot| slot.saturating_add(before))
+        self.nodes.touched().map(|slot| slot | NODE)
     }
 
     pub(crate) fn lane(&self, at: u32) -> Step<&Lane> {
+        #[cfg(feature = "fault_injection")]
+        crate::testing::injection::look();
         self.lanes.get(at)
     }
 
@@ -100,6 +102,8 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn node(&self, at: u32) -> Step<&Node> {
+        #[cfg(feature = "fault_injection")]
+        crate::testing::injection::look();
         self.nodes.get(self.node_slot(at)?)
     }
 
@@ -146,6 +150,8 @@ impl Scheduler<'_> {
     }
 
     pub(crate) fn gate(&self, at: u32) -> Step<&Gate> {
+        #[cfg(feature = "fault_injection")]
+        crate::testing::injection::look();
         self.gates.get(at)
     }
 
@@ -184,40 +190,5 @@ impl Scheduler<'_> {
             NONE => Ok(None),
             meter => self.meters.get(meter).map(Some),
         }
-    }
-
-    /// Whether a lane with work may be missing in memory.
-    pub fn has_overflow(&self) -> bool {
-        self.header.overflow.spilled || self.header.overflow.in_round
-    }
-
-    /// A lane that is missing may have become able to run.
-    pub(crate) fn note_runnable_change(&mut self) {
-        if !armed(Seeded::MissRunnableChange) {
-            self.header.overflow.runnable_version =
-                self.header.overflow.runnable_version.wrapping_add(1);
-        }
-    }
-
-    /// A job of the lane has become available. What was read of the lane before is outdated.
-    pub(crate) fn note_lowered(&mut self, lane: u64) {
-        let stamp = self.header.stamp;
-        if let Some(lowered) = self
-            .header
-            .overflow
-            .lowered
-            .get_mut(place_of_key(lane, LOWERED_LANES))
-        {
-            *lowered = stamp;
-        }
-    }
-
-    pub(crate) fn last_lowered(&self, lane: u64) -> u64 {
-        let overflow = &self.header.overflow;
-        let lowered = overflow
-            .lowered
-            .get(place_of_key(lane, LOWERED_LANES))
-            .copied();
-        lowered.unwrap_or(u64::MAX).max(overflow.lowered_since)
     }
 }

@@ -1,66 +1,135 @@
-//! How many slots each array has, for a number of lanes.
+//! How many slots each array has. Each grows and shrinks by itself.
 
-/// How many slots each array has, all derived from the number of lanes.
+use crate::memory::due::DueQueue;
+use crate::memory::gate::Gate;
+use crate::memory::lane::Lane;
+use crate::memory::meter::Meter;
+use crate::memory::node::Node;
+use crate::memory::reservation::Reservation;
+use crate::memory::scheduler::Scheduler;
+use crate::memory::share::Share;
+use crate::memory::slab::buckets_for;
+
+/// An array that grows and shrinks, with what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Array {
+    /// Each lane has an entry.
+    Lanes,
+    /// Each node has an entry.
+    Nodes,
+    Gates,
+    /// Each meter has a place for a timer.
+    Meters,
+    Shares,
+    Reservations,
+    /// Each queue has a place in the order of times.
+    Due,
+}
+
+impl Array {
+    pub const ALL: [Array; 7] = [
+        Array::Lanes,
+        Array::Nodes,
+        Array::Gates,
+        Array::Meters,
+        Array::Shares,
+        Array::Reservations,
+        Array::Due,
+    ];
+
+    /// How many buckets belong to so many slots. More are never in use. Fewer make chains longer.
+    pub const fn buckets(self, slots: usize) -> usize {
+        match self {
+            Array::Lanes => buckets_for::<Lane>(slots),
+            Array::Nodes => buckets_for::<Node>(slots),
+            Array::Gates => buckets_for::<Gate>(slots),
+            Array::Meters => buckets_for::<Meter>(slots),
+            Array::Shares => buckets_for::<Share>(slots),
+            Array::Reservations => buckets_for::<Reservation>(slots),
+            Array::Due => buckets_for::<DueQueue>(slots),
+        }
+    }
+}
+
+/// Numbers of slots. Where they are those of arrays, slot 0 counts too, which stands for "none" in all but the samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capacity {
     pub lanes: usize,
+    /// At most 2^31, because entries of nodes are marked by the top bit.
     pub nodes: usize,
-    /// There are as many meters: a bucket that had to be forgotten would begin empty again, and a slow one
-    /// would never fill.
+    /// Gates outlive their lanes while jobs run.
     pub gates: usize,
-    pub reservations: usize,
-    /// Tenants whose starts are counted, by queue and level.
+    /// Gates that have a rate, a pause or jobs that age. Where settings are about to be stored and no meter is left, an
+    /// idle gate that has one is forgotten, and its bucket begins empty again.
+    pub meters: usize,
+    /// Tenants whose starts are counted, by queue and level. If there are too few, all begin again.
     pub shares: usize,
+    pub reservations: usize,
+    /// Queues with jobs that were put off, or with leases.
+    pub due: usize,
     /// Positions whose time of drawing is known.
     pub samples: usize,
 }
 
 impl Capacity {
-    /// A lane commonly has at most two nodes of its own (session and account). Gates outlive their lanes
-    /// while jobs run.
+    /// What is enough for most loads with so many lanes: to begin with, or where nothing grows. A lane commonly has at most
+    /// two nodes of its own (session and account).
     pub const fn for_lanes(lanes: usize) -> Self {
         Self {
-            lanes,
+            lanes: lanes + 1,
             nodes: 2 * lanes + 64,
             gates: 2 * lanes + 4_096,
+            meters: 2 * lanes + 4_096,
             reservations: lanes / 4 + 16_384,
             shares: lanes / 4 + 4_096,
+            due: lanes / 4 + 4_096,
             samples: 4_096,
         }
     }
 
-    /// Slot 0 of each array stands for "none".
-    pub const fn lane_slots(&self) -> usize {
-        self.lanes + 1
+    pub const fn of(&self, array: Array) -> usize {
+        match array {
+            Array::Lanes => self.lanes,
+            Array::Nodes => self.nodes,
+            Array::Gates => self.gates,
+            Array::Meters => self.meters,
+            Array::Shares => self.shares,
+            Array::Reservations => self.reservations,
+            Array::Due => self.due,
+        }
     }
 
-    pub const fn entries(&self) -> usize {
-        self.lane_slots() + self.nodes
+    pub const fn buckets(&self, array: Array) -> usize {
+        array.buckets(self.of(array))
+    }
+}
+
+impl Scheduler<'_> {
+    /// How many slots each array has.
+    pub fn capacity(&self) -> Capacity {
+        Capacity {
+            lanes: self.lanes.slots.len(),
+            nodes: self.nodes.slots.len(),
+            gates: self.gates.slots.len(),
+            meters: self.meters.slots.len(),
+            shares: self.shares.slots.len(),
+            reservations: self.reservations.slots.len(),
+            due: self.due.slots.len(),
+            samples: self.calendar.len(),
+        }
     }
 
-    pub const fn lane_buckets(&self) -> usize {
-        self.lane_slots()
-    }
-
-    /// Commonly half of the nodes and gates are in use, and some nodes need no index. So chains have about
-    /// two entries.
-    pub const fn node_buckets(&self) -> usize {
-        self.nodes / 5 + 1
-    }
-
-    pub const fn gate_buckets(&self) -> usize {
-        self.gates / 4 + 1
-    }
-
-    pub const fn meter_buckets(&self) -> usize {
-        self.gates / 4 + 1
-    }
-
-    pub const fn share_buckets(&self) -> usize {
-        self.shares
-    }
-
-    pub const fn reservation_buckets(&self) -> usize {
-        self.reservations
+    /// How many slots each array must keep. Those behind may be given back between two steps.
+    pub fn needed(&self) -> Capacity {
+        Capacity {
+            lanes: self.lanes.needed(),
+            nodes: (self.nodes.needed() + self.spare_nodes()).min(self.nodes.slots.len()),
+            gates: self.gates.needed(),
+            meters: self.meters.needed(),
+            shares: self.shares.needed(),
+            reservations: self.reservations.needed(),
+            due: self.due.needed(),
+            samples: self.header.calendar.samples as usize,
+        }
     }
 }

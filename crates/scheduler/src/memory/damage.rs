@@ -24,8 +24,9 @@ fn any<T: Copy, const N: usize>(of: [T; N], value: u64) -> Option<T> {
 impl Scheduler<'_> {
     /// Sets one field of one slot, or of what is not in an array. All numbers are good for something.
     pub fn damage(&mut self, array: u8, slot: usize, field: u8, value: u64) {
-        match array % 10 {
-            0 | 1 => change(self.entries, slot, |it| entry(it, field, value)),
+        match array % 12 {
+            0 => change(self.lanes.beside, slot, |it| entry(it, field, value)),
+            1 => change(self.nodes.beside, slot, |it| entry(it, field, value)),
             2 => change(self.lanes.slots, slot, |it| lane(it, field, value)),
             3 => change(self.nodes.slots, slot, |it| node(it, field, value)),
             4 => change(self.gates.slots, slot, |it| gate(it, field, value)),
@@ -33,29 +34,42 @@ impl Scheduler<'_> {
                 reservation(it, field, value)
             }),
             6 => {
-                let buckets = match field % 6 {
+                let buckets = match field % 8 {
                     0 => &mut *self.lanes.buckets,
                     1 => &mut *self.nodes.buckets,
                     2 => &mut *self.gates.buckets,
                     3 => &mut *self.meters.buckets,
                     4 => &mut *self.shares.buckets,
+                    5 => &mut *self.due.buckets,
+                    6 => &mut *self.outside.buckets,
                     _ => &mut *self.reservations.buckets,
                 };
                 change(buckets, slot, |bucket| *bucket = value as u32);
             }
             7 => header(self.header, field, value),
+            10 => change(self.outside.slots, slot, |it| it.damage(field, value)),
             8 => change(self.shares.slots, slot, |it| it.damage(field, value)),
+            9 if field % 11 == 10 => change(self.due_order, slot, |place| *place = value as u32),
+            9 => change(self.due.slots, slot, |it| it.damage(field, value)),
             _ => {
-                let pool = match slot % 6 {
+                let pool = match slot % 8 {
                     0 => &mut *self.lanes.pool,
                     1 => &mut *self.nodes.pool,
                     2 => &mut *self.gates.pool,
                     3 => &mut *self.meters.pool,
                     4 => &mut *self.shares.pool,
+                    5 => &mut *self.due.pool,
+                    6 => &mut *self.outside.pool,
                     _ => &mut *self.reservations.pool,
                 };
                 scribble(
-                    [&mut pool.live, &mut pool.used, &mut pool.free],
+                    [
+                        &mut pool.live,
+                        &mut pool.used,
+                        &mut pool.free,
+                        &mut pool.linked,
+                        &mut pool.last_bucket,
+                    ],
                     field,
                     value,
                 );
@@ -72,21 +86,10 @@ fn change<T>(slots: &mut [T], slot: usize, change: impl FnOnce(&mut T)) {
 }
 
 fn entry(entry: &mut Entry, field: u8, value: u64) {
-    const KINDS: [Kind; 9] = [
-        Kind::Free,
-        Kind::Queue,
-        Kind::Tenant,
-        Kind::Account,
-        Kind::Session,
-        Kind::Concurrency,
-        Kind::Unique,
-        Kind::KeyGroup,
-        Kind::Lane,
-    ];
     match field % 16 {
         0 | 1 => entry.head = value.cast_signed(),
         2 => entry.level = value as i32,
-        3 | 4 => entry.kind = any(KINDS, value).unwrap_or_default(),
+        3 | 4 => entry.kind = any(Kind::ALL, value).unwrap_or_default(),
         5 | 6 => entry.bits = Bits(value as u8),
         7 => entry.distance = value as u8,
         8 => entry.left_distance = value as u8,
@@ -104,17 +107,21 @@ fn entry(entry: &mut Entry, field: u8, value: u64) {
 }
 
 fn lane(lane: &mut Lane, field: u8, value: u64) {
-    match field % 5 {
+    match field % 10 {
         0 => lane.key = value,
+        5 => lane.queue_next = value as u32,
+        6 => lane.queue_prev = value as u32,
         4 => lane.priority = value as i32,
         1 => lane.stamp = value as u32,
         2 => lane.session = value as u32,
+        7 => lane.older = value as u32,
+        8 => lane.newer = value as u32,
         _ => lane.set_next(value as u32),
     }
 }
 
 fn node(node: &mut Node, field: u8, value: u64) {
-    match field % 8 {
+    match field % 12 {
         0 => node.tag = value,
         which => scribble(
             [
@@ -122,8 +129,12 @@ fn node(node: &mut Node, field: u8, value: u64) {
                 &mut node.other,
                 &mut node.gate,
                 &mut node.gate_next,
+                &mut node.gate_prev,
                 &mut node.lanes,
                 &mut node.index_next,
+                &mut node.oldest,
+                &mut node.peer_before,
+                &mut node.peer_after,
             ],
             which,
             value,
@@ -168,22 +179,27 @@ fn reservation(slot: &mut Reservation, field: u8, value: u64) {
 }
 
 fn header(header: &mut Header, field: u8, value: u64) {
-    match field % 14 {
+    match field % 17 {
         0 => header.stamp = value,
         1 => header.settings.version = value as u32,
-        2 => header.overflow.spilled = value.is_multiple_of(2),
+        2 => header.outside.everything.spilled = value.is_multiple_of(2),
         3 => header.rebuilding = value.is_multiple_of(2),
         4 => header.calendar.sample_interval = value.cast_signed(),
         5 => header.calendar.epoch = value.cast_signed(),
         6 => header.calendar.newest = value.cast_signed(),
+        14 => header.due.count = value as u32,
+        15 => header.due.has_others = value.is_multiple_of(2),
+        16 => header.due.others = value.cast_signed(),
         which => scribble(
             [
                 &mut header.clock.timers,
-                &mut header.first_queue,
+                &mut header.queues.first_top,
+                &mut header.queues.count,
+                &mut header.queues.tops,
                 &mut header.idle_gates.count,
                 &mut header.idle_gates.first,
                 &mut header.idle_gates.last,
-                &mut header.overflow.clock_hand,
+                &mut header.outside.newest,
                 &mut header.calendar.samples,
             ],
             which,

@@ -4,23 +4,47 @@
 //! do not pay for what only nodes need.
 
 use crate::memory::flags::Bits;
+use crate::memory::gate::{GateKind, for_each_kind};
 
-/// What an entry of the tree is.
-#[repr(u8)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
-    #[default]
-    Free,
-    Queue,
-    Tenant,
-    Account,
-    Session,
-    Concurrency,
-    Unique,
-    /// The lanes and sessions of one home that share a concurrency key.
-    KeyGroup,
-    Lane,
+macro_rules! kind {
+    ($($kind:ident: $name:ident,)*) => {
+        /// What an entry of the tree is.
+        #[repr(u8)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum Kind {
+            #[default]
+            Free,
+            /// The queues whose settings have to be read.
+            Unread,
+            /// The queues whose jobs age equally fast, or not at all.
+            Aging,
+            $($kind,)*
+            /// The lanes and sessions of one home that share a concurrency key.
+            KeyGroup,
+            Lane,
+        }
+
+        impl Kind {
+            #[cfg(feature = "damage")]
+            pub(crate) const ALL: [Kind; GateKind::ALL.len() + 5] = [
+                Kind::Free,
+                Kind::Unread,
+                Kind::Aging,
+                $(Kind::$kind,)*
+                Kind::KeyGroup,
+                Kind::Lane,
+            ];
+
+            /// That of the nodes of such a gate.
+            pub(crate) fn of_gate(kind: GateKind) -> Self {
+                match kind {
+                    $(GateKind::$kind => Self::$kind,)*
+                }
+            }
+        }
+    };
 }
+for_each_kind!(kind);
 
 /// What heaps know of a lane, or of a node that gathers the lanes behind one gate of one queue.
 #[repr(C)]
@@ -32,10 +56,10 @@ pub struct Entry {
     pub(crate) level: i32,
     pub(crate) left: u32,
     pub(crate) right: u32,
-    /// For a queue, which is in no heap: the previous queue in the chain of queues.
     pub(crate) up: u32,
     /// The next node above. The entry waits there unless something keeps it elsewhere. For a session: where
-    /// its first lane waited when the session was last placed.
+    /// its first lane waited when the session was last placed. For a node above queues: the interval in which
+    /// their jobs age, in milliseconds.
     pub(crate) home: u32,
     pub(crate) kind: Kind,
     /// The distance to the nearest free child in the leftist heap, and that of the left child.
@@ -52,7 +76,8 @@ const AWAY: u8 = 16;
 const TAGGED: u8 = 32;
 
 impl Entry {
-    /// A lane whose head was seen to be an available job, and which nothing has put in doubt since.
+    /// A lane whose head was seen to be an available job, or a fair queue whose first lane was seen to be next,
+    /// and which nothing has put in doubt since.
     pub(crate) fn is_verified(&self) -> bool {
         self.bits.has(VERIFIED)
     }

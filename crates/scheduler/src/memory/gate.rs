@@ -1,34 +1,54 @@
 //! Gates: counting limits. Queue, tenant, account, session, concurrency key and unique key are all the same struct.
 
-use crate::memory::entry::Kind;
 use crate::memory::flags::Bits;
 use crate::memory::slab::Slot;
 use crate::memory::step::NONE;
 use crate::testing::faults::{Seeded, armed};
 
-#[repr(u8)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum GateKind {
-    #[default]
-    Queue,
-    Tenant,
-    Account,
-    Session,
-    Concurrency,
-    Unique,
+/// The kinds of gates, in the order of their numbers, each with what a lane calls its key and its node. All that there
+/// is one of for each kind is made from this list.
+macro_rules! for_each_kind {
+    ($make:ident) => {
+        $make! {
+            Queue: queue,
+            Tenant: tenant,
+            Account: account,
+            Session: session,
+            Concurrency: concurrency,
+            Unique: unique,
+        }
+    };
 }
+pub(crate) use for_each_kind;
+
+macro_rules! gate_kind {
+    ($($kind:ident: $name:ident,)*) => {
+        #[repr(u8)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum GateKind {
+            $($kind,)*
+        }
+
+        impl GateKind {
+            pub const ALL: [GateKind; [$(GateKind::$kind),*].len()] = [$(GateKind::$kind),*];
+        }
+    };
+}
+for_each_kind!(gate_kind);
 
 /// Gates that a lane may pass through.
 pub(crate) const MAX_GATES: usize = GateKind::ALL.len();
 
 impl GateKind {
-    pub const ALL: [GateKind; 6] = [
+    /// From the queue down to the lane: the levels of the tree of places. A node stands below the last one above it that
+    /// the lane has, except those of concurrency keys and sessions: see `lanes/node.rs`.
+    pub(crate) const DOWNWARDS: [GateKind; MAX_GATES] = [
         GateKind::Queue,
         GateKind::Tenant,
         GateKind::Account,
-        GateKind::Session,
         GateKind::Concurrency,
         GateKind::Unique,
+        GateKind::Session,
     ];
 
     /// The limit of gates that have no row of settings.
@@ -36,15 +56,15 @@ impl GateKind {
         matches!(self, GateKind::Session | GateKind::Unique).then_some(Limit::AtMost(1))
     }
 
-    pub(crate) fn node(self) -> Kind {
-        match self {
-            GateKind::Queue => Kind::Queue,
-            GateKind::Tenant => Kind::Tenant,
-            GateKind::Account => Kind::Account,
-            GateKind::Session => Kind::Session,
-            GateKind::Concurrency => Kind::Concurrency,
-            GateKind::Unique => Kind::Unique,
-        }
+    /// Whether all lanes of a session pass the same gate of this kind.
+    pub(crate) fn is_same_in_session(self) -> bool {
+        matches!(self, GateKind::Queue | GateKind::Tenant | GateKind::Session)
+    }
+}
+
+impl Default for GateKind {
+    fn default() -> Self {
+        Self::Queue
     }
 }
 
@@ -84,13 +104,24 @@ const THROTTLED: u8 = 2;
 const RAN_UNMETERED: u8 = 4;
 const FAIR: u8 = 8;
 const METERED: u8 = 16;
+const AWAITED: u8 = 32;
+const DEFAULT: u8 = 64;
 
 impl Slot for Gate {
+    type Beside = ();
+    const CHAIN: u32 = 2;
+
     fn next(&self) -> u32 {
         self.index_next
     }
     fn set_next(&mut self, next: u32) {
         self.index_next = next;
+    }
+    fn is_live(&self, _: &()) -> bool {
+        self.version != 0
+    }
+    fn key(&self, _: &()) -> Option<u64> {
+        Some(self.key)
     }
 }
 
@@ -161,12 +192,28 @@ impl Gate {
         self.bits.set(FAIR, on);
     }
 
+    /// It has no row of settings of its own.
+    pub(crate) fn is_default(&self) -> bool {
+        self.bits.has(DEFAULT)
+    }
+    pub(crate) fn set_default(&mut self, on: bool) {
+        self.bits.set(DEFAULT, on);
+    }
+
     /// It has or had a rate, a pause, or jobs that age.
     pub(crate) fn has_meter(&self) -> bool {
         self.bits.has(METERED)
     }
     pub(crate) fn set_has_meter(&mut self) {
         self.bits.set(METERED, true);
+    }
+
+    /// A lane that is not in memory waits for it to open.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.bits.has(AWAITED)
+    }
+    pub(crate) fn set_awaited(&mut self, on: bool) {
+        self.bits.set(AWAITED, on);
     }
 
     /// An unknown limit counts as room. A claim that wants to use the gate has to read the limit first.

@@ -1,6 +1,7 @@
 //! The state that is stored once, by concern. All other state is in arrays.
 
-use crate::memory::overflow::Overflow;
+use crate::memory::due::DueState;
+use crate::memory::outside::OutsideState;
 
 /// What is not in an array. All zero is an empty scheduler, so fresh shared memory needs no set-up.
 #[repr(C)]
@@ -8,15 +9,25 @@ use crate::memory::overflow::Overflow;
 pub struct Header {
     /// Counts up whenever a lane is lowered, marked as unverified, or made.
     pub(crate) stamp: u64,
-    /// The first in the chain of the queues that have lanes.
-    pub(crate) first_queue: u32,
+    pub(crate) queues: QueueState,
     pub(crate) idle_gates: IdleGates,
     pub(crate) settings: SettingsState,
     /// The end of a job may be announced before the job itself.
     pub(crate) rebuilding: bool,
-    pub(crate) overflow: Overflow,
+    pub(crate) outside: OutsideState,
+    pub(crate) tenants: TenantsBySize,
     pub(crate) clock: Clock,
     pub(crate) calendar: CalendarState,
+    pub(crate) due: DueState,
+}
+
+/// The queues that have lanes, and the nodes above them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueueState {
+    pub count: u32,
+    /// How many nodes there are above queues, and the first in their chain.
+    pub tops: u32,
+    pub first_top: u32,
 }
 
 /// The list of gates that nothing uses.
@@ -27,11 +38,19 @@ pub(crate) struct IdleGates {
     pub last: u32,
 }
 
+/// Tenant nodes by the number of their lanes: those that have from `2^n` on, below `2^(n + 1)`, are in the list `n`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TenantsBySize {
+    pub firsts: [u32; 32],
+}
+
 /// What is known of the tables of settings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SettingsState {
     /// The version that was given to a gate last.
     pub version: u32,
+    /// The version of the row of settings for queues without one.
+    pub queue_default_version: u32,
     /// Some sessions are paused, or may be.
     pub has_paused_sessions: bool,
     /// Any session may be paused: a rebuild has not read the tables yet.

@@ -1,6 +1,7 @@
 //! Meters: what is stored of the few gates that have a rate, a pause, or jobs that age.
 
 use crate::memory::slab::Slot;
+use crate::memory::step::NONE;
 
 /// The meter of one gate.
 #[repr(C)]
@@ -28,10 +29,19 @@ pub struct Meter {
 }
 
 impl Slot for Meter {
+    type Beside = ();
+    const CHAIN: u32 = 2;
+
     fn next(&self) -> u32 {
         self.index_next
     }
     fn set_next(&mut self, next: u32) {
         self.index_next = next;
+    }
+    fn is_live(&self, _: &()) -> bool {
+        self.gate != NONE
+    }
+    fn key(&self, _: &()) -> Option<u64> {
+        Some(u64::from(self.gate))
     }
 }

@@ -4,14 +4,16 @@ pub mod access;
 pub mod capacity;
 #[cfg(feature = "damage")]
 mod damage;
+pub mod due;
 pub mod entry;
 pub mod flags;
 pub mod gate;
 pub mod header;
+pub mod index;
 pub mod lane;
 pub mod meter;
 pub mod node;
-pub mod overflow;
+pub mod outside;
 pub mod path;
 pub mod reservation;
 pub mod sample;

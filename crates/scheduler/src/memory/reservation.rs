@@ -1,6 +1,6 @@
 //! Reservations: what is stored of the room that an open transaction holds for one job. See `claim::reservation`.
 
-use crate::memory::gate::GateKind;
+use crate::memory::gate::{GateKind, MAX_GATES};
 use crate::memory::lane::LaneSpec;
 use crate::memory::slab::{Slot, mix};
 use crate::memory::step::NONE;
@@ -45,11 +45,20 @@ pub(crate) enum Stage {
 }
 
 impl Slot for Reservation {
+    type Beside = ();
+    const CHAIN: u32 = 1;
+
     fn next(&self) -> u32 {
         self.next
     }
     fn set_next(&mut self, next: u32) {
         self.next = next;
+    }
+    fn is_live(&self, _: &()) -> bool {
+        self.stage != Stage::Free
+    }
+    fn key(&self, _: &()) -> Option<u64> {
+        self.index_key()
     }
 }
 
@@ -57,13 +66,15 @@ pub(crate) fn job_key(lane: u64, position: i64) -> u64 {
     mix(lane, position.cast_unsigned())
 }
 
+const _: () = assert!(MAX_GATES <= u8::BITS as usize);
+
 pub(crate) fn bit(kind: GateKind) -> u8 {
     1 << (kind as u8)
 }
 
 impl Reservation {
     /// The index holds the reservations whose job is known.
-    pub(crate) fn key(&self) -> Option<u64> {
+    pub(crate) fn index_key(&self) -> Option<u64> {
         match self.stage {
             Stage::Job => Some(job_key(self.spec.lane, self.position)),
             Stage::Free | Stage::Room => None,

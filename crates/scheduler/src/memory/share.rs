@@ -14,11 +14,20 @@ pub struct Share {
 }
 
 impl Slot for Share {
+    type Beside = ();
+    const CHAIN: u32 = 1;
+
     fn next(&self) -> u32 {
         self.next
     }
     fn set_next(&mut self, next: u32) {
         self.next = next;
+    }
+    fn is_live(&self, _: &()) -> bool {
+        self.key != 0
+    }
+    fn key(&self, _: &()) -> Option<u64> {
+        Some(self.key)
     }
 }
 

@@ -1,13 +1,24 @@
-//! Fixed arrays of slots, each with a free list and a chained hash index over 64-bit keys.
+//! Arrays of slots, each with a free list. See `memory::index` for how slots are found by their keys.
 //!
-//! Nothing here allocates, and links are indexes: the arrays may be in shared memory.
+//! Nothing here allocates, and links are indexes: the arrays may be in shared memory. Between two steps an array may have
+//! become longer, or shorter by slots that are not needed. What a new slot holds does not matter.
 
 use crate::memory::step::{Fault, NONE, Step};
+use crate::testing::faults::{Seeded, armed};
 
 /// A value that lives in a slot and can be chained in its array's index.
 pub(crate) trait Slot: Copy + Default {
+    /// What a second array holds of it in the same slot; `()`: nothing.
+    type Beside: Copy + Default;
+    /// How many slots share a chain of the index on average.
+    const CHAIN: u32;
+
     fn next(&self) -> u32;
     fn set_next(&mut self, next: u32);
+    /// The slot is handed out.
+    fn is_live(&self, beside: &Self::Beside) -> bool;
+    /// The key in the index; none where the index does not have it.
+    fn key(&self, beside: &Self::Beside) -> Option<u64>;
 }
 
 /// What an array has handed out. All zero is "nothing yet", so fresh shared memory needs no set-up.
@@ -15,8 +26,13 @@ pub(crate) trait Slot: Copy + Default {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pool {
     pub live: u32,
+    /// No slot behind this one is live.
     pub(crate) used: u32,
     pub(crate) free: u32,
+    /// Slots that the index has.
+    pub(crate) linked: u32,
+    /// Buckets up to this one are in use.
+    pub(crate) last_bucket: u32,
 }
 
 /// Mixes keys that are already hashes (the finaliser of splitmix64).
@@ -28,9 +44,10 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
 }
 
 /// An array with its index. A slot without a key is in no index.
-pub(crate) struct Slab<'m, T> {
+pub(crate) struct Slab<'m, T: Slot> {
     pub pool: &'m mut Pool,
     pub slots: &'m mut [T],
+    pub beside: &'m mut [T::Beside],
     pub buckets: &'m mut [u32],
 }
 
@@ -57,19 +74,19 @@ impl<T: Slot> Slab<'_, T> {
             .saturating_sub(self.pool.live as usize)
     }
 
-    /// Slots that were ever handed out, free ones included.
+    /// Slots that may be live.
     pub fn touched(&self) -> std::ops::RangeInclusive<u32> {
         1..=self.pool.used
     }
 
-    /// The number of slots from the first on that were ever in use, however damaged the count is.
-    pub fn used_slots(&self) -> usize {
-        (self.pool.used as usize + 1).min(self.slots.len())
+    /// How many slots the array must have.
+    pub fn needed(&self) -> usize {
+        self.pool.used as usize + 1
     }
 
     pub fn insert(&mut self, value: T, key: Option<u64>) -> Step<u32> {
         let at = match self.pool.free {
-            NONE if self.pool.used as usize + 1 < self.slots.len() => {
+            NONE if self.needed() < self.slots.len() => {
                 self.pool.used += 1;
                 self.pool.used
             }
@@ -91,105 +108,101 @@ impl<T: Slot> Slab<'_, T> {
         if let Some(key) = key {
             self.unlink(at, key)?;
         }
-        let mut empty = T::default();
-        empty.set_next(self.pool.free);
-        *self.get_mut(at)? = empty;
-        self.pool.free = at;
+        self.put_in_free_list(at)?;
         let live = self.pool.live.checked_sub(1);
         self.pool.live = live.ok_or(Fault::Corrupt("more slots than were handed out"))?;
         Ok(())
     }
 
-    pub fn find(&self, key: u64, is_it: impl Fn(u32, &T) -> bool) -> Step<Option<u32>> {
-        let mut at = *self
-            .buckets
-            .get(self.bucket(key))
-            .ok_or(Fault::Corrupt("bucket"))?;
-        for _ in 0..self.slots.len() {
-            if at == NONE {
-                return Ok(None);
-            }
-            let slot = self.get(at)?;
-            if is_it(at, slot) {
-                return Ok(Some(at));
-            }
-            at = slot.next();
+    fn put_in_free_list(&mut self, at: u32) -> Step<()> {
+        let mut empty = T::default();
+        empty.set_next(self.pool.free);
+        *self.get_mut(at)? = empty;
+        if let Some(beside) = self.beside.get_mut(at as usize) {
+            *beside = T::Beside::default();
         }
-        Err(Fault::Corrupt("an index chain has a cycle"))
-    }
-
-    pub fn link(&mut self, at: u32, key: u64) -> Step<()> {
-        let next = std::mem::replace(self.bucket_mut(key)?, at);
-        self.get_mut(at)?.set_next(next);
+        self.pool.free = at;
         Ok(())
     }
 
-    /// Takes a slot out of the chain of its key.
-    pub fn unlink(&mut self, at: u32, key: u64) -> Step<()> {
-        let next = self.get(at)?.next();
-        let first = self.bucket_mut(key)?;
-        if *first == at {
-            *first = next;
-            return Ok(());
-        }
-        let mut before = *first;
-        for _ in 0..self.slots.len() {
-            let after = self.get(before)?.next();
-            if after == at {
-                self.get_mut(before)?.set_next(next);
-                return Ok(());
-            }
-            before = after;
-        }
-        Err(Fault::Corrupt("a slot is missing from its index"))
-    }
-
-    /// Forgets everything, touching only what was used.
+    /// Forgets everything. It touches no slot, so what was in them stays there until they are handed out.
     pub fn clear(&mut self) {
-        let used = self.used_slots();
-        if let Some(slots) = self.slots.get_mut(..used) {
-            slots.fill(T::default());
-        }
-        self.buckets.fill(NONE);
         *self.pool = Pool::default();
+        self.empty_index();
     }
 
-    /// Makes the pool, the free list and the index again from the slots. Slots that are not `live` are
-    /// emptied.
-    pub fn reindex(
-        &mut self,
-        live: impl Fn(&T) -> bool,
-        key: impl Fn(&T) -> Option<u64>,
-    ) -> Step<()> {
-        self.buckets.fill(NONE);
-        *self.pool = Pool::default();
-        let last = self.slots.iter().rposition(&live);
-        self.pool.used = last.and_then(|at| u32::try_from(at).ok()).unwrap_or(NONE);
+    /// The same, and empties the slots: for an array whose slots are read when nothing else can be trusted.
+    pub fn wipe(&mut self) {
+        for slot in self.slots.iter_mut() {
+            if slot.is_live(&T::Beside::default()) {
+                *slot = T::default();
+            }
+        }
+        self.clear();
+    }
+
+    /// Makes the pool, the free list and the index again from the slots.
+    pub fn reindex(&mut self) -> Step<()> {
+        let last = self.slots.len().saturating_sub(1);
+        *self.pool = Pool {
+            used: u32::try_from(last).unwrap_or(u32::MAX),
+            ..Pool::default()
+        };
+        self.empty_index();
+        self.list_free_slots()?;
         for at in self.touched() {
-            let slot = self.get(at)?;
-            if live(slot) {
-                let key = key(slot);
+            if self.is_live(at)? {
                 self.pool.live += 1;
-                if let Some(key) = key {
+                if let Some(key) = self.key(at)? {
                     self.link(at, key)?;
                 }
-            } else {
-                let mut empty = T::default();
-                empty.set_next(std::mem::replace(&mut self.pool.free, at));
-                *self.get_mut(at)? = empty;
             }
         }
         Ok(())
     }
 
-    /// The hash is scaled down, not masked, so that any number of buckets will do.
-    fn bucket(&self, key: u64) -> usize {
-        let spread = u128::from(mix(key, 0)) * self.buckets.len() as u128;
-        (spread >> 64) as usize
+    /// If at most half of the slots are live, gives up the free ones at the end. Those that are left are handed out
+    /// from the first on, so that later ones fall free.
+    pub fn trim(&mut self) -> Step<()> {
+        if self.pool.live > self.pool.used / 2 {
+            return Ok(());
+        }
+        self.list_free_slots()?;
+        self.pool.used -= u32::from(armed(Seeded::TrimLiveSlot) && self.pool.used > 0);
+        self.merge_buckets()
     }
 
-    fn bucket_mut(&mut self, key: u64) -> Step<&mut u32> {
-        let at = self.bucket(key);
-        self.buckets.get_mut(at).ok_or(Fault::Corrupt("bucket"))
+    fn list_free_slots(&mut self) -> Step<()> {
+        let slots = self.needed().min(self.slots.len());
+        let mut at = u32::try_from(slots).unwrap_or(u32::MAX).saturating_sub(1);
+        while at != NONE && !self.is_live(at)? {
+            at -= 1;
+        }
+        self.pool.used = at;
+        self.pool.free = NONE;
+        for at in (1..at).rev() {
+            if !self.is_live(at)? {
+                self.put_in_free_list(at)?;
+            }
+        }
+        Ok(())
     }
+
+    pub fn is_live(&self, at: u32) -> Step<bool> {
+        Ok(self.get(at)?.is_live(&self.beside_of(at)))
+    }
+
+    /// The key in the index of a live slot.
+    pub fn key(&self, at: u32) -> Step<Option<u64>> {
+        Ok(self.get(at)?.key(&self.beside_of(at)))
+    }
+
+    fn beside_of(&self, at: u32) -> T::Beside {
+        self.beside.get(at as usize).copied().unwrap_or_default()
+    }
+}
+
+/// How many buckets an index makes use of, at most, if its array has so many slots.
+pub(crate) const fn buckets_for<T: Slot>(slots: usize) -> usize {
+    slots.saturating_sub(1) / T::CHAIN as usize + 1
 }

@@ -31,7 +31,7 @@ pub(crate) struct ShareKey {
 
 impl ShareKey {
     pub(crate) fn key(self) -> u64 {
-        mix(mix(self.tenant, 1), u64::from(self.level.cast_unsigned()))
+        share_key(mix(self.tenant, 1), self.level)
     }
 }
 
@@ -43,7 +43,12 @@ pub(crate) fn share_key_of(spec: &LaneSpec, level: i32) -> ShareKey {
 }
 
 pub(crate) fn clock_key(queue: u64, level: i32) -> u64 {
-    mix(mix(mix(queue, queue), 2), u64::from(level.cast_unsigned()))
+    share_key(mix(mix(queue, queue), 2), level)
+}
+
+/// 0 stands for a free slot.
+fn share_key(of: u64, level: i32) -> u64 {
+    mix(of, u64::from(level.cast_unsigned())).max(1)
 }
 
 impl Scheduler<'_> {

@@ -66,12 +66,16 @@ seeded! {
         PassLockedSession,
         /// A lane for which there is no slot is not marked as missing.
         SpillSilently,
+        /// A record goes at the end of a round, although lanes have found no slot.
+        DropRecordTooSoon,
         /// An evicted lane is made again for a new job as if it had no jobs before.
         BeginWithNewJob,
         /// A lane gets the head that was read, although it was lowered since.
         TrustOldReading,
-        /// A queue that was searched in vain is not searched again when gates open.
+        /// What was searched in vain is not searched again when gates open.
         MissRunnableChange,
+        /// What was searched in vain is not searched again when a lane that may run is left out.
+        MissRunnableLane,
         /// A start costs no token.
         StartFreeOfCharge,
         /// A new bucket begins full.
@@ -108,8 +112,35 @@ seeded! {
         TrustAnyPosition,
         /// Queues are compared before it is known whether their jobs age.
         CompareUnreadQueues,
+        /// A queue keeps its rank among queues whatever comes next in it.
+        KeepQueueRank,
+        /// A fair queue that was compared by the lane that was next keeps that rank although another may be next.
+        TrustOldNext,
+        /// A claim that is limited to some queues looks at all.
+        IgnoreQueueFilter,
         /// A claim goes on into jobs that have waited less than those of another lane.
         TakeYoungerJobs,
+    }
+
+    OF_CROWDING {
+        /// When memory is full, a lane of those who have few leaves.
+        EvictFromFew,
+    }
+
+    OF_GROWTH {
+        /// An index that grows leaves a slot in the chain that it had before.
+        LeaveBehindInSplit,
+        /// An index that shrinks forgets what was in the last bucket.
+        LoseMergedChain,
+        /// An array that shrinks forgets its last slot in use.
+        TrimLiveSlot,
+    }
+
+    OF_DUE_TIMES {
+        /// The queues are not in the order of their times.
+        LooseTimes,
+        /// A queue for which there is no slot is forgotten.
+        ForgetOthers,
     }
 
     OF_WAKE_UPS {

@@ -55,10 +55,10 @@ impl Scheduler<'_> {
             true => self.node(node)?.other,
             false => NONE,
         };
-        if last == NONE {
+        // A member that is gone may have had a slot that is gone, too.
+        let Ok(entry) = self.entry(last) else {
             return Ok(NONE);
-        }
-        let entry = self.entry(last)?;
+        };
         let is_leaf = entry.is_placed() && (entry.left, entry.right) == (NONE, NONE);
         Ok(match is_leaf && self.place(last)? == node {
             true => last,
@@ -158,7 +158,7 @@ impl Scheduler<'_> {
     /// Updates the distances above as far as they change.
     fn replace_child(&mut self, parent: u32, child: u32, by: u32) -> Step<()> {
         let (mut at, mut old, mut new) = (parent, child, by);
-        for _ in 0..=self.entries.len() {
+        for _ in 0..=self.entry_slots() {
             if at == NONE || !self.set_child(at, old, new)? {
                 return Ok(());
             }

@@ -51,13 +51,13 @@ impl Scheduler<'_> {
         let mut at = from;
         for left in (0..levels).rev() {
             if self.entry(at)?.kind == Kind::Queue {
-                return Ok(());
+                return self.update_queue(at);
             }
             let old_place = self.place(at)?;
             let place = self.desired_place(at)?;
             let rank = self.desired_rank(at, place)?;
             if place == old_place && (place == NONE || rank == self.rank(at)?) {
-                return Ok(());
+                return self.review_queue_of(at);
             }
             if old_place != NONE {
                 self.heap_remove(at)?;
@@ -87,6 +87,9 @@ impl Scheduler<'_> {
             return self.rank(at);
         }
         let rank = self.rank(node.root)?;
+        if kind == Kind::Queue {
+            return self.rank_of_queue(at, rank);
+        }
         let tag = match kind {
             Kind::Concurrency => rank.tag,
             Kind::Tenant => self.tag_of(at, rank.level)?,
@@ -113,10 +116,10 @@ impl Scheduler<'_> {
             Kind::Session => self.desired_place_of_session(at),
             // A key group that waits for its key stays there until it is reached.
             Kind::KeyGroup if entry.is_placed() && entry.is_away() => Ok(node.other),
-            Kind::Tenant | Kind::Concurrency | Kind::Account | Kind::Unique | Kind::KeyGroup => {
-                Ok(entry.home)
+            Kind::Free | Kind::Unread | Kind::Aging | Kind::Lane => {
+                Err(Fault::Corrupt("this entry has no place"))
             }
-            Kind::Free | Kind::Queue | Kind::Lane => Err(Fault::Corrupt("this entry has no place")),
+            _ => Ok(entry.home),
         }
     }
 

@@ -34,38 +34,48 @@ impl Scheduler<'_> {
         self.update_place(place)
     }
 
-    /// Ranks the tenants and key groups of some queues again: the policy of a queue has changed, or all tags
-    /// have.
-    pub(crate) fn rerank(&mut self, is_queue: impl Fn(u32) -> bool) -> Step<()> {
+    /// Ranks all tenants and key groups again: all tags have changed.
+    pub(crate) fn rerank_all(&mut self) -> Step<()> {
         for kind in [Kind::KeyGroup, Kind::Tenant] {
             for at in self.touched_nodes() {
-                let entry = self.entry(at)?;
-                if entry.kind != kind || !entry.is_placed() {
-                    continue;
-                }
-                if is_queue(self.entry(self.tenant_of(at)?)?.home) {
-                    self.update_place(at)?;
+                if self.entry(at)?.kind == kind {
+                    self.rerank(at)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Computes levels again: the interval of a queue has changed, or the dates of all positions.
-    pub(crate) fn recompute_levels(&mut self, queue: Option<u32>) -> Step<()> {
+    /// Ranks the tenants and key groups of a queue again: its policy has changed.
+    pub(crate) fn rerank_queue(&mut self, queue: u32) -> Step<()> {
+        self.for_each_lane_of(queue, |it, lane| it.rerank(it.path_of(lane)?.key_group))?;
+        self.for_each_lane_of(queue, |it, lane| it.rerank(it.path_of(lane)?.tenant))
+    }
+
+    fn rerank(&mut self, at: u32) -> Step<()> {
+        match at != NONE && self.entry(at)?.is_placed() {
+            true => self.update_place(at),
+            false => Ok(()),
+        }
+    }
+
+    /// Computes all levels again: the dates of positions have changed.
+    pub(crate) fn recompute_levels(&mut self) -> Step<()> {
         for lane in self.lanes.touched() {
-            if !self.is_lane(lane)? {
-                continue;
-            }
-            let is_meant = match queue {
-                Some(queue) => self.queue_of(lane)? == queue,
-                None => true,
-            };
-            if is_meant {
-                let entry = self.entry(lane)?;
-                self.move_head(lane, entry.head, entry.is_verified())?;
+            if self.is_lane(lane)? {
+                self.recompute_level(lane)?;
             }
         }
         Ok(())
+    }
+
+    /// Computes the levels of a queue again: its interval has changed.
+    pub(crate) fn recompute_levels_of(&mut self, queue: u32) -> Step<()> {
+        self.for_each_lane_of(queue, Self::recompute_level)
+    }
+
+    fn recompute_level(&mut self, lane: u32) -> Step<()> {
+        let entry = self.entry(lane)?;
+        self.move_head(lane, entry.head, entry.is_verified())
     }
 }

@@ -138,6 +138,12 @@ impl Channels {
         self.armed > 0
     }
 
+    /// The queues whose listeners have to be told of the next work.
+    pub fn armed_for(&self) -> impl Iterator<Item = u64> + '_ {
+        let armed = self.listened().filter(|channel| channel.is_armed);
+        armed.map(|channel| channel.queue)
+    }
+
     /// A claim has found nothing in the queue. Returns a setting that has to be read, one in each call.
     pub fn arm(&mut self, queue: u64) -> Option<UnreadSetting> {
         let version = self.version;
@@ -181,10 +187,12 @@ impl Channels {
         }
     }
 
-    /// Applies the rule, and tells the notifier of `next_event`, of which no commit will tell it.
+    /// Applies the rule, and tells the notifier of `next_event`, of which no commit will tell it, and of the time at which
+    /// one of the queues next has work.
     pub fn notify_as_needed(
         &mut self,
         next_event: i64,
+        next_time: i64,
         has_work: impl Fn(u64) -> bool,
         set_latch: impl FnOnce(u32),
     ) {
@@ -192,7 +200,7 @@ impl Channels {
             return;
         }
         let owes = self.mark_owed(|channel| has_work(channel.queue));
-        let event = self.event_at(next_event);
+        let event = self.event_at(next_event).min(next_time);
         if owes || event < self.alarm {
             self.call_notifier(event, set_latch);
         }
@@ -238,6 +246,11 @@ impl Channels {
         self.notifier != NOBODY
     }
 
+    /// The number of the notifier, if there is one.
+    pub fn notifier(&self) -> Option<u32> {
+        self.has_notifier().then_some(self.notifier)
+    }
+
     /// A notifier starts. What the one before it had not finished sending is still owed.
     pub fn start_notifier(&mut self, who: u32) {
         self.notifier = who;
@@ -260,9 +273,15 @@ impl Channels {
         self.alarm = 0;
     }
 
-    /// Takes what is owed, after the rule was applied. Returns when to look again even if the notifier is not called. What
-    /// is due needs a claim to make it available, and it is not known of which queue. So all listeners are told to claim.
-    pub fn take_owed(&mut self, now: i64, next_event: i64, mut send: impl FnMut(u64)) -> i64 {
+    /// Takes what is owed, after the rule was applied. Returns when to look again even if the notifier is not called. An
+    /// event needs a claim to handle it, and it is not known of which queue. So all listeners are told to claim.
+    pub fn take_owed(
+        &mut self,
+        now: i64,
+        next_event: i64,
+        next_time: i64,
+        mut send: impl FnMut(u64),
+    ) -> i64 {
         if self.event_at(next_event) <= now && self.mark_owed(|_| true) {
             self.all_told_at = now;
         }
@@ -272,7 +291,7 @@ impl Channels {
         }
         let is_timed = self.is_any_armed() && !armed(Seeded::ListenPastEvents);
         self.alarm = if is_timed {
-            self.event_at(next_event)
+            self.event_at(next_event).min(next_time)
         } else {
             NEVER
         };

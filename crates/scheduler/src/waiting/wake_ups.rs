@@ -27,6 +27,12 @@ impl Waiting<'_> {
                 .any(|&queue| self.waited_queue(queue).waiting > 0)
     }
 
+    /// The queues that processes wait for.
+    pub fn waited_for(&self) -> impl Iterator<Item = u64> + '_ {
+        let used = self.waited_queues.iter().take(self.lists.queues as usize);
+        used.filter(|each| each.waiting > 0).map(|each| each.queue)
+    }
+
     pub fn is_waiting(&self, who: u32) -> bool {
         self.waiter(who).state == WaitState::Waiting
     }

@@ -221,7 +221,7 @@ impl World {
         let mut queues = Vec::new();
         let until = self
             .channels
-            .take_owed(now, due, |queue| queues.push(queue));
+            .take_owed(now, due, NEVER, |queue| queues.push(queue));
         self.notifier = Notifier::Sending {
             queues,
             until,
@@ -260,6 +260,7 @@ impl World {
         let (jobs, paused) = (&self.jobs, &self.paused);
         self.channels.notify_as_needed(
             self.due.0,
+            NEVER,
             |queue| has_work(jobs, paused, queue),
             |_| is_called = true,
         );
@@ -356,7 +357,7 @@ impl World {
         let mut queues = Vec::new();
         let until = self
             .channels
-            .take_owed(now, due, |queue| queues.push(queue));
+            .take_owed(now, due, NEVER, |queue| queues.push(queue));
         for queue in queues {
             self.sent += 1;
             for listener in &mut self.listeners {

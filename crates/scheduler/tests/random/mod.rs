@@ -11,6 +11,22 @@ pub fn setting(name: &str) -> Option<u64> {
     )
 }
 
+/// Runs a model so many steps, so many with each seed.
+#[allow(
+    dead_code,
+    reason = "the tests of the scheduler count what their worlds have been through"
+)]
+pub fn run_seeds<R, E: std::fmt::Debug>(
+    default_steps: u64,
+    steps_each: u64,
+    run: impl Fn(u64, u64) -> Result<R, E>,
+) {
+    let steps = setting("TURNSTILE_STEPS").unwrap_or(default_steps);
+    for seed in seeds(steps, steps_each) {
+        run(seed, steps_each).unwrap();
+    }
+}
+
 /// The seeds with which so many steps are taken, so many with each.
 pub fn seeds(steps: u64, steps_each: u64) -> RangeInclusive<u64> {
     match setting("TURNSTILE_SEED") {

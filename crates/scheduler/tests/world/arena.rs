@@ -1,20 +1,22 @@
 //! The scheduler's arrays, as vectors.
 
 use turnstile_scheduler::{
-    Capacity, Entry, Fault, Gate, Header, Lane, Memory, Meter, Node, Pools, Reservation, Sample,
-    Scheduler, Share,
+    Array, Capacity, DueQueue, Entry, Fault, Gate, Header, Lane, Memory, Meter, Node,
+    OUTSIDE_RECORDS, Outside, Pools, Reservation, Sample, Scheduler, Share,
 };
 
 use super::Checked;
 
+#[derive(Default)]
 pub struct Arena {
     pub capacity: Capacity,
     header: Header,
     pools: Pools,
-    entries: Vec<Entry>,
     lanes: Vec<Lane>,
+    lane_entries: Vec<Entry>,
     lane_buckets: Vec<u32>,
     nodes: Vec<Node>,
+    node_entries: Vec<Entry>,
     node_buckets: Vec<u32>,
     gates: Vec<Gate>,
     gate_buckets: Vec<u32>,
@@ -23,43 +25,85 @@ pub struct Arena {
     timers: Vec<u32>,
     shares: Vec<Share>,
     share_buckets: Vec<u32>,
+    due: Vec<DueQueue>,
+    due_buckets: Vec<u32>,
+    due_order: Vec<u32>,
     calendar: Vec<Sample>,
     reservations: Vec<Reservation>,
     reservation_buckets: Vec<u32>,
+    outside: Vec<Outside>,
+    outside_buckets: Vec<u32>,
 }
 
 impl Arena {
     pub fn new(capacity: Capacity) -> Self {
-        Self {
-            capacity,
-            header: Header::default(),
-            pools: Pools::default(),
-            entries: vec![Entry::default(); capacity.entries()],
-            lanes: vec![Lane::default(); capacity.lane_slots()],
-            lane_buckets: vec![0; capacity.lane_buckets()],
-            nodes: vec![Node::default(); capacity.nodes],
-            node_buckets: vec![0; capacity.node_buckets()],
-            gates: vec![Gate::default(); capacity.gates],
-            gate_buckets: vec![0; capacity.gate_buckets()],
-            meters: vec![Meter::default(); capacity.gates],
-            meter_buckets: vec![0; capacity.meter_buckets()],
-            timers: vec![0; capacity.gates],
-            shares: vec![Share::default(); capacity.shares],
-            share_buckets: vec![0; capacity.share_buckets()],
-            calendar: vec![Sample::default(); capacity.samples],
-            reservations: vec![Reservation::default(); capacity.reservations],
-            reservation_buckets: vec![0; capacity.reservation_buckets()],
+        Self::with_records(capacity, OUTSIDE_RECORDS)
+    }
+
+    /// As many queues, and tenants of queues, can be known to have lanes outside.
+    pub fn with_records(capacity: Capacity, records: usize) -> Self {
+        let mut arena = Self {
+            outside: vec![Outside::default(); records],
+            outside_buckets: vec![0; records],
+            ..Self::default()
+        };
+        arena.resize(capacity);
+        arena
+    }
+
+    /// Makes each array longer or shorter. New slots are zero.
+    pub fn resize(&mut self, capacity: Capacity) {
+        fn resize<T: Clone + Default>(array: &mut Vec<T>, slots: usize) {
+            array.resize(slots, T::default());
         }
+        resize(&mut self.lanes, capacity.lanes);
+        resize(&mut self.lane_entries, capacity.lanes);
+        resize(&mut self.lane_buckets, capacity.buckets(Array::Lanes));
+        resize(&mut self.nodes, capacity.nodes);
+        resize(&mut self.node_entries, capacity.nodes);
+        resize(&mut self.node_buckets, capacity.buckets(Array::Nodes));
+        resize(&mut self.gates, capacity.gates);
+        resize(&mut self.gate_buckets, capacity.buckets(Array::Gates));
+        resize(&mut self.meters, capacity.meters);
+        resize(&mut self.meter_buckets, capacity.buckets(Array::Meters));
+        resize(&mut self.timers, capacity.meters);
+        resize(&mut self.shares, capacity.shares);
+        resize(&mut self.share_buckets, capacity.buckets(Array::Shares));
+        resize(&mut self.due, capacity.due);
+        resize(&mut self.due_buckets, capacity.buckets(Array::Due));
+        resize(&mut self.due_order, capacity.due);
+        resize(&mut self.calendar, capacity.samples);
+        resize(&mut self.reservations, capacity.reservations);
+        resize(
+            &mut self.reservation_buckets,
+            capacity.buckets(Array::Reservations),
+        );
+        self.capacity = capacity;
+    }
+
+    /// Adds so many slots to each array.
+    pub fn grow(&mut self, by: &Capacity) {
+        self.resize(Capacity {
+            lanes: self.capacity.lanes + by.lanes,
+            nodes: self.capacity.nodes + by.nodes,
+            gates: self.capacity.gates + by.gates,
+            meters: self.capacity.meters + by.meters,
+            shares: self.capacity.shares + by.shares,
+            reservations: self.capacity.reservations + by.reservations,
+            due: self.capacity.due + by.due,
+            samples: self.capacity.samples + by.samples,
+        });
     }
 
     pub fn scheduler(&mut self) -> Scheduler<'_> {
         Scheduler::new(Memory {
             header: &mut self.header,
             pools: &mut self.pools,
-            entries: &mut self.entries,
             lanes: &mut self.lanes,
+            lane_entries: &mut self.lane_entries,
             lane_buckets: &mut self.lane_buckets,
             nodes: &mut self.nodes,
+            node_entries: &mut self.node_entries,
             node_buckets: &mut self.node_buckets,
             gates: &mut self.gates,
             gate_buckets: &mut self.gate_buckets,
@@ -68,16 +112,24 @@ impl Arena {
             timers: &mut self.timers,
             shares: &mut self.shares,
             share_buckets: &mut self.share_buckets,
+            due: &mut self.due,
+            due_buckets: &mut self.due_buckets,
+            due_order: &mut self.due_order,
             calendar: &mut self.calendar,
             reservations: &mut self.reservations,
             reservation_buckets: &mut self.reservation_buckets,
+            outside: &mut self.outside,
+            outside_buckets: &mut self.outside_buckets,
         })
     }
 
     /// Damage of the sort that a crash in the middle of a step leaves: all but the reservations.
     pub fn scribble(&mut self, noise: u32) {
-        let last = u32::try_from(self.entries.len()).unwrap_or(1) - 1;
-        self.entries.rotate_left(noise as usize % last as usize);
+        let last = u32::try_from(self.nodes.len()).unwrap_or(1).max(3) - 1;
+        for entries in [&mut self.lane_entries, &mut self.node_entries] {
+            let places = entries.len().max(1);
+            entries.rotate_left(noise as usize % places);
+        }
         self.gates.reverse();
         self.lanes.reverse();
         self.nodes.reverse();
@@ -87,13 +139,18 @@ impl Arena {
             *bucket = (at as u32).wrapping_mul(noise) % last;
         }
         self.shares.reverse();
+        self.due.reverse();
+        self.due_order.fill(noise % last);
         self.calendar.reverse();
+        self.outside.reverse();
         for buckets in [
             &mut self.node_buckets,
             &mut self.gate_buckets,
             &mut self.meter_buckets,
             &mut self.reservation_buckets,
             &mut self.share_buckets,
+            &mut self.due_buckets,
+            &mut self.outside_buckets,
         ] {
             buckets.fill(noise % last);
         }

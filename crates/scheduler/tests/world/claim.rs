@@ -1,6 +1,7 @@
 //! A claim, step by step, as the server takes it.
 
 use rand::Rng;
+use std::rc::Rc;
 use turnstile_scheduler::{GateSettings, Outcome, Pick, Picked, Rate, ReservationId, UnknownGate};
 
 use super::arena::At;
@@ -15,6 +16,8 @@ use super::{Checked, World};
 
 pub struct Claim {
     pub queue: u64,
+    /// The queues that a claim from all of them is limited to.
+    pub only: Option<Rc<[u64]>>,
     pub wanted: usize,
     pub taken: Vec<JobId>,
     /// Jobs of the picked session that the scheduler knew of at the pick, passed over or not.
@@ -57,6 +60,7 @@ impl World {
     pub fn start_claim(&mut self, at: usize, queue: u64, wanted: usize) {
         self.transactions[at].claim = Some(Claim {
             queue,
+            only: None,
             wanted,
             taken: Vec::new(),
             session: Vec::new(),
@@ -83,13 +87,14 @@ impl World {
 
     /// Takes the next step of an open claim; returns the jobs once it has ended.
     pub fn step_claim(&mut self, at: usize) -> Checked<Option<Vec<JobId>>> {
+        self.resize_memory()?;
         let Some(mut claim) = self.transactions[at].claim.take() else {
             return Err("no claim is open".into());
         };
         let next = match claim.stage {
             Stage::Pick => {
                 let missing = claim.wanted - claim.taken.len();
-                let next = self.pick(at, claim.queue, missing, &mut claim.hunt)?;
+                let next = self.pick(at, &claim.only, claim.queue, missing, &mut claim.hunt)?;
                 if let Some(Stage::Snapshot(picked, _)) = &next {
                     if let Some((lanes, _)) = claim.hunt.as_mut().and_then(|it| it.read.as_mut()) {
                         lanes.retain(|(spec, _)| *spec != picked.spec);
@@ -161,6 +166,7 @@ impl World {
     fn pick(
         &mut self,
         at: usize,
+        only: &Option<Rc<[u64]>>,
         queue: u64,
         missing: usize,
         hunt: &mut Option<Hunt>,
@@ -171,18 +177,23 @@ impl World {
         self.offer_to(hunt.as_ref(), &credits)?;
         self.check_tokens()?;
         let known = Known::read(&mut self.arena, self.clock.now, &credits, hidden)?
-            .with_fairness(&self.fairness);
+            .with_fairness(&self.fairness)
+            .limited_to(only);
         let mut ids = vec![ReservationId::default(); missing];
-        let pick = self
-            .arena
-            .scheduler()
+        let mut scheduler = self.arena.scheduler();
+        if let Some(only) = only {
+            scheduler.limit_to(only.clone());
+            self.tally.count("pick limited to some queues");
+        }
+        let pick = scheduler
             .pick(queue, self.clock.now, &mut credits, &mut ids)
             .at("pick")?;
         known.check_pick(queue, missing.min(left), &pick)?;
         match pick {
+            Pick::Nothing if only.is_some() => Ok(None),
             Pick::Nothing => {
                 self.tally.count("pick of nothing");
-                *hunt = self.hunt_on(hunt.take(), queue, &credits);
+                *hunt = self.hunt_on(hunt.take(), queue, &credits)?;
                 Ok(hunt.as_ref().map(|_| Stage::Hunt))
             }
             Pick::Exhausted => {

@@ -6,6 +6,7 @@ use rand::Rng;
 use turnstile_scheduler::{GateKind, GateSettings, Limit, Meter, Picked, Rate, UnknownGate};
 
 use super::arena::At;
+use super::table::JobId;
 use super::{Checked, World};
 
 type GateKey = (u8, u64);
@@ -218,6 +219,18 @@ impl World {
         Ok(meters
             .map(|(gate, meter)| (gate, meter.starts_left(now)))
             .collect())
+    }
+
+    /// Whether a job is behind a rate whose bucket memory does not have: it will begin empty.
+    pub fn has_unmetered_rate(&mut self, jobs: &[JobId]) -> Checked<bool> {
+        let metered: HashMap<GateKey, Meter> = self.meters()?.into_iter().collect();
+        let mut gates = jobs
+            .iter()
+            .flat_map(|&job| self.table.jobs[job].row.spec.gates());
+        Ok(gates.any(|(kind, key)| {
+            let has_rate = self.effective_settings(kind, key).rate.is_some();
+            has_rate && !metered.contains_key(&(kind as u8, key))
+        }))
     }
 
     pub fn rates_of(&mut self, picked: &Picked) -> Checked<Vec<(GateKey, Option<Rate>)>> {

@@ -1,13 +1,24 @@
 //! What transactions do between claims: enqueue, finish, lock, and change rows and limits directly.
 
 use rand::Rng;
-use turnstile_scheduler::{GateKind, LaneSpec, Limit};
+use turnstile_scheduler::{EVERY_QUEUE, GateKind, LaneSpec, Limit};
 
 use super::table::{JobId, Row, State, Target};
 use super::transaction::{LimitChange, Transaction};
 use super::{World, shape};
 
 impl World {
+    /// As a claim from all queues, but from some of them only.
+    pub fn start_limited_claim(&mut self, at: usize, wanted: usize) {
+        self.start_claim(at, EVERY_QUEUE, wanted);
+        let part = self.rng.random_range(0.0..1.0);
+        let meant = (1..=self.shape.queues + 1).filter(|_| self.rng.random_bool(part));
+        let meant = meant.collect();
+        if let Some(claim) = &mut self.transactions[at].claim {
+            claim.only = Some(meant);
+        }
+    }
+
     /// One statement of an open transaction that is not claiming.
     pub fn any_statement(&mut self, at: usize) {
         match self.rng.random_range(0..100) {
@@ -16,7 +27,10 @@ impl World {
             45..65 => {
                 let queue = self.shape.any_claimed_queue(&mut self.rng);
                 let wanted = self.any_wanted();
-                self.start_claim(at, queue, wanted);
+                match queue == EVERY_QUEUE && self.rng.random_bool(0.3) {
+                    true => self.start_limited_claim(at, wanted),
+                    false => self.start_claim(at, queue, wanted),
+                }
             }
             65..72 => self.change_limit(at),
             72..78 if self.transactions[at].level < 3 => self.savepoint(at),

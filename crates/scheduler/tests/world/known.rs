@@ -1,6 +1,7 @@
 //! What the scheduler says of itself, and that each pick is what a scan over all lanes returns.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use turnstile_scheduler::{
     Credit, EVERY_QUEUE, GateKind, GateView, LaneSpec, LaneView, Limit, Pick, Picked,
@@ -25,6 +26,8 @@ pub struct Known {
     /// Sessions that may be blocked by a job that another transaction has locked.
     blocked: Vec<u64>,
     fairness: Fairness,
+    /// The queues that a claim from all of them is limited to.
+    only: Option<Rc<[u64]>>,
 }
 
 impl Known {
@@ -60,12 +63,20 @@ impl Known {
             credits: credits.to_vec(),
             blocked,
             fairness: Fairness::default(),
+            only: None,
         })
     }
 
     pub fn with_fairness(self, fairness: &Fairness) -> Self {
         Self {
             fairness: fairness.clone(),
+            ..self
+        }
+    }
+
+    pub fn limited_to(self, only: &Option<Rc<[u64]>>) -> Self {
+        Self {
+            only: only.clone(),
             ..self
         }
     }
@@ -177,10 +188,19 @@ impl Known {
         })
     }
 
+    /// Whether a claim from that queue, or from all, may take jobs of the lane.
+    fn is_asked(&self, lane: &LaneView, queue: u64) -> bool {
+        let only = self.only.as_ref();
+        [lane.spec.queue, EVERY_QUEUE].contains(&queue)
+            && only.is_none_or(|only| only.contains(&lane.spec.queue))
+    }
+
     /// What each queue that is asked has next, by the order of the queue.
     fn next_of_queues(&self, queue: u64) -> Vec<&LaneView> {
         let mut next: HashMap<u64, &LaneView> = HashMap::new();
-        let open = self.eligible(false).filter(|lane| is_asked(lane, queue));
+        let open = self
+            .eligible(false)
+            .filter(|lane| self.is_asked(lane, queue));
         for lane in open.filter(|lane| !self.blocked.contains(&lane.spec.session)) {
             let first = next.entry(lane.spec.queue).or_insert(lane);
             if self.rank(lane) < self.rank(first) {
@@ -343,11 +363,6 @@ impl Known {
 fn room_left(gate: &GateView, credit: u32) -> u32 {
     let room = i64::from(most(gate.limit)) + i64::from(credit) - i64::from(gate.held);
     u32::try_from(room.max(0)).unwrap_or(u32::MAX)
-}
-
-/// Whether a claim from that queue, or from all, may take jobs of the lane.
-fn is_asked(lane: &LaneView, queue: u64) -> bool {
-    [lane.spec.queue, EVERY_QUEUE].contains(&queue)
 }
 
 fn in_session(lane: &LaneView) -> (i32, i64) {

@@ -9,6 +9,7 @@ pub mod arena;
 pub mod claim;
 pub mod clock;
 pub mod dml;
+pub mod elastic;
 pub mod ending;
 pub mod fairness;
 pub mod known;
@@ -25,11 +26,12 @@ pub mod transaction;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use turnstile_scheduler::{EVERY_QUEUE, GateKind};
+use turnstile_scheduler::{Capacity, EVERY_QUEUE, GateKind};
 
 use aging::Dates;
 use arena::Arena;
 use clock::Clock;
+use elastic::NOTHING;
 use fairness::Fairness;
 use overflow::Load;
 use rebuild::Trust;
@@ -55,6 +57,8 @@ pub struct World {
     pub clock: Clock,
     pub fairness: Fairness,
     pub dates: Dates,
+    /// Lanes and nodes get no more slots for now.
+    pub refuses_growth: bool,
     last_transaction: u64,
 }
 
@@ -62,10 +66,17 @@ impl World {
     pub fn new(seed: u64, shape: impl FnOnce(&mut SmallRng) -> Shape) -> Self {
         let mut rng = SmallRng::seed_from_u64(seed);
         let shape = shape(&mut rng);
+        let capacity = match shape.elastic {
+            true => Capacity {
+                samples: shape.capacity.samples,
+                ..NOTHING
+            },
+            false => shape.capacity,
+        };
         Self {
             rng,
             shape,
-            arena: Arena::new(shape.capacity),
+            arena: Arena::with_records(capacity, shape.records),
             memory: Trust::Ready,
             loads: Vec::new(),
             table: Table::default(),
@@ -74,6 +85,7 @@ impl World {
             clock: Clock::default(),
             fairness: Fairness::with_room(shape.capacity.shares - 1),
             dates: Dates::default(),
+            refuses_growth: false,
             last_transaction: 0,
         }
     }
@@ -81,6 +93,7 @@ impl World {
     /// One step of any participant.
     pub fn step(&mut self) -> Checked {
         self.let_time_pass();
+        self.resize_memory()?;
         if self.memory != Trust::Ready && self.rng.random_bool(0.3) {
             return self.step_rebuild();
         }
@@ -157,7 +170,7 @@ impl World {
     /// Among queues it is a position that decides, and what is next in a fair queue may be known by a lower
     /// bound only, behind which another tenant's job with a lesser position comes next.
     fn may_differ(&self, queue: u64) -> bool {
-        let mut queues = 1..=self.shape.queues;
+        let mut queues = self.shape.queue_keys();
         let is_fair = |queue| self.effective_settings(GateKind::Queue, queue).is_fair;
         self.has_far_positions() || queue == EVERY_QUEUE && queues.any(is_fair)
     }
@@ -178,6 +191,7 @@ impl World {
         self.read_all_terms()?;
         let forgotten = self.tally.of("shares forgotten");
         let expected = self.naive_claim(at, queue, wanted)?;
+        let has_new_buckets = self.has_unmetered_rate(&expected)?;
         self.savepoint(at);
         let together = self.claim_at_once(at, queue, wanted)?;
         self.rollback_to_savepoint(at);
@@ -194,7 +208,7 @@ impl World {
         let is_missed =
             |found: &[JobId], expected: &[JobId]| found.is_empty() && !expected.is_empty();
         let missed = is_missed(&together, &expected) || is_missed(&singly, &still_expected);
-        if missed && self.shape.has_ample_gates() {
+        if missed && self.shape.has_ample_gates() && !has_new_buckets {
             return Err(format!(
                 "a claim found nothing: {expected:?}, then {still_expected:?} may run"
             ));

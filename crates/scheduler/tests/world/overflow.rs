@@ -1,15 +1,15 @@
 //! More lanes than slots: lanes that the memory does not have are loaded round and round, in the order of
-//! their keys, and by claims that find nothing.
+//! their groups and keys, and by claims that find nothing.
 
 use rand::Rng;
-use turnstile_scheduler::{Credit, EVERY_QUEUE, LaneSpec, Part, Search};
+use turnstile_scheduler::{Credit, EVERY_QUEUE, LaneKey, LaneSpec, Part, Search};
 
 use super::arena::At;
 use super::rebuild::Trust;
 use super::{Checked, World};
 
-/// What was read of some lanes: each with its first position, and the last key if there may be more.
-pub type Reading = (Vec<(LaneSpec, i64)>, Option<i64>);
+/// What was read of some lanes: each with its first position, and the last lane if there may be more.
+pub type Reading = (Vec<(LaneSpec, i64)>, Option<LaneKey>);
 
 /// Lanes that are being loaded.
 pub struct Load {
@@ -26,7 +26,7 @@ pub struct Hunt {
 impl World {
     /// Whether a lane with work may be known to the table only.
     pub fn has_overflow(&mut self) -> bool {
-        self.arena.scheduler().has_overflow()
+        self.arena.scheduler().has_lanes_outside()
     }
 
     /// Forgets some lanes, as if others had needed the slots.
@@ -44,8 +44,12 @@ impl World {
         let unread = self.loads.iter().position(|load| load.read.is_none());
         match unread {
             _ if self.loads.is_empty() || self.rng.random_bool(0.1) => {
-                let part = self.arena.scheduler().next_part();
-                self.loads.push(Load { part, read: None });
+                let queue = self.shape.any_claimed_queue(&mut self.rng);
+                let batch = self.rng.random_range(1..4);
+                let part = self.arena.scheduler().part_to_load(queue, batch);
+                if let Some(part) = part.at("part to load")? {
+                    self.loads.push(Load { part, read: None });
+                }
             }
             Some(at) => {
                 let read = self.read_part(&self.loads[at].part.clone());
@@ -64,7 +68,7 @@ impl World {
     pub fn read_part(&mut self, part: &Part) -> Reading {
         let mut lanes: Vec<(LaneSpec, i64)> = Vec::new();
         let rows = self.table.jobs.iter().map(|job| job.row);
-        for row in rows.filter(|row| row.is_available() && key(&row.spec) > part.after) {
+        for row in rows.filter(|row| row.is_available() && is_in(&row.spec, part)) {
             match lanes
                 .iter_mut()
                 .find(|(spec, _)| spec.lane == row.spec.lane)
@@ -73,12 +77,12 @@ impl World {
                 None => lanes.push((row.spec, row.position)),
             }
         }
-        let most = self.arena.capacity.lanes.min(7) / 2;
+        let most = self.arena.capacity.lanes.clamp(2, 7) / 2;
         let most = self.rng.random_range(1..=most);
-        lanes.sort_unstable_by_key(|(spec, _)| key(spec));
+        lanes.sort_unstable_by_key(|(spec, _)| LaneKey::from(spec));
         lanes.truncate(most);
         let last = lanes.last().filter(|_| lanes.len() == most);
-        let last = last.map(|(spec, _)| key(spec));
+        let last = last.map(|(spec, _)| LaneKey::from(spec));
         (lanes, last)
     }
 
@@ -86,13 +90,10 @@ impl World {
         let Load { part, read } = self.loads.swap_remove(at);
         let (lanes, last) = read.unwrap_or_default();
         let mut scheduler = self.arena.scheduler();
-        let outdated = scheduler.next_part().after != part.after;
         scheduler
             .offer(&part, &lanes, last, EVERY_QUEUE, &[])
             .at("offer")?;
-        if outdated {
-            self.tally.count("load that came late");
-        } else if last.is_none() {
+        if last.is_none() {
             self.tally.count("round of loads");
         }
         Ok(())
@@ -115,15 +116,21 @@ impl World {
     }
 
     /// Nothing in memory may run: whether there is more to be looked at.
-    pub fn hunt_on(&mut self, hunt: Option<Hunt>, queue: u64, credits: &[Credit]) -> Option<Hunt> {
+    pub fn hunt_on(
+        &mut self,
+        hunt: Option<Hunt>,
+        queue: u64,
+        credits: &[Credit],
+    ) -> Checked<Option<Hunt>> {
         let mut scheduler = self.arena.scheduler();
         let search = match hunt {
             None => scheduler.begin_search(queue, credits),
             Some(Hunt { search, read }) => {
-                scheduler.go_on_searching(&search, read.and_then(|(_, last)| last))
+                scheduler.go_on_searching(&search, read.and_then(|(_, last)| last), credits)
             }
         };
-        search.map(|search| Hunt { search, read: None })
+        let search = search.at("search")?;
+        Ok(search.map(|search| Hunt { search, read: None }))
     }
 
     /// Loads until there is nothing to load or one load was used.
@@ -136,6 +143,7 @@ impl World {
     }
 }
 
-fn key(spec: &LaneSpec) -> i64 {
-    spec.lane.cast_signed()
+fn is_in(spec: &LaneSpec, part: &Part) -> bool {
+    let key = LaneKey::from(spec);
+    (part.from_group..=part.to_group).contains(&key.group) && key > part.after
 }

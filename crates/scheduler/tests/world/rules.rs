@@ -34,7 +34,6 @@ impl World {
 
     /// Rule 2.
     fn check_heads(&mut self, known: &Known) -> Checked {
-        let overflows = self.has_overflow();
         let heads: HashMap<u64, i64> = known
             .lanes
             .iter()
@@ -43,8 +42,18 @@ impl World {
         for (job, it) in self.table.jobs.iter().enumerate() {
             let Row { spec, position, .. } = it.row;
             let head = heads.get(&spec.lane);
-            let covered = head.map_or(overflows, |&head| head <= position);
-            if !it.row.is_available() || covered {
+            if !it.row.is_available() {
+                continue;
+            }
+            let covered = match head {
+                Some(&head) => head <= position,
+                None => self
+                    .arena
+                    .scheduler()
+                    .is_on_record(&spec)
+                    .at("is_on_record")?,
+            };
+            if covered {
                 continue;
             }
             let excused = self.transactions.iter().any(|transaction| {
@@ -60,19 +69,13 @@ impl World {
         Ok(())
     }
 
-    /// Of a queue that was searched in vain nothing that memory lacks may run. What a session holds back does not count.
+    /// Of what was searched in vain nothing that memory lacks may run. What a session holds back does not count.
     fn check_barren(&mut self) -> Checked {
         let known = Known::read(&mut self.arena, self.clock.advanced, &[], Vec::new())?;
         let scheduler = self.arena.scheduler();
-        let mut searched_in_vain =
-            (0..=self.shape.queues).filter(|&queue| scheduler.is_searched_in_vain(queue));
-        let Some(first) = searched_in_vain.next() else {
+        if !scheduler.has_lanes_outside() {
             return Ok(());
-        };
-        let searched_in_vain: Vec<u64> = searched_in_vain.chain([first]).collect();
-        let is_searched_in_vain = |row: &Row| {
-            searched_in_vain.contains(&row.spec.queue) || searched_in_vain.contains(&EVERY_QUEUE)
-        };
+        }
         for (job, it) in self.table.jobs.iter().enumerate() {
             let row = it.row;
             let is_missing = row.is_available() && row.spec.session == 0 && !known.covers(&row);
@@ -80,10 +83,13 @@ impl World {
                 transaction.will_come_back(job)
                     || transaction.owes_lowering(row.spec.lane, row.position)
             });
-            if is_missing && is_searched_in_vain(&row) && !excused && known.has_room(&row.spec) {
-                return Err(format!(
-                    "{row:?} may run, but its queue is held to be barren"
-                ));
+            if !is_missing || excused || !known.has_room(&row.spec) {
+                continue;
+            }
+            for queue in [row.spec.queue, EVERY_QUEUE] {
+                if scheduler.is_given_up(&row.spec, queue).at("is_given_up")? {
+                    return Err(format!("{row:?} may run, but was given up"));
+                }
             }
         }
         Ok(())

@@ -43,7 +43,7 @@ impl World {
                 return self.check_empty();
             }
             self.load_some()?;
-            for queue in 1..=self.shape.queues {
+            for queue in self.shape.queue_keys() {
                 let at = self.begin();
                 let wanted = self.rng.random_range(1..20);
                 self.claim_at_once(at, queue, wanted)?;
@@ -82,7 +82,7 @@ impl World {
     }
 
     fn check_empty(&mut self) -> Checked {
-        for queue in 1..=self.shape.queues {
+        for queue in self.shape.queue_keys() {
             let at = self.begin();
             if !self.claim_at_once(at, queue, 1)?.is_empty() {
                 return Err("a job was claimed in an empty world".into());

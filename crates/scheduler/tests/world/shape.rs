@@ -2,7 +2,7 @@
 
 use rand::Rng;
 use rand::rngs::SmallRng;
-use turnstile_scheduler::{Capacity, EVERY_QUEUE, LaneSpec};
+use turnstile_scheduler::{Capacity, EVERY_QUEUE, GateKind, LaneSpec};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -27,16 +27,24 @@ pub struct Shape {
     pub aging: bool,
     /// Rates, and pauses that end by themselves.
     pub clocks: bool,
+    /// The arrays grow as they are needed, and shrink.
+    pub elastic: bool,
+    /// Queues, and tenants of queues, that can be known to have lanes outside.
+    pub records: usize,
+    /// Groups of different queues are the same range of the table.
+    pub shares_groups: bool,
     /// Whether the scheduler checks itself after each step, besides the checks from outside.
     pub audits: bool,
 }
 
 const AMPLE: Capacity = Capacity {
-    lanes: 2_000,
+    lanes: 2_001,
     nodes: 2_000,
     gates: 1_000,
+    meters: 1_000,
     reservations: 200,
     shares: 2_000,
+    due: 64,
     samples: 10_000,
 };
 
@@ -61,18 +69,26 @@ impl Shape {
             fairness: rng.random_bool(0.5),
             aging: rng.random_bool(0.5),
             clocks: rng.random_bool(0.5),
+            elastic: rng.random_bool(0.2),
+            records: rng.random_range(1..=12),
+            shares_groups: rng.random_bool(0.3),
             audits: true,
         };
         if rng.random_bool(0.25) {
             shape = shape.of_sessions(rng);
         }
+        if shape.elastic {
+            return shape;
+        }
         if rng.random_bool(0.25) {
             shape.capacity = Capacity {
-                lanes: rng.random_range(2..=12),
+                lanes: rng.random_range(3..=13),
                 nodes: 70,
                 gates: ENOUGH_GATES,
+                meters: ENOUGH_GATES,
                 reservations: 6,
                 shares: 2_000,
+                due: 64,
                 samples: 2_000,
             };
         } else if rng.random_bool(0.15) {
@@ -86,6 +102,15 @@ impl Shape {
             shape.capacity.shares = rng.random_range(4..=12);
         }
         shape
+    }
+
+    /// Arrays that grow from nothing.
+    pub fn elastic(rng: &mut SmallRng) -> Self {
+        Self {
+            capacity: AMPLE,
+            elastic: true,
+            ..Self::random(rng)
+        }
     }
 
     /// Few sessions, whose lanes differ in their gates.
@@ -106,13 +131,14 @@ impl Shape {
     /// Far more lanes than fit, of jobs that come and go in many transactions at once.
     pub fn crowded(rng: &mut SmallRng) -> Self {
         Self {
-            queues: 1,
+            queues: rng.random_range(1..=2),
+            records: rng.random_range(1..=12),
             tenants: rng.random_range(2..=4),
             accounts: 1,
             jobs: 40,
             transactions: 12,
             capacity: Capacity {
-                lanes: rng.random_range(2..=4),
+                lanes: rng.random_range(3..=5),
                 ..AMPLE
             },
             meddling: false,
@@ -122,6 +148,29 @@ impl Shape {
             clocks: false,
             ..Self::nested()
         }
+    }
+
+    /// Queues that differ in all that decides which of them is next.
+    pub fn many_queues(rng: &mut SmallRng) -> Self {
+        Self {
+            queues: rng.random_range(8..=40),
+            tenants: rng.random_range(0..=3),
+            accounts: rng.random_range(0..=1),
+            sessions: [0, 0, 1][rng.random_range(0..3)],
+            keys: rng.random_range(0..=2),
+            priorities: rng.random_range(1..=2),
+            jobs: [40, 120][rng.random_range(0..2)],
+            meddling: rng.random_bool(0.3),
+            resets: rng.random_bool(0.5),
+            fairness: rng.random_bool(0.7),
+            aging: rng.random_bool(0.7),
+            clocks: rng.random_bool(0.5),
+            ..Self::nested()
+        }
+    }
+
+    pub fn has_many_queues(&self) -> bool {
+        self.queues >= 8
     }
 
     /// Three queues, four tenants with three accounts each, nothing else.
@@ -142,6 +191,9 @@ impl Shape {
             fairness: true,
             aging: false,
             clocks: true,
+            elastic: false,
+            records: 100,
+            shares_groups: false,
             audits: true,
         }
     }
@@ -165,13 +217,24 @@ impl Shape {
         self.capacity.gates >= ENOUGH_GATES
     }
 
+    /// The keys of the queues.
+    pub fn queue_keys(&self) -> impl Iterator<Item = u64> + use<> {
+        let apart = match self.shares_groups {
+            true => 1,
+            false => (1 << 32) + 1,
+        };
+        (1..=self.queues).map(move |number| number * apart)
+    }
+
     pub fn any_queue(&self, rng: &mut SmallRng) -> u64 {
-        rng.random_range(1..=self.queues)
+        let number = rng.random_range(0..self.queues as usize);
+        self.queue_keys().nth(number).unwrap_or(EVERY_QUEUE)
     }
 
     /// What a claim may ask for: one queue or all of them.
     pub fn any_claimed_queue(&self, rng: &mut SmallRng) -> u64 {
-        match rng.random_bool(0.2) {
+        let from_all = if self.has_many_queues() { 0.7 } else { 0.2 };
+        match rng.random_bool(from_all) {
             true => EVERY_QUEUE,
             false => self.any_queue(rng),
         }
@@ -209,16 +272,10 @@ pub fn scoped(scope: u64, number: u64) -> u64 {
 
 /// The same spec under the hash of its fields.
 pub fn lane_of(spec: LaneSpec) -> LaneSpec {
-    let fields = [
-        spec.queue,
-        spec.tenant,
-        spec.account,
-        spec.session,
-        spec.concurrency,
-        spec.unique,
-        u64::from(spec.priority.unsigned_abs()),
-    ];
-    let lane = fields.iter().fold(0xCBF2_9CE4_8422_2325, |hash, field| {
+    let keys = GateKind::ALL.map(|kind| spec.key_of(kind));
+    let priority = u64::from(spec.priority.unsigned_abs());
+    let fields = keys.into_iter().chain([priority]);
+    let lane = fields.fold(0xCBF2_9CE4_8422_2325, |hash, field| {
         (hash ^ field)
             .wrapping_mul(0x0000_0100_0000_01B3)
             .rotate_left(17)

@@ -1,0 +1,1 @@
+VACUUM (ANALYZE) turnstile.job, turnstile.job_history;

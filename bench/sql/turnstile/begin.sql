@@ -1,0 +1,1 @@
+SELECT id FROM turnstile.claim_next('nothing is here');

@@ -1,1 +1,0 @@
-SELECT current_setting('turnstile.max_lanes', true)::bigint;

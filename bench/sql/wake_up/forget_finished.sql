@@ -1,0 +1,1 @@
+TRUNCATE turnstile.job_history;

@@ -1,0 +1,208 @@
+"""Memory grows with what waits, without a restart, for any number of databases; what is gone is given back; the limit holds."""
+
+import contextlib
+import time
+
+import pytest
+
+from faults.cluster import own_cluster
+from faults.witness import is_sound
+from support.calls import claim, claim_next, complete_many, enqueue, enqueue_times
+from support.database import fresh_database, server
+
+PATIENCE = 60
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with own_cluster("faults_memory", fsync="off", max_connections=50) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def db(cluster):
+    with fresh_database() as database:
+        yield database
+
+
+@pytest.fixture
+def limited():
+    """The limit that a test needs, by reload."""
+    with server() as admin:
+
+        def limit(size: str) -> None:
+            admin.execute(f"ALTER SYSTEM SET turnstile.max_memory = '{size}'")
+            admin.execute("SELECT pg_reload_conf()")
+
+        yield limit
+        admin.execute("ALTER SYSTEM RESET turnstile.max_memory")
+        admin.execute("SELECT pg_reload_conf()")
+
+
+def _sessions(conn, sessions: int, queue: str = "default", tenant: str | None = None) -> None:
+    """Memory is there from the first claim on."""
+    assert claim_next(conn, "none") is None
+    conn.execute(
+        "INSERT INTO turnstile.job (queue, kind, tenant, session)"
+        " SELECT %s, 'work', %s, 's' || s FROM generate_series(1, %s) s",
+        [queue, tenant, sessions],
+    )
+
+
+def _memory(conn) -> tuple[int, int, int]:
+    """Lanes, bytes and lanes outside of this database."""
+    return conn.execute(
+        "SELECT lanes, bytes, lanes_outside FROM turnstile.memory WHERE database = current_database()"
+    ).fetchone()
+
+
+def _of_all(conn) -> int:
+    return conn.execute("SELECT coalesce(sum(bytes), 0)::bigint FROM turnstile.memory").fetchone()[0]
+
+
+def _eventually(is_so) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+def _drain(conn, queue: str = "default") -> int:
+    finished = 0
+    while runs := claim(conn, [queue], 500):
+        finished += complete_many(conn, runs)
+    return finished
+
+
+def test_memory_grows_with_the_lanes_and_shrinks_when_they_are_gone(db):
+    conn = db.connect()
+    enqueue(conn)
+    assert claim_next(conn, "none") is None
+    _, before, _ = _memory(conn)
+    _sessions(conn, 50_000)
+    lanes, many, outside = _memory(conn)
+    assert (lanes, outside) == (50_001, 0)
+    assert before + MEGABYTE < many < before + 50_000 * 300
+    is_sound(conn)
+    conn.execute("TRUNCATE turnstile.job")
+    assert claim_next(conn) is None
+    assert _memory(conn)[1] < before + MEGABYTE
+
+
+def test_what_was_claimed_while_memory_grew_is_known(db):
+    """An open claim holds its slots while the arrays below it become longer."""
+    conn, other = db.connect(), db.connect()
+    enqueue_times(conn, 3, session="s1")
+    conn.execute("BEGIN")
+    assert claim_next(conn).id == 1
+    _sessions(other, 20_000)
+    assert claim_next(other).id > 3
+    conn.execute("ROLLBACK")
+    assert claim_next(other).id == 1
+    is_sound(other)
+
+
+def test_a_dropped_extension_gives_its_memory_back(db):
+    conn = db.connect()
+    enqueue(conn)
+    _, before, _ = _memory(conn)
+    _sessions(conn, 20_000)
+    conn.execute("DROP EXTENSION turnstile")
+    with fresh_database() as watched:
+        watching = watched.connect()
+        left = watching.execute("SELECT bytes FROM turnstile.memory WHERE database = %s", [db.name]).fetchone()
+    assert left is None or left[0] <= before
+    conn.execute("CREATE EXTENSION turnstile")
+    assert claim_next(conn) is None
+    enqueue(conn)
+    assert claim_next(conn)
+    is_sound(conn)
+
+
+def test_a_dropped_database_gives_its_memory_back(db):
+    conn = db.connect()
+    enqueue(conn)
+    before = _of_all(conn)
+    with fresh_database() as other:
+        _sessions(other.connect(), 20_000)
+        assert _of_all(conn) > before + MEGABYTE
+    assert _of_all(conn) <= before
+
+
+def test_any_number_of_databases(cluster):
+    """Each by itself, with a client that stays connected."""
+    with contextlib.ExitStack() as stack:
+        conns = [stack.enter_context(fresh_database()).connect() for _ in range(30)]
+        made = [enqueue_times(conn, 3, session="s") for conn in conns]
+        assert [claim_next(conn).id for conn in conns] == [first for first, *_ in made]
+        for conn in conns:
+            assert claim_next(conn) is None
+            is_sound(conn)
+
+
+def test_two_hundred_databases(cluster):
+    """All there at once, each used by a client that comes and goes."""
+    with contextlib.ExitStack() as stack:
+        databases = [stack.enter_context(fresh_database()) for _ in range(200)]
+        for database in databases:
+            with contextlib.closing(database.connect()) as conn:
+                made = enqueue_times(conn, 2, session="s")
+                assert claim_next(conn).id == made[0]
+                assert claim_next(conn) is None
+        for database in databases[::50]:
+            with contextlib.closing(database.connect()) as conn:
+                is_sound(conn)
+                assert conn.execute("SELECT count(*) FROM turnstile.memory").fetchone()[0] >= 200
+
+
+def test_past_the_limit_those_with_the_most_wait_outside_and_no_producer_is_refused(db, cluster, limited):
+    limited("1MB")
+    conn = db.connect()
+    _eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("1MB",))
+    _sessions(conn, 20_000, queue="flood", tenant="flood")
+    made = [enqueue_times(conn, 1, queue="small", session=f"s{n}")[0] for n in range(50)]
+    lanes, size, outside = _memory(conn)
+    assert size <= 4 * MEGABYTE and lanes < 20_000 < lanes + outside
+    assert [claim_next(conn, "small").id for _ in made] == made
+    assert claim_next(conn, "small") is None
+    is_sound(conn)
+    _eventually(lambda: "has no more memory" in cluster.log)
+    finished = _drain(conn, "flood")
+    assert finished == 20_000
+    is_sound(conn)
+
+
+def test_memory_grows_back_when_the_limit_is_raised(db, limited):
+    limited("1MB")
+    conn = db.connect()
+    _eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("1MB",))
+    _sessions(conn, 20_000)
+    assert _memory(conn)[0] < 20_000
+    limited("1GB")
+    _eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("1GB",))
+    claimed = 0
+
+    def is_back() -> bool:
+        nonlocal claimed
+        claimed += len(claim(conn, ["default"], 1))
+        lanes, _, outside = _memory(conn)
+        return outside == 0 and lanes >= 20_000 - claimed
+
+    _eventually(is_back)
+    is_sound(conn)
+
+
+def test_a_limit_that_is_lowered_is_kept_to(db, limited):
+    conn = db.connect()
+    _sessions(conn, 50_000)
+    _, before, _ = _memory(conn)
+    limited("2MB")
+    _eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("2MB",))
+
+    def is_smaller() -> bool:
+        assert claim_next(conn)
+        return _memory(conn)[1] < before / 2
+
+    _eventually(is_smaller)
+    is_sound(conn)

@@ -1,0 +1,75 @@
+//! The names of queues by their keys: memory has the keys, and statements need the names.
+
+use crate::job::lane::queue_key;
+use crate::pg::error::Result;
+use crate::pg::spi::{Spi, Statement, statement};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+static WITH_DUE: Statement = statement!("first_due", []);
+static WITH_LEASES: Statement = statement!("first_leases", []);
+
+/// The most names that a backend remembers.
+const MOST: usize = 100_000;
+
+thread_local! {
+    static NAMES: RefCell<HashMap<u64, Box<str>>> = RefCell::default();
+}
+
+/// Remembers the name of a queue.
+pub fn note(key: u64, name: &str) {
+    NAMES.with_borrow_mut(|names| {
+        if names.contains_key(&key) {
+            return;
+        }
+        if names.len() >= MOST {
+            names.clear();
+        }
+        names.insert(key, name.into());
+    });
+}
+
+/// The name of a queue that has jobs which were put off, or leases; none if it has neither.
+pub fn name(spi: &Spi, key: u64) -> Result<Option<String>> {
+    let known = NAMES.with_borrow(|names| names.get(&key).map(|name| name.as_ref().into()));
+    if known.is_some() {
+        return Ok(known);
+    }
+    for statement in [&WITH_DUE, &WITH_LEASES] {
+        let found = first_times(spi, statement)?;
+        if let Some(first) = found.into_iter().find(|first| first.queue == key) {
+            return Ok(Some(first.name));
+        }
+    }
+    Ok(None)
+}
+
+/// The earliest time of a queue in the tables.
+pub struct FirstTime {
+    pub queue: u64,
+    pub name: String,
+    pub time: i64,
+}
+
+/// When the first job of each queue that was put off falls due.
+pub fn first_due(spi: &Spi) -> Result<Vec<FirstTime>> {
+    first_times(spi, &WITH_DUE)
+}
+
+/// When the first lease of each queue ends.
+pub fn first_leases(spi: &Spi) -> Result<Vec<FirstTime>> {
+    first_times(spi, &WITH_LEASES)
+}
+
+fn first_times(spi: &Spi, statement: &Statement) -> Result<Vec<FirstTime>> {
+    let rows = spi.run(statement, &[])?;
+    (0..rows.len())
+        .map(|row| {
+            let name: String = rows.required(row, 1)?;
+            let queue = queue_key(&name);
+            note(queue, &name);
+            let time = rows.required(row, 2)?;
+            Ok(FirstTime { queue, name, time })
+        })
+        .collect()
+}

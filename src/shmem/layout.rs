@@ -1,0 +1,334 @@
+//! What is where in a window: first what has a fixed size, then the arrays that grow, each with addresses for the most that
+//! it can have.
+
+#![allow(unsafe_code, reason = "points into shared memory")]
+
+use super::backlog::{Books, Entry as Name};
+use super::{DatabaseState, file};
+use crate::pg::settings;
+use pgrx::pg_sys;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::slice::from_raw_parts_mut;
+use std::sync::OnceLock;
+use turnstile_scheduler::waiting::{Channels, MAX_QUEUES, WaitLists, WaitedQueue, Waiter};
+use turnstile_scheduler::{
+    Array, DueQueue, Entry, Gate, Header, Lane, Meter, Node, OUTSIDE_BUCKETS, OUTSIDE_RECORDS,
+    Outside, Pools, Reservation, Sample, Share,
+};
+
+/// Arrays begin at multiples of this: no page of the system is longer, so no two arrays share one.
+const ALIGNMENT: u64 = 1 << 16;
+/// Positions whose time of drawing is known.
+const SAMPLES: usize = 4_096;
+/// Bytes of a window for each lane that can be in it at most: more than one takes with all that it needs.
+const BYTES_PER_LANE: u64 = 1_024;
+
+/// What grows by itself: an array of the scheduler with what belongs to it, or one of the names whose waiting jobs are
+/// counted. Of these there are two, of which one is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    Of(Array),
+    EvenNames,
+    OddNames,
+}
+
+/// How many slots each pool has.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sizes {
+    arrays: [u32; Array::ALL.len()],
+    even_names: u32,
+    odd_names: u32,
+}
+
+impl Sizes {
+    pub fn of(&self, pool: Pool) -> usize {
+        let size = match pool {
+            Pool::Of(array) => self.arrays.get(array as usize).copied().unwrap_or(0),
+            Pool::EvenNames => self.even_names,
+            Pool::OddNames => self.odd_names,
+        };
+        size as usize
+    }
+
+    pub fn set(&mut self, pool: Pool, slots: usize) {
+        let size = match pool {
+            Pool::Of(array) => self.arrays.get_mut(array as usize),
+            Pool::EvenNames => Some(&mut self.even_names),
+            Pool::OddNames => Some(&mut self.odd_names),
+        };
+        if let Some(size) = size {
+            *size = u32::try_from(slots).unwrap_or(u32::MAX);
+        }
+    }
+}
+
+/// A range of addresses for elements of some kind.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    offset: u64,
+    element: u64,
+    pool: Pool,
+    are_buckets: bool,
+}
+
+impl Extent {
+    fn elements(&self, slots: usize) -> usize {
+        match self.pool {
+            Pool::Of(array) if self.are_buckets => array.buckets(slots),
+            _ => slots,
+        }
+    }
+
+    /// Where the pages of so many slots end.
+    fn end(&self, slots: usize) -> u64 {
+        let elements = match slots {
+            0 => 0,
+            some => self.elements(some),
+        };
+        self.offset + file::pages(elements as u64 * self.element)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct Slots<T> {
+    extent: Extent,
+    of: PhantomData<T>,
+}
+
+impl<T> Slots<T> {
+    /// # Safety
+    /// The window must be this process's alone for as long as the result lives, and have pages for so many slots.
+    pub unsafe fn slice<'m>(&self, start: *mut u8, sizes: &Sizes) -> &'m mut [T] {
+        let elements = match sizes.of(self.extent.pool) {
+            0 => 0,
+            slots => self.extent.elements(slots),
+        };
+        let at = start.wrapping_add(self.extent.offset as usize).cast();
+        // SAFETY: aligned, in bounds and disjoint from the other arrays; all-zero is valid for all elements.
+        unsafe { from_raw_parts_mut(at, elements) }
+    }
+}
+
+/// A part of fixed size.
+#[derive(Clone, Copy)]
+pub struct Part<T> {
+    offset: u64,
+    pub length: usize,
+    of: PhantomData<T>,
+}
+
+impl<T> Part<T> {
+    pub fn pointer(&self, start: *mut u8) -> *mut T {
+        start.wrapping_add(self.offset as usize).cast()
+    }
+
+    /// # Safety
+    /// As [`Slots::slice`].
+    pub unsafe fn slice<'m>(&self, start: *mut u8) -> &'m mut [T] {
+        // SAFETY: as above.
+        unsafe { from_raw_parts_mut(self.pointer(start), self.length) }
+    }
+
+    /// # Safety
+    /// As [`Slots::slice`].
+    pub unsafe fn get<'m>(&self, start: *mut u8) -> &'m mut T {
+        // SAFETY: as above; a part has at least one element.
+        unsafe { &mut *self.pointer(start) }
+    }
+}
+
+pub struct Layout {
+    pub state: Part<DatabaseState>,
+    pub header: Part<Header>,
+    pub pools: Part<Pools>,
+    pub calendar: Part<Sample>,
+    /// They do not grow, because they are needed where nothing can.
+    pub outside: Part<Outside>,
+    pub outside_buckets: Part<u32>,
+    /// As many transactions as the process array has places.
+    pub running: Part<u32>,
+    pub backlog_running: Part<u32>,
+    pub wait_lists: Part<WaitLists>,
+    pub waiters: Part<Waiter>,
+    pub waited_queues: Part<WaitedQueue>,
+    pub channels: Part<Channels>,
+    pub books: Part<Books>,
+
+    pub lane_entries: Slots<Entry>,
+    pub lanes: Slots<Lane>,
+    pub lane_buckets: Slots<u32>,
+    pub node_entries: Slots<Entry>,
+    pub nodes: Slots<Node>,
+    pub node_buckets: Slots<u32>,
+    pub gates: Slots<Gate>,
+    pub gate_buckets: Slots<u32>,
+    pub meters: Slots<Meter>,
+    pub meter_buckets: Slots<u32>,
+    pub timers: Slots<u32>,
+    pub shares: Slots<Share>,
+    pub share_buckets: Slots<u32>,
+    pub reservations: Slots<Reservation>,
+    pub reservation_buckets: Slots<u32>,
+    pub due: Slots<DueQueue>,
+    pub due_buckets: Slots<u32>,
+    pub due_order: Slots<u32>,
+    pub even_names: Slots<Name>,
+    pub odd_names: Slots<Name>,
+
+    /// Where the parts of fixed size end.
+    fixed: u64,
+    /// The most slots that a pool can have.
+    most: u64,
+}
+
+struct Cursor {
+    offset: u64,
+    most: u64,
+}
+
+impl Cursor {
+    fn part<T>(&mut self, length: usize) -> Part<T> {
+        let offset = self.offset.next_multiple_of(align_of::<T>().max(64) as u64);
+        self.offset = offset + (length * size_of::<T>()) as u64;
+        Part {
+            offset,
+            length,
+            of: PhantomData,
+        }
+    }
+
+    fn slots<T>(&mut self, pool: Pool) -> Slots<T> {
+        self.extent(pool, false)
+    }
+
+    fn buckets(&mut self, pool: Pool) -> Slots<u32> {
+        self.extent(pool, true)
+    }
+
+    fn extent<T>(&mut self, pool: Pool, are_buckets: bool) -> Slots<T> {
+        let extent = Extent {
+            offset: self.offset.next_multiple_of(ALIGNMENT),
+            element: size_of::<T>() as u64,
+            pool,
+            are_buckets,
+        };
+        self.offset = extent.end(usize::try_from(self.most).unwrap_or(usize::MAX));
+        Slots {
+            extent,
+            of: PhantomData,
+        }
+    }
+}
+
+static LAYOUT: OnceLock<Layout> = OnceLock::new();
+
+impl Layout {
+    /// The same in all processes.
+    pub fn of_window(bytes: u64) -> &'static Self {
+        LAYOUT.get_or_init(|| Self::measure(bytes))
+    }
+
+    fn measure(window: u64) -> Self {
+        // SAFETY: set before any process calls this.
+        let backends = unsafe { pg_sys::MaxBackends };
+        let running = backends.saturating_add(settings::max_prepared_transactions());
+        let [backends, running] = [backends, running].map(|it| usize::try_from(it).unwrap_or(0));
+        let most = window / BYTES_PER_LANE;
+        let at = &mut Cursor { offset: 0, most };
+        let mut layout = Self {
+            state: at.part(1),
+            header: at.part(1),
+            pools: at.part(1),
+            calendar: at.part(SAMPLES),
+            outside: at.part(OUTSIDE_RECORDS),
+            outside_buckets: at.part(OUTSIDE_BUCKETS),
+            running: at.part(running),
+            backlog_running: at.part(running),
+            wait_lists: at.part(1),
+            waiters: at.part(backends),
+            waited_queues: at.part(backends * MAX_QUEUES),
+            channels: at.part(1),
+            books: at.part(1),
+            fixed: 0,
+            most,
+            lane_entries: at.slots(Pool::Of(Array::Lanes)),
+            lanes: at.slots(Pool::Of(Array::Lanes)),
+            lane_buckets: at.buckets(Pool::Of(Array::Lanes)),
+            node_entries: at.slots(Pool::Of(Array::Nodes)),
+            nodes: at.slots(Pool::Of(Array::Nodes)),
+            node_buckets: at.buckets(Pool::Of(Array::Nodes)),
+            gates: at.slots(Pool::Of(Array::Gates)),
+            gate_buckets: at.buckets(Pool::Of(Array::Gates)),
+            meters: at.slots(Pool::Of(Array::Meters)),
+            meter_buckets: at.buckets(Pool::Of(Array::Meters)),
+            timers: at.slots(Pool::Of(Array::Meters)),
+            shares: at.slots(Pool::Of(Array::Shares)),
+            share_buckets: at.buckets(Pool::Of(Array::Shares)),
+            reservations: at.slots(Pool::Of(Array::Reservations)),
+            reservation_buckets: at.buckets(Pool::Of(Array::Reservations)),
+            due: at.slots(Pool::Of(Array::Due)),
+            due_buckets: at.buckets(Pool::Of(Array::Due)),
+            due_order: at.slots(Pool::Of(Array::Due)),
+            even_names: at.slots(Pool::EvenNames),
+            odd_names: at.slots(Pool::OddNames),
+        };
+        layout.fixed = layout.lane_entries.extent.offset;
+        layout
+    }
+
+    /// The part of the window that never grows.
+    pub fn fixed(&self) -> Range<u64> {
+        0..self.fixed
+    }
+
+    /// The most slots that a pool can have.
+    pub fn most(&self) -> usize {
+        usize::try_from(self.most).unwrap_or(usize::MAX)
+    }
+
+    fn extents(&self) -> [Extent; 20] {
+        [
+            self.lane_entries.extent,
+            self.lanes.extent,
+            self.lane_buckets.extent,
+            self.node_entries.extent,
+            self.nodes.extent,
+            self.node_buckets.extent,
+            self.gates.extent,
+            self.gate_buckets.extent,
+            self.meters.extent,
+            self.meter_buckets.extent,
+            self.timers.extent,
+            self.shares.extent,
+            self.share_buckets.extent,
+            self.reservations.extent,
+            self.reservation_buckets.extent,
+            self.due.extent,
+            self.due_buckets.extent,
+            self.due_order.extent,
+            self.even_names.extent,
+            self.odd_names.extent,
+        ]
+    }
+
+    pub fn names(&self, pool: Pool) -> &Slots<Name> {
+        match pool {
+            Pool::OddNames => &self.odd_names,
+            _ => &self.even_names,
+        }
+    }
+
+    /// The parts of the window between a pool's ends with fewer and with more slots.
+    pub fn between(
+        &self,
+        pool: Pool,
+        fewer: usize,
+        more: usize,
+    ) -> impl Iterator<Item = Range<u64>> + use<> {
+        let extents = self.extents().into_iter();
+        let own = extents.filter(move |extent| extent.pool == pool);
+        own.map(move |extent| extent.end(fewer)..extent.end(more))
+    }
+}

@@ -1,0 +1,119 @@
+//! When a background worker has to see to what is due, because no claim does.
+
+use super::notifier::change_used;
+use super::{Locked, Phase};
+use crate::pg::error::Result;
+use crate::pg::server::{self, SECOND};
+use turnstile_scheduler::Step;
+use turnstile_scheduler::waiting::NEVER;
+
+/// How long what is due waits for a claim.
+const GRACE: i64 = SECOND;
+/// The least and the longest time between the starts of two workers.
+const LEAST_PAUSE: i64 = SECOND;
+const LONGEST_PAUSE: i64 = 60 * SECOND;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Patrol {
+    /// When the notifier will look.
+    looks_at: i64,
+    /// Since when something has been due. What is noted with a time that is over counts from then on, as claims need time
+    /// to come.
+    due_since: i64,
+    /// No worker is started before this.
+    not_before: i64,
+    /// The pause after the next worker; it grows as long as none comes to its end.
+    pause: i64,
+}
+
+impl Default for Patrol {
+    fn default() -> Self {
+        Self {
+            looks_at: NEVER,
+            due_since: NEVER,
+            not_before: i64::MIN,
+            pause: LEAST_PAUSE,
+        }
+    }
+}
+
+impl Patrol {
+    /// The memory has just been rebuilt, and a claim may be about to see to what is due.
+    pub fn wait_for_claim(&mut self) {
+        self.not_before = self.not_before.max(server::now().saturating_add(GRACE));
+    }
+
+    /// A worker has come to its end.
+    pub fn ended(&mut self) {
+        self.pause = LEAST_PAUSE;
+        self.not_before = server::now().saturating_add(LEAST_PAUSE);
+    }
+
+    fn started(&mut self, now: i64) {
+        self.not_before = now.saturating_add(self.pause);
+        self.pause = self.pause.saturating_mul(2).min(LONGEST_PAUSE);
+    }
+}
+
+impl Locked<'_> {
+    /// When the first queue falls due, or runs whose connection is gone have to be looked for.
+    fn due_at(&self) -> i64 {
+        match self.state.phase {
+            Phase::Ready => self.scheduler.next_due().min(self.state.gone.next()),
+            Phase::Stale | Phase::Rebuilding => NEVER,
+        }
+    }
+
+    /// When what is due first will be overdue. If it is due already, it has been since `since` at the latest.
+    fn overdue_at(&mut self, now: i64, since: i64) -> i64 {
+        let due_at = self.due_at();
+        let patrol = &mut self.state.patrol;
+        let from = if due_at <= now {
+            patrol.due_since = patrol.due_since.min(since);
+            patrol.due_since
+        } else {
+            patrol.due_since = NEVER;
+            due_at
+        };
+        from.saturating_add(GRACE).max(patrol.not_before)
+    }
+
+    /// Called at the end of each locked section: the notifier must not sleep past what is noted there.
+    pub(super) fn call_patrol(&mut self) {
+        let now = server::now();
+        let at = self.overdue_at(now, now);
+        if at < self.state.patrol.looks_at {
+            self.state.patrol.looks_at = at;
+            self.calls.extend(self.channels.notifier());
+        }
+    }
+}
+
+/// What the notifier has to do for a database.
+pub struct Look {
+    /// A worker has to be started.
+    pub starts: bool,
+    /// When to look again.
+    pub until: i64,
+}
+
+/// None if no database has the slot.
+pub fn look(slot: usize) -> Result<Option<Look>> {
+    change_used(slot, look_in)
+}
+
+fn look_in(memory: &mut Locked) -> Step<Look> {
+    let now = server::now();
+    // What has fallen due since the last locked section was noted before that.
+    let since = memory.due_at();
+    let starts = memory.overdue_at(now, since) <= now;
+    if starts {
+        memory.state.patrol.started(now);
+    }
+    memory.state.patrol.looks_at = memory.overdue_at(now, since);
+    Ok(Look {
+        starts,
+        until: memory.state.patrol.looks_at,
+    })
+}

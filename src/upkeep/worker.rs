@@ -1,0 +1,139 @@
+//! The background worker that promotes and rescues in a database where no claim does, and ends when nothing is due.
+//!
+//! It works in short transactions, and stays no longer than it must: a connection keeps a database from being dropped. It
+//! begins with the rights of a superuser, so all that it does, the end of each transaction included, it does as the
+//! owner of the jobs, as claims do: triggers on the jobs are a user's code.
+
+#![allow(
+    unsafe_code,
+    reason = "is the main function of a process of the server"
+)]
+
+use crate::pg::catalog;
+use crate::pg::error::Result;
+use crate::pg::rights::Owner;
+use crate::pg::server::{self, SECOND};
+use crate::pg::spi::with_spi;
+use crate::shmem;
+use crate::shmem::latches::wait_until;
+use crate::upkeep;
+use crate::waiting::process;
+use pgrx::{pg_guard, pg_sys};
+use std::ffi::CStr;
+
+/// A worker that always has more to do leaves the processors to others for so many times as long as it has worked.
+const REST: i64 = 9;
+const LONGEST_REST: i64 = SECOND;
+/// Stands for a worker in the tag of a lock.
+const WORKER: u16 = u16::MAX - 1;
+
+/// What a database or the superuser may have set otherwise. Where a lock is held for long, the worker gives up.
+const SETTINGS: [(&CStr, &CStr); 6] = [
+    (c"lock_timeout", c"50ms"),
+    (c"statement_timeout", c"0"),
+    (c"session_replication_role", c"origin"),
+    (c"default_transaction_isolation", c"read committed"),
+    (c"default_transaction_read_only", c"off"),
+    (c"search_path", c"pg_catalog, pg_temp"),
+];
+
+/// An error ends the process; another is started later.
+#[doc(hidden)]
+#[unsafe(no_mangle)]
+#[pg_guard]
+pub extern "C-unwind" fn turnstile_upkeep_main(database: pg_sys::Datum) {
+    // SAFETY: as the server's own processes begin. Without a role the process is that of the first superuser.
+    unsafe {
+        process::begin();
+        let database = pg_sys::Oid::from(u32::try_from(database.value()).unwrap_or(0));
+        pg_sys::BackgroundWorkerInitializeConnectionByOid(database, pg_sys::InvalidOid, 0);
+        for (name, value) in SETTINGS {
+            pg_sys::SetConfigOption(
+                name.as_ptr(),
+                value.as_ptr(),
+                pg_sys::GucContext::PGC_SUSET,
+                pg_sys::GucSource::PGC_S_OVERRIDE,
+            );
+        }
+    }
+    while let Some(took) = transaction() {
+        wait_until(server::now().saturating_add(took.saturating_mul(REST).min(LONGEST_REST)));
+    }
+}
+
+/// Returns how long it took if there is more to do.
+fn transaction() -> Option<i64> {
+    let begun = server::now();
+    // SAFETY: the process is in no transaction. An error aborts it and ends the process.
+    unsafe {
+        pg_sys::SetCurrentStatementStartTimestamp();
+        pg_sys::StartTransactionCommand();
+        pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+    }
+    let goes_on = match work() {
+        Ok(goes_on) => goes_on,
+        Err(failure) => failure.raise(),
+    };
+    goes_on.then(|| server::now().saturating_sub(begun))
+}
+
+/// Ends the transaction; returns whether there is more to do.
+fn work() -> Result<bool> {
+    let job_table = match catalog::job_table() {
+        Ok(table) if may_work(table) => table,
+        // The extension was dropped.
+        _ => {
+            end();
+            return Ok(false);
+        }
+    };
+    let owner = Owner::of_jobs()?;
+    owner.run_to_commit(
+        || {
+            let more = with_spi(|spi| upkeep::patrol(spi, job_table))?;
+            if !more {
+                shmem::with(job_table, |memory| {
+                    memory.state.patrol.ended();
+                    Ok(())
+                })?;
+            }
+            Ok(more)
+        },
+        end,
+    )
+}
+
+fn end() {
+    // SAFETY: the snapshot was pushed when the transaction began.
+    unsafe {
+        pg_sys::PopActiveSnapshot();
+        pg_sys::CommitTransactionCommand();
+    }
+}
+
+/// Whether the database is not being dropped, and no other worker works on these jobs.
+fn may_work(job_table: pg_sys::Oid) -> bool {
+    // SAFETY: constants of the process.
+    let database = unsafe { pg_sys::MyDatabaseId };
+    let of_database = (pg_sys::InvalidOid, pg_sys::DatabaseRelationId, database, 0);
+    let of_jobs = (database, pg_sys::RelationRelationId, job_table, WORKER);
+    try_lock(of_database, pg_sys::RowExclusiveLock) && try_lock(of_jobs, pg_sys::ExclusiveLock)
+}
+
+/// Locks an object until the transaction ends, unless another process has locked it.
+fn try_lock(
+    (database, class, object, part): (pg_sys::Oid, pg_sys::Oid, pg_sys::Oid, u16),
+    mode: u32,
+) -> bool {
+    let tag = pg_sys::LOCKTAG {
+        locktag_field1: database.into(),
+        locktag_field2: class.into(),
+        locktag_field3: object.into(),
+        locktag_field4: part,
+        locktag_type: pg_sys::LockTagType::LOCKTAG_OBJECT as u8,
+        locktag_lockmethodid: pg_sys::DEFAULT_LOCKMETHOD as u8,
+    };
+    // SAFETY: any tag can be locked.
+    let got = unsafe { pg_sys::LockAcquire(&tag, mode.cast_signed(), false, true) };
+    got != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL
+}
