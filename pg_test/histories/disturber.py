@@ -13,6 +13,8 @@ from faults.cluster import wait_until_up
 _BACKENDS = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND application_name <> 'lookout'"
 )
+# The least that may be, with room for fewer lanes than there are; a little more; the default.
+_LIMITS = ["256kB", "320kB", "1GB"]
 # From one disturbance to the next, on average. What each costs is a new connection and its plans.
 OPERATIONS_BETWEEN = 400
 
@@ -24,6 +26,7 @@ class Disturber:
         self.done: dict[str, int] = {}
         self._next = 0.0
         self.crashes = [self.kill_postmaster, self.stop_at_once, self.kill_backend]
+        self.lesser = [*[self.cancel] * 3, self.terminate, self.kill_worker, self.pause_worker, *[self.change_memory] * 2]
 
     def crash(self) -> None:
         """The next kind of crash, in turn; returns when the server takes connections again."""
@@ -33,7 +36,7 @@ class Disturber:
     def disturb_at_times(self, operations: int) -> None:
         """Lets something lesser go wrong after so many operations, more or less; each costs a client its connection at most."""
         if operations >= self._next:
-            self._do(self.chance.choice([self.cancel, self.cancel, self.cancel, self.terminate, self.kill_worker, self.pause_worker]))
+            self._do(self.chance.choice(self.lesser))
             self._next = operations + self.chance.expovariate(1 / OPERATIONS_BETWEEN)
 
     def _do(self, way) -> None:
@@ -66,6 +69,11 @@ class Disturber:
     def pause_worker(self) -> None:
         """Long enough for the shorter leases to end."""
         self.crew.pause(self.chance.choice(self.crew.workers()), 2.5)
+
+    def change_memory(self) -> None:
+        """The scheduler's memory grows, is refused, or gives back what it has; the limit outlives crashes."""
+        self.lookout.ask(f"ALTER SYSTEM SET turnstile.max_memory = '{self.chance.choice(_LIMITS)}'")
+        self.lookout.ask("SELECT pg_reload_conf()")
 
     def _backend(self) -> int:
         return self.chance.choice(self.lookout.ask(_BACKENDS))

@@ -32,6 +32,7 @@ GUARDS = {
         "mutants/test_cut_short.py::test_a_callback_that_is_cut_short_leaves_no_room_reserved",
     "AllowPrepare": "rules/test_transactions.py::test_prepare_transaction_after_changing_jobs_is_refused",
     "KeepCharges": "rules/produce/test_max_waiting_ends.py::test_an_abort_gives_back[ROLLBACK]",
+    "DoNotAwaitCount": "rules/produce/test_max_waiting.py::test_many_at_once_wait_for_the_count",
     "ChargeAtCommit": "rules/produce/test_max_waiting.py::test_one_of_two_gets_the_last_place",
     "ClaimFreesNoPlace": "rules/produce/test_max_waiting.py::test_a_place_is_free_once_the_commit_frees_it[claim_next]",
     "IgnoreTruncate": "isolation/jobs_truncated",

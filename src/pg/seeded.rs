@@ -54,6 +54,8 @@ pub enum Seeded {
     AllowPrepare,
     /// An abort keeps the places that its jobs had taken in a bounded backlog.
     KeepCharges,
+    /// A producer is admitted to a bounded backlog while another backend counts it.
+    DoNotAwaitCount,
     /// A job takes its place in a bounded backlog when its transaction commits.
     ChargeAtCommit,
     /// A claim frees no place in a bounded backlog.

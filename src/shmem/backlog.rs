@@ -79,6 +79,15 @@ pub enum Admission {
     Full { bound: usize, waiting: i64 },
     /// The backlogs must be counted first.
     Uncounted,
+    /// Another backend counts them.
+    BeingCounted,
+}
+
+/// What a producer can do where the backlogs are not counted. Where it can do nothing it is admitted.
+#[derive(Clone, Copy, Debug)]
+pub struct Means {
+    pub count: bool,
+    pub wait: bool,
 }
 
 pub struct Backlog<'m> {
@@ -139,34 +148,33 @@ impl Backlog<'_> {
         }
     }
 
-    /// Takes a place behind each bound, or none. If nothing has been counted and `may_count` is set, asks for a
-    /// count.
-    pub fn admit(&mut self, bounds: &[Bound], may_count: bool) -> Admission {
+    /// Takes a place behind each bound, or none.
+    pub fn admit(&mut self, bounds: &[Bound], means: Means) -> Admission {
         let mut waiting = [None; 2];
         for (nth, bound) in bounds.iter().enumerate() {
             let fits = !self.overflows(bound.kind);
-            let known = match self.books.phase {
-                Phase::Ready => self.waiting(bound.kind, bound.key),
-                Phase::Stale | Phase::Rebuilding => None,
+            // A count that is under way has found at most so many.
+            let jobs = match self.books.phase {
+                Phase::Ready | Phase::Rebuilding => self.waiting(bound.kind, bound.key),
+                Phase::Stale => None,
             };
-            match known {
-                Some(jobs) if jobs >= i64::from(bound.most) => {
+            match (self.books.phase, jobs) {
+                (_, Some(jobs)) if jobs >= i64::from(bound.most) => {
                     return Admission::Full {
                         bound: nth,
                         waiting: jobs,
                     };
                 }
-                Some(jobs) => {
+                (Phase::Ready, Some(jobs)) => {
                     if let Some(place) = waiting.get_mut(nth) {
                         *place = Some(jobs + 1);
                     }
                 }
-                None => match self.books.phase {
-                    Phase::Rebuilding => {}
-                    Phase::Ready if !fits => {}
-                    _ if may_count => return Admission::Uncounted,
-                    _ => self.books.is_wanted = true,
-                },
+                (Phase::Ready, None) if !fits => {}
+                (Phase::Rebuilding, _) if means.wait => return Admission::BeingCounted,
+                (Phase::Rebuilding, _) => {}
+                (Phase::Ready | Phase::Stale, _) if means.count => return Admission::Uncounted,
+                (Phase::Ready | Phase::Stale, _) => self.books.is_wanted = true,
             }
         }
         let mut charged = [false; 2];

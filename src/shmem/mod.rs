@@ -31,7 +31,7 @@ use turnstile_scheduler::waiting::Waiting;
 use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
 use backlog::Backlog;
-pub use backlog::{Admission, Bound, KINDS, Numbers};
+pub use backlog::{Admission, Bound, KINDS, Means, Numbers};
 use directory::{Entry, Guard};
 use growth::Growth;
 use layout::Sizes;

@@ -13,11 +13,13 @@ use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, internal, notice, quoted};
 use crate::pg::relation::Opened;
 use crate::pg::rights::Owner;
+use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::{Snapshot, assign_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, Value, statement, with_spi};
 use crate::pg::tuple::RawRow;
 use crate::pg::{catalog, rights, server};
-use crate::shmem::{Admission, Bound, KINDS, Locked};
+use crate::shmem::latches::wait_until;
+use crate::shmem::{Admission, Bound, KINDS, Locked, Means};
 use crate::transaction::pending::{self, Work};
 use crate::{permission, shmem};
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -39,6 +41,10 @@ const SETTINGS: [&CStr; 2] = [c"queue", c"tenant"];
 const MOST_NAMES: usize = 1_000;
 /// Rows that are fetched at once, and counted while the lock is held once.
 const BATCH: i64 = 1_000;
+/// How long a transaction waits for another backend's count, in microseconds; then it is admitted.
+const LONGEST_WAIT: i64 = 1_000_000;
+/// How often it looks meanwhile.
+const NEXT_LOOK: i64 = 1_000;
 /// Producers are warned from this share of a bound on, in percent.
 const WARNED_AT: i64 = 80;
 
@@ -80,13 +86,8 @@ fn admit_bounded(version: Version, row: &RawRow) -> Result<()> {
     }
     // A caller that may not enqueue there learns nothing.
     permission::job_changed(None, Some(row))?;
-    let mut admission = take_places(version.0, &bounds, true)?;
-    if admission == Admission::Uncounted {
-        count(version.0)?;
-        admission = take_places(version.0, &bounds, false)?;
-    }
-    match admission {
-        Admission::Uncounted => Ok(()),
+    match take_places_once_counted(version.0, &bounds)? {
+        Admission::Uncounted | Admission::BeingCounted => Ok(()),
         Admission::Full { bound, waiting } => Err(bounds.get(bound).map_or_else(
             || internal("no such bound"),
             |bound| full(row, bound, waiting),
@@ -100,8 +101,33 @@ fn admit_bounded(version: Version, row: &RawRow) -> Result<()> {
     }
 }
 
+/// Counts the backlogs, or waits for the backend that does, for as long as is bearable.
+fn take_places_once_counted(job_table: Oid, bounds: &[Bound]) -> Result<Admission> {
+    let mut means = Means {
+        count: true,
+        wait: !armed(Seeded::DoNotAwaitCount) && pending::with(|pending| !pending.has_given_up_count),
+    };
+    let given_up_at = server::now().saturating_add(LONGEST_WAIT);
+    loop {
+        match take_places(job_table, bounds, means)? {
+            Admission::Uncounted => {
+                means.count = false;
+                count(job_table)?;
+            }
+            Admission::BeingCounted if server::now() < given_up_at => {
+                wait_until(server::now().saturating_add(NEXT_LOOK));
+            }
+            Admission::BeingCounted => {
+                means.wait = false;
+                pending::with(|pending| pending.has_given_up_count = true);
+            }
+            decided => return Ok(decided),
+        }
+    }
+}
+
 /// Charges the transaction. Its charges are on record before the memory has them.
-fn take_places(job_table: Oid, bounds: &[Bound], may_count: bool) -> Result<Admission> {
+fn take_places(job_table: Oid, bounds: &[Bound], means: Means) -> Result<Admission> {
     assign_transaction_id();
     pending::note(job_table, |level| {
         for bound in bounds {
@@ -110,11 +136,11 @@ fn take_places(job_table: Oid, bounds: &[Bound], may_count: bool) -> Result<Admi
     });
     let admission = shmem::with(job_table, |memory| {
         memory.make_room_for_names(bounds.len());
-        Ok(memory.backlog.admit(bounds, may_count))
+        Ok(memory.backlog.admit(bounds, means))
     })?;
     let charged = match admission {
         Admission::Admitted { charged, .. } => charged,
-        Admission::Full { .. } | Admission::Uncounted => [false; 2],
+        Admission::Full { .. } | Admission::Uncounted | Admission::BeingCounted => [false; 2],
     };
     pending::note(job_table, |level| {
         for (bound, charged) in bounds.iter().zip(charged) {

@@ -37,6 +37,8 @@ pub struct Pending {
     works: Vec<(i32, Work)>,
     /// Backlogs about which the client was warned in this transaction.
     pub warned: Vec<(GateKind, u64)>,
+    /// It has waited long enough for another backend to count the backlogs.
+    pub has_given_up_count: bool,
 }
 
 thread_local! {
@@ -140,6 +142,7 @@ impl Pending {
     /// Ends the transaction: all changes as one.
     pub fn take_all(&mut self) -> Level {
         self.warned.clear();
+        self.has_given_up_count = false;
         let mut levels = std::mem::take(&mut self.levels).into_iter();
         let mut all = levels.next().unwrap_or_default();
         for level in levels {

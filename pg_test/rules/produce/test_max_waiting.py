@@ -1,6 +1,8 @@
 """max_waiting: a bound on how many jobs of a queue or tenant wait. Who adds one more is refused, and nobody else."""
 
 import contextlib
+import os
+import signal
 import threading
 
 import psycopg
@@ -346,8 +348,8 @@ def test_one_of_two_gets_the_last_place(conn, other):
         enqueue(other, **JOB)
 
 
-def test_many_at_once_take_as_many_places_as_there_are(db, conn):
-    bound(conn, 20)
+def _produce_at_once(db) -> int:
+    """How many of 80 enqueues by 4 connections were admitted."""
     connections = [db.connect() for _ in range(4)]
     taken = []
 
@@ -361,4 +363,44 @@ def test_many_at_once_take_as_many_places_as_there_are(db, conn):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(taken) == 20 == waiting(conn)
+    return len(taken)
+
+
+def test_many_at_once_take_as_many_places_as_there_are(db, conn):
+    bound(conn, 20)
+    assert _produce_at_once(db) == 20 == waiting(conn)
+
+
+def test_many_at_once_wait_for_the_count(db, conn):
+    _insert(conn, 50_000)
+    bound(conn, 50_020)
+    assert _produce_at_once(db) == 20
+    assert waiting(conn) == 50_020
+
+
+def test_a_count_that_stands_still_stops_no_producer(db, conn, other):
+    _insert(conn, 200_000)
+    bound(conn, 1_000_000)
+    backend = conn.info.backend_pid
+    counting = threading.Thread(target=enqueue, args=[conn], kwargs=JOB)
+    counting.start()
+    try:
+        while not _stop_outside_of_the_lock(db, backend):
+            pass
+        enqueue(other, **JOB)
+    finally:
+        os.kill(backend, signal.SIGCONT)
+        counting.join()
+    assert waiting(other) == 200_002
+
+
+def _stop_outside_of_the_lock(db, backend) -> bool:
+    os.kill(backend, signal.SIGSTOP)
+    probe = threading.Thread(target=claim_next, args=[db.connect()], kwargs={"queue": "another"})
+    probe.start()
+    probe.join(1)
+    if probe.is_alive():
+        os.kill(backend, signal.SIGCONT)
+        probe.join()
+        return False
+    return True
