@@ -15,14 +15,14 @@ use crate::pg::relation::Opened;
 use crate::pg::rights::Owner;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::{Snapshot, assign_transaction_id};
-use crate::pg::spi::{Rows, Spi, Statement, Value, statement, with_spi};
+use crate::pg::spi::{Rows, Spi, Statement, statement, with_spi};
 use crate::pg::tuple::RawRow;
 use crate::pg::{catalog, rights, server};
 use crate::shmem::latches::wait_until;
 use crate::shmem::{Admission, Bound, KINDS, Locked, Means};
 use crate::transaction::pending::{self, Work};
 use crate::{permission, shmem};
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::PgSqlErrorCode;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -33,7 +33,8 @@ static EXIST: Statement = statement!("bounds_exist", []);
 static LISTED: Statement = statement!("bounds_listed", []);
 static WAITING: Statement = statement!("count_waiting", []);
 
-/// The column of the bound in the views of settings.
+/// The columns of the gate and of the bound in the views of settings.
+const GATE: i32 = 1;
 const MAX_WAITING: i32 = 10;
 /// Where bounds are set.
 const SETTINGS: [&CStr; 2] = [c"queue", c"tenant"];
@@ -105,7 +106,8 @@ fn admit_bounded(version: Version, row: &RawRow) -> Result<()> {
 fn take_places_once_counted(job_table: Oid, bounds: &[Bound]) -> Result<Admission> {
     let mut means = Means {
         count: true,
-        wait: !armed(Seeded::DoNotAwaitCount) && pending::with(|pending| !pending.has_given_up_count),
+        wait: !armed(Seeded::DoNotAwaitCount)
+            && pending::with(|pending| !pending.has_given_up_count),
     };
     let given_up_at = server::now().saturating_add(LONGEST_WAIT);
     loop {
@@ -233,10 +235,15 @@ fn known_as((table, version): Version) -> (u32, u64) {
 
 /// Whether anything has a bound. What was known of another version is forgotten.
 fn look_for_any(version: Version) -> Result<bool> {
-    let Some(any) = read(|spi| committed(spi, &EXIST, &[], 1))? else {
+    let any = read(|spi| {
+        spi.first_row(&EXIST, &[], &Snapshot::take(), |rows| {
+            rows.value(0, 1) == Some(true)
+        })
+    })?;
+    let Some(any) = any.map(|any| any == Some(true)) else {
         return Ok(false);
     };
-    match any == Some(true) {
+    match any {
         true => KEPT.with_borrow_mut(|kept| {
             *kept = Kept {
                 of: known_as(version),
@@ -245,7 +252,7 @@ fn look_for_any(version: Version) -> Result<bool> {
         }),
         false => UNBOUNDED.set(known_as(version)),
     }
-    Ok(any == Some(true))
+    Ok(any)
 }
 
 fn bound_of(version: Version, kind: GateKind, key: u64) -> Result<Option<u32>> {
@@ -258,13 +265,11 @@ fn bound_of(version: Version, kind: GateKind, key: u64) -> Result<Option<u32>> {
         return Ok(None);
     };
     let defaults = described.default_keys(&LaneSpec::default());
-    let keys = std::iter::once(key).chain(defaults);
-    let keys = [datum(keys.map(u64::cast_signed).collect::<Vec<i64>>())];
-    let bound = read(|spi| committed::<i32>(spi, settings.statement, &keys, MAX_WAITING))?;
-    let Some(bound) = bound else {
+    let keys: Vec<u64> = std::iter::once(key).chain(defaults).collect();
+    let Some(found) = read(|spi| bounds_in_rows(spi, settings.statement, &keys))? else {
         return Ok(None);
     };
-    let bound = bound.and_then(|most| u32::try_from(most).ok());
+    let bound = gates::first_found(&found, &keys).flatten();
     KEPT.with_borrow_mut(|kept| {
         if kept.of == known_as(version) {
             if kept.bounds.len() >= MOST_NAMES {
@@ -274,6 +279,32 @@ fn bound_of(version: Version, kind: GateKind, key: u64) -> Result<Option<u32>> {
         }
     });
     Ok(bound)
+}
+
+/// The bounds that the rows of settings of these keys have.
+fn bounds_in_rows(
+    spi: &Spi,
+    statement: &Statement,
+    keys: &[u64],
+) -> Result<HashMap<u64, Option<u32>>> {
+    let arguments = [datum(
+        keys.iter()
+            .map(|key| key.cast_signed())
+            .collect::<Vec<i64>>(),
+    )];
+    let mut found = HashMap::new();
+    spi.scan(statement, &arguments, &Snapshot::take(), BATCH, |rows| {
+        for row in 0..rows.len() {
+            let key: i64 = rows.required(row, GATE)?;
+            let most: Option<i32> = rows.value(row, MAX_WAITING);
+            found.insert(
+                key.cast_unsigned(),
+                most.and_then(|most| u32::try_from(most).ok()),
+            );
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// Reads what is committed in the tables of settings, for any caller. Gives nothing where this transaction has
@@ -286,19 +317,6 @@ fn read<R>(work: impl FnOnce(&Spi) -> Result<R>) -> Result<Option<R>> {
         }
     }
     Owner::of_jobs()?.run(|| with_spi(work)).map(Some)
-}
-
-/// A column of the first row of a statement's result.
-fn committed<T: for<'rows> Value<'rows>>(
-    spi: &Spi,
-    statement: &Statement,
-    arguments: &[Option<Datum>],
-    column: i32,
-) -> Result<Option<T>> {
-    let value = spi.first_row(statement, arguments, &Snapshot::take(), |rows| {
-        rows.value(0, column)
-    })?;
-    Ok(value.flatten())
 }
 
 /// Counts the backlogs that have a bound, in one pass over the jobs. Producers, claims and all else go on meanwhile.
