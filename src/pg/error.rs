@@ -71,6 +71,13 @@ pub fn notice(message: impl Into<String>) {
     ErrorReport::new(code, message.into(), "turnstile").report(PgLogLevel::NOTICE);
 }
 
+/// Writes to the server's log, and tells the client nothing.
+pub fn log(message: impl Into<String>, detail: impl Into<String>) {
+    Failure::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
+        .detail(detail)
+        .report(PgLogLevel::LOG_SERVER_ONLY);
+}
+
 pub fn null_argument(name: &str) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
