@@ -19,23 +19,44 @@ die() {
 
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
-# Sets PG_MAJOR, PG_CONFIG and PG_BIN to the wanted version if it is installed, else to the newest that is. TURNSTILE_PG_CONFIG
-# names the pg_config of another server, such as one that was built with assertions.
+# The pg_config of a server that the distribution has, or that scripts/server has made available.
+server_config() {
+  local config
+  for config in "$PG_BASE/$1/bin/pg_config" "$ROOT/target/servers/$1/bin/pg_config"; do
+    if [ -x "$config" ]; then
+      say "$config"
+      return
+    fi
+  done
+  die "PostgreSQL $1 is not there; run: scripts/server $1"
+}
+
+# usage: use_pg_config FILE
+use_pg_config() {
+  PG_CONFIG=$1
+  PG_BIN=$("$PG_CONFIG" --bindir)
+  PG_MAJOR=$("$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
+  PG_LABEL=$PG_MAJOR
+  [[ $("$PG_CONFIG" --configure) != *--enable-cassert* ]] || PG_LABEL+=-assert
+}
+
+# Sets PG_CONFIG, PG_BIN, PG_MAJOR, and PG_LABEL, which tells servers of the same version apart. TURNSTILE_PG_CONFIG names the
+# pg_config of any server, TURNSTILE_SERVER one of scripts/server. Else it is PG_MAJOR if that is installed, or the newest that is.
 find_pg() {
+  local newest
   if [ -n "${TURNSTILE_PG_CONFIG:-}" ]; then
-    PG_CONFIG=$TURNSTILE_PG_CONFIG
-    PG_BIN=$("$PG_CONFIG" --bindir)
-    PG_MAJOR=$("$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
-    return
+    use_pg_config "$TURNSTILE_PG_CONFIG"
+  elif [ -n "${TURNSTILE_SERVER:-}" ]; then
+    PG_CONFIG=$(server_config "$TURNSTILE_SERVER") || exit
+    use_pg_config "$PG_CONFIG"
+  else
+    if [ ! -x "$PG_BASE/$PG_MAJOR/bin/pg_config" ]; then
+      newest=$(installed_pg_majors | tail -n 1)
+      [ -n "$newest" ] || return 1
+      PG_MAJOR=$newest
+    fi
+    use_pg_config "$PG_BASE/$PG_MAJOR/bin/pg_config"
   fi
-  if [ ! -x "$PG_BASE/$PG_MAJOR/bin/pg_config" ]; then
-    local newest
-    newest=$(installed_pg_majors | tail -n 1)
-    [ -n "$newest" ] || return 1
-    PG_MAJOR=$newest
-  fi
-  PG_BIN=$PG_BASE/$PG_MAJOR/bin
-  PG_CONFIG=$PG_BIN/pg_config
 }
 
 installed_pg_majors() {
