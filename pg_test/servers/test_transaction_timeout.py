@@ -5,7 +5,8 @@ import time
 import psycopg
 import pytest
 
-from support.calls import enqueue
+from support.calls import claim_next, enqueue
+from support.lapse import until
 from support.sleepers import Sleeper, await_asleep
 
 TIMEOUT = 1
@@ -44,3 +45,18 @@ def test_a_claim_that_waits_inside_a_transaction_ends_with_it(sleepy):
     with pytest.raises(psycopg.Error) as raised:
         sleepy.execute("SELECT * FROM turnstile.claim_next(wait => '60 s')")
     assert raised.value.sqlstate == ENDED
+
+
+SLOWLY = """
+CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2); RETURN NEW; END';
+CREATE TRIGGER slowly BEFORE UPDATE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION slowly()
+"""
+DUE = "INSERT INTO turnstile.job (kind, state, run_at) VALUES ('due', 'scheduled', '2000-01-01') RETURNING id"
+
+
+def test_the_upkeep_worker_may_take_longer(db, conn, sleepy):
+    conn.execute(SLOWLY)
+    conn.execute(f"ALTER DATABASE {db.name} SET transaction_timeout = '{TIMEOUT} s'")
+    claim_next(conn, "another queue")
+    (job,) = conn.execute(DUE).fetchone()
+    until(conn, job, "available")

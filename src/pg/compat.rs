@@ -101,6 +101,20 @@ pub fn between_transactions<R>(wait: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Keeps `transaction_timeout` from ending transactions of this process, as the server's own upkeep does.
+pub fn allow_long_transactions() {
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+    // SAFETY: the server copies the texts.
+    unsafe {
+        pg_sys::SetConfigOption(
+            c"transaction_timeout".as_ptr(),
+            c"0".as_ptr(),
+            pg_sys::GucContext::PGC_SUSET,
+            pg_sys::GucSource::PGC_S_OVERRIDE,
+        );
+    }
+}
+
 // ---- Relations ------------------------------------------------------------------------------------
 
 /// A column (from 0).
