@@ -9,6 +9,11 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 unexport RUST_BACKTRACE
 unexport RUST_LIB_BACKTRACE
 
+# PG=17 builds for another server, and tests there: see scripts/server.
+ifdef PG
+export TURNSTILE_SERVER := $(PG)
+endif
+
 SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler --features fault_injection
 HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED)) \
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
@@ -16,7 +21,7 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
 TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
 # The longest of each list first, since two run at a time.
 QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurrent test-surroundings test-security test-rights \
-  isolation test-docs regress
+  isolation test-docs test-servers regress
 # What takes long, or another build; of parts that are above, too, what they have left out.
 REST_PARTS := test-mutants test-findings test-histories test-fuzz test-cron test-examples test-seeded-faults test-surroundings \
   test-storm test-injected
@@ -64,6 +69,10 @@ test-rest: ## what `make test` leaves out: mutants, long histories, findings, fu
 test-full: ## all of both
 	@scripts/test-all $(ALL_PARTS)
 
+.PHONY: test-versions
+test-versions: setup ## the quick parts on PostgreSQL 16, 17, 18 and 18 with assertions, more of them on 18 (VERSIONS=…)
+	@TURNSTILE_TIER=quick scripts/test-versions $(VERSIONS)
+
 .PHONY: test-scheduler
 test-scheduler: setup ## test the scheduler by itself, against a naive model (STEPS=…: steps of each random run)
 	@$(SCHEDULER_TEST) --quiet -- --list 2>/dev/null | grep ': test$$' >/dev/null || \
@@ -85,6 +94,10 @@ fuzz: setup ## fuzz the scheduler for long (FUZZ_SECONDS=…: of each of the two
 .PHONY: test-rules
 test-rules: install ## test each promise of the documentation
 	@scripts/run-pytest pg_test/rules
+
+.PHONY: test-servers
+test-servers: install ## what the server's headers, log and settings must be like, whatever its version
+	@TURNSTILE_CLUSTER=servers scripts/run-pytest pg_test/servers
 
 .PHONY: test-rights
 test-rights: install ## test who may do what, each call by each role, on a cluster of its own (TURNSTILE_CALLS=…)
