@@ -9,6 +9,11 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 unexport RUST_BACKTRACE
 unexport RUST_LIB_BACKTRACE
 
+# PG=17 builds for another server, and tests there: see scripts/server.
+ifdef PG
+export TURNSTILE_SERVER := $(PG)
+endif
+
 SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler --features fault_injection
 HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED)) \
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
@@ -53,7 +58,7 @@ uninstall: ## remove what `make install` has put into the server's directories
 .PHONY: deb
 deb: ## build the Debian package postgresql-NN-turnstile, into target/deb (PG=NN)
 	@scripts/setup packaging
-	@$(if $(PG),TURNSTILE_SERVER=$(PG)) scripts/package
+	@scripts/package
 
 .PHONY: demo
 demo: install ## watch 16 workers checksum the files below DIR=/some/dir (default /usr/share/doc)

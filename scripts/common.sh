@@ -33,13 +33,17 @@ server_config() {
   die "PostgreSQL $1 is not there; run: scripts/server $1"
 }
 
-# usage: use_pg_config FILE
+# usage: use_pg_config FILE      pgrx knows one server of each version, so those of others than the distribution have theirs
 use_pg_config() {
   PG_CONFIG=$1
   PG_BIN=$("$PG_CONFIG" --bindir)
   PG_MAJOR=$("$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
   PG_LABEL=$PG_MAJOR
   [[ $("$PG_CONFIG" --configure) != *--enable-cassert* ]] || PG_LABEL+=-assert
+  if [[ $PG_CONFIG != "$PG_BASE"/* ]]; then
+    export PGRX_HOME=$ROOT/target/pgrx/$PG_LABEL
+    mkdir -p "$PGRX_HOME"
+  fi
 }
 
 # Sets PG_CONFIG, PG_BIN, PG_MAJOR, and PG_LABEL, which tells servers of the same version apart. TURNSTILE_PG_CONFIG names the
@@ -71,6 +75,17 @@ installed_pg_majors() {
 }
 
 need_pg() { find_pg || die "PostgreSQL is not installed; run: make setup"; }
+
+pgrx_knows_server() {
+  local known
+  known=$(sed -n "s/^pg$PG_MAJOR = \"\(.*\)\"/\1/p" "${PGRX_HOME:-$HOME/.pgrx}/config.toml" 2>/dev/null) || return 1
+  [ -n "$known" ] && [ "$("$known" --version 2>/dev/null)" = "$("$PG_CONFIG" --version)" ]
+}
+
+# Tells pgrx where the server is. It needs no cluster of its own, hence --no-run.
+tell_pgrx() {
+  pgrx_knows_server || cargo pgrx init "--pg$PG_MAJOR" "$PG_CONFIG" --no-run >&2
+}
 
 # The server refuses to run as root.
 as_server() {
