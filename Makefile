@@ -60,6 +60,10 @@ deb: ## build the Debian package postgresql-NN-turnstile, into target/deb (PG=NN
 	@scripts/setup packaging
 	@scripts/package
 
+.PHONY: release
+release: ## check and build a release, without publishing it (VERSION=…; CHECK=1: only what is checked in a moment)
+	@scripts/release $(if $(CHECK),--check) "$(VERSION)"
+
 .PHONY: demo
 demo: install ## watch 16 workers checksum the files below DIR=/some/dir (default /usr/share/doc)
 	@demo/run $(if $(DIR),"$(DIR)")
