@@ -22,7 +22,7 @@ def _said_in_cargo(key: str) -> str:
 
 def test_it_has_the_keys_of_the_specification():
     assert REQUIRED <= set(META) <= REQUIRED | OPTIONAL
-    assert META["meta-spec"] == {"version": "1.0.0", "url": "https://pgxn.org/meta/spec.txt"}
+    assert META["meta-spec"] == {"version": "1.0.0"}
     assert TERM.fullmatch(META["name"])
     assert META["release_status"] in ("stable", "testing", "unstable")
     assert META["license"] == "postgresql"
