@@ -24,7 +24,7 @@ QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurr
   isolation test-docs test-servers regress
 # What takes long, or another build; of parts that are above, too, what they have left out.
 REST_PARTS := test-mutants test-findings test-histories test-fuzz test-cron test-examples test-seeded-faults test-surroundings \
-  test-storm test-injected
+  test-packages test-storm test-injected
 ALL_PARTS := $(REST_PARTS) $(filter-out $(REST_PARTS),$(QUICK_PARTS))
 # TURNSTILE_TIER=quick leaves out of a part what is marked as long, TURNSTILE_TIER=rest runs only that.
 TIER_quick := -m 'not long'
@@ -50,6 +50,19 @@ build: setup ## compile the extension in release mode, without installing it
 .PHONY: install
 install: setup ## build and put the extension into the server's directories (TURNSTILE_FEATURES=…)
 	@scripts/install
+
+.PHONY: uninstall
+uninstall: ## remove what `make install` has put into the server's directories
+	@scripts/uninstall
+
+.PHONY: deb
+deb: ## build the Debian package postgresql-NN-turnstile, into target/deb (PG=NN)
+	@scripts/setup packaging
+	@scripts/package
+
+.PHONY: release
+release: ## check and build a release, without publishing it (VERSION=…; CHECK=1: only what is checked in a moment)
+	@scripts/release $(if $(CHECK),--check) "$(VERSION)"
 
 .PHONY: demo
 demo: install ## watch 16 workers checksum the files below DIR=/some/dir (default /usr/share/doc)
@@ -177,6 +190,11 @@ test-examples: install ## the workers of examples/, by themselves and through Pg
 .PHONY: test-cron
 test-cron: install ## the schedule, with the real pg_cron; takes two minutes for pg_cron's clock
 	@scripts/test-cron
+
+.PHONY: test-packages
+test-packages: install ## the package in a clean system, the steps of the Dockerfile, the checks of a release
+	@scripts/setup packaging
+	@TURNSTILE_CLUSTER=packages scripts/run-pytest pg_test/packages
 
 .PHONY: lint
 lint: setup ## check formatting, clippy and the rules of the house
