@@ -15,7 +15,7 @@ ENQUEUE = """
 """
 # The log is read after the commit: it has come at least as far as that.
 LOG = "SELECT pg_current_wal_insert_lsn()::text"
-CLAIM = "SELECT id, attempt, payload->>'token' FROM turnstile.claim_next('*', wait => '1 second')"
+CLAIM = "SELECT id, attempt, payload->>'token' FROM turnstile.claim('{mail,default}', wait => '1 second')"
 # With the token as the result: whose work a job was completed by.
 COMPLETE = "SELECT turnstile.complete(%s, %s, to_jsonb(%s::text))"
 # What the end of a connection or of a server is called, where it is called anything.
@@ -24,7 +24,8 @@ ON_A_STANDBY = "25006"
 SUPERSEDED, UNKNOWN = "55000", "P0002"
 GUARDS = "-c statement_timeout=100s"
 
-QUEUES, TENANTS = ["mail", "default"], ["t1", "t2", None]
+# The last one is that of the workers of examples/.
+QUEUES, TENANTS = ["mail", "default", "examples"], ["t1", "t2", None]
 
 
 class Member(threading.Thread):

@@ -11,34 +11,23 @@ import pytest
 
 from failover.crew import ON_A_STANDBY, Producer, Worker
 from failover.ledger import Ledger
-from failover.pair import DATABASE, Pair
+from failover.pair import DATABASE
 from faults.witness import Sampler, agrees, passed
 from support.crew import Progress
 from support.examples import EXAMPLES
 from support.examples import Worker as Example
-from support.node import await_true, home_of_nodes
+from support.load import set_limit
+from support.node import await_true
 from support.sweep import most_finished_at_once
-from support.settings import configure
 
 # How many promotions in a row; the target `failover` sets it.
 PROMOTIONS = int(os.environ.get("TURNSTILE_PROMOTIONS") or 4)
-LIMITS = {"queue mail": 3, "queue default": 2, "tenant t1": 2, "tenant t2": 1}
+LIMITS = {"queue mail": 3, "queue default": 2, "queue examples": 1, "tenant t1": 2, "tenant t2": 1}
 COMMANDS = {
     "psql": [EXAMPLES / "psql" / "worker.sh"],
     "python": [sys.executable, EXAMPLES / "python" / "worker.py"],
 }
 TOKEN = re.compile(r"\b[0-9a-f]{16}\b")
-
-
-@pytest.fixture(params=["synchronous", "asynchronous"])
-def pair(request):
-    with home_of_nodes() as home:
-        pair = Pair(home, request.param == "synchronous")
-        try:
-            pair.begin()
-            yield pair
-        finally:
-            pair.destroy()
 
 
 @pytest.fixture
@@ -52,17 +41,16 @@ def connect(pair) -> psycopg.Connection:
 
 def set_limits(pair) -> None:
     with connect(pair) as conn:
-        configure(conn, "queue", "mail", max_running=LIMITS["queue mail"], lease="10 seconds")
-        configure(conn, "queue", "default", max_running=LIMITS["queue default"], lease="10 seconds")
-        configure(conn, "tenant", "t1", slots=LIMITS["tenant t1"])
-        configure(conn, "tenant", "t2", slots=LIMITS["tenant t2"])
+        conn.execute("UPDATE turnstile.queue SET lease = '10 seconds' WHERE name = '*'")
+        for gate, slots in LIMITS.items():
+            set_limit(conn, gate, slots)
 
 
 class Examples:
     """The workers of examples/, with what they say they have begun."""
 
     def __init__(self, url: str):
-        self.workers = {name: Example(name, url, command=command) for name, command in COMMANDS.items()}
+        self.workers = {name: Example(name, url, "examples", command) for name, command in COMMANDS.items()}
 
     def end(self) -> dict[str, set[str]]:
         """The tokens of each, none of which may have ended before."""

@@ -15,10 +15,12 @@ mod rows;
 mod search;
 mod surroundings;
 pub mod triggers;
+mod whole;
 
 pub use history::{Ended, History, lock_history, why_not_direct};
 pub use search::{Order, Search, Where};
 pub use surroundings::{Jobs, lock_jobs};
+pub use whole::visit_jobs;
 
 use crate::job::tables;
 use crate::pg::compat::{self, Entries};
