@@ -9,6 +9,11 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 unexport RUST_BACKTRACE
 unexport RUST_LIB_BACKTRACE
 
+# PG=17 builds for another server, and tests there: see scripts/server.
+ifdef PG
+export TURNSTILE_SERVER := $(PG)
+endif
+
 SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler --features fault_injection
 HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED)) \
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))

@@ -19,23 +19,48 @@ die() {
 
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
-# Sets PG_MAJOR, PG_CONFIG and PG_BIN to the wanted version if it is installed, else to the newest that is. TURNSTILE_PG_CONFIG
-# names the pg_config of another server, such as one that was built with assertions.
+# The pg_config of a server that the distribution has, or that scripts/server has made available.
+server_config() {
+  local config
+  for config in "$PG_BASE/$1/bin/pg_config" "$ROOT/target/servers/$1/bin/pg_config"; do
+    if [ -x "$config" ]; then
+      say "$config"
+      return
+    fi
+  done
+  die "PostgreSQL $1 is not there; run: scripts/server $1"
+}
+
+# usage: use_pg_config FILE      pgrx knows one server of each version, so those of others than the distribution have theirs
+use_pg_config() {
+  PG_CONFIG=$1
+  PG_BIN=$("$PG_CONFIG" --bindir)
+  PG_MAJOR=$("$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
+  PG_LABEL=$PG_MAJOR
+  [[ $("$PG_CONFIG" --configure) != *--enable-cassert* ]] || PG_LABEL+=-assert
+  if [[ $PG_CONFIG != "$PG_BASE"/* ]]; then
+    export PGRX_HOME=$ROOT/target/pgrx/$PG_LABEL
+    mkdir -p "$PGRX_HOME"
+  fi
+}
+
+# Sets PG_CONFIG, PG_BIN, PG_MAJOR, and PG_LABEL, which tells servers of the same version apart. TURNSTILE_PG_CONFIG names the
+# pg_config of any server, TURNSTILE_SERVER one of scripts/server. Else it is PG_MAJOR if that is installed, or the newest that is.
 find_pg() {
+  local newest
   if [ -n "${TURNSTILE_PG_CONFIG:-}" ]; then
-    PG_CONFIG=$TURNSTILE_PG_CONFIG
-    PG_BIN=$("$PG_CONFIG" --bindir)
-    PG_MAJOR=$("$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
-    return
+    use_pg_config "$TURNSTILE_PG_CONFIG"
+  elif [ -n "${TURNSTILE_SERVER:-}" ]; then
+    PG_CONFIG=$(server_config "$TURNSTILE_SERVER") || exit
+    use_pg_config "$PG_CONFIG"
+  else
+    if [ ! -x "$PG_BASE/$PG_MAJOR/bin/pg_config" ]; then
+      newest=$(installed_pg_majors | tail -n 1)
+      [ -n "$newest" ] || return 1
+      PG_MAJOR=$newest
+    fi
+    use_pg_config "$PG_BASE/$PG_MAJOR/bin/pg_config"
   fi
-  if [ ! -x "$PG_BASE/$PG_MAJOR/bin/pg_config" ]; then
-    local newest
-    newest=$(installed_pg_majors | tail -n 1)
-    [ -n "$newest" ] || return 1
-    PG_MAJOR=$newest
-  fi
-  PG_BIN=$PG_BASE/$PG_MAJOR/bin
-  PG_CONFIG=$PG_BIN/pg_config
 }
 
 installed_pg_majors() {
@@ -48,6 +73,17 @@ installed_pg_majors() {
 }
 
 need_pg() { find_pg || die "PostgreSQL is not installed; run: make setup"; }
+
+pgrx_knows_server() {
+  local known
+  known=$(sed -n "s/^pg$PG_MAJOR = \"\(.*\)\"/\1/p" "${PGRX_HOME:-$HOME/.pgrx}/config.toml" 2>/dev/null) || return 1
+  [ -n "$known" ] && [ "$("$known" --version 2>/dev/null)" = "$("$PG_CONFIG" --version)" ]
+}
+
+# Tells pgrx where the server is. It needs no cluster of its own, hence --no-run.
+tell_pgrx() {
+  pgrx_knows_server || cargo pgrx init "--pg$PG_MAJOR" "$PG_CONFIG" --no-run >&2
+}
 
 # The server refuses to run as root.
 as_server() {

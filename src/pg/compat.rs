@@ -16,7 +16,12 @@ use std::ptr::null_mut;
 #[inline]
 pub fn process_number() -> c_int {
     // SAFETY: a constant of the process.
-    unsafe { (*pg_sys::MyProc).pgprocno }
+    unsafe {
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        return (*pg_sys::MyProc).pgprocno;
+        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+        return pg_sys::MyProcNumber;
+    }
 }
 
 /// The connection of this process's client; none in a process without one.
@@ -32,19 +37,37 @@ pub fn client_socket() -> Option<pg_sys::pgsocket> {
 /// As the server's own `pqsignal`.
 pub unsafe fn on_signal(signal: u32, handler: unsafe extern "C-unwind" fn(signal: c_int)) {
     // SAFETY: as the caller says.
-    unsafe { pg_sys::pqsignal(signal.cast_signed(), Some(handler)) };
+    unsafe {
+        #[cfg(not(feature = "pg18"))]
+        pg_sys::pqsignal(signal.cast_signed(), Some(handler));
+        #[cfg(feature = "pg18")]
+        pg_sys::pqsignal_be(signal.cast_signed(), Some(handler));
+    }
 }
 
 /// A set of so many wait events that lives as long as the process.
 pub fn lasting_wait_event_set(events: c_int) -> *mut pg_sys::WaitEventSet {
-    // SAFETY: the context lives as long as the process.
-    unsafe { pg_sys::CreateWaitEventSet(pg_sys::TopMemoryContext, events) }
+    // SAFETY: the context lives as long as the process, and so does a set without an owner.
+    unsafe {
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        return pg_sys::CreateWaitEventSet(pg_sys::TopMemoryContext, events);
+        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+        return pg_sys::CreateWaitEventSet(null_mut(), events);
+    }
 }
 
 /// What the server shows as the wait event of a process that sleeps.
-#[inline]
+#[cfg(any(feature = "pg15", feature = "pg16"))]
 pub fn wait_event() -> u32 {
     pg_sys::PG_WAIT_EXTENSION
+}
+
+/// As above, by a name of its own: all processes get the same number for it.
+#[cfg(not(any(feature = "pg15", feature = "pg16")))]
+pub fn wait_event() -> u32 {
+    static EVENT: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+    // SAFETY: the server copies the name.
+    *EVENT.get_or_init(|| unsafe { pg_sys::WaitEventExtensionNew(c"TurnstileSleep".as_ptr()) })
 }
 
 // ---- Relations ------------------------------------------------------------------------------------
@@ -58,8 +81,17 @@ pub unsafe fn attribute(
     columns: pg_sys::TupleDesc,
     nth: usize,
 ) -> *const pg_sys::FormData_pg_attribute {
-    // SAFETY: as the caller says.
-    unsafe { (*columns).attrs.as_ptr().add(nth) }
+    // SAFETY: as the caller says. From 18 on, the columns follow a short form of each of them.
+    unsafe {
+        #[cfg(not(feature = "pg18"))]
+        return (*columns).attrs.as_ptr().add(nth);
+        #[cfg(feature = "pg18")]
+        {
+            let count = usize::try_from((*columns).natts).unwrap_or(0);
+            let end = (*columns).compact_attrs.as_ptr().add(count);
+            end.cast::<pg_sys::FormData_pg_attribute>().add(nth)
+        }
+    }
 }
 
 /// Whether columns are generated.
@@ -70,7 +102,11 @@ pub unsafe fn has_generated_columns(columns: pg_sys::TupleDesc) -> bool {
     // SAFETY: as the caller says.
     unsafe {
         let constraints = (*columns).constr;
-        !constraints.is_null() && (*constraints).has_generated_stored
+        #[cfg(not(feature = "pg18"))]
+        return !constraints.is_null() && (*constraints).has_generated_stored;
+        #[cfg(feature = "pg18")]
+        return !constraints.is_null()
+            && ((*constraints).has_generated_stored || (*constraints).has_generated_virtual);
     }
 }
 
@@ -81,7 +117,12 @@ pub unsafe fn has_generated_columns(columns: pg_sys::TupleDesc) -> bool {
 #[inline]
 pub unsafe fn first_new_storage(relation: pg_sys::Relation) -> pg_sys::SubTransactionId {
     // SAFETY: as the caller says.
-    unsafe { (*relation).rd_firstRelfilenodeSubid }
+    unsafe {
+        #[cfg(feature = "pg15")]
+        return (*relation).rd_firstRelfilenodeSubid;
+        #[cfg(not(feature = "pg15"))]
+        return (*relation).rd_firstRelfilelocatorSubid;
+    }
 }
 
 /// As the server's own way to read a row by an index counts it.
@@ -94,7 +135,14 @@ pub unsafe fn count_fetched(index: pg_sys::Relation) {
     unsafe {
         let counts = (*index).pgstat_info;
         if !counts.is_null() {
-            (*counts).t_counts.t_tuples_fetched += 1;
+            #[cfg(feature = "pg15")]
+            {
+                (*counts).t_counts.t_tuples_fetched += 1;
+            }
+            #[cfg(not(feature = "pg15"))]
+            {
+                (*counts).counts.tuples_fetched += 1;
+            }
         }
     }
 }
@@ -109,10 +157,20 @@ pub unsafe fn begin_index_scan(
     keys: c_int,
 ) -> pg_sys::IndexScanDesc {
     // SAFETY: as the caller says.
-    unsafe { pg_sys::index_beginscan(table, index, snapshot, keys, 0) }
+    unsafe {
+        pg_sys::index_beginscan(
+            table,
+            index,
+            snapshot,
+            #[cfg(feature = "pg18")]
+            null_mut(),
+            keys,
+            0,
+        )
+    }
 }
 
-/// As `makeIndexInfo`, for an index on columns.
+/// As `makeIndexInfo`, for an index on columns that is neither a summary nor without overlaps.
 ///
 /// # Safety
 /// `form` must be what the index of that access method says of itself.
@@ -133,6 +191,10 @@ pub unsafe fn plain_index_info(
             form.indnullsnotdistinct,
             form.indisready,
             false,
+            #[cfg(not(feature = "pg15"))]
+            false,
+            #[cfg(feature = "pg18")]
+            false,
         )
     }
 }
@@ -151,19 +213,52 @@ pub unsafe fn set_range_table(
 ) {
     // SAFETY: as the caller says.
     unsafe {
-        (*entry).updatedCols = changed;
-        pg_sys::ExecInitRangeTable(state, pg_sys::lappend(null_mut(), entry.cast()));
+        #[cfg(feature = "pg15")]
+        {
+            (*entry).updatedCols = changed;
+            pg_sys::ExecInitRangeTable(state, pg_sys::lappend(null_mut(), entry.cast()));
+        }
+        #[cfg(not(feature = "pg15"))]
+        {
+            let mut permissions = null_mut();
+            let permission = pg_sys::addRTEPermissionInfo(&mut permissions, entry);
+            (*permission).updatedCols = changed;
+            pg_sys::ExecInitRangeTable(
+                state,
+                pg_sys::lappend(null_mut(), entry.cast()),
+                permissions,
+                #[cfg(feature = "pg18")]
+                pg_sys::bms_make_singleton(1),
+            );
+        }
     }
 }
 
 /// Which indexes need an entry for the new version of a row.
 #[derive(Clone, Copy)]
-pub struct Entries(bool);
+pub struct Entries(Kinds);
+
+/// All of them or none.
+#[cfg(feature = "pg15")]
+type Kinds = bool;
+/// All of them, none, or only those of summaries of pages, such as BRIN: the version is in the page of the one before.
+#[cfg(not(feature = "pg15"))]
+type Kinds = pg_sys::TU_UpdateIndexes::Type;
 
 impl Entries {
+    #[cfg(feature = "pg15")]
+    const NONE: Kinds = false;
+    #[cfg(not(feature = "pg15"))]
+    const NONE: Kinds = pg_sys::TU_UpdateIndexes::TU_None;
+
     #[inline]
     pub fn are_needed(self) -> bool {
-        self.0
+        self.0 != Self::NONE
+    }
+
+    #[cfg(not(feature = "pg15"))]
+    fn are_of_summaries(self) -> bool {
+        self.0 == pg_sys::TU_UpdateIndexes::TU_Summarizing
     }
 }
 
@@ -176,7 +271,7 @@ pub unsafe fn update_row(
     row: *mut pg_sys::TupleTableSlot,
     snapshot: pg_sys::Snapshot,
 ) -> Entries {
-    let mut entries = Entries(false);
+    let mut entries = Entries(Entries::NONE);
     // SAFETY: as the caller says.
     unsafe { pg_sys::simple_table_tuple_update(table, place, row, snapshot, &mut entries.0) };
     entries
@@ -203,6 +298,8 @@ pub unsafe fn insert_index_entries(
             false,
             null_mut(),
             null_mut(),
+            #[cfg(not(feature = "pg15"))]
+            update.is_some_and(Entries::are_of_summaries),
         );
     }
 }
