@@ -4,12 +4,12 @@ set -euo pipefail
 
 run() {
   while [ -z "$stopping" ]; do
-    job=${job:-$(sql "$CLAIM_NEXT")}
+    [ -n "$job" ] || ask "$CLAIM_NEXT"
     read -r id attempt payload <<<"$job"
     if [ -z "$job" ]; then sleep_until_there_is_work
-    elif ! error=$(handle 2>&1 >&3); then job=$(sql "$FAIL")
-    elif [ -n "$stopping" ]; then job=$(sql "$COMPLETE")
-    else job=$(sql "$COMPLETE_AND_CLAIM_NEXT"); fi
+    elif ! error=$(handle 2>&1 >&3); then ask "$FAIL"
+    elif [ -n "$stopping" ]; then ask "$COMPLETE"
+    else ask "$COMPLETE_AND_CLAIM_NEXT"; fi
   done 3>&1
   read -r id attempt payload <<<"$job"
   [ -z "$job" ] || (sql "$RELEASE") # claimed, not started
@@ -37,6 +37,17 @@ readonly FAIL="SELECT FROM turnstile.fail(:id, :attempt, :'error')"
 readonly RELEASE="SELECT FROM turnstile.release(:id, :attempt)"
 readonly WAIT="CALL turnstile.wait_for_job(ARRAY[:'queue'], '1 minute')"
 
+# Sets job to what the statement returns. Where the connection is lost (psql ends with 2) it is sent again, to whichever
+# of the hosts is the primary then: a completion may be repeated, and a job that was claimed in vain comes back.
+ask() {
+  local status=0
+  until job=$(sql "$1"); do
+    status=$?
+    [ "$status" = 2 ] || exit "$status"
+    sleep 1
+  done
+}
+
 # Takes the place of the subshell that it is called in, so that a signal to that reaches psql.
 sql() {
   exec psql --no-psqlrc --quiet --no-align --tuples-only --field-separator ' ' --set ON_ERROR_STOP=1 \
@@ -48,7 +59,7 @@ sleep_until_there_is_work() {
   trap 'kill $(jobs -p) 2>/dev/null || true; exit 0' TERM
   if [ -z "$stopping" ]; then
     sql "$WAIT" &
-    wait $!
+    wait $! || [ $? = 2 ]
   fi
   trap 'stopping=yes' TERM
 }

@@ -13,10 +13,15 @@ COMPLETE_AND_CLAIM_NEXT = "SELECT id, attempt, payload FROM turnstile.complete_a
 COMPLETE = "SELECT turnstile.complete(%s, %s)"
 FAIL = "SELECT turnstile.fail(%s, %s, %s)"
 RELEASE = "SELECT turnstile.release(%s, %s)"
+# Leaves alone what was completed before, or superseded.
+COMPLETE_AGAIN = "SELECT turnstile.complete_many(ARRAY[%s::bigint], ARRAY[%s::int])"
 WAIT = "CALL turnstile.wait_for_job(ARRAY[%s], '1 minute')"
 
 
-def work(db, queue, stop):
+def work(db, queue, stop, done):
+    if done:
+        db.execute(COMPLETE_AGAIN, done)
+        done.clear()
     job = None
     while not stop.asked:
         job = job or db.execute(CLAIM_NEXT, [queue]).fetchone()
@@ -31,10 +36,12 @@ def work(db, queue, stop):
             db.execute(FAIL, [id, attempt, repr(error)])
             job = None
         else:
+            done[:] = id, attempt
             if stop.asked:
-                db.execute(COMPLETE, [id, attempt])
+                db.execute(COMPLETE, done)
                 return
-            job = db.execute(COMPLETE_AND_CLAIM_NEXT, [id, attempt]).fetchone()
+            job = db.execute(COMPLETE_AND_CLAIM_NEXT, done).fetchone()
+            done.clear()
     if job:
         db.execute(RELEASE, job[:2])  # claimed, not started
 
@@ -64,19 +71,36 @@ class Stop:
         self.sleeper = db
         if self.asked:
             self.hang_up()
-        yield
-        self.sleeper = None
+        try:
+            yield
+        finally:
+            self.sleeper = None
 
     def hang_up(self):
         self.sleeper.close()
         raise KeyboardInterrupt
 
 
+def is_lost(error):
+    """Whether it is the connection that failed, and not the call."""
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
+
+
 def main():
+    """A lost connection is made anew, to whichever of the hosts is the primary then."""
     stop, queue = Stop(), sys.argv[1] if len(sys.argv) > 1 else "default"
-    # PgBouncer in transaction mode may not know prepared statements.
-    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True, prepare_threshold=None) as db:
-        work(db, queue, stop)
+    done = []  # the run of which it is not known yet whether the server knows that it is completed
+    while not stop.asked or done:
+        try:
+            # PgBouncer in transaction mode may not know prepared statements.
+            with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True, prepare_threshold=None) as db:
+                work(db, queue, stop, done)
+                return
+        except psycopg.OperationalError as error:
+            if not is_lost(error):
+                raise
+            print(error, file=sys.stderr, flush=True)
+            time.sleep(1)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,11 @@ impl RawRow<'_> {
     }
 
     pub fn is_available_in(&self, lane: &LaneSpec) -> bool {
-        self.text(column::STATE) == Some("available") && self.is_in(lane)
+        self.is_available() && self.is_in(lane)
+    }
+
+    pub fn is_available(&self) -> bool {
+        self.text(column::STATE) == Some("available")
     }
 
     pub fn is_running(&self) -> bool {

@@ -10,13 +10,15 @@
 
 use crate::job::gates;
 use crate::job::lane::{lane_of, queue_key};
-use crate::job::row::only_session;
+use crate::job::row::{column, only_session};
 use crate::job::tables;
 use crate::pg::error::{Result, internal};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
+use crate::pg::tuple::RawRow;
 use crate::shmem::{self, Locked, Phase, Stragglers};
+use crate::table::visit_jobs;
 use crate::transaction::pending::{self, Work};
 use pgrx::datum::Array;
 use pgrx::pg_sys;
@@ -33,6 +35,8 @@ static FIRST_LEASES: Statement = statement!("first_leases", []);
 pub const NUMBER: i32 = 3;
 /// Rows that are fetched at once.
 const BATCH: i64 = 10_000;
+/// Lanes that are known to have come while the jobs are read.
+const LANES_REMEMBERED: usize = 4_096;
 /// Lanes or queues that are applied while the lock is held once.
 const AT_ONCE: usize = 1_000;
 
@@ -76,7 +80,7 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     let mut lower = Batch::new(job_table, |memory, spec: &LaneSpec, position| {
         memory.scheduler.lower(spec, position)
     });
-    scan_available(spi, &snapshot, &mut |spec, position, _| {
+    visit_available(spi, job_table, &snapshot, |spec, position| {
         lower.add(spec, position)
     })?;
     lower.finish()?;
@@ -105,6 +109,57 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     })?;
     pending::end();
     Ok(())
+}
+
+/// Visits what is available: each lane with the least of its positions, and perhaps with others.
+fn visit_available(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    snapshot: &Snapshot,
+    mut visit: impl FnMut(&LaneSpec, i64) -> Result<()>,
+) -> Result<()> {
+    let mut recent = Recent::default();
+    let is_read = visit_jobs(job_table, snapshot, |row| {
+        if !row.is_available() || recent.has_passed(row) {
+            return Ok(());
+        }
+        let job = row.read();
+        visit(&job.spec, job.position)
+    })?;
+    match is_read {
+        true => Ok(()),
+        false => scan_available(spi, snapshot, &mut |spec, position, _| {
+            visit(spec, position)
+        }),
+    }
+}
+
+/// Lanes that came lately. Of a lane with many jobs few come before its first, so that most need not be read.
+struct Recent(Vec<Option<(i64, i64)>>);
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self(vec![None; LANES_REMEMBERED])
+    }
+}
+
+impl Recent {
+    /// Whether a job of the same lane came that goes before this one.
+    fn has_passed(&mut self, row: &RawRow) -> bool {
+        let (Some(lane), Some(position)) = (row.int8(column::LANE), row.int8(column::POSITION))
+        else {
+            return false;
+        };
+        let nth = lane.cast_unsigned() as usize % LANES_REMEMBERED;
+        let Some(place) = self.0.get_mut(nth) else {
+            return false;
+        };
+        let has_passed = place.is_some_and(|(other, least)| other == lane && least <= position);
+        if !has_passed {
+            *place = Some((lane, position));
+        }
+        has_passed
+    }
 }
 
 /// Where no session is paused, new sessions need not look for their pause.

@@ -16,10 +16,12 @@ mod search;
 mod slow_jobs;
 mod surroundings;
 pub mod triggers;
+mod whole;
 
 pub use history::{Ended, History, lock_history, why_not_direct};
 pub use search::{Order, Search, Where};
 pub use surroundings::{Jobs, lock_jobs};
+pub use whole::visit_jobs;
 
 use crate::job::tables;
 use crate::pg::compat::{self, Entries};

@@ -54,7 +54,7 @@ impl Order {
     fn holds(self, row: &RawRow) -> bool {
         match self {
             Self::ById => true,
-            Self::ByLane => row.text(column::STATE) == Some("available"),
+            Self::ByLane => row.is_available(),
         }
     }
 }

@@ -1,0 +1,1 @@
+SELECT count(*) FROM turnstile.claim_next(%(queue)s);

@@ -1,0 +1,183 @@
+"""A standby is promoted again and again while producers and workers go on: nothing that holds is lost, no limit is passed."""
+
+import contextlib
+import os
+import re
+import sys
+import threading
+
+import psycopg
+import pytest
+
+from failover.crew import ON_A_STANDBY, Producer, Worker
+from failover.ledger import Ledger
+from failover.pair import DATABASE
+from faults.witness import Sampler, agrees, passed
+from support.crew import Progress
+from support.examples import EXAMPLES
+from support.examples import Worker as Example
+from support.load import set_limit
+from support.node import await_true
+from support.sweep import most_finished_at_once
+
+# How many promotions in a row; the target `failover` sets it.
+PROMOTIONS = int(os.environ.get("TURNSTILE_PROMOTIONS") or 4)
+LIMITS = {"queue mail": 3, "queue default": 2, "queue examples": 2, "tenant t1": 2, "tenant t2": 1}
+COMMANDS = {
+    "psql": [EXAMPLES / "psql" / "worker.sh"],
+    "python": [sys.executable, EXAMPLES / "python" / "worker.py"],
+}
+TOKEN = re.compile(r"\b[0-9a-f]{16}\b")
+
+
+@pytest.fixture
+def ledger(pair):
+    return Ledger(pair.is_synchronous)
+
+
+def connect(pair) -> psycopg.Connection:
+    return psycopg.connect(pair.url, autocommit=True)
+
+
+def set_limits(pair) -> None:
+    with connect(pair) as conn:
+        conn.execute("UPDATE turnstile.queue SET lease = '10 seconds' WHERE name = '*'")
+        for gate, slots in LIMITS.items():
+            set_limit(conn, gate, slots)
+
+
+class Examples:
+    """The workers of examples/, with what they say they have begun."""
+
+    def __init__(self, url: str):
+        self.workers = {name: Example(name, url, "examples", command) for name, command in COMMANDS.items()}
+
+    def end(self) -> dict[str, set[str]]:
+        """The tokens of each, none of which may have ended before."""
+        begun = {}
+        for name, worker in self.workers.items():
+            assert worker.is_running(), f"{name}: {worker.ended()}"
+            worker.terminate()
+            status, output = worker.ended()
+            assert status == 0, output
+            begun[name] = set(TOKEN.findall(output))
+        return begun
+
+    def kill(self) -> None:
+        """What they have started ends with its server."""
+        for worker in self.workers.values():
+            worker.process.kill()
+
+
+@contextlib.contextmanager
+def at_work(pair, ledger):
+    """Producers, workers and a sampler; yields the members, the examples and the sampler, all of which go on."""
+    going = Progress(1)
+    sampler = Sampler(lambda: connect(pair), going, LIMITS)
+    examples = Examples(pair.url)
+    members = [Producer(pair.url, ledger) for _ in range(2)] + [Worker(pair.url, ledger) for _ in range(4)]
+    watch = threading.Thread(target=sampler, daemon=True)
+    watch.start()
+    try:
+        yield members, examples, sampler
+    finally:
+        going.broken = True
+        for member in members:
+            member.stopping.set()
+        watch.join(60)
+        examples.kill()
+
+
+def await_answers(ledger, members) -> None:
+    """Every member has had one since now, and there are some more."""
+    before, turns = len(ledger.completed), [member.turns for member in members]
+    await_true(
+        lambda: len(ledger.completed) >= before + 40
+        and all(member.error or member.turns > had for member, had in zip(members, turns, strict=True)),
+        "producers and workers go on",
+    )
+    assert [member.error for member in members if member.error] == []
+
+
+def fail_over(pair, ledger, members, nth: int) -> None:
+    ways = [pair.kill_primary, pair.switch_over]
+    if not pair.is_synchronous:
+        ways[0] = lambda: pair.kill_primary_ahead(lambda: await_answers(ledger, members))
+    ways[nth % 2]()
+    ledger.promoted(pair.last_common_lsn())
+
+
+def refuses_on_the_standby(pair) -> None:
+    with pair.standby.connect(DATABASE) as standby:
+        for call in ("SELECT turnstile.enqueue('work')", "SELECT turnstile.claim_next()", "CALL turnstile.wait_for_job('{*}', '1 s')"):
+            with pytest.raises(psycopg.Error) as caught:
+                standby.execute(call)
+            assert caught.value.sqlstate == ON_A_STANDBY
+        assert standby.execute("SELECT count(*) FROM turnstile.memory").fetchone() == (0,)
+
+
+def drain(conn) -> None:
+    left = "SELECT count(*) FROM turnstile.job"
+    await_true(lambda: conn.execute(left).fetchone()[0] == 0, "all jobs are done")
+
+
+def column(conn, query: str) -> set:
+    return {row[0] for row in conn.execute(query)}
+
+
+def holds(conn, ledger, begun: set[str]) -> None:
+    """What was acknowledged is there, done once, by whom it was given to, in order and within the limits."""
+    done = column(conn, "SELECT payload->>'token' FROM turnstile.job_history WHERE state = 'completed'")
+    assert ledger.lost(done, ledger.enqueued) == []
+    assert ledger.lost(done, ledger.completed) == []
+    assert ledger.given_twice() == {}
+    twice = "SELECT payload->>'token' FROM turnstile.job_history GROUP BY 1 HAVING count(*) > 1"
+    assert column(conn, twice) == set()
+    strange = "SELECT id FROM turnstile.job_history WHERE result IS NOT NULL AND result <> payload->'token'"
+    assert column(conn, strange) == set(), "completed by a worker that had another job"
+    claimed = {told.token for given in ledger.claimed.values() for told in given}
+    never_given = done - claimed - begun
+    results = column(conn, "SELECT payload->>'token' FROM turnstile.job_history WHERE result IS NULL")
+    assert never_given & results <= begun, "completed although nobody had it"
+    assert passed(most_finished_at_once(conn), LIMITS) == {}
+    order = """
+        SELECT queue, tenant, session, id FROM (
+            SELECT *, lag(position) OVER (PARTITION BY queue, tenant, session ORDER BY claimed_at) AS before
+              FROM turnstile.job_history WHERE session IS NOT NULL) AS runs
+         WHERE position < before
+    """
+    assert conn.execute(order).fetchall() == []
+
+
+def test_promotions_under_load(pair, ledger):
+    set_limits(pair)
+    with at_work(pair, ledger) as (members, examples, sampler):
+        await_answers(ledger, members)
+        for nth in range(PROMOTIONS):
+            fail_over(pair, ledger, members, nth)
+            await_answers(ledger, members)
+            with connect(pair) as conn:
+                agrees(conn)
+            pair.bring_back()
+            refuses_on_the_standby(pair)
+        for producer in members[:2]:
+            producer.stop()
+        with connect(pair) as conn:
+            drain(conn)
+            begun = examples.end()
+            assert all(begun.values()), begun
+            for worker in members[2:]:
+                worker.stop()
+            agrees(conn)
+            holds(conn, ledger, set().union(*begun.values()))
+        sampler.saw_no_limit_passed()
+    report(pair, ledger, begun, conn)
+
+
+def report(pair, ledger, begun, conn) -> None:
+    kind = "synchronous" if pair.is_synchronous else "asynchronous"
+    print(
+        f"{kind}: {ledger.promotions} promotions, {len(ledger.enqueued)} enqueues and {len(ledger.completed)} completions"
+        f" acknowledged, by examples {({name: len(tokens) for name, tokens in begun.items()})},"
+        f" refused {dict(ledger.refused)}"
+    )
