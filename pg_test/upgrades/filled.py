@@ -33,6 +33,8 @@ GRANT SELECT (id, kind), UPDATE (metadata) ON turnstile.job TO {role};
 GRANT USAGE ON SEQUENCE turnstile.job_id_seq TO {role};
 GRANT EXECUTE ON FUNCTION turnstile.check() TO {role} WITH GRANT OPTION;
 GRANT SELECT ON turnstile.memory TO PUBLIC;
+GRANT SELECT (lanes) ON turnstile.memory TO {role} WITH GRANT OPTION;
+GRANT EXECUTE ON FUNCTION turnstile.version TO {role};
 SELECT turnstile.allow_worker('{role}');
 SELECT turnstile.allow_producer('{role}', ARRAY['default', 'mail']);
 """

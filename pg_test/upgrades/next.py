@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 
 from support.scripts import CURRENT, installed, made_up, placed
-from upgrades.script import end, upgrade_script
+from upgrades.script import check_of_grants, upgrade_script
 
 CHANGES = """
 ALTER TABLE turnstile.job ADD COLUMN region text NOT NULL DEFAULT 'unknown';
@@ -34,6 +34,10 @@ CREATE TRIGGER keep_region BEFORE INSERT ON turnstile.region FOR EACH ROW EXECUT
 ALTER TABLE turnstile.region ENABLE ALWAYS TRIGGER keep_region;
 CREATE VIEW turnstile.regions WITH (security_barrier) AS SELECT name, slots FROM turnstile.region WHERE slots > 0;
 INSERT INTO turnstile.region (name, distance) VALUES ('unknown', 'far');
+DROP FUNCTION turnstile.version();
+CREATE FUNCTION turnstile.version(more text = NULL) RETURNS text LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'turnstile_version';
+DROP VIEW turnstile.memory;
+CREATE VIEW turnstile.memory AS SELECT 1 AS lanes;
 UPDATE turnstile.job SET region = 'known' WHERE tenant = 'nobody';
 """
 
@@ -42,7 +46,7 @@ UPDATE turnstile.job SET region = 'known' WHERE tenant = 'nobody';
 def release() -> Iterator[str]:
     """The server can install the release anew. Its version; an upgrade to it is still to be placed."""
     version = made_up()
-    with placed(version, f"{installed(CURRENT)}{CHANGES}{end()}"):
+    with placed(version, f"{installed(CURRENT)}{CHANGES}{check_of_grants()}"):
         yield version
 
 

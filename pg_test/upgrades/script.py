@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support.scripts import CURRENT, KEPT, releases  # noqa: E402
 
 _SCHEMA = KEPT / "schema"
+_UPGRADE = KEPT / "upgrade"
 _GAP = "\n-- ---- What changes --------------------------------------------------------------------------------\n\n"
 
 
@@ -18,11 +19,16 @@ def beginning() -> str:
     """Pins what is looked up by name, says which catalog this will be, and refuses a library that is too old for it."""
     pins = (_SCHEMA / "guard.sql").read_text().split("\n\n")[0]
     version = (_SCHEMA / "version.sql").read_text().replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION")
-    return f"{pins}\n\n{version}"
+    return f"{pins}\n\n{version}\n{(_UPGRADE / 'remember_grants.sql').read_text()}"
+
+
+def check_of_grants() -> str:
+    """An install script ends with it, too."""
+    return (_SCHEMA / "grants.sql").read_text()
 
 
 def end() -> str:
-    return (_SCHEMA / "grants.sql").read_text()
+    return f"{check_of_grants()}\n{(_UPGRADE / 'give_back_grants.sql').read_text()}"
 
 
 def upgrade_script(changes: str) -> str:

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 import pytest
 
+from faults.restores import plain
 from support.database import fresh_database
 from support.scripts import CURRENT
 from upgrades import next as following
 from upgrades.catalog import differences
+from upgrades.filled import add_own
 from upgrades.path import made_new, must_lose_nothing, upgraded
-from upgrades.script import end, upgrade_script
+from upgrades.script import check_of_grants, end, upgrade_script
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +79,9 @@ FAULTS = {
     "a grant": _added("table turnstile.region", "GRANT SELECT ON turnstile.region TO pg_monitor"),
     "a grant to all": _added("function turnstile.region_slots(text)", "GRANT EXECUTE ON FUNCTION turnstile.region_slots(text) TO PUBLIC"),
     "a grant on a column": _added("column name of table turnstile.region", "GRANT SELECT (name) ON turnstile.region TO pg_monitor"),
-    "no check of grants": Fault("function turnstile.keep_region()", _AT_THE_END),
+    "no check of grants": Fault("function turnstile.keep_region()", check_of_grants()),
+    "grants on what was made anew that are not given back": Fault("function turnstile.version(text), privilege {role}", _AT_THE_END, check_of_grants()),
+    "a dump without grants on what was made anew": Fault("initial privilege {role}", "initial.objoid = lost.object;", "initial.objoid = 0;"),
     "users' grants that count as the extension's": _added("initial privilege {role}", "REVOKE ALL ON ALL ROUTINES IN SCHEMA turnstile FROM PUBLIC"),
     "users' grants that are gone": _added('function turnstile."check"(), privilege {role}', "REVOKE ALL ON FUNCTION turnstile.check() FROM {role} CASCADE"),
     "a grant of users to all that is gone": _added("view turnstile.memory", "REVOKE ALL ON turnstile.memory FROM PUBLIC"),
@@ -100,6 +104,22 @@ FAULTS = {
 def test_a_right_script_passes(version, worker_role):
     with following.upgrade_to(version):
         must_lose_nothing(CURRENT, version, worker_role)
+
+
+def _grants_in_dump(database) -> set[str]:
+    text = plain(database, database.connect(), "--schema-only")
+    return {line for line in text.splitlines() if line.startswith(("GRANT ", "REVOKE "))}
+
+
+def test_a_dump_afterwards_grants_what_users_have_granted(version, worker_role):
+    """A grant in a script counts as the extension's own, and is left out."""
+    with following.upgrade_to(version), fresh_database(extension=False) as new, fresh_database(extension=False) as old:
+        new.connect().execute(f"CREATE EXTENSION turnstile VERSION '{version}'")
+        add_own(new.connect(), worker_role)
+        upgraded(old.connect(), CURRENT, version, worker_role)
+        wanted = _grants_in_dump(new)
+        assert any("turnstile.version(more text)" in line for line in wanted)
+        assert _grants_in_dump(old) == wanted
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
