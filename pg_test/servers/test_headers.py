@@ -8,7 +8,6 @@ from declared import constant, functions
 from support.database import server
 
 HEADERS = [
-    "postgres.h",
     "catalog/index.h",
     "commands/async.h",
     "commands/sequence.h",
@@ -18,6 +17,8 @@ HEADERS = [
     "utils/jsonb.h",
     "utils/timeout.h",
 ]
+# What a connection needs of other libraries lies at the end of a Port; their headers need not be there.
+BEGIN = "".join(f"#undef {feature}\n" for feature in ("ENABLE_GSS", "USE_OPENSSL", "USE_SSL"))
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def compile_with_headers():
         (headers,) = admin.execute("SELECT setting FROM pg_config WHERE name = 'INCLUDEDIR-SERVER'").fetchone()
 
     def compiled(text: str) -> str:
-        include = "".join(f'#include "{header}"\n' for header in HEADERS)
+        include = '#include "postgres.h"\n' + BEGIN + "".join(f'#include "{header}"\n' for header in HEADERS)
         command = ["cc", "-fsyntax-only", "-x", "c", "-D_GNU_SOURCE", f"-I{headers}", "-"]
         return subprocess.run(command, input=f"{include}{text}\n", capture_output=True, text=True).stderr
 

@@ -7,6 +7,8 @@ import pytest
 from elements import ELEMENTS
 from generator import Surrounding
 from passes import drop, make_template
+from support.database import server
+from support.modules import must_be_available
 
 COMBINATIONS = 80
 FIRST_SEED = 1
@@ -45,6 +47,9 @@ def pytest_terminal_summary(terminalreporter):
 @pytest.fixture(scope="session")
 def copied():
     """A database with some jobs, of which each way gets a copy."""
+    with server() as admin:
+        for module in ("amcheck", "postgres_fdw"):
+            must_be_available(admin, module)
     name = f"surroundings_template_{os.getpid()}"
     try:
         make_template(name)

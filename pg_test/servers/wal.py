@@ -1,0 +1,25 @@
+"""What a transaction has written to the server's log."""
+
+import re
+import subprocess
+from collections import Counter
+
+RECORD = re.compile(r"rmgr: (\w+) .* desc: (\w+)", re.MULTILINE)
+# Changes of rows, and their locks.
+KINDS = {"Heap UPDATE", "Heap HOT_UPDATE", "Heap DELETE", "Heap INSERT", "Heap LOCK", "Heap2 MULTI_INSERT"}
+PLACES = """
+SELECT current_setting('data_directory'), setting FROM pg_config WHERE name = 'BINDIR'
+"""
+
+
+def written(conn, call) -> tuple[object, dict[str, int]]:
+    """Runs a call in a transaction, and gives its result and its records by kind."""
+    data, programs = conn.execute(PLACES).fetchone()
+    with conn.transaction():
+        xid, begin = conn.execute("SELECT pg_current_xact_id()::text, pg_current_wal_insert_lsn()").fetchone()
+        result = call()
+    (end,) = conn.execute("SELECT pg_current_wal_flush_lsn()").fetchone()
+    command = [f"{programs}/pg_waldump", "--path", f"{data}/pg_wal", "--xid", xid, "--start", begin, "--end", end]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = Counter(f"{manager} {kind}" for manager, kind in RECORD.findall(lines))
+    return result, {kind: count for kind, count in found.items() if kind in KINDS}
