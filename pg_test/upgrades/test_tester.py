@@ -122,6 +122,7 @@ def test_a_dump_afterwards_grants_what_users_have_granted(version, worker_role):
         assert _grants_in_dump(old) == wanted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
 def test_a_wrong_script_is_caught(version, wanted, worker_role, fault):
     right = upgrade_script(following.CHANGES)
@@ -144,6 +145,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("table", "statement"), LOSSES.values(), ids=LOSSES.keys())
 def test_a_script_that_loses_rows_is_caught(version, worker_role, table, statement):
     with following.upgrade_to(version, upgrade_script(f"{following.CHANGES}\n{statement};")):
