@@ -6,7 +6,7 @@ import pytest
 
 from faults.restores import plain
 from support.database import fresh_database
-from support.scripts import CURRENT
+from support.scripts import CURRENT, installed, made_up, placed
 from upgrades import next as following
 from upgrades.catalog import differences
 from upgrades.filled import add_own
@@ -104,6 +104,13 @@ FAULTS = {
 def test_a_right_script_passes(version, worker_role):
     with following.upgrade_to(version):
         must_lose_nothing(CURRENT, version, worker_role)
+
+
+def test_a_right_script_passes_from_a_catalog_that_the_library_does_not_serve(worker_role):
+    older = made_up()
+    script = installed(CURRENT).replace(f"SELECT '{CURRENT}'", "SELECT '0.0.9'")
+    with placed(older, script), placed(f"{older}--{CURRENT}", upgrade_script("")):
+        must_lose_nothing(older, CURRENT, worker_role)
 
 
 def _grants_in_dump(database) -> set[str]:
