@@ -20,11 +20,11 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
 # Can be told to panic, and to leave a mechanism out.
 TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
 # The longest of each list first, since two run at a time.
-QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurrent test-surroundings test-security test-rights test-upgrades \
-  isolation test-docs test-servers regress
+QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurrent test-surroundings test-security test-rights \
+  test-upgrades isolation test-docs test-servers regress
 # What takes long, or another build; of parts that are above, too, what they have left out.
 REST_PARTS := test-mutants test-findings test-histories test-fuzz test-cron test-examples test-seeded-faults test-surroundings \
-  test-packages test-storm test-injected
+  test-upgrades test-packages test-storm test-injected
 ALL_PARTS := $(REST_PARTS) $(filter-out $(REST_PARTS),$(QUICK_PARTS))
 # TURNSTILE_TIER=quick leaves out of a part what is marked as long, TURNSTILE_TIER=rest runs only that.
 TIER_quick := -m 'not long'
@@ -126,7 +126,7 @@ reference: install ## write docs/reference anew, from the catalog's COMMENTs and
 
 .PHONY: test-upgrades
 test-upgrades: install ## upgrades from each release, library and catalog of other versions, the API against that of each release
-	@TURNSTILE_CLUSTER=upgrades scripts/run-pytest pg_test/upgrades
+	@TURNSTILE_CLUSTER=upgrades scripts/run-pytest pg_test/upgrades $(TIER)
 
 .PHONY: freeze
 freeze: install ## keep the install script and the API of the version under development, before its release

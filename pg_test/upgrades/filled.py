@@ -35,8 +35,8 @@ GRANT EXECUTE ON FUNCTION turnstile.check() TO {role} WITH GRANT OPTION;
 GRANT SELECT ON turnstile.memory TO PUBLIC;
 GRANT SELECT (lanes) ON turnstile.memory TO {role} WITH GRANT OPTION;
 GRANT EXECUTE ON FUNCTION turnstile.version TO {role};
-SELECT turnstile.allow_worker('{role}');
-SELECT turnstile.allow_producer('{role}', ARRAY['default', 'mail']);
+GRANT EXECUTE ON FUNCTION turnstile.enqueue, turnstile.claim_next, turnstile.complete, turnstile.set_queue TO {role};
+GRANT EXECUTE ON PROCEDURE turnstile.wait_for_job TO {role};
 """
 _SETTINGS = """
 SELECT turnstile.set_queue('*', lease => '10 minutes');
@@ -47,6 +47,7 @@ SELECT turnstile.set_concurrency('c', slots => 2);
 SELECT turnstile.set_route('letter', 'mail', priority_offset => 2);
 SELECT turnstile.pause_session('default', 'acme', 'paused', until => '2100-01-01');
 SELECT turnstile.pause_tenant('idle');
+INSERT INTO turnstile.permission (role, verb, queue, tenant) VALUES ('pg_monitor', 'see', '*', 'acme'), ('pg_monitor', 'work', 'mail', '*');
 """
 _RECURRING = "INSERT INTO turnstile.recurring (name, cron, kind, metadata) VALUES ('nightly', '0 3 * * *', 'report', %s)"
 _TABLES = """
@@ -121,6 +122,33 @@ def contents(conn) -> dict[str, list[dict]]:
         table: [row for (row,) in conn.execute(f"SELECT to_jsonb(t) FROM {table} AS t ORDER BY to_jsonb(t)::text").fetchall()]
         for table in sorted(tables)
     }
+
+
+_MODES = """
+SELECT tgname::text, CASE tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' WHEN 'A' THEN 'ENABLE ALWAYS' ELSE 'ENABLE' END
+FROM pg_trigger WHERE tgrelid = %s::regclass AND NOT tgisinternal
+"""
+_COLUMNS = """
+SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute
+WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+"""
+
+
+def copy_rows(source, conn) -> None:
+    """For a catalog that the library does not serve: gives it what another has, past the triggers."""
+    tables = contents(conn)
+    for table, copied in contents(source).items():
+        if table in tables:
+            modes = conn.execute(_MODES, [table]).fetchall()
+            (columns,) = conn.execute(_COLUMNS, [table]).fetchone()
+            conn.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER; DELETE FROM {table}")
+            into = f"INSERT INTO {table} ({columns}) SELECT {columns} FROM jsonb_populate_recordset(NULL::{table}, %s)"
+            conn.execute(into, [Jsonb(copied)])
+            for trigger, mode in modes:
+                conn.execute(f"ALTER TABLE {table} {mode} TRIGGER {trigger}")
+    for sequence in ("job_id_seq", "job_position_seq"):
+        (last,) = source.execute(f"SELECT last_value FROM turnstile.{sequence}").fetchone()
+        conn.execute(f"SELECT setval('turnstile.{sequence}', {last})")
 
 
 def lost(before: dict[str, list[dict]], after: dict[str, list[dict]]) -> list[str]:

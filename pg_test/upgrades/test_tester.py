@@ -6,7 +6,7 @@ import pytest
 
 from faults.restores import plain
 from support.database import fresh_database
-from support.scripts import CURRENT
+from support.scripts import CURRENT, installed, made_up, placed
 from upgrades import next as following
 from upgrades.catalog import differences
 from upgrades.filled import add_own
@@ -106,6 +106,13 @@ def test_a_right_script_passes(version, worker_role):
         must_lose_nothing(CURRENT, version, worker_role)
 
 
+def test_a_right_script_passes_from_a_catalog_that_the_library_does_not_serve(worker_role):
+    older = made_up()
+    script = installed(CURRENT).replace(f"SELECT '{CURRENT}'", "SELECT '0.0.9'")
+    with placed(older, script), placed(f"{older}--{CURRENT}", upgrade_script("")):
+        must_lose_nothing(older, CURRENT, worker_role)
+
+
 def _grants_in_dump(database) -> set[str]:
     text = plain(database, database.connect(), "--schema-only")
     return {line for line in text.splitlines() if line.startswith(("GRANT ", "REVOKE "))}
@@ -122,6 +129,7 @@ def test_a_dump_afterwards_grants_what_users_have_granted(version, worker_role):
         assert _grants_in_dump(old) == wanted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
 def test_a_wrong_script_is_caught(version, wanted, worker_role, fault):
     right = upgrade_script(following.CHANGES)
@@ -144,6 +152,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("table", "statement"), LOSSES.values(), ids=LOSSES.keys())
 def test_a_script_that_loses_rows_is_caught(version, worker_role, table, statement):
     with following.upgrade_to(version, upgrade_script(f"{following.CHANGES}\n{statement};")):

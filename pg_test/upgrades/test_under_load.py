@@ -47,7 +47,26 @@ $block$;
 ALTER TABLE turnstile.job DISABLE TRIGGER place_job;
 ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER place_job;
 """
-CHANGES = [_COLUMNS, _BODIES, _TABLES, _REWRITE, _BODIES, _COLUMNS]
+# Another argument makes another function.
+_ARGUMENTS = """
+DO $block$
+DECLARE
+    old record;
+BEGIN
+    FOR old IN
+        SELECT proc.oid::pg_catalog.regprocedure AS name, pg_catalog.pg_get_functiondef(proc.oid) AS definition,
+            pg_catalog.pg_get_function_arguments(proc.oid) AS arguments
+        FROM pg_catalog.pg_proc AS proc
+        WHERE proc.pronamespace = 'turnstile'::pg_catalog.regnamespace
+            AND proc.proname IN ('enqueue', 'enqueue_many', 'claim_next', 'claim', 'complete', 'complete_many', 'progress', 'release')
+    LOOP
+        EXECUTE pg_catalog.format('DROP FUNCTION %s', old.name);
+        EXECUTE pg_catalog.replace(old.definition, old.arguments || ')', old.arguments || ', more_{n} text DEFAULT NULL)');
+    END LOOP;
+END
+$block$;
+"""
+CHANGES = [_COLUMNS, _BODIES, _TABLES, _REWRITE, _BODIES, _COLUMNS, _ARGUMENTS, _ARGUMENTS]
 
 
 @contextlib.contextmanager

@@ -136,6 +136,8 @@ pub enum Seeded {
     KeepMemberships,
     /// The lease of queues without a row of settings is read only once.
     KeepDefaultLease,
+    /// A catalog of another release is used.
+    ServeAnyCatalog,
 }
 
 #[cfg(feature = "seeded_faults")]
