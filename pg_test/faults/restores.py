@@ -35,12 +35,6 @@ def restore(copy: Database, conn, path: str, *options: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def prepare_for_data(copy: Database) -> None:
-    """CREATE EXTENSION as a restore does it: what a dump carries is not made."""
-    with psycopg.connect(dbname=copy.name, autocommit=True, options="-c row_security=off") as conn:
-        conn.execute("CREATE EXTENSION turnstile")
-
-
 @contextlib.contextmanager
 def restored(db: Database, conn, path: str, options: list[str], more: list[str] | None = None):
     """A fresh database with what a dump with these options carries."""
