@@ -4,8 +4,6 @@ import contextlib
 import os
 import subprocess
 
-import psycopg
-
 from faults.cluster import binary
 from support.database import Database, fresh_database
 
