@@ -14,6 +14,11 @@ ifdef PG
 export TURNSTILE_SERVER := $(PG)
 endif
 
+# As PGXN's client calls it: make all PG_CONFIG=…
+ifeq ($(origin PG_CONFIG),command line)
+export TURNSTILE_PG_CONFIG := $(PG_CONFIG)
+endif
+
 SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -p turnstile-scheduler --features fault_injection
 HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED)) \
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
@@ -46,6 +51,9 @@ setup: ## install what is missing to build and test (Debian, Ubuntu)
 .PHONY: build
 build: setup ## compile the extension in release mode, without installing it
 	@scripts/install --build-only
+
+.PHONY: all
+all: build
 
 .PHONY: install
 install: setup ## build and put the extension into the server's directories (TURNSTILE_FEATURES=…)

@@ -4,8 +4,6 @@ import contextlib
 import os
 import subprocess
 
-import psycopg
-
 from faults.cluster import binary
 from support.database import Database, fresh_database
 
@@ -33,12 +31,6 @@ def restore(copy: Database, conn, path: str, *options: str) -> None:
         command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", *options, "-d", copy.name, "-f", path]
     done = subprocess.run([binary(conn, command[0]), *command[1:]], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def prepare_for_data(copy: Database) -> None:
-    """CREATE EXTENSION as a restore does it: what a dump carries is not made."""
-    with psycopg.connect(dbname=copy.name, autocommit=True, options="-c row_security=off") as conn:
-        conn.execute("CREATE EXTENSION turnstile")
 
 
 @contextlib.contextmanager

@@ -20,7 +20,6 @@ SLEEPS = {
 }
 DROPS = {
     "extension": "DROP EXTENSION turnstile CASCADE",
-    "schema": "DROP SCHEMA turnstile CASCADE",
     "and made again": "DROP EXTENSION turnstile CASCADE; CREATE EXTENSION turnstile",
     "in a transaction": "BEGIN; DROP EXTENSION turnstile CASCADE; COMMIT",
 }

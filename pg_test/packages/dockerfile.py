@@ -1,6 +1,6 @@
 """Carries out the steps of a Dockerfile in a fresh system, for want of Docker. What it does not know, it refuses.
 
-Of what a builder does it leaves out what makes images: layers, and a registry to take the first one from.
+Of what a builder does it leaves out what makes images: layers, and a place to get the first one from.
 """
 
 import fnmatch

@@ -54,9 +54,9 @@ def _of_this_version(lines: list[str], packages) -> list[str]:
 
 
 def test_it_is_installed_upgraded_and_removed(system, server, packages):
-    system.put(packages.of("1"), "/root/")
+    system.put(packages.of("1"), "/srv/")
     install, preload, create = _of_this_version(INSTALL, packages)
-    system.script(install, cwd="/root")
+    system.script(install, cwd="/srv")
     server.ctl("start")
     system.run("createdb", "mydb", user="postgres")
     system.script(preload + "\n" + create)
@@ -83,7 +83,7 @@ def test_it_is_installed_upgraded_and_removed(system, server, packages):
     system.script(purge)
     assert [path for path in files if system.has(path)] == []
     assert system.attempt("dpkg-query", "--show", packages.name).returncode == 1
-    system.run("rm", "/root/" + packages.of("1").name, "/tmp/" + packages.of("2").name)
+    system.run("rm", "/srv/" + packages.of("1").name, "/tmp/" + packages.of("2").name)
     assert system.run("find", "/", "-xdev", "-iname", "*turnstile*") == ""
     server.ctl("restart")
     assert server.sql("TABLE orders") == "book"

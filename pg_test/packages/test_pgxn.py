@@ -1,7 +1,9 @@
 """META.json is what PGXN's specification asks for, and says what Cargo.toml and turnstile.control say."""
 
 import json
+import os
 import re
+import subprocess
 
 from support.system import ROOT
 
@@ -54,3 +56,18 @@ def test_versions_and_words_are_those_of_the_project():
     assert META["abstract"] == META["provides"]["turnstile"]["abstract"] == _said_in_cargo("description")
     oldest = min(int(major) for major in re.findall(r"^pg(\d+) = ", CARGO, re.MULTILINE))
     assert META["prereqs"]["runtime"]["requires"]["PostgreSQL"] == f"{oldest}.0.0"
+
+
+def _make(*arguments: str) -> list[str]:
+    command = ["make", "--directory", ROOT, "--no-print-directory", *arguments]
+    # Not what a make around the tests was called with.
+    own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKEOVERRIDES", "TURNSTILE_PG_CONFIG")}
+    return subprocess.run(command, env=own, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def test_it_is_built_as_pgxns_client_does():
+    assert "scripts/install --build-only" in _make("--dry-run", "all", "PG_CONFIG=/opt/bin/pg_config")
+    assert "scripts/install" in _make("--dry-run", "install", "PG_CONFIG=/opt/bin/pg_config")
+    show = "--eval=show: ; @echo $${TURNSTILE_PG_CONFIG:-none}"
+    assert _make(show, "show", "PG_CONFIG=/opt/bin/pg_config") == ["/opt/bin/pg_config"]
+    assert _make(show, "show") == ["none"]

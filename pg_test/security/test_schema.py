@@ -93,7 +93,7 @@ def test_a_schema_into_which_others_may_put_something_is_refused(empty_db, role,
 
 
 def test_an_empty_schema_of_ones_own_will_do(empty_db):
-    """As a restore makes it, and as DROP EXTENSION leaves it."""
+    """It becomes part of the extension, and goes with it."""
     admin = empty_db.connect()
     admin.execute("CREATE SCHEMA turnstile; GRANT USAGE ON SCHEMA turnstile TO PUBLIC")
     for _ in range(2):

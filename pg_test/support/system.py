@@ -28,7 +28,8 @@ class System:
     def __init__(self, suite: str, folder: Path):
         self.folder = folder
         self._proc = [*WITH_PROC, folder] if _can_mount() else []
-        subprocess.run([ROOT / "scripts" / "clean-system", suite, folder], check=True, capture_output=True, text=True)
+        made = subprocess.run([ROOT / "scripts" / "clean-system", suite, folder], capture_output=True, text=True)
+        assert made.returncode == 0, made.stderr
 
     def processes(self) -> list[int]:
         """Those that run in it."""
