@@ -93,14 +93,10 @@ impl Scheduler<'_> {
         let mut read = 0;
         for kind in GateKind::ALL {
             let count = note_keys(&mut keys, lanes.clone().map(|lane| lane.key_of(kind)));
-            read ^= self
-                .gates
-                .read_ahead(keys.get_mut(..count).unwrap_or_default());
+            read ^= self.gates.read_ahead(keys.get(..count).unwrap_or_default());
         }
         let count = note_keys(&mut keys, lanes.map(|lane| lane.lane));
-        read ^= self
-            .lanes
-            .read_ahead(keys.get_mut(..count).unwrap_or_default());
+        read ^= self.lanes.read_ahead(keys.get(..count).unwrap_or_default());
         std::hint::black_box(read);
     }
 
