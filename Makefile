@@ -20,11 +20,11 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
 # Can be told to panic, and to leave a mechanism out.
 TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
 # The longest of each list first, since two run at a time.
-QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurrent test-surroundings test-security test-rights \
-  isolation test-docs regress
+QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurrent test-surroundings test-security test-rights test-upgrades \
+  isolation test-docs test-servers regress
 # What takes long, or another build; of parts that are above, too, what they have left out.
 REST_PARTS := test-mutants test-findings test-histories test-fuzz test-cron test-examples test-seeded-faults test-surroundings \
-  test-storm test-failover test-injected
+  test-packages test-storm test-failover test-injected
 ALL_PARTS := $(REST_PARTS) $(filter-out $(REST_PARTS),$(QUICK_PARTS))
 # TURNSTILE_TIER=quick leaves out of a part what is marked as long, TURNSTILE_TIER=rest runs only that.
 TIER_quick := -m 'not long'
@@ -51,6 +51,19 @@ build: setup ## compile the extension in release mode, without installing it
 install: setup ## build and put the extension into the server's directories (TURNSTILE_FEATURES=…)
 	@scripts/install
 
+.PHONY: uninstall
+uninstall: ## remove what `make install` has put into the server's directories
+	@scripts/uninstall
+
+.PHONY: deb
+deb: ## build the Debian package postgresql-NN-turnstile, into target/deb (PG=NN)
+	@scripts/setup packaging
+	@scripts/package
+
+.PHONY: release
+release: ## check and build a release, without publishing it (VERSION=…; CHECK=1: only what is checked in a moment)
+	@scripts/release $(if $(CHECK),--check) "$(VERSION)"
+
 .PHONY: demo
 demo: install ## watch 16 workers checksum the files below DIR=/some/dir (default /usr/share/doc)
 	@demo/run $(if $(DIR),"$(DIR)")
@@ -68,6 +81,10 @@ test-rest: ## what `make test` leaves out: mutants, long histories, findings, fu
 .PHONY: test-full
 test-full: ## all of both
 	@scripts/test-all $(ALL_PARTS)
+
+.PHONY: test-versions
+test-versions: setup ## the quick parts on PostgreSQL 16, 17, 18 and 18 with assertions, more of them on 18 (VERSIONS=…)
+	@TURNSTILE_TIER=quick scripts/test-versions $(VERSIONS)
 
 .PHONY: test-scheduler
 test-scheduler: setup ## test the scheduler by itself, against a naive model (STEPS=…: steps of each random run)
@@ -91,6 +108,10 @@ fuzz: setup ## fuzz the scheduler for long (FUZZ_SECONDS=…: of each of the two
 test-rules: install ## test each promise of the documentation
 	@scripts/run-pytest pg_test/rules
 
+.PHONY: test-servers
+test-servers: install ## what the server's headers, log and settings must be like, whatever its version
+	@TURNSTILE_CLUSTER=servers scripts/run-pytest pg_test/servers
+
 .PHONY: test-rights
 test-rights: install ## test who may do what, each call by each role, on a cluster of its own (TURNSTILE_CALLS=…)
 	@TURNSTILE_CLUSTER=rights scripts/run-pytest pg_test/rights
@@ -102,6 +123,18 @@ security-page: install ## write the matrix of docs/security.md anew, from the ca
 .PHONY: reference
 reference: install ## write docs/reference anew, from the catalog's COMMENTs and the errors in the sources
 	@scripts/run-python pg_test/docs/reference.py
+
+.PHONY: test-upgrades
+test-upgrades: install ## upgrades from each release, library and catalog of other versions, the API against that of each release
+	@TURNSTILE_CLUSTER=upgrades scripts/run-pytest pg_test/upgrades
+
+.PHONY: freeze
+freeze: install ## keep the install script and the API of the version under development, before its release
+	@scripts/run-python pg_test/upgrades/freeze.py
+
+.PHONY: upgrade-script
+upgrade-script: ## begin the upgrade script from the release FROM=…
+	@target/venv/bin/python pg_test/upgrades/script.py $(FROM)
 
 .PHONY: regress
 regress: install ## compare what SQL prints with what is expected
@@ -182,6 +215,11 @@ test-moves: install ## pg_upgrade, dump and logical replication between servers 
 .PHONY: test-cron
 test-cron: install ## the schedule, with the real pg_cron; takes two minutes for pg_cron's clock
 	@scripts/test-cron
+
+.PHONY: test-packages
+test-packages: install ## the package in a clean system, the steps of the Dockerfile, the checks of a release
+	@scripts/setup packaging
+	@TURNSTILE_CLUSTER=packages scripts/run-pytest pg_test/packages
 
 .PHONY: lint
 lint: setup ## check formatting, clippy and the rules of the house

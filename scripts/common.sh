@@ -17,6 +17,8 @@ die() {
   exit 1
 }
 
+turnstile_version() { sed -n '/^\[package\]/,/^\[features\]/s/^version = "\(.*\)"/\1/p' "$ROOT/Cargo.toml"; }
+
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
 # The pg_config of a server that the distribution has, or that scripts/server has made available.
@@ -99,6 +101,15 @@ as_root() {
     "$@"
   else
     sudo "$@"
+  fi
+}
+
+# The server's directories belong to root; what is below DESTDIR belongs to who asks for it.
+as_owner() {
+  if [ -n "${DESTDIR:-}" ]; then
+    "$@"
+  else
+    as_root "$@"
   fi
 }
 

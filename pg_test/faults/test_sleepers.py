@@ -12,8 +12,9 @@ import pytest
 
 from faults.cluster import own_cluster
 from support.calls import claim_next, enqueue
-from support.database import fresh_database
+from support.database import fresh_database, server
 from support.listeners import NOTIFIER, Listener
+from support.modules import must_be_available
 from support.sleepers import put_to_sleep, until, woken_by_the_end
 
 CLAIM = "SELECT * FROM turnstile.claim_next(wait => '10 minutes')"
@@ -89,6 +90,8 @@ def _look(conn) -> dict:
 
 def test_sleepers_cost_nothing():
     """No statement, no transaction id, no log, no time of the processor."""
+    with server() as admin:
+        must_be_available(admin, "pg_stat_statements")
     with own_cluster("sleepers_idle", **QUIET), fresh_database() as db:
         conn = db.connect()
         conn.execute("CREATE EXTENSION pg_stat_statements")

@@ -11,6 +11,7 @@ from support import naive, rows
 from support.calls import (
     call, claim, claim_next, complete, complete_and_claim_next, complete_many, discard, enqueue, enqueue_many, enqueue_times, ids,
 )  # fmt: skip
+from support.modules import need_module
 from support.settings import configure
 
 # No such relation, no such column, not the kind of relation that is needed, not in a state for it.
@@ -42,7 +43,7 @@ def _make_today_foreign(conn, make: str) -> str:
 
 
 def _loopback(conn) -> None:
-    conn.execute("CREATE EXTENSION postgres_fdw")
+    need_module(conn, "postgres_fdw")
     conn.execute("CREATE TABLE public.remote (LIKE turnstile.job_history)")
     host, port = conn.info.host, conn.info.port
     conn.execute(
@@ -54,7 +55,8 @@ def _loopback(conn) -> None:
 
 
 def _file(conn) -> None:
-    conn.execute("CREATE EXTENSION file_fdw; CREATE SERVER files FOREIGN DATA WRAPPER file_fdw")
+    need_module(conn, "file_fdw")
+    conn.execute("CREATE SERVER files FOREIGN DATA WRAPPER file_fdw")
     _make_today_foreign(conn, "SERVER files OPTIONS (filename '/dev/null')")
 
 

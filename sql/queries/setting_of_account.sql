@@ -1,6 +1,4 @@
--- What the first of the gates $1 of accounts is set to that has a row of settings. No row: the default.
+-- The rows of settings that the gates $1 of accounts have.
 SELECT setting.*
 FROM turnstile.setting_of_account AS setting
 WHERE setting.gate = ANY ($1)
-ORDER BY array_position($1, setting.gate)
-LIMIT 1

@@ -9,7 +9,7 @@ use crate::runs::claimer::Claimer;
 use crate::runs::start::{Started, Wanted, look_ahead, start_jobs};
 use crate::shmem::Phase;
 use crate::shmem::{self, sleeper};
-use crate::sync::gate_settings;
+use crate::sync::gate_settings::SettingsReader;
 use crate::sync::overflow::OverflowSearch;
 use crate::sync::rebuild::when_ready;
 use crate::transaction::level::Reserved;
@@ -95,6 +95,7 @@ fn claim_in(
 ) -> Result<(usize, bool)> {
     let mut left = most;
     let mut is_listened_to = false;
+    let mut settings = SettingsReader::default();
     while left > 0 {
         let Next {
             pick,
@@ -109,7 +110,7 @@ fn claim_in(
                     break;
                 }
             }
-            Pick::Unknown(spec, gates) => gate_settings::read(spi, job_table, &spec, &gates)?,
+            Pick::Unknown(spec, gates) => settings.read(spi, job_table, &spec, &gates)?,
             Pick::Exhausted if already > 0 || left < most => break,
             Pick::Exhausted => return Err(too_many_reservations()),
             Pick::Lane(picked) => {
@@ -131,12 +132,13 @@ fn claim_in(
 pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool> {
     let mut search = OverflowSearch::in_queue(queue);
     let mut looks = 0;
+    let mut settings = SettingsReader::default();
     while looks < LOOKS_AT_MOST {
         looks += 1;
         match pick(spi, job_table, &mut search, 0)?.pick {
             Pick::Nothing if search.read(spi, false)? => looks -= 1,
             Pick::Nothing => return Ok(false),
-            Pick::Unknown(spec, gates) => gate_settings::read(spi, job_table, &spec, &gates)?,
+            Pick::Unknown(spec, gates) => settings.read(spi, job_table, &spec, &gates)?,
             Pick::Exhausted => break,
             Pick::Lane(picked) => {
                 if is_anything_left(spi, job_table, &picked)? {

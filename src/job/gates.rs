@@ -7,6 +7,7 @@
 use crate::job::row::column;
 use crate::pg::spi::{Statement, statement};
 use siphasher::sip::SipHasher13;
+use std::collections::HashMap;
 use std::ffi::CStr;
 use std::hash::Hasher;
 use turnstile_scheduler::{GateKind, LaneSpec};
@@ -37,7 +38,7 @@ pub struct Settings {
     pub name: &'static CStr,
     /// Whether rows with the name `*` hold for names without a row.
     pub has_defaults: bool,
-    /// Reads the row of the first of the gates $1 that has one.
+    /// Reads the rows of the gates $1.
     pub statement: &'static Statement,
 }
 
@@ -192,6 +193,16 @@ impl Descriptor {
         let settings = self.settings.as_ref();
         settings.is_some_and(|settings| settings.has_defaults)
     }
+
+    /// Whether the default rows are the same for all gates of the kind.
+    pub fn shares_defaults(&self) -> bool {
+        self.scope.is_empty() || !self.has_defaults()
+    }
+}
+
+/// What was found for the first of the keys.
+pub fn first_found<T: Copy>(found: &HashMap<u64, T>, keys: &[u64]) -> Option<T> {
+    keys.iter().find_map(|key| found.get(key)).copied()
 }
 
 /// No gate has this key.

@@ -8,6 +8,8 @@
 
 use pgrx::pg_sys;
 use std::ffi::c_int;
+#[cfg(not(any(feature = "pg15", feature = "pg16")))]
+use std::ffi::c_uint;
 use std::ptr::null_mut;
 
 // ---- Processes ------------------------------------------------------------------------------------
@@ -68,6 +70,49 @@ pub fn wait_event() -> u32 {
     static EVENT: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     // SAFETY: the server copies the name.
     *EVENT.get_or_init(|| unsafe { pg_sys::WaitEventExtensionNew(c"TurnstileSleep".as_ptr()) })
+}
+
+// utils/timeout.h, which the bindings leave out.
+#[cfg(not(any(feature = "pg15", feature = "pg16")))]
+unsafe extern "C-unwind" {
+    fn enable_timeout_after(timeout: c_uint, milliseconds: c_int);
+    fn disable_timeout(timeout: c_uint, keep_indicator: bool);
+}
+
+#[cfg(not(any(feature = "pg15", feature = "pg16")))]
+const TRANSACTION_TIMEOUT: c_uint = 8;
+
+/// Waits between two transactions of a procedure. The server has begun the second by then, whose time begins to count after
+/// the wait.
+pub fn between_transactions<R>(wait: impl FnOnce() -> R) -> R {
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+    // SAFETY: the transaction ends with its time switched off, too, if the wait raises an error.
+    unsafe {
+        disable_timeout(TRANSACTION_TIMEOUT, false);
+    }
+    let result = wait();
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+    // SAFETY: as the server itself when a transaction begins.
+    unsafe {
+        if pg_sys::TransactionTimeout > 0 {
+            enable_timeout_after(TRANSACTION_TIMEOUT, pg_sys::TransactionTimeout);
+        }
+    }
+    result
+}
+
+/// Keeps `transaction_timeout` from ending transactions of this process, as the server's own upkeep does.
+pub fn allow_long_transactions() {
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+    // SAFETY: the server copies the texts.
+    unsafe {
+        pg_sys::SetConfigOption(
+            c"transaction_timeout".as_ptr(),
+            c"0".as_ptr(),
+            pg_sys::GucContext::PGC_SUSET,
+            pg_sys::GucSource::PGC_S_OVERRIDE,
+        );
+    }
 }
 
 // ---- Relations ------------------------------------------------------------------------------------

@@ -71,6 +71,13 @@ pub fn notice(message: impl Into<String>) {
     ErrorReport::new(code, message.into(), "turnstile").report(PgLogLevel::NOTICE);
 }
 
+/// Writes to the server's log, and tells the client nothing.
+pub fn log(message: impl Into<String>, detail: impl Into<String>) {
+    Failure::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
+        .detail(detail)
+        .report(PgLogLevel::LOG_SERVER_ONLY);
+}
+
 pub fn null_argument(name: &str) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
@@ -150,6 +157,28 @@ pub fn not_preloaded() -> Failure {
     )
     .detail("The scheduler lives in shared memory, which is laid out at server start.")
     .hint("Add this line to postgresql.conf and restart the server: shared_preload_libraries = 'turnstile'")
+}
+
+pub fn old_catalog(library: &str, catalog: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "turnstile in this database is older than the library",
+    )
+    .detail(format!(
+        "The library is version {library}, the database has version {catalog}."
+    ))
+    .hint("Run ALTER EXTENSION turnstile UPDATE in this database.")
+}
+
+pub fn old_library(library: &str, catalog: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "turnstile in this database is newer than the library",
+    )
+    .detail(format!(
+        "The library is version {library}, the database has version {catalog}."
+    ))
+    .hint("Install the library of that version, unless it is installed, and restart the server.")
 }
 
 pub fn on_standby() -> Failure {

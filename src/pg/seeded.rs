@@ -190,12 +190,6 @@ mod switch {
             "job.uncounted + 1",
             "job.uncounted",
         ),
-        (
-            Seeded::PreferDefaultRow,
-            "setting_of_tenant",
-            "LIMIT 1",
-            "DESC LIMIT 1",
-        ),
     ];
 
     pub fn armed(fault: Seeded) -> bool {

@@ -9,6 +9,10 @@ use std::ffi::CStr;
 static MAX_MEMORY: GucSetting<i32> = GucSetting::<i32>::new(1_048_576);
 static MAX_PAYLOAD: GucSetting<i32> = GucSetting::<i32>::new(1_048_576);
 
+/// In milliseconds; -1: off.
+static LOG_MIN_WAIT_TIME: GucSetting<i32> = GucSetting::<i32>::new(-1);
+static LOG_MIN_RUN_TIME: GucSetting<i32> = GucSetting::<i32>::new(-1);
+
 #[cfg(feature = "seeded_faults")]
 static SEEDED_FAULT: GucSetting<Option<std::ffi::CString>> =
     GucSetting::<Option<std::ffi::CString>>::new(None);
@@ -57,6 +61,42 @@ pub fn register() {
         GucContext::Suset,
         GucFlags::UNIT_BYTE,
     );
+    define_log_guc(
+        c"turnstile.log_min_wait_time",
+        c"Least time for which a job has waited after it was due, so that its start is logged.",
+        &LOG_MIN_WAIT_TIME,
+    );
+    define_log_guc(
+        c"turnstile.log_min_run_time",
+        c"Least time for which a job has run, so that the end of the run is logged.",
+        &LOG_MIN_RUN_TIME,
+    );
+}
+
+fn define_log_guc(name: &'static CStr, purpose: &'static CStr, setting: &'static GucSetting<i32>) {
+    GucRegistry::define_int_guc(
+        name,
+        purpose,
+        c"-1 logs none, 0 logs all. The client is told nothing.",
+        setting,
+        -1,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::UNIT_MS,
+    );
+}
+
+/// In milliseconds; none: nothing is logged.
+pub fn log_min_wait_time() -> Option<i64> {
+    least_time(&LOG_MIN_WAIT_TIME)
+}
+
+pub fn log_min_run_time() -> Option<i64> {
+    least_time(&LOG_MIN_RUN_TIME)
+}
+
+fn least_time(setting: &GucSetting<i32>) -> Option<i64> {
+    Some(i64::from(setting.get())).filter(|&least| least >= 0)
 }
 
 /// In bytes.

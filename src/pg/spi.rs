@@ -19,6 +19,9 @@ use std::ptr::null_mut;
 pub use crate::pg::statement::Statement;
 pub(crate) use crate::pg::statement::statement;
 
+/// Rows of settings that are fetched at once.
+const SETTINGS_AT_ONCE: i64 = 1_000;
+
 /// While it lives, the planner prefers indexes: a plan that was made and kept while the table was small would later
 /// read all of it. Where a table has no index, the cost that this puts on a scan would trigger compilation, which
 /// takes far longer. Only statements that are planned anew pay for the settings.
@@ -218,23 +221,33 @@ impl Spi {
         statement: &Statement,
         arguments: &[Option<Datum>],
     ) -> Result<Option<T>> {
-        let value = self.committed_row(table, statement, arguments, |rows| rows.value(0, 1))?;
-        Ok(value.flatten())
+        let mut first = None;
+        self.committed_rows(table, statement, arguments, |rows| {
+            first.get_or_insert_with(|| rows.value(0, 1));
+            Ok(())
+        })?;
+        Ok(first.flatten())
     }
 
-    /// As [`Self::committed`], but returns what `read` makes of the first row.
-    pub fn committed_row<R>(
+    /// As [`Self::committed`], but visits all rows.
+    pub fn committed_rows(
         &self,
         table: &'static CStr,
         statement: &Statement,
         arguments: &[Option<Datum>],
-        read: impl Fn(&Rows) -> R,
-    ) -> Result<Option<R>> {
+        visit: impl FnMut(&Rows) -> Result<()>,
+    ) -> Result<()> {
         let relation = Opened::of(catalog::lock(table, pg_sys::AccessShareLock)?);
         if relation.has_new_storage() && !armed(Seeded::TrustNewStorage) {
             return Err(not_committed(table));
         }
-        self.first_row(statement, arguments, &Snapshot::take(), read)
+        self.scan(
+            statement,
+            arguments,
+            &Snapshot::take(),
+            SETTINGS_AT_ONCE,
+            visit,
+        )
     }
 
     /// Returns what `read` makes of the first row of a statement's result under `snapshot`. Its tables must have been

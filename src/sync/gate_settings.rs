@@ -8,70 +8,117 @@ use crate::pg::spi::{Rows, Spi};
 use crate::shmem;
 use crate::sync::aging;
 use pgrx::pg_sys;
+use std::collections::HashMap;
 use turnstile_scheduler::{GateKind, GateSettings, LaneSpec, Limit, Rate, UnknownGate};
 
 /// The columns of the views of settings: the gate, and what follows it.
 const GATE: i32 = 1;
 const FIRST_SETTING: i32 = 2;
+/// Gates whose settings are read by one statement, and slots of memory that are looked at for them.
+const AT_ONCE: usize = 1_000;
+const LOOKS: u32 = 10_000;
 /// Where a rate is given without a burst, starts are evenly spaced.
 const DEFAULT_BURST: u32 = 1;
 /// The weight of all jobs without a tenant together, and of a tenant for which no row says otherwise.
 const DEFAULT_WEIGHT: u32 = 1;
 
-/// Reads the missing settings of a lane. They are stored only where the table has not changed since the
-/// pick noted the version: the snapshot is younger than that.
-pub fn read(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    spec: &LaneSpec,
-    gates: &[UnknownGate],
-) -> Result<()> {
-    let mut settings = Vec::with_capacity(gates.len());
-    for gate in gates.iter().filter(|gate| gate.key != 0) {
-        settings.push((*gate, read_one(spi, spec, gate)?));
-    }
-    if settings.iter().any(|(_, settings)| settings.aging > 0) {
-        aging::begin_calendar(spi, job_table)?;
-    }
-    shmem::with(job_table, |memory| {
-        for (gate, settings) in &settings {
-            memory
-                .scheduler
-                .set_gate_settings(gate.kind, gate.key, gate.version, settings)?;
-        }
-        Ok(())
-    })
+/// What a claim reads of settings on its way.
+#[derive(Default)]
+pub struct SettingsReader {
+    has_read: bool,
 }
 
-fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<GateSettings> {
-    let described = gates::of(gate.kind);
+impl SettingsReader {
+    /// Reads the missing settings of a lane; for a claim that goes from one unknown gate to the next, those of many of its
+    /// like, too. They are stored only where the table has not changed since the version was noted: the snapshot is
+    /// younger than that.
+    pub fn read(
+        &mut self,
+        spi: &Spi,
+        job_table: pg_sys::Oid,
+        spec: &LaneSpec,
+        gates: &[UnknownGate],
+    ) -> Result<()> {
+        let mut settings = Vec::with_capacity(gates.len());
+        for gate in gates.iter().filter(|gate| gate.key != 0) {
+            let mut wanted = vec![*gate];
+            if self.has_read && gates::of(gate.kind).shares_defaults() {
+                wanted.extend(its_like(job_table, gate)?);
+            }
+            settings.extend(read_those(spi, spec, gate.kind, wanted)?);
+        }
+        self.has_read = true;
+        if settings.iter().any(|(_, settings)| settings.aging > 0) {
+            aging::begin_calendar(spi, job_table)?;
+        }
+        shmem::with(job_table, |memory| {
+            for (gate, settings) in &settings {
+                memory.make_room(0);
+                memory
+                    .scheduler
+                    .set_gate_settings(gate.kind, gate.key, gate.version, settings)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn its_like(job_table: pg_sys::Oid, gate: &UnknownGate) -> Result<Vec<UnknownGate>> {
+    let mut found = vec![UnknownGate::default(); AT_ONCE];
+    let count = shmem::with(job_table, |memory| {
+        memory
+            .scheduler
+            .unknown_gates_behind(gate.kind, gate.key, LOOKS, &mut found)
+    })?;
+    found.truncate(count);
+    Ok(found)
+}
+
+/// The settings in force for gates of a kind, of which the first is one of the lane.
+fn read_those(
+    spi: &Spi,
+    spec: &LaneSpec,
+    kind: GateKind,
+    gates: Vec<UnknownGate>,
+) -> Result<Vec<(UnknownGate, GateSettings)>> {
+    let described = gates::of(kind);
     let Some(table) = &described.settings else {
-        return Ok(default_settings(gate.kind));
+        let default = default_settings(kind);
+        return Ok(gates.into_iter().map(|gate| (gate, default)).collect());
     };
     let defaults = described.default_keys(spec);
-    let keys = std::iter::once(gate.key).chain(defaults);
-    let arguments = [datum(keys.map(u64::cast_signed).collect::<Vec<i64>>())];
-    let settings = match armed(Seeded::ReadOwnLimits) {
-        true => {
-            let rows = spi.run(table.statement, &arguments)?;
-            (rows.len() > 0).then(|| settings_in_force(&rows, gate))
+    let own = gates.iter().map(|gate| gate.key);
+    let keys: Vec<i64> = (own.chain(defaults.iter().copied()))
+        .map(u64::cast_signed)
+        .collect();
+    let arguments = [datum(keys)];
+    let mut found = HashMap::new();
+    let mut note = |rows: &Rows| {
+        for row in 0..rows.len() {
+            let key: i64 = rows.required(row, GATE)?;
+            found.insert(
+                key.cast_unsigned(),
+                settings_of_row(rows, row, FIRST_SETTING),
+            );
         }
-        false => spi.committed_row(table.table, table.statement, &arguments, |rows| {
-            settings_in_force(rows, gate)
-        })?,
+        Ok(())
     };
-    Ok(settings.unwrap_or(GateSettings {
-        has_own_row: false,
-        ..default_settings(gate.kind)
-    }))
-}
-
-/// What the row says that was read for a gate, and whether it is the gate's own.
-fn settings_in_force(rows: &Rows, gate: &UnknownGate) -> GateSettings {
-    GateSettings {
-        has_own_row: rows.value::<i64>(0, GATE) == Some(gate.key.cast_signed()),
-        ..settings_of_row(rows, 0, FIRST_SETTING)
+    match armed(Seeded::ReadOwnLimits) {
+        true => note(&spi.run(table.statement, &arguments)?)?,
+        false => spi.committed_rows(table.table, table.statement, &arguments, note)?,
     }
+    let default = GateSettings {
+        has_own_row: false,
+        ..gates::first_found(&found, &defaults).unwrap_or(default_settings(kind))
+    };
+    let settings_of = |gate: &UnknownGate| match found.get(&gate.key) {
+        Some(own) if !armed(Seeded::PreferDefaultRow) => *own,
+        _ => default,
+    };
+    Ok(gates
+        .into_iter()
+        .map(|gate| (gate, settings_of(&gate)))
+        .collect())
 }
 
 /// The settings of a gate without any row of settings.

@@ -13,6 +13,7 @@ mod indexes;
 mod multi_insert;
 mod rows;
 mod search;
+mod slow_jobs;
 mod surroundings;
 pub mod triggers;
 mod whole;

@@ -9,7 +9,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::trigger::{Moment, Trigger};
 use crate::pg::tuple::RawRow;
-use crate::table::backlog;
+use crate::table::{backlog, slow_jobs};
 use crate::transaction::level::{Level, least};
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
@@ -71,6 +71,7 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
 
 /// Checks the new row of a job, and notes what it changes for the scheduler.
 pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
+    slow_jobs::note(old, new);
     let placed = new.map(|row| (row, row.read()));
     let is_out_of_lane = |(row, job): &(&RawRow, JobRow)| !row.is_in(&job.spec);
     if let (Some(old), Some((new, _))) = (old, &placed)

@@ -29,7 +29,7 @@ fn write(field: &mut [c_char], text: &CStr) {
     }
 }
 
-/// Signals are handled as in a backend from here on.
+/// Signals are handled as in a backend from here on, and transactions may be long.
 ///
 /// # Safety
 /// The process has just begun.
@@ -40,6 +40,7 @@ pub unsafe fn begin() {
         compat::on_signal(pg_sys::SIGHUP, reload);
         pg_sys::BackgroundWorkerUnblockSignals();
     }
+    compat::allow_long_transactions();
 }
 
 unsafe extern "C-unwind" fn terminate(signal: c_int) {

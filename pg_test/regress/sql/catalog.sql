@@ -1,10 +1,16 @@
 -- What the extension installs: documented, closed to PUBLIC, safe from search_path, and wired up.
 
--- Every object that belongs to the extension, columns and constraints aside
+-- Every object that belongs to the extension, columns and constraints aside; and arrays and row types, which some servers count
 SELECT pg_describe_object(classid, objid, objsubid) AS object
 FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
     AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'turnstile')
+    AND NOT EXISTS (
+        SELECT
+        FROM pg_type
+        LEFT JOIN pg_class ON pg_class.oid = typrelid
+        WHERE classid = 'pg_type'::regclass AND pg_type.oid = objid AND (typcategory = 'A' OR relkind <> 'c')
+    )
 ORDER BY pg_describe_object(classid, objid, objsubid) COLLATE "C";
 
 -- Functions: rights (those in C switch to their owner by themselves), pinned path, comment

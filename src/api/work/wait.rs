@@ -8,7 +8,7 @@ use crate::pg::call::{Call, arguments, must_be_writable};
 use crate::pg::error::{Failure, Result, null_argument};
 use crate::pg::rights::Owner;
 use crate::pg::spi::{Spi, with_nonatomic_spi};
-use crate::pg::{catalog, server};
+use crate::pg::{catalog, compat, server};
 use crate::shmem;
 use crate::sync::rebuild::when_ready;
 use crate::upkeep;
@@ -41,7 +41,7 @@ pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
     with_nonatomic_spi(|spi| {
         loop {
             spi.commit();
-            match sleep.run()? {
+            match compat::between_transactions(|| sleep.run())? {
                 End::Work => {
                     if owner.run(|| there_is_work(spi, &sleep))? {
                         return Ok(());

@@ -91,6 +91,36 @@ impl Scheduler<'_> {
         Ok(true)
     }
 
+    /// Gates of the same kind whose settings are not known either and that something uses: those that follow in memory,
+    /// `looks` slots far. Returns how many are put into `found`.
+    pub fn unknown_gates_behind(
+        &self,
+        kind: GateKind,
+        key: u64,
+        looks: u32,
+        found: &mut [UnknownGate],
+    ) -> Step<usize> {
+        let Some(first) = self.find_gate(kind, key)? else {
+            return Ok(0);
+        };
+        let last = *self.gates.touched().end();
+        let (mut at, mut places) = (first, found.iter_mut());
+        for _ in 0..looks.min(last) {
+            at = if at < last { at + 1 } else { 1 };
+            let is_used = at != first && !self.gate(at)?.is_idle();
+            let unknown = self.unknown_gate_at(at)?;
+            let Some(gate) = unknown.filter(|gate| is_used && gate.kind == kind) else {
+                continue;
+            };
+            match places.next() {
+                Some(place) => *place = gate,
+                None => break,
+            }
+        }
+        let free = places.len();
+        Ok(found.len().saturating_sub(free))
+    }
+
     fn update_policy(&mut self, queue_gate: u32, has_changed: bool) -> Step<()> {
         let queue = self.gate(queue_gate)?.first_node();
         if queue == NONE {
