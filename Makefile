@@ -208,9 +208,12 @@ failover: install ## the same many times in a row, with numbers (PROMOTIONS=20)
 	@TURNSTILE_PROMOTIONS=$(or $(PROMOTIONS),20) PYTEST_TIMEOUT=3600 TURNSTILE_CLUSTER=failover \
 	  scripts/run-pytest pg_test/failover/test_failover.py -s
 
+MOVES := $(or $(VERSIONS),15 16 17 18)
+
 .PHONY: test-moves
-test-moves: install ## pg_upgrade, dump and logical replication between servers that are installed (VERSIONS='15 16 17 18')
-	@$(if $(VERSIONS),TURNSTILE_VERSIONS='$(VERSIONS)') TURNSTILE_CLUSTER=moves scripts/run-pytest pg_test/moves
+test-moves: install ## pg_upgrade, dump and logical replication between servers (VERSIONS='15 16 17 18': in this order)
+	@for server in $(MOVES); do scripts/server $$server && TURNSTILE_SERVER=$$server scripts/install; done
+	@TURNSTILE_VERSIONS='$(MOVES)' TURNSTILE_CLUSTER=moves scripts/run-pytest pg_test/moves
 
 .PHONY: test-cron
 test-cron: install ## the schedule, with the real pg_cron; takes two minutes for pg_cron's clock
