@@ -29,7 +29,7 @@ QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurr
   test-upgrades isolation test-docs test-servers regress
 # What takes long, or another build; of parts that are above, too, what they have left out.
 REST_PARTS := test-mutants test-findings test-histories test-fuzz test-cron test-examples test-seeded-faults test-surroundings \
-  test-upgrades test-packages test-storm test-injected
+  test-upgrades test-packages test-storm test-failover test-injected
 ALL_PARTS := $(REST_PARTS) $(filter-out $(REST_PARTS),$(QUICK_PARTS))
 # TURNSTILE_TIER=quick leaves out of a part what is marked as long, TURNSTILE_TIER=rest runs only that.
 TIER_quick := -m 'not long'
@@ -206,6 +206,22 @@ test-docs: install ## run the SQL of the documentation, follow its links, compar
 test-examples: install ## the workers of examples/, by themselves and through PgBouncer
 	@scripts/setup examples
 	@scripts/run-pytest pg_test/examples
+
+.PHONY: test-failover
+test-failover: install ## a standby promoted under load, four times each way, and what its sessions see
+	@TURNSTILE_CLUSTER=failover scripts/run-pytest pg_test/failover
+
+.PHONY: failover
+failover: install ## the same many times in a row, with numbers (PROMOTIONS=20)
+	@TURNSTILE_PROMOTIONS=$(or $(PROMOTIONS),20) PYTEST_TIMEOUT=3600 TURNSTILE_CLUSTER=failover \
+	  scripts/run-pytest pg_test/failover/test_failover.py -s
+
+MOVES := $(or $(VERSIONS),15 16 17 18)
+
+.PHONY: test-moves
+test-moves: install ## pg_upgrade, dump and logical replication between servers (VERSIONS='15 16 17 18': in this order)
+	@for server in $(MOVES); do scripts/server $$server && TURNSTILE_SERVER=$$server scripts/install; done
+	@TURNSTILE_VERSIONS='$(MOVES)' TURNSTILE_CLUSTER=moves scripts/run-pytest pg_test/moves
 
 .PHONY: test-cron
 test-cron: install ## the schedule, with the real pg_cron; takes two minutes for pg_cron's clock

@@ -12,7 +12,7 @@ from failover.pair import DATABASE
 from faults.mixture import admits_what_may_run, fill
 from faults.witness import is_sound
 from support import rows
-from support.calls import call, claim_next, enqueue
+from support.calls import call, claim_next, enqueue, enqueue_times
 from support.node import await_true
 from support.settings import configure
 
@@ -88,29 +88,40 @@ def test_memory_is_not_made_on_a_standby(synchronous_pair, conn, seed):
         admits_what_may_run(session, slots, made)
 
 
+def seen_by_reader(conn) -> int:
+    conn.execute("SET ROLE reader")
+    try:
+        return conn.execute("SELECT count(*) FROM turnstile.my_jobs").fetchone()[0]
+    finally:
+        conn.execute("RESET ROLE")
+
+
 def test_what_a_session_has_read_on_a_standby_does_not_count_later(synchronous_pair, conn):
     """Routes, settings and permissions, which backends keep until a commit of this server changes them."""
     pair = synchronous_pair
     conn.execute("CREATE ROLE reader")
-    call(conn, "allow_worker", role="reader")
-    conn.execute("GRANT SELECT ON turnstile.my_jobs TO reader; GRANT USAGE ON SCHEMA turnstile TO reader")
-    enqueue(conn, kind="mail")
+    call(conn, "allow_tenant", role="reader", tenants=["t"])
+    enqueue(conn, tenant="t")
     followed(pair)
     with session_on_the_standby(pair) as session:
-        session.execute("SET ROLE reader")
-        session.execute("SELECT * FROM turnstile.my_jobs")
-        session.execute("RESET ROLE")
-        call(conn, "disallow", role="reader")
-        conn.execute("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA turnstile TO reader")
+        assert seen_by_reader(session) == 1
+        conn.execute("UPDATE turnstile.permission SET tenant = 'u'")
+        followed(pair)
+        assert seen_by_reader(session) == 0
+        enqueue(conn, tenant="u")
         conn.execute("INSERT INTO turnstile.route (pattern, queue) VALUES ('mail', 'letters')")
         conn.execute("UPDATE turnstile.queue SET max_attempts = 3 WHERE name = '*'")
+        followed(pair)
+        assert seen_by_reader(session) == 1
+        conn.execute("UPDATE turnstile.permission SET tenant = 't'")
+        enqueue_times(conn, 2, tenant="t")
         pair.kill_primary()
+        assert seen_by_reader(session) == 3
         made = call(session, "enqueue", kind="mail")[0][0]
         assert rows.live(session, made).queue == "letters"
         assert rows.live(session, made).max_attempts == 3
-        session.execute("SET ROLE reader")
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            claim_next(session)
+        session.execute("UPDATE turnstile.permission SET tenant = 'u'")
+        assert seen_by_reader(session) == 1
 
 
 def test_a_transaction_that_began_on_a_standby_stays_read_only(synchronous_pair):

@@ -6,11 +6,11 @@
 use super::Verb;
 use crate::job::lane::{EVERY_QUEUE, queue_key};
 use crate::pg::call::datum;
+use crate::pg::catalog;
 use crate::pg::error::Result;
 use crate::pg::rights::Owner;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Statement, statement, with_spi};
-use crate::pg::{catalog, server};
 use crate::shmem;
 use crate::transaction::pending;
 use pgrx::pg_guard;
@@ -112,11 +112,11 @@ unsafe extern "C-unwind" fn roles_changed(_argument: Datum, _cache: c_int, _hash
 }
 
 pub fn of_role(role: Oid) -> Result<Rc<Permissions>> {
-    // A standby is not told of commits.
-    if pending::with(|pending| pending.changes_routes()) || server::is_in_recovery() {
+    if pending::with(|pending| pending.changes_routes()) {
         return read(role).map(Rc::new);
     }
     let table = catalog::job_table()?;
+    // A standby, which is not told of commits, has none.
     let Some(version) = shmem::routes_version(table) else {
         return read(role).map(Rc::new);
     };

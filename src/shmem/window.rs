@@ -7,8 +7,9 @@ use super::directory::{self, Anchor, Entry, Guard, anchor, entry};
 use super::growth::Growth;
 use super::layout::{Layout, Pool, Sizes};
 use super::{DatabaseState, Locked, latches};
-use crate::pg::error::{Result, out_of_memory};
+use crate::pg::error::{Result, on_standby, out_of_memory};
 use crate::pg::seeded::{Seeded, armed};
+use crate::pg::server;
 use pgrx::pg_sys;
 use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;
@@ -37,7 +38,13 @@ pub(super) fn cached_slot(job_table: pg_sys::Oid) -> Option<usize> {
 }
 
 /// Finds the slot of this database; takes a free one, or one whose database is gone, or a new one, if it has none.
+///
+/// Not on a standby: no trigger fires for what it replays, so its memory would be wrong at once, and would be trusted when the
+/// standby is promoted, as sessions live on.
 pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
+    if server::is_in_recovery() {
+        return Err(on_standby());
+    }
     let directory = Guard::of_directory()?;
     let database = my_database();
     let known = find_where(|other| other == database)

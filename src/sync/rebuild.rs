@@ -22,7 +22,7 @@ use crate::table::visit_jobs;
 use crate::transaction::pending::{self, Work};
 use pgrx::datum::Array;
 use pgrx::pg_sys;
-use turnstile_scheduler::{LaneSpec, Step};
+use turnstile_scheduler::{LaneSpec, READ_AHEAD, Step};
 
 static AVAILABLE: Statement = statement!("rebuild_available", []);
 static RUNNING: Statement = statement!("rebuild_running", []);
@@ -80,6 +80,9 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     let mut lower = Batch::new(job_table, |memory, spec: &LaneSpec, position| {
         memory.scheduler.lower(spec, position)
     });
+    lower.read_ahead = |memory, lanes| {
+        (memory.scheduler).read_ahead(lanes.iter().map(|(spec, _)| spec));
+    };
     visit_available(spi, job_table, &snapshot, |spec, position| {
         lower.add(spec, position)
     })?;
@@ -245,6 +248,7 @@ fn scan(
 struct Batch<T, F> {
     job_table: pg_sys::Oid,
     items: Vec<(T, i64)>,
+    read_ahead: fn(&Locked, &[(T, i64)]),
     apply: F,
 }
 
@@ -253,6 +257,7 @@ impl<T: Copy, F: Fn(&mut Locked, &T, i64) -> Step<()>> Batch<T, F> {
         Self {
             job_table,
             items: Vec::new(),
+            read_ahead: |_, _| {},
             apply,
         }
     }
@@ -270,9 +275,12 @@ impl<T: Copy, F: Fn(&mut Locked, &T, i64) -> Step<()>> Batch<T, F> {
             if memory.state.phase != Phase::Rebuilding {
                 return Ok(false);
             }
-            for (item, number) in &self.items {
-                memory.make_room(0);
-                (self.apply)(memory, item, *number)?;
+            for items in self.items.chunks(READ_AHEAD) {
+                (self.read_ahead)(memory, items);
+                for (item, number) in items {
+                    memory.make_room(0);
+                    (self.apply)(memory, item, *number)?;
+                }
             }
             Ok(true)
         })?;

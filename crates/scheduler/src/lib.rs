@@ -88,6 +88,7 @@ pub mod waiting;
 
 pub use check::view::{GateView, LaneView, OutsideView};
 pub use claim::pick::{Pick, Picked};
+pub use claim::rebuild::READ_AHEAD;
 pub use claim::settle::Outcome;
 pub use due::times::DueView;
 pub use gates::hold::Credit;

@@ -52,6 +52,22 @@ impl<T: Slot> Slab<'_, T> {
         Err(CYCLE)
     }
 
+    /// Reads where the chains of these keys begin, and those that are split when they are linked. The reads do not depend on
+    /// each other: all wait for the machine's memory together, and not one after the other.
+    pub fn read_ahead(&self, keys: &[u64]) -> u32 {
+        let last = self.pool.last_bucket;
+        let chain_of = |bucket: u32| {
+            let first = self.buckets.get(bucket as usize).copied();
+            let slot = first.and_then(|first| self.slots.get(first as usize));
+            slot.map_or(NONE, Slot::next)
+        };
+        let found = keys.iter().map(|&key| chain_of(bucket_of(key, last)));
+        let split = (last + 1..)
+            .take(keys.len())
+            .map(|new| chain_of(origin_of(new)));
+        found.chain(split).fold(0, |sum, next| sum ^ next)
+    }
+
     pub fn link(&mut self, at: u32, key: u64) -> Step<()> {
         // Before the slot is in a chain: its key may not be complete yet.
         for _ in 0..SPLITS_AT_ONCE {
