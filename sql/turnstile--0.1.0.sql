@@ -8,14 +8,13 @@ The ordering of items is not stable, it is driven by a dependency graph.
 
 /* <begin connected objects> */
 -- bootstrap
--- Before anything else, and with nothing that is looked up by the search path: CREATE EXTENSION puts the schema there,
--- which another role may have filled with operators and functions of its own.
+-- Before anything else, and with nothing that is looked up by the search path.
 SET LOCAL search_path = pg_catalog, pg_temp;
 -- Claims find rows in heaps only.
 SET LOCAL default_table_access_method = heap;
 
--- A schema that exists already comes from a restore or from an extension that was dropped: it is empty, and only
--- roles that could change the extension anyway can create objects in it.
+-- The schema is part of the extension, and goes with it. One that exists already is taken if it is empty, and if only roles that
+-- could change the extension anyway can create objects in it: another role may have filled it with operators and functions.
 DO $block$
 DECLARE
     schema oid;
@@ -34,6 +33,10 @@ BEGIN
     FROM pg_catalog.pg_namespace AS nsp
     LEFT JOIN pg_catalog.pg_roles AS role ON role.oid = nsp.nspowner
     WHERE nsp.nspname = 'turnstile';
+    IF schema IS NULL THEN
+        CREATE SCHEMA turnstile;
+        RETURN;
+    END IF;
     IF is_safe IS NOT TRUE THEN
         RAISE EXCEPTION 'schema "turnstile" is not safe to install into' USING ERRCODE = '42501',
             DETAIL = pg_catalog.format('It belongs to "%s", or others may create objects in it.', owner),
@@ -44,10 +47,6 @@ BEGIN
         SELECT pg_catalog.pg_describe_object(dep.classid, dep.objid, dep.objsubid) AS name
         FROM pg_catalog.pg_depend AS dep
         WHERE dep.refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass AND dep.refobjid = schema
-            AND (dep.classid, dep.objid) IS DISTINCT FROM (
-                'pg_catalog.pg_extension'::pg_catalog.regclass::oid,
-                (SELECT ext.oid FROM pg_catalog.pg_extension AS ext WHERE ext.extname = 'turnstile')
-            )
         LIMIT 10
     ) AS thing;
     IF found IS NOT NULL THEN
@@ -55,6 +54,7 @@ BEGIN
             DETAIL = pg_catalog.format('It contains: %s.', found),
             HINT = 'The extension needs a schema of its own. Move or drop these objects.';
     END IF;
+    ALTER EXTENSION turnstile ADD SCHEMA turnstile;
 END
 $block$;
 /* </end connected objects> */
