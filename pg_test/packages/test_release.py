@@ -105,6 +105,7 @@ def test_each_place_must_have_the_version(project, place):
     done = project.release("--check")
     assert done.returncode == 1
     assert f"{place}: has version {HIGHER} instead of {VERSION}" in done.stdout.splitlines()
+    assert len(done.stdout.splitlines()) == (3 if place == "Cargo.toml" else 1), "turnstile.control and the package follow Cargo.toml"
 
 
 def _not_committed(project):
