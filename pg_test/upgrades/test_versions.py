@@ -86,10 +86,10 @@ def test_it_can_be_looked_at_and_dropped(conn, version):
     assert enqueue(conn) > 0
 
 
-@pytest.mark.parametrize("body", ["SELECT NULL", "SELECT ''", "", "SELECT '0.1.0', 1"], ids=["null", "empty", "nothing", "another"])
+@pytest.mark.parametrize("body", ["SELECT NULL", "SELECT ''", "", f"SELECT '{CURRENT}', 1"], ids=["null", "empty", "nothing", "another"])
 def test_a_version_that_cannot_be_read_is_refused(conn, body):
     conn.execute("SET check_function_bodies = off")
-    conn.execute(f"CREATE OR REPLACE FUNCTION turnstile.catalog_version() RETURNS text LANGUAGE sql IMMUTABLE AS $$ {body}$$")
+    conn.execute(f"CREATE OR REPLACE FUNCTION turnstile.catalog_version() RETURNS text LANGUAGE sql IMMUTABLE AS $${body}$$")
     with _refused(HINTS[OLDER]):
         enqueue(conn)
     _say(conn, CURRENT)
