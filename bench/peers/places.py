@@ -7,6 +7,7 @@ from lib.project import ROOT
 HERE = Path(__file__).resolve().parent
 CONTENDERS = HERE / "contenders"
 METHOD = HERE / "method.md"
+RESTART = HERE / "restart.md"
 FETCHED = ROOT / "target" / "peers"
 BUILT = FETCHED / "built"
 RESULTS = ROOT / "target" / "bench"

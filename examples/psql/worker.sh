@@ -4,12 +4,12 @@ set -euo pipefail
 
 run() {
   while [ -z "$stopping" ]; do
-    [ -n "$job" ] || ask "$CLAIM_NEXT"
+    [ -n "$job" ] || ask "$CLAIM_NEXT" "$CLAIM_NEXT"
     read -r id attempt payload <<<"$job"
     if [ -z "$job" ]; then sleep_until_there_is_work
-    elif ! error=$(handle 2>&1 >&3); then ask "$FAIL"
-    elif [ -n "$stopping" ]; then ask "$COMPLETE"
-    else ask "$COMPLETE_AND_CLAIM_NEXT"; fi
+    elif ! error=$(handle 2>&1 >&3); then ask "$FAIL" "$CLAIM_NEXT"
+    elif [ -n "$stopping" ]; then ask "$COMPLETE" "$COMPLETE_AGAIN"
+    else ask "$COMPLETE_AND_CLAIM_NEXT" "$COMPLETE_AGAIN"; fi
   done 3>&1
   read -r id attempt payload <<<"$job"
   [ -z "$job" ] || (sql "$RELEASE") # claimed, not started
@@ -33,19 +33,22 @@ handle() {
 readonly CLAIM_NEXT="SELECT id, attempt, payload FROM turnstile.claim_next(:'queue')"
 readonly COMPLETE_AND_CLAIM_NEXT="SELECT id, attempt, payload FROM turnstile.complete_and_claim_next(:id, :attempt)"
 readonly COMPLETE="SELECT FROM turnstile.complete(:id, :attempt)"
+readonly COMPLETE_AGAIN="SELECT FROM turnstile.complete_many(ARRAY[:id]::bigint[], ARRAY[:attempt]::int[])"
 readonly FAIL="SELECT FROM turnstile.fail(:id, :attempt, :'error')"
 readonly RELEASE="SELECT FROM turnstile.release(:id, :attempt)"
 readonly WAIT="CALL turnstile.wait_for_job(ARRAY[:'queue'], '1 minute')"
 
-# Sets job to what the statement returns. Where the connection is lost (psql ends with 2) it is sent again, to whichever
-# of the hosts is the primary then: a completion may be repeated, and a job that was claimed in vain comes back.
+# Sets job to what the statement returns. Where the connection is lost (psql ends with 2) the second one follows, on
+# whichever of the hosts is the primary then: it leaves alone what was completed, and what was claimed comes back.
 ask() {
   local status=0
-  until job=$(sql "$1"); do
-    status=$?
-    [ "$status" = 2 ] || exit "$status"
+  job=$(sql "$1") || status=$?
+  while [ "$status" = 2 ]; do
     sleep 1
+    status=0
+    job=$(sql "$2") || status=$?
   done
+  [ "$status" = 0 ] || exit "$status"
 }
 
 # Takes the place of the subshell that it is called in, so that a signal to that reaches psql.

@@ -1,9 +1,5 @@
 """A primary and its standby, which take each other's place again and again."""
 
-import contextlib
-import signal
-from os import kill
-
 from support.node import Node, await_true
 
 SYNCHRONOUS = "*"
@@ -62,10 +58,13 @@ class Pair:
 
     def kill_primary_ahead(self, work) -> None:
         """As above, after the primary has gone ahead of its standby for a while, in which `work` is called."""
-        with self._receiver_stopped():
-            work()
-            self.primary.kill()
-        self._promote()
+        with self.standby.connect() as standby:
+            standby.execute("ALTER SYSTEM SET primary_conninfo = ''")
+            standby.execute("SELECT pg_reload_conf()")
+            receivers = "SELECT count(*) FROM pg_stat_wal_receiver"
+            await_true(lambda: standby.execute(receivers).fetchone()[0] == 0, "the standby receives nothing more")
+        work()
+        self.kill_primary()
 
     def switch_over(self) -> None:
         """Nothing is lost in any pair: a primary that is shut down sends its standby all that it has."""
@@ -96,15 +95,6 @@ class Pair:
 
     def _lets_nobody_write(self) -> bool:
         return self.primary.value("SHOW default_transaction_read_only") == "on"
-
-    @contextlib.contextmanager
-    def _receiver_stopped(self):
-        receiver = self.standby.value("SELECT pid FROM pg_stat_wal_receiver")
-        kill(receiver, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            kill(receiver, signal.SIGCONT)
 
     def bring_back(self) -> None:
         """The old primary becomes the standby."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from peers import scheduler
 from peers.contender import REFERENCE, contenders
-from peers.places import METHOD
+from peers.places import METHOD, RESTART
 from peers.render import aims
 from peers.render.plots import plot
 from peers.render.scheduler import section
@@ -30,6 +30,8 @@ def write_page(data: dict, folder: Path) -> Path:
         "## Figures",
         "",
         *_figures(data, folder),
+        "",
+        RESTART.read_text(),
     ]
     page.write_text("\n".join(lines).rstrip() + "\n")
     return page
