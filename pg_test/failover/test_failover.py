@@ -42,9 +42,10 @@ def connect(pair) -> psycopg.Connection:
 
 def set_limits(pair) -> None:
     with connect(pair) as conn:
-        conn.execute("UPDATE turnstile.queue SET lease = '10 seconds' WHERE name = '*'")
         for gate, slots in LIMITS.items():
             set_limit(conn, gate, slots)
+        # A run whose answer was lost holds its slots until then.
+        conn.execute("UPDATE turnstile.queue SET lease = '5 seconds'")
 
 
 class Examples(threading.Thread):
@@ -109,9 +110,20 @@ def at_work(pair, ledger):
         examples.kill()
 
 
-def await_answers(ledger, members) -> None:
+def await_answers(pair, ledger, members) -> None:
     """Every member has had one since now, and there are some more."""
     before, turns = len(ledger.completed), [member.turns for member in members]
+    try:
+        await_members(ledger, members, before, turns)
+    except AssertionError:
+        with connect(pair) as conn:
+            states = "SELECT queue, state, count(*), min(lease_expires_at)::text FROM turnstile.job GROUP BY 1, 2"
+            print([(member, member.turns, member.error) for member in members], conn.execute(states).fetchall())
+            print(conn.execute("SELECT pid, state, wait_event, query FROM pg_stat_activity WHERE datname = 'jobs'").fetchall())
+        raise
+
+
+def await_members(ledger, members, before: int, turns: list[int]) -> None:
     await_true(
         lambda: len(ledger.completed) >= before + 40
         and all(member.error or member.turns > had for member, had in zip(members, turns, strict=True)),
@@ -123,7 +135,7 @@ def await_answers(ledger, members) -> None:
 def fail_over(pair, ledger, members, nth: int) -> None:
     ways = [pair.kill_primary, pair.switch_over]
     if not pair.is_synchronous:
-        ways[0] = lambda: pair.kill_primary_ahead(lambda: await_answers(ledger, members))
+        ways[0] = lambda: pair.kill_primary_ahead(lambda: await_answers(pair, ledger, members))
     ways[nth % 2]()
     ledger.promoted(pair.last_common_lsn())
 
@@ -189,10 +201,10 @@ def report(conn, ledger, begun) -> None:
 def test_promotions_under_load(pair, ledger):
     set_limits(pair)
     with at_work(pair, ledger) as (members, examples, sampler):
-        await_answers(ledger, members)
+        await_answers(pair, ledger, members)
         for nth in range(PROMOTIONS):
             fail_over(pair, ledger, members, nth)
-            await_answers(ledger, members)
+            await_answers(pair, ledger, members)
             with connect(pair) as conn:
                 agrees(conn)
             pair.bring_back()
