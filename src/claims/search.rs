@@ -166,6 +166,32 @@ fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Resul
     })
 }
 
+/// For who looks without claiming: what a claim does with a lane in which it finds nothing to take. Of jobs that are gone
+/// memory learns; past those that others have locked, another lane is next until the end of the call.
+pub fn pass_over(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    picked: &Picked,
+    is_locked: bool,
+) -> Result<()> {
+    if !is_locked {
+        return is_anything_left(spi, job_table, picked).map(drop);
+    }
+    let mut search = OverflowSearch::in_queue(picked.spec.queue);
+    let next = pick(spi, job_table, &mut search, 1)?;
+    let Pick::Lane(picked) = next.pick else {
+        return Ok(());
+    };
+    let own = pending::with(|pending| pending.own_positions(picked.spec.lane));
+    let (seen, seen_all) = look_ahead(spi, &picked, &own)?;
+    let outcome = Outcome {
+        taken: &[],
+        seen: &seen,
+        seen_all,
+    };
+    settle(job_table, &picked, &next.reservations, outcome)
+}
+
 fn too_many_reservations() -> Failure {
     too_long("the transaction has claimed more jobs than can be tracked")
         .detail(format!(
@@ -361,7 +387,7 @@ fn settle(
 
 /// The call is over: lanes whose next job another transaction has locked will be looked at again, and the wake-up
 /// that led here is over.
-fn end_call(job_table: pg_sys::Oid) -> Result<()> {
+pub fn end_call(job_table: pg_sys::Oid) -> Result<()> {
     let set_aside = pending::note(job_table, |level| std::mem::take(&mut level.set_aside));
     let has_any = !set_aside.is_empty() && !armed(Seeded::ForgetHiddenLane);
     if !has_any && !sleeper::has_place() {

@@ -138,6 +138,14 @@ pub fn job(spi: &Spi, verb: Verb, job_id: i64) -> Result<()> {
     }
 }
 
+/// Whether the caller may know how a job fares: who may see it, and who may manage it without seeing what is in it.
+pub fn job_outlook(spi: &Spi, job_id: i64) -> Result<()> {
+    match restricted(Verb::Manage)? {
+        Some(caller) if !caller.allows_job(spi, job_id)? => job(spi, Verb::See, job_id),
+        _ => Ok(()),
+    }
+}
+
 /// Those of some jobs that the caller may do something to, if its permissions say which.
 pub fn only_allowed<'j, J>(
     spi: &Spi,

@@ -136,6 +136,16 @@ pub enum Seeded {
     KeepMemberships,
     /// The lease of queues without a row of settings is read only once.
     KeepDefaultLease,
+    /// Who looks does not see that rows are locked.
+    OverlookLocks,
+    /// A job is never found to be behind another.
+    OverlookOrder,
+    /// A job of a session is never found to wait for its turn in it.
+    OverlookTurn,
+    /// A gate's rate and pause are not looked at.
+    OverlookMeters,
+    /// A queue always counts as one that is claimed from.
+    OverlookAbsence,
 }
 
 #[cfg(feature = "seeded_faults")]

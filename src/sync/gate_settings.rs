@@ -43,6 +43,16 @@ pub fn read(
     })
 }
 
+/// What the tables say of a gate, for who only looks.
+pub fn of_gate(spi: &Spi, spec: &LaneSpec, kind: GateKind, key: u64) -> Result<GateSettings> {
+    let gate = UnknownGate {
+        kind,
+        key,
+        version: 0,
+    };
+    read_one(spi, spec, &gate)
+}
+
 fn read_one(spi: &Spi, spec: &LaneSpec, gate: &UnknownGate) -> Result<GateSettings> {
     let described = gates::of(gate.kind);
     let Some(table) = &described.settings else {

@@ -1,0 +1,77 @@
+//! Why the jobs of a queue or a tenant wait: reasons with the number of lanes behind each.
+
+use super::blocker::Reason;
+use crate::pg::error::Result;
+use crate::pg::server;
+use crate::pg::spi::Spi;
+use crate::shmem::Locked;
+use crate::sync::rebuild::when_ready;
+use pgrx::pg_sys;
+use std::collections::BTreeMap;
+use turnstile_scheduler::{GateKind, GateState, LaneSpec, Step};
+
+/// Lanes that are looked at. Where there are more, each stands for several.
+const MOST: u32 = 10_000;
+
+pub struct Summary {
+    /// By reason and gate.
+    pub lanes: BTreeMap<(Reason, Option<u8>), u64>,
+    /// Not all lanes were looked at.
+    pub is_estimate: bool,
+}
+
+/// Of the lanes in memory and those outside. `queue` may stand for all queues.
+pub fn of(spi: &Spi, job_table: pg_sys::Oid, queue: u64, tenant: Option<u64>) -> Result<Summary> {
+    when_ready(spi, job_table, |memory| {
+        memory.scheduler.advance(server::now())?;
+        let sample = memory.scheduler.some_lanes(queue, MOST)?;
+        let mut lanes = BTreeMap::new();
+        for (spec, _) in &sample.lanes {
+            if tenant.is_none_or(|tenant| tenant == spec.tenant) {
+                for of in reasons(memory, spec)? {
+                    *lanes.entry(of).or_default() += u64::from(sample.each);
+                }
+            }
+        }
+        let outside = memory.scheduler.lanes_outside_of(queue, tenant)?;
+        if outside > 0 {
+            lanes.insert((Reason::OutsideMemory, None), outside);
+        }
+        Ok(Summary {
+            lanes,
+            is_estimate: sample.each > 1 || outside > 0,
+        })
+    })
+}
+
+fn reasons(memory: &Locked, spec: &LaneSpec) -> Step<Vec<(Reason, Option<u8>)>> {
+    let scheduler = &memory.scheduler;
+    let mut found = Vec::new();
+    for state in scheduler.closed_kinds(spec)? {
+        found.extend(of_gate(&state).map(|reason| (reason, Some(state.kind as u8))));
+    }
+    if found.is_empty() {
+        found.push((Reason::Behind, Some(GateKind::Queue as u8)));
+    }
+    let is_attended =
+        scheduler.is_claimed_lately(spec.queue)? || memory.waiting.is_attended(spec.queue);
+    if !is_attended {
+        found.push((Reason::NoWorker, Some(GateKind::Queue as u8)));
+    }
+    Ok(found)
+}
+
+fn of_gate(state: &GateState) -> impl Iterator<Item = Reason> + use<> {
+    let is_shut = state.limit == turnstile_scheduler::Limit::AtMost(0);
+    let full = match is_shut {
+        true => Reason::Paused,
+        false => Reason::of_full(state.kind),
+    };
+    [
+        state.is_full().then_some(full),
+        state.paused_until.map(|_| Reason::Paused),
+        state.is_out_of_tokens.then_some(Reason::Rate),
+    ]
+    .into_iter()
+    .flatten()
+}
