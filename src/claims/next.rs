@@ -43,6 +43,9 @@ pub fn next_of(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<Next> {
             Pick::Nothing => return Ok(Next::Nobody),
             Pick::Exhausted => break,
             Pick::Unknown(spec, gates) => gate_settings::read(spi, job_table, &spec, &gates)?,
+            Pick::Lane(picked) if picked.is_only_looked_at => {
+                pass_over(spi, job_table, &picked, false)?;
+            }
             Pick::Lane(picked) => {
                 let found = look(spi, &picked)?;
                 if let Some((id, position)) = found.free {

@@ -40,6 +40,8 @@ pub struct Picked {
     /// How many of the caller's reservations are filled in. If none is, the caller only looks at the lane:
     /// its session waits for a job that may be gone.
     pub reserved: usize,
+    /// A gate is closed, or may be: the caller only looks at the lane, as if no reservation were filled in.
+    pub is_only_looked_at: bool,
     /// The queue whose row of settings holds: that of the lane, or [`EVERY_QUEUE`] if it has none.
     pub settings_of: u64,
     /// Changes whenever this row may have changed.
@@ -127,7 +129,11 @@ impl Scheduler<'_> {
                 self.reserve_room(&path, picked, credits, reservations)?
             }
             Found::Unverified(lane) => {
-                Pick::Lane(self.picked(lane, &self.path_of(lane)?, queue)?)
+                let picked = self.picked(lane, &self.path_of(lane)?, queue)?;
+                Pick::Lane(Picked {
+                    is_only_looked_at: true,
+                    ..picked
+                })
             }
         };
         for credit in credits.iter() {
@@ -189,6 +195,7 @@ impl Scheduler<'_> {
             level: entry.level,
             tag: self.tag_of(path.tenant, entry.level)?,
             reserved: 0,
+            is_only_looked_at: false,
             settings_of,
             settings_version,
             now: self.header.clock.now,
