@@ -133,6 +133,8 @@ def test_all_that_is_closed_is_told(conn, attended):
         (1, "scheduled", None), (2, "full", "queue"), (3, "paused", "queue"), (4, "paused", "tenant"),
     ]  # fmt: skip
     conn.execute("UPDATE turnstile.job SET run_at = clock_timestamp() WHERE id = %s", [job])
+    assert [row.opens_at < datetime.datetime.now(datetime.UTC) for row in why(conn, job)][:1] == [True]
+    call(conn, "promote")
     assert {(row.reason, row.gate) for row in why(conn, job)} == {
         ("full", "queue"), ("paused", "queue"), ("paused", "tenant"), ("rate", "account"),
     }  # fmt: skip
@@ -211,7 +213,7 @@ def test_a_locked_row_is_told_and_passed_over(conn, other, attended):
     first, second = enqueue(conn), enqueue(conn)
     with other.transaction():
         other.execute("SELECT FROM turnstile.job WHERE id = %s FOR UPDATE", [first])
-        assert reasons(conn, first) == [("locked", None, None, None), ("behind", "queue", "default", second)]
+        assert reasons(conn, first) == [("locked", None, None, None)]
         assert reasons(conn, second) == []
     assert reasons(conn, first) == []
 
@@ -358,11 +360,10 @@ def test_lanes_are_counted_by_reason(conn, attended):
         enqueue(conn, queue="q", tenant=tenant)
         enqueue(conn, queue="q", tenant=tenant, priority=1)
     enqueue(conn, queue="forsaken")
-    claim_next(conn, "q")  # reads what is set
     found = {(row.reason, row.gate): row.lanes for row in call(conn, "why_waiting_summary", queue="q")}
-    assert found == {("paused", "tenant"): 4, ("behind", "queue"): 1}
+    assert found == {("paused", "tenant"): 4, ("behind", "queue"): 2}
     found = {(row.reason, row.gate): row.lanes for row in call(conn, "why_waiting_summary")}
-    assert found == {("paused", "tenant"): 4, ("behind", "queue"): 2, ("no_worker", "queue"): 1}
+    assert found == {("paused", "tenant"): 4, ("behind", "queue"): 3, ("no_worker", "queue"): 1}
     [row] = call(conn, "why_waiting_summary", queue="q", tenant="a")
     assert (row.reason, row.lanes, row.is_estimate) == ("paused", 2, False)
     assert call(conn, "why_waiting_summary", queue="nothing") == []

@@ -158,12 +158,13 @@ impl Scheduler<'_> {
         })
     }
 
+    /// Whether tenants share the starts of a queue by weight.
     pub fn is_shared_by_weight(&self, queue: u64) -> Step<bool> {
         self.is_fair_queue(queue)
     }
 
     /// The gates of a lane that are closed.
-    pub fn closed_kinds(&self, spec: &LaneSpec) -> Step<Vec<GateState>> {
+    pub fn closed_gates(&self, spec: &LaneSpec) -> Step<Vec<GateState>> {
         let mut closed = Vec::new();
         for (kind, key) in spec.gates() {
             let state = self.gate_state(kind, key)?;
@@ -224,7 +225,7 @@ impl Scheduler<'_> {
             let before = self.first_behind(&spec, job)?;
             own.lanes.extend(self.lane_ahead(job, spec, head, before)?);
         }
-        let found = match self.queues_left() > 1 {
+        let found = match self.header.queues.count > 1 {
             true => self.some_lanes(EVERY_QUEUE, most)?,
             false => LaneSample::default(),
         };
@@ -244,10 +245,6 @@ impl Scheduler<'_> {
             }
         }
         Ok([own, others])
-    }
-
-    fn queues_left(&self) -> u32 {
-        self.header.queues.count
     }
 
     /// The first position of a lane of the job's queue from which on its jobs come later, whatever their tenants have had.
