@@ -63,11 +63,11 @@ impl Model {
 
     /// A claim that finds fewer jobs than it has room for, or none, and may be undone.
     fn claim(&mut self, scheduler: &mut Scheduler) {
-        let queue = match self.rng.random_bool(0.2) {
+        let queue = match self.rng.random_bool(0.05) {
             true => EVERY_QUEUE,
             false => self.rng.random_range(1..=QUEUES),
         };
-        let mut ids = vec![ReservationId::default(); self.rng.random_range(1..4)];
+        let mut ids = vec![ReservationId::default(); self.rng.random_range(0..4)];
         let pick = scheduler.pick(queue, self.now, &mut [], &mut ids).unwrap();
         for each in 1..=QUEUES {
             if queue == EVERY_QUEUE || queue == each {
@@ -76,7 +76,8 @@ impl Model {
         }
         let Pick::Lane(picked) = pick else { return };
         ids.truncate(picked.reserved);
-        let is_taken = self.rng.random_bool(0.3) && picked.spec.tenant != 101;
+        let may_take = picked.reserved > 0 && picked.spec.tenant != 101;
+        let is_taken = may_take && self.rng.random_bool(0.3);
         let taken: &[i64] = if is_taken { &[picked.head] } else { &[] };
         let outcome = Outcome {
             taken,
