@@ -16,10 +16,10 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
 TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
 # The longest of each list first, since two run at a time.
 QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurrent test-surroundings test-security test-rights \
-  isolation test-docs regress
+  test-upgrades isolation test-docs regress
 # What takes long, or another build; of parts that are above, too, what they have left out.
 REST_PARTS := test-mutants test-findings test-histories test-fuzz test-cron test-examples test-seeded-faults test-surroundings \
-  test-storm test-injected
+  test-upgrades test-storm test-injected
 ALL_PARTS := $(REST_PARTS) $(filter-out $(REST_PARTS),$(QUICK_PARTS))
 # TURNSTILE_TIER=quick leaves out of a part what is marked as long, TURNSTILE_TIER=rest runs only that.
 TIER_quick := -m 'not long'
@@ -97,6 +97,18 @@ security-page: install ## write the matrix of docs/security.md anew, from the ca
 .PHONY: reference
 reference: install ## write docs/reference anew, from the catalog's COMMENTs and the errors in the sources
 	@scripts/run-python pg_test/docs/reference.py
+
+.PHONY: test-upgrades
+test-upgrades: install ## upgrades from each release, library and catalog of other versions, the API against that of each release
+	@TURNSTILE_CLUSTER=upgrades scripts/run-pytest pg_test/upgrades $(TIER)
+
+.PHONY: freeze
+freeze: install ## keep the install script and the API of the version under development, before its release
+	@scripts/run-python pg_test/upgrades/freeze.py
+
+.PHONY: upgrade-script
+upgrade-script: ## begin the upgrade script from the release FROM=…
+	@target/venv/bin/python pg_test/upgrades/script.py $(FROM)
 
 .PHONY: regress
 regress: install ## compare what SQL prints with what is expected

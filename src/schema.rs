@@ -9,9 +9,14 @@ extension_sql_file!(
     requires = ["guard"]
 );
 extension_sql_file!(
+    "../sql/schema/version.sql",
+    name = "version",
+    requires = ["preload"]
+);
+extension_sql_file!(
     "../sql/schema/tables/keys.sql",
     name = "tables_keys",
-    requires = ["preload"]
+    requires = ["version"]
 );
 extension_sql_file!(
     "../sql/schema/tables/settings.sql",

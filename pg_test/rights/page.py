@@ -48,7 +48,7 @@ GROUPS = {
     },
     "Maintain": {
         "maintain": _NONE, "rescue": _ALL, "promote": _ALL, "prune_unique_keys": _ALL, "make_history_partitions": _NONE,
-        "enable_cron": _NONE, "disable_cron": _NONE, "check": _ALL, "rebuild": _ALL, "version": _NONE,
+        "enable_cron": _NONE, "disable_cron": _NONE, "check": _ALL, "rebuild": _ALL, "version": _NONE, "catalog_version": _NONE,
     },
 }  # fmt: skip
 NEEDS = {name: need for group in GROUPS.values() for name, need in group.items()}

@@ -3,18 +3,12 @@
 Sessions that have used the extension before the upgrade go on, with the plans and descriptions of tables that they kept.
 """
 
-import os
-import secrets
-import subprocess
-import tempfile
-from pathlib import Path
-
 import pytest
 
 from findings.verbs import VERBS, finished, warm
 from support import rows
 from support.calls import call, cancel, claim, claim_next, complete, discard, enqueue, enqueue_many, fail, retry
-from support.database import server
+from support.scripts import CURRENT, made_up, placed
 
 # What a release would ship. The history has the column by the same name and type; that is all by which it is found.
 SCRIPT = """
@@ -26,25 +20,12 @@ COMMENT ON COLUMN turnstile.job_history.region IS 'Where the job belongs.';
 DEFAULT, OWN = "unknown", "north"
 
 
-def _as_root(*command: str) -> None:
-    subprocess.run([*(["sudo"] if os.geteuid() else []), *command], check=True)
-
-
 @pytest.fixture(scope="module")
 def version():
-    """A version to which the installed one can be upgraded. Nobody else asks for it, whoever shares the installation."""
-    with server() as admin:
-        (share,) = admin.execute("SELECT setting FROM pg_config WHERE name = 'SHAREDIR'").fetchone()
-        found = "SELECT default_version FROM pg_available_extensions WHERE name = 'turnstile'"
-        (before,) = admin.execute(found).fetchone()
-    after = f"{before}-test-{secrets.token_hex(6)}"
-    script = Path(share) / "extension" / f"turnstile--{before}--{after}.sql"
-    with tempfile.NamedTemporaryFile("w", suffix=".sql") as made:
-        made.write(SCRIPT)
-        made.flush()
-        _as_root("install", "-m", "644", made.name, str(script))
-    yield after
-    _as_root("rm", str(script))
+    """A version to which the installed one can be upgraded."""
+    after = made_up()
+    with placed(f"{CURRENT}--{after}", SCRIPT):
+        yield after
 
 
 @pytest.fixture(params=["direct path", "usual path"])

@@ -9,10 +9,10 @@ mod produce;
 mod work;
 
 use crate::permission;
-use crate::pg::call::sql_function;
+use crate::pg::call::{sql_function, unguarded_function};
 use crate::sync::{gate_keys, setting_triggers};
 
-sql_function!(
+unguarded_function!(
     turnstile_version,
     pg_finfo_turnstile_version,
     gate_keys::version

@@ -10,7 +10,7 @@ use crate::pg::spi::Spi;
 use crate::sync::rebuild::when_ready;
 use pgrx::pg_sys;
 use std::collections::HashMap;
-use turnstile_scheduler::{GateKind, GateState, Limit};
+use turnstile_scheduler::{GateKind, GateState};
 
 const MINUTE: f64 = 60.0 * server::SECOND as f64;
 
@@ -29,7 +29,6 @@ struct Line {
     /// None: nothing starts behind it.
     per_minute: Option<f64>,
     opens_at: Option<i64>,
-    is_open: bool,
 }
 
 impl Line {
@@ -46,7 +45,7 @@ pub fn of(spi: &Spi, job_table: pg_sys::Oid, job_id: i64) -> Result<Estimate> {
     let (is_fair, weights) = shares(spi, job_table, &job, &counts)?;
     let lines: Vec<Line> = states
         .iter()
-        .filter(|state| may_be_tight(state))
+        .filter(|state| is_tight(state))
         .map(|state| Line {
             kind: state.kind,
             ahead: match state.kind {
@@ -56,18 +55,14 @@ pub fn of(spi: &Spi, job_table: pg_sys::Oid, job_id: i64) -> Result<Estimate> {
             },
             per_minute: pace_of(state),
             opens_at: opens_at(state),
-            is_open: state.is_open(),
         })
         .collect();
     Ok(by_lines(&job, &lines, counts.is_capped))
 }
 
-/// A gate without a limit holds nothing up. The queue counts in any case: what it starts is what its workers take.
-fn may_be_tight(state: &GateState) -> bool {
-    state.kind == GateKind::Queue
-        || matches!(state.limit, Limit::AtMost(_))
-        || state.rate.is_some()
-        || !state.is_open()
+/// A gate that is tight is closed most of the time. The queue counts in any case: what it starts is what its workers take.
+fn is_tight(state: &GateState) -> bool {
+    state.kind == GateKind::Queue || !state.is_open()
 }
 
 /// A rate that is set lets no more start than it says, whatever was counted.
@@ -111,37 +106,28 @@ fn shares(
 }
 
 fn by_lines(job: &Waiting, lines: &[Line], is_capped: bool) -> Estimate {
-    let now = server::now();
-    // A gate that is open and behind which nothing has started holds nothing up, unless it is the queue.
-    let stuck =
-        |line: &&Line| line.per_minute.is_none() && (!line.is_open || line.kind == GateKind::Queue);
-    let slowest = lines
-        .iter()
-        .filter(|line| line.per_minute.is_some())
-        .max_by(|a, b| {
-            a.minutes()
-                .partial_cmp(&b.minutes())
-                .unwrap_or(std::cmp::Ordering::Equal)
-        });
-    let stuck = lines.iter().rfind(stuck);
-    let opens_at = lines.iter().filter_map(|line| line.opens_at).max();
+    let by_time = |a: &&Line, b: &&Line| {
+        a.minutes()
+            .unwrap_or(0.0)
+            .total_cmp(&b.minutes().unwrap_or(0.0))
+    };
+    let slowest = lines.iter().max_by(by_time);
+    let stuck = lines.iter().rfind(|line| line.per_minute.is_none());
     let line = stuck.or(slowest);
     let ahead = line.map_or(0.0, |line| line.ahead);
-    let micros = line.and_then(Line::minutes).map(|minutes| minutes * MINUTE);
-    let begins = [Some(job.run_at), opens_at].into_iter().flatten().max();
-    let begins = begins.filter(|&time| time < i64::MAX || opens_at.is_none());
+    let opens_at = lines.iter().filter_map(|line| line.opens_at).max();
+    let begins = opens_at.map_or(job.run_at, |opens_at| opens_at.max(job.run_at));
     // A float that is too large becomes the last time that there is.
-    let starts_at = micros.map(|micros| now.saturating_add(micros as i64));
-    let is_endless = opens_at == Some(i64::MAX);
+    let passes_at = line
+        .and_then(Line::minutes)
+        .map(|minutes| server::now().saturating_add((minutes * MINUTE) as i64));
     Estimate {
         ahead: (ahead.round() as i64).min(MOST),
         is_capped: is_capped || ahead > MOST as f64,
         starts_per_minute: line.and_then(|line| line.per_minute),
         bottleneck: name_of(line.map_or(GateKind::Queue, |line| line.kind)),
-        starts_at: match (starts_at, begins) {
-            _ if is_endless => None,
-            (Some(time), begins) => Some(begins.map_or(time, |begins| time.max(begins))),
-            (None, _) => None,
-        },
+        starts_at: passes_at
+            .map(|time| time.max(begins))
+            .filter(|&time| time < i64::MAX),
     }
 }

@@ -17,8 +17,8 @@ const MOST_BYTES_OF_NAMES: usize = 1 << 20;
 /// More bytes than so many numbers need.
 const MOST_BYTES_OF_NUMBERS: usize = MOST_ELEMENTS * 16;
 
-/// Makes a Rust function callable from SQL as `$symbol`: `fn(&Call) -> Result<Option<Datum>>`.
-macro_rules! sql_function {
+/// Makes a Rust function callable from SQL as `$symbol`: `fn(&Call) -> Result<Option<Datum>>`, whatever the catalog is.
+macro_rules! unguarded_function {
     ($symbol:ident, $finfo:ident, $function:expr) => {
         #[doc(hidden)]
         #[allow(unsafe_code, reason = "the server finds it by its name")]
@@ -48,6 +48,18 @@ macro_rules! sql_function {
                 })
             }
         }
+    };
+}
+pub(crate) use unguarded_function;
+
+/// The same for a function that reads its arguments or the tables: only where the catalog is one that the library knows.
+macro_rules! sql_function {
+    ($symbol:ident, $finfo:ident, $function:expr) => {
+        $crate::pg::call::unguarded_function!($symbol, $finfo, |call| {
+            let function: fn(&$crate::pg::call::Call) -> $crate::pg::call::Outcome = $function;
+            $crate::pg::served::must_know_catalog()?;
+            function(call)
+        });
     };
 }
 pub(crate) use sql_function;

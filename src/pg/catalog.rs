@@ -8,12 +8,14 @@
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result};
 use crate::pg::seeded::{Seeded, armed};
+use pgrx::pg_catalog::pg_proc::PgProc;
 use pgrx::pg_guard;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
 use pgrx::prelude::PgSqlErrorCode;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_int};
+use std::ptr::null;
 
 type RelationCallback = unsafe extern "C-unwind" fn(Datum, Oid);
 type CatalogCallback = unsafe extern "C-unwind" fn(Datum, c_int, u32);
@@ -195,15 +197,11 @@ pub fn read<E: Entry, R: Copy>(oid: Oid, column: impl FnOnce(&E) -> R) -> Option
 /// Finds only what belongs to the extension: after a rename, any relation can have the name.
 fn look_up(name: &CStr) -> Result<Oid> {
     // SAFETY: look-ups in the catalog, inside a transaction.
-    let (found, owner, extension) = unsafe {
+    let (found, owner) = unsafe {
         let schema = pg_sys::get_namespace_oid(c"turnstile".as_ptr(), true);
         let found = pg_sys::get_relname_relid(name.as_ptr(), schema);
         let owner = pg_sys::getExtensionOfObject(pg_sys::RelationRelationId, found);
-        (
-            found,
-            owner,
-            pg_sys::get_extension_oid(c"turnstile".as_ptr(), true),
-        )
+        (found, owner)
     };
     let name = name.to_string_lossy();
     if found == pg_sys::InvalidOid {
@@ -214,7 +212,7 @@ fn look_up(name: &CStr) -> Result<Oid> {
         .detail("The extension was dropped, or its relation was renamed.")
         .hint("Run CREATE EXTENSION turnstile."));
     }
-    if owner == pg_sys::InvalidOid || owner != extension {
+    if owner == pg_sys::InvalidOid || owner != extension() {
         return Err(Failure::new(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
             format!("turnstile.{name} is not the relation of the extension"),
@@ -223,6 +221,43 @@ fn look_up(name: &CStr) -> Result<Oid> {
         .hint("Give the extension's own relation its name back."));
     }
     Ok(found)
+}
+
+/// The body of a function of the extension that has no arguments; none if there is no such function.
+pub fn body_of_function(name: &CStr) -> Option<String> {
+    // SAFETY: look-ups in the catalog, inside a transaction; the row is read while it is held.
+    let function = unsafe {
+        let schema = pg_sys::get_namespace_oid(c"turnstile".as_ptr(), true);
+        let found = pg_sys::SearchSysCache3(
+            SysCacheIdentifier::PROCNAMEARGSNSP as c_int,
+            Datum::from(name.as_ptr()),
+            Datum::from(pg_sys::buildoidvector(null(), 0)),
+            Datum::from(schema),
+        );
+        if found.is_null() {
+            return None;
+        }
+        let row: *const pg_sys::FormData_pg_proc = pg_sys::GETSTRUCT(found).cast();
+        let function = (*row).oid;
+        pg_sys::ReleaseSysCache(found);
+        function
+    };
+    // SAFETY: as above.
+    let owner = unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) };
+    let body = PgProc::new(function).map(|function| function.prosrc());
+    body.filter(|_| owner != pg_sys::InvalidOid && owner == extension())
+}
+
+/// The OID of the extension; invalid if there is none in this database.
+pub fn extension() -> Oid {
+    // SAFETY: a look-up in the catalog, inside a transaction.
+    unsafe { pg_sys::get_extension_oid(c"turnstile".as_ptr(), true) }
+}
+
+/// Whether a script of the extension is running: CREATE EXTENSION or ALTER EXTENSION.
+pub fn is_in_script() -> bool {
+    // SAFETY: reads process-local state.
+    unsafe { pg_sys::creating_extension && pg_sys::CurrentExtensionObject == extension() }
 }
 
 /// The next number of a sequence of the schema.

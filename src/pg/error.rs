@@ -152,6 +152,28 @@ pub fn not_preloaded() -> Failure {
     .hint("Add this line to postgresql.conf and restart the server: shared_preload_libraries = 'turnstile'")
 }
 
+pub fn old_catalog(library: &str, catalog: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "turnstile in this database is older than the library",
+    )
+    .detail(format!(
+        "The library is version {library}, the database has version {catalog}."
+    ))
+    .hint("Run ALTER EXTENSION turnstile UPDATE in this database.")
+}
+
+pub fn old_library(library: &str, catalog: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "turnstile in this database is newer than the library",
+    )
+    .detail(format!(
+        "The library is version {library}, the database has version {catalog}."
+    ))
+    .hint("Install the library of that version, unless it is installed, and restart the server.")
+}
+
 pub fn on_standby() -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,

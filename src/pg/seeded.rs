@@ -146,6 +146,8 @@ pub enum Seeded {
     OverlookMeters,
     /// A queue always counts as one that is claimed from.
     OverlookAbsence,
+    /// A catalog of another release is used.
+    ServeAnyCatalog,
 }
 
 #[cfg(feature = "seeded_faults")]

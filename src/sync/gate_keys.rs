@@ -4,6 +4,7 @@ use crate::job::gates::{self, NO_GATE};
 use crate::job::lane::{queue_key, session_key, tenant_key};
 use crate::pg::call::{Call, arguments, datum};
 use crate::pg::error::{Result, bad_value};
+use crate::pg::served;
 use crate::pg::trigger::Moment;
 use crate::sync::setting_triggers::trigger_on_settings;
 use pgrx::pg_sys::Datum;
@@ -13,7 +14,7 @@ arguments!(gate_key: KIND, SCOPE, NAME);
 arguments!(session_gate: QUEUE, TENANT, SESSION);
 
 pub fn version(_call: &Call) -> Result<Option<Datum>> {
-    Ok(datum(env!("CARGO_PKG_VERSION")))
+    Ok(datum(served::LIBRARY))
 }
 
 pub fn gate(call: &Call) -> Result<Option<Datum>> {

@@ -12,6 +12,7 @@
 use crate::pg::catalog;
 use crate::pg::error::Result;
 use crate::pg::rights::Owner;
+use crate::pg::served::must_know_catalog;
 use crate::pg::server::{self, SECOND};
 use crate::pg::spi::with_spi;
 use crate::shmem;
@@ -80,8 +81,8 @@ fn transaction() -> Option<i64> {
 /// Ends the transaction; returns whether there is more to do.
 fn work() -> Result<bool> {
     let job_table = match catalog::job_table() {
-        Ok(table) if may_work(table) => table,
-        // The extension was dropped.
+        Ok(table) if must_know_catalog().is_ok() && may_work(table) => table,
+        // The extension was dropped, or its catalog belongs to another library.
         _ => {
             end();
             return Ok(false);

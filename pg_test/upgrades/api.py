@@ -1,0 +1,109 @@
+"""What users write against: functions, views, tables and settings, as lines that a later release must still have."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from rights.page import NEEDS
+
+FOLDER = Path(__file__).with_name("api")
+
+_FUNCTIONS = """
+SELECT proname::text, prokind::text, pg_get_function_result(oid), obj_description(oid, 'pg_proc'), ARRAY(
+    SELECT concat_ws(' ', proargnames[n], format_type(proargtypes[n - 1], NULL), '= ' || pg_get_function_arg_default(oid, n))
+    FROM generate_series(1, pronargs) AS n ORDER BY n
+)
+FROM pg_proc
+WHERE pronamespace = 'turnstile'::regnamespace AND prorettype <> 'trigger'::regtype AND proname = ANY (%s)
+ORDER BY proname COLLATE "C", pronargs
+"""
+_RELATIONS = """
+SELECT CASE relkind WHEN 'v' THEN 'view' WHEN 'c' THEN 'type' ELSE 'table' END, relname::text, ARRAY(
+    SELECT concat_ws(' ', attname, format_type(atttypid, atttypmod), CASE WHEN attnotnull THEN 'not null' END,
+        '= ' || pg_get_expr(adbin, adrelid))
+    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+    WHERE attrelid = rel.oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+)
+FROM pg_class AS rel
+WHERE relnamespace = 'turnstile'::regnamespace AND relkind IN ('r', 'p', 'v', 'c') AND NOT relispartition
+ORDER BY 1, relname COLLATE "C"
+"""
+_SETTINGS = """
+SELECT name, concat_ws(' ', vartype, context, unit, 'from', min_val, 'to', max_val, '=', boot_val)
+FROM pg_settings WHERE name LIKE 'turnstile.%' ORDER BY name
+"""
+# Not what users write against.
+_INTERNAL = {"gate_setting", "job_lane", "history_pass", "maintain_task"}
+
+# By thing, such as `function complete`: the lines of it, in order.
+Api = dict[str, list[str]]
+
+
+def of_catalog(conn) -> Api:
+    return dict([*_functions(conn), *_relations(conn), *_settings(conn)])
+
+
+def _functions(conn) -> Iterator[tuple[str, list[str]]]:
+    for name, kind, result, comment, arguments in conn.execute(_FUNCTIONS, [list(NEEDS)]).fetchall():
+        lines = [f"argument {argument}" for argument in arguments]
+        if result and result.startswith("TABLE("):
+            lines += [f"column {column}" for column in result.removeprefix("TABLE(").removesuffix(")").split(", ")]
+        elif result:
+            lines.append(f"returns {result}")
+        lines += [f"error {code}" for code in _errors(comment)]
+        yield f"{'procedure' if kind == 'p' else 'function'} {name}", lines
+
+
+def _errors(comment: str) -> list[str]:
+    """The SQLSTATEs that the comment names."""
+    _, _, errors = comment.partition("Errors: ")
+    return sorted(set(re.findall(r"\b[0-9A-Z]{5}\b", errors)))
+
+
+def _relations(conn) -> Iterator[tuple[str, list[str]]]:
+    for kind, name, columns in conn.execute(_RELATIONS).fetchall():
+        if name not in _INTERNAL:
+            yield f"{kind} {name}", [f"column {column}" for column in columns]
+
+
+def _settings(conn) -> Iterator[tuple[str, list[str]]]:
+    for name, what in conn.execute(_SETTINGS).fetchall():
+        yield f"setting {name}", [f"is {what}"]
+
+
+def written(api: Api) -> str:
+    return "\n".join(line for thing, lines in api.items() for line in [thing, *(f"    {line}" for line in lines)]) + "\n"
+
+
+def read(text: str) -> Api:
+    api: Api = {}
+    for line in text.splitlines():
+        if line.startswith(" "):
+            api[thing].append(line.strip())
+        else:
+            thing = line
+            api[thing] = []
+    return api
+
+
+def path(version: str) -> Path:
+    return FOLDER / f"{version}.txt"
+
+
+def broken(old: Api, new: Api) -> list[str]:
+    """What a caller of the old release would miss. What is added behind, and can be left out, is none of it."""
+    return [f"{thing}: {problem}" for thing in old for problem in _problems(old[thing], new.get(thing))]
+
+
+def _problems(old: list[str], new: list[str] | None) -> Iterator[str]:
+    if new is None:
+        yield "is gone"
+        return
+    for kind in ("argument", "column"):
+        was, now = ([line for line in lines if line.startswith(kind)] for lines in (old, new))
+        if now[: len(was)] != was:
+            yield f"{now} begins otherwise than {was}"
+        elif kind == "argument":
+            yield from (f"{line} has no default" for line in now[len(was) :] if " = " not in line)
+    rest = [line for line in old if not line.startswith(("argument", "column"))]
+    yield from (f"{line} is gone" for line in rest if line not in new)

@@ -1,0 +1,62 @@
+//! Which catalogs this library can serve. The two change at different moments: the library when the server restarts, the
+//! catalog of each database by ALTER EXTENSION.
+
+use crate::pg::catalog;
+use crate::pg::error::{Failure, Result, old_catalog, old_library};
+use crate::pg::seeded::{Seeded, armed};
+use std::cell::Cell;
+
+/// The version of this library.
+pub const LIBRARY: &str = env!("CARGO_PKG_VERSION");
+/// The versions of the catalog that it can serve. One of an earlier release belongs here as long as the library knows its tables
+/// and functions: then workers go on between the restart of the server and ALTER EXTENSION.
+const CATALOGS: &[&str] = &[LIBRARY, "0.1.0"];
+/// Its body is a statement with the version in quotes. It is read, and never run.
+const STATEMENT: (&str, &str) = ("SELECT '", "'");
+
+thread_local! {
+    /// The version of [`catalog`] as of which the library is known to serve it.
+    static KNOWN: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Fails where the arguments and the tables may be others than those that the library knows.
+pub fn must_know_catalog() -> Result<()> {
+    match KNOWN.get() == catalog::version() {
+        true => Ok(()),
+        false => look(),
+    }
+}
+
+#[cold]
+fn look() -> Result<()> {
+    let version = catalog::version();
+    // An upgrade by several scripts passes versions that the library does not serve.
+    if catalog::is_in_script() {
+        return Ok(());
+    }
+    let body = catalog::body_of_function(c"catalog_version");
+    let found = body.as_deref().and_then(|body| {
+        let (before, after) = STATEMENT;
+        body.strip_prefix(before)?.strip_suffix(after)
+    });
+    match found {
+        Some(found) if CATALOGS.contains(&found) || armed(Seeded::ServeAnyCatalog) => {
+            KNOWN.set(version);
+            Ok(())
+        }
+        found => Err(refusal(found.unwrap_or("unknown"))),
+    }
+}
+
+fn refusal(catalog: &str) -> Failure {
+    match numbers(catalog) > numbers(LIBRARY) {
+        true => old_library(LIBRARY, catalog),
+        false => old_catalog(LIBRARY, catalog),
+    }
+}
+
+fn numbers(version: &str) -> Vec<u32> {
+    let release = version.split('-').next().unwrap_or_default();
+    let parts = release.split('.');
+    parts.map(|part| part.parse().unwrap_or(0)).collect()
+}
