@@ -41,13 +41,10 @@ pub fn behind(
         Next::Unknown => None,
     };
     let is_behind = first.is_some() || (could_start && matches!(next, Next::Unknown));
-    let detail = match first {
-        Some(first) => format!(
-            "Job {first} comes before it in queue \"{}\", by priority, fair share or position.",
-            job.queue
-        ),
-        None => format!("Other jobs come before it in queue \"{}\".", job.queue),
-    };
+    let detail = format!(
+        "The next claim takes another job of queue \"{}\", by priority, fair share or position.",
+        job.queue
+    );
     let blocker = Blocker::new(Reason::Behind, detail)
         .at(GateKind::Queue, Some(&job.queue))
         .because_of(first);

@@ -65,7 +65,7 @@ fn turn(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Option<Block
     let Some(first) = holders::first_of_session(spi, job_table, job)? else {
         return Ok(None);
     };
-    let detail = format!("Job {first} comes before it in its session.");
+    let detail = "Another job of its session comes before it.";
     let blocker = Blocker::new(Reason::SessionOrder, detail)
         .at(GateKind::Session, job.session.as_deref())
         .because_of(Some(first));

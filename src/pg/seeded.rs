@@ -146,6 +146,8 @@ pub enum Seeded {
     OverlookMeters,
     /// A queue always counts as one that is claimed from.
     OverlookAbsence,
+    /// Who may ask about a job is told which jobs of others are in its way.
+    NameWhatIsInTheWay,
     /// A catalog of another release is used.
     ServeAnyCatalog,
 }

@@ -351,6 +351,16 @@ def test_who_may_see_or_manage_may_ask(conn, role, verb):
     conn.execute("RESET ROLE")
 
 
+def test_jobs_of_others_are_not_named(conn, role):
+    first, mine = enqueue(conn, tenant="b"), enqueue(conn, tenant="a")
+    conn.execute("SELECT turnstile.allow_tenant(%s::text::regrole, '{a}')", [role])
+    assert reasons(conn, mine)[0] == ("behind", "queue", "default", first)
+    conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
+    assert reasons(conn, mine)[0] == ("behind", "queue", "default", None)
+    assert str(first) not in why(conn, mine)[0].detail
+    conn.execute("RESET ROLE")
+
+
 def test_lanes_are_counted_by_reason(conn):
     configure(conn, "tenant", "a", slots=0)
     configure(conn, "tenant", "b", paused_until="2100-01-01")

@@ -24,6 +24,10 @@ pub fn why_waiting(call: &Call) -> Result<Option<Datum>> {
         permission::job_outlook(spi, job_id)?;
         let blockers = why::blockers(spi, catalog::job_table()?, job_id)?;
         for (ord, blocker) in (1_i32..).zip(blockers) {
+            let holder = match blocker.holder {
+                Some(id) if permission::may_know(spi, id)? => Some(id),
+                _ => None,
+            };
             let number = |number: Option<u32>| {
                 number.and_then(|it| datum(i32::try_from(it).unwrap_or(i32::MAX)))
             };
@@ -36,7 +40,7 @@ pub fn why_waiting(call: &Call) -> Result<Option<Datum>> {
                     number(blocker.running),
                     number(blocker.slots),
                     blocker.opens_at.and_then(datum),
-                    blocker.holder.and_then(datum),
+                    holder.and_then(datum),
                     datum(blocker.detail),
                 ]
                 .into_iter(),
