@@ -106,7 +106,7 @@ fn full(spi: &Spi, job: &Waiting, state: &GateState) -> Result<Blocker> {
             called(kind, name)
         ),
         _ => format!(
-            "{} has {slots} slots, and {} jobs run or are being claimed.",
+            "{}: {} of {slots} slots are in use.",
             called(kind, name),
             state.held
         ),
