@@ -80,6 +80,6 @@ GUARDS = {
     "OverlookOrder": "rules/operate/test_why_waiting.py::test_who_is_behind_is_told_what_comes_first",
     "OverlookTurn": "rules/operate/test_why_waiting.py::test_in_a_session_the_turn_counts",
     "OverlookMeters": "rules/operate/test_why_waiting.py::test_a_rate_opens_with_its_next_token[queue]",
-    "NameWhatIsInTheWay": "rules/operate/test_why_waiting.py::test_jobs_of_others_are_not_named",
     "OverlookAbsence": "rules/operate/test_why_waiting.py::test_nobody_claims",
+    "NameWhatIsInTheWay": "rules/operate/test_why_waiting.py::test_jobs_of_others_are_not_named",
 }  # fmt: skip

@@ -1,6 +1,6 @@
 //! Which job the next claim from a queue would take, without taking it.
 
-use crate::claims::search::pass_over;
+use crate::claims::pass_over::pass_over;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::server;

@@ -150,7 +150,7 @@ pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool>
 }
 
 /// Whether the lane has a job that no open claim has locked.
-fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Result<bool> {
+pub(super) fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Result<bool> {
     let (seen, seen_all) = look_ahead(spi, picked, &[])?;
     let seen_only = Outcome {
         taken: &[],
@@ -166,32 +166,6 @@ fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Resul
     })
 }
 
-/// For who looks without claiming: what a claim does with a lane in which it finds nothing to take. Of jobs that are gone
-/// memory learns; past those that others have locked, another lane is next until the end of the call.
-pub fn pass_over(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    picked: &Picked,
-    is_locked: bool,
-) -> Result<()> {
-    if !is_locked {
-        return is_anything_left(spi, job_table, picked).map(drop);
-    }
-    let mut search = OverflowSearch::in_queue(picked.spec.queue);
-    let next = pick(spi, job_table, &mut search, 1)?;
-    let Pick::Lane(picked) = next.pick else {
-        return Ok(());
-    };
-    let own = pending::with(|pending| pending.own_positions(picked.spec.lane));
-    let (seen, seen_all) = look_ahead(spi, &picked, &own)?;
-    let outcome = Outcome {
-        taken: &[],
-        seen: &seen,
-        seen_all,
-    };
-    settle(job_table, &picked, &next.reservations, outcome)
-}
-
 fn too_many_reservations() -> Failure {
     too_long("the transaction has claimed more jobs than can be tracked")
         .detail(format!(
@@ -201,9 +175,9 @@ fn too_many_reservations() -> Failure {
 }
 
 /// What a claim is to look at next.
-struct Next {
-    pick: Pick,
-    reservations: Vec<ReservationId>,
+pub(super) struct Next {
+    pub pick: Pick,
+    pub reservations: Vec<ReservationId>,
     /// A process sleeps that would be woken for what is left of the lane.
     is_waited_for: bool,
     /// A client may listen for work in the queue.
@@ -218,7 +192,7 @@ struct Lane<'a> {
 }
 
 /// Reserves room in the next lane of a queue. What was reserved is on record even if the step fails.
-fn pick(
+pub(super) fn pick(
     spi: &Spi,
     job_table: pg_sys::Oid,
     search: &mut OverflowSearch,
@@ -352,7 +326,7 @@ fn is_worth_a_look(lane: &Lane, taken: &[i64]) -> bool {
         || lane.picked.bound.is_some()
 }
 
-fn settle(
+pub(super) fn settle(
     job_table: pg_sys::Oid,
     picked: &Picked,
     reservations: &[ReservationId],

@@ -136,6 +136,8 @@ pub enum Seeded {
     KeepMemberships,
     /// The lease of queues without a row of settings is read only once.
     KeepDefaultLease,
+    /// A catalog of another release is used.
+    ServeAnyCatalog,
     /// Who looks does not see that rows are locked.
     OverlookLocks,
     /// A job is never found to be behind another.
@@ -148,8 +150,6 @@ pub enum Seeded {
     OverlookAbsence,
     /// Who may ask about a job is told which jobs of others are in its way.
     NameWhatIsInTheWay,
-    /// A catalog of another release is used.
-    ServeAnyCatalog,
 }
 
 #[cfg(feature = "seeded_faults")]
