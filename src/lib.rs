@@ -16,11 +16,13 @@
 //! | `runs` | how a run starts and ends |
 //! | `upkeep` | what claims do in passing: rescue, promotion |
 //! | `claims` | which job is next |
+//! | `outlook` | why a job waits, and when it will start |
 //! | `api` | the functions that users call: produce, work, operate, maintain |
 
 mod api;
 mod claims;
 mod job;
+mod outlook;
 mod permission;
 mod pg;
 mod runs;

@@ -76,4 +76,10 @@ GUARDS = {
     "KeepMemberships": "rights/test_sessions.py::test_membership_counts_from_the_next_call_on",
     "KeepDefaultLease": "rules/maintain/test_leases.py::test_the_lease_is_that_of_the_queue_or_of_the_default_row",
     "ServeAnyCatalog": "upgrades/test_versions.py::test_each_statement_refuses_and_changes_nothing[older catalog-insert]",
+    "OverlookLocks": "rules/operate/test_why_waiting.py::test_a_locked_row_is_told_and_passed_over",
+    "OverlookOrder": "rules/operate/test_why_waiting.py::test_who_is_behind_is_told_what_comes_first",
+    "OverlookTurn": "rules/operate/test_why_waiting.py::test_in_a_session_the_turn_counts",
+    "OverlookMeters": "rules/operate/test_why_waiting.py::test_a_rate_opens_with_its_next_token[queue]",
+    "OverlookAbsence": "rules/operate/test_why_waiting.py::test_nobody_claims",
+    "NameWhatIsInTheWay": "rules/operate/test_why_waiting.py::test_jobs_of_others_are_not_named",
 }  # fmt: skip

@@ -115,6 +115,10 @@ MANAGED = {
     "retry": "SELECT turnstile.retry({finished})",
     "retry, running": "SELECT turnstile.retry({running})",
     "reprioritize": "SELECT turnstile.reprioritize({waiting}, 7)",
+    "why_waiting": "SELECT * FROM turnstile.why_waiting({waiting})",
+    "why_waiting, running": "SELECT * FROM turnstile.why_waiting({running})",
+    "wait_estimate": "SELECT * FROM turnstile.wait_estimate({waiting})",
+    "wait_estimate, finished": "SELECT * FROM turnstile.wait_estimate({finished})",
     "UPDATE": "UPDATE turnstile.job SET priority = 7 WHERE id = {waiting}",
     "DELETE": "DELETE FROM turnstile.job WHERE id = {waiting}",
     "MERGE, update": "MERGE INTO turnstile.job USING (VALUES ({waiting})) AS source (id) ON job.id = source.id"

@@ -16,6 +16,7 @@ BEGIN, END = "<!-- made by pg_test/rights/page.py -->\n", "<!-- end -->\n"
 KINDS = ["producer", "worker", "tenant", "operator", "monitor"]
 _RUN = "`work` on the run's queue"
 _JOB = "`manage` on the job's queue and tenant"
+_OUTLOOK = "`see` or `manage` on the job's queue and tenant"
 _FILTER = "`manage` on what the filter names, `*` for what it leaves out"
 _ALL = "`manage` on `*` and `*`"
 _NONE = "EXECUTE alone"
@@ -41,7 +42,7 @@ GROUPS = {
         "pause_tenant": _ALL, "resume_tenant": _ALL, "pause_account": _ALL, "resume_account": _ALL, "pause_session": _ALL,
         "resume_session": _ALL, "cancel": _JOB, "discard": f"{_JOB}; with an attempt {_RUN}", "retry": _JOB, "reprioritize": _JOB,
         "cancel_many": _FILTER, "discard_many": _FILTER, "retry_many": _FILTER, "set_route": _ALL, "drop_route": _ALL,
-        "route_of": _NONE, "reroute": _ALL, "allow_producer": "rights to grant, and to write `permission`",
+        "route_of": _NONE, "reroute": _ALL, "why_waiting": _OUTLOOK, "why_waiting_summary": _NONE, "wait_estimate": _OUTLOOK, "allow_producer": "rights to grant, and to write `permission`",
         "allow_worker": "the same", "allow_tenant": "the same", "allow_operator": "the same", "allow_monitor": "the same",
         "disallow": "the same", "check_permission": "what it is asked about",
     },

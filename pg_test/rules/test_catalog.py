@@ -57,6 +57,11 @@ CONTRACT = {
     "progress": "(job_id bigint, attempt integer, done numeric, total numeric, message text) -> boolean",
     "snooze": "(job_id bigint, attempt integer, delay interval) -> boolean",
     "cancel": "(job_id bigint) -> text",
+    "why_waiting": "(job_id bigint) -> TABLE(ord integer, reason text, gate text, name text, running integer, slots integer,"
+    " opens_at timestamp with time zone, holder bigint, detail text)",
+    "why_waiting_summary": "(queue text, tenant text) -> TABLE(reason text, gate text, lanes bigint, is_estimate boolean)",
+    "wait_estimate": "(job_id bigint) -> TABLE(ahead bigint, is_capped boolean, starts_per_minute numeric, bottleneck text,"
+    " starts_at timestamp with time zone)",
     "discard": "(job_id bigint, attempt integer, error text) -> text",
     "retry": "(job_id bigint) -> text",
     "reprioritize": "(job_id bigint, priority integer) -> boolean",

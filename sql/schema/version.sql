@@ -3,7 +3,7 @@
 CREATE FUNCTION turnstile.catalog_version() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp
-    AS $$SELECT '0.1.0'$$;
+    AS $$SELECT '0.2.0'$$;
 COMMENT ON FUNCTION turnstile.catalog_version() IS
     'Returns the version of the extension''s objects in this database. version() has that of the library.';
 

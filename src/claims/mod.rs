@@ -1,5 +1,7 @@
 //! Claims: which lane is next, and which of its jobs.
 
-pub mod or_wait;
+pub mod next; // without taking it
+pub mod or_wait; // a claim that sleeps where there is nothing
+mod pass_over; // a lane with nothing to take
 pub mod permitted; // claims of callers who may not work on all queues
-pub mod search; // lanes, one after the other // a claim that sleeps where there is nothing
+pub mod search; // lanes, one after the other

@@ -152,7 +152,7 @@ pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool>
 }
 
 /// Whether the lane has a job that no open claim has locked.
-fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Result<bool> {
+pub(super) fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Result<bool> {
     let (seen, seen_all) = look_ahead(spi, picked, &[])?;
     let seen_only = Outcome {
         taken: &[],
@@ -177,9 +177,9 @@ fn too_many_reservations() -> Failure {
 }
 
 /// What a claim is to look at next.
-struct Next {
-    pick: Pick,
-    reservations: Vec<ReservationId>,
+pub(super) struct Next {
+    pub pick: Pick,
+    pub reservations: Vec<ReservationId>,
     /// A process sleeps that would be woken for what is left of the lane.
     is_waited_for: bool,
     /// A client may listen for work in the queue.
@@ -194,7 +194,7 @@ struct Lane<'a> {
 }
 
 /// Reserves room in the next lane of a queue. What was reserved is on record even if the step fails.
-fn pick(
+pub(super) fn pick(
     spi: &Spi,
     job_table: pg_sys::Oid,
     search: &mut OverflowSearch,
@@ -328,7 +328,7 @@ fn is_worth_a_look(lane: &Lane, taken: &[i64]) -> bool {
         || lane.picked.bound.is_some()
 }
 
-fn settle(
+pub(super) fn settle(
     job_table: pg_sys::Oid,
     picked: &Picked,
     reservations: &[ReservationId],
@@ -363,7 +363,7 @@ fn settle(
 
 /// The call is over: lanes whose next job another transaction has locked will be looked at again, and the wake-up
 /// that led here is over.
-fn end_call(job_table: pg_sys::Oid) -> Result<()> {
+pub fn end_call(job_table: pg_sys::Oid) -> Result<()> {
     let set_aside = pending::note(job_table, |level| std::mem::take(&mut level.set_aside));
     let has_any = !set_aside.is_empty() && !armed(Seeded::ForgetHiddenLane);
     if !has_any && !sleeper::has_place() {

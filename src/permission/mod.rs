@@ -138,6 +138,25 @@ pub fn job(spi: &Spi, verb: Verb, job_id: i64) -> Result<()> {
     }
 }
 
+/// Whether the caller may know how a job fares: who may see it, and who may manage it without seeing what is in it.
+pub fn job_outlook(spi: &Spi, job_id: i64) -> Result<()> {
+    match may_know(spi, job_id)? {
+        true => Ok(()),
+        false => job(spi, Verb::See, job_id),
+    }
+}
+
+/// The same of a job that is in the way of another.
+pub fn may_know(spi: &Spi, job_id: i64) -> Result<bool> {
+    for verb in [Verb::Manage, Verb::See] {
+        match restricted(verb)? {
+            Some(caller) if !caller.allows_job(spi, job_id)? => {}
+            _ => return Ok(true),
+        }
+    }
+    Ok(armed(Seeded::NameWhatIsInTheWay))
+}
+
 /// Those of some jobs that the caller may do something to, if its permissions say which.
 pub fn only_allowed<'j, J>(
     spi: &Spi,

@@ -138,6 +138,18 @@ pub enum Seeded {
     KeepDefaultLease,
     /// A catalog of another release is used.
     ServeAnyCatalog,
+    /// Who looks does not see that rows are locked.
+    OverlookLocks,
+    /// A job is never found to be behind another.
+    OverlookOrder,
+    /// A job of a session is never found to wait for its turn in it.
+    OverlookTurn,
+    /// A gate's rate and pause are not looked at.
+    OverlookMeters,
+    /// A queue always counts as one that is claimed from.
+    OverlookAbsence,
+    /// Who may ask about a job is told which jobs of others are in its way.
+    NameWhatIsInTheWay,
 }
 
 #[cfg(feature = "seeded_faults")]

@@ -10,7 +10,7 @@ use std::cell::Cell;
 pub const LIBRARY: &str = env!("CARGO_PKG_VERSION");
 /// The versions of the catalog that it can serve. One of an earlier release belongs here as long as the library knows its tables
 /// and functions: then workers go on between the restart of the server and ALTER EXTENSION.
-const CATALOGS: &[&str] = &[LIBRARY];
+const CATALOGS: &[&str] = &[LIBRARY, "0.1.0"];
 /// Its body is a statement with the version in quotes. It is read, and never run.
 const STATEMENT: (&str, &str) = ("SELECT '", "'");
 

@@ -41,6 +41,45 @@ impl RawRow<'_> {
             .is_some_and(|(header, _)| unsafe { marks(header) } & pg_sys::HEAP_XMAX_INVALID != 0)
     }
 
+    /// Whether a transaction that has not ended has locked the row, or changed it, so that `FOR NO KEY UPDATE SKIP LOCKED`
+    /// passes it over.
+    pub fn is_held(&self) -> bool {
+        const KEY_SHARE: u32 = pg_sys::HEAP_XMAX_KEYSHR_LOCK;
+        if self.was_free() {
+            return false;
+        }
+        let Some((header, buffer)) = self.header() else {
+            return false;
+        };
+        // SAFETY: while the page is locked, its flags and its transaction id belong together.
+        let (marks, holder) = unsafe {
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE.cast_signed());
+            let read = (marks(header), (*header).t_choice.t_heap.t_xmax);
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK.cast_signed());
+            read
+        };
+        let has = |mark: u32| marks & mark != 0;
+        if has(pg_sys::HEAP_XMAX_INVALID | pg_sys::HEAP_XMAX_COMMITTED) {
+            return false;
+        }
+        let is_only_lock = has(pg_sys::HEAP_XMAX_LOCK_ONLY);
+        if has(pg_sys::HEAP_XMAX_IS_MULTI) {
+            return any_holds(holder, is_only_lock);
+        }
+        let is_weak = is_only_lock && marks & pg_sys::HEAP_LOCK_MASK == KEY_SHARE;
+        // SAFETY: a look-up in the list of transactions.
+        !is_weak && unsafe { pg_sys::TransactionIdIsInProgress(holder) }
+    }
+
+    /// Whether this transaction has written this version of the row.
+    pub fn is_own(&self) -> bool {
+        let Some((header, _)) = self.header() else {
+            return false;
+        };
+        // SAFETY: the page is held in memory; who wrote a row does not change.
+        unsafe { pg_sys::TransactionIdIsCurrentTransactionId((*header).t_choice.t_heap.t_xmin) }
+    }
+
     /// The only transaction that has changed or deleted the row, unless it is known to have ended.
     pub fn changer(&self) -> Option<pg_sys::TransactionId> {
         const OTHERWISE: u32 = pg_sys::HEAP_XMAX_INVALID
@@ -184,6 +223,27 @@ fn must_be_text(kind: pg_sys::Oid, column: usize) {
     let base = unsafe { pg_sys::getBaseType(kind) };
     if !matches!(base, pg_sys::TEXTOID | pg_sys::VARCHAROID) {
         not_a_text(column).raise();
+    }
+}
+
+/// Whether one of several transactions that have not ended holds more than a share of a row's key.
+fn any_holds(several: pg_sys::TransactionId, is_only_lock: bool) -> bool {
+    let mut members = std::ptr::null_mut();
+    // SAFETY: the server allocates the list, and gives its length.
+    unsafe {
+        let count = pg_sys::GetMultiXactIdMembers(several, &mut members, false, is_only_lock);
+        let count = usize::try_from(count).unwrap_or(0);
+        if members.is_null() || count == 0 {
+            return false;
+        }
+        let holds = std::slice::from_raw_parts(members, count)
+            .iter()
+            .any(|member| {
+                member.status != pg_sys::MultiXactStatus::MultiXactStatusForKeyShare
+                    && pg_sys::TransactionIdIsInProgress(member.xid)
+            });
+        pg_sys::pfree(members.cast());
+        holds
     }
 }
 

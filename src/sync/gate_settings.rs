@@ -63,6 +63,19 @@ impl SettingsReader {
     }
 }
 
+/// What the tables say of a gate, for who only looks.
+pub fn of_gate(spi: &Spi, spec: &LaneSpec, kind: GateKind, key: u64) -> Result<GateSettings> {
+    let gate = UnknownGate {
+        kind,
+        key,
+        version: 0,
+    };
+    let read = read_those(spi, spec, kind, vec![gate])?;
+    Ok(read
+        .first()
+        .map_or(default_settings(kind), |&(_, settings)| settings))
+}
+
 fn its_like(job_table: pg_sys::Oid, gate: &UnknownGate) -> Result<Vec<UnknownGate>> {
     let mut found = vec![UnknownGate::default(); AT_ONCE];
     let count = shmem::with(job_table, |memory| {

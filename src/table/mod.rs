@@ -10,6 +10,7 @@ pub mod backlog;
 mod defaults;
 mod history;
 mod indexes;
+pub mod locked;
 mod multi_insert;
 mod rows;
 mod search;

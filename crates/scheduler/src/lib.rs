@@ -86,6 +86,7 @@ pub mod testing;
 mod tree;
 pub mod waiting;
 
+pub use check::outlook::{GateState, JobPlace, LaneAhead, LaneSample};
 pub use check::view::{GateView, LaneView, OutsideView};
 pub use claim::pick::{Pick, Picked};
 pub use claim::rebuild::READ_AHEAD;

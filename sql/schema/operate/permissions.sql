@@ -12,7 +12,8 @@ AS $function$
             'heartbeat', 'progress', 'wait_for_job', 'listen_channel'
         ]),
         ('tenant', 'EXECUTE', ARRAY[
-            'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many'
+            'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
+            'why_waiting', 'wait_estimate'
         ]),
         ('tenant', 'SELECT', ARRAY['my_jobs']),
         ('operator', 'EXECUTE', ARRAY[
@@ -20,7 +21,7 @@ AS $function$
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency',
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
             'pause_session', 'resume_session',
-            'set_route', 'drop_route', 'route_of', 'reroute',
+            'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate',
             'rescue', 'promote', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
             'memory_use', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
@@ -31,7 +32,7 @@ AS $function$
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'route'
         ]),
-        ('monitor', 'EXECUTE', ARRAY['memory_use']),
+        ('monitor', 'EXECUTE', ARRAY['memory_use', 'why_waiting_summary']),
         ('monitor', 'SELECT', ARRAY['queues', 'tenants', 'accounts', 'concurrency_keys', 'memory', 'history_partition'])
     ) AS listed (kind, privileges, objects)
     CROSS JOIN LATERAL pg_catalog.unnest(listed.objects) AS object
@@ -104,7 +105,7 @@ AS $function$
     SELECT turnstile.allow(allow_tenant.role, 'tenant', '{see,manage}', '{*}', allow_tenant.tenants)
 $function$;
 COMMENT ON FUNCTION turnstile.allow_tenant(regrole, text[]) IS
-    'Allows a role to see the jobs of some tenants (the view my_jobs), and to cancel, discard, retry and reprioritize them, in addition to what it may do already. Uses the rights of the caller.
+    'Allows a role to see the jobs of some tenants (the view my_jobs), to cancel, discard, retry and reprioritize them, and to ask why they wait, in addition to what it may do already. Uses the rights of the caller.
 role: the role, with all its members.
 tenants: * stands for all.
 Errors: 22004; 22023; 42501; 54000.';
@@ -127,7 +128,7 @@ AS $function$
     SELECT turnstile.allow(allow_monitor.role, 'monitor', '{}', '{*}', '{*}')
 $function$;
 COMMENT ON FUNCTION turnstile.allow_monitor(regrole) IS
-    'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys and history_partition. Uses the rights of the caller.
+    'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys and history_partition, and why_waiting_summary. Uses the rights of the caller.
 role: the role, with all its members. pg_monitor is a good argument.
 Errors: 22004; 42501.';
 

@@ -6,6 +6,7 @@ pub mod filter;
 pub mod memory;
 pub mod reroute;
 pub mod retry;
+pub mod why;
 
 use crate::pg::call::{sql_function, sql_verb};
 
@@ -23,6 +24,21 @@ sql_function!(
     turnstile_memory_use,
     pg_finfo_turnstile_memory_use,
     memory::memory_use
+);
+sql_verb!(
+    turnstile_why_waiting,
+    pg_finfo_turnstile_why_waiting,
+    why::why_waiting
+);
+sql_verb!(
+    turnstile_why_waiting_summary,
+    pg_finfo_turnstile_why_waiting_summary,
+    why::why_waiting_summary
+);
+sql_verb!(
+    turnstile_wait_estimate,
+    pg_finfo_turnstile_wait_estimate,
+    why::wait_estimate
 );
 sql_verb!(turnstile_cancel, pg_finfo_turnstile_cancel, cancel::cancel);
 sql_verb!(

@@ -2,4 +2,5 @@
 
 pub mod arrays;
 pub mod audit;
+pub mod outlook;
 pub mod view;

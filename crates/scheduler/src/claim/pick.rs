@@ -9,6 +9,7 @@ use crate::memory::path::{Gates, LanePath};
 use crate::memory::reservation::ReservationId;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{NONE, Step};
+use crate::testing::faults::{Seeded, armed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
@@ -39,6 +40,8 @@ pub struct Picked {
     /// How many of the caller's reservations are filled in. If none is, the caller only looks at the lane:
     /// its session waits for a job that may be gone.
     pub reserved: usize,
+    /// A gate is closed, or may be: the caller only looks at the lane, as if no reservation were filled in.
+    pub is_only_looked_at: bool,
     /// The queue whose row of settings holds: that of the lane, or [`EVERY_QUEUE`] if it has none.
     pub settings_of: u64,
     /// Changes whenever this row may have changed.
@@ -63,9 +66,56 @@ impl Scheduler<'_> {
         reservations: &mut [ReservationId],
     ) -> Step<Pick> {
         self.advance(now)?;
-        if queue != EVERY_QUEUE && self.find_queue(queue)?.is_none() {
+        if !self.note_claim(queue)? {
             return Ok(Pick::Nothing);
         }
+        self.choose(queue, credits, reservations)
+    }
+
+    /// What a pick of a claim from the queue would be. Nobody counts as claiming by that.
+    pub fn peek(&mut self, queue: u64, now: i64) -> Step<Pick> {
+        self.advance(now)?;
+        match self.find_queue(queue)? {
+            Some(_) => self.choose(queue, &mut [], &mut []),
+            None => Ok(Pick::Nothing),
+        }
+    }
+
+    /// Returns whether there may be a lane to pick.
+    fn note_claim(&mut self, queue: u64) -> Step<bool> {
+        let now = self.header.clock.now;
+        if queue != EVERY_QUEUE {
+            return self.note_claim_from(queue);
+        }
+        match self.queue_filter.clone() {
+            None => self.header.clock.claimed_at = now,
+            Some(queues) => {
+                for &queue in queues.iter() {
+                    self.note_claim_from(queue)?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn note_claim_from(&mut self, queue: u64) -> Step<bool> {
+        let Some(gate) = self.find_gate(GateKind::Queue, queue)? else {
+            return Ok(false);
+        };
+        let now = self.header.clock.now;
+        let gate = self.gate_mut(gate)?;
+        if !armed(Seeded::ForgetClaim) {
+            gate.pace.go_on(now);
+        }
+        Ok(gate.first_node() != NONE)
+    }
+
+    fn choose(
+        &mut self,
+        queue: u64,
+        credits: &mut [Credit],
+        reservations: &mut [ReservationId],
+    ) -> Step<Pick> {
         self.is_lending = true;
         for credit in credits.iter() {
             self.release_gate(credit.kind, credit.key, credit.count)?;
@@ -79,7 +129,11 @@ impl Scheduler<'_> {
                 self.reserve_room(&path, picked, credits, reservations)?
             }
             Found::Unverified(lane) => {
-                Pick::Lane(self.picked(lane, &self.path_of(lane)?, queue)?)
+                let picked = self.picked(lane, &self.path_of(lane)?, queue)?;
+                Pick::Lane(Picked {
+                    is_only_looked_at: true,
+                    ..picked
+                })
             }
         };
         for credit in credits.iter() {
@@ -141,6 +195,7 @@ impl Scheduler<'_> {
             level: entry.level,
             tag: self.tag_of(path.tenant, entry.level)?,
             reserved: 0,
+            is_only_looked_at: false,
             settings_of,
             settings_version,
             now: self.header.clock.now,
@@ -181,6 +236,8 @@ impl Scheduler<'_> {
                 self.mark_transferred(id, kind)?;
             }
             self.hold_at(gate, 1)?;
+            let now = self.header.clock.now;
+            self.gate_mut(gate)?.pace.note(1, now);
             if self.reserve_token(gate)? {
                 self.mark_metered(id, kind)?;
                 is_metered = true;

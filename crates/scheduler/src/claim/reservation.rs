@@ -124,12 +124,25 @@ impl Scheduler<'_> {
         for (kind, key) in reservation.held_gates() {
             self.release_gate(kind, key, 1)?;
         }
+        self.take_back_start(&reservation.spec)?;
         if armed(Seeded::ReleaseTransferred) {
             for (kind, key) in reservation.transferred_gates() {
                 self.release_gate(kind, key, 1)?;
             }
         }
         Ok(reservation)
+    }
+
+    /// A start that the pick has counted does not take place.
+    fn take_back_start(&mut self, spec: &LaneSpec) -> Step<()> {
+        for (kind, key) in spec.gates() {
+            if let Some(gate) = self.find_gate(kind, key)?
+                && !armed(Seeded::CountWhatNeverStarts)
+            {
+                self.gate_mut(gate)?.pace.take_back(1);
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn remove_reservation(&mut self, id: ReservationId) -> Step<Reservation> {

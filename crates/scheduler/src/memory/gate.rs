@@ -1,6 +1,7 @@
 //! Gates: counting limits. Queue, tenant, account, session, concurrency key and unique key are all the same struct.
 
 use crate::memory::flags::Bits;
+use crate::memory::pace::Pace;
 use crate::memory::slab::Slot;
 use crate::memory::step::NONE;
 use crate::testing::faults::{Seeded, armed};
@@ -95,6 +96,8 @@ pub struct Gate {
     pub(crate) weight: u16,
     pub(crate) kind: GateKind,
     pub(crate) bits: Bits,
+    /// How many jobs start behind it. For a queue: also when it was last claimed from.
+    pub(crate) pace: Pace,
 }
 
 const NO_LIMIT: u32 = u32::MAX;

@@ -66,6 +66,8 @@ pub(crate) struct Clock {
     pub metered_since: i64,
     /// Timers that are set.
     pub timers: u32,
+    /// When all queues were last claimed from together; 0: never.
+    pub claimed_at: i64,
 }
 
 /// How the calendar is kept.

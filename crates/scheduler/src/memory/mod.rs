@@ -14,6 +14,7 @@ pub mod lane;
 pub mod meter;
 pub mod node;
 pub mod outside;
+pub mod pace;
 pub mod path;
 pub mod reservation;
 pub mod sample;

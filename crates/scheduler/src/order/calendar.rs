@@ -112,7 +112,12 @@ impl Scheduler<'_> {
 
     /// The first position of a lane that may have this level or a greater one.
     pub(crate) fn first_at_level(&self, lane: u32, queue: u32, level: i64) -> Step<i64> {
-        let steps = level - i64::from(self.lane(lane)?.priority);
+        self.first_with_priority(self.lane(lane)?.priority, queue, level)
+    }
+
+    /// The same of lanes with a priority.
+    pub(crate) fn first_with_priority(&self, priority: i32, queue: u32, level: i64) -> Step<i64> {
+        let steps = level - i64::from(priority);
         let aging = match self.has_calendar() {
             true => self.aging_of(queue)?,
             false => 0,

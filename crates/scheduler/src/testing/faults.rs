@@ -154,6 +154,15 @@ seeded! {
         LeaveTimeUnkept,
     }
 
+    OF_LOOKING {
+        /// A claim does not note that its queue was claimed from.
+        ForgetClaim,
+        /// Room that was reserved and not needed counts as starts.
+        CountWhatNeverStarts,
+        /// Jobs that come later count as ahead.
+        CountWhatComesLater,
+    }
+
     OF_CHANNELS {
         /// What a notifier that died had not sent is forgotten.
         ForgetUnsent,

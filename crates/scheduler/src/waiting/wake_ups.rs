@@ -27,6 +27,12 @@ impl Waiting<'_> {
                 .any(|&queue| self.waited_queue(queue).waiting > 0)
     }
 
+    /// Whether a process waits for the queue, or was woken for it and has not claimed yet.
+    pub fn is_attended(&self, queue: u64) -> bool {
+        let queues = [queue, EVERY_QUEUE].map(|queue| self.waited_queue(queue));
+        queues.iter().any(|it| it.waiting + it.woken > 0)
+    }
+
     /// The queues that processes wait for.
     pub fn waited_for(&self) -> impl Iterator<Item = u64> + '_ {
         let used = self.waited_queues.iter().take(self.lists.queues as usize);

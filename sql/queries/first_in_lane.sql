@@ -1,0 +1,8 @@
+-- The first job of lane $2 of group $1 that is available from position $3 on and before $4, locked or not: (id, position).
+-- $5: positions that this transaction made available itself; its commit tells of them.
+SELECT job.id, job.position
+FROM ONLY turnstile.job
+WHERE job.lane_group = $1 AND job.lane = $2 AND job.position >= $3 AND job.position < $4 AND job.state = 'available'
+    AND NOT job.position = ANY ($5)
+ORDER BY job.position
+LIMIT 1

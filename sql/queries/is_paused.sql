@@ -1,0 +1,12 @@
+-- Whether the first of the gates $2 of the kind $1 (as in stored keys) that has a row of settings is paused.
+SELECT setting.paused
+FROM (
+    SELECT 0 AS kind, queue.gate, queue.paused FROM turnstile.queue
+    UNION ALL
+    SELECT 1, tenant.gate, tenant.paused FROM turnstile.tenant
+    UNION ALL
+    SELECT 2, account.gate, account.paused FROM turnstile.account
+) AS setting
+WHERE setting.kind = $1 AND setting.gate = ANY ($2)
+ORDER BY array_position($2, setting.gate)
+LIMIT 1

@@ -1,0 +1,25 @@
+-- The job of session $3 of queue $1 and tenant $2 that runs, or that holds the session while it waits for another attempt,
+-- if it is among the first 1,000 that run or are put off.
+SELECT found.id
+FROM (
+    SELECT running.*
+    FROM (
+        SELECT job.id, job.tenant, job.session
+        FROM ONLY turnstile.job
+        WHERE job.queue COLLATE "C" = $1 AND job.state = 'running'
+        ORDER BY job.lease_expires_at
+        LIMIT 1000
+    ) AS running
+    UNION ALL
+    SELECT put_off.id, put_off.tenant, put_off.session
+    FROM (
+        SELECT job.id, job.tenant, job.session, job.holds_session
+        FROM ONLY turnstile.job
+        WHERE job.queue COLLATE "C" = $1 AND job.state IN ('scheduled', 'retryable')
+        ORDER BY job.run_at, job.position
+        LIMIT 1000
+    ) AS put_off
+    WHERE put_off.holds_session
+) AS found
+WHERE found.session = $3 AND found.tenant IS NOT DISTINCT FROM $2
+LIMIT 1

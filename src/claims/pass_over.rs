@@ -1,0 +1,36 @@
+//! Past a lane in which a claim would find nothing to take.
+
+use crate::claims::search::{is_anything_left, pick, settle};
+use crate::pg::error::Result;
+use crate::pg::spi::Spi;
+use crate::runs::start::look_ahead;
+use crate::sync::overflow::OverflowSearch;
+use crate::transaction::pending;
+use pgrx::pg_sys;
+use turnstile_scheduler::{Outcome, Pick, Picked};
+
+/// For who looks without claiming: what a claim does with a lane in which it finds nothing to take. Of jobs that are gone
+/// memory learns; past those that others have locked, another lane is next until the end of the call.
+pub fn pass_over(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    picked: &Picked,
+    is_locked: bool,
+) -> Result<()> {
+    if !is_locked {
+        return is_anything_left(spi, job_table, picked).map(drop);
+    }
+    let mut search = OverflowSearch::in_queue(picked.spec.queue);
+    let next = pick(spi, job_table, &mut search, 1)?;
+    let Pick::Lane(picked) = next.pick else {
+        return Ok(());
+    };
+    let own = pending::with(|pending| pending.own_positions(picked.spec.lane));
+    let (seen, seen_all) = look_ahead(spi, &picked, &own)?;
+    let outcome = Outcome {
+        taken: &[],
+        seen: &seen,
+        seen_all,
+    };
+    settle(job_table, &picked, &next.reservations, outcome)
+}

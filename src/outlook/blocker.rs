@@ -1,0 +1,104 @@
+//! One reason why a job waits.
+
+use crate::job::gates;
+use turnstile_scheduler::GateKind;
+
+/// The closed set of reasons. `blocked` is for jobs that wait for others, which no job does yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reason {
+    Scheduled,
+    Retry,
+    Paused,
+    Full,
+    Rate,
+    SessionBusy,
+    SessionOrder,
+    UniqueRunning,
+    Behind,
+    Locked,
+    NoWorker,
+    OutsideMemory,
+}
+
+impl Reason {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scheduled => "scheduled",
+            Self::Retry => "retry",
+            Self::Paused => "paused",
+            Self::Full => "full",
+            Self::Rate => "rate",
+            Self::SessionBusy => "session_busy",
+            Self::SessionOrder => "session_order",
+            Self::UniqueRunning => "unique_running",
+            Self::Behind => "behind",
+            Self::Locked => "locked",
+            Self::NoWorker => "no_worker",
+            Self::OutsideMemory => "outside_memory",
+        }
+    }
+
+    /// Why a full gate of this kind holds a job up.
+    pub fn of_full(kind: GateKind) -> Self {
+        match kind {
+            GateKind::Session => Self::SessionBusy,
+            GateKind::Unique => Self::UniqueRunning,
+            _ => Self::Full,
+        }
+    }
+}
+
+pub struct Blocker {
+    pub reason: Reason,
+    pub gate: Option<GateKind>,
+    pub name: Option<String>,
+    pub running: Option<u32>,
+    pub slots: Option<u32>,
+    /// When time opens it.
+    pub opens_at: Option<i64>,
+    pub holder: Option<i64>,
+    pub detail: String,
+}
+
+impl Blocker {
+    pub fn new(reason: Reason, detail: impl Into<String>) -> Self {
+        Self {
+            reason,
+            gate: None,
+            name: None,
+            running: None,
+            slots: None,
+            opens_at: None,
+            holder: None,
+            detail: detail.into(),
+        }
+    }
+
+    pub fn at(self, kind: GateKind, name: Option<&str>) -> Self {
+        Self {
+            gate: Some(kind),
+            name: name.map(Into::into),
+            ..self
+        }
+    }
+
+    /// A time that never comes is none.
+    pub fn until(self, time: Option<i64>) -> Self {
+        Self {
+            opens_at: time.filter(|&time| time < i64::MAX),
+            ..self
+        }
+    }
+
+    pub fn because_of(self, holder: Option<i64>) -> Self {
+        Self { holder, ..self }
+    }
+}
+
+/// What SQL calls a kind of gate.
+pub fn name_of(kind: GateKind) -> &'static str {
+    match &gates::of(kind).settings {
+        Some(settings) => settings.argument,
+        None => "unique",
+    }
+}

@@ -1,0 +1,87 @@
+//! The job that is asked about.
+
+use crate::job::gates;
+use crate::pg::call::datum;
+use crate::pg::error::{Failure, Result, no_such_job};
+use crate::pg::spi::{Spi, Statement, statement};
+use crate::runs::finish::state_of;
+use crate::sync::rebuild::lane_of_row;
+use pgrx::datum::Array;
+use pgrx::prelude::PgSqlErrorCode;
+use turnstile_scheduler::{GateKind, JobPlace, LaneSpec};
+
+static WAITING_JOB: Statement = statement!("waiting_job", [INT8OID]);
+
+/// A live job that does not run.
+pub struct Waiting {
+    pub id: i64,
+    pub spec: LaneSpec,
+    pub position: i64,
+    pub is_available: bool,
+    /// It has failed before.
+    pub is_retryable: bool,
+    pub run_at: i64,
+    pub queue: String,
+    pub tenant: Option<String>,
+    /// Also that which the job holds, and which is not in its lane.
+    pub session: Option<String>,
+    /// The names that make up its lane, in the order of the kinds of gates.
+    names: Vec<Option<String>>,
+}
+
+impl Waiting {
+    /// An error where there is no such job, or it does not wait.
+    pub fn read(spi: &Spi, id: i64) -> Result<Self> {
+        let rows = spi.run(&WAITING_JOB, &[datum(id)])?;
+        let Some(state) = rows.value::<String>(0, 4) else {
+            return Err(match state_of(spi, id)? {
+                Some(state) => does_not_wait(id, &state),
+                None => no_such_job(id),
+            });
+        };
+        if state == "running" {
+            return Err(does_not_wait(id, &state));
+        }
+        let names: Option<Array<&str>> = rows.value(0, 1);
+        let names = names.iter().flat_map(Array::iter);
+        Ok(Self {
+            id,
+            spec: lane_of_row(&rows, 0),
+            position: rows.required(0, 3)?,
+            is_available: state == "available",
+            is_retryable: state == "retryable",
+            run_at: rows.required(0, 5)?,
+            queue: rows.required(0, 6)?,
+            tenant: rows.value(0, 7),
+            session: rows.value(0, 8),
+            names: names.map(|name| name.map(str::to_owned)).collect(),
+        })
+    }
+
+    pub fn place(&self) -> JobPlace<'_> {
+        JobPlace {
+            spec: &self.spec,
+            position: self.position,
+        }
+    }
+
+    /// The name of its gate of a kind.
+    pub fn name(&self, kind: GateKind) -> Option<&str> {
+        let mut kinds = gates::all().map(|gate| gate.kind);
+        let at = kinds.position(|it| it == kind)?;
+        self.names.get(at)?.as_deref()
+    }
+}
+
+fn does_not_wait(id: i64, state: &str) -> Failure {
+    let what = match state {
+        "running" => "runs",
+        _ => "has ended",
+    };
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("job {id} does not wait, it {what}"),
+    )
+    .detail(format!("Its state is {state}."))
+    .hint("Only a job that is available, scheduled or retryable waits.")
+}

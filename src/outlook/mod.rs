@@ -1,0 +1,11 @@
+//! Why a job waits, and when it will start: said by what the next claim would do, without doing it.
+
+mod blocker;
+mod counts; // jobs that come before another
+pub mod estimate;
+mod gates; // gates that are closed
+mod holders; // which jobs are in the way
+mod job;
+mod order; // what comes first
+pub mod summary;
+pub mod why;
