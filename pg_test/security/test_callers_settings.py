@@ -35,7 +35,8 @@ NO_INDEX = "; ".join(f"SET enable_{path} = off" for path in (
     "indexscan", "indexonlyscan", "bitmapscan", "nestloop", "hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize",
     "partition_pruning", "tidscan", "gathermerge", "parallel_append", "incremental_sort"))  # fmt: skip
 PARALLEL = "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;" \
-    " SET min_parallel_index_scan_size = 0; SET max_parallel_workers_per_gather = 4; SET force_parallel_mode = on"  # fmt: skip
+    " SET min_parallel_index_scan_size = 0; SET max_parallel_workers_per_gather = 4;" \
+    " SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')"  # fmt: skip
 SETTINGS = {
     "DateStyle": "SET DateStyle = 'SQL, DMY'",
     "DateStyle German": "SET DateStyle = 'German'",
