@@ -10,10 +10,17 @@ use crate::permission;
 use crate::pg::error::Result;
 use crate::pg::output::Output;
 use crate::pg::spi::Spi;
+use crate::pg::{catalog, server};
 use crate::runs::claimer::Claimer;
+use crate::sync::rebuild::when_ready;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::rc::Rc;
 use turnstile_scheduler::EVERY_QUEUE;
+
+/// For how long a claim from many queues counts as one from each, in microseconds: shorter than what counts as lately.
+const NOTED_FOR: i64 = 10 * server::SECOND;
+const NOTED_AT_ONCE: usize = 1_000;
 
 /// Claims up to `most` jobs, the queues in the order given; returns how many.
 pub fn claim(
@@ -65,7 +72,28 @@ fn claim_by_priority(
     output: &mut Output,
 ) -> Result<usize> {
     let taken = claim_among(spi, permitted, most, claimer, output)?;
+    note_claims(spi, permitted)?;
     // What is not in memory is looked for here, and listeners are notified.
     let left = most.saturating_sub(taken);
     Ok(taken + claim_from(spi, permitted, left, claimer, output)?)
+}
+
+/// Has `turnstile.why_waiting` know that all of the queues are claimed from, also those in which nothing is found. Not with each
+/// claim, as there may be many queues.
+fn note_claims(spi: &Spi, queues: &[u64]) -> Result<()> {
+    thread_local! {
+        static NOTED_AT: Cell<i64> = const { Cell::new(i64::MIN) };
+    }
+    let now = server::now();
+    if NOTED_AT.get().saturating_add(NOTED_FOR) > now {
+        return Ok(());
+    }
+    NOTED_AT.set(now);
+    let job_table = catalog::job_table()?;
+    for some in queues.chunks(NOTED_AT_ONCE) {
+        when_ready(spi, job_table, |memory| {
+            memory.scheduler.note_claims(some, server::now())
+        })?;
+    }
+    Ok(())
 }

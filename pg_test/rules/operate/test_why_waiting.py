@@ -265,6 +265,18 @@ def test_a_claim_from_all_queues_is_one_from_each(conn):
     assert [row.reason for row in why(conn, job)] == ["paused"]
 
 
+def test_a_claim_from_all_permitted_queues_is_one_from_each_of_them(conn, role):
+    conn.execute("SELECT turnstile.allow_worker(%s::text::regrole, '{q, busy}')", [role])
+    configure(conn, "queue", "q", paused=True)
+    permitted, forbidden = enqueue(conn, queue="q"), enqueue(conn, queue="other")
+    enqueue(conn, queue="busy")
+    conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
+    assert claim_next(conn, "*").queue == "busy"
+    conn.execute("RESET ROLE")
+    assert [row.reason for row in why(conn, permitted)] == ["paused"]
+    assert [row.reason for row in why(conn, forbidden)] == ["no_worker"]
+
+
 def test_a_sleeper_is_a_worker(conn, db):
     configure(conn, "queue", "q", paused=True)
     sleeper = Sleeper(db.connect(), "CALL turnstile.wait_for_job(ARRAY['q'], '60 s')")

@@ -81,21 +81,24 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Returns whether there may be a lane to pick.
+    /// Returns whether there may be a lane to pick. Where the pick is one among some queues, its caller notes them now and then.
     fn note_claim(&mut self, queue: u64) -> Step<bool> {
-        let now = self.header.clock.now;
         if queue != EVERY_QUEUE {
             return self.note_claim_from(queue);
         }
-        match self.queue_filter.clone() {
-            None => self.header.clock.claimed_at = now,
-            Some(queues) => {
-                for &queue in queues.iter() {
-                    self.note_claim_from(queue)?;
-                }
-            }
+        if self.queue_filter.is_none() {
+            self.header.clock.claimed_at = self.header.clock.now;
         }
         Ok(true)
+    }
+
+    /// Notes that these queues are claimed from.
+    pub fn note_claims(&mut self, queues: &[u64], now: i64) -> Step<()> {
+        self.advance(now)?;
+        for &queue in queues {
+            self.note_claim_from(queue)?;
+        }
+        Ok(())
     }
 
     fn note_claim_from(&mut self, queue: u64) -> Step<bool> {
