@@ -306,3 +306,24 @@ def test_very_many_sessions_all_run_once_within_their_limits():
         is_sound(conn)
         _order_is_exact(conn)
         is_sound(conn)
+
+
+def test_a_job_says_that_its_lane_is_outside(db):
+    conn = db.connect()
+    configure(conn, "tenant", "full", slots=0)
+    claim(conn, ["default"], 1)
+    _sessions(conn, "full", MANY)
+    found = dict(
+        conn.execute(
+            "SELECT coalesce(why.reason, 'none'), count(*) FROM turnstile.job"
+            " LEFT JOIN LATERAL turnstile.why_waiting(job.id) AS why ON why.reason = 'outside_memory' GROUP BY 1"
+        ).fetchall()
+    )
+    assert found["outside_memory"] > MANY / 4
+    outside = conn.execute("SELECT lanes FROM turnstile.why_waiting_summary('default', 'full') WHERE reason = 'outside_memory'").fetchone()
+    assert outside[0] > MANY / 4
+    configure(conn, "tenant", "full", slots=None)
+    while runs := claim(conn, ["default"], 500):
+        assert complete_many(conn, runs) == len(runs)
+    assert _left(conn) == 0
+    assert conn.execute("SELECT * FROM turnstile.why_waiting_summary('default')").fetchall() == []

@@ -36,10 +36,12 @@ pub struct Counts {
 
 impl Counts {
     pub fn of(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Self> {
-        let own_lane = count(spi, &job.spec, i64::MIN, job.position, MOST)?;
-        let samples = when_ready(spi, job_table, |memory| {
-            memory.scheduler.lanes_ahead(&job.place(), LANES)
+        let (head, samples) = when_ready(spi, job_table, |memory| {
+            let scheduler = &memory.scheduler;
+            let samples = scheduler.lanes_ahead(&job.place(), LANES)?;
+            Ok((scheduler.head_of(&job.spec)?, samples))
         })?;
+        let own_lane = count(spi, &job.spec, head, job.position, MOST)?;
         let mut counts = Self {
             own_lane,
             rivals: Vec::new(),

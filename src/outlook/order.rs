@@ -34,15 +34,15 @@ pub fn behind(
             let is_first = comes_before(spi, job_table, (&spec, position), own)?;
             match is_first {
                 true => Some(id),
-                false => first_of_lane(spi, job)?,
+                false => first_of_lane(spi, job_table, job)?,
             }
         }
-        Next::Nobody => first_of_lane(spi, job)?,
+        Next::Nobody => first_of_lane(spi, job_table, job)?,
         Next::Unknown => None,
     };
     let is_behind = first.is_some() || (could_start && matches!(next, Next::Unknown));
     let detail = format!(
-        "The next claim takes another job of queue \"{}\", by priority, fair share or position.",
+        "Another job of queue \"{}\" comes before it, by priority, fair share or position.",
         job.queue
     );
     let blocker = Blocker::new(Reason::Behind, detail)
@@ -52,11 +52,12 @@ pub fn behind(
 }
 
 /// The first job of its lane, if another one is. Of a session that is told by itself.
-fn first_of_lane(spi: &Spi, job: &Waiting) -> Result<Option<i64>> {
+fn first_of_lane(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Option<i64>> {
     if job.spec.session != 0 || !job.is_available {
         return Ok(None);
     }
-    let first = first_in_lane(spi, &job.spec, i64::MIN, job.position)?;
+    let head = when_ready(spi, job_table, |memory| memory.scheduler.head_of(&job.spec))?;
+    let first = first_in_lane(spi, &job.spec, head, job.position)?;
     Ok(first.map(|(id, _)| id))
 }
 

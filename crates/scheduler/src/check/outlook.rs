@@ -103,6 +103,14 @@ impl Scheduler<'_> {
         self.unknown_gates(&gates)
     }
 
+    /// Where the available jobs of a lane begin, at or before the first; the least position if the lane is not in memory.
+    pub fn head_of(&self, spec: &LaneSpec) -> Step<i64> {
+        match self.find_lane(spec.lane)? {
+            Some(lane) => Ok(self.entry(lane)?.head),
+            None => Ok(i64::MIN),
+        }
+    }
+
     pub fn has_lane(&self, spec: &LaneSpec) -> Step<bool> {
         Ok(self.find_lane(spec.lane)?.is_some())
     }

@@ -1,0 +1,1 @@
+SELECT count(*) FROM turnstile.claim(ARRAY['default'], 100);

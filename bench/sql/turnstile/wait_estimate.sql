@@ -1,0 +1,1 @@
+SELECT * FROM turnstile.wait_estimate(%(job)s::bigint);
