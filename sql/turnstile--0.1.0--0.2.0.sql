@@ -1,5 +1,4 @@
--- Before anything else, and with nothing that is looked up by the search path: CREATE EXTENSION puts the schema there,
--- which another role may have filled with operators and functions of its own.
+-- Before anything else, and with nothing that is looked up by the search path.
 SET LOCAL search_path = pg_catalog, pg_temp;
 -- Claims find rows in heaps only.
 SET LOCAL default_table_access_method = heap;
