@@ -56,6 +56,7 @@ GUARDS = {
     "FreeSessionOnRetry": "rules/work/test_sessions.py::test_a_job_waiting_to_be_retried_holds_its_session_and_is_next",
     "HoldOtherSession": "rules/work/test_sessions.py::test_a_job_that_held_its_session_waits_its_turn_in_another[by UPDATE]",
     "LookNowhereElse": "faults/test_overflow.py::test_a_claim_finds_what_may_run_although_memory_has_only_what_may_not",
+    "SkipWhatFindsNoRoom": "faults/test_overflow.py::test_lanes_that_have_nothing_in_common_make_room_for_others",
     "CountReleasedAttempt": "rules/work/test_finish.py::test_a_release_does_not_count_the_attempt",
     "PreferDefaultRow": "rules/work/test_gates.py::test_a_row_without_slots_is_no_limit_whatever_the_default[tenant]",
     "ForgetAges": "rules/work/test_aging.py::test_a_step_is_gained_for_each_interval",

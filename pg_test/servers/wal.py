@@ -10,15 +10,17 @@ KINDS = {"Heap UPDATE", "Heap HOT_UPDATE", "Heap DELETE", "Heap INSERT", "Heap L
 PLACES = """
 SELECT current_setting('data_directory'), setting FROM pg_config WHERE name = 'BINDIR'
 """
+# Where a record ends, which other places in the log need not be. A transactional one is on disk when its statement returns.
+MARK = "pg_logical_emit_message({}, 'turnstile', '')"
 
 
 def written(conn, call) -> tuple[object, dict[str, int]]:
     """Runs a call in a transaction, and gives its result and its records by kind."""
     data, programs = conn.execute(PLACES).fetchone()
     with conn.transaction():
-        xid, begin = conn.execute("SELECT pg_current_xact_id()::text, pg_current_wal_insert_lsn()").fetchone()
+        xid, begin = conn.execute("SELECT pg_current_xact_id()::text, " + MARK.format("false")).fetchone()
         result = call()
-    (end,) = conn.execute("SELECT pg_current_wal_flush_lsn()").fetchone()
+    (end,) = conn.execute("SELECT " + MARK.format("true")).fetchone()
     command = [f"{programs}/pg_waldump", "--path", f"{data}/pg_wal", "--xid", xid, "--start", begin, "--end", end]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = Counter(f"{manager} {kind}" for manager, kind in RECORD.findall(lines))

@@ -100,6 +100,8 @@ pub enum Seeded {
     HoldOtherSession,
     /// A claim that finds nothing in memory does not look for lanes outside memory.
     LookNowhereElse,
+    /// A search passes over lanes that find no room in memory beside those that were read with them.
+    SkipWhatFindsNoRoom,
     /// A released attempt counts.
     CountReleasedAttempt,
     /// A default row comes before the row that names the gate.

@@ -85,6 +85,8 @@ pub struct OverflowSearch {
     only: Option<Rc<[u64]>>,
     search: Option<Search>,
     found: Reading,
+    /// What is left of it was never in memory: there was no room for all at once.
+    has_rest: bool,
     parts: usize,
 }
 
@@ -95,6 +97,7 @@ impl OverflowSearch {
             only: None,
             search: None,
             found: Reading::default(),
+            has_rest: false,
             parts: 0,
         }
     }
@@ -134,6 +137,10 @@ impl OverflowSearch {
         if self.only.is_some() || armed(Seeded::LookNowhereElse) {
             return Ok(());
         }
+        self.has_rest = self.keep_rest(memory, credits)? && !armed(Seeded::SkipWhatFindsNoRoom);
+        if self.has_rest {
+            return Ok(());
+        }
         let scheduler = &mut memory.scheduler;
         self.search = match &self.search {
             None => scheduler.begin_search(self.queue, credits)?,
@@ -142,11 +149,28 @@ impl OverflowSearch {
         Ok(())
     }
 
+    /// Nothing in memory may run, so only lanes that found no room there are still to be looked at. Returns false if there
+    /// are none, or if none of those that were read last has found room.
+    fn keep_rest(&mut self, memory: &Locked, credits: &[Credit]) -> Step<bool> {
+        let mut rest = Vec::new();
+        for lane in &self.found.lanes {
+            if memory.scheduler.is_left_out(&lane.0, credits)? {
+                rest.push(*lane);
+            }
+        }
+        let has_rest = !rest.is_empty() && rest.len() < self.found.lanes.len();
+        self.found.lanes = rest;
+        Ok(has_rest)
+    }
+
     /// Reads the next lanes; false if there are no more, or enough were read for a claim that has found some jobs.
     pub fn read(&mut self, spi: &Spi, has_found_some: bool) -> Result<bool> {
         let Some(search) = &self.search else {
             return Ok(false);
         };
+        if self.has_rest {
+            return Ok(true);
+        }
         if has_found_some && self.parts >= PARTS_FOR_MORE {
             return Ok(false);
         }

@@ -74,7 +74,8 @@ fn admit_bounded(version: Version, row: &RawRow) -> Result<()> {
 fn take_places_once_counted(job_table: Oid, bounds: &[Bound]) -> Result<Admission> {
     let mut means = Means {
         count: true,
-        wait: !armed(Seeded::DoNotAwaitCount) && pending::with(|pending| !pending.has_given_up_count),
+        wait: !armed(Seeded::DoNotAwaitCount)
+            && pending::with(|pending| !pending.has_given_up_count),
     };
     let given_up_at = server::now().saturating_add(LONGEST_WAIT);
     loop {

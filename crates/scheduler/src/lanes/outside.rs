@@ -141,11 +141,13 @@ impl Scheduler<'_> {
             None if !armed(Seeded::MissRunnableLane) => self.header.outside.next_version(),
             _ => 0,
         };
+        // What a search takes in takes the room of another lane, or comes from outside itself.
+        let is_searching = self.is_searching;
         self.change_round(place, |round| {
             round.spilled = true;
             round.blockers |= blockers;
             round.missed = round.missed.max(version);
-            round.left_out = round.left_out.saturating_add(1);
+            round.left_out = round.left_out.saturating_add(u32::from(!is_searching));
         });
         Ok(())
     }

@@ -189,6 +189,11 @@ impl Scheduler<'_> {
         self.drop_if_over(part.place)
     }
 
+    /// Whether a lane that was offered found no room although it may run as far as is known.
+    pub fn is_left_out(&self, spec: &LaneSpec, credits: &[Credit]) -> Step<bool> {
+        Ok(self.find_lane(spec.lane)?.is_none() && self.closed_gate(spec, credits)?.is_none())
+    }
+
     fn take_in(
         &mut self,
         part: &Part,

@@ -85,7 +85,10 @@ impl Scheduler<'_> {
         last: Option<LaneKey>,
         credits: &[Credit],
     ) -> Step<()> {
-        self.offer(&search.part, lanes, last, search.queue, credits)
+        self.is_searching = true;
+        let offered = self.offer(&search.part, lanes, last, search.queue, credits);
+        self.is_searching = false;
+        offered
     }
 
     fn search_next(&mut self, search: &Search, credits: &[Credit]) -> Step<Option<Search>> {

@@ -79,6 +79,8 @@ pub struct Scheduler<'m> {
     pub(crate) queue_filter: Option<Rc<[u64]>>,
     /// Room that the caller has not given back yet is lent to a pick. No gate opens by that.
     pub(crate) is_lending: bool,
+    /// What a search has found is offered.
+    pub(crate) is_searching: bool,
 }
 
 impl<'m> Scheduler<'m> {
@@ -138,6 +140,7 @@ impl<'m> Scheduler<'m> {
             },
             queue_filter: None,
             is_lending: false,
+            is_searching: false,
         }
     }
 
