@@ -20,13 +20,15 @@ OPERATIONS_BETWEEN = 400
 
 
 class Disturber:
-    def __init__(self, cluster, lookout, crew, seed: int):
+    def __init__(self, cluster, lookout, crew, seed: int, changes_memory: bool):
         self.cluster, self.lookout, self.crew = cluster, lookout, crew
         self.chance = random.Random(f"{seed} disturber")
         self.done: dict[str, int] = {}
         self._next = 0.0
         self.crashes = [self.kill_postmaster, self.stop_at_once, self.kill_backend]
-        self.lesser = [*[self.cancel] * 3, self.terminate, self.kill_worker, self.pause_worker, *[self.change_memory] * 2]
+        self.lesser = [*[self.cancel] * 3, self.terminate, self.kill_worker, self.pause_worker]
+        if changes_memory:
+            self.lesser += [self.change_memory] * 2
 
     def crash(self) -> None:
         """The next kind of crash, in turn; returns when the server takes connections again."""

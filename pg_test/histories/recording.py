@@ -101,7 +101,8 @@ def _begin(station: Station) -> None:
 def _run(plan: Plan, cluster, station: Station) -> dict:
     crew = Crew(station)
     lookout = Lookout(station.dbname)
-    disturber = Disturber(cluster, lookout, crew, plan.seed)
+    # Where all lanes fit, order is exact; with too little memory it is not.
+    disturber = Disturber(cluster, lookout, crew, plan.seed, changes_memory="turnstile.max_memory" in plan.settings)
     pin = Lookout(station.dbname)
     began = time.monotonic()
     try:
