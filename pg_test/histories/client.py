@@ -107,7 +107,8 @@ class Client:
 
     def block(self, steps: int, step) -> None:
         """A transaction of several steps, some behind savepoints, committed or not."""
-        self.call("begin", f"BEGIN ISOLATION LEVEL {self.chance.choice(self.levels)}")
+        level = self.chance.choice(self.levels)
+        self.call("begin", f"BEGIN ISOLATION LEVEL {level}", level=level)
         before = self.remember()
         self.in_block = True
         try:

@@ -181,3 +181,12 @@ def a_claim_in_a_block_has_met_the_job_while_it_fell_due_and_locked_it(story):
     story.now += 4
     story.claims(most=1)
     story.ended(begin, claim, story.called("commit", "COMMIT"))
+
+
+@good
+def a_serializable_transaction_passes_a_bound_that_it_cannot_count(story):
+    story.limits("queue", "q", max_waiting="1")
+    begin = story.called("begin", level="SERIALIZABLE")
+    call = story.called("enqueue_many", [1, 2], jobs=2)
+    transaction = story.ended(begin, call)
+    story.committed(transaction, *[{"id": job_id, "kind": call.token} for job_id in (1, 2)])
