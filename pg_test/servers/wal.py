@@ -22,6 +22,7 @@ def written(conn, call) -> tuple[object, dict[str, int]]:
         result = call()
     (end,) = conn.execute("SELECT " + MARK.format("true")).fetchone()
     command = [f"{programs}/pg_waldump", "--path", f"{data}/pg_wal", "--xid", xid, "--start", begin, "--end", end]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = Counter(f"{manager} {kind}" for manager, kind in RECORD.findall(lines))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = Counter(f"{manager} {kind}" for manager, kind in RECORD.findall(done.stdout))
     return result, {kind: count for kind, count in found.items() if kind in KINDS}
