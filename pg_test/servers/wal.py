@@ -21,7 +21,9 @@ def written(conn, call) -> tuple[object, dict[str, int]]:
         xid, begin = conn.execute("SELECT pg_current_xact_id()::text, " + MARK.format("false")).fetchone()
         result = call()
     (end,) = conn.execute("SELECT " + MARK.format("true")).fetchone()
-    command = [f"{programs}/pg_waldump", "--path", f"{data}/pg_wal", "--xid", xid, "--start", begin, "--end", end]
+    # Without a file it learns the size of segments from any, also from one that the server is only about to make.
+    (segment,) = conn.execute("SELECT pg_walfile_name(%s)", [begin]).fetchone()
+    command = [f"{programs}/pg_waldump", "--path", f"{data}/pg_wal", "--xid", xid, "--start", begin, "--end", end, segment]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = Counter(f"{manager} {kind}" for manager, kind in RECORD.findall(done.stdout))
