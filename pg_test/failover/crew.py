@@ -15,7 +15,7 @@ ENQUEUE = """
 """
 # The log is read after the commit: it has come at least as far as that.
 LOG = "SELECT pg_current_wal_insert_lsn()::text"
-LIVE, ENOUGH = "SELECT count(*) FROM turnstile.job", 100
+LIVE, ENOUGH = "SELECT count(*) FROM turnstile.job WHERE payload ? 'token'", 100
 CLAIM = "SELECT id, attempt, payload->>'token' FROM turnstile.claim('{mail,default}', wait => '1 second')"
 # With the token as the result: whose work a job was completed by.
 COMPLETE = "SELECT turnstile.complete(%s, %s, to_jsonb(%s::text))"
@@ -87,7 +87,7 @@ class Member(threading.Thread):
 class Producer(Member):
     """Its sessions are its own: where two producers add to one, the later place may be committed first.
 
-    It lets no more than a hundred jobs wait: the slowest workers have to do all of theirs before the test ends.
+    It lets no more than a hundred of such jobs wait: the slowest workers have to do all of theirs before the test ends.
     """
 
     def turn(self) -> None:
