@@ -144,9 +144,14 @@ extension_sql_file!(
     requires = ["operate_permissions"]
 );
 extension_sql_file!(
+    "../sql/schema/operate/statistics.sql",
+    name = "operate_statistics",
+    requires = ["operate_views"]
+);
+extension_sql_file!(
     "../sql/schema/operate/why.sql",
     name = "operate_why",
-    requires = ["operate_views"]
+    requires = ["operate_statistics"]
 );
 extension_sql_file!(
     "../sql/schema/maintain/rescue.sql",

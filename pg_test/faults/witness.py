@@ -29,8 +29,34 @@ def agrees(conn) -> None:
 def is_sound(conn) -> None:
     """As above; where nothing was brought back by retry, no job is there twice either."""
     agrees(conn)
+    figures_agree(conn)
     twice = conn.execute("SELECT id FROM turnstile.jobs GROUP BY id HAVING count(*) > 1").fetchall()
     assert twice == [], f"in the tables more than once: {twice}"
+
+
+# By each kind of name: what memory says, and what the tables say.
+FIGURES = """
+    WITH shown AS MATERIALIZED (
+        SELECT tenant, name, waiting, scheduled, retryable, running FROM turnstile.figures(%(gate)s)
+         WHERE (waiting, scheduled, retryable, running) <> (0, 0, 0, 0)
+    ), counted AS (
+        SELECT CASE WHEN %(gate)s = 'account' THEN tenant END, names.name,
+               count(*) FILTER (WHERE state = 'available'), count(*) FILTER (WHERE state = 'scheduled'),
+               count(*) FILTER (WHERE state = 'retryable'), count(*) FILTER (WHERE state = 'running')
+          FROM turnstile.job,
+               LATERAL (SELECT CASE %(gate)s WHEN 'queue' THEN queue WHEN 'tenant' THEN tenant WHEN 'account' THEN account
+                                             ELSE concurrency_key END) AS names (name)
+         WHERE names.name IS NOT NULL GROUP BY 1, 2
+    )
+    (TABLE shown EXCEPT TABLE counted) UNION ALL (TABLE counted EXCEPT TABLE shown)
+"""
+
+
+def figures_agree(conn) -> None:
+    """The figures by name are those of the tables. Nobody else may change jobs meanwhile."""
+    for gate in ("queue", "tenant", "account", "concurrency"):
+        found = conn.execute(FIGURES, {"gate": gate}).fetchall()
+        assert found == [], f"figures of {gate}s: {found}"
 
 
 def has_each_once(conn, made) -> None:

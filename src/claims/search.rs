@@ -19,7 +19,7 @@ use crate::waiting::channels;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
-use turnstile_scheduler::{GateKind, LaneSpec, Outcome, Pick, Picked, ReservationId};
+use turnstile_scheduler::{GateKind, Outcome, Pick, Picked, ReservationId};
 
 /// Lanes that one look for work goes through.
 const LOOKS_AT_MOST: usize = 32;
@@ -233,11 +233,7 @@ pub(super) fn pick(
         })
     }));
     reservations.retain(ReservationId::is_some);
-    let spec = match &pick {
-        Ok(Ok(Pick::Lane(picked))) => picked.spec,
-        _ => LaneSpec::default(),
-    };
-    record(job_table, &spec, &reservations, transferred);
+    record(job_table, &reservations, transferred);
     match pick {
         Ok(pick) => Ok(Next {
             pick: pick?,
@@ -252,7 +248,6 @@ pub(super) fn pick(
 /// Puts reservations on record, so that the end of the transaction finds them.
 fn record(
     job_table: pg_sys::Oid,
-    spec: &LaneSpec,
     reservations: &[ReservationId],
     transferred: Vec<Vec<(GateKind, u64)>>,
 ) {
@@ -264,12 +259,7 @@ fn record(
         let reserved = reservations.iter().zip(transferred);
         level
             .reservations
-            .extend(reserved.map(|(&id, transferred)| Reserved {
-                id,
-                queue: spec.queue,
-                tenant: spec.tenant,
-                transferred,
-            }));
+            .extend(reserved.map(|(&id, transferred)| Reserved { id, transferred }));
     });
 }
 

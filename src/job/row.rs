@@ -72,8 +72,6 @@ pub struct JobRow {
     pub position: i64,
     pub available: bool,
     pub running: bool,
-    /// It is available, or was put off.
-    pub waiting: bool,
     /// When a job that was put off falls due.
     pub waits_until: Option<i64>,
     /// When the lease of a run ends.
@@ -233,7 +231,6 @@ impl RawRow<'_> {
             position: self.int8(column::POSITION).unwrap_or(0),
             available: state == "available",
             running: state == "running",
-            waiting: state == "available" || put_off,
             waits_until: self.int8(column::RUN_AT).filter(|_| put_off),
             lease: self.lease(),
             held_session: session

@@ -58,7 +58,7 @@ pub enum Seeded {
     DoNotAwaitCount,
     /// A job takes its place in a bounded backlog when its transaction commits.
     ChargeAtCommit,
-    /// A claim frees no place in a bounded backlog.
+    /// Jobs that claims start are still counted as waiting.
     ClaimFreesNoPlace,
     /// TRUNCATE of the jobs goes unnoticed.
     IgnoreTruncate,

@@ -9,9 +9,11 @@ use crate::pg::server;
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
 use crate::table::{Ended, History, Operation, Order, Search, Table, Where};
+use crate::transaction::pending::{self, Work};
 use crate::{permission, table};
 use pgrx::pg_sys::{self, Datum};
 use std::cell::Cell;
+use turnstile_scheduler::figures::Event;
 
 static MAKE_END_JOBS: Statement = statement!("end_jobs", []);
 static END_JOBS: Statement = Statement::of_catalog(
@@ -73,6 +75,14 @@ impl<'a> Ending<'a> {
         }
     }
 
+    fn event(&self) -> Event {
+        match self.state {
+            "completed" => Event::Completed,
+            "cancelled" => Event::Cancelled,
+            _ => Event::Discarded,
+        }
+    }
+
     fn is_about(&self, row: &RawRow) -> bool {
         let is_meant = match self.attempt {
             Some(attempt) => row.is_run(self.id, attempt),
@@ -86,7 +96,9 @@ impl<'a> Ending<'a> {
 pub fn end_jobs(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Result<Vec<Finished>> {
     let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
     let clock = Clock(Cell::new(server::now()));
-    match table::lock_history(&jobs, clock.0.get())? {
+    let ends = endings.iter().map(|ending| (ending.id, ending.event()));
+    pending::begin(jobs.table, Work::End(ends.collect()));
+    let finished = match table::lock_history(&jobs, clock.0.get())? {
         Some(partition) => table::command(|command| {
             let mut live = command.open(&jobs, Operation::Delete);
             let mut history = command.open_history(partition, endings.len());
@@ -95,7 +107,9 @@ pub fn end_jobs(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Result<
             Ok(finished)
         }),
         None => end_by_statement(spi, endings, result),
-    }
+    }?;
+    pending::end();
+    Ok(finished)
 }
 
 /// Ends jobs that this transaction has locked, in any order: none of them can have ended otherwise.

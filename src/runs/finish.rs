@@ -2,11 +2,14 @@
 
 use crate::permission::{self, Verb};
 use crate::pg::call::datum;
+use crate::pg::catalog;
 use crate::pg::error::{Failure, Result, cancelled_by_trigger, no_such_job, superseded};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::runs::ending::{Ending, end_locked};
+use crate::transaction::pending::{self, Work};
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::PgSqlErrorCode;
+use turnstile_scheduler::figures::Event;
 
 static FAIL: Statement = statement!(
     "fail_runs",
@@ -22,6 +25,8 @@ pub struct Failing {
     pub retry_in: Option<Datum>,
     /// No other attempt follows.
     pub discard: bool,
+    /// Its worker did not say so.
+    pub is_rescue: bool,
 }
 
 impl Failing {
@@ -30,6 +35,7 @@ impl Failing {
             error,
             retry_in: None,
             discard: true,
+            is_rescue: false,
         }
     }
 }
@@ -48,6 +54,11 @@ pub fn fail_runs(
         failing.retry_in,
         datum(failing.discard),
     ];
+    let event = match failing.is_rescue {
+        true => Event::Rescued,
+        false => Event::Failed,
+    };
+    pending::begin(catalog::job_table()?, Work::Fail(ids.to_vec(), event));
     let rows = spi.run(&FAIL, &arguments)?;
     let mut states = Vec::with_capacity(rows.len());
     let mut endings = Vec::with_capacity(rows.len());
@@ -62,6 +73,7 @@ pub fn fail_runs(
         states.push(state);
     }
     end_locked(spi, endings)?;
+    pending::end();
     Ok(states)
 }
 

@@ -9,12 +9,13 @@ use crate::pg::spi::{Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
 use crate::runs::claimer::Claimer;
 use crate::runs::lease;
-use crate::table::{self, Jobs, Operation, Order, Search, Where};
+use crate::table::{self, Jobs, Operation, Order, Search, Where, figures};
 use crate::transaction::pending::{self, Work};
 use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
 use turnstile_scheduler::Picked;
+use turnstile_scheduler::figures::State;
 
 static FIND_WAITING: Statement = statement!(
     "find_waiting",
@@ -131,6 +132,7 @@ fn start_directly(
             let changes = run.changes(&row);
             if jobs.start(row, &changes)? {
                 let job = jobs.written();
+                figures::note_start(job_table, &picked.spec, State::Available, &job);
                 output.push(claimed(&job).into_iter());
                 started.positions.extend(job.int8(column::POSITION));
             }

@@ -5,7 +5,6 @@
 
 #![allow(unsafe_code, reason = "points into shared memory")]
 
-use super::backlog::names;
 use super::directory::{Anchor, Entry};
 use super::layout::{Layout, Pool};
 use super::{DatabaseState, Locked, Phase, window};
@@ -14,6 +13,7 @@ use crate::pg::{server, settings};
 use pgrx::pg_sys;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
+use turnstile_scheduler::figures::{Demand, FigureArray, Figures};
 use turnstile_scheduler::{Array, Capacity, GateKind, Step};
 
 /// Slots that a pool gets at least, and at most, when it grows; between them an eighth of what it has. The most take the
@@ -33,8 +33,7 @@ const MOSTLY_EMPTY: usize = 4;
 const fn first_step(pool: Pool) -> usize {
     match pool {
         Pool::Of(Array::Nodes) => 3 * LEAST_STEP,
-        Pool::EvenNames | Pool::OddNames => names::LEAST,
-        Pool::Of(_) => LEAST_STEP,
+        Pool::Of(_) | Pool::OfFigures(_) => LEAST_STEP,
     }
 }
 
@@ -210,11 +209,11 @@ impl<'m> Locked<'m> {
                 self.cut(Pool::Of(array), needed.saturating_add(LEAST_STEP));
             }
         }
-        self.reopen();
-        if self.backlog.is_empty() {
-            self.cut(self.names(), 0);
-            self.backlog.move_to(&mut []);
+        for array in FigureArray::ALL {
+            let needed = self.figures.trim(array)?;
+            self.cut(Pool::OfFigures(array), needed.saturating_add(LEAST_STEP));
         }
+        self.reopen();
         Ok(())
     }
 
@@ -226,23 +225,14 @@ impl<'m> Locked<'m> {
         }
     }
 
-    /// The table of names that is in use.
-    fn names(&self) -> Pool {
-        match self.state.has_odd_names {
-            true => Pool::OddNames,
-            false => Pool::EvenNames,
-        }
-    }
-
     /// The jobs are gone, and so are the transactions that have changed some. Processes that sleep for them are sent away.
     pub(super) fn start_anew(&mut self) -> Step<()> {
         self.scheduler.forget_everything();
-        self.backlog.forget_everything();
+        self.figures.forget_everything();
         let calls = &mut self.calls;
         self.waiting.release_all(|who| calls.push(who));
         *self.state = DatabaseState {
             sizes: self.state.sizes,
-            has_odd_names: self.state.has_odd_names,
             generation: self.state.generation + 1,
             ..DatabaseState::default()
         };
@@ -272,27 +262,25 @@ impl<'m> Locked<'m> {
     fn reopen(&mut self) {
         let Growth { layout, start, .. } = self.growth;
         // SAFETY: the lock is held as long as `self` lives, and what borrowed the arrays before is replaced.
-        let memory = unsafe { window::memory(layout, start, &self.state.sizes) };
+        let (memory, figures) = unsafe {
+            (
+                window::memory(layout, start, &self.state.sizes),
+                window::figures_memory(layout, start, &self.state.sizes),
+            )
+        };
         self.scheduler.reopen(memory);
+        self.figures = Figures::new(figures);
     }
 
-    /// Sees to it, as far as memory is to be had, that so many names more can be counted.
-    pub fn make_room_for_names(&mut self, names: usize) {
-        let wanted = self.backlog.slots_with(names);
-        if wanted <= self.backlog.slots() {
-            return;
+    /// Sees to it, as far as memory is to be had, that what is demanded can be counted.
+    pub fn make_room_for_figures(&mut self, demand: &Demand) {
+        let mut has_grown = false;
+        for array in FigureArray::ALL {
+            let missing = demand.of(array).saturating_sub(self.figures.left(array));
+            has_grown |= missing > 0 && self.grow(Pool::OfFigures(array), missing);
         }
-        let (old, new) = match self.names() {
-            Pool::OddNames => (Pool::OddNames, Pool::EvenNames),
-            names => (names, Pool::OddNames),
-        };
-        if self.resize(new, wanted) {
-            self.state.has_odd_names = !self.state.has_odd_names;
-            let Growth { layout, start, .. } = self.growth;
-            // SAFETY: the pages are new and zero; under the lock they are this process's alone.
-            let entries = unsafe { layout.names(new).slice(start, &self.state.sizes) };
-            self.backlog.move_to(entries);
-            self.cut(old, 0);
+        if has_grown {
+            self.reopen();
         }
     }
 }

@@ -3,7 +3,6 @@
 
 #![allow(unsafe_code, reason = "points into shared memory")]
 
-use super::backlog::{Books, Entry as Name};
 use super::{DatabaseState, file};
 use crate::pg::settings;
 use pgrx::pg_sys;
@@ -11,6 +10,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::slice::from_raw_parts_mut;
 use std::sync::OnceLock;
+use turnstile_scheduler::figures::{
+    Bin, FigureArray, FigurePools, FiguresHeader, Name, Stats, Text,
+};
 use turnstile_scheduler::waiting::{Channels, MAX_QUEUES, WaitLists, WaitedQueue, Waiter};
 use turnstile_scheduler::{
     Array, DueQueue, Entry, Gate, Header, Lane, Meter, Node, OUTSIDE_BUCKETS, OUTSIDE_RECORDS,
@@ -24,13 +26,11 @@ const SAMPLES: usize = 4_096;
 /// Bytes of a window for each lane that can be in it at most: more than one takes with all that it needs.
 const BYTES_PER_LANE: u64 = 1_024;
 
-/// What grows by itself: an array of the scheduler with what belongs to it, or one of the names whose waiting jobs are
-/// counted. Of these there are two, of which one is in use.
+/// What grows by itself: an array of the scheduler or of the figures, with what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     Of(Array),
-    EvenNames,
-    OddNames,
+    OfFigures(FigureArray),
 }
 
 /// How many slots each pool has.
@@ -38,16 +38,14 @@ pub enum Pool {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sizes {
     arrays: [u32; Array::ALL.len()],
-    even_names: u32,
-    odd_names: u32,
+    figures: [u32; FigureArray::ALL.len()],
 }
 
 impl Sizes {
     pub fn of(&self, pool: Pool) -> usize {
         let size = match pool {
             Pool::Of(array) => self.arrays.get(array as usize).copied().unwrap_or(0),
-            Pool::EvenNames => self.even_names,
-            Pool::OddNames => self.odd_names,
+            Pool::OfFigures(array) => self.figures.get(array as usize).copied().unwrap_or(0),
         };
         size as usize
     }
@@ -55,8 +53,7 @@ impl Sizes {
     pub fn set(&mut self, pool: Pool, slots: usize) {
         let size = match pool {
             Pool::Of(array) => self.arrays.get_mut(array as usize),
-            Pool::EvenNames => Some(&mut self.even_names),
-            Pool::OddNames => Some(&mut self.odd_names),
+            Pool::OfFigures(array) => self.figures.get_mut(array as usize),
         };
         if let Some(size) = size {
             *size = u32::try_from(slots).unwrap_or(u32::MAX);
@@ -77,7 +74,8 @@ impl Extent {
     fn elements(&self, slots: usize) -> usize {
         match self.pool {
             Pool::Of(array) if self.are_buckets => array.buckets(slots),
-            _ => slots,
+            Pool::OfFigures(array) if self.are_buckets => array.buckets(slots),
+            Pool::Of(_) | Pool::OfFigures(_) => slots,
         }
     }
 
@@ -149,12 +147,13 @@ pub struct Layout {
     pub outside_buckets: Part<u32>,
     /// As many transactions as the process array has places.
     pub running: Part<u32>,
-    pub backlog_running: Part<u32>,
+    pub running_at_count: Part<u32>,
     pub wait_lists: Part<WaitLists>,
     pub waiters: Part<Waiter>,
     pub waited_queues: Part<WaitedQueue>,
     pub channels: Part<Channels>,
-    pub books: Part<Books>,
+    pub figures: Part<FiguresHeader>,
+    pub figure_pools: Part<FigurePools>,
 
     pub lane_entries: Slots<Entry>,
     pub lanes: Slots<Lane>,
@@ -174,8 +173,11 @@ pub struct Layout {
     pub due: Slots<DueQueue>,
     pub due_buckets: Slots<u32>,
     pub due_order: Slots<u32>,
-    pub even_names: Slots<Name>,
-    pub odd_names: Slots<Name>,
+    pub names: Slots<Name>,
+    pub name_buckets: Slots<u32>,
+    pub texts: Slots<Text>,
+    pub bins: Slots<Bin>,
+    pub stats: Slots<Stats>,
 
     /// Where the parts of fixed size end.
     fixed: u64,
@@ -245,12 +247,13 @@ impl Layout {
             outside: at.part(OUTSIDE_RECORDS),
             outside_buckets: at.part(OUTSIDE_BUCKETS),
             running: at.part(running),
-            backlog_running: at.part(running),
+            running_at_count: at.part(running),
             wait_lists: at.part(1),
             waiters: at.part(backends),
             waited_queues: at.part(backends * MAX_QUEUES),
             channels: at.part(1),
-            books: at.part(1),
+            figures: at.part(1),
+            figure_pools: at.part(1),
             fixed: 0,
             most,
             lane_entries: at.slots(Pool::Of(Array::Lanes)),
@@ -271,8 +274,11 @@ impl Layout {
             due: at.slots(Pool::Of(Array::Due)),
             due_buckets: at.buckets(Pool::Of(Array::Due)),
             due_order: at.slots(Pool::Of(Array::Due)),
-            even_names: at.slots(Pool::EvenNames),
-            odd_names: at.slots(Pool::OddNames),
+            names: at.slots(Pool::OfFigures(FigureArray::Names)),
+            name_buckets: at.buckets(Pool::OfFigures(FigureArray::Names)),
+            texts: at.slots(Pool::OfFigures(FigureArray::Texts)),
+            bins: at.slots(Pool::OfFigures(FigureArray::Bins)),
+            stats: at.slots(Pool::OfFigures(FigureArray::Stats)),
         };
         layout.fixed = layout.lane_entries.extent.offset;
         layout
@@ -288,7 +294,7 @@ impl Layout {
         usize::try_from(self.most).unwrap_or(usize::MAX)
     }
 
-    fn extents(&self) -> [Extent; 20] {
+    fn extents(&self) -> [Extent; 23] {
         [
             self.lane_entries.extent,
             self.lanes.extent,
@@ -308,16 +314,12 @@ impl Layout {
             self.due.extent,
             self.due_buckets.extent,
             self.due_order.extent,
-            self.even_names.extent,
-            self.odd_names.extent,
+            self.names.extent,
+            self.name_buckets.extent,
+            self.texts.extent,
+            self.bins.extent,
+            self.stats.extent,
         ]
-    }
-
-    pub fn names(&self, pool: Pool) -> &Slots<Name> {
-        match pool {
-            Pool::OddNames => &self.odd_names,
-            _ => &self.even_names,
-        }
     }
 
     /// The parts of the window between a pool's ends with fewer and with more slots.

@@ -26,12 +26,12 @@ use crate::pg::settings;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use turnstile_scheduler::figures::Figures;
 use turnstile_scheduler::waiting::Channels;
 use turnstile_scheduler::waiting::Waiting;
 use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
-use backlog::Backlog;
-pub use backlog::{Admission, Bound, KINDS, Means, Numbers};
+pub use backlog::{Admission, BOUNDED_KINDS, Bound, Means};
 use directory::{Entry, Guard};
 use growth::Growth;
 use layout::Sizes;
@@ -65,8 +65,6 @@ pub enum Phase {
 pub struct DatabaseState {
     /// How many slots there are to open.
     sizes: Sizes,
-    /// Which of the two tables of names is in use.
-    has_odd_names: bool,
     /// When the system last refused memory.
     refused_at: i64,
     pub phase: Phase,
@@ -93,7 +91,7 @@ pub struct Locked<'m> {
     pub running_at_rebuild: &'m mut [u32],
     pub waiting: Waiting<'m>,
     pub channels: &'m mut Channels,
-    pub backlog: Backlog<'m>,
+    pub figures: Figures<'m>,
     growth: Growth,
     /// How many more jobs there are to claim, by queue.
     work: Vec<(u64, u32)>,
@@ -176,7 +174,7 @@ impl Locked<'_> {
     /// Marks the whole memory as not to be trusted.
     fn distrust(&mut self) {
         self.state.phase = Phase::Stale;
-        self.backlog.distrust();
+        self.figures.distrust();
     }
 }
 

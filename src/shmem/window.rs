@@ -2,10 +2,9 @@
 
 #![allow(unsafe_code, reason = "points into shared memory")]
 
-use super::backlog::Backlog;
 use super::directory::{self, Anchor, Entry, Guard, anchor, entry};
 use super::growth::Growth;
-use super::layout::{Layout, Pool, Sizes};
+use super::layout::{Layout, Sizes};
 use super::{DatabaseState, Locked, latches};
 use crate::pg::error::{Result, on_standby, out_of_memory};
 use crate::pg::seeded::{Seeded, armed};
@@ -14,6 +13,7 @@ use pgrx::pg_sys;
 use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
+use turnstile_scheduler::figures::{Figures, FiguresMemory};
 use turnstile_scheduler::waiting::Waiting;
 use turnstile_scheduler::{Memory, Scheduler};
 
@@ -207,10 +207,6 @@ pub(super) fn open<'m>(slot: usize) -> Result<Locked<'m>> {
     unsafe {
         let state = layout.state.get(start);
         let sizes = state.sizes;
-        let names = match state.has_odd_names {
-            true => layout.names(Pool::OddNames),
-            false => layout.names(Pool::EvenNames),
-        };
         Ok(Locked {
             state,
             scheduler: Scheduler::new(memory(layout, start, &sizes)),
@@ -221,11 +217,7 @@ pub(super) fn open<'m>(slot: usize) -> Result<Locked<'m>> {
                 waited_queues: layout.waited_queues.slice(start),
             },
             channels: layout.channels.get(start),
-            backlog: Backlog {
-                books: layout.books.get(start),
-                entries: names.slice(start, &sizes),
-                running: layout.backlog_running.slice(start),
-            },
+            figures: Figures::new(figures_memory(layout, start, &sizes)),
             growth: Growth {
                 anchor,
                 entry,
@@ -268,6 +260,28 @@ pub(super) unsafe fn memory<'m>(layout: &Layout, start: *mut u8, sizes: &Sizes) 
             outside_buckets: layout.outside_buckets.slice(start),
             reservations: layout.reservations.slice(start, sizes),
             reservation_buckets: layout.reservation_buckets.slice(start, sizes),
+        }
+    }
+}
+
+/// # Safety
+/// As the result of [`open`].
+pub(super) unsafe fn figures_memory<'m>(
+    layout: &Layout,
+    start: *mut u8,
+    sizes: &Sizes,
+) -> FiguresMemory<'m> {
+    // SAFETY: as the caller says.
+    unsafe {
+        FiguresMemory {
+            header: layout.figures.get(start),
+            pools: layout.figure_pools.get(start),
+            names: layout.names.slice(start, sizes),
+            name_buckets: layout.name_buckets.slice(start, sizes),
+            texts: layout.texts.slice(start, sizes),
+            bins: layout.bins.slice(start, sizes),
+            stats: layout.stats.slice(start, sizes),
+            running: layout.running_at_count.slice(start),
         }
     }
 }

@@ -11,15 +11,16 @@ use crate::pg::error::{Result, notice};
 use crate::pg::server;
 use crate::pg::snapshot::{Snapshot, next_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
-use crate::shmem::{Locked, Numbers};
+use crate::shmem::Locked;
 use crate::sync::check_times::Times;
 use crate::sync::gate_settings::{default_settings, settings_of_row};
 use crate::sync::rebuild::{self, when_ready};
 use crate::table;
-use crate::table::backlog::scan_waiting;
+use crate::table::figures::visit_figures;
 use pgrx::pg_sys;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
+use turnstile_scheduler::figures::{Id, KINDS, Numbers, STATES};
 use turnstile_scheduler::{
     Fault, GateKind, GateSettings, GateView, LaneSpec, Limit, OutsideView, Step,
 };
@@ -51,8 +52,8 @@ struct Copy {
     in_flight: HashSet<(u64, i64)>,
     outside: OutsideView,
     times: Times,
-    /// None if the backlogs have not been counted.
-    backlog: Option<Numbers>,
+    /// None if the jobs have not been counted.
+    numbers: Option<Numbers>,
 }
 
 /// What the tables say at the same moment.
@@ -107,7 +108,7 @@ fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
     compare_held(&copy, &truth, &mut differences);
     compare_settings(&copy, &truth, &mut differences);
     copy.times.compare(spi, &snapshot, &mut differences)?;
-    compare_backlog(spi, &snapshot, &copy, &mut differences)?;
+    compare_numbers(spi, job_table, &snapshot, &copy, &mut differences)?;
     find_children(spi, &mut differences)?;
     Ok(differences)
 }
@@ -117,7 +118,7 @@ fn copy(memory: &mut Locked) -> Step<Copy> {
     let mut copy = Copy {
         outside: scheduler.outside_view()?,
         times: Times::of(memory),
-        backlog: memory.backlog.numbers(),
+        numbers: memory.figures.numbers(),
         ..Copy::default()
     };
     if let Err(fault) = scheduler.audit() {
@@ -304,14 +305,15 @@ fn find_children(spi: &Spi, differences: &mut Vec<Difference>) -> Result<()> {
     Ok(())
 }
 
-/// Compares the numbers that are held against the bounds of backlogs.
-fn compare_backlog(
+/// Compares how many jobs of each name are in each state.
+fn compare_numbers(
     spi: &Spi,
+    job_table: pg_sys::Oid,
     snapshot: &Snapshot,
     copy: &Copy,
     differences: &mut Vec<Difference>,
 ) -> Result<()> {
-    let Some(numbers) = &copy.backlog else {
+    let Some(numbers) = &copy.numbers else {
         return Ok(());
     };
     if numbers.charged > 0 && snapshot.is_alone() {
@@ -320,26 +322,34 @@ fn compare_backlog(
             detail: format!("{} places", numbers.charged),
         });
     }
-    let mut balance: HashMap<Gate, i64> = numbers.committed.iter().copied().collect();
-    if balance.is_empty() && numbers.counts_all.is_empty() {
-        return Ok(());
-    }
-    scan_waiting(spi, snapshot, &mut |jobs| {
-        for &(kind, key, jobs) in jobs {
-            if numbers.counts_all.contains(&kind) {
-                balance.entry((kind, key)).or_default();
-            }
-            if let Some(balance) = balance.get_mut(&(kind, key)) {
-                *balance -= jobs;
+    let mut balance: HashMap<Id, [i64; STATES]> = numbers.states.iter().copied().collect();
+    visit_figures(spi, job_table, snapshot, &mut |lanes| {
+        for (spec, jobs) in lanes {
+            for kind in KINDS {
+                let name = Id {
+                    kind,
+                    key: spec.key_of(kind),
+                };
+                if name.key != 0 && numbers.whole.contains(&kind) {
+                    balance.entry(name).or_default();
+                }
+                let balance = balance.get_mut(&name).into_iter().flatten();
+                for (balance, jobs) in balance.zip(jobs.states) {
+                    *balance -= i64::from(jobs);
+                }
             }
         }
         Ok(())
     })?;
-    for ((kind, key), more) in balance.into_iter().filter(|&(_, more)| more != 0) {
-        differences.push(Difference {
-            problem: "a backlog is not as large as its number says",
-            detail: format!("{kind:?} gate {key:x}: {more} more than wait"),
-        });
+    for (Id { kind, key }, more) in balance {
+        if more != [0; STATES] {
+            differences.push(Difference {
+                problem: "jobs are not as many as their number in memory says",
+                detail: format!(
+                    "{kind:?} {key:x}: {more:?} more are available, scheduled, retryable, running than there are"
+                ),
+            });
+        }
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::pg::catalog;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::trigger::{Moment, Trigger};
-use crate::shmem::KINDS as BOUNDED;
+use crate::shmem::BOUNDED_KINDS as BOUNDED;
 use crate::transaction::pending;
 use pgrx::pg_sys::Datum;
 

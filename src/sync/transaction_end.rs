@@ -21,6 +21,7 @@ use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
+use turnstile_scheduler::figures::Demand;
 use turnstile_scheduler::{GateKind, ReservationId, Step};
 
 /// Called from `_PG_init`.
@@ -86,7 +87,7 @@ fn commit() {
         if changes.bounds {
             memory.draw_bounds_version();
         }
-        commit_backlog(memory, &changes, id);
+        commit_figures(memory, &changes, id);
         apply_commit(memory, &changes, id)
     });
 }
@@ -201,45 +202,39 @@ fn apply_lane(memory: &mut Locked, lane: &LaneChange, counted: bool) -> Step<()>
     Ok(())
 }
 
-/// How many jobs wait for each name that has a bound.
-fn commit_backlog(memory: &mut Locked, changes: &Level, id: u64) {
-    if !changes.rebuild {
-        memory.make_room_for_names(changes.lanes.len());
-        let of_lanes = changes.lanes.values().flat_map(|lane| {
-            [
-                (GateKind::Queue, lane.spec.queue, lane.waiting),
-                (GateKind::Tenant, lane.spec.tenant, lane.waiting),
-            ]
-        });
-        let claimed = changes.reservations.iter();
-        let claimed = claimed.filter(|_| !armed(Seeded::ClaimFreesNoPlace));
-        let of_claims = claimed.flat_map(|reserved| {
-            [
-                (GateKind::Queue, reserved.queue, -1),
-                (GateKind::Tenant, reserved.tenant, -1),
-            ]
-        });
-        memory.backlog.commit(id, of_lanes.chain(of_claims));
+/// Figures are not what decides: where they are damaged they are counted anew.
+fn commit_figures(memory: &mut Locked, changes: &Level, id: u64) {
+    let now = server::now();
+    let lanes = changes.lanes.values().filter(|_| !changes.rebuild);
+    for lane in lanes.filter(|lane| !lane.figures.is_empty()) {
+        memory.make_room_for_figures(&Demand::by(&lane.figures));
+        if memory
+            .figures
+            .commit(id, &lane.spec, &lane.figures, now)
+            .is_err()
+        {
+            memory.figures.distrust();
+        }
     }
-    discharge_backlog(memory, changes);
-    memory.backlog.make_up_for_overflow();
+    discharge(memory, changes);
+    memory.figures.make_up_for_overflow();
 }
 
 /// Ends the charges of new jobs, which are committed by now or were rolled back.
-fn discharge_backlog(memory: &mut Locked, changes: &Level) {
+fn discharge(memory: &mut Locked, changes: &Level) {
     for charge in changes.charges.iter() {
-        memory
-            .backlog
-            .discharge(charge.kind, charge.key, charge.jobs);
+        if memory.figures.discharge(charge.name, charge.jobs).is_err() {
+            memory.figures.distrust();
+        }
     }
     if changes.rebuild {
-        memory.backlog.distrust();
+        memory.figures.distrust();
     }
 }
 
 fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
     if !armed(Seeded::KeepCharges) {
-        discharge_backlog(memory, changes);
+        discharge(memory, changes);
     }
     memory.state.gone.put_back(&changes.gone, after_failure());
     // What was read from tables that are now as they were before is no longer true, nor is what others made of it.
@@ -292,10 +287,10 @@ fn abandon(nesting: i32) {
         let _ = shmem::with_existing(table, |memory| {
             match &work {
                 Work::Rebuild => memory.state.phase = Phase::Stale,
-                Work::Count(generation) => memory.backlog.give_up_count(*generation),
+                Work::Count(generation) => memory.figures.give_up_count(*generation),
                 Work::Search(search) => return memory.put_back_search(search, after_failure()),
                 Work::Promotion(queue, _) => return memory.scheduler.end_promotion(*queue),
-                Work::Claim(_) | Work::Stay => {}
+                Work::Claim(_) | Work::Fail(..) | Work::End(_) | Work::Stay => {}
             }
             Ok(())
         });

@@ -1,12 +1,11 @@
 //! `max_waiting` of queues and tenants: how many jobs may wait. Only a new job is refused; one that comes back
 //! counts, and may pass the bound. Where the jobs have not been counted, and cannot be, producers are admitted.
 //!
-//! The numbers are in [`crate::shmem`]. Each backend keeps the bounds until a commit changes one, so that jobs
-//! without a bound cost a look at the version. The first transaction that meets a bound whose backlog has not been
-//! counted counts all backlogs that have one.
+//! The numbers are in the figures ([`super::figures`]). Each backend keeps the bounds until a commit changes one, so that jobs
+//! without a bound cost a look at the version. The first transaction that meets a bound while the jobs are not counted
+//! counts them.
 
 mod bounds;
-mod count;
 
 use crate::job::row::column;
 use crate::pg::error::{Failure, Result, internal, notice, quoted};
@@ -16,14 +15,13 @@ use crate::pg::tuple::RawRow;
 use crate::pg::{rights, server};
 use crate::shmem::latches::wait_until;
 use crate::shmem::{Admission, Bound, Means};
+use crate::table::figures::count_unless_serializable;
 use crate::transaction::pending;
 use crate::{permission, shmem};
 use bounds::{Version, bounds_of};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::PgSqlErrorCode;
 use turnstile_scheduler::GateKind;
-
-pub use count::{count, count_anew, scan_waiting};
 
 /// How long a transaction waits for another backend's count, in microseconds; then it is admitted.
 const LONGEST_WAIT: i64 = 1_000_000;
@@ -82,7 +80,7 @@ fn take_places_once_counted(job_table: Oid, bounds: &[Bound]) -> Result<Admissio
         match take_places(job_table, bounds, means)? {
             Admission::Uncounted => {
                 means.count = false;
-                count(job_table)?;
+                count_unless_serializable(job_table)?;
             }
             Admission::BeingCounted if server::now() < given_up_at => {
                 wait_until(server::now().saturating_add(NEXT_LOOK));
@@ -101,13 +99,10 @@ fn take_places(job_table: Oid, bounds: &[Bound], means: Means) -> Result<Admissi
     assign_transaction_id();
     pending::note(job_table, |level| {
         for bound in bounds {
-            level.charges.take(bound.kind, bound.key);
+            level.charges.take(bound.name);
         }
     });
-    let admission = shmem::with(job_table, |memory| {
-        memory.make_room_for_names(bounds.len());
-        Ok(memory.backlog.admit(bounds, means))
-    })?;
+    let admission = shmem::with(job_table, |memory| memory.admit(bounds, means))?;
     let charged = match admission {
         Admission::Admitted { charged, .. } => charged,
         Admission::Full { .. } | Admission::Uncounted | Admission::BeingCounted => [false; 2],
@@ -115,7 +110,7 @@ fn take_places(job_table: Oid, bounds: &[Bound], means: Means) -> Result<Admissi
     pending::note(job_table, |level| {
         for (bound, charged) in bounds.iter().zip(charged) {
             if !charged {
-                level.charges.give_back(bound.kind, bound.key);
+                level.charges.give_back(bound.name);
             }
         }
     });
@@ -123,7 +118,7 @@ fn take_places(job_table: Oid, bounds: &[Bound], means: Means) -> Result<Admissi
 }
 
 fn name<'r>(row: &'r RawRow, bound: &Bound) -> (&'static str, &'r str) {
-    let (kind, column) = match bound.kind {
+    let (kind, column) = match bound.name.kind {
         GateKind::Queue => ("queue", column::QUEUE),
         _ => ("tenant", column::TENANT),
     };
@@ -161,10 +156,9 @@ fn warn(row: &RawRow, bound: &Bound, waiting: Option<i64>) {
 /// Once in a transaction.
 fn is_first_warning(bound: &Bound) -> bool {
     pending::with(|pending| {
-        let name = (bound.kind, bound.key);
-        let is_first = !pending.warned.contains(&name);
+        let is_first = !pending.warned.contains(&bound.name);
         if is_first {
-            pending.warned.push(name);
+            pending.warned.push(bound.name);
         }
         is_first
     })

@@ -8,6 +8,7 @@
 
 pub mod backlog;
 mod defaults;
+pub mod figures;
 mod history;
 mod indexes;
 pub mod locked;

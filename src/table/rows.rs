@@ -12,7 +12,7 @@ use crate::pg::error::{Result, internal};
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
-use crate::table::{backlog, slow_jobs};
+use crate::table::backlog;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, LockTupleMode, LockWaitPolicy, TM_FailureData, TM_Result};
 use std::mem::zeroed;
@@ -108,7 +108,6 @@ impl Table<'_> {
             }
             self.indexes.open_for(&RawRow::of(self.written));
             check(self.info, self.written, self.command.state);
-            slow_jobs::note(Some(&row), Some(&RawRow::of(self.written)));
             let state = self.command.state;
             let snapshot = (*state).es_snapshot;
             let entries = compat::update_row(self.relation, &mut place, self.written, snapshot);

@@ -9,7 +9,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::trigger::{Moment, Trigger};
 use crate::pg::tuple::RawRow;
-use crate::table::{backlog, slow_jobs};
+use crate::table::{backlog, figures};
 use crate::transaction::level::{Level, least};
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
@@ -71,7 +71,6 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
 
 /// Checks the new row of a job, and notes what it changes for the scheduler.
 pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
-    slow_jobs::note(old, new);
     let placed = new.map(|row| (row, row.read()));
     let is_out_of_lane = |(row, job): &(&RawRow, JobRow)| !row.is_in(&job.spec);
     if let (Some(old), Some((new, _))) = (old, &placed)
@@ -79,10 +78,13 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
     {
         // Room was reserved in the lane in which the job was.
         let has_moved = placed.as_ref().is_some_and(is_out_of_lane) || !old.is_in_lane_of(new);
-        return match has_moved {
-            true => Err(out_of_lane()),
-            false => Ok(()),
-        };
+        if has_moved {
+            return Err(out_of_lane());
+        }
+        if let Some((new, job)) = &placed {
+            figures::note_start(job_table, &job.spec, figures::state_of(old), new);
+        }
+        return Ok(());
     }
     if let Some(column) = new.and_then(|row| row.invalid_column(old))
         && !armed(Seeded::AcceptNonsense)
@@ -101,7 +103,13 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
         }
         return Ok(());
     }
-    let (old, new) = (old.map(|row| row.read()), placed.map(|(_, job)| job));
+    let old = old.map(|row| (row, row.read()));
+    figures::note_change(
+        job_table,
+        old.as_ref().map(|(row, job)| (*row, job)),
+        placed.as_ref().map(|(row, job)| (*row, job)),
+    );
+    let (old, new) = (old.map(|(_, job)| job), placed.map(|(_, job)| job));
     let is_due = old.as_ref().is_some_and(|old| old.waits_until.is_some());
     let is_promoted = new.as_ref().is_some_and(|new| {
         is_due
@@ -134,12 +142,8 @@ fn is_claimed(old: &RawRow, new: &RawRow) -> bool {
 
 fn note_old(level: &mut Level, row: &JobRow) {
     level.due_taken.note(row.spec.queue, row.waits_until);
-    if row.waiting && !row.available {
-        level.lane(row.spec).waiting -= 1;
-    }
     if row.available {
         let lane = level.lane(row.spec);
-        lane.waiting -= 1;
         lane.least_gone = least(lane.least_gone, Some(row.position));
     }
     if row.running {
@@ -152,12 +156,8 @@ fn note_old(level: &mut Level, row: &JobRow) {
 }
 
 fn note_new(level: &mut Level, row: &JobRow, is_promoted: bool) {
-    if row.waiting && !row.available {
-        level.lane(row.spec).waiting += 1;
-    }
     if row.available {
         let lane = level.lane(row.spec);
-        lane.waiting += 1;
         if is_promoted {
             lane.least_promoted = least(lane.least_promoted, Some(row.position));
             lane.promoted += 1;

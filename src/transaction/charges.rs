@@ -1,12 +1,11 @@
 //! The places that a transaction's new jobs have taken in backlogs with a bound.
 
-use turnstile_scheduler::GateKind;
+use turnstile_scheduler::figures::Id;
 
 /// Places in one backlog.
 #[derive(PartialEq)]
 pub struct Charge {
-    pub kind: GateKind,
-    pub key: u64,
+    pub name: Id,
     pub jobs: u32,
 }
 
@@ -24,24 +23,24 @@ impl Charges {
     }
 
     /// A new job takes a place.
-    pub fn take(&mut self, kind: GateKind, key: u64) {
-        match self.last(kind, key) {
+    pub fn take(&mut self, name: Id) {
+        match self.last(name) {
             Some(charge) => charge.jobs += 1,
-            None => self.0.push(Charge { kind, key, jobs: 1 }),
+            None => self.0.push(Charge { name, jobs: 1 }),
         }
     }
 
     /// The new job was refused the place.
-    pub fn give_back(&mut self, kind: GateKind, key: u64) {
-        if let Some(charge) = self.last(kind, key) {
+    pub fn give_back(&mut self, name: Id) {
+        if let Some(charge) = self.last(name) {
             charge.jobs = charge.jobs.saturating_sub(1);
         }
     }
 
     /// One of the last charges: neighbors often go to the same queue and tenant.
-    fn last(&mut self, kind: GateKind, key: u64) -> Option<&mut Charge> {
+    fn last(&mut self, name: Id) -> Option<&mut Charge> {
         const LOOKED_AT: usize = 4;
         let mut last = self.0.iter_mut().rev().take(LOOKED_AT);
-        last.find(|charge| (charge.kind, charge.key) == (kind, key))
+        last.find(|charge| charge.name == name)
     }
 }

@@ -4,6 +4,7 @@ use crate::shmem::Gone;
 use crate::transaction::charges::Charges;
 use crate::transaction::earliest::Earliest;
 use std::collections::HashMap;
+use turnstile_scheduler::figures::Change;
 use turnstile_scheduler::{GateKind, LaneSpec, ReservationId};
 
 /// Changes to the jobs of one lane.
@@ -23,18 +24,14 @@ pub struct LaneChange {
     pub started: u32,
     /// Jobs that ceased to run.
     pub released: u32,
-    /// How many more jobs wait than before, available or put off; less than zero: fewer. Jobs that claims took do not
-    /// count.
-    pub waiting: i64,
+    /// What it means to those who count the jobs of its names.
+    pub figures: Change,
 }
 
 /// Room that a claim has reserved for a job.
 #[derive(PartialEq)]
 pub struct Reserved {
     pub id: ReservationId,
-    /// The gates of the job's queue and tenant; 0: none.
-    pub queue: u64,
-    pub tenant: u64,
     /// Gates at which it took over room that this transaction gives back.
     pub transferred: Vec<(GateKind, u64)>,
 }
@@ -94,7 +91,7 @@ impl LaneChange {
             least_gone,
             started,
             released,
-            waiting,
+            figures,
         } = inner;
         self.available.extend(available);
         self.least_promoted = least(self.least_promoted, least_promoted);
@@ -102,7 +99,7 @@ impl LaneChange {
         self.least_gone = least(self.least_gone, least_gone);
         self.started += started;
         self.released += released;
-        self.waiting += waiting;
+        self.figures.absorb(figures);
     }
 }
 

@@ -8,6 +8,7 @@ use crate::transaction::level::Level;
 use pgrx::pg_sys;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use turnstile_scheduler::figures::{Event, Id};
 use turnstile_scheduler::{Credit, GateKind, LaneSpec};
 
 /// What this backend is in the middle of. A user's trigger may begin the next piece of work within it, and an
@@ -19,7 +20,11 @@ pub enum Work {
     /// A promotion makes jobs of a queue available: these so far.
     Promotion(u64, Vec<(LaneSpec, i64)>),
     Rebuild,
-    /// A count of the backlogs.
+    /// These jobs fail, for this reason.
+    Fail(Vec<i64>, Event),
+    /// These jobs end, in these states.
+    End(Vec<(i64, Event)>),
+    /// A count of the jobs.
     Count(u64),
     /// A search for expired leases has taken this from memory.
     Search(Search),
@@ -36,8 +41,8 @@ pub struct Pending {
     /// With the nesting level at which each began, the innermost last.
     works: Vec<(i32, Work)>,
     /// Backlogs about which the client was warned in this transaction.
-    pub warned: Vec<(GateKind, u64)>,
-    /// It has waited long enough for another backend to count the backlogs.
+    pub warned: Vec<Id>,
+    /// It has waited long enough for another backend to count the jobs.
     pub has_given_up_count: bool,
 }
 
@@ -213,6 +218,24 @@ impl Pending {
             .into_iter()
             .filter(|&(_, count)| count > 0 && !armed(Seeded::WithholdCredits));
         balance.map(credit).collect()
+    }
+
+    /// As what a run of this job fails, if a verb fails it.
+    pub fn failure_of(&self, job_id: i64) -> Option<Event> {
+        let mut works = self.works.iter().rev();
+        works.find_map(|(_, work)| match work {
+            Work::Fail(ids, event) if ids.contains(&job_id) => Some(*event),
+            _ => None,
+        })
+    }
+
+    /// As what a job ends, if a verb ends it.
+    pub fn end_of(&self, job_id: i64) -> Option<Event> {
+        let mut works = self.works.iter().rev();
+        works.find_map(|(_, work)| match work {
+            Work::End(endings) => endings.iter().find(|(id, _)| *id == job_id).map(|it| it.1),
+            _ => None,
+        })
     }
 
     /// The least position of a lane that this transaction made unavailable.

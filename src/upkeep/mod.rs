@@ -15,7 +15,7 @@ use crate::pg::spi::Spi;
 use crate::shmem::Locked;
 use crate::sync::rebuild::when_ready;
 use crate::sync::{aging, overflow};
-use crate::table::backlog;
+use crate::table::figures;
 use due::Effort;
 use orphans::Scope;
 use pgrx::pg_sys;
@@ -35,7 +35,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
             is_due(memory),
             load,
             looks_at_sequence,
-            memory.backlog.wants_count(),
+            memory.figures.wants_count(),
         ))
     })?;
     if let Some(gone) = gone {
@@ -51,7 +51,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
         aging::look_at_sequence(job_table)?;
     }
     if counts {
-        backlog::count(job_table)?;
+        figures::count_unless_serializable(job_table)?;
     }
     Ok(())
 }

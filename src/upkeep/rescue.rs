@@ -95,6 +95,7 @@ pub fn fail_locked(spi: &Spi, found: &[Found], error: &str) -> Result<usize> {
     }
     let failing = Failing {
         error: datum(error),
+        is_rescue: true,
         ..Failing::default()
     };
     Ok(fail_runs(spi, &ids, &attempts, &failing)?.len())

@@ -24,7 +24,7 @@
 //!
 //! # Map
 //!
-//! Each folder uses only those above it, except that `waiting` uses no other than the first two.
+//! Each folder uses only those above it, except that `figures` and `waiting` use no other than the first two.
 //!
 //! | folder    | what it is for |
 //! |-----------|----------------|
@@ -37,6 +37,7 @@
 //! | `due`     | when jobs of each queue fall due, and when their leases end |
 //! | `claim`   | the steps of a claim: pick, reserve, settle, commit or abort; the rebuild |
 //! | `check`   | reads everything and changes nothing |
+//! | `figures` | how many jobs each name has, and what has become of them |
 //! | `waiting` | processes that wait for work, and channels that clients listen to |
 //!
 //! # The tree of places
@@ -78,6 +79,7 @@
 mod check;
 mod claim;
 mod due;
+pub mod figures;
 mod gates;
 mod lanes;
 mod memory;

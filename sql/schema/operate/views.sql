@@ -1,33 +1,35 @@
--- Views for operators: the settings in force for every name that has a row or jobs, next to live figures.
+-- Views for operators: the settings in force for every name that has a row, jobs or statistics, next to live figures.
 --
--- Figures are counted from the tables, in one snapshot: a query reads all live jobs and the history of the last minute.
--- Jobs themselves pay nothing for it.
+-- Figures are in memory, and change with each commit: a query reads as many of them as it shows, however many jobs there are. The
+-- first query after the memory was lost counts the jobs.
+
+CREATE FUNCTION turnstile.figures(gate text)
+    RETURNS TABLE (
+        tenant text, name text, waiting bigint, scheduled bigint, retryable bigint, running bigint, starting bigint,
+        waiting_since timestamptz, claimed_per_minute bigint, finished_per_minute bigint, stats_reset timestamptz,
+        enqueued bigint, started bigint, completed bigint, failed bigint, retried bigint, discarded bigint, cancelled bigint,
+        rescued bigint,
+        wait_ms bigint[], wait_ms_sum float8, wait_ms_p50 float8, wait_ms_p95 float8, wait_ms_p99 float8,
+        run_ms bigint[], run_ms_sum float8, run_ms_p50 float8, run_ms_p95 float8, run_ms_p99 float8
+    )
+    LANGUAGE c VOLATILE ROWS 100
+    AS 'MODULE_PATHNAME', 'turnstile_figures';
+COMMENT ON FUNCTION turnstile.figures(text) IS
+    'For the views of figures: what is in memory of the queues, tenants, accounts or concurrency keys with jobs or statistics. Where memory cannot be used (on a standby, or where this transaction has rewritten turnstile.job) the jobs are counted.
+gate: queue, tenant, account or concurrency.
+Errors: 22004; 22023; 42501.';
+
+CREATE FUNCTION turnstile.histogram_bounds() RETURNS bigint[]
+    LANGUAGE c IMMUTABLE PARALLEL SAFE
+    AS 'MODULE_PATHNAME', 'turnstile_histogram_bounds';
+COMMENT ON FUNCTION turnstile.histogram_bounds() IS
+    'Returns the upper bounds of the buckets of wait_ms and run_ms, in milliseconds. The last bucket has none.';
 
 CREATE VIEW turnstile.queues AS
 WITH live AS MATERIALIZED (
-    SELECT
-        job.queue AS name,
-        count(*) FILTER (WHERE job.state = 'available') AS waiting,
-        count(*) FILTER (WHERE job.state = 'scheduled') AS scheduled,
-        count(*) FILTER (WHERE job.state = 'retryable') AS retryable,
-        count(*) FILTER (WHERE job.state = 'running') AS running,
-        count(*) FILTER (WHERE job.state = 'running' AND job.claimed_at > statement_timestamp() - interval '1 minute')
-            AS claimed,
-        min(job.run_at) FILTER (WHERE job.state = 'available' AND isfinite(job.run_at)) AS waiting_since
-    FROM turnstile.job
-    GROUP BY 1
-), ended AS MATERIALIZED (
-    SELECT
-        job_history.queue AS name,
-        count(*) AS finished,
-        count(*) FILTER (WHERE job_history.claimed_at > statement_timestamp() - interval '1 minute') AS claimed
-    FROM turnstile.job_history
-    WHERE job_history.finished_at > statement_timestamp() - interval '1 minute'
-    GROUP BY 1
+    SELECT * FROM turnstile.figures('queue')
 ), known AS (
     SELECT live.name FROM live
-    UNION
-    SELECT ended.name FROM ended
     UNION
     SELECT queue.name FROM turnstile.queue WHERE queue.name <> '*'
 )
@@ -39,10 +41,14 @@ SELECT
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
     coalesce(live.running, 0) AS running,
-    CASE WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0 ELSE setting.max_running - least(coalesce(live.running, 0), setting.max_running) END AS free,
+    CASE
+        WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0
+        ELSE setting.max_running - least(coalesce(live.running + live.starting, 0), setting.max_running)
+    END AS free,
     statement_timestamp() - live.waiting_since AS oldest_waiting,
-    coalesce(live.claimed, 0) + coalesce(ended.claimed, 0) AS claimed_per_minute,
-    coalesce(ended.finished, 0) AS finished_per_minute
+    coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
+    coalesce(live.finished_per_minute, 0) AS finished_per_minute,
+    coalesce(live.starting, 0) AS starting
 FROM known
 LEFT JOIN LATERAL (
     SELECT queue.*
@@ -51,47 +57,25 @@ LEFT JOIN LATERAL (
     ORDER BY queue.name = '*'
     LIMIT 1
 ) AS setting ON true
-LEFT JOIN live ON live.name = known.name
-LEFT JOIN ended ON ended.name = known.name;
+LEFT JOIN live ON live.name = known.name;
 COMMENT ON VIEW turnstile.queues IS
-    'The settings in force and live figures of every queue that has a row, live jobs, or jobs that ended in the last minute. Figures are counted from the tables: a query reads all live jobs and the last minute of history.';
+    'The settings in force and live figures of every queue that has a row, live jobs or statistics. Figures are in memory: a query does not depend on how many jobs there are.';
 COMMENT ON COLUMN turnstile.queues.waiting IS 'Available jobs: they start when there is room.';
 COMMENT ON COLUMN turnstile.queues.scheduled IS 'Jobs with run_at ahead.';
 COMMENT ON COLUMN turnstile.queues.retryable IS 'Failed jobs that wait for another attempt.';
 COMMENT ON COLUMN turnstile.queues.running IS 'Jobs that run.';
-COMMENT ON COLUMN turnstile.queues.free IS 'How many more may run at once. NULL: no limit; 0 while paused.';
-COMMENT ON COLUMN turnstile.queues.oldest_waiting IS 'How long the first of the waiting jobs has been due.';
-COMMENT ON COLUMN turnstile.queues.claimed_per_minute IS
-    'Jobs claimed in the last minute, without runs that failed and wait for another attempt.';
-COMMENT ON COLUMN turnstile.queues.finished_per_minute IS 'Jobs that ended in the last minute, in any way.';
+COMMENT ON COLUMN turnstile.queues.free IS 'How many more may run at once, with those of open claims. NULL: no limit; 0 while paused.';
+COMMENT ON COLUMN turnstile.queues.oldest_waiting IS
+    'How long the first of the waiting jobs has been due: never less, and at most a quarter more where many wait.';
+COMMENT ON COLUMN turnstile.queues.claimed_per_minute IS 'Jobs claimed in the last 60 to 70 seconds.';
+COMMENT ON COLUMN turnstile.queues.finished_per_minute IS 'Jobs that ended in the last 60 to 70 seconds, in any way.';
+COMMENT ON COLUMN turnstile.queues.starting IS 'Jobs for which open claims hold room.';
 
 CREATE VIEW turnstile.tenants AS
 WITH live AS MATERIALIZED (
-    SELECT
-        job.tenant AS name,
-        count(*) FILTER (WHERE job.state = 'available') AS waiting,
-        count(*) FILTER (WHERE job.state = 'scheduled') AS scheduled,
-        count(*) FILTER (WHERE job.state = 'retryable') AS retryable,
-        count(*) FILTER (WHERE job.state = 'running') AS running,
-        count(*) FILTER (WHERE job.state = 'running' AND job.claimed_at > statement_timestamp() - interval '1 minute')
-            AS claimed,
-        min(job.run_at) FILTER (WHERE job.state = 'available' AND isfinite(job.run_at)) AS waiting_since
-    FROM turnstile.job
-    WHERE job.tenant IS NOT NULL
-    GROUP BY 1
-), ended AS MATERIALIZED (
-    SELECT
-        job_history.tenant AS name,
-        count(*) AS finished,
-        count(*) FILTER (WHERE job_history.claimed_at > statement_timestamp() - interval '1 minute') AS claimed
-    FROM turnstile.job_history
-    WHERE job_history.finished_at > statement_timestamp() - interval '1 minute'
-        AND job_history.tenant IS NOT NULL
-    GROUP BY 1
+    SELECT * FROM turnstile.figures('tenant')
 ), known AS (
     SELECT live.name FROM live
-    UNION
-    SELECT ended.name FROM ended
     UNION
     SELECT tenant.name FROM turnstile.tenant WHERE tenant.name <> '*'
 )
@@ -102,10 +86,14 @@ SELECT
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
     coalesce(live.running, 0) AS running,
-    CASE WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0 ELSE setting.slots - least(coalesce(live.running, 0), setting.slots) END AS free,
+    CASE
+        WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0
+        ELSE setting.slots - least(coalesce(live.running + live.starting, 0), setting.slots)
+    END AS free,
     statement_timestamp() - live.waiting_since AS oldest_waiting,
-    coalesce(live.claimed, 0) + coalesce(ended.claimed, 0) AS claimed_per_minute,
-    coalesce(ended.finished, 0) AS finished_per_minute
+    coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
+    coalesce(live.finished_per_minute, 0) AS finished_per_minute,
+    coalesce(live.starting, 0) AS starting
 FROM known
 LEFT JOIN LATERAL (
     SELECT tenant.*
@@ -114,38 +102,15 @@ LEFT JOIN LATERAL (
     ORDER BY tenant.name = '*'
     LIMIT 1
 ) AS setting ON true
-LEFT JOIN live ON live.name = known.name
-LEFT JOIN ended ON ended.name = known.name;
+LEFT JOIN live ON live.name = known.name;
 COMMENT ON VIEW turnstile.tenants IS
-    'The settings in force and live figures of every tenant that has a row, live jobs, or jobs that ended in the last minute. Figures are counted from the tables: a query reads all live jobs and the last minute of history.';
+    'The settings in force and live figures of every tenant that has a row, live jobs or statistics; columns as in queues. Figures are in memory: a query does not depend on how many jobs there are.';
 
 CREATE VIEW turnstile.accounts AS
 WITH live AS MATERIALIZED (
-    SELECT
-        job.tenant AS tenant, job.account AS name,
-        count(*) FILTER (WHERE job.state = 'available') AS waiting,
-        count(*) FILTER (WHERE job.state = 'scheduled') AS scheduled,
-        count(*) FILTER (WHERE job.state = 'retryable') AS retryable,
-        count(*) FILTER (WHERE job.state = 'running') AS running,
-        count(*) FILTER (WHERE job.state = 'running' AND job.claimed_at > statement_timestamp() - interval '1 minute')
-            AS claimed,
-        min(job.run_at) FILTER (WHERE job.state = 'available' AND isfinite(job.run_at)) AS waiting_since
-    FROM turnstile.job
-    WHERE job.account IS NOT NULL
-    GROUP BY 1, 2
-), ended AS MATERIALIZED (
-    SELECT
-        job_history.tenant AS tenant, job_history.account AS name,
-        count(*) AS finished,
-        count(*) FILTER (WHERE job_history.claimed_at > statement_timestamp() - interval '1 minute') AS claimed
-    FROM turnstile.job_history
-    WHERE job_history.finished_at > statement_timestamp() - interval '1 minute'
-        AND job_history.account IS NOT NULL
-    GROUP BY 1, 2
+    SELECT * FROM turnstile.figures('account')
 ), known AS (
     SELECT live.tenant, live.name FROM live
-    UNION
-    SELECT ended.tenant, ended.name FROM ended
     UNION
     SELECT account.tenant, account.name FROM turnstile.account WHERE account.tenant <> '*' AND account.name <> '*'
 )
@@ -156,10 +121,14 @@ SELECT
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
     coalesce(live.running, 0) AS running,
-    CASE WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0 ELSE setting.slots - least(coalesce(live.running, 0), setting.slots) END AS free,
+    CASE
+        WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0
+        ELSE setting.slots - least(coalesce(live.running + live.starting, 0), setting.slots)
+    END AS free,
     statement_timestamp() - live.waiting_since AS oldest_waiting,
-    coalesce(live.claimed, 0) + coalesce(ended.claimed, 0) AS claimed_per_minute,
-    coalesce(ended.finished, 0) AS finished_per_minute
+    coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
+    coalesce(live.finished_per_minute, 0) AS finished_per_minute,
+    coalesce(live.starting, 0) AS starting
 FROM known
 LEFT JOIN LATERAL (
     SELECT account.*
@@ -169,38 +138,15 @@ LEFT JOIN LATERAL (
     ORDER BY account.name = '*', account.tenant = '*'
     LIMIT 1
 ) AS setting ON true
-LEFT JOIN live ON live.tenant IS NOT DISTINCT FROM known.tenant AND live.name = known.name
-LEFT JOIN ended ON ended.tenant IS NOT DISTINCT FROM known.tenant AND ended.name = known.name;
+LEFT JOIN live ON live.name = known.name AND live.tenant IS NOT DISTINCT FROM known.tenant;
 COMMENT ON VIEW turnstile.accounts IS
-    'The settings in force and live figures of every account that has a row, live jobs, or jobs that ended in the last minute. Figures are counted from the tables: a query reads all live jobs and the last minute of history.';
+    'The settings in force and live figures of every account that has a row or live jobs, or had some in the last minute; columns as in queues. Figures are in memory: a query does not depend on how many jobs there are.';
 
 CREATE VIEW turnstile.concurrency_keys AS
 WITH live AS MATERIALIZED (
-    SELECT
-        job.concurrency_key AS key,
-        count(*) FILTER (WHERE job.state = 'available') AS waiting,
-        count(*) FILTER (WHERE job.state = 'scheduled') AS scheduled,
-        count(*) FILTER (WHERE job.state = 'retryable') AS retryable,
-        count(*) FILTER (WHERE job.state = 'running') AS running,
-        count(*) FILTER (WHERE job.state = 'running' AND job.claimed_at > statement_timestamp() - interval '1 minute')
-            AS claimed,
-        min(job.run_at) FILTER (WHERE job.state = 'available' AND isfinite(job.run_at)) AS waiting_since
-    FROM turnstile.job
-    WHERE job.concurrency_key IS NOT NULL
-    GROUP BY 1
-), ended AS MATERIALIZED (
-    SELECT
-        job_history.concurrency_key AS key,
-        count(*) AS finished,
-        count(*) FILTER (WHERE job_history.claimed_at > statement_timestamp() - interval '1 minute') AS claimed
-    FROM turnstile.job_history
-    WHERE job_history.finished_at > statement_timestamp() - interval '1 minute'
-        AND job_history.concurrency_key IS NOT NULL
-    GROUP BY 1
+    SELECT * FROM turnstile.figures('concurrency')
 ), known AS (
-    SELECT live.key FROM live
-    UNION
-    SELECT ended.key FROM ended
+    SELECT live.name AS key FROM live
     UNION
     SELECT concurrency.key FROM turnstile.concurrency WHERE concurrency.key <> '*'
 )
@@ -210,10 +156,11 @@ SELECT
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
     coalesce(live.running, 0) AS running,
-    setting.slots - least(coalesce(live.running, 0), setting.slots) AS free,
+    setting.slots - least(coalesce(live.running + live.starting, 0), setting.slots) AS free,
     statement_timestamp() - live.waiting_since AS oldest_waiting,
-    coalesce(live.claimed, 0) + coalesce(ended.claimed, 0) AS claimed_per_minute,
-    coalesce(ended.finished, 0) AS finished_per_minute
+    coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
+    coalesce(live.finished_per_minute, 0) AS finished_per_minute,
+    coalesce(live.starting, 0) AS starting
 FROM known
 LEFT JOIN LATERAL (
     SELECT concurrency.*
@@ -222,10 +169,9 @@ LEFT JOIN LATERAL (
     ORDER BY concurrency.key = '*'
     LIMIT 1
 ) AS setting ON true
-LEFT JOIN live ON live.key = known.key
-LEFT JOIN ended ON ended.key = known.key;
+LEFT JOIN live ON live.name = known.key;
 COMMENT ON VIEW turnstile.concurrency_keys IS
-    'The settings in force and live figures of every concurrency key that has a row, live jobs, or jobs that ended in the last minute. Figures are counted from the tables: a query reads all live jobs and the last minute of history.';
+    'The settings in force and live figures of every concurrency key that has a row or live jobs, or had some in the last minute; columns as in queues. Figures are in memory: a query does not depend on how many jobs there are.';
 
 CREATE FUNCTION turnstile.memory_use()
     RETURNS TABLE (database oid, lanes bigint, gates bigint, bytes bigint, bytes_limit bigint, lanes_outside bigint)

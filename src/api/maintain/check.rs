@@ -7,7 +7,7 @@ use crate::pg::error::Result;
 use crate::pg::output::Output;
 use crate::pg::spi::with_spi;
 use crate::sync::{check, rebuild};
-use crate::table::backlog;
+use crate::table::figures;
 use pgrx::pg_sys::Datum;
 
 pub fn check(call: &Call) -> Result<Option<Datum>> {
@@ -29,7 +29,7 @@ pub fn rebuild(_call: &Call) -> Result<Option<Datum>> {
     with_spi(|spi| {
         let table = catalog::job_table()?;
         rebuild::force(spi, table)?;
-        backlog::count_anew(table)
+        figures::count_anew(table)
     })?;
     Ok(Some(Datum::null()))
 }

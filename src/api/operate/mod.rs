@@ -2,6 +2,7 @@
 
 pub mod cancel;
 pub mod check_permission;
+pub mod figures;
 pub mod filter;
 pub mod memory;
 pub mod reroute;
@@ -24,6 +25,21 @@ sql_function!(
     turnstile_memory_use,
     pg_finfo_turnstile_memory_use,
     memory::memory_use
+);
+sql_function!(
+    turnstile_figures,
+    pg_finfo_turnstile_figures,
+    figures::figures
+);
+sql_function!(
+    turnstile_histogram_bounds,
+    pg_finfo_turnstile_histogram_bounds,
+    figures::histogram_bounds
+);
+sql_verb!(
+    turnstile_stat_reset,
+    pg_finfo_turnstile_stat_reset,
+    figures::stat_reset
 );
 sql_verb!(
     turnstile_why_waiting,

@@ -17,6 +17,7 @@ pub fn fail(call: &Call) -> Result<Option<Datum>> {
         error: call.raw(fail::ERROR),
         retry_in: call.raw(fail::RETRY_IN),
         discard: required(call.boolean(fail::DISCARD), "discard")?,
+        is_rescue: false,
     };
     let state = with_spi(|spi| fail_run(spi, job_id, attempt, &failing))?;
     Ok(datum(state))

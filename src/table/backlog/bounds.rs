@@ -9,11 +9,12 @@ use crate::pg::rights::Owner;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::pg::tuple::RawRow;
-use crate::shmem::{Bound, KINDS};
+use crate::shmem::{BOUNDED_KINDS, Bound};
 use pgrx::pg_sys::{self, Oid};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::CStr;
+use turnstile_scheduler::figures::Id;
 use turnstile_scheduler::{GateKind, LaneSpec};
 
 static EXIST: Statement = statement!("bounds_exist", []);
@@ -54,7 +55,7 @@ pub fn bounds_of(version: Version, row: &RawRow) -> Result<Vec<Bound>> {
         return Ok(Vec::new());
     }
     let spec = row.read().spec;
-    let mut bounds = Vec::with_capacity(KINDS.len());
+    let mut bounds = Vec::with_capacity(BOUNDED_KINDS.len());
     for (kind, key) in [
         (GateKind::Queue, spec.queue),
         (GateKind::Tenant, spec.tenant),
@@ -62,7 +63,10 @@ pub fn bounds_of(version: Version, row: &RawRow) -> Result<Vec<Bound>> {
         if key != 0
             && let Some(most) = bound_of(version, kind, key)?
         {
-            bounds.push(Bound { kind, key, most });
+            bounds.push(Bound {
+                name: Id { kind, key },
+                most,
+            });
         }
     }
     Ok(bounds)

@@ -85,6 +85,14 @@ impl Scheduler<'_> {
     }
 
     /// Slots to ask [`Self::gate_at`] for.
+    /// How many jobs a gate holds, those of open claims included.
+    pub fn held_at(&self, kind: GateKind, key: u64) -> Step<i32> {
+        match self.find_gate(kind, key)? {
+            Some(at) => Ok(self.gate(at)?.held()),
+            None => Ok(0),
+        }
+    }
+
     pub fn gate_slots(&self) -> std::ops::RangeInclusive<u32> {
         self.gates.touched()
     }

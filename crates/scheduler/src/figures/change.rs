@@ -1,0 +1,166 @@
+//! What a transaction has changed of the jobs of one lane, applied to each of its names.
+
+use super::name::Id;
+use super::text::Label;
+use super::{Figures, KINDS};
+use crate::memory::gate::GateKind;
+use crate::memory::lane::LaneSpec;
+use crate::memory::step::{Fault, NONE, Step};
+
+/// The states of live jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Available,
+    Scheduled,
+    Retryable,
+    Running,
+}
+
+pub const STATES: usize = 4;
+
+/// What becomes of jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    Enqueued,
+    Started,
+    Completed,
+    Failed,
+    Retried,
+    Discarded,
+    Cancelled,
+    Rescued,
+}
+
+pub const EVENTS: usize = 8;
+
+/// Changes to the jobs of one lane.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    /// What its names are called, by the order of [`KINDS`].
+    pub labels: Option<Box<[Option<Label>; KINDS.len()]>>,
+    /// How many more are in each state.
+    pub states: [i32; STATES],
+    pub events: [u32; EVENTS],
+    /// When jobs were due that became available, and that ceased to be.
+    pub arrived: Vec<i64>,
+    pub left: Vec<i64>,
+    /// How long jobs waited that started, and ran that ended, in microseconds.
+    pub waited: Vec<i64>,
+    pub ran: Vec<i64>,
+}
+
+impl Change {
+    pub fn add(&mut self, state: State, jobs: i32) {
+        if let Some(count) = self.states.get_mut(state as usize) {
+            *count += jobs;
+        }
+    }
+
+    pub fn note(&mut self, event: Event) {
+        if let Some(count) = self.events.get_mut(event as usize) {
+            *count += 1;
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_none()
+    }
+
+    pub fn absorb(&mut self, inner: Self) {
+        let Self {
+            labels,
+            states,
+            events,
+            arrived,
+            left,
+            waited,
+            ran,
+        } = inner;
+        self.labels = self.labels.take().or(labels);
+        for (count, more) in self.states.iter_mut().zip(states) {
+            *count += more;
+        }
+        for (count, more) in self.events.iter_mut().zip(events) {
+            *count += more;
+        }
+        self.arrived.extend(arrived);
+        self.left.extend(left);
+        self.waited.extend(waited);
+        self.ran.extend(ran);
+    }
+
+    pub fn label_of(&self, kind: GateKind) -> Option<&Label> {
+        let nth = KINDS.iter().position(|&it| it == kind)?;
+        self.labels.as_ref()?.get(nth)?.as_ref()
+    }
+
+    fn happened(&self, event: Event) -> u32 {
+        self.events.get(event as usize).copied().unwrap_or(0)
+    }
+
+    fn ended(&self) -> u32 {
+        [Event::Completed, Event::Discarded, Event::Cancelled]
+            .into_iter()
+            .map(|event| self.happened(event))
+            .sum()
+    }
+}
+
+impl Figures<'_> {
+    /// A transaction has committed these changes to jobs of a lane; `id` is the transaction's.
+    pub fn commit(&mut self, id: u64, spec: &LaneSpec, change: &Change, now: i64) -> Step<()> {
+        if change.is_empty() {
+            return Ok(());
+        }
+        let has_states = self.header.count.takes_changes_of(id, self.running);
+        for kind in KINDS {
+            let key = spec.key_of(kind);
+            if key == 0 {
+                continue;
+            }
+            let Some(at) = self.find_or_add(Id { kind, key }, change.label_of(kind))? else {
+                continue;
+            };
+            self.happen(at, kind, change, now)?;
+            if has_states {
+                self.change_states(at, change, now)?;
+            }
+        }
+        self.forget_idle(now)
+    }
+
+    fn happen(&mut self, at: u32, kind: GateKind, change: &Change, now: i64) -> Step<()> {
+        let name = self.names.get_mut(at)?;
+        let (started, ended) = (change.happened(Event::Started), change.ended());
+        if started > 0 {
+            name.starts.note(started, now);
+        }
+        if ended > 0 {
+            name.ends.note(ended, now);
+        }
+        if change.events == [0; EVENTS] || !matches!(kind, GateKind::Queue | GateKind::Tenant) {
+            return Ok(());
+        }
+        let stats = self.stats_for(at, now)?;
+        if stats != NONE {
+            self.stats.get_mut(stats)?.note(change);
+        }
+        Ok(())
+    }
+
+    pub(super) fn change_states(&mut self, at: u32, change: &Change, now: i64) -> Step<()> {
+        let name = self.names.get_mut(at)?;
+        for (count, more) in name.states.iter_mut().zip(change.states) {
+            *count = count.saturating_add(more);
+        }
+        for (due, jobs) in [(&change.left, -1), (&change.arrived, 1)] {
+            for &due in due {
+                match self.count_due(at, due, jobs, now) {
+                    Err(Fault::Full) => self.names.get_mut(at)?.has_lost_ages = true,
+                    counted => counted?,
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,76 @@
+//! What has happened in about the last minute.
+
+/// In microseconds.
+const WINDOW: i64 = 10_000_000;
+/// The current window, and those of a minute.
+const WINDOWS: usize = 7;
+
+/// All zero: nothing.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Minute {
+    /// The number of the current window.
+    window: u32,
+    counts: [u32; WINDOWS],
+}
+
+fn number_of(now: i64) -> u32 {
+    u32::try_from(now / WINDOW).unwrap_or(0)
+}
+
+impl Minute {
+    pub fn note(&mut self, events: u32, now: i64) {
+        self.go_on(now);
+        if let Some(count) = self.counts.get_mut(self.window as usize % WINDOWS) {
+            *count = count.saturating_add(events);
+        }
+    }
+
+    /// Nothing has happened in the windows that are known.
+    pub fn is_empty(&self) -> bool {
+        self.counts == [0; WINDOWS]
+    }
+
+    /// How many there were in the last 60 to 70 seconds.
+    pub fn count(mut self, now: i64) -> u64 {
+        self.go_on(now);
+        self.counts.iter().map(|&count| u64::from(count)).sum()
+    }
+
+    /// Where the clock was set back, events count for the newest window.
+    fn go_on(&mut self, now: i64) {
+        let window = number_of(now);
+        let passed = window.saturating_sub(self.window);
+        if passed as usize >= WINDOWS {
+            self.counts = [0; WINDOWS];
+        }
+        for empty in (self.window.wrapping_add(1)..=window).take(WINDOWS) {
+            if let Some(count) = self.counts.get_mut(empty as usize % WINDOWS) {
+                *count = 0;
+            }
+        }
+        self.window = self.window.max(window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000;
+
+    #[test]
+    fn events_count_for_a_minute_and_no_longer_than_a_window_more() {
+        for begin in [0, 3, 9, 11] {
+            let begin = (800_000_000 + begin) * SECOND;
+            let mut minute = Minute::default();
+            minute.note(2, begin);
+            minute.note(3, begin + 20 * SECOND);
+            assert_eq!(minute.count(begin + 20 * SECOND), 5);
+            assert_eq!(minute.count(begin + 59 * SECOND), 5);
+            assert_eq!(minute.count(begin + 71 * SECOND), 3);
+            assert_eq!(minute.count(begin + 91 * SECOND), 0);
+            assert_eq!(minute.count(begin + 9_000 * SECOND), 0);
+        }
+    }
+}

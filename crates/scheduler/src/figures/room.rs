@@ -1,0 +1,89 @@
+//! What the caller has to know to let the arrays grow and shrink.
+
+use super::Figures;
+use super::ages::Bin;
+use super::change::Change;
+use super::name::Name;
+use super::text::Label;
+use crate::memory::slab::{Slab, Slot, buckets_for};
+use crate::memory::step::Step;
+
+/// An array that grows and shrinks, with what belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FigureArray {
+    Names,
+    Texts,
+    Bins,
+    Stats,
+}
+
+impl FigureArray {
+    pub const ALL: [FigureArray; 4] = [
+        FigureArray::Names,
+        FigureArray::Texts,
+        FigureArray::Bins,
+        FigureArray::Stats,
+    ];
+
+    /// How many buckets belong to so many slots.
+    pub const fn buckets(self, slots: usize) -> usize {
+        match self {
+            FigureArray::Names => buckets_for::<Name>(slots),
+            FigureArray::Texts | FigureArray::Bins | FigureArray::Stats => 0,
+        }
+    }
+}
+
+/// Intervals that a change is expected to make of one name at most. Where there are more, ages may be lost.
+const MOST_BINS: usize = 256;
+
+/// Slots that a change of one lane may take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Demand([usize; FigureArray::ALL.len()]);
+
+impl Demand {
+    pub fn by(change: &Change) -> Self {
+        let labels = change.labels.iter().flat_map(|labels| labels.iter());
+        let (mut names, mut texts) = (0, 0);
+        for label in labels.flatten() {
+            names += 1;
+            texts += Label::pieces(label);
+        }
+        let times = change.arrived.len() + change.left.len();
+        let bins = names * times.min(MOST_BINS);
+        Self([names, texts, bins, names])
+    }
+
+    /// One name without a text.
+    pub const NAME: Self = Self([1, 0, 0, 0]);
+
+    pub fn of(&self, array: FigureArray) -> usize {
+        self.0.get(array as usize).copied().unwrap_or(0)
+    }
+}
+
+fn trim<T: Slot>(slab: &mut Slab<T>) -> Step<usize> {
+    slab.trim()?;
+    Ok(slab.needed())
+}
+
+impl Figures<'_> {
+    pub fn left(&self, array: FigureArray) -> usize {
+        match array {
+            FigureArray::Names => self.names.left(),
+            FigureArray::Texts => self.texts.left(),
+            FigureArray::Bins => self.bins.left(),
+            FigureArray::Stats => self.stats.left(),
+        }
+    }
+
+    /// Makes an array smaller if at most half of it is in use. Returns how many slots it must keep.
+    pub fn trim(&mut self, array: FigureArray) -> Step<usize> {
+        match array {
+            FigureArray::Names => trim::<Name>(&mut self.names),
+            FigureArray::Texts => trim(&mut self.texts),
+            FigureArray::Bins => trim::<Bin>(&mut self.bins),
+            FigureArray::Stats => trim(&mut self.stats),
+        }
+    }
+}

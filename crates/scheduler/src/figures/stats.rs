@@ -1,0 +1,152 @@
+//! Statistics of a queue or a tenant since they were last reset. Tenants may be without number, so the number of statistics is
+//! bounded: a name that is met when all are given away gets those of the least active of some others.
+
+use super::change::{Change, EVENTS};
+use super::histogram::Histogram;
+use super::{Figures, KINDS};
+use crate::memory::gate::GateKind;
+use crate::memory::slab::Slot;
+use crate::memory::step::{Fault, NONE, Step};
+
+/// Queues that have statistics at most, and as many tenants.
+pub const MOST_STATS: u32 = 1_000;
+/// How many others are looked at for the least active.
+const LOOKED_AT: u32 = 16;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stats {
+    next: u32,
+    /// The name that has them; NONE: a free slot.
+    pub(super) name: u32,
+    pub(super) events: [u64; EVENTS],
+    pub(super) waited: Histogram,
+    pub(super) ran: Histogram,
+}
+
+impl Slot for Stats {
+    type Beside = ();
+    const CHAIN: u32 = 1;
+
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+    fn is_live(&self, _: &()) -> bool {
+        self.name != NONE
+    }
+    fn key(&self, _: &()) -> Option<u64> {
+        None
+    }
+}
+
+impl Stats {
+    pub(super) fn given_to(self, name: u32) -> Self {
+        Self { name, ..self }
+    }
+
+    pub(super) fn note(&mut self, change: &Change) {
+        for (count, more) in self.events.iter_mut().zip(change.events) {
+            *count += u64::from(more);
+        }
+        for &time in &change.waited {
+            self.waited.note(time);
+        }
+        for &time in &change.ran {
+            self.ran.note(time);
+        }
+    }
+}
+
+impl Figures<'_> {
+    /// The statistics of a name; NONE if there is no room.
+    pub(super) fn stats_for(&mut self, at: u32, now: i64) -> Step<u32> {
+        if self.header.stats_reset == 0 {
+            self.header.stats_reset = now;
+        }
+        let name = self.names.get(at)?;
+        if name.stats != NONE {
+            return Ok(name.stats);
+        }
+        let nth = Self::index_of(name.kind);
+        if self.stats_of(nth) >= MOST_STATS {
+            self.take_stats_of_least_active(name.kind, now)?;
+        }
+        let stats = Stats {
+            name: at,
+            ..Stats::default()
+        };
+        match self.stats.insert(stats, None) {
+            Ok(made) => {
+                self.names.get_mut(at)?.stats = made;
+                self.count_stats(nth, 1);
+                Ok(made)
+            }
+            Err(Fault::Full) => Ok(NONE),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn stats_of(&self, nth: usize) -> u32 {
+        self.header.stats_of.get(nth).copied().unwrap_or(0)
+    }
+
+    fn count_stats(&mut self, nth: usize, more: i32) {
+        if let Some(count) = self.header.stats_of.get_mut(nth) {
+            *count = count.saturating_add_signed(more);
+        }
+    }
+
+    fn take_stats_of_least_active(&mut self, kind: GateKind, now: i64) -> Step<()> {
+        let mut least: Option<(u64, u32)> = None;
+        let mut seen = 0;
+        for _ in 0..self.stats.pool.used {
+            self.header.stats_hand = self.header.stats_hand % self.stats.pool.used + 1;
+            let owner = self.stats.get(self.header.stats_hand)?.name;
+            if owner == NONE {
+                continue;
+            }
+            let name = self.names.get(owner)?;
+            if name.kind == kind {
+                seen += 1;
+                let activity = (name.starts.count(now), owner);
+                least = Some(least.map_or(activity, |least| least.min(activity)));
+            }
+            if seen >= LOOKED_AT {
+                break;
+            }
+        }
+        match least {
+            Some((_, owner)) => self.drop_stats(owner),
+            None => Ok(()),
+        }
+    }
+
+    fn drop_stats(&mut self, at: u32) -> Step<()> {
+        let name = self.names.get_mut(at)?;
+        let (stats, kind) = (std::mem::replace(&mut name.stats, NONE), name.kind);
+        self.stats.remove(stats, None)?;
+        self.count_stats(Self::index_of(kind), -1);
+        Ok(())
+    }
+
+    /// Counts events from now on.
+    pub fn reset_stats(&mut self, now: i64) -> Step<()> {
+        for at in self.stats.touched() {
+            let owner = self.stats.get(at)?.name;
+            if owner != NONE {
+                self.names.get_mut(owner)?.stats = NONE;
+            }
+        }
+        self.stats.wipe();
+        self.header.stats_of = [0; KINDS.len()];
+        self.header.stats_reset = now;
+        Ok(())
+    }
+
+    pub fn stats_reset(&self) -> i64 {
+        self.header.stats_reset
+    }
+}

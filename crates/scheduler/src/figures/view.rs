@@ -1,0 +1,83 @@
+//! The figures as others see them.
+
+use super::change::{EVENTS, STATES};
+use super::histogram::Histogram;
+use super::text::Label;
+use super::{Figures, Trust};
+use crate::memory::gate::GateKind;
+use crate::memory::step::{NONE, Step};
+
+pub struct NameView {
+    pub key: u64,
+    pub label: Label,
+    /// Jobs in each state; nothing if they have not been counted.
+    pub states: Option<[i64; STATES]>,
+    /// Since when the first of the waiting jobs has waited, if any does.
+    pub waiting_since: Option<i64>,
+    /// In the last minute.
+    pub started: u64,
+    pub ended: u64,
+    pub stats: Option<StatsView>,
+}
+
+pub struct StatsView {
+    pub events: [u64; EVENTS],
+    pub waited: Histogram,
+    pub ran: Histogram,
+}
+
+impl Figures<'_> {
+    /// All names of a kind that have something to show.
+    pub fn view(&self, kind: GateKind, now: i64) -> Step<Vec<NameView>> {
+        let mut views = Vec::new();
+        for at in self.names.touched() {
+            let name = self.names.get(at)?;
+            if name.key == 0 || name.kind != kind || name.text == NONE {
+                continue;
+            }
+            let view = self.view_of(at, now)?;
+            if view.states != Some([0; STATES])
+                || view.started > 0
+                || view.ended > 0
+                || view.stats.is_some()
+            {
+                views.push(view);
+            }
+        }
+        Ok(views)
+    }
+
+    fn view_of(&self, at: u32, now: i64) -> Step<NameView> {
+        let name = self.names.get(at)?;
+        let is_counted = self.trust() == Trust::Counted;
+        let stats = match name.stats {
+            NONE => None,
+            stats => {
+                let found = self.stats.get(stats)?;
+                Some(StatsView {
+                    events: found.events,
+                    waited: found.waited,
+                    ran: found.ran,
+                })
+            }
+        };
+        Ok(NameView {
+            key: name.key,
+            label: Label {
+                scope: match name.scope {
+                    NONE => None,
+                    scope => Some(self.text(scope)?),
+                },
+                name: self.text(name.text)?,
+            },
+            states: is_counted.then(|| name.states.map(i64::from)),
+            waiting_since: match is_counted {
+                true => self.waiting_since(at)?,
+                false => None,
+            },
+            started: name.starts.count(now),
+            ended: name.ends.count(now),
+            stats,
+        })
+    }
+}

@@ -1,0 +1,186 @@
+//! The figures of queues, tenants, accounts or concurrency keys, for the views.
+
+use crate::job::{gates, tables};
+use crate::permission;
+use crate::pg::call::{Call, arguments, datum};
+use crate::pg::error::{Result, bad_value, null_argument};
+use crate::pg::output::Output;
+use crate::pg::rights::Owner;
+use crate::pg::snapshot::Snapshot;
+use crate::pg::spi::with_spi;
+use crate::pg::{catalog, server};
+use crate::shmem::latches::wait_until;
+use crate::shmem::{self, Phase};
+use crate::table::figures::{count, visit_figures};
+use pgrx::datum::TimestampWithTimeZone;
+use pgrx::pg_sys::{self, Datum};
+use std::collections::HashMap;
+use turnstile_scheduler::figures::histogram::{BOUNDS, Histogram};
+use turnstile_scheduler::figures::{Change, KINDS, NameView, STATES, StatsView, Trust};
+use turnstile_scheduler::{GateKind, Step};
+
+arguments!(figures: GATE);
+
+/// How often a backend looks whether another has finished its count, in microseconds.
+const NEXT_LOOK: i64 = 1_000;
+const MS: f64 = 1_000.0;
+const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
+
+/// A name, and how many jobs open claims are about to start.
+type Shown = (NameView, i64);
+
+pub fn figures(call: &Call) -> Result<Option<Datum>> {
+    let kind = kind(call)?;
+    let mut output = Output::of(call);
+    let (shown, since) = all(kind)?;
+    for (name, starting) in shown {
+        push(&mut output, &name, starting, since);
+    }
+    Ok(None)
+}
+
+/// The upper bounds of the buckets, in milliseconds.
+pub fn histogram_bounds(_call: &Call) -> Result<Option<Datum>> {
+    let bounds = BOUNDS.iter().map(|&bound| bound.cast_signed());
+    Ok(datum(bounds.collect::<Vec<i64>>()))
+}
+
+/// Counts events from now on.
+pub fn stat_reset(_call: &Call) -> Result<Option<Datum>> {
+    permission::operate()?;
+    shmem::with(catalog::job_table()?, |memory| {
+        memory.figures.reset_stats(server::now())
+    })?;
+    Ok(Some(Datum::null()))
+}
+
+fn kind(call: &Call) -> Result<GateKind> {
+    let given = call
+        .text(figures::GATE)
+        .ok_or_else(|| null_argument("gate"))?;
+    let mut known = gates::with_settings().filter(|(gate, _)| KINDS.contains(&gate.kind));
+    let found = known.find(|(_, settings)| settings.argument == given);
+    found
+        .map(|(gate, _)| gate.kind)
+        .ok_or_else(|| bad_value("gate must be queue, tenant, account or concurrency"))
+}
+
+/// From memory, after a count of the jobs if there was none. Where the memory cannot be used, counted for this call.
+fn all(kind: GateKind) -> Result<(Vec<Shown>, Option<i64>)> {
+    let job_table = catalog::job_table()?;
+    if server::is_in_recovery() {
+        return Ok((counted_here(job_table, kind)?, None));
+    }
+    let mut has_counted = false;
+    loop {
+        let (trust, shown, since) = shmem::with(job_table, |memory| {
+            let trust = memory.figures.trust();
+            let shown = match trust {
+                Trust::Counted => memory.figures.view(kind, server::now())?,
+                Trust::None | Trust::Counting => Vec::new(),
+            };
+            let is_ready = memory.state.phase == Phase::Ready;
+            let starting = |name: NameView| {
+                let held = match is_ready {
+                    true => memory.scheduler.held_at(kind, name.key)?,
+                    false => 0,
+                };
+                let running = name.states.map_or(0, |[.., running]| running);
+                Ok((name, (i64::from(held) - running).max(0)))
+            };
+            let shown = shown
+                .into_iter()
+                .map(starting)
+                .collect::<Step<Vec<Shown>>>()?;
+            Ok((trust, shown, memory.figures.stats_reset()))
+        })?;
+        match trust {
+            Trust::Counted => return Ok((shown, Some(since).filter(|&since| since != 0))),
+            Trust::Counting => wait_until(server::now().saturating_add(NEXT_LOOK)),
+            Trust::None if has_counted => return Ok((counted_here(job_table, kind)?, None)),
+            Trust::None => {
+                has_counted = true;
+                count(job_table)?;
+            }
+        }
+    }
+}
+
+fn counted_here(job_table: pg_sys::Oid, kind: GateKind) -> Result<Vec<Shown>> {
+    tables::lock(job_table)?;
+    let mut names: HashMap<u64, NameView> = HashMap::new();
+    let snapshot = Snapshot::with_own_changes();
+    Owner::of_jobs()?.run(|| {
+        with_spi(|spi| {
+            visit_figures(spi, job_table, &snapshot, &mut |lanes| {
+                for (spec, jobs) in lanes {
+                    add(&mut names, kind, spec.key_of(kind), jobs);
+                }
+                Ok(())
+            })
+        })
+    })?;
+    Ok(names.into_values().map(|name| (name, 0)).collect())
+}
+
+fn add(names: &mut HashMap<u64, NameView>, kind: GateKind, key: u64, jobs: &Change) {
+    let Some(label) = jobs.label_of(kind) else {
+        return;
+    };
+    let name = names.entry(key).or_insert_with(|| NameView {
+        key,
+        label: label.clone(),
+        states: Some([0; STATES]),
+        waiting_since: None,
+        started: 0,
+        ended: 0,
+        stats: None,
+    });
+    let counts = name.states.iter_mut().flatten();
+    for (count, jobs) in counts.zip(jobs.states) {
+        *count += i64::from(jobs);
+    }
+    let finite = jobs.arrived.iter().filter(|&&due| due != i64::MIN);
+    name.waiting_since = finite.copied().chain(name.waiting_since).min();
+}
+
+fn push(output: &mut Output, name: &NameView, starting: i64, since: Option<i64>) {
+    let [waiting, scheduled, retryable, running] = name
+        .states
+        .map_or([None; STATES], |states| states.map(datum));
+    let number = |number: u64| datum(number.cast_signed());
+    let stats = name.stats.as_ref();
+    let columns = [
+        name.label.scope.as_deref().and_then(datum),
+        datum(&*name.label.name),
+        waiting,
+        scheduled,
+        retryable,
+        running,
+        datum(starting),
+        name.waiting_since.and_then(timestamp),
+        number(name.started),
+        number(name.ended),
+        since.and_then(timestamp),
+    ];
+    let events = stats.into_iter().flat_map(|stats| stats.events.map(number));
+    let times = stats
+        .into_iter()
+        .flat_map(|StatsView { waited, ran, .. }| times(waited).into_iter().chain(times(ran)));
+    output.push(columns.into_iter().chain(events).chain(times));
+}
+
+/// Counts by bucket, the sum and quantiles, in milliseconds.
+fn times(times: &Histogram) -> [Option<Datum>; 5] {
+    let counts: Vec<i64> = times
+        .buckets
+        .iter()
+        .map(|count| count.cast_signed())
+        .collect();
+    let [p50, p95, p99] = QUANTILES.map(|share| times.quantile(share).and_then(datum));
+    [datum(counts), datum(times.sum as f64 / MS), p50, p95, p99]
+}
+
+fn timestamp(time: i64) -> Option<Datum> {
+    TimestampWithTimeZone::try_from(time).ok().and_then(datum)
+}
