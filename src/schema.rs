@@ -149,9 +149,14 @@ extension_sql_file!(
     requires = ["operate_views"]
 );
 extension_sql_file!(
+    "../sql/schema/operate/recent.sql",
+    name = "operate_recent",
+    requires = ["operate_why"]
+);
+extension_sql_file!(
     "../sql/schema/maintain/rescue.sql",
     name = "maintain_rescue",
-    requires = ["operate_why"]
+    requires = ["operate_recent"]
 );
 extension_sql_file!(
     "../sql/schema/maintain/partitions.sql",

@@ -4,6 +4,7 @@ pub mod cancel;
 pub mod check_permission;
 pub mod filter;
 pub mod memory;
+pub mod recent;
 pub mod reroute;
 pub mod retry;
 pub mod why;
@@ -39,6 +40,11 @@ sql_verb!(
     turnstile_wait_estimate,
     pg_finfo_turnstile_wait_estimate,
     why::wait_estimate
+);
+sql_verb!(
+    turnstile_recent,
+    pg_finfo_turnstile_recent,
+    recent::recent
 );
 sql_verb!(turnstile_cancel, pg_finfo_turnstile_cancel, cancel::cancel);
 sql_verb!(
