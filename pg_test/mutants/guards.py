@@ -82,6 +82,6 @@ GUARDS = {
     "OverlookTurn": "rules/operate/test_why_waiting.py::test_in_a_session_the_turn_counts",
     "OverlookMeters": "rules/operate/test_why_waiting.py::test_a_rate_opens_with_its_next_token[queue]",
     "OverlookAbsence": "rules/operate/test_why_waiting.py::test_nobody_claims",
-    "FollowByTime": "rules/operate/test_recent.py::test_a_transaction_that_commits_late_is_given_late_and_once",
     "NameWhatIsInTheWay": "rules/operate/test_why_waiting.py::test_jobs_of_others_are_not_named",
+    "FollowByTime": "rules/operate/test_recent.py::test_a_transaction_that_commits_late_is_given_late_and_once",
 }  # fmt: skip

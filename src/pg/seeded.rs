@@ -148,12 +148,12 @@ pub enum Seeded {
     OverlookTurn,
     /// A gate's rate and pause are not looked at.
     OverlookMeters,
-    /// A reader of the history takes open transactions for ended ones.
-    FollowByTime,
     /// A queue always counts as one that is claimed from.
     OverlookAbsence,
     /// Who may ask about a job is told which jobs of others are in its way.
     NameWhatIsInTheWay,
+    /// A reader of the history takes open transactions for ended ones.
+    FollowByTime,
 }
 
 #[cfg(feature = "seeded_faults")]

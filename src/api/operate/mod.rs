@@ -41,11 +41,7 @@ sql_verb!(
     pg_finfo_turnstile_wait_estimate,
     why::wait_estimate
 );
-sql_verb!(
-    turnstile_recent,
-    pg_finfo_turnstile_recent,
-    recent::recent
-);
+sql_verb!(turnstile_recent, pg_finfo_turnstile_recent, recent::recent);
 sql_verb!(turnstile_cancel, pg_finfo_turnstile_cancel, cancel::cancel);
 sql_verb!(
     turnstile_discard,
