@@ -154,6 +154,10 @@ pub enum Seeded {
     NameWhatIsInTheWay,
     /// A reader of the history takes open transactions for ended ones.
     FollowByTime,
+    /// A reader of the history knows of no savepoints.
+    OverlookSavepoints,
+    /// A reader of the history does not ask who is ending jobs.
+    LookNoFurtherBack,
 }
 
 #[cfg(feature = "seeded_faults")]

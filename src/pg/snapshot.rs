@@ -68,7 +68,10 @@ impl Snapshot {
             let next = next_transaction_id();
             let full = |id: u32| next - u64::from((next as u32).wrapping_sub(id));
             let mut listed = Vec::new();
-            let subxcnt = u32::try_from(snapshot.subxcnt).unwrap_or(0);
+            let subxcnt = match armed(Seeded::OverlookSavepoints) {
+                true => 0,
+                false => u32::try_from(snapshot.subxcnt).unwrap_or(0),
+            };
             for (ids, count) in [(snapshot.xip, snapshot.xcnt), (snapshot.subxip, subxcnt)] {
                 if count > 0 {
                     let ids = std::slice::from_raw_parts(ids.cast::<u32>(), count as usize);

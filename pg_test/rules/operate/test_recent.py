@@ -125,6 +125,27 @@ def test_a_transaction_that_commits_late_is_given_late_and_once(conn, other, db,
     assert tail.seen == history(conn)
 
 
+def test_a_transaction_may_take_longer_than_any_clock_is_wrong(conn, db, tail):
+    """Where to look is not said by a time since the last call: the tail reads on while the ends of two transactions grow old."""
+    first = ended(conn)
+    assert tail.ids() == [first]
+    enqueue_times(conn, 2)
+    runs, workers = [claim_next(conn) for _ in range(2)], [db.connect() for _ in range(2)]
+    for run, worker in zip(runs, workers, strict=True):
+        worker.execute("BEGIN")
+        complete(worker, run)
+        soon = ended(conn)
+        assert tail.ids() == [soon]
+    conn.execute("SELECT pg_sleep(11)")
+    for run, worker in zip(runs, workers, strict=True):
+        for _ in range(3):
+            soon = ended(conn)
+            assert tail.ids() == [soon]
+        worker.execute("COMMIT")
+        assert tail.ids() == [run.id]
+    assert tail.seen == history(conn)
+
+
 def test_an_end_that_was_open_when_it_begins_is_given(conn, other, db):
     jobs = ended_times(conn, 2)
     enqueue(conn)
