@@ -17,6 +17,7 @@
 //! | `upkeep` | what claims do in passing: rescue, promotion |
 //! | `claims` | which job is next |
 //! | `outlook` | why a job waits, and when it will start |
+//! | `tail` | jobs that have ended, for who follows them |
 //! | `api` | the functions that users call: produce, work, operate, maintain |
 
 mod api;
@@ -29,6 +30,7 @@ mod runs;
 mod shmem;
 mod sync;
 mod table;
+mod tail;
 mod transaction;
 mod upkeep;
 mod waiting;

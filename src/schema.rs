@@ -149,14 +149,24 @@ extension_sql_file!(
     requires = ["operate_views"]
 );
 extension_sql_file!(
+    "../sql/schema/operate/metrics.sql",
+    name = "operate_metrics",
+    requires = ["operate_statistics"]
+);
+extension_sql_file!(
     "../sql/schema/operate/why.sql",
     name = "operate_why",
-    requires = ["operate_statistics"]
+    requires = ["operate_metrics"]
+);
+extension_sql_file!(
+    "../sql/schema/operate/recent.sql",
+    name = "operate_recent",
+    requires = ["operate_why"]
 );
 extension_sql_file!(
     "../sql/schema/maintain/rescue.sql",
     name = "maintain_rescue",
-    requires = ["operate_why"]
+    requires = ["operate_recent"]
 );
 extension_sql_file!(
     "../sql/schema/maintain/partitions.sql",

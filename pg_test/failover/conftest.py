@@ -22,5 +22,10 @@ def pair(request):
 
 
 @pytest.fixture
+def asynchronous_pair():
+    yield from _pair(False)
+
+
+@pytest.fixture
 def synchronous_pair():
     yield from _pair(True)

@@ -11,6 +11,7 @@ from support.calls import claim, claim_next, complete, enqueue, enqueue_times
 from support.database import fresh_database
 from support.errors import WRONG_STATE, refused
 from support.settings import configure
+from support.tail import Tail, history
 
 
 class Clock:
@@ -78,3 +79,23 @@ def test_a_clock_that_jumps_forth_and_back(clock):
         run_to_the_end(conn, ["default"], {"queue default": 2})
         is_sound(conn)
         has_each_once(conn, [*made, later])
+
+
+def test_who_follows_the_jobs_that_end_misses_none_of_them(clock):
+    with own_cluster("faults_clock", fsync="off", max_connections=20), fresh_database() as db:
+        conn, tail = db.connect(), Tail(db.connect())
+        worker = db.connect()
+        for offset in ["+0", "-1h", "+1h", "-2h", "+3d", "-3d"]:
+            clock.move(offset)
+            enqueue_times(conn, 3)
+            runs = claim(conn, ["default"], 3)
+            worker.execute("BEGIN")
+            complete(worker, runs[0])
+            complete(conn, runs[1])
+            assert tail.ids() == [runs[1].id], offset
+            complete(conn, runs[2])
+            assert tail.ids() == [runs[2].id], offset
+            worker.execute("COMMIT")
+            assert tail.ids() == [runs[0].id], offset
+        assert tail.to_the_end() == []
+        assert tail.seen == history(conn)

@@ -30,6 +30,7 @@ WRITES = [
     "turnstile.fail(1, 1)",
     "turnstile.release(1, 1)",
     "turnstile.listen_channel('default')",
+    "turnstile.recent()",
     "turnstile.check()",
     "turnstile.rebuild()",
 ]

@@ -83,4 +83,7 @@ GUARDS = {
     "OverlookMeters": "rules/operate/test_why_waiting.py::test_a_rate_opens_with_its_next_token[queue]",
     "OverlookAbsence": "rules/operate/test_why_waiting.py::test_nobody_claims",
     "NameWhatIsInTheWay": "rules/operate/test_why_waiting.py::test_jobs_of_others_are_not_named",
+    "FollowByTime": "rules/operate/test_recent.py::test_a_transaction_that_commits_late_is_given_late_and_once",
+    "OverlookSavepoints": "rules/operate/test_recent.py::test_jobs_that_end_in_savepoints[60-COMMIT]",
+    "LookNoFurtherBack": "rules/operate/test_recent.py::test_a_transaction_may_take_longer_than_any_clock_is_wrong",
 }  # fmt: skip

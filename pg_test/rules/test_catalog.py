@@ -62,6 +62,9 @@ CONTRACT = {
     "why_waiting_summary": "(queue text, tenant text) -> TABLE(reason text, gate text, lanes bigint, is_estimate boolean)",
     "wait_estimate": "(job_id bigint) -> TABLE(ahead bigint, is_capped boolean, starts_per_minute numeric, bottleneck text,"
     " starts_at timestamp with time zone)",
+    "recent": "(since text, max_rows integer) -> TABLE(id bigint, queue text, kind text, tenant text, state text, attempt integer,"
+    " worker text, created_at timestamp with time zone, claimed_at timestamp with time zone,"
+    " finished_at timestamp with time zone, error text, cursor text)",
     "discard": "(job_id bigint, attempt integer, error text) -> text",
     "retry": "(job_id bigint) -> text",
     "reprioritize": "(job_id bigint, priority integer) -> boolean",

@@ -49,6 +49,7 @@ VERBS = {
     "why_waiting": {"job_id": 2},
     "why_waiting_summary": {},
     "wait_estimate": {"job_id": 2},
+    "recent": {},
     "discard": {"job_id": 1, "attempt": 1},
     "retry": {"job_id": 2},
     "reprioritize": {"job_id": 1, "priority": 1},

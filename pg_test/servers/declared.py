@@ -14,6 +14,7 @@ C_TYPES = {
     "bool": "bool",
     "i64": "int64",
     "u32": "uint32",
+    "u64": "uint64",
     "c_char": "char",
     "c_int": "int",
     "c_uint": "unsigned int",
@@ -21,6 +22,7 @@ C_TYPES = {
     "Datum": "Datum",
     "ErrorData": "ErrorData",
     "IndexInfo": "IndexInfo",
+    "List": "List",
     "Relation": "Relation",
 }
 # Types of C for which Rust has none, by the function that takes them: the size and range of an enum is that of an int.

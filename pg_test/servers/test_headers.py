@@ -8,6 +8,7 @@ from declared import constant, functions
 from support.database import server
 
 HEADERS = [
+    "access/timeline.h",
     "catalog/index.h",
     "commands/async.h",
     "commands/sequence.h",

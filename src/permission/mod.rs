@@ -181,6 +181,16 @@ pub fn filter(queue: Option<&str>, tenant: Option<&str>) -> Result<()> {
     check(Verb::Manage, queue, Some(tenant))
 }
 
+/// Whether the caller may follow the jobs of all queues and tenants: who may see them, and who may manage them without seeing what is
+/// in them. Tells whether it may see that, too.
+pub fn follow() -> Result<bool> {
+    let may_see = restricted(Verb::See)?.is_none();
+    if !may_see {
+        operate()?;
+    }
+    Ok(may_see)
+}
+
 /// Whether the caller may change what concerns all queues and tenants.
 pub fn operate() -> Result<()> {
     check(Verb::Manage, EVERY_QUEUE, Some(EVERY_QUEUE))

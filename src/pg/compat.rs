@@ -26,6 +26,18 @@ pub fn process_number() -> c_int {
     }
 }
 
+/// This transaction as the lists of those that hold locks have it: the process and a number.
+pub fn virtual_transaction() -> (c_int, u32) {
+    // SAFETY: a process that runs SQL has its place in shared memory, and changes these fields itself.
+    unsafe {
+        let process = &*pg_sys::MyProc;
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        return (process.backendId, process.lxid);
+        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+        return (process.vxid.procNumber, process.vxid.lxid);
+    }
+}
+
 /// The connection of this process's client; none in a process without one.
 pub fn client_socket() -> Option<pg_sys::pgsocket> {
     // SAFETY: the socket is the first field of PostgreSQL's Port, which the bindings do not know.

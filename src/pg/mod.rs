@@ -7,6 +7,8 @@ pub mod compat; // what differs between versions of the server
 pub mod error; // what can go wrong
 pub mod foreign_code; // code of users that runs when rows are written
 pub mod jsonb; // values inside of a jsonb
+pub mod locks; // who has changed a table
+pub mod log_position; // a place in the server's log
 pub mod output; // the rows that a function returns
 pub mod raised; // errors of the server, passed on as they were raised
 pub mod relation; // copies of what the relation cache holds

@@ -152,6 +152,12 @@ pub enum Seeded {
     OverlookAbsence,
     /// Who may ask about a job is told which jobs of others are in its way.
     NameWhatIsInTheWay,
+    /// A reader of the history takes open transactions for ended ones.
+    FollowByTime,
+    /// A reader of the history knows of no savepoints.
+    OverlookSavepoints,
+    /// A reader of the history does not ask who is ending jobs.
+    LookNoFurtherBack,
 }
 
 #[cfg(feature = "seeded_faults")]

@@ -14,6 +14,9 @@ use std::ffi::CString;
 /// Microseconds.
 pub const SECOND: i64 = 1_000_000;
 
+/// Before all times.
+pub const NEVER: i64 = i64::MIN;
+
 /// The time, in microseconds of PostgreSQL's epoch.
 pub fn now() -> i64 {
     // SAFETY: reads the clock.

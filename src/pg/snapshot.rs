@@ -59,6 +59,60 @@ impl Snapshot {
         nobody_is_listed && xmax == next_transaction_id()
     }
 
+    /// The end of the ids that the snapshot can see, and those before it that it does not see, in order: of `known`, which are
+    /// before `first`, and of all from `first` on. Savepoints have ids of their own. Those of this transaction count as not seen.
+    pub fn unfinished(&self, known: &[u64], first: u64) -> (u64, Vec<u64>) {
+        // SAFETY: the snapshot is registered; each list has as many elements as it says.
+        let (oldest, end, listed) = unsafe {
+            let snapshot = &*self.0;
+            let next = next_transaction_id();
+            let full = |id: u32| next - u64::from((next as u32).wrapping_sub(id));
+            let mut listed = Vec::new();
+            let subxcnt = match armed(Seeded::OverlookSavepoints) {
+                true => 0,
+                false => u32::try_from(snapshot.subxcnt).unwrap_or(0),
+            };
+            for (ids, count) in [(snapshot.xip, snapshot.xcnt), (snapshot.subxip, subxcnt)] {
+                if count > 0 {
+                    let ids = std::slice::from_raw_parts(ids.cast::<u32>(), count as usize);
+                    listed.extend(ids.iter().map(|&id| full(id)));
+                }
+            }
+            // Where a transaction has many savepoints, or is the one that asks, the list lacks some.
+            let is_whole =
+                !snapshot.suboverflowed && u32::from(pg_sys::GetTopTransactionIdIfAny()) == 0;
+            let oldest = full(u32::from(snapshot.xmin));
+            (
+                oldest,
+                full(u32::from(snapshot.xmax)),
+                is_whole.then_some(listed),
+            )
+        };
+        let known = known
+            .iter()
+            .copied()
+            .filter(|&id| id >= oldest && id < first.min(end));
+        let mut found: Vec<u64> = known.filter(|&id| self.is_open(id)).collect();
+        match listed {
+            Some(mut listed) => {
+                listed.sort_unstable();
+                found.extend(listed.into_iter().filter(|&id| id >= first && id < end));
+            }
+            None => found.extend((oldest.max(first)..end).filter(|&id| self.is_open(id))),
+        }
+        (end, found)
+    }
+
+    /// Whether an id before the end of the snapshot is one of a transaction or savepoint that is open, or is one of this transaction.
+    fn is_open(&self, id: u64) -> bool {
+        pgrx::check_for_interrupts!();
+        let id = pg_sys::TransactionId::from(id as u32);
+        // SAFETY: the snapshot is registered, and keeps what is known of savepoints since its oldest transaction.
+        unsafe {
+            pg_sys::XidInMVCCSnapshot(id, self.0) || pg_sys::TransactionIdIsCurrentTransactionId(id)
+        }
+    }
+
     /// The first transaction id that the snapshot does not see, and those before it that it does not see:
     /// the ones that ran, and the transaction's own.
     pub fn horizon(&self) -> (u64, Vec<u32>) {

@@ -62,23 +62,26 @@ thread_local! {
     static LAST: RefCell<Option<Rc<Partition>>> = const { RefCell::new(None) };
 }
 
-/// Locks the history until the transaction ends, and returns where jobs that finish at this time go; nothing if rows
-/// cannot be added there directly.
-pub fn lock_history(jobs: &Jobs, at: i64) -> Result<Option<Rc<Partition>>> {
+/// Locks the history until the transaction ends.
+pub fn lock_history() -> Result<Oid> {
+    catalog::lock(c"job_history", pg_sys::RowExclusiveLock)
+}
+
+/// Where jobs that finish at this time go; nothing if rows cannot be added there directly. The history is locked.
+pub fn partition(jobs: &Jobs, history: Oid, at: i64) -> Option<Rc<Partition>> {
     if !jobs.is_direct() {
-        return Ok(None);
+        return None;
     }
-    let history = catalog::lock(c"job_history", pg_sys::RowExclusiveLock)?;
     let version = catalog::version();
     let last = LAST.with_borrow(|last| last.clone());
     let is_known =
         |last: &Rc<Partition>| last.history == history && last.version == version && last.holds(at);
     if let Some(last) = last.filter(is_known) {
-        return Ok(Some(last));
+        return Some(last);
     }
     let found = Partition::find(jobs, history, at).ok().map(Rc::new);
     LAST.set(found.clone());
-    Ok(found)
+    found
 }
 
 /// Why jobs that finish at this time cannot be moved directly.

@@ -5,6 +5,7 @@ pub mod check_permission;
 pub mod figures;
 pub mod filter;
 pub mod memory;
+pub mod recent;
 pub mod reroute;
 pub mod retry;
 pub mod why;
@@ -56,6 +57,7 @@ sql_verb!(
     pg_finfo_turnstile_wait_estimate,
     why::wait_estimate
 );
+sql_verb!(turnstile_recent, pg_finfo_turnstile_recent, recent::recent);
 sql_verb!(turnstile_cancel, pg_finfo_turnstile_cancel, cancel::cancel);
 sql_verb!(
     turnstile_discard,

@@ -1,0 +1,42 @@
+//! Who has changed a table in a transaction that is open.
+
+#![allow(unsafe_code, reason = "reads the server's list of locks")]
+
+use crate::pg::compat;
+use pgrx::pg_sys::{self, Oid};
+
+/// The transactions that hold a lock with which a table is changed, as numbers; this one if it has an id. None of two that
+/// the server has had since its start have the same.
+pub fn writers(table: Oid) -> Vec<u64> {
+    let mut count = 0;
+    // SAFETY: the tag is that of a table of this database. The list has as many pairs of 4 bytes as it says, whatever the server
+    // calls them, and is freed with the memory of the call.
+    let mut found: Vec<u64> = unsafe {
+        let tag = pg_sys::LOCKTAG {
+            locktag_field1: u32::from(pg_sys::MyDatabaseId),
+            locktag_field2: u32::from(table),
+            locktag_field3: 0,
+            locktag_field4: 0,
+            locktag_type: pg_sys::LockTagType::LOCKTAG_RELATION as u8,
+            locktag_lockmethodid: pg_sys::DEFAULT_LOCKMETHOD as u8,
+        };
+        let list = pg_sys::GetLockConflicts(&tag, pg_sys::ShareLock.cast_signed(), &mut count);
+        match usize::try_from(count) {
+            Ok(count) if count > 0 => std::slice::from_raw_parts(list.cast::<[u32; 2]>(), count)
+                .iter()
+                .map(|&[process, transaction]| number(process, transaction))
+                .collect(),
+            _ => Vec::new(),
+        }
+    };
+    // SAFETY: reads the state of the backend.
+    if u32::from(unsafe { pg_sys::GetTopTransactionIdIfAny() }) != 0 {
+        let (process, transaction) = compat::virtual_transaction();
+        found.push(number(process.cast_unsigned(), transaction));
+    }
+    found
+}
+
+fn number(process: u32, transaction: u32) -> u64 {
+    u64::from(process) << 32 | u64::from(transaction)
+}
