@@ -98,13 +98,9 @@ pub fn end_jobs(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Result<
     // The lock comes before the time: readers rely on it (src/tail/since.rs).
     let history = table::lock_history()?;
     let clock = Clock(Cell::new(server::now()));
-<<<<<<< HEAD
     let ends = endings.iter().map(|ending| (ending.id, ending.event()));
     pending::begin(jobs.table, Work::End(ends.collect()));
-    let finished = match table::lock_history(&jobs, clock.0.get())? {
-=======
-    match table::partition(&jobs, history, clock.0.get()) {
->>>>>>> 843b6c5ee577628695c63e2af9458dc2d72d86d4
+    let finished = match table::partition(&jobs, history, clock.0.get()) {
         Some(partition) => table::command(|command| {
             let mut live = command.open(&jobs, Operation::Delete);
             let mut history = command.open_history(partition, endings.len());
