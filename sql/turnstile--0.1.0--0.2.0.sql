@@ -101,6 +101,365 @@ max_rows: 1 to 100,000. The next call goes on where it ends.
 Returns: the job as it is in job_history; error: what the last failed attempt said, unless the job was completed (NULL for a caller that may only manage); cursor: the place behind the row, for the next call. The jobs of one reading come in order of finished_at and id; one whose transaction was committed later comes with a later reading.
 Errors: 22004; 22023 a bad value, or a cursor of another database, or of transactions that this server has lost; 42501; 25006.';
 
+-- Views for operators: the settings in force for every name that has a row, jobs or statistics, next to live figures.
+--
+-- Figures are in memory, and change with each commit: a query reads as many of them as it shows, however many jobs there are. The
+-- first query after the memory was lost counts the jobs.
+
+CREATE FUNCTION turnstile.figures(gate text)
+    RETURNS TABLE (
+        tenant text, name text, waiting bigint, scheduled bigint, retryable bigint, running bigint, starting bigint,
+        waiting_since timestamptz, claimed_per_minute bigint, finished_per_minute bigint, stats_reset timestamptz,
+        enqueued bigint, started bigint, completed bigint, failed bigint, retried bigint, discarded bigint, cancelled bigint,
+        rescued bigint,
+        wait_ms bigint[], wait_ms_sum float8, wait_ms_p50 float8, wait_ms_p95 float8, wait_ms_p99 float8,
+        run_ms bigint[], run_ms_sum float8, run_ms_p50 float8, run_ms_p95 float8, run_ms_p99 float8
+    )
+    LANGUAGE c VOLATILE ROWS 100
+    AS 'MODULE_PATHNAME', 'turnstile_figures';
+COMMENT ON FUNCTION turnstile.figures(text) IS
+    'For the views of figures: what is in memory of the queues, tenants, accounts or concurrency keys with jobs or statistics. Where memory cannot be used (on a standby, or where this transaction has rewritten turnstile.job) the jobs are counted.
+gate: queue, tenant, account or concurrency.
+Errors: 22004; 22023; 42501.';
+
+CREATE FUNCTION turnstile.histogram_bounds() RETURNS bigint[]
+    LANGUAGE c IMMUTABLE PARALLEL SAFE
+    AS 'MODULE_PATHNAME', 'turnstile_histogram_bounds';
+COMMENT ON FUNCTION turnstile.histogram_bounds() IS
+    'Returns the upper bounds of the buckets of wait_ms and run_ms, in milliseconds. The last bucket has none.';
+
+CREATE OR REPLACE VIEW turnstile.queues AS
+WITH live AS MATERIALIZED (
+    SELECT * FROM turnstile.figures('queue')
+), known AS (
+    SELECT live.name FROM live
+    UNION
+    SELECT queue.name FROM turnstile.queue WHERE queue.name <> '*'
+)
+SELECT
+    known.name, setting.max_running, setting.max_waiting, coalesce(setting.paused, false) AS paused, setting.paused_until, setting.rate,
+    setting.rate_per, setting.burst, setting.policy, setting.aging, setting.lease, setting.max_attempts,
+    setting.retry_base, setting.retry_cap, setting.session_on_retry, setting.notify, setting.keep_completed, setting.keep_discarded,
+    coalesce(live.waiting, 0) AS waiting,
+    coalesce(live.scheduled, 0) AS scheduled,
+    coalesce(live.retryable, 0) AS retryable,
+    coalesce(live.running, 0) AS running,
+    CASE
+        WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0
+        ELSE setting.max_running - least(coalesce(live.running + live.starting, 0), setting.max_running)
+    END AS free,
+    statement_timestamp() - live.waiting_since AS oldest_waiting,
+    coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
+    coalesce(live.finished_per_minute, 0) AS finished_per_minute,
+    coalesce(live.starting, 0) AS starting
+FROM known
+LEFT JOIN LATERAL (
+    SELECT queue.*
+    FROM turnstile.queue
+    WHERE queue.name IN (known.name, '*')
+    ORDER BY queue.name = '*'
+    LIMIT 1
+) AS setting ON true
+LEFT JOIN live ON live.name = known.name;
+COMMENT ON VIEW turnstile.queues IS
+    'The settings in force and live figures of every queue that has a row, live jobs or statistics. Figures are in memory: a query does not depend on how many jobs there are.';
+COMMENT ON COLUMN turnstile.queues.waiting IS 'Available jobs: they start when there is room.';
+COMMENT ON COLUMN turnstile.queues.scheduled IS 'Jobs with run_at ahead.';
+COMMENT ON COLUMN turnstile.queues.retryable IS 'Failed jobs that wait for another attempt.';
+COMMENT ON COLUMN turnstile.queues.running IS 'Jobs that run.';
+COMMENT ON COLUMN turnstile.queues.free IS 'How many more may run at once, with those of open claims. NULL: no limit; 0 while paused.';
+COMMENT ON COLUMN turnstile.queues.oldest_waiting IS
+    'How long the first of the waiting jobs has been due: never less, and at most a quarter more where many wait.';
+COMMENT ON COLUMN turnstile.queues.claimed_per_minute IS 'Jobs claimed in the last 60 to 70 seconds.';
+COMMENT ON COLUMN turnstile.queues.finished_per_minute IS 'Jobs that ended in the last 60 to 70 seconds, in any way.';
+COMMENT ON COLUMN turnstile.queues.starting IS 'Jobs for which open claims hold room.';
+
+CREATE OR REPLACE VIEW turnstile.tenants AS
+WITH live AS MATERIALIZED (
+    SELECT * FROM turnstile.figures('tenant')
+), known AS (
+    SELECT live.name FROM live
+    UNION
+    SELECT tenant.name FROM turnstile.tenant WHERE tenant.name <> '*'
+)
+SELECT
+    known.name, setting.slots, setting.max_waiting, coalesce(setting.weight, 1) AS weight,
+    coalesce(setting.paused, false) AS paused, setting.paused_until, setting.rate, setting.rate_per, setting.burst,
+    coalesce(live.waiting, 0) AS waiting,
+    coalesce(live.scheduled, 0) AS scheduled,
+    coalesce(live.retryable, 0) AS retryable,
+    coalesce(live.running, 0) AS running,
+    CASE
+        WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0
+        ELSE setting.slots - least(coalesce(live.running + live.starting, 0), setting.slots)
+    END AS free,
+    statement_timestamp() - live.waiting_since AS oldest_waiting,
+    coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
+    coalesce(live.finished_per_minute, 0) AS finished_per_minute,
+    coalesce(live.starting, 0) AS starting
+FROM known
+LEFT JOIN LATERAL (
+    SELECT tenant.*
+    FROM turnstile.tenant
+    WHERE tenant.name IN (known.name, '*')
+    ORDER BY tenant.name = '*'
+    LIMIT 1
+) AS setting ON true
+LEFT JOIN live ON live.name = known.name;
+COMMENT ON VIEW turnstile.tenants IS
+    'The settings in force and live figures of every tenant that has a row, live jobs or statistics; columns as in queues. Figures are in memory: a query does not depend on how many jobs there are.';
+
+CREATE OR REPLACE VIEW turnstile.accounts AS
+WITH live AS MATERIALIZED (
+    SELECT * FROM turnstile.figures('account')
+), known AS (
+    SELECT live.tenant, live.name FROM live
+    UNION
+    SELECT account.tenant, account.name FROM turnstile.account WHERE account.tenant <> '*' AND account.name <> '*'
+)
+SELECT
+    known.tenant, known.name, setting.slots, coalesce(setting.paused, false) AS paused, setting.paused_until,
+    setting.rate, setting.rate_per, setting.burst,
+    coalesce(live.waiting, 0) AS waiting,
+    coalesce(live.scheduled, 0) AS scheduled,
+    coalesce(live.retryable, 0) AS retryable,
+    coalesce(live.running, 0) AS running,
+    CASE
+        WHEN setting.paused OR setting.paused_until > clock_timestamp() THEN 0
+        ELSE setting.slots - least(coalesce(live.running + live.starting, 0), setting.slots)
+    END AS free,
+    statement_timestamp() - live.waiting_since AS oldest_waiting,
+    coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
+    coalesce(live.finished_per_minute, 0) AS finished_per_minute,
+    coalesce(live.starting, 0) AS starting
+FROM known
+LEFT JOIN LATERAL (
+    SELECT account.*
+    FROM turnstile.account
+    WHERE account.tenant IN (known.tenant, '*') AND account.name IN (known.name, '*')
+        AND (account.tenant = known.tenant OR account.name = '*')
+    ORDER BY account.name = '*', account.tenant = '*'
+    LIMIT 1
+) AS setting ON true
+LEFT JOIN live ON live.name = known.name AND live.tenant IS NOT DISTINCT FROM known.tenant;
+COMMENT ON VIEW turnstile.accounts IS
+    'The settings in force and live figures of every account that has a row or live jobs, or had some in the last minute; columns as in queues. Figures are in memory: a query does not depend on how many jobs there are.';
+
+CREATE OR REPLACE VIEW turnstile.concurrency_keys AS
+WITH live AS MATERIALIZED (
+    SELECT * FROM turnstile.figures('concurrency')
+), known AS (
+    SELECT live.name AS key FROM live
+    UNION
+    SELECT concurrency.key FROM turnstile.concurrency WHERE concurrency.key <> '*'
+)
+SELECT
+    known.key, setting.slots, setting.rate, setting.rate_per, setting.burst,
+    coalesce(live.waiting, 0) AS waiting,
+    coalesce(live.scheduled, 0) AS scheduled,
+    coalesce(live.retryable, 0) AS retryable,
+    coalesce(live.running, 0) AS running,
+    setting.slots - least(coalesce(live.running + live.starting, 0), setting.slots) AS free,
+    statement_timestamp() - live.waiting_since AS oldest_waiting,
+    coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
+    coalesce(live.finished_per_minute, 0) AS finished_per_minute,
+    coalesce(live.starting, 0) AS starting
+FROM known
+LEFT JOIN LATERAL (
+    SELECT concurrency.*
+    FROM turnstile.concurrency
+    WHERE concurrency.key IN (known.key, '*')
+    ORDER BY concurrency.key = '*'
+    LIMIT 1
+) AS setting ON true
+LEFT JOIN live ON live.name = known.key;
+COMMENT ON VIEW turnstile.concurrency_keys IS
+    'The settings in force and live figures of every concurrency key that has a row or live jobs, or had some in the last minute; columns as in queues. Figures are in memory: a query does not depend on how many jobs there are.';
+
+-- Statistics since they were last reset.
+
+CREATE FUNCTION turnstile.stat_reset() RETURNS void
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_stat_reset';
+COMMENT ON FUNCTION turnstile.stat_reset() IS
+    'Sets the statistics of all queues and tenants to zero, at once: a rollback does not bring them back. Numbers of jobs stay.
+Errors: 42501; 25006.';
+
+CREATE VIEW turnstile.stat_queue AS
+SELECT
+    live.name, live.enqueued, live.started, live.completed, live.failed, live.retried, live.discarded, live.cancelled, live.rescued,
+    live.waiting, live.scheduled, live.retryable, live.running,
+    statement_timestamp() - live.waiting_since AS oldest_waiting,
+    live.wait_ms, live.wait_ms_sum, live.wait_ms_p50, live.wait_ms_p95, live.wait_ms_p99,
+    live.run_ms, live.run_ms_sum, live.run_ms_p50, live.run_ms_p95, live.run_ms_p99,
+    live.stats_reset
+FROM turnstile.figures('queue') AS live
+WHERE live.enqueued IS NOT NULL;
+COMMENT ON VIEW turnstile.stat_queue IS
+    'What has become of the jobs of each queue since stats_reset, counted when transactions commit, and how long they have waited and run. It is in memory: a crash sets it to zero. Up to 1,000 queues have statistics; where there are more, those that are less active lose theirs.';
+COMMENT ON COLUMN turnstile.stat_queue.enqueued IS 'Jobs added, also by a retry of one that had ended.';
+COMMENT ON COLUMN turnstile.stat_queue.started IS 'Runs that started.';
+COMMENT ON COLUMN turnstile.stat_queue.completed IS 'Jobs that were completed.';
+COMMENT ON COLUMN turnstile.stat_queue.failed IS 'Runs that failed, as their workers said, whatever followed.';
+COMMENT ON COLUMN turnstile.stat_queue.retried IS 'Runs that failed or were rescued, and after which the job waits for another attempt.';
+COMMENT ON COLUMN turnstile.stat_queue.discarded IS 'Jobs that were discarded: no attempt was left, or somebody has said so.';
+COMMENT ON COLUMN turnstile.stat_queue.cancelled IS 'Jobs that were cancelled.';
+COMMENT ON COLUMN turnstile.stat_queue.rescued IS 'Runs that were ended because their lease or their connection had.';
+COMMENT ON COLUMN turnstile.stat_queue.oldest_waiting IS 'As in queues.';
+COMMENT ON COLUMN turnstile.stat_queue.wait_ms IS
+    'How long jobs were due before they started: how many per bucket of histogram_bounds().';
+COMMENT ON COLUMN turnstile.stat_queue.wait_ms_sum IS 'The sum, in milliseconds.';
+COMMENT ON COLUMN turnstile.stat_queue.wait_ms_p50 IS 'The median in milliseconds, as if the values of a bucket were spread evenly; p95 and p99 likewise.';
+COMMENT ON COLUMN turnstile.stat_queue.run_ms IS 'How long runs lasted, whatever ended them; as wait_ms.';
+COMMENT ON COLUMN turnstile.stat_queue.stats_reset IS 'When counting began: a restart, stat_reset(), or the first job.';
+
+CREATE VIEW turnstile.stat_tenant AS
+SELECT
+    live.name, live.enqueued, live.started, live.completed, live.failed, live.retried, live.discarded, live.cancelled, live.rescued,
+    live.waiting, live.scheduled, live.retryable, live.running,
+    statement_timestamp() - live.waiting_since AS oldest_waiting,
+    live.wait_ms, live.wait_ms_sum, live.wait_ms_p50, live.wait_ms_p95, live.wait_ms_p99,
+    live.run_ms, live.run_ms_sum, live.run_ms_p50, live.run_ms_p95, live.run_ms_p99,
+    live.stats_reset
+FROM turnstile.figures('tenant') AS live
+WHERE live.enqueued IS NOT NULL;
+COMMENT ON VIEW turnstile.stat_tenant IS
+    'As stat_queue, by tenant. Up to 1,000 tenants have statistics; where there are more, those that are less active lose theirs.';
+-- The figures as OpenMetrics names them: a row a sample.
+
+CREATE FUNCTION turnstile.samples_of_histogram(counts bigint[], sum_ms float8)
+    RETURNS TABLE (suffix text, le text, value float8)
+    LANGUAGE sql STABLE ROWS 32
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT '_bucket', coalesce((bounds.ms / 1000.0)::float8::text, '+Inf'),
+        sum(buckets.count) OVER (ORDER BY buckets.number)::float8
+    FROM unnest(samples_of_histogram.counts) WITH ORDINALITY AS buckets (count, number)
+    LEFT JOIN unnest(turnstile.histogram_bounds()) WITH ORDINALITY AS bounds (ms, number) ON bounds.number = buckets.number
+    UNION ALL
+    SELECT '_count', NULL, sum(count)::float8 FROM unnest(samples_of_histogram.counts) AS count
+    UNION ALL
+    SELECT '_sum', NULL, samples_of_histogram.sum_ms / 1000
+$function$;
+COMMENT ON FUNCTION turnstile.samples_of_histogram(bigint[], float8) IS
+    'For the view metrics: the samples of a histogram in seconds, of its buckets and its sum in milliseconds.';
+
+CREATE VIEW turnstile.metrics AS
+WITH by_queue AS MATERIALIZED (
+    SELECT * FROM turnstile.stat_queue
+), by_tenant AS MATERIALIZED (
+    SELECT * FROM turnstile.stat_tenant
+), queues AS MATERIALIZED (
+    SELECT * FROM turnstile.queues
+), samples AS (
+    SELECT 'turnstile_jobs' AS name, 'turnstile_jobs' AS family, jsonb_build_object('queue', queues.name, 'state', counts.state) AS labels,
+        counts.jobs::float8 AS value
+    FROM queues
+    CROSS JOIN LATERAL (VALUES
+        ('available', queues.waiting), ('scheduled', queues.scheduled), ('retryable', queues.retryable), ('running', queues.running)
+    ) AS counts (state, jobs)
+    UNION ALL
+    SELECT 'turnstile_oldest_waiting_seconds', 'turnstile_oldest_waiting_seconds', jsonb_build_object('queue', queues.name),
+        extract(epoch FROM coalesce(queues.oldest_waiting, '0'))::float8
+    FROM queues
+    UNION ALL
+    SELECT 'turnstile_queue_paused', 'turnstile_queue_paused', jsonb_build_object('queue', queues.name),
+        (queues.paused OR coalesce(queues.paused_until > clock_timestamp(), false))::int::float8
+    FROM queues
+    UNION ALL
+    SELECT 'turnstile_queue_free', 'turnstile_queue_free', jsonb_build_object('queue', queues.name), queues.free::float8
+    FROM queues
+    WHERE queues.free IS NOT NULL
+    UNION ALL
+    SELECT 'turnstile_queue_' || counts.event || '_total', 'turnstile_queue_' || counts.event, jsonb_build_object('queue', by_queue.name),
+        counts.number::float8
+    FROM by_queue
+    CROSS JOIN LATERAL (VALUES
+        ('enqueued', by_queue.enqueued), ('started', by_queue.started), ('completed', by_queue.completed), ('failed', by_queue.failed),
+        ('retried', by_queue.retried), ('discarded', by_queue.discarded), ('cancelled', by_queue.cancelled),
+        ('rescued', by_queue.rescued)
+    ) AS counts (event, number)
+    UNION ALL
+    SELECT 'turnstile_queue_wait_seconds' || sample.suffix, 'turnstile_queue_wait_seconds',
+        jsonb_strip_nulls(jsonb_build_object('queue', by_queue.name, 'le', sample.le)), sample.value
+    FROM by_queue
+    CROSS JOIN LATERAL turnstile.samples_of_histogram(by_queue.wait_ms, by_queue.wait_ms_sum) AS sample
+    UNION ALL
+    SELECT 'turnstile_queue_run_seconds' || sample.suffix, 'turnstile_queue_run_seconds',
+        jsonb_strip_nulls(jsonb_build_object('queue', by_queue.name, 'le', sample.le)), sample.value
+    FROM by_queue
+    CROSS JOIN LATERAL turnstile.samples_of_histogram(by_queue.run_ms, by_queue.run_ms_sum) AS sample
+    UNION ALL
+    SELECT 'turnstile_tenant_jobs', 'turnstile_tenant_jobs', jsonb_build_object('tenant', by_tenant.name, 'state', counts.state),
+        counts.jobs::float8
+    FROM by_tenant
+    CROSS JOIN LATERAL (VALUES
+        ('available', by_tenant.waiting), ('scheduled', by_tenant.scheduled), ('retryable', by_tenant.retryable),
+        ('running', by_tenant.running)
+    ) AS counts (state, jobs)
+    UNION ALL
+    SELECT 'turnstile_tenant_' || counts.event || '_total', 'turnstile_tenant_' || counts.event,
+        jsonb_build_object('tenant', by_tenant.name), counts.number::float8
+    FROM by_tenant
+    CROSS JOIN LATERAL (VALUES
+        ('enqueued', by_tenant.enqueued), ('started', by_tenant.started), ('completed', by_tenant.completed),
+        ('failed', by_tenant.failed)
+    ) AS counts (event, number)
+    UNION ALL
+    SELECT 'turnstile_memory_bytes', 'turnstile_memory_bytes', jsonb_build_object('database', memory.database), memory.bytes::float8
+    FROM turnstile.memory
+    UNION ALL
+    SELECT 'turnstile_memory_limit_bytes', 'turnstile_memory_limit_bytes', '{}', max(memory.bytes_limit)::float8
+    FROM turnstile.memory
+    UNION ALL
+    SELECT 'turnstile_memory_lanes_outside', 'turnstile_memory_lanes_outside', jsonb_build_object('database', memory.database),
+        memory.lanes_outside::float8
+    FROM turnstile.memory
+    UNION ALL
+    SELECT 'turnstile_history_ahead_seconds', 'turnstile_history_ahead_seconds', '{}',
+        extract(epoch FROM max(history_partition.ends) - clock_timestamp())::float8
+    FROM turnstile.history_partition
+    UNION ALL
+    SELECT 'turnstile_stats_reset_timestamp_seconds', 'turnstile_stats_reset_timestamp_seconds', '{}',
+        extract(epoch FROM min(by_queue.stats_reset))::float8
+    FROM by_queue
+), families (family, type, help) AS (
+    VALUES
+    ('turnstile_jobs', 'gauge', 'Live jobs of a queue, by state.'),
+    ('turnstile_oldest_waiting_seconds', 'gauge', 'How long the first of the waiting jobs of a queue has been due.'),
+    ('turnstile_queue_paused', 'gauge', '1 while the queue is paused, 0 otherwise.'),
+    ('turnstile_queue_free', 'gauge', 'How many more jobs of the queue may run at once. Missing where there is no limit.'),
+    ('turnstile_queue_enqueued', 'counter', 'Jobs added to the queue.'),
+    ('turnstile_queue_started', 'counter', 'Runs of the queue that started.'),
+    ('turnstile_queue_completed', 'counter', 'Jobs of the queue that were completed.'),
+    ('turnstile_queue_failed', 'counter', 'Runs of the queue that failed.'),
+    ('turnstile_queue_retried', 'counter', 'Runs of the queue after which the job waits for another attempt.'),
+    ('turnstile_queue_discarded', 'counter', 'Jobs of the queue that were discarded.'),
+    ('turnstile_queue_cancelled', 'counter', 'Jobs of the queue that were cancelled.'),
+    ('turnstile_queue_rescued', 'counter', 'Runs of the queue that were ended because their lease or connection had.'),
+    ('turnstile_queue_wait_seconds', 'histogram', 'How long jobs of the queue were due before they started.'),
+    ('turnstile_queue_run_seconds', 'histogram', 'How long runs of the queue lasted.'),
+    ('turnstile_tenant_jobs', 'gauge', 'Live jobs of a tenant, by state.'),
+    ('turnstile_tenant_enqueued', 'counter', 'Jobs added for the tenant.'),
+    ('turnstile_tenant_started', 'counter', 'Runs of the tenant that started.'),
+    ('turnstile_tenant_completed', 'counter', 'Jobs of the tenant that were completed.'),
+    ('turnstile_tenant_failed', 'counter', 'Runs of the tenant that failed.'),
+    ('turnstile_memory_bytes', 'gauge', 'Shared memory of the scheduler of a database.'),
+    ('turnstile_memory_limit_bytes', 'gauge', 'turnstile.max_memory.'),
+    ('turnstile_memory_lanes_outside', 'gauge', 'Lanes that found no room in memory.'),
+    ('turnstile_history_ahead_seconds', 'gauge', 'For how long there are partitions of the history. It falls if maintain() does not run.'),
+    ('turnstile_stats_reset_timestamp_seconds', 'gauge', 'When the counting of events began.')
+)
+SELECT samples.name, families.type, families.help, samples.labels, samples.value
+FROM samples
+JOIN families ON families.family = samples.family;
+COMMENT ON VIEW turnstile.metrics IS
+    'All figures by the names and units of OpenMetrics, a row a sample: those of a family follow from its name, as name_bucket of a histogram. It reads memory, not jobs.';
+COMMENT ON COLUMN turnstile.metrics.name IS 'The name of the sample.';
+COMMENT ON COLUMN turnstile.metrics.type IS 'Of its family: gauge, counter or histogram.';
+COMMENT ON COLUMN turnstile.metrics.help IS 'What its family means.';
+COMMENT ON COLUMN turnstile.metrics.labels IS 'Its labels.';
+COMMENT ON COLUMN turnstile.metrics.value IS 'Its value now.';
 -- What allow_tenant(), allow_operator() and allow_monitor() grant from now on.
 
 CREATE OR REPLACE FUNCTION turnstile.rights_of(kind text) RETURNS TABLE (privileges text, object text)
@@ -127,21 +486,23 @@ AS $function$
             'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent',
             'rescue', 'promote', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
-            'memory_use', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
+            'memory_use', 'figures', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', ARRAY[
-            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'memory', 'permissions', 'history_partition'
+            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'metrics', 'memory', 'permissions',
+            'history_partition'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'route'
         ]),
-        ('monitor', 'EXECUTE', ARRAY['memory_use', 'why_waiting_summary']),
-        ('monitor', 'SELECT', ARRAY['queues', 'tenants', 'accounts', 'concurrency_keys', 'memory', 'history_partition'])
+        ('monitor', 'EXECUTE', ARRAY['memory_use', 'figures', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary']),
+        ('monitor', 'SELECT', ARRAY[
+            'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'metrics', 'memory', 'history_partition'
+        ])
     ) AS listed (kind, privileges, objects)
     CROSS JOIN LATERAL pg_catalog.unnest(listed.objects) AS object
     WHERE listed.kind = rights_of.kind
 $function$;
-
 COMMENT ON FUNCTION turnstile.allow_tenant(regrole, text[]) IS
     'Allows a role to see the jobs of some tenants (the view my_jobs), to cancel, discard, retry and reprioritize them, and to ask why they wait, in addition to what it may do already. Uses the rights of the caller.
 role: the role, with all its members.
@@ -151,6 +512,21 @@ COMMENT ON FUNCTION turnstile.allow_monitor(regrole) IS
     'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys and history_partition, and why_waiting_summary. Uses the rights of the caller.
 role: the role, with all its members. pg_monitor is a good argument.
 Errors: 22004; 42501.';
+
+-- Those who read views of figures need the function that they are made of.
+SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
+    SELECT coalesce(pg_catalog.jsonb_agg(DISTINCT made.granted), '[]')::text
+    FROM (
+        SELECT granted
+        FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
+        UNION ALL
+        SELECT granted || pg_catalog.jsonb_build_object(
+            'kind', 'ROUTINE', 'name', 'figures', 'part', NULL, 'privilege', 'EXECUTE', 'grantable', false)
+        FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
+        WHERE granted ->> 'kind' = 'TABLE' AND granted ->> 'privilege' = 'SELECT'
+            AND granted ->> 'name' IN ('queues', 'tenants', 'accounts', 'concurrency_keys')
+    ) AS made
+), true);
 
 -- Nothing is granted to PUBLIC: an administrator grants EXECUTE to producers and workers. Only what this script has made has no
 -- initial privileges yet. On the rest a user may have granted something, which a REVOKE here would turn into initial privileges,
