@@ -58,7 +58,9 @@ pub fn fail_runs(
         true => Event::Rescued,
         false => Event::Failed,
     };
-    pending::begin(catalog::job_table()?, Work::Fail(ids.to_vec(), event));
+    let mut failing = ids.to_vec();
+    failing.sort_unstable();
+    pending::begin(catalog::job_table()?, Work::Fail(failing, event));
     let rows = spi.run(&FAIL, &arguments)?;
     let mut states = Vec::with_capacity(rows.len());
     let mut endings = Vec::with_capacity(rows.len());

@@ -210,8 +210,11 @@ impl<'m> Locked<'m> {
             }
         }
         for array in FigureArray::ALL {
-            let needed = self.figures.trim(array)?;
-            self.cut(Pool::OfFigures(array), needed.saturating_add(LEAST_STEP));
+            match self.figures.trim(array) {
+                Ok(needed) => self.cut(Pool::OfFigures(array), needed.saturating_add(LEAST_STEP)),
+                // Claims do not rest on them.
+                Err(_) => self.figures.forget_everything(),
+            }
         }
         self.reopen();
         Ok(())

@@ -20,9 +20,9 @@ pub enum Work {
     /// A promotion makes jobs of a queue available: these so far.
     Promotion(u64, Vec<(LaneSpec, i64)>),
     Rebuild,
-    /// These jobs fail, for this reason.
+    /// These jobs fail, for this reason; in order.
     Fail(Vec<i64>, Event),
-    /// These jobs end, in these states.
+    /// These jobs end, in these states; in order of their ids.
     End(Vec<(i64, Event)>),
     /// A count of the jobs.
     Count(u64),
@@ -224,7 +224,7 @@ impl Pending {
     pub fn failure_of(&self, job_id: i64) -> Option<Event> {
         let mut works = self.works.iter().rev();
         works.find_map(|(_, work)| match work {
-            Work::Fail(ids, event) if ids.contains(&job_id) => Some(*event),
+            Work::Fail(ids, event) if ids.binary_search(&job_id).is_ok() => Some(*event),
             _ => None,
         })
     }
@@ -233,7 +233,10 @@ impl Pending {
     pub fn end_of(&self, job_id: i64) -> Option<Event> {
         let mut works = self.works.iter().rev();
         works.find_map(|(_, work)| match work {
-            Work::End(endings) => endings.iter().find(|(id, _)| *id == job_id).map(|it| it.1),
+            Work::End(endings) => {
+                let found = endings.binary_search_by_key(&job_id, |&(id, _)| id).ok()?;
+                endings.get(found).map(|&(_, event)| event)
+            }
             _ => None,
         })
     }
