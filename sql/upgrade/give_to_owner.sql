@@ -24,7 +24,9 @@ BEGIN
         SELECT 'TYPE', typ.oid::pg_catalog.regtype::text, dep.classid, typ.oid, typ.typowner
         FROM pg_catalog.pg_depend AS dep
         JOIN pg_catalog.pg_type AS typ ON dep.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND typ.oid = dep.objid
-        WHERE dep.deptype = 'e' AND typ.typnamespace = 'turnstile'::pg_catalog.regnamespace AND typ.typelem = 0
+        WHERE dep.deptype = 'e' AND typ.typnamespace = 'turnstile'::pg_catalog.regnamespace AND (typ.typtype <> 'b' OR typ.typcategory <> 'A')
+            -- Newer servers count the row type of a table in, which goes with it.
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS rel WHERE rel.oid = typ.typrelid AND rel.relkind <> 'c')
     LOOP
         IF made.owner = (SELECT me.oid FROM pg_catalog.pg_roles AS me WHERE me.rolname = current_user) AND NOT EXISTS (
             SELECT FROM pg_catalog.pg_init_privs AS initial WHERE initial.classoid = made.class AND initial.objoid = made.object
