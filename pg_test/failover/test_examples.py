@@ -18,11 +18,11 @@ COMPLETED = "SELECT queue, count(*) FROM turnstile.job_history WHERE state = 'co
 
 @pytest.fixture
 def workers(synchronous_pair):
-    """One of each language for each moment, by its queue."""
+    """One of each language for each moment. What they have started ends with its server."""
     started = {(language, moment): Worker(language, synchronous_pair.url, f"{language} {moment}") for language in COMMANDS for moment in MOMENTS}
     yield started
     for worker in started.values():
-        worker.kill()
+        worker.process.kill()
 
 
 def value(conn, query: str) -> int:

@@ -22,7 +22,7 @@ from support.sweep import most_finished_at_once
 
 # How many promotions in a row; the target `failover` sets it.
 PROMOTIONS = int(os.environ.get("TURNSTILE_PROMOTIONS") or 4)
-LIMITS = {"queue mail": 3, "queue default": 2, "queue examples": 2, "tenant t1": 2, "tenant t2": 1}
+LIMITS = {"queue mail": 3, "queue default": 2, "tenant t1": 2, "tenant t2": 1} | {f"queue {name}": 2 for name in COMMANDS}
 TOKEN = re.compile(r"\b[0-9a-f]{16}\b")
 
 
@@ -55,7 +55,7 @@ class Examples(threading.Thread):
         self.start()
 
     def begin(self, name: str) -> Example:
-        return Example(name, self.url, "examples")
+        return Example(name, self.url, name)
 
     def run(self) -> None:
         while self.going:
