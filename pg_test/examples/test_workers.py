@@ -140,6 +140,8 @@ def test_a_signal_at_any_moment_leaves_no_job_behind(conn, crew, language, seed)
         worker.terminate()
         leaves(worker)
         assert "running" not in counts(conn)
+        # Or it would be taken for the next one, which can take no signal before it has begun.
+        until(lambda: asleep(conn) == 0, "the sleeper is gone from the server, too")
 
 
 def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, language):
