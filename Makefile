@@ -10,8 +10,10 @@ unexport RUST_BACKTRACE
 unexport RUST_LIB_BACKTRACE
 
 # PG=17 builds for another server, and tests there: see scripts/server.
+# Data of one version is nothing to another.
 ifdef PG
 export TURNSTILE_SERVER := $(PG)
+export TURNSTILE_CLUSTERS ?= $(CURDIR)/target/clusters/$(PG)
 endif
 
 # As PGXN's client calls it: make all PG_CONFIG=…
@@ -209,10 +211,12 @@ test-examples: install ## the workers of examples/, by themselves and through Pg
 
 .PHONY: test-failover
 test-failover: install ## a standby promoted under load, four times each way, and what its sessions see
+	@scripts/setup examples
 	@TURNSTILE_CLUSTER=failover scripts/run-pytest pg_test/failover
 
 .PHONY: failover
 failover: install ## the same many times in a row, with numbers (PROMOTIONS=20)
+	@scripts/setup examples
 	@TURNSTILE_PROMOTIONS=$(or $(PROMOTIONS),20) PYTEST_TIMEOUT=3600 TURNSTILE_CLUSTER=failover \
 	  scripts/run-pytest pg_test/failover/test_failover.py -s
 
@@ -231,6 +235,17 @@ test-cron: install ## the schedule, with the real pg_cron; takes two minutes for
 test-packages: install ## the package in a clean system, the steps of the Dockerfile, the checks of a release
 	@scripts/setup packaging
 	@TURNSTILE_CLUSTER=packages scripts/run-pytest pg_test/packages
+
+PACKAGED := $(or $(VERSIONS),17 18)
+
+.PHONY: test-suites
+test-suites: setup ## the package and the image of newer servers, in the suites of Debian that have these (VERSIONS='17 18')
+	@scripts/setup packaging
+	@for server in $(PACKAGED); do $(MAKE) PG=$$server test-suite; done
+
+.PHONY: test-suite
+test-suite: install
+	@TURNSTILE_CLUSTER=packages scripts/run-pytest pg_test/packages/test_package.py pg_test/packages/test_container.py
 
 .PHONY: lint
 lint: setup ## check formatting, clippy and the rules of the house

@@ -30,7 +30,7 @@ $block$;
 -- In a setting of this transaction, since an object that a script makes belongs to the extension.
 SELECT pg_catalog.set_config('turnstile_upgrade.grants', coalesce((
     SELECT pg_catalog.jsonb_agg(DISTINCT pg_catalog.jsonb_build_object(
-        'kind', made.kind, 'name', made.name, 'part', made.part, 'privilege', acl.privilege_type,
+        'kind', made.kind, 'object', made.object, 'name', made.name, 'part', made.part, 'privilege', acl.privilege_type,
         'grantee', acl.grantee, 'grantable', acl.is_grantable
     ))::text
     FROM (
@@ -521,12 +521,53 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         UNION ALL
         SELECT granted || pg_catalog.jsonb_build_object(
-            'kind', 'ROUTINE', 'name', 'figures', 'part', NULL, 'privilege', 'EXECUTE', 'grantable', false)
+            'kind', 'ROUTINE', 'object', NULL, 'name', 'figures', 'part', NULL, 'privilege', 'EXECUTE', 'grantable', false)
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         WHERE granted ->> 'kind' = 'TABLE' AND granted ->> 'privilege' = 'SELECT'
             AND granted ->> 'name' IN ('queues', 'tenants', 'accounts', 'concurrency_keys')
     ) AS made
 ), true);
+
+-- What this script has made belongs to who runs it, who may be another than the owner of the extension. Functions work with the
+-- rights of their owner, and the owner of the extension grants EXECUTE on them. What was there before has initial privileges.
+DO $block$
+DECLARE
+    made record;
+BEGIN
+    FOR made IN
+        SELECT 'TABLE' AS kind, rel.oid::pg_catalog.regclass::text AS name, dep.classid AS class, rel.oid AS object, rel.relowner AS owner
+        FROM pg_catalog.pg_depend AS dep
+        JOIN pg_catalog.pg_class AS rel ON dep.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND rel.oid = dep.objid
+        WHERE dep.deptype = 'e' AND rel.relnamespace = 'turnstile'::pg_catalog.regnamespace AND rel.relkind IN ('r', 'p', 'v', 'S')
+            AND NOT EXISTS (
+                -- A sequence of a column goes with its table.
+                SELECT FROM pg_catalog.pg_depend AS of
+                WHERE of.classid = dep.classid AND of.objid = rel.oid AND of.refobjsubid > 0 AND of.deptype IN ('a', 'i')
+                    AND rel.relkind = 'S'
+            )
+        UNION ALL
+        SELECT 'ROUTINE', proc.oid::pg_catalog.regprocedure::text, dep.classid, proc.oid, proc.proowner
+        FROM pg_catalog.pg_depend AS dep
+        JOIN pg_catalog.pg_proc AS proc ON dep.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND proc.oid = dep.objid
+        WHERE dep.deptype = 'e' AND proc.pronamespace = 'turnstile'::pg_catalog.regnamespace
+        UNION ALL
+        SELECT 'TYPE', typ.oid::pg_catalog.regtype::text, dep.classid, typ.oid, typ.typowner
+        FROM pg_catalog.pg_depend AS dep
+        JOIN pg_catalog.pg_type AS typ ON dep.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND typ.oid = dep.objid
+        WHERE dep.deptype = 'e' AND typ.typnamespace = 'turnstile'::pg_catalog.regnamespace AND (typ.typtype <> 'b' OR typ.typcategory <> 'A')
+            -- Newer servers count the row type of a table in, which goes with it.
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS rel WHERE rel.oid = typ.typrelid AND rel.relkind <> 'c')
+    LOOP
+        IF made.owner = (SELECT me.oid FROM pg_catalog.pg_roles AS me WHERE me.rolname = current_user) AND NOT EXISTS (
+            SELECT FROM pg_catalog.pg_init_privs AS initial WHERE initial.classoid = made.class AND initial.objoid = made.object
+        ) THEN
+            EXECUTE pg_catalog.format('ALTER %s %s OWNER TO %s', made.kind, made.name, (
+                SELECT ext.extowner::pg_catalog.regrole::text FROM pg_catalog.pg_extension AS ext WHERE ext.extname = 'turnstile'
+            ));
+        END IF;
+    END LOOP;
+END
+$block$;
 
 -- Nothing is granted to PUBLIC: an administrator grants EXECUTE to producers and workers. Only what this script has made has no
 -- initial privileges yet. On the rest a user may have granted something, which a REVOKE here would turn into initial privileges,
@@ -554,7 +595,16 @@ BEGIN
         UNION ALL
         SELECT 'TYPE', typ.oid::pg_catalog.regtype::text, 'pg_catalog.pg_type'::pg_catalog.regclass, typ.oid
         FROM pg_catalog.pg_type AS typ
-        WHERE typ.typnamespace = 'turnstile'::pg_catalog.regnamespace AND typ.typtype = 'c'
+        WHERE typ.typnamespace = 'turnstile'::pg_catalog.regnamespace AND typ.typtype = 'c' AND (
+            EXISTS (SELECT FROM pg_catalog.pg_class AS rel WHERE rel.oid = typ.typrelid AND rel.relispartition)
+            OR EXISTS (
+                SELECT FROM pg_catalog.pg_depend AS dep
+                WHERE dep.deptype = 'e' AND (
+                    (dep.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND dep.objid = typ.typrelid)
+                    OR (dep.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND dep.objid = typ.oid)
+                )
+            )
+        )
     LOOP
         IF NOT EXISTS (
             SELECT FROM pg_catalog.pg_init_privs AS initial WHERE initial.classoid = made.class AND initial.objoid = made.object
@@ -575,7 +625,7 @@ BEGIN
         SELECT DISTINCT known.kind, known.part, known.privilege, known.grantable, made.class, made.object, made.name, made.owner,
             CASE known.grantee WHEN 0 THEN 'PUBLIC' ELSE known.grantee::pg_catalog.regrole::text END AS role
         FROM pg_catalog.jsonb_to_recordset(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb)
-            AS known (kind text, name name, part name, privilege text, grantee oid, grantable boolean)
+            AS known (kind text, object oid, name name, part name, privilege text, grantee oid, grantable boolean)
         JOIN (
             SELECT CASE rel.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS kind, rel.relname AS key,
                 'pg_catalog.pg_class'::pg_catalog.regclass AS class, rel.oid AS object, rel.oid::pg_catalog.regclass::text AS name,
@@ -584,10 +634,18 @@ BEGIN
             UNION ALL
             SELECT 'ROUTINE', proc.proname, 'pg_catalog.pg_proc'::pg_catalog.regclass, proc.oid,
                 proc.oid::pg_catalog.regprocedure::text, proc.proowner, proc.proacl
-            FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace = 'turnstile'::pg_catalog.regnamespace
+            FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace = 'turnstile'::pg_catalog.regnamespace AND EXISTS (
+                SELECT FROM pg_catalog.pg_depend AS dep
+                WHERE dep.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND dep.objid = proc.oid AND dep.deptype = 'e'
+            )
         ) AS made ON made.kind = known.kind AND made.key = known.name
         LEFT JOIN pg_catalog.pg_attribute AS att ON made.kind = 'TABLE' AND att.attrelid = made.object AND att.attname = known.part
-        WHERE (known.part IS NULL OR att.attname IS NOT NULL) AND NOT EXISTS (
+        -- What is still there has its grants, and may be a user's function that only shares the name.
+        WHERE (known.object = made.object OR NOT CASE known.kind
+                WHEN 'ROUTINE' THEN EXISTS (SELECT FROM pg_catalog.pg_proc AS proc WHERE proc.oid = known.object)
+                ELSE EXISTS (SELECT FROM pg_catalog.pg_class AS rel WHERE rel.oid = known.object)
+            END)
+            AND (known.part IS NULL OR att.attname IS NOT NULL) AND NOT EXISTS (
             SELECT FROM pg_catalog.aclexplode(CASE WHEN known.part IS NULL THEN made.acl ELSE att.attacl END) AS acl
             WHERE acl.grantee = known.grantee AND acl.privilege_type = known.privilege AND acl.is_grantable >= known.grantable
         )

@@ -41,10 +41,12 @@ readonly WAIT="CALL turnstile.wait_for_job(ARRAY[:'queue'], '1 minute')"
 # Sets job to what the statement returns. Where the connection is lost (psql ends with 2) the second one follows, on
 # whichever of the hosts is the primary then: it leaves alone what was completed, and what was claimed comes back.
 ask() {
-  local status=0
+  local status=0 pause=1
   job=$(sql "$1") || status=$?
   while [ "$status" = 2 ]; do
-    sleep 1
+    sleep "$pause"
+    pause=$((pause < 3 ? 2 * pause : 5))
+    [ -z "$stopping" ] || [ "$2" != "$CLAIM_NEXT" ] || exit 0 # no run is left to complete
     status=0
     job=$(sql "$2") || status=$?
   done

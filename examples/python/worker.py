@@ -17,6 +17,8 @@ RELEASE = "SELECT turnstile.release(%s, %s)"
 COMPLETE_AGAIN = "SELECT turnstile.complete_many(ARRAY[%s::bigint], ARRAY[%s::int])"
 WAIT = "CALL turnstile.wait_for_job(ARRAY[%s], '1 minute')"
 
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5
+
 
 def work(db, queue, stop, done):
     if done:
@@ -90,17 +92,20 @@ def main():
     """A lost connection is made anew, to whichever of the hosts is the primary then."""
     stop, queue = Stop(), sys.argv[1] if len(sys.argv) > 1 else "default"
     done = []  # the run of which it is not known yet whether the server knows that it is completed
+    pause = FIRST_PAUSE
     while not stop.asked or done:
         try:
             # PgBouncer in transaction mode may not know prepared statements.
             with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True, prepare_threshold=None) as db:
+                pause = FIRST_PAUSE
                 work(db, queue, stop, done)
                 return
         except psycopg.OperationalError as error:
             if not is_lost(error):
                 raise
             print(error, file=sys.stderr, flush=True)
-            time.sleep(1)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
 
 if __name__ == "__main__":

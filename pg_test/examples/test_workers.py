@@ -7,8 +7,8 @@ import time
 import pytest
 
 from support.calls import call, enqueue, enqueue_many
-from support.examples import COMMANDS
-from support.pgbouncer import POOL_SIZE, SECOND_ENTRY
+from support.examples import COMMANDS, Worker
+from support.pgbouncer import POOL_SIZE, SECOND_ENTRY, free_port
 from support.sleepers import Sleeper, asleep, await_asleep, until
 
 COUNTS = "SELECT state, count(*) FROM turnstile.jobs GROUP BY state"
@@ -140,6 +140,8 @@ def test_a_signal_at_any_moment_leaves_no_job_behind(conn, crew, language, seed)
         worker.terminate()
         leaves(worker)
         assert "running" not in counts(conn)
+        # Or it would be taken for the next one, which can take no signal before it has begun.
+        until(lambda: asleep(conn) == 0, "the sleeper is gone from the server, too")
 
 
 def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, language):
@@ -153,6 +155,24 @@ def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, lan
     status, output = worker.ended()
     assert status != 0, output
     assert conn.execute("SELECT attempt, errors->0->>'error' FROM turnstile.job").fetchone() == (1, "lease expired")
+
+
+def looks_in_vain(worker) -> None:
+    line = worker.process.stdout.readline()
+    while "refused" not in line.lower():
+        assert line, worker.ended()
+        line = worker.process.stdout.readline()
+
+
+def test_who_finds_no_server_looks_again_until_told(language):
+    worker = Worker(language, f"postgresql://worker@127.0.0.1:{free_port()}/mydb?connect_timeout=5")
+    try:
+        looks_in_vain(worker)
+        looks_in_vain(worker)
+        worker.terminate()
+        leaves(worker)
+    finally:
+        worker.kill()
 
 
 # ---- Through a pool of few connections to the server -------------------------------------------------

@@ -8,6 +8,7 @@ import time
 import psycopg
 
 from failover.ledger import Ledger, Told, lsn
+from support.examples import COMMANDS
 
 ENQUEUE = """
     SELECT turnstile.enqueue('work', jsonb_build_object('token', %(token)s::text), queue => %(queue)s, tenant => %(tenant)s,
@@ -25,8 +26,8 @@ ON_A_STANDBY = "25006"
 SUPERSEDED, UNKNOWN = "55000", "P0002"
 GUARDS = "-c statement_timeout=100s"
 
-# The last one is that of the workers of examples/.
-QUEUES, TENANTS = ["mail", "default", "examples"], ["t1", "t2", None]
+# One in three jobs is for the workers of examples/, which have a queue each: the fast ones would leave the others nothing.
+QUEUES, TENANTS = ["mail", "default"] * len(COMMANDS) + list(COMMANDS), ["t1", "t2", None]
 
 
 class Member(threading.Thread):

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import sys
 import threading
 import time
 
@@ -15,7 +14,7 @@ from failover.ledger import Ledger
 from failover.pair import DATABASE
 from faults.witness import Sampler, agrees, passed
 from support.crew import Progress
-from support.examples import EXAMPLES
+from support.examples import COMMANDS
 from support.examples import Worker as Example
 from support.load import set_limit
 from support.node import await_true
@@ -23,11 +22,7 @@ from support.sweep import most_finished_at_once
 
 # How many promotions in a row; the target `failover` sets it.
 PROMOTIONS = int(os.environ.get("TURNSTILE_PROMOTIONS") or 4)
-LIMITS = {"queue mail": 3, "queue default": 2, "queue examples": 2, "tenant t1": 2, "tenant t2": 1}
-COMMANDS = {
-    "psql": [EXAMPLES / "psql" / "worker.sh"],
-    "python": [sys.executable, EXAMPLES / "python" / "worker.py"],
-}
+LIMITS = {"queue mail": 3, "queue default": 2, "tenant t1": 2, "tenant t2": 1} | {f"queue {name}": 2 for name in COMMANDS}
 TOKEN = re.compile(r"\b[0-9a-f]{16}\b")
 
 
@@ -60,7 +55,7 @@ class Examples(threading.Thread):
         self.start()
 
     def begin(self, name: str) -> Example:
-        return Example(name, self.url, "examples", COMMANDS[name])
+        return Example(name, self.url, name)
 
     def run(self) -> None:
         while self.going:

@@ -3,6 +3,7 @@
 The commands are those of docs/operations.md. Only one side claims: the target begins when the source has stopped.
 """
 
+import time
 
 from failover.crew import Producer, Worker
 from failover.ledger import Ledger
@@ -17,7 +18,7 @@ PUBLISHED = [
     "unique_key",
 ]  # fmt: skip
 TABLES = ", ".join(f"turnstile.{table}" for table in PUBLISHED)
-SEQUENCES = "SELECT format('%I.%I', schemaname, sequencename), last_value FROM pg_sequences WHERE schemaname = 'turnstile'"
+SEQUENCES = "SELECT format('%I.%I', schemaname, sequencename), last_value FROM pg_sequences WHERE schemaname = 'turnstile' AND last_value IS NOT NULL"
 IS_COPIED = "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel"
 HAS_ALL = "SELECT bool_and(confirmed_flush_lsn >= %s::pg_lsn) FROM pg_replication_slots WHERE slot_name = 'moving'"
 
@@ -49,13 +50,19 @@ def switch_over(old, new) -> None:
         conn.execute(clients, [DATABASE])
         written = conn.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()[0]
         await_true(lambda: conn.execute(HAS_ALL, [written]).fetchone()[0], "the target has everything")
-        conn.execute(f"ALTER DATABASE {DATABASE} ALLOW_CONNECTIONS true")
-        conn.execute(f"ALTER DATABASE {DATABASE} SET default_transaction_read_only = on")
+        reopen_for_reading(conn)
     with old.connect(DATABASE) as source, new.connect(DATABASE) as target:
         for sequence, last in source.execute(SEQUENCES).fetchall():
             target.execute("SELECT setval(%s, %s)", [sequence, last])
         target.execute("DROP SUBSCRIPTION moving")
         target.execute("SELECT turnstile.rebuild()")
+
+
+def reopen_for_reading(conn) -> None:
+    """As by hand, one after the other: workers connect again at once, and must not claim what the target has, too."""
+    for change in ("SET default_transaction_read_only = on", "ALLOW_CONNECTIONS true"):
+        conn.execute(f"ALTER DATABASE {DATABASE} {change}")
+        time.sleep(0.5)
 
 
 def test_a_move_under_load(make_node, seed):

@@ -47,7 +47,8 @@ class Project:
         self.change("CHANGELOG.md", r"\A.*?^## .*?$", f"# Changelog\n\n## {VERSION}, {TODAY}")
         for path in ("docs/reference.md", FROZEN):
             (self.folder / path).parent.mkdir(exist_ok=True)
-            (self.folder / path).write_text("SELECT 1;\n")
+            # As large as real ones are.
+            (self.folder / path).write_text("-- What it does.\n" + "SELECT 1;\n" * 50_000)
         (self.folder / ".gitignore").write_text("/target/\n")
         self.git("init")
         self.commit()

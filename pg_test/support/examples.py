@@ -22,8 +22,8 @@ PATIENCE = 40
 
 
 class Worker:
-    def __init__(self, language: str, url: str, queue: str = "default", command: list | None = None):
-        command = [*map(str, command or COMMANDS[language]), queue]
+    def __init__(self, language: str, url: str, queue: str = "default"):
+        command = [*map(str, COMMANDS[language]), queue]
         self.process = subprocess.Popen(
             command, env=_environment(url), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )

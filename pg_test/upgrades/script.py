@@ -28,7 +28,7 @@ def check_of_grants() -> str:
 
 
 def end() -> str:
-    return f"{check_of_grants()}\n{(_UPGRADE / 'give_back_grants.sql').read_text()}"
+    return "\n".join([(_UPGRADE / "give_to_owner.sql").read_text(), check_of_grants(), (_UPGRADE / "give_back_grants.sql").read_text()])
 
 
 def upgrade_script(changes: str) -> str:

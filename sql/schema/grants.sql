@@ -24,7 +24,16 @@ BEGIN
         UNION ALL
         SELECT 'TYPE', typ.oid::pg_catalog.regtype::text, 'pg_catalog.pg_type'::pg_catalog.regclass, typ.oid
         FROM pg_catalog.pg_type AS typ
-        WHERE typ.typnamespace = 'turnstile'::pg_catalog.regnamespace AND typ.typtype = 'c'
+        WHERE typ.typnamespace = 'turnstile'::pg_catalog.regnamespace AND typ.typtype = 'c' AND (
+            EXISTS (SELECT FROM pg_catalog.pg_class AS rel WHERE rel.oid = typ.typrelid AND rel.relispartition)
+            OR EXISTS (
+                SELECT FROM pg_catalog.pg_depend AS dep
+                WHERE dep.deptype = 'e' AND (
+                    (dep.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND dep.objid = typ.typrelid)
+                    OR (dep.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND dep.objid = typ.oid)
+                )
+            )
+        )
     LOOP
         IF NOT EXISTS (
             SELECT FROM pg_catalog.pg_init_privs AS initial WHERE initial.classoid = made.class AND initial.objoid = made.object

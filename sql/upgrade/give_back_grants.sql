@@ -8,7 +8,7 @@ BEGIN
         SELECT DISTINCT known.kind, known.part, known.privilege, known.grantable, made.class, made.object, made.name, made.owner,
             CASE known.grantee WHEN 0 THEN 'PUBLIC' ELSE known.grantee::pg_catalog.regrole::text END AS role
         FROM pg_catalog.jsonb_to_recordset(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb)
-            AS known (kind text, name name, part name, privilege text, grantee oid, grantable boolean)
+            AS known (kind text, object oid, name name, part name, privilege text, grantee oid, grantable boolean)
         JOIN (
             SELECT CASE rel.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS kind, rel.relname AS key,
                 'pg_catalog.pg_class'::pg_catalog.regclass AS class, rel.oid AS object, rel.oid::pg_catalog.regclass::text AS name,
@@ -17,10 +17,18 @@ BEGIN
             UNION ALL
             SELECT 'ROUTINE', proc.proname, 'pg_catalog.pg_proc'::pg_catalog.regclass, proc.oid,
                 proc.oid::pg_catalog.regprocedure::text, proc.proowner, proc.proacl
-            FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace = 'turnstile'::pg_catalog.regnamespace
+            FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace = 'turnstile'::pg_catalog.regnamespace AND EXISTS (
+                SELECT FROM pg_catalog.pg_depend AS dep
+                WHERE dep.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND dep.objid = proc.oid AND dep.deptype = 'e'
+            )
         ) AS made ON made.kind = known.kind AND made.key = known.name
         LEFT JOIN pg_catalog.pg_attribute AS att ON made.kind = 'TABLE' AND att.attrelid = made.object AND att.attname = known.part
-        WHERE (known.part IS NULL OR att.attname IS NOT NULL) AND NOT EXISTS (
+        -- What is still there has its grants, and may be a user's function that only shares the name.
+        WHERE (known.object = made.object OR NOT CASE known.kind
+                WHEN 'ROUTINE' THEN EXISTS (SELECT FROM pg_catalog.pg_proc AS proc WHERE proc.oid = known.object)
+                ELSE EXISTS (SELECT FROM pg_catalog.pg_class AS rel WHERE rel.oid = known.object)
+            END)
+            AND (known.part IS NULL OR att.attname IS NOT NULL) AND NOT EXISTS (
             SELECT FROM pg_catalog.aclexplode(CASE WHEN known.part IS NULL THEN made.acl ELSE att.attacl END) AS acl
             WHERE acl.grantee = known.grantee AND acl.privilege_type = known.privilege AND acl.is_grantable >= known.grantable
         )

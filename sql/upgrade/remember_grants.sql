@@ -2,7 +2,7 @@
 -- In a setting of this transaction, since an object that a script makes belongs to the extension.
 SELECT pg_catalog.set_config('turnstile_upgrade.grants', coalesce((
     SELECT pg_catalog.jsonb_agg(DISTINCT pg_catalog.jsonb_build_object(
-        'kind', made.kind, 'name', made.name, 'part', made.part, 'privilege', acl.privilege_type,
+        'kind', made.kind, 'object', made.object, 'name', made.name, 'part', made.part, 'privilege', acl.privilege_type,
         'grantee', acl.grantee, 'grantable', acl.is_grantable
     ))::text
     FROM (

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Error, NoTls, Row};
+use tokio_postgres::{Client, Config, Error, NoTls, Row};
 
 /// With the types of its parameters: so it is sent without being prepared first, which suits any pooler.
 type Statement = (&'static str, &'static [Type]);
@@ -29,29 +29,51 @@ const RELEASE: Statement = (
     "SELECT turnstile.release($1, $2)",
     &[Type::INT8, Type::INT4],
 );
+/// Leaves alone what was completed before, or superseded.
+const COMPLETE_AGAIN: Statement = (
+    "SELECT turnstile.complete_many(ARRAY[$1], ARRAY[$2])",
+    &[Type::INT8, Type::INT4],
+);
 const WAIT: Statement = (
     "CALL turnstile.wait_for_job(ARRAY[$1], '1 minute')",
     &[Type::TEXT],
 );
 
-async fn work(db: &Client, queue: &str, mut stop: watch::Receiver<bool>) -> Result<(), Error> {
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The run of which it is not known yet whether the server knows that it is completed.
+type Done = Option<(i64, i32)>;
+
+/// Asked to stop, it lets the job in hand end and takes no other.
+type Stop = watch::Receiver<bool>;
+
+async fn work(db: &Client, queue: &str, stop: &mut Stop, done: &mut Done) -> Result<(), Error> {
+    if let Some((id, attempt)) = *done {
+        first(db, COMPLETE_AGAIN, &[&id, &attempt]).await?;
+        *done = None;
+    }
     let mut job = None;
     while !*stop.borrow() {
         if job.is_none() {
             job = first(db, CLAIM_NEXT, &[&queue]).await?;
         }
         let Some(row) = job.take() else {
-            sleep(db, queue, &mut stop).await?;
+            sleep(db, queue, stop).await?;
             continue;
         };
         let (id, attempt): (i64, i32) = (row.get("id"), row.get("attempt"));
         if let Err(error) = handle(row.get("payload"), attempt).await {
             first(db, FAIL, &[&id, &attempt, &error]).await?;
-        } else if *stop.borrow() {
+            continue;
+        }
+        *done = Some((id, attempt));
+        if *stop.borrow() {
             first(db, COMPLETE, &[&id, &attempt]).await?;
         } else {
             job = first(db, COMPLETE_AND_CLAIM_NEXT, &[&id, &attempt]).await?;
         }
+        *done = None;
     }
     if let Some(row) = job {
         let (id, attempt): (i64, i32) = (row.get("id"), row.get("attempt"));
@@ -72,7 +94,7 @@ async fn handle(payload: Value, attempt: i32) -> Result<(), String> {
 }
 
 /// Who sleeps holds no job; asked to stop it goes at once, and the server sees that the connection ends.
-async fn sleep(db: &Client, queue: &str, stop: &mut watch::Receiver<bool>) -> Result<(), Error> {
+async fn sleep(db: &Client, queue: &str, stop: &mut Stop) -> Result<(), Error> {
     let values: [&(dyn ToSql + Sync); 1] = [&queue];
     tokio::select! {
         slept = first(db, WAIT, &values) => slept.map(drop),
@@ -89,6 +111,38 @@ async fn first(
     Ok(db.query_typed(sql, &typed).await?.into_iter().next())
 }
 
+/// A lost connection is made anew, to whichever of the hosts is the primary then.
+async fn run(config: &Config, queue: &str, mut stop: Stop) -> Result<(), Error> {
+    let (mut done, mut pause) = (None, FIRST_PAUSE);
+    while !*stop.borrow() || done.is_some() {
+        let ended = match config.connect(NoTls).await {
+            Ok((db, connection)) => {
+                tokio::spawn(connection);
+                pause = FIRST_PAUSE;
+                work(&db, queue, &mut stop, &mut done).await
+            }
+            Err(error) => Err(error),
+        };
+        match ended {
+            Err(error) if is_lost(&error) => eprintln!("{error:?}"),
+            ended => return ended,
+        }
+        tokio::time::sleep(pause).await;
+        pause = LONGEST_PAUSE.min(2 * pause);
+    }
+    Ok(())
+}
+
+/// Whether it is the connection that failed, and not the call.
+fn is_lost(error: &Error) -> bool {
+    let of_connections = ["08", "57P", "53300"];
+    error.code().is_none_or(|state| {
+        of_connections
+            .iter()
+            .any(|class| state.code().starts_with(class))
+    })
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (ask, stop) = watch::channel(false);
@@ -97,9 +151,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         terminations.recv().await;
         ask.send_replace(true);
     });
-    let (db, connection) = tokio_postgres::connect(&std::env::var("DATABASE_URL")?, NoTls).await?;
-    tokio::spawn(connection);
+    let config = std::env::var("DATABASE_URL")?.parse()?;
     let queue = std::env::args().nth(1).unwrap_or("default".into());
-    work(&db, &queue, stop).await?;
+    run(&config, &queue, stop).await?;
     Ok(())
 }

@@ -1,0 +1,86 @@
+"""Upgrades by another role than the owner of the extension, and beside users' own objects in its schema."""
+
+import secrets
+
+import pytest
+from psycopg import sql
+
+from support.database import fresh_database, server
+from support.scripts import CURRENT, releases
+from upgrades import next as following
+
+_OTHERS = """
+WITH member AS (
+    SELECT dep.classid, dep.objid, ext.extowner FROM pg_depend AS dep JOIN pg_extension AS ext ON ext.oid = dep.refobjid
+    WHERE dep.refclassid = 'pg_extension'::regclass AND dep.deptype = 'e' AND ext.extname = 'turnstile'
+)
+SELECT pg_describe_object(classid, objid, 0)
+FROM member LEFT JOIN pg_class ON classid = 'pg_class'::regclass AND pg_class.oid = objid
+LEFT JOIN pg_proc ON classid = 'pg_proc'::regclass AND pg_proc.oid = objid
+LEFT JOIN pg_type ON classid = 'pg_type'::regclass AND pg_type.oid = objid
+WHERE coalesce(relowner, proowner, typowner) <> extowner
+"""
+_GRANTEES = """
+SELECT DISTINCT acl.grantee::regrole::text FROM pg_proc, aclexplode(proacl) AS acl
+WHERE proname = 'claim_next' AND pronamespace = 'turnstile'::regnamespace AND pronargs > 1 AND acl.grantee <> proowner
+"""
+
+
+@pytest.fixture
+def owner():
+    name = f"turnstile_owner_{secrets.token_hex(6)}"
+    with server() as admin:
+        admin.execute(sql.SQL("CREATE ROLE {} SUPERUSER NOLOGIN").format(sql.Identifier(name)))
+    yield name
+    with server() as admin:
+        admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
+
+
+def _installed_by(conn, owner: str, version: str = CURRENT) -> None:
+    conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(owner)))
+    conn.execute(f"CREATE EXTENSION turnstile VERSION '{version}'")
+    conn.execute("RESET ROLE")
+
+
+def test_what_an_upgrade_makes_belongs_to_the_owner_of_the_extension(owner):
+    """Else functions of one schema work with the rights of two roles, and the owner cannot grant what is new."""
+    with following.release() as version, following.upgrade_to(version), fresh_database(extension=False) as database:
+        conn = database.connect()
+        _installed_by(conn, owner)
+        conn.execute(f"ALTER EXTENSION turnstile UPDATE TO '{version}'")
+        assert conn.execute("SELECT to_regclass('turnstile.region') IS NOT NULL").fetchone() == (True,)
+        assert conn.execute(_OTHERS).fetchall() == []
+
+
+def test_an_owner_who_is_no_superuser_grants_what_an_upgrade_made(owner, worker_role):
+    with fresh_database(extension=False) as database:
+        conn = database.connect()
+        _installed_by(conn, owner, releases()[0])
+        conn.execute(sql.SQL("REASSIGN OWNED BY {} TO {}").format(sql.Identifier(owner), sql.Identifier(worker_role)))
+        conn.execute("ALTER EXTENSION turnstile UPDATE")
+        conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(worker_role)))
+        conn.execute("SELECT turnstile.allow_operator('pg_monitor')")
+        granted = "SELECT has_function_privilege('pg_monitor', 'turnstile.recent(text, int)', 'EXECUTE')"
+        assert conn.execute(granted).fetchone() == (True,)
+
+
+@pytest.mark.parametrize("release", [release for release in releases() if release != CURRENT])
+def test_a_users_function_gives_its_grants_to_no_function_of_the_extension(release, worker_role):
+    """One of the same name with other arguments. PUBLIC may call it, as it may call each function that a user makes."""
+    with fresh_database(extension=False) as database:
+        conn = database.connect()
+        conn.execute(f"CREATE EXTENSION turnstile VERSION '{release}'")
+        conn.execute("CREATE FUNCTION turnstile.claim_next(mine int) RETURNS int LANGUAGE sql AS 'SELECT 1'")
+        conn.execute(sql.SQL("GRANT EXECUTE ON FUNCTION turnstile.claim_next(int) TO {}").format(sql.Identifier(worker_role)))
+        conn.execute("ALTER EXTENSION turnstile UPDATE")
+        assert conn.execute(_GRANTEES).fetchall() == []
+
+
+@pytest.mark.parametrize("release", [release for release in releases() if release != CURRENT])
+def test_a_users_type_stays_usable(release):
+    with fresh_database(extension=False) as database:
+        conn = database.connect()
+        conn.execute(f"CREATE EXTENSION turnstile VERSION '{release}'")
+        conn.execute("CREATE TYPE turnstile.mine AS (a int)")
+        conn.execute("ALTER EXTENSION turnstile UPDATE")
+        assert conn.execute("SELECT typacl FROM pg_type WHERE oid = 'turnstile.mine'::regtype").fetchone() == (None,)
