@@ -12,9 +12,7 @@ use crate::pg::tuple::RawRow;
 use crate::transaction::pending;
 use pgrx::pg_sys::Oid;
 use turnstile_scheduler::LaneSpec;
-use turnstile_scheduler::figures::{Change, Event, KINDS, Label, State};
-
-type Labels = Box<[Option<Label>; KINDS.len()]>;
+use turnstile_scheduler::figures::{Change, Event, Labels, State};
 
 /// One side of a change.
 type Side<'a> = (&'a RawRow<'a>, &'a JobRow);
@@ -86,33 +84,19 @@ pub fn note_change(job_table: Oid, old: Option<Side>, new: Option<Side>) {
 }
 
 fn change(job_table: Oid, spec: &LaneSpec, row: &RawRow, change: impl FnOnce(&mut Change)) {
-    let is_new = pending::note(job_table, |level| level.lane(*spec).figures.is_empty());
-    let labels = is_new.then(|| labels_of(row));
     pending::note(job_table, |level| {
         let figures = &mut level.lane(*spec).figures;
-        figures.labels = figures.labels.take().or(labels);
+        figures.labels.get_or_insert_with(|| labels_of(row));
         change(figures);
     });
 }
 
-/// What the names of a job are called, in the order of the kinds.
 fn labels_of(row: &RawRow) -> Labels {
-    let name = |column| {
-        let name = row.text(column)?;
-        Some(Label {
-            scope: None,
-            name: name.into(),
-        })
-    };
-    let account = name(column::ACCOUNT).map(|account| Label {
-        scope: row.text(column::TENANT).map(Into::into),
-        ..account
-    });
-    Box::new([
-        name(column::QUEUE),
-        name(column::TENANT),
-        account,
-        name(column::CONCURRENCY_KEY),
+    Labels::of([
+        row.text(column::QUEUE),
+        row.text(column::TENANT),
+        row.text(column::ACCOUNT),
+        row.text(column::CONCURRENCY_KEY),
     ])
 }
 

@@ -5,7 +5,7 @@ use rand::{Rng, SeedableRng};
 use std::collections::HashMap;
 use turnstile_scheduler::figures::{
     Bin, Change, Event, FigureArray, FigurePools, Figures, FiguresHeader, FiguresMemory, KINDS,
-    Label, Name, State, Stats, Text, Trust,
+    Labels, Name, State, Stats, Text, Trust,
 };
 use turnstile_scheduler::{GateKind, LaneSpec};
 
@@ -66,21 +66,14 @@ fn lane(queue: u64, tenant: Option<u64>) -> (LaneSpec, Change) {
         *spec.key_mut(GateKind::Tenant) = key(1, tenant);
         *spec.key_mut(GateKind::Account) = key(2, tenant);
     }
-    let label = |name: String, scope: Option<String>| {
-        Some(Label {
-            scope: scope.map(Into::into),
-            name: name.into(),
-        })
-    };
-    let tenant_name = tenant.map(|tenant| format!("tenant {tenant}"));
-    let labels = [
-        label("q".repeat(1 + 10 * queue as usize), None),
-        tenant_name.clone().and_then(|name| label(name, None)),
-        tenant.and_then(|it| label(format!("account {it}"), tenant_name)),
+    let names = [
+        Some("q".repeat(1 + 10 * queue as usize)),
+        tenant.map(|it| format!("tenant {it}")),
+        tenant.map(|it| format!("account {it}")),
         None,
     ];
     let change = Change {
-        labels: Some(Box::new(labels)),
+        labels: Some(Labels::of(names.each_ref().map(Option::as_deref))),
         ..Change::default()
     };
     (spec, change)
@@ -115,7 +108,7 @@ fn counts(jobs: &[Job], mut is_of: impl FnMut(&Job) -> bool) -> ([i64; 4], Optio
 fn agree(figures: &Figures, jobs: &[Job], now: i64) {
     let mut seen = 0;
     for name in figures.view(GateKind::Queue, now).unwrap() {
-        let queue = name.label.name.len() as u64 / 10;
+        let queue = name.name.len() as u64 / 10;
         assert_eq!(name.key, key(0, queue));
         let (states, oldest) = counts(jobs, |job| job.queue == queue);
         assert_eq!(name.states.unwrap(), states);
@@ -124,9 +117,9 @@ fn agree(figures: &Figures, jobs: &[Job], now: i64) {
     }
     assert_eq!(seen, jobs.len() as i64);
     for name in figures.view(GateKind::Account, now).unwrap() {
-        let scope = name.label.scope.unwrap();
+        let scope = name.scope.unwrap();
         let tenant: u64 = scope.strip_prefix("tenant ").unwrap().parse().unwrap();
-        assert_eq!(*name.label.name, format!("account {tenant}"));
+        assert_eq!(*name.name, format!("account {tenant}"));
         let (states, oldest) = counts(jobs, |job| job.tenant == Some(tenant));
         assert_eq!(name.states.unwrap(), states);
         agrees_within_a_quarter(name.waiting_since, oldest, now);
@@ -208,7 +201,7 @@ fn figures_are_those_of_the_jobs() {
             }
         }
         for name in figures.view(GateKind::Queue, now).unwrap() {
-            let queue = name.label.name.len() as u64 / 10;
+            let queue = name.name.len() as u64 / 10;
             let stats = name.stats.unwrap();
             assert_eq!(
                 stats.events[Event::Enqueued as usize],
@@ -291,7 +284,7 @@ fn idle_names_are_forgotten_and_new_ones_get_statistics() {
     let now = BEGIN + 100_000 * SECOND;
     let tenants = figures.view(GateKind::Tenant, now).unwrap();
     assert_eq!(tenants.len(), 1_000);
-    assert!(tenants.iter().any(|it| &*it.label.name == "tenant 99999"));
+    assert!(tenants.iter().any(|it| &*it.name == "tenant 99999"));
     let left = figures.left(FigureArray::Names);
     assert!(left > 1_000, "{left}");
     figures.reset_stats(now).unwrap();

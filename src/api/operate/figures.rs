@@ -129,7 +129,8 @@ fn add(names: &mut HashMap<u64, NameView>, kind: GateKind, key: u64, jobs: &Chan
     };
     let name = names.entry(key).or_insert_with(|| NameView {
         key,
-        label: label.clone(),
+        scope: label.scope.map(Into::into),
+        name: label.name.into(),
         states: Some([0; STATES]),
         waiting_since: None,
         started: 0,
@@ -151,8 +152,8 @@ fn push(output: &mut Output, name: &NameView, starting: i64, since: Option<i64>)
     let number = |number: u64| datum(number.cast_signed());
     let stats = name.stats.as_ref();
     let columns = [
-        name.label.scope.as_deref().and_then(datum),
-        datum(&*name.label.name),
+        name.scope.as_deref().and_then(datum),
+        datum(&*name.name),
         waiting,
         scheduled,
         retryable,

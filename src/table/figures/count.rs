@@ -1,6 +1,6 @@
 //! The count of all jobs by name: one pass over them, after which the numbers in memory are trusted.
 
-use super::{Labels, labels_of, state_of};
+use super::{labels_of, state_of};
 use crate::job::lane::lane_of;
 use crate::job::row::column;
 use crate::job::tables;
@@ -14,7 +14,7 @@ use crate::table::visit_jobs;
 use crate::transaction::pending::{self, Work};
 use pgrx::pg_sys::Oid;
 use std::collections::HashMap;
-use turnstile_scheduler::figures::{Change, Demand, Label, State, Trust};
+use turnstile_scheduler::figures::{Change, Demand, Labels, State, Trust};
 use turnstile_scheduler::{GateKind, LaneSpec};
 
 static COUNT_JOBS: Statement = statement!("count_jobs", []);
@@ -168,19 +168,7 @@ impl Batch<'_, '_> {
             GateKind::Session | GateKind::Unique => None,
         });
         if !self.lanes.contains_key(&spec.lane) {
-            let label = |name: Option<&str>, scope: Option<&str>| {
-                name.map(|name| Label {
-                    scope: scope.map(Into::into),
-                    name: name.into(),
-                })
-            };
-            let labels = [
-                label(queue, None),
-                label(tenant, None),
-                label(account, tenant),
-                label(key, None),
-            ];
-            self.add_lane(spec.lane, spec, Box::new(labels))?;
+            self.add_lane(spec.lane, spec, Labels::of(names))?;
         }
         let state = match rows.required(row, 5)? {
             "scheduled" => State::Scheduled,

@@ -1,11 +1,12 @@
 //! What a transaction has changed of the jobs of one lane, applied to each of its names.
 
 use super::name::Id;
-use super::text::Label;
+use super::text::{Label, Labels};
 use super::{Figures, KINDS};
 use crate::memory::gate::GateKind;
 use crate::memory::lane::LaneSpec;
 use crate::memory::step::{Fault, NONE, Step};
+use smallvec::SmallVec;
 
 /// The states of live jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,20 +34,23 @@ pub enum Event {
 
 pub const EVENTS: usize = 8;
 
+/// Most transactions change a job or two.
+pub type Times = SmallVec<[i64; 2]>;
+
 /// Changes to the jobs of one lane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// What its names are called, by the order of [`KINDS`].
-    pub labels: Option<Box<[Option<Label>; KINDS.len()]>>,
+    /// What its names are called.
+    pub labels: Option<Labels>,
     /// How many more are in each state.
     pub states: [i32; STATES],
     pub events: [u32; EVENTS],
     /// When jobs were due that became available, and that ceased to be.
-    pub arrived: Vec<i64>,
-    pub left: Vec<i64>,
+    pub arrived: Times,
+    pub left: Times,
     /// How long jobs waited that started, and ran that ended, in microseconds.
-    pub waited: Vec<i64>,
-    pub ran: Vec<i64>,
+    pub waited: Times,
+    pub ran: Times,
 }
 
 impl Change {
@@ -89,9 +93,8 @@ impl Change {
         self.ran.extend(ran);
     }
 
-    pub fn label_of(&self, kind: GateKind) -> Option<&Label> {
-        let nth = KINDS.iter().position(|&it| it == kind)?;
-        self.labels.as_ref()?.get(nth)?.as_ref()
+    pub fn label_of(&self, kind: GateKind) -> Option<Label<'_>> {
+        self.labels.as_ref()?.get(kind)
     }
 
     fn happened(&self, event: Event) -> u32 {

@@ -49,7 +49,8 @@ pub struct Numbers {
 /// What is kept of a name when all are counted anew.
 struct Kept {
     name: Name,
-    label: Option<Label>,
+    scope: Option<Box<str>>,
+    text: Option<Box<str>>,
     stats: Option<Stats>,
 }
 
@@ -125,7 +126,8 @@ impl Figures<'_> {
         };
         Kept {
             name: *name,
-            label: text.map(|name| Label { scope, name }),
+            scope,
+            text,
             stats: match name.stats {
                 NONE => None,
                 stats => self.stats.get(stats).ok().copied(),
@@ -134,7 +136,11 @@ impl Figures<'_> {
     }
 
     fn put_back(&mut self, kept: Kept) -> Step<()> {
-        let Some(at) = self.find_or_add(kept.name.id(), kept.label.as_ref())? else {
+        let label = kept.text.as_deref().map(|name| Label {
+            scope: kept.scope.as_deref(),
+            name,
+        });
+        let Some(at) = self.find_or_add(kept.name.id(), label)? else {
             return Ok(());
         };
         let name = self.names.get_mut(at)?;

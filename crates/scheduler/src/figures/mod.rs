@@ -25,12 +25,12 @@ use count::Count;
 
 pub use ages::Bin;
 
-pub use change::{Change, EVENTS, Event, STATES, State};
+pub use change::{Change, EVENTS, Event, STATES, State, Times};
 pub use count::{Numbers, Trust};
 pub use name::{Id, Name};
 pub use room::{Demand, FigureArray};
 pub use stats::Stats;
-pub use text::{Label, Text};
+pub use text::{Label, Labels, Text};
 pub use view::{NameView, StatsView};
 
 /// What has figures.

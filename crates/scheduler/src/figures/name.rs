@@ -8,7 +8,7 @@ use crate::memory::slab::Slot;
 use crate::memory::step::{Fault, NONE, Step};
 
 /// Names that are looked at in each commit, to forget those that are idle.
-const LOOKED_AT: usize = 4;
+const LOOKED_AT: usize = 3;
 
 /// By what a name is found: the kind and the key of its gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +101,7 @@ impl Figures<'_> {
     }
 
     /// Nothing if it has no room.
-    pub(super) fn find_or_add(&mut self, id: Id, label: Option<&Label>) -> Step<Option<u32>> {
+    pub(super) fn find_or_add(&mut self, id: Id, label: Option<Label>) -> Step<Option<u32>> {
         let at = match self.find(id)? {
             Some(at) => at,
             // Jobs that came before it would be missing.
@@ -130,12 +130,12 @@ impl Figures<'_> {
         Ok(Some(at))
     }
 
-    fn name_it(&mut self, at: u32, label: &Label) -> Step<()> {
-        let scope = match &label.scope {
+    fn name_it(&mut self, at: u32, label: Label) -> Step<()> {
+        let scope = match label.scope {
             Some(scope) => self.store_text(scope)?,
             None => NONE,
         };
-        let text = self.store_text(&label.name)?;
+        let text = self.store_text(label.name)?;
         let is_whole = text != NONE && (scope != NONE) == label.scope.is_some();
         if !is_whole {
             self.drop_text(text)?;

@@ -1,10 +1,9 @@
 //! What the caller has to know to let the arrays grow and shrink.
 
-use super::Figures;
 use super::ages::Bin;
 use super::change::Change;
 use super::name::Name;
-use super::text::Label;
+use super::{Figures, KINDS};
 use crate::memory::slab::{Slab, Slot, buckets_for};
 use crate::memory::step::Step;
 
@@ -43,11 +42,11 @@ pub struct Demand([usize; FigureArray::ALL.len()]);
 
 impl Demand {
     pub fn by(change: &Change) -> Self {
-        let labels = change.labels.iter().flat_map(|labels| labels.iter());
+        let labels = KINDS.into_iter().filter_map(|kind| change.label_of(kind));
         let (mut names, mut texts) = (0, 0);
-        for label in labels.flatten() {
+        for label in labels {
             names += 1;
-            texts += Label::pieces(label);
+            texts += label.pieces();
         }
         let times = change.arrived.len() + change.left.len();
         let bins = names * times.min(MOST_BINS);

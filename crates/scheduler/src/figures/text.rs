@@ -1,6 +1,7 @@
 //! What names are called: chains of short pieces, since most names are short and some are not.
 
-use super::Figures;
+use super::{Figures, KINDS};
+use crate::memory::gate::GateKind;
 use crate::memory::slab::Slot;
 use crate::memory::step::{Fault, NONE, Step};
 
@@ -39,16 +40,64 @@ impl Slot for Text {
 }
 
 /// What a name is called, and what it belongs to: of an account, the tenant.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Label {
-    pub scope: Option<Box<str>>,
-    pub name: Box<str>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label<'a> {
+    pub scope: Option<&'a str>,
+    pub name: &'a str,
 }
 
-impl Label {
+impl Label<'_> {
     pub(super) fn pieces(&self) -> usize {
         let pieces = |text: &str| text.len().div_ceil(PIECE);
-        pieces(&self.name) + self.scope.as_deref().map_or(0, pieces)
+        pieces(self.name) + self.scope.map_or(0, pieces)
+    }
+}
+
+/// What the names of a job are called, in one piece of memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels {
+    text: Box<str>,
+    /// By the order of [`KINDS`]; 0: it has none.
+    lengths: [u8; KINDS.len()],
+}
+
+impl Labels {
+    /// By the order of [`KINDS`].
+    pub fn of(names: [Option<&str>; KINDS.len()]) -> Self {
+        let length = |name: &str| u8::try_from(name.len()).unwrap_or(0);
+        let lengths = names.map(|name| name.map_or(0, length));
+        let mut text = String::with_capacity(lengths.iter().copied().map(usize::from).sum());
+        for (name, length) in names.into_iter().zip(lengths) {
+            if length > 0 {
+                text.push_str(name.unwrap_or_default());
+            }
+        }
+        Self {
+            text: text.into(),
+            lengths,
+        }
+    }
+
+    pub fn get(&self, kind: GateKind) -> Option<Label<'_>> {
+        Some(Label {
+            scope: match kind {
+                GateKind::Account => self.name(GateKind::Tenant),
+                _ => None,
+            },
+            name: self.name(kind)?,
+        })
+    }
+
+    fn name(&self, kind: GateKind) -> Option<&str> {
+        let mut from = 0;
+        for (known, length) in KINDS.into_iter().zip(self.lengths) {
+            let end = from + usize::from(length);
+            if known == kind && length > 0 {
+                return self.text.get(from..end);
+            }
+            from = end;
+        }
+        None
     }
 }
 

@@ -2,14 +2,15 @@
 
 use super::change::{EVENTS, STATES};
 use super::histogram::Histogram;
-use super::text::Label;
 use super::{Figures, Trust};
 use crate::memory::gate::GateKind;
 use crate::memory::step::{NONE, Step};
 
 pub struct NameView {
     pub key: u64,
-    pub label: Label,
+    /// Of an account, the tenant.
+    pub scope: Option<Box<str>>,
+    pub name: Box<str>,
     /// Jobs in each state; nothing if they have not been counted.
     pub states: Option<[i64; STATES]>,
     /// Since when the first of the waiting jobs has waited, if any does.
@@ -63,13 +64,11 @@ impl Figures<'_> {
         };
         Ok(NameView {
             key: name.key,
-            label: Label {
-                scope: match name.scope {
-                    NONE => None,
-                    scope => Some(self.text(scope)?),
-                },
-                name: self.text(name.text)?,
+            scope: match name.scope {
+                NONE => None,
+                scope => Some(self.text(scope)?),
             },
+            name: self.text(name.text)?,
             states: is_counted.then(|| name.states.map(i64::from)),
             waiting_since: match is_counted {
                 true => self.waiting_since(at)?,
