@@ -5,6 +5,7 @@ use crate::job::lane::{EVERY_QUEUE, lane_of, session_key};
 use crate::job::unique::{Mode, runs_alone};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
+use turnstile_scheduler::figures::State;
 use turnstile_scheduler::{GateKind, LaneSpec};
 
 /// Attribute numbers, fixed by the order of columns in `sql/schema/tables/job.sql`.
@@ -70,14 +71,24 @@ const MOST_ATTEMPTS: i32 = 1_000_000_000;
 pub struct JobRow {
     pub spec: LaneSpec,
     pub position: i64,
-    pub available: bool,
-    pub running: bool,
+    /// None: not one of a live job.
+    pub state: Option<State>,
     /// When a job that was put off falls due.
     pub waits_until: Option<i64>,
     /// When the lease of a run ends.
     pub lease: Option<i64>,
     /// A spec with only the session's gate: the job holds its session while it waits to be retried.
     pub held_session: Option<LaneSpec>,
+}
+
+impl JobRow {
+    pub fn is_available(&self) -> bool {
+        self.state == Some(State::Available)
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.state == Some(State::Running)
+    }
 }
 
 impl RawRow<'_> {
@@ -102,6 +113,16 @@ impl RawRow<'_> {
 
     pub fn is_available_in(&self, lane: &LaneSpec) -> bool {
         self.is_available() && self.is_in(lane)
+    }
+
+    pub fn state(&self) -> Option<State> {
+        match self.text(column::STATE)? {
+            "available" => Some(State::Available),
+            "scheduled" => Some(State::Scheduled),
+            "retryable" => Some(State::Retryable),
+            "running" => Some(State::Running),
+            _ => None,
+        }
     }
 
     pub fn is_available(&self) -> bool {
@@ -160,14 +181,11 @@ impl RawRow<'_> {
         let mut names = gates::all()
             .map(|gate| gate.column)
             .chain([(column::KIND, "kind")]);
-        let states = ["available", "scheduled", "running", "retryable"];
         let bad_name = names.find(|&(column, _)| {
             self.text(column)
                 .is_some_and(|name| name.is_empty() || name.len() > LONGEST_NAME)
         });
-        let bad_state = !self
-            .text(column::STATE)
-            .is_some_and(|s| states.contains(&s));
+        let bad_state = self.state().is_none();
         let bad_mode = self
             .text(column::UNIQUE_MODE)
             .is_some_and(|mode| Mode::named(mode).is_none());
@@ -213,7 +231,7 @@ impl RawRow<'_> {
 
     /// The row as it would be if it held its session, or did not.
     pub fn read_as(&self, holds_session: bool) -> JobRow {
-        let state = self.text(column::STATE).unwrap_or_default();
+        let state = self.state();
         let session = self.text(column::SESSION);
         let priority = self.int4(column::PRIORITY).unwrap_or(0);
         let spec = lane_of(priority, |gate| {
@@ -225,14 +243,14 @@ impl RawRow<'_> {
             };
             counts.then_some(name)
         });
-        let put_off = matches!(state, "scheduled" | "retryable");
+        let put_off = matches!(state, Some(State::Scheduled | State::Retryable));
+        let runs = state == Some(State::Running);
         JobRow {
             spec,
             position: self.int8(column::POSITION).unwrap_or(0),
-            available: state == "available",
-            running: state == "running",
+            state,
             waits_until: self.int8(column::RUN_AT).filter(|_| put_off),
-            lease: self.lease(),
+            lease: self.int8(column::LEASE_EXPIRES_AT).filter(|_| runs),
             held_session: session
                 .filter(|_| holds_session)
                 .map(|name| only_session(session_key(spec.queue, spec.tenant, name))),

@@ -14,8 +14,30 @@ use pgrx::pg_sys::Oid;
 use turnstile_scheduler::LaneSpec;
 use turnstile_scheduler::figures::{Change, Event, Labels, State};
 
-/// One side of a change.
-type Side<'a> = (&'a RawRow<'a>, &'a JobRow);
+/// A job before or after a change.
+#[derive(Clone, Copy)]
+pub struct Side<'a> {
+    pub row: &'a RawRow<'a>,
+    pub job: &'a JobRow,
+}
+
+/// What a job was that was changed or deleted other than by a claim.
+pub struct Gone<'a> {
+    pub side: Side<'a>,
+    /// How long it ran, if it did.
+    ran: Option<i64>,
+    failure: Option<Event>,
+    end: Option<Event>,
+    is_retried: bool,
+}
+
+/// What a job has become that was added or changed other than by a claim.
+pub struct Come<'a> {
+    pub side: Side<'a>,
+    is_added: bool,
+    starts: bool,
+    waited: Option<i64>,
+}
 
 /// A claim has started a job that was in this state.
 pub fn note_start(job_table: Oid, spec: &LaneSpec, before: State, job: &RawRow) {
@@ -23,7 +45,9 @@ pub fn note_start(job_table: Oid, spec: &LaneSpec, before: State, job: &RawRow) 
     let due = job.int8(column::RUN_AT);
     let waited = time_between(due, job.int8(column::CLAIMED_AT));
     slow_jobs::note_wait(&job, waited);
-    change(job_table, spec, &job, |figures| {
+    pending::note(job_table, |level| {
+        let figures = &mut level.lane(*spec).figures;
+        name(figures, &job);
         if !armed(Seeded::ClaimFreesNoPlace) {
             figures.add(before, -1);
         }
@@ -36,59 +60,78 @@ pub fn note_start(job_table: Oid, spec: &LaneSpec, before: State, job: &RawRow) 
     });
 }
 
-/// A job was added, changed or deleted other than by a claim.
-pub fn note_change(job_table: Oid, old: Option<Side>, new: Option<Side>) {
-    let is_running = |side: Option<Side>| side.is_some_and(|(_, job)| job.running);
-    if let Some((row, job)) = old {
-        let state = state_of(row);
-        let event = |event: Option<Event>| event.filter(|_| new.is_none());
-        let id = row.int8(column::ID).unwrap_or(0);
-        let (failure, end) =
-            pending::with(|pending| (pending.failure_of(id), event(pending.end_of(id))));
-        let stops = is_running(old) && !is_running(new);
-        let ran = stops.then(|| run_time(row)).flatten();
-        let is_retried = stops && failure.is_some() && new.is_some();
-        change(job_table, &job.spec, row, |figures| {
-            figures.add(state, -1);
-            if job.available {
-                figures.left.extend(row.int8(column::RUN_AT));
-            }
-            figures.ran.extend(ran);
-            let retried = is_retried.then_some(Event::Retried);
-            let events = failure
-                .filter(|_| stops)
-                .into_iter()
-                .chain(end)
-                .chain(retried);
-            events.for_each(|event| figures.note(event));
+impl<'a> Gone<'a> {
+    pub fn of([old, new]: [Option<Side<'a>>; 2]) -> Option<Self> {
+        let side = old?;
+        let stops = side.job.is_running() && !new.is_some_and(|new| new.job.is_running());
+        let id = side.row.int8(column::ID).unwrap_or(0);
+        let (failure, end) = pending::with(|pending| {
+            let end = || pending.end_of(id);
+            (
+                stops.then(|| pending.failure_of(id)),
+                new.is_none().then(end),
+            )
         });
+        let failure = failure.flatten();
+        Some(Self {
+            side,
+            ran: stops.then(|| run_time(side.row)).flatten(),
+            failure,
+            end: end.flatten(),
+            is_retried: failure.is_some() && new.is_some(),
+        })
     }
-    if let Some((row, job)) = new {
-        let state = state_of(row);
-        let starts = is_running(new) && !is_running(old);
-        let waited = starts.then(|| wait_time(row)).flatten();
-        change(job_table, &job.spec, row, |figures| {
-            figures.add(state, 1);
-            if job.available {
-                figures.arrived.extend(row.int8(column::RUN_AT));
-            }
-            if old.is_none() {
-                figures.note(Event::Enqueued);
-            }
-            if starts && old.is_some() {
-                figures.note(Event::Started);
-            }
-            figures.waited.extend(waited.filter(|_| old.is_some()));
-        });
+
+    pub fn note(&self, figures: &mut Change) {
+        let Side { row, job } = self.side;
+        name(figures, row);
+        if let Some(state) = job.state {
+            figures.add(state, -1);
+        }
+        if job.is_available() {
+            figures.left.extend(row.int8(column::RUN_AT));
+        }
+        figures.ran.extend(self.ran);
+        let retried = self.is_retried.then_some(Event::Retried);
+        for event in [self.failure, self.end, retried].into_iter().flatten() {
+            figures.note(event);
+        }
     }
 }
 
-fn change(job_table: Oid, spec: &LaneSpec, row: &RawRow, change: impl FnOnce(&mut Change)) {
-    pending::note(job_table, |level| {
-        let figures = &mut level.lane(*spec).figures;
-        figures.labels.get_or_insert_with(|| labels_of(row));
-        change(figures);
-    });
+impl<'a> Come<'a> {
+    pub fn of([old, new]: [Option<Side<'a>>; 2]) -> Option<Self> {
+        let side = new?;
+        let starts = side.job.is_running() && old.is_some_and(|old| !old.job.is_running());
+        Some(Self {
+            side,
+            is_added: old.is_none(),
+            starts,
+            waited: starts.then(|| wait_time(side.row)).flatten(),
+        })
+    }
+
+    pub fn note(&self, figures: &mut Change) {
+        let Side { row, job } = self.side;
+        name(figures, row);
+        if let Some(state) = job.state {
+            figures.add(state, 1);
+        }
+        if job.is_available() {
+            figures.arrived.extend(row.int8(column::RUN_AT));
+        }
+        if self.is_added {
+            figures.note(Event::Enqueued);
+        }
+        if self.starts {
+            figures.note(Event::Started);
+        }
+        figures.waited.extend(self.waited);
+    }
+}
+
+fn name(figures: &mut Change, row: &RawRow) {
+    figures.labels.get_or_insert_with(|| labels_of(row));
 }
 
 fn labels_of(row: &RawRow) -> Labels {
@@ -98,15 +141,6 @@ fn labels_of(row: &RawRow) -> Labels {
         row.text(column::ACCOUNT),
         row.text(column::CONCURRENCY_KEY),
     ])
-}
-
-pub fn state_of(row: &RawRow) -> State {
-    match row.text(column::STATE) {
-        Some("scheduled") => State::Scheduled,
-        Some("retryable") => State::Retryable,
-        Some("running") => State::Running,
-        _ => State::Available,
-    }
 }
 
 fn wait_time(row: &RawRow) -> Option<i64> {

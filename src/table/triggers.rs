@@ -9,10 +9,12 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::trigger::{Moment, Trigger};
 use crate::pg::tuple::RawRow;
+use crate::table::figures::{Come, Gone, Side};
 use crate::table::{backlog, figures};
 use crate::transaction::level::{Level, least};
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
+use turnstile_scheduler::figures::State;
 
 sql_function!(
     turnstile_job_changed,
@@ -82,7 +84,8 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
             return Err(out_of_lane());
         }
         if let Some((new, job)) = &placed {
-            figures::note_start(job_table, &job.spec, figures::state_of(old), new);
+            let before = old.state().unwrap_or(State::Available);
+            figures::note_start(job_table, &job.spec, before, new);
         }
         return Ok(());
     }
@@ -104,16 +107,13 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
         return Ok(());
     }
     let old = old.map(|row| (row, row.read()));
-    figures::note_change(
-        job_table,
-        old.as_ref().map(|(row, job)| (*row, job)),
-        placed.as_ref().map(|(row, job)| (*row, job)),
-    );
-    let (old, new) = (old.map(|(_, job)| job), placed.map(|(_, job)| job));
-    let is_due = old.as_ref().is_some_and(|old| old.waits_until.is_some());
-    let is_promoted = new.as_ref().is_some_and(|new| {
-        is_due
-            && new.available
+    let sides = [&old, &placed].map(|side| side.as_ref().map(|(row, job)| Side { row, job }));
+    let (gone, come) = (Gone::of(sides), Come::of(sides));
+    let is_due = |old: &Gone| old.side.job.waits_until.is_some();
+    let is_promoted = come.as_ref().is_some_and(|new| {
+        let new = new.side.job;
+        gone.as_ref().is_some_and(is_due)
+            && new.is_available()
             && pending::with(|pending| {
                 let promotion = pending.promotion();
                 promotion
@@ -122,11 +122,11 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
             })
     });
     pending::note(job_table, |level| {
-        if let Some(old) = old {
-            note_old(level, &old);
+        if let Some(gone) = &gone {
+            note_old(level, gone);
         }
-        if let Some(new) = &new {
-            note_new(level, new, is_promoted);
+        if let Some(come) = &come {
+            note_new(level, come, is_promoted);
         }
     });
     Ok(())
@@ -140,24 +140,28 @@ fn is_claimed(old: &RawRow, new: &RawRow) -> bool {
         && run.is_some_and(|(id, attempt)| pending::with(|pending| pending.meets_run(id, attempt)))
 }
 
-fn note_old(level: &mut Level, row: &JobRow) {
-    level.due_taken.note(row.spec.queue, row.waits_until);
-    if row.available {
-        let lane = level.lane(row.spec);
+fn note_old(level: &mut Level, gone: &Gone) {
+    let row = gone.side.job;
+    let lane = level.lane(row.spec);
+    gone.note(&mut lane.figures);
+    if row.is_available() {
         lane.least_gone = least(lane.least_gone, Some(row.position));
     }
-    if row.running {
-        level.lane(row.spec).released += 1;
+    if row.is_running() {
+        lane.released += 1;
         level.lease_gone.note(row.spec.queue, row.lease);
     }
+    level.due_taken.note(row.spec.queue, row.waits_until);
     if let Some(session) = row.held_session {
         level.lane(session).released += 1;
     }
 }
 
-fn note_new(level: &mut Level, row: &JobRow, is_promoted: bool) {
-    if row.available {
-        let lane = level.lane(row.spec);
+fn note_new(level: &mut Level, come: &Come, is_promoted: bool) {
+    let row = come.side.job;
+    let lane = level.lane(row.spec);
+    come.note(&mut lane.figures);
+    if row.is_available() {
         if is_promoted {
             lane.least_promoted = least(lane.least_promoted, Some(row.position));
             lane.promoted += 1;
@@ -165,8 +169,8 @@ fn note_new(level: &mut Level, row: &JobRow, is_promoted: bool) {
             lane.available.push(row.position);
         }
     }
-    if row.running {
-        level.lane(row.spec).started += 1;
+    if row.is_running() {
+        lane.started += 1;
         level.next_lease.note(row.spec.queue, row.lease);
     }
     if let Some(session) = row.held_session {

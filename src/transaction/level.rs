@@ -3,7 +3,7 @@
 use crate::shmem::Gone;
 use crate::transaction::charges::Charges;
 use crate::transaction::earliest::Earliest;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use turnstile_scheduler::figures::Change;
 use turnstile_scheduler::{GateKind, LaneSpec, ReservationId};
 
@@ -40,7 +40,8 @@ pub struct Reserved {
 #[derive(Default, PartialEq)]
 pub struct Level {
     pub nesting: i32,
-    pub lanes: HashMap<u64, LaneChange>,
+    /// By their keys, which are hashes. A table of the changes themselves would be too large for memory that is quick to get.
+    pub lanes: FxHashMap<u64, Box<LaneChange>>,
     pub reservations: Vec<Reserved>,
     /// Lanes that a claim sets aside while it runs, because another transaction has locked their next job.
     pub set_aside: Vec<(LaneSpec, i64)>,
@@ -113,10 +114,13 @@ impl Level {
     }
 
     pub fn lane(&mut self, spec: LaneSpec) -> &mut LaneChange {
-        self.lanes.entry(spec.lane).or_insert_with(|| LaneChange {
+        let change = || LaneChange {
             spec,
             ..LaneChange::default()
-        })
+        };
+        self.lanes
+            .entry(spec.lane)
+            .or_insert_with(|| Box::new(change()))
     }
 
     /// Whether what the cache of routes keeps is no longer what the tables say.
@@ -151,7 +155,7 @@ impl Level {
             is_dropped,
         } = inner;
         for (_, change) in lanes {
-            self.lane(change.spec).absorb(change);
+            self.lane(change.spec).absorb(*change);
         }
         self.reservations.extend(reservations);
         self.set_aside.extend(set_aside);

@@ -6,8 +6,9 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::shmem::Search;
 use crate::transaction::level::Level;
 use pgrx::pg_sys;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use turnstile_scheduler::figures::{Event, Id};
 use turnstile_scheduler::{Credit, GateKind, LaneSpec};
 
@@ -23,7 +24,7 @@ pub enum Work {
     /// These jobs fail, for this reason; in order.
     Fail(Vec<i64>, Event),
     /// These jobs end, in these states; in order of their ids.
-    End(Vec<(i64, Event)>),
+    End(SmallVec<[(i64, Event); 1]>),
     /// A count of the jobs.
     Count(u64),
     /// A search for expired leases has taken this from memory.
@@ -195,7 +196,7 @@ impl Pending {
 
     /// Room that this transaction gives back when it commits and has not used again itself.
     pub fn credits(&self) -> Vec<Credit> {
-        let mut balance: HashMap<(GateKind, u64), i64> = HashMap::new();
+        let mut balance: FxHashMap<(GateKind, u64), i64> = FxHashMap::default();
         for lane in self.levels.iter().flat_map(|level| level.lanes.values()) {
             for gate in lane.spec.gates() {
                 *balance.entry(gate).or_default() +=

@@ -1,6 +1,6 @@
 //! The count of all jobs by name: one pass over them, after which the numbers in memory are trusted.
 
-use super::{labels_of, state_of};
+use super::labels_of;
 use crate::job::lane::lane_of;
 use crate::job::row::column;
 use crate::job::tables;
@@ -113,7 +113,9 @@ pub fn visit_figures(
         if !batch.lanes.contains_key(&lane) {
             batch.add_lane(lane, row.read().spec, labels_of(row))?;
         }
-        batch.add(lane, state_of(row), row.int8(column::RUN_AT), 1);
+        if let Some(state) = row.state() {
+            batch.add(lane, state, row.int8(column::RUN_AT), 1);
+        }
         Ok(())
     })?;
     if !is_read {

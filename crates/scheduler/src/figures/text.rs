@@ -4,6 +4,7 @@ use super::{Figures, KINDS};
 use crate::memory::gate::GateKind;
 use crate::memory::slab::Slot;
 use crate::memory::step::{Fault, NONE, Step};
+use smallvec::SmallVec;
 
 const PIECE: usize = 27;
 /// Names have 255 bytes at most.
@@ -53,10 +54,10 @@ impl Label<'_> {
     }
 }
 
-/// What the names of a job are called, in one piece of memory.
+/// What the names of a job are called, one behind the other. Few need memory of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels {
-    text: Box<str>,
+    text: SmallVec<[u8; 32]>,
     /// By the order of [`KINDS`]; 0: it has none.
     lengths: [u8; KINDS.len()],
 }
@@ -66,16 +67,13 @@ impl Labels {
     pub fn of(names: [Option<&str>; KINDS.len()]) -> Self {
         let length = |name: &str| u8::try_from(name.len()).unwrap_or(0);
         let lengths = names.map(|name| name.map_or(0, length));
-        let mut text = String::with_capacity(lengths.iter().copied().map(usize::from).sum());
+        let mut text = SmallVec::new();
         for (name, length) in names.into_iter().zip(lengths) {
             if length > 0 {
-                text.push_str(name.unwrap_or_default());
+                text.extend_from_slice(name.unwrap_or_default().as_bytes());
             }
         }
-        Self {
-            text: text.into(),
-            lengths,
-        }
+        Self { text, lengths }
     }
 
     pub fn get(&self, kind: GateKind) -> Option<Label<'_>> {
@@ -93,7 +91,7 @@ impl Labels {
         for (known, length) in KINDS.into_iter().zip(self.lengths) {
             let end = from + usize::from(length);
             if known == kind && length > 0 {
-                return self.text.get(from..end);
+                return str::from_utf8(self.text.get(from..end)?).ok();
             }
             from = end;
         }
