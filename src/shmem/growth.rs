@@ -279,7 +279,7 @@ impl<'m> Locked<'m> {
     pub fn make_room_for_figures(&mut self, demand: &Demand) {
         let mut has_grown = false;
         for array in FigureArray::ALL {
-            let missing = demand.of(array).saturating_sub(self.figures.left(array));
+            let missing = demand.slots(array).saturating_sub(self.figures.left(array));
             has_grown |= missing > 0 && self.grow(Pool::OfFigures(array), missing);
         }
         if has_grown {

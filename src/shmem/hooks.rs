@@ -2,8 +2,9 @@
 
 #![allow(unsafe_code, reason = "sets hooks of the server")]
 
-use super::directory;
+use super::{directory, statistics_file};
 use pgrx::{pg_guard, pg_sys};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 static mut PREVIOUS_REQUEST_HOOK: pg_sys::shmem_request_hook_type = None;
 static mut PREVIOUS_STARTUP_HOOK: pg_sys::shmem_startup_hook_type = None;
@@ -40,5 +41,16 @@ unsafe extern "C-unwind" fn startup() {
     }
     if let Err(failure) = directory::make() {
         failure.raise();
+    }
+    statistics_file::discard_after_crash();
+    // SAFETY: the postmaster forgets its callbacks when it starts again after a crash; its children do at once.
+    unsafe { pg_sys::on_shmem_exit(Some(at_exit), pg_sys::Datum::null()) };
+}
+
+/// After an immediate shutdown, too, what is written then is not read again: see `statistics_file`.
+#[pg_guard]
+unsafe extern "C-unwind" fn at_exit(code: std::ffi::c_int, _arg: pg_sys::Datum) {
+    if code == 0 {
+        let _ = catch_unwind(AssertUnwindSafe(statistics_file::write_all));
     }
 }

@@ -13,6 +13,7 @@ mod owners;
 mod patrol;
 mod set_aside;
 pub mod sleeper;
+mod statistics_file;
 mod stragglers;
 mod uses;
 mod wakeups;

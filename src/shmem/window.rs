@@ -5,7 +5,7 @@
 use super::directory::{self, Anchor, Entry, Guard, anchor, entry};
 use super::growth::Growth;
 use super::layout::{Layout, Sizes};
-use super::{DatabaseState, Locked, latches};
+use super::{DatabaseState, Locked, latches, statistics_file};
 use crate::pg::error::{Result, on_standby, out_of_memory};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
@@ -72,6 +72,9 @@ pub(super) fn assign_slot(job_table: pg_sys::Oid) -> Result<usize> {
         entry.routes_version.fetch_add(1, Ordering::Release);
         entry.bounds_version.fetch_add(1, Ordering::Release);
     }
+    if before != database {
+        statistics_file::read(&mut open(slot)?, database, job_table);
+    }
     drop((guard, directory));
     latches::ring(&calls);
     SLOT.set(Some(slot));
@@ -92,6 +95,7 @@ pub fn release(database: pg_sys::Oid) -> Result<()> {
         give_back_all(slot)?;
         entry(slot)?.set_owner(pg_sys::InvalidOid, pg_sys::InvalidOid);
     }
+    statistics_file::remove(database);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use super::ages::Bin;
 use super::change::Change;
 use super::name::Name;
+use super::text::Label;
 use super::{Figures, KINDS};
 use crate::memory::slab::{Slab, Slot, buckets_for};
 use crate::memory::step::Step;
@@ -53,10 +54,15 @@ impl Demand {
         Self([names, texts, bins, names])
     }
 
+    /// One name with statistics.
+    pub fn of(label: Label) -> Self {
+        Self([1, label.pieces(), 0, 1])
+    }
+
     /// One name without a text.
     pub const NAME: Self = Self([1, 0, 0, 0]);
 
-    pub fn of(&self, array: FigureArray) -> usize {
+    pub fn slots(&self, array: FigureArray) -> usize {
         self.0.get(array as usize).copied().unwrap_or(0)
     }
 }

@@ -3,6 +3,9 @@
 
 use super::change::{Change, EVENTS};
 use super::histogram::Histogram;
+use super::name::Id;
+use super::text::Label;
+use super::view::StatsView;
 use super::{Figures, KINDS};
 use crate::memory::gate::GateKind;
 use crate::memory::slab::Slot;
@@ -143,6 +146,25 @@ impl Figures<'_> {
         self.stats.wipe();
         self.header.stats_of = [0; KINDS.len()];
         self.header.stats_reset = now;
+        Ok(())
+    }
+
+    /// Events were counted since then, and go on to be.
+    pub fn go_on_since(&mut self, stats_reset: i64) {
+        self.header.stats_reset = stats_reset;
+    }
+
+    /// What was counted of a name before.
+    pub fn put_back_stats(&mut self, id: Id, label: Label, stats: &StatsView) -> Step<()> {
+        let Some(at) = self.find_or_add(id, Some(label))? else {
+            return Ok(());
+        };
+        let own = self.stats_for(at, self.header.stats_reset)?;
+        if own != NONE {
+            let own = self.stats.get_mut(own)?;
+            own.events = stats.events;
+            (own.waited, own.ran) = (stats.waited, stats.ran);
+        }
         Ok(())
     }
 
