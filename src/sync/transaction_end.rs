@@ -21,7 +21,7 @@ use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
-use turnstile_scheduler::figures::Demand;
+use turnstile_scheduler::figures::{Demand, Id};
 use turnstile_scheduler::{GateKind, ReservationId, Step};
 
 /// Called from `_PG_init`.
@@ -208,9 +208,11 @@ fn commit_figures(memory: &mut Locked, changes: &Level, id: u64) {
     let lanes = changes.lanes.values().filter(|_| !changes.rebuild);
     for lane in lanes.filter(|lane| !lane.figures.is_empty()) {
         memory.make_room_for_figures(&Demand::by(&lane.figures));
+        let scheduler = &memory.scheduler;
+        let has_row = |name: Id| scheduler.has_own_settings(name.kind, name.key);
         if memory
             .figures
-            .commit(id, &lane.spec, &lane.figures, now)
+            .commit(id, &lane.spec, &lane.figures, now, has_row)
             .is_err()
         {
             memory.figures.distrust();

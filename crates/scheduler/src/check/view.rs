@@ -84,7 +84,6 @@ impl Scheduler<'_> {
         }))
     }
 
-    /// Slots to ask [`Self::gate_at`] for.
     /// How many jobs a gate holds, those of open claims included.
     pub fn held_at(&self, kind: GateKind, key: u64) -> Step<i32> {
         match self.find_gate(kind, key)? {
@@ -93,6 +92,14 @@ impl Scheduler<'_> {
         }
     }
 
+    /// Whether the settings of a gate are its own, as far as they have been read.
+    pub fn has_own_settings(&self, kind: GateKind, key: u64) -> bool {
+        let found = self.find_gate(kind, key).ok().flatten();
+        let gate = found.and_then(|at| self.gate(at).ok());
+        gate.is_some_and(|gate| gate.version != 0 && !gate.is_default())
+    }
+
+    /// Slots to ask [`Self::gate_at`] for.
     pub fn gate_slots(&self) -> std::ops::RangeInclusive<u32> {
         self.gates.touched()
     }

@@ -7,6 +7,7 @@
 use super::Figures;
 use crate::memory::slab::Slot;
 use crate::memory::step::{Fault, NONE, Step};
+use crate::testing::faults::{Seeded, armed};
 
 /// Microseconds.
 const SECOND: i64 = 1_000_000;
@@ -80,7 +81,10 @@ fn start_of(second: u32, log_length: u32) -> u32 {
 impl Figures<'_> {
     /// So many jobs more wait that were due at this time.
     pub(super) fn count_due(&mut self, at: u32, due: i64, jobs: i32, now: i64) -> Step<()> {
-        let second = second_of(due);
+        let second = match jobs < 0 && armed(Seeded::TakeTheOldest) {
+            true => self.bins.get(self.names.get(at)?.oldest)?.start,
+            false => second_of(due),
+        };
         let (older, newer) = match jobs > 0 {
             true => self.between_from_newest(at, second)?,
             false => self.between_from_oldest(at, second)?,
@@ -216,7 +220,7 @@ impl Figures<'_> {
         let (first, second) = (self.bins.get(older)?, self.bins.get(newer)?);
         let log_length = u32::BITS - (first.start ^ second.start).leading_zeros();
         let log_length = log_length.max(first.log_length).max(second.log_length);
-        if log_length > longest(second.start, now) {
+        if log_length > longest(second.start, now) && !armed(Seeded::MergeTheNew) {
             return Ok(None);
         }
         let union = Bin {

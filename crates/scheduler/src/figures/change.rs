@@ -110,8 +110,16 @@ impl Change {
 }
 
 impl Figures<'_> {
-    /// A transaction has committed these changes to jobs of a lane; `id` is the transaction's.
-    pub fn commit(&mut self, id: u64, spec: &LaneSpec, change: &Change, now: i64) -> Step<()> {
+    /// A transaction has committed these changes to jobs of a lane; `id` is the transaction's. Names of which somebody has
+    /// made a row keep their statistics.
+    pub fn commit(
+        &mut self,
+        id: u64,
+        spec: &LaneSpec,
+        change: &Change,
+        now: i64,
+        has_row: impl Fn(Id) -> bool,
+    ) -> Step<()> {
         if change.is_empty() {
             return Ok(());
         }
@@ -124,7 +132,7 @@ impl Figures<'_> {
             let Some(at) = self.find_or_add(Id { kind, key }, change.label_of(kind))? else {
                 continue;
             };
-            self.happen(at, kind, change, now)?;
+            self.happen(at, change, now, &has_row)?;
             if has_states {
                 self.change_states(at, change, now)?;
             }
@@ -132,8 +140,15 @@ impl Figures<'_> {
         self.forget_idle(now)
     }
 
-    fn happen(&mut self, at: u32, kind: GateKind, change: &Change, now: i64) -> Step<()> {
+    fn happen(
+        &mut self,
+        at: u32,
+        change: &Change,
+        now: i64,
+        has_row: impl Fn(Id) -> bool,
+    ) -> Step<()> {
         let name = self.names.get_mut(at)?;
+        let kind = name.kind;
         let (started, ended) = (change.happened(Event::Started), change.ended());
         if started > 0 {
             name.starts.note(started, now);
@@ -144,7 +159,7 @@ impl Figures<'_> {
         if change.events == [0; EVENTS] || !matches!(kind, GateKind::Queue | GateKind::Tenant) {
             return Ok(());
         }
-        let stats = self.stats_for(at, now)?;
+        let stats = self.stats_for(at, now, has_row)?;
         if stats != NONE {
             self.stats.get_mut(stats)?.note(change);
         }

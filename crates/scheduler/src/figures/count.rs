@@ -9,6 +9,7 @@ use super::{Figures, KINDS};
 use crate::memory::gate::GateKind;
 use crate::memory::lane::LaneSpec;
 use crate::memory::step::{NONE, Step};
+use crate::testing::faults::{Seeded, armed};
 
 /// How far the numbers of jobs can be trusted.
 #[repr(u8)]
@@ -58,8 +59,13 @@ impl Count {
     /// Whether a commit must be added to the numbers.
     pub(super) fn takes_changes_of(&self, id: u64, running: &[u32]) -> bool {
         let mut running = running.iter().take(self.running as usize);
-        let is_seen = id != 0 && id < self.xmax && !running.any(|&other| other == id as u32);
-        self.trust != Trust::None && !is_seen
+        let ran = !armed(Seeded::ForgetWhoRan) && running.any(|&other| other == id as u32);
+        let is_seen = id != 0 && id < self.xmax && !ran && !armed(Seeded::AddWhatWasCounted);
+        match self.trust {
+            Trust::None => false,
+            Trust::Counting => !is_seen && !armed(Seeded::MissDuringCount),
+            Trust::Counted => !is_seen,
+        }
     }
 
     pub(super) fn note_overflow(&mut self, kind: GateKind) {
@@ -105,6 +111,9 @@ impl Figures<'_> {
             ..Count::default()
         };
         for kept in kept {
+            if armed(Seeded::CountWithoutPast) {
+                break;
+            }
             self.put_back(kept)?;
         }
         Ok(self.header.count.generation)
@@ -147,7 +156,7 @@ impl Figures<'_> {
         name.charged = kept.name.charged;
         (name.starts, name.ends) = (kept.name.starts, kept.name.ends);
         if let Some(stats) = kept.stats {
-            let own = self.stats_for(at, self.header.stats_reset)?;
+            let own = self.stats_for(at, self.header.stats_reset, |_| true)?;
             if own != NONE {
                 *self.stats.get_mut(own)? = stats.given_to(at);
             }
@@ -192,7 +201,8 @@ impl Figures<'_> {
 
     fn is_counted_by(&self, generation: u64) -> bool {
         let count = &self.header.count;
-        count.trust == Trust::Counting && count.generation == generation
+        let is_same = count.generation == generation || armed(Seeded::MixCounts);
+        count.trust == Trust::Counting && is_same
     }
 
     /// The numbers may be wrong: the next transaction that needs them counts.

@@ -1,5 +1,5 @@
 //! Statistics of a queue or a tenant since they were last reset. Tenants may be without number, so the number of statistics is
-//! bounded: a name that is met when all are given away gets those of the least active of some others.
+//! bounded: a name that is met when all are given away gets those of the least active of some others without a row of settings.
 
 use super::change::{Change, EVENTS};
 use super::histogram::Histogram;
@@ -65,7 +65,12 @@ impl Stats {
 
 impl Figures<'_> {
     /// The statistics of a name; NONE if there is no room.
-    pub(super) fn stats_for(&mut self, at: u32, now: i64) -> Step<u32> {
+    pub(super) fn stats_for(
+        &mut self,
+        at: u32,
+        now: i64,
+        has_row: impl Fn(Id) -> bool,
+    ) -> Step<u32> {
         if self.header.stats_reset == 0 {
             self.header.stats_reset = now;
         }
@@ -74,8 +79,10 @@ impl Figures<'_> {
             return Ok(name.stats);
         }
         let nth = Self::index_of(name.kind);
-        if self.stats_of(nth) >= MOST_STATS {
-            self.take_stats_of_least_active(name.kind, now)?;
+        if self.stats_of(nth) >= MOST_STATS
+            && !self.take_stats_of_least_active(name.kind, now, has_row)?
+        {
+            return Ok(NONE);
         }
         let stats = Stats {
             name: at,
@@ -102,7 +109,13 @@ impl Figures<'_> {
         }
     }
 
-    fn take_stats_of_least_active(&mut self, kind: GateKind, now: i64) -> Step<()> {
+    /// Of those that nobody has made a row of; false if it found none.
+    fn take_stats_of_least_active(
+        &mut self,
+        kind: GateKind,
+        now: i64,
+        has_row: impl Fn(Id) -> bool,
+    ) -> Step<bool> {
         let mut least: Option<(u64, u32)> = None;
         let mut seen = 0;
         for _ in 0..self.stats.pool.used {
@@ -115,15 +128,17 @@ impl Figures<'_> {
             if name.kind == kind {
                 seen += 1;
                 let activity = (name.starts.count(now), owner);
-                least = Some(least.map_or(activity, |least| least.min(activity)));
+                if !has_row(name.id()) {
+                    least = Some(least.map_or(activity, |least| least.min(activity)));
+                }
             }
             if seen >= LOOKED_AT {
                 break;
             }
         }
         match least {
-            Some((_, owner)) => self.drop_stats(owner),
-            None => Ok(()),
+            Some((_, owner)) => self.drop_stats(owner).map(|()| true),
+            None => Ok(false),
         }
     }
 
@@ -159,7 +174,7 @@ impl Figures<'_> {
         let Some(at) = self.find_or_add(id, Some(label))? else {
             return Ok(());
         };
-        let own = self.stats_for(at, self.header.stats_reset)?;
+        let own = self.stats_for(at, self.header.stats_reset, |_| true)?;
         if own != NONE {
             let own = self.stats.get_mut(own)?;
             own.events = stats.events;

@@ -163,6 +163,25 @@ seeded! {
         CountWhatComesLater,
     }
 
+    OF_FIGURES {
+        /// What a count has seen is added once more.
+        AddWhatWasCounted,
+        /// A transaction that ran when the count began is taken to be part of it.
+        ForgetWhoRan,
+        /// What is committed during a count is left to it.
+        MissDuringCount,
+        /// A count that was given up, or overtaken, adds to the next.
+        MixCounts,
+        /// A count begins statistics anew.
+        CountWithoutPast,
+        /// Intervals become one however new they are.
+        MergeTheNew,
+        /// A job that goes is taken from those that have waited longest.
+        TakeTheOldest,
+        /// Names with jobs are forgotten.
+        ForgetTheBusy,
+    }
+
     OF_CHANNELS {
         /// What a notifier that died had not sent is forgotten.
         ForgetUnsent,
