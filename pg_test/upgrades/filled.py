@@ -58,6 +58,9 @@ WHERE relkind IN ('r', 'p') AND NOT relispartition
 
 def add_own(conn, role: str) -> None:
     conn.execute(sql.SQL(_OWN).format(role=sql.SQL(role)))
+    # An upgrade gives it to those who read a view that is made of it now.
+    if conn.execute("SELECT to_regprocedure('turnstile.figures(text)') IS NOT NULL").fetchone()[0]:
+        conn.execute(sql.SQL("GRANT EXECUTE ON FUNCTION turnstile.figures TO {role}").format(role=sql.SQL(role)))
 
 
 @dataclass(frozen=True)
