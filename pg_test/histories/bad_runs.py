@@ -162,3 +162,27 @@ def a_job_is_finished_twice(story):
 def a_waiting_job_is_completed(story):
     story.enqueues(1)
     story.completes(1)
+
+
+def _a_run_and_statistics(story, **changed) -> None:
+    story.enqueues(1, 2)
+    story.claims(1)
+    story.completes(1)
+    events = {"enqueued": 2, "started": 1, "completed": 1} | changed
+    story.ended(story.called("statistics", [0.0, [["q", event, number] for event, number in events.items()]]))
+
+
+@bad("events_are_counted")
+def a_start_is_not_counted(story):
+    _a_run_and_statistics(story, started=0)
+
+
+@bad("events_are_counted")
+def an_end_is_counted_twice(story):
+    _a_run_and_statistics(story, completed=2)
+
+
+@bad("events_are_counted")
+def what_was_rolled_back_is_counted(story):
+    story.ended(story.called("enqueue", [3], jobs=1), story.called("rollback"), outcome="rolled back")
+    _a_run_and_statistics(story, enqueued=3)

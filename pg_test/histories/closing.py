@@ -44,6 +44,12 @@ PUT_OFF, HURRY = (
 )
 RUNNING = "SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]'), NULL FROM turnstile.job WHERE state = 'running'"
 LEFT = "SELECT count(*), NULL FROM turnstile.job"
+STATISTICS = """
+    SELECT jsonb_build_array(extract(epoch FROM max(stats_reset)), jsonb_agg(jsonb_build_array(name, event, number))), NULL
+    FROM turnstile.stat_queue, LATERAL (
+        VALUES ('enqueued', enqueued), ('started', started), ('completed', completed), ('cancelled', cancelled), ('discarded', discarded)
+    ) AS events (event, number)
+"""
 
 
 class Closer(Client):
@@ -60,6 +66,7 @@ class Closer(Client):
             self.call("set limit", statement)
         self.run_all()
         self.call("check", CHECK)
+        self.call("statistics", STATISTICS)
         self.conn.close()
 
     def predict(self, looker) -> None:

@@ -30,6 +30,8 @@ def ordinary(story: Story) -> None:
     story.claims(5)
     story.completes(5)
     story.ended(story.called("check", []))
+    events = {"enqueued": 5, "started": 6, "completed": 5, "discarded": 0}
+    story.ended(story.called("statistics", [0.0, [["q", event, number] for event, number in events.items()]]))
 
 
 def test_an_ordinary_history_breaks_no_rule():

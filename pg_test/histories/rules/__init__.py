@@ -1,6 +1,6 @@
 """The rules that every history must keep: each a function from a history to the violations that it finds."""
 
-from histories.rules import backlogs, jobs, limits, order, progress, runs, server, shares, unique
+from histories.rules import backlogs, figures, jobs, limits, order, progress, runs, server, shares, unique
 
 RULES = [
     jobs.acknowledged_jobs_exist,
@@ -27,6 +27,7 @@ RULES = [
     shares.shares_are_kept,
     progress.who_may_run_is_claimed,
     progress.everything_ends,
+    figures.events_are_counted,
     server.checks_are_empty,
     server.predictions_come_true,
     server.errors_are_expected,
@@ -34,7 +35,13 @@ RULES = [
 ]
 
 # What holds as long as all lanes fit into memory.
-ORDERLY = [order.sessions_keep_their_order, order.nobody_is_passed_over, shares.shares_are_kept, server.predictions_come_true]
+ORDERLY = [
+    order.sessions_keep_their_order,
+    order.nobody_is_passed_over,
+    shares.shares_are_kept,
+    figures.events_are_counted,
+    server.predictions_come_true,
+]
 
 # Of one rule: the first show what is wrong, the others that it is.
 MOST_SHOWN = 10
