@@ -54,6 +54,10 @@ def exporter(monitored: Database, exporter_role: str, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def prometheus(exporter: int, tmp_path_factory):
-    with tools.prometheus(exporter, tmp_path_factory.mktemp("prometheus")) as started:
+def prometheus(monitored: Database, exporter: int, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prometheus")
+    with (
+        tools.textfile(monitored.name, tmp_path_factory.mktemp("textfile")) as checked,
+        tools.prometheus({"exporter": exporter, "checked": checked}, folder) as started,
+    ):
         yield started

@@ -39,15 +39,8 @@ def test_an_alert_that_never_or_always_fires_is_noticed(name, expression, tmp_pa
     assert done.returncode != 0 and f"alertname: {name}" in done.stdout + done.stderr
 
 
-def _checked(database) -> str:
-    """What cron would write into a file."""
-    done = attempt("psql", "-XAtq", "-f", tools.CHECK, "-d", database.name)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
 def test_what_check_finds_is_a_metric(db, conn):
-    text = _checked(db)
+    text = tools.checked(db.name)
     done = attempt("promtool", "check", "metrics", text=text)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     labels = (("database", db.name),)
@@ -56,7 +49,7 @@ def test_what_check_finds_is_a_metric(db, conn):
     conn.execute("CREATE TABLE more_jobs () INHERITS (turnstile.job)")
     conn.execute("INSERT INTO more_jobs SELECT * FROM ONLY turnstile.job")
     found = len(disagreements(db))
-    assert found and parsed(_checked(db)).samples["turnstile_check_problems", labels] == found
+    assert found and parsed(tools.checked(db.name)).samples["turnstile_check_problems", labels] == found
     db.connect().execute("DROP TABLE more_jobs")
 
 
@@ -69,6 +62,6 @@ def test_a_check_that_fails_writes_no_metric(db, conn):
 
 def test_the_names_in_the_rules_exist(monitored, db):
     known = {name for (name,) in monitored.connect().execute("SELECT name FROM turnstile.metrics").fetchall()}
-    known |= parsed(_checked(db)).names()
+    known |= parsed(tools.checked(db.name)).names()
     used = {name for rule in RULES for name in re.findall(r"turnstile_\w+", rule["expr"])}
     assert used and used <= known

@@ -3,13 +3,14 @@
 import contextlib
 import json
 import os
+import sys
 import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
 from support.pgbouncer import free_port
-from support.programs import GIVE_UP, fetch, program, running
+from support.programs import GIVE_UP, attempt, fetch, program, running
 
 FOLDER = Path(__file__).resolve().parents[2] / "packaging" / "monitoring"
 QUERIES = FOLDER / "postgres_exporter.yaml"
@@ -23,6 +24,9 @@ rule_files: [{rules}]
 scrape_configs:
   - job_name: turnstile
     static_configs: [{{targets: ["127.0.0.1:{exporter}"]}}]
+  - job_name: node
+    metrics_path: /turnstile.prom
+    static_configs: [{{targets: ["127.0.0.1:{checked}"]}}]
 """
 
 
@@ -36,6 +40,23 @@ def exporter(database: str, role: str, folder: Path) -> Iterator[int]:
     ]  # fmt: skip
     source = f"postgresql://{role}@127.0.0.1:{os.environ['PGPORT']}/{database}?sslmode=disable"
     with running(command, f"http://127.0.0.1:{port}/", folder / "exporter.log", {"DATA_SOURCE_NAME": source}):
+        yield port
+
+
+def checked(database: str) -> str:
+    """What cron would write into a file."""
+    done = attempt("psql", "-XAtq", "-f", CHECK, "-d", database)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def textfile(database: str, folder: Path) -> Iterator[int]:
+    """The port at which what check() finds can be scraped, as node_exporter gives it."""
+    port = free_port()
+    (folder / "turnstile.prom").write_text(checked(database))
+    command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(folder)]
+    with running(command, f"http://127.0.0.1:{port}/", folder / "textfile.log", dict(os.environ)):
         yield port
 
 
@@ -61,17 +82,17 @@ class Prometheus:
             assert time.monotonic() < give_up, f"no data for {expression}"
             time.sleep(0.2)
 
-    def alerts(self) -> list[dict]:
-        return self._ask("alerts")["alerts"]
+    def rules(self) -> list[dict]:
+        return [rule for group in self._ask("rules")["groups"] for rule in group["rules"]]
 
 
 @contextlib.contextmanager
-def prometheus(exporter_port: int, folder: Path) -> Iterator[Prometheus]:
-    """One that scrapes the exporter each second, with the alert rules."""
+def prometheus(ports: dict[str, int], folder: Path) -> Iterator[Prometheus]:
+    """One that scrapes the exporter and the file each second, with the alert rules."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     configuration = folder / "prometheus.yml"
-    configuration.write_text(CONFIGURATION.format(rules=ALERTS, exporter=exporter_port))
+    configuration.write_text(CONFIGURATION.format(rules=ALERTS, **ports))
     command = [
         program("prometheus"), f"--config.file={configuration}", f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address=127.0.0.1:{port}", "--web.console.templates=", "--web.console.libraries=",
