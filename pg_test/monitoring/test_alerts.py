@@ -53,6 +53,11 @@ def test_what_check_finds_is_a_metric(db, conn):
     db.connect().execute("DROP TABLE more_jobs")
 
 
+def test_an_operator_may_check(db, conn, role):
+    conn.execute("SELECT turnstile.allow_operator(%s::text::regrole)", [role])
+    assert parsed(tools.checked(db.name, role)).samples["turnstile_check_problems", (("database", db.name),)] == 0
+
+
 def test_a_check_that_fails_writes_no_metric(db, conn):
     conn.execute("DROP EXTENSION turnstile")
     done = attempt("psql", "-XAtq", "-f", tools.CHECK, "-d", db.name)

@@ -1,14 +1,13 @@
 """The query of docs/operations.md that says for how many jobs of a queue there should be workers."""
 
-import os
 import random
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 from support.calls import call, claim, claim_next, enqueue, enqueue_times
+from support.programs import attempt
 from support.settings import configure
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
@@ -35,10 +34,7 @@ def test_keda_asks_the_same():
 def test_who_monitors_may_ask(conn, role):
     enqueue_times(conn, 2, queue="mail")
     conn.execute("SELECT turnstile.allow_monitor(%s::text::regrole)", [role])
-    asked = f"SET ROLE {role}; {QUERY}"
-    done = subprocess.run(
-        ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", conn.info.dbname], input=asked, env=os.environ, capture_output=True, text=True
-    )
+    done = attempt("psql", "-XAtq", "-d", conn.info.dbname, text=QUERY, PGOPTIONS=f"-c role={role}")
     assert (done.stdout, done.stderr) == ("2\n", "")
 
 

@@ -43,9 +43,9 @@ def exporter(database: str, role: str, folder: Path) -> Iterator[int]:
         yield port
 
 
-def checked(database: str) -> str:
+def checked(database: str, role: str = "postgres") -> str:
     """What cron would write into a file."""
-    done = attempt("psql", "-XAtq", "-f", CHECK, "-d", database)
+    done = attempt("psql", "-XAtq", "-f", CHECK, "-d", database, PGOPTIONS=f"-c role={role}")
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

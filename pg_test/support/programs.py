@@ -1,6 +1,7 @@
 """Programs of others that listen on a port, run for a test."""
 
 import contextlib
+import os
 import shutil
 import subprocess
 import time
@@ -48,7 +49,7 @@ def running(command: list, url: str, log: Path, environment: dict) -> Iterator[N
         process.wait()
 
 
-def attempt(*command, text: str = "") -> subprocess.CompletedProcess:
+def attempt(*command, text: str = "", **environment: str) -> subprocess.CompletedProcess:
     """What a program that ends by itself says."""
     arguments = [program(str(command[0])), *map(str, command[1:])]
-    return subprocess.run(arguments, input=text, capture_output=True, text=True, timeout=GIVE_UP)
+    return subprocess.run(arguments, input=text, env=os.environ | environment, capture_output=True, text=True, timeout=GIVE_UP)
