@@ -36,7 +36,7 @@ CREATE VIEW turnstile.regions WITH (security_barrier) AS SELECT name, slots FROM
 INSERT INTO turnstile.region (name, distance) VALUES ('unknown', 'far');
 DROP FUNCTION turnstile.version();
 CREATE FUNCTION turnstile.version(more text = NULL) RETURNS text LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'turnstile_version';
-DROP VIEW turnstile.memory;
+DROP VIEW turnstile.metrics, turnstile.memory;
 CREATE VIEW turnstile.memory AS SELECT 1 AS lanes;
 UPDATE turnstile.job SET region = 'known' WHERE tenant = 'nobody';
 """
