@@ -31,7 +31,7 @@ QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurr
   test-upgrades isolation test-docs test-servers regress
 # What takes long, or another build; of parts that are above, too, what they have left out.
 REST_PARTS := test-mutants test-findings test-histories test-fuzz test-cron test-examples test-seeded-faults test-surroundings \
-  test-upgrades test-packages test-storm test-failover test-injected
+  test-upgrades test-packages test-storm test-failover test-injected test-monitoring
 ALL_PARTS := $(REST_PARTS) $(filter-out $(REST_PARTS),$(QUICK_PARTS))
 # TURNSTILE_TIER=quick leaves out of a part what is marked as long, TURNSTILE_TIER=rest runs only that.
 TIER_quick := -m 'not long'
@@ -208,6 +208,11 @@ test-docs: install ## run the SQL of the documentation, follow its links, compar
 test-examples: install ## the workers of examples/, by themselves and through PgBouncer
 	@scripts/setup examples
 	@scripts/run-pytest pg_test/examples
+
+.PHONY: test-monitoring
+test-monitoring: install ## the exporter, alert rules and dashboard, with the exporter and Prometheus of the distribution
+	@scripts/setup monitoring
+	@TURNSTILE_CLUSTER=monitoring scripts/run-pytest pg_test/monitoring
 
 .PHONY: test-failover
 test-failover: install ## a standby promoted under load, four times each way, and what its sessions see

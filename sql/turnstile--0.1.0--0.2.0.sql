@@ -302,15 +302,21 @@ COMMENT ON COLUMN turnstile.stat_queue.started IS 'Runs that started.';
 COMMENT ON COLUMN turnstile.stat_queue.completed IS 'Jobs that were completed.';
 COMMENT ON COLUMN turnstile.stat_queue.failed IS 'Runs that failed, as their workers said, whatever followed.';
 COMMENT ON COLUMN turnstile.stat_queue.retried IS 'Runs that failed or were rescued, and after which the job waits for another attempt.';
-COMMENT ON COLUMN turnstile.stat_queue.discarded IS 'Jobs that were discarded: no attempt was left, or somebody has said so.';
+COMMENT ON COLUMN turnstile.stat_queue.discarded IS 'Jobs that were discarded: no attempt was left, or a call has said so.';
 COMMENT ON COLUMN turnstile.stat_queue.cancelled IS 'Jobs that were cancelled.';
 COMMENT ON COLUMN turnstile.stat_queue.rescued IS 'Runs that were ended because their lease or their connection had.';
 COMMENT ON COLUMN turnstile.stat_queue.oldest_waiting IS 'As in queues.';
 COMMENT ON COLUMN turnstile.stat_queue.wait_ms IS
     'How long jobs were due before they started: how many per bucket of histogram_bounds().';
 COMMENT ON COLUMN turnstile.stat_queue.wait_ms_sum IS 'The sum, in milliseconds.';
-COMMENT ON COLUMN turnstile.stat_queue.wait_ms_p50 IS 'The median in milliseconds, as if the values of a bucket were spread evenly; p95 and p99 likewise.';
-COMMENT ON COLUMN turnstile.stat_queue.run_ms IS 'How long runs lasted, whatever ended them; as wait_ms.';
+COMMENT ON COLUMN turnstile.stat_queue.wait_ms_p50 IS 'The median in milliseconds, as if the values of a bucket were spread evenly.';
+COMMENT ON COLUMN turnstile.stat_queue.wait_ms_p95 IS 'What 95 of 100 have not passed, likewise.';
+COMMENT ON COLUMN turnstile.stat_queue.wait_ms_p99 IS 'What 99 of 100 have not passed, likewise.';
+COMMENT ON COLUMN turnstile.stat_queue.run_ms IS 'How long runs lasted, whatever ended them, as wait_ms.';
+COMMENT ON COLUMN turnstile.stat_queue.run_ms_sum IS 'The sum, in milliseconds.';
+COMMENT ON COLUMN turnstile.stat_queue.run_ms_p50 IS 'The median, as wait_ms_p50.';
+COMMENT ON COLUMN turnstile.stat_queue.run_ms_p95 IS 'As wait_ms_p95.';
+COMMENT ON COLUMN turnstile.stat_queue.run_ms_p99 IS 'As wait_ms_p99.';
 COMMENT ON COLUMN turnstile.stat_queue.stats_reset IS 'When counting began: a restart, stat_reset(), or the first job.';
 
 CREATE VIEW turnstile.stat_tenant AS
@@ -352,68 +358,54 @@ WITH by_queue AS MATERIALIZED (
 ), queues AS MATERIALIZED (
     SELECT * FROM turnstile.queues
 ), samples AS (
-    SELECT 'turnstile_jobs' AS name, 'turnstile_jobs' AS family, jsonb_build_object('queue', queues.name, 'state', counts.state) AS labels,
-        counts.jobs::float8 AS value
+    SELECT 'turnstile_queue_' || gauges.name AS name, 'turnstile_queue_' || gauges.name AS family,
+        jsonb_build_object('queue', queues.name) AS labels, gauges.value
     FROM queues
     CROSS JOIN LATERAL (VALUES
-        ('available', queues.waiting), ('scheduled', queues.scheduled), ('retryable', queues.retryable), ('running', queues.running)
-    ) AS counts (state, jobs)
+        ('waiting', queues.waiting::float8), ('scheduled', queues.scheduled::float8), ('retryable', queues.retryable::float8),
+        ('running', queues.running::float8), ('max_running', queues.max_running::float8), ('free', CASE WHEN queues.max_running IS NOT NULL THEN queues.free END::float8),
+        ('oldest_waiting_seconds', extract(epoch FROM coalesce(queues.oldest_waiting, '0'))::float8),
+        ('paused', (queues.paused OR coalesce(queues.paused_until > clock_timestamp(), false))::int::float8)
+    ) AS gauges (name, value)
     UNION ALL
-    SELECT 'turnstile_oldest_waiting_seconds', 'turnstile_oldest_waiting_seconds', jsonb_build_object('queue', queues.name),
-        extract(epoch FROM coalesce(queues.oldest_waiting, '0'))::float8
+    -- Counters begin with zero, so that the first event counts.
+    SELECT 'turnstile_queue_' || counts.event || '_total', 'turnstile_queue_' || counts.event || '_total',
+        jsonb_build_object('queue', queues.name), coalesce(counts.number, 0)::float8
     FROM queues
-    UNION ALL
-    SELECT 'turnstile_queue_paused', 'turnstile_queue_paused', jsonb_build_object('queue', queues.name),
-        (queues.paused OR coalesce(queues.paused_until > clock_timestamp(), false))::int::float8
-    FROM queues
-    UNION ALL
-    SELECT 'turnstile_queue_free', 'turnstile_queue_free', jsonb_build_object('queue', queues.name), queues.free::float8
-    FROM queues
-    WHERE queues.free IS NOT NULL
-    UNION ALL
-    SELECT 'turnstile_queue_' || counts.event || '_total', 'turnstile_queue_' || counts.event, jsonb_build_object('queue', by_queue.name),
-        counts.number::float8
-    FROM by_queue
+    LEFT JOIN by_queue ON by_queue.name = queues.name
     CROSS JOIN LATERAL (VALUES
         ('enqueued', by_queue.enqueued), ('started', by_queue.started), ('completed', by_queue.completed), ('failed', by_queue.failed),
         ('retried', by_queue.retried), ('discarded', by_queue.discarded), ('cancelled', by_queue.cancelled),
         ('rescued', by_queue.rescued)
     ) AS counts (event, number)
     UNION ALL
-    SELECT 'turnstile_queue_wait_seconds' || sample.suffix, 'turnstile_queue_wait_seconds',
+    SELECT histograms.family || sample.suffix, histograms.family,
         jsonb_strip_nulls(jsonb_build_object('queue', by_queue.name, 'le', sample.le)), sample.value
     FROM by_queue
-    CROSS JOIN LATERAL turnstile.samples_of_histogram(by_queue.wait_ms, by_queue.wait_ms_sum) AS sample
+    CROSS JOIN LATERAL (VALUES
+        ('turnstile_queue_wait_seconds', by_queue.wait_ms, by_queue.wait_ms_sum),
+        ('turnstile_queue_run_seconds', by_queue.run_ms, by_queue.run_ms_sum)
+    ) AS histograms (family, counts, sum_ms)
+    CROSS JOIN LATERAL turnstile.samples_of_histogram(histograms.counts, histograms.sum_ms) AS sample
     UNION ALL
-    SELECT 'turnstile_queue_run_seconds' || sample.suffix, 'turnstile_queue_run_seconds',
-        jsonb_strip_nulls(jsonb_build_object('queue', by_queue.name, 'le', sample.le)), sample.value
-    FROM by_queue
-    CROSS JOIN LATERAL turnstile.samples_of_histogram(by_queue.run_ms, by_queue.run_ms_sum) AS sample
-    UNION ALL
-    SELECT 'turnstile_tenant_jobs', 'turnstile_tenant_jobs', jsonb_build_object('tenant', by_tenant.name, 'state', counts.state),
-        counts.jobs::float8
+    SELECT 'turnstile_tenant_' || figures.name, 'turnstile_tenant_' || figures.name,
+        jsonb_build_object('tenant', by_tenant.name), figures.value
     FROM by_tenant
     CROSS JOIN LATERAL (VALUES
-        ('available', by_tenant.waiting), ('scheduled', by_tenant.scheduled), ('retryable', by_tenant.retryable),
-        ('running', by_tenant.running)
-    ) AS counts (state, jobs)
+        ('waiting', by_tenant.waiting::float8), ('running', by_tenant.running::float8),
+        ('oldest_waiting_seconds', extract(epoch FROM coalesce(by_tenant.oldest_waiting, '0'))::float8),
+        ('enqueued_total', by_tenant.enqueued::float8), ('started_total', by_tenant.started::float8),
+        ('completed_total', by_tenant.completed::float8), ('failed_total', by_tenant.failed::float8)
+    ) AS figures (name, value)
     UNION ALL
-    SELECT 'turnstile_tenant_' || counts.event || '_total', 'turnstile_tenant_' || counts.event,
-        jsonb_build_object('tenant', by_tenant.name), counts.number::float8
-    FROM by_tenant
-    CROSS JOIN LATERAL (VALUES
-        ('enqueued', by_tenant.enqueued), ('started', by_tenant.started), ('completed', by_tenant.completed),
-        ('failed', by_tenant.failed)
-    ) AS counts (event, number)
-    UNION ALL
-    SELECT 'turnstile_memory_bytes', 'turnstile_memory_bytes', jsonb_build_object('database', memory.database), memory.bytes::float8
+    SELECT 'turnstile_memory_' || gauges.name, 'turnstile_memory_' || gauges.name, jsonb_build_object('database', memory.database),
+        gauges.value::float8
     FROM turnstile.memory
+    CROSS JOIN LATERAL (VALUES
+        ('bytes', memory.bytes), ('lanes', memory.lanes), ('lanes_outside', memory.lanes_outside)
+    ) AS gauges (name, value)
     UNION ALL
     SELECT 'turnstile_memory_limit_bytes', 'turnstile_memory_limit_bytes', '{}', max(memory.bytes_limit)::float8
-    FROM turnstile.memory
-    UNION ALL
-    SELECT 'turnstile_memory_lanes_outside', 'turnstile_memory_lanes_outside', jsonb_build_object('database', memory.database),
-        memory.lanes_outside::float8
     FROM turnstile.memory
     UNION ALL
     SELECT 'turnstile_history_ahead_seconds', 'turnstile_history_ahead_seconds', '{}',
@@ -423,41 +415,49 @@ WITH by_queue AS MATERIALIZED (
     SELECT 'turnstile_stats_reset_timestamp_seconds', 'turnstile_stats_reset_timestamp_seconds', '{}',
         extract(epoch FROM min(by_queue.stats_reset))::float8
     FROM by_queue
-), families (family, type, help) AS (
+), families (name, type, help) AS (
     VALUES
-    ('turnstile_jobs', 'gauge', 'Live jobs of a queue, by state.'),
-    ('turnstile_oldest_waiting_seconds', 'gauge', 'How long the first of the waiting jobs of a queue has been due.'),
-    ('turnstile_queue_paused', 'gauge', '1 while the queue is paused, 0 otherwise.'),
-    ('turnstile_queue_free', 'gauge', 'How many more jobs of the queue may run at once. Missing where there is no limit.'),
-    ('turnstile_queue_enqueued', 'counter', 'Jobs added to the queue.'),
-    ('turnstile_queue_started', 'counter', 'Runs of the queue that started.'),
-    ('turnstile_queue_completed', 'counter', 'Jobs of the queue that were completed.'),
-    ('turnstile_queue_failed', 'counter', 'Runs of the queue that failed.'),
-    ('turnstile_queue_retried', 'counter', 'Runs of the queue after which the job waits for another attempt.'),
-    ('turnstile_queue_discarded', 'counter', 'Jobs of the queue that were discarded.'),
-    ('turnstile_queue_cancelled', 'counter', 'Jobs of the queue that were cancelled.'),
-    ('turnstile_queue_rescued', 'counter', 'Runs of the queue that were ended because their lease or connection had.'),
+    ('turnstile_queue_waiting', 'gauge', 'Jobs of the queue that are available.'),
+    ('turnstile_queue_scheduled', 'gauge', 'Jobs of the queue that wait for their time.'),
+    ('turnstile_queue_retryable', 'gauge', 'Jobs of the queue that wait for another attempt.'),
+    ('turnstile_queue_running', 'gauge', 'Jobs of the queue that run.'),
+    ('turnstile_queue_max_running', 'gauge', 'How many jobs of the queue may run at once, missing where there is no limit.'),
+    ('turnstile_queue_free', 'gauge', 'How many more jobs of the queue may start now, missing where there is no limit.'),
+    ('turnstile_queue_oldest_waiting_seconds', 'gauge', 'How long the first of the waiting jobs of the queue has been due.'),
+    ('turnstile_queue_paused', 'gauge', 'Whether the queue is paused, 1 or 0.'),
+    ('turnstile_queue_enqueued_total', 'counter', 'Jobs added to the queue.'),
+    ('turnstile_queue_started_total', 'counter', 'Runs of the queue that started.'),
+    ('turnstile_queue_completed_total', 'counter', 'Jobs of the queue that were completed.'),
+    ('turnstile_queue_failed_total', 'counter', 'Runs of the queue that failed.'),
+    ('turnstile_queue_retried_total', 'counter', 'Runs of the queue after which the job waits for another attempt.'),
+    ('turnstile_queue_discarded_total', 'counter', 'Jobs of the queue that were discarded.'),
+    ('turnstile_queue_cancelled_total', 'counter', 'Jobs of the queue that were cancelled.'),
+    ('turnstile_queue_rescued_total', 'counter', 'Runs of the queue that were ended because their lease or their connection had.'),
     ('turnstile_queue_wait_seconds', 'histogram', 'How long jobs of the queue were due before they started.'),
     ('turnstile_queue_run_seconds', 'histogram', 'How long runs of the queue lasted.'),
-    ('turnstile_tenant_jobs', 'gauge', 'Live jobs of a tenant, by state.'),
-    ('turnstile_tenant_enqueued', 'counter', 'Jobs added for the tenant.'),
-    ('turnstile_tenant_started', 'counter', 'Runs of the tenant that started.'),
-    ('turnstile_tenant_completed', 'counter', 'Jobs of the tenant that were completed.'),
-    ('turnstile_tenant_failed', 'counter', 'Runs of the tenant that failed.'),
-    ('turnstile_memory_bytes', 'gauge', 'Shared memory of the scheduler of a database.'),
-    ('turnstile_memory_limit_bytes', 'gauge', 'turnstile.max_memory.'),
-    ('turnstile_memory_lanes_outside', 'gauge', 'Lanes that found no room in memory.'),
-    ('turnstile_history_ahead_seconds', 'gauge', 'For how long there are partitions of the history. It falls if maintain() does not run.'),
+    ('turnstile_tenant_waiting', 'gauge', 'Jobs of the tenant that are available.'),
+    ('turnstile_tenant_running', 'gauge', 'Jobs of the tenant that run.'),
+    ('turnstile_tenant_oldest_waiting_seconds', 'gauge', 'How long the first of the waiting jobs of the tenant has been due.'),
+    ('turnstile_tenant_enqueued_total', 'counter', 'Jobs added for the tenant.'),
+    ('turnstile_tenant_started_total', 'counter', 'Runs of the tenant that started.'),
+    ('turnstile_tenant_completed_total', 'counter', 'Jobs of the tenant that were completed.'),
+    ('turnstile_tenant_failed_total', 'counter', 'Runs of the tenant that failed.'),
+    ('turnstile_memory_bytes', 'gauge', 'Shared memory that the scheduler of the database has.'),
+    ('turnstile_memory_lanes', 'gauge', 'Lanes of the database with waiting jobs.'),
+    ('turnstile_memory_lanes_outside', 'gauge', 'Lanes of the database that found no room in memory.'),
+    ('turnstile_memory_limit_bytes', 'gauge', 'Shared memory that the schedulers of all databases may have.'),
+    ('turnstile_history_ahead_seconds', 'gauge', 'For how long there are partitions of the history, less than seven days where maintain() does not run.'),
     ('turnstile_stats_reset_timestamp_seconds', 'gauge', 'When the counting of events began.')
 )
 SELECT samples.name, families.type, families.help, samples.labels, samples.value
 FROM samples
-JOIN families ON families.family = samples.family;
+JOIN families ON families.name = samples.family
+WHERE samples.value IS NOT NULL;
 COMMENT ON VIEW turnstile.metrics IS
-    'All figures by the names and units of OpenMetrics, a row a sample: those of a family follow from its name, as name_bucket of a histogram. It reads memory, not jobs.';
-COMMENT ON COLUMN turnstile.metrics.name IS 'The name of the sample.';
-COMMENT ON COLUMN turnstile.metrics.type IS 'Of its family: gauge, counter or histogram.';
-COMMENT ON COLUMN turnstile.metrics.help IS 'What its family means.';
+    'Figures by the names and units of OpenMetrics, a row a sample. It reads memory, not jobs.';
+COMMENT ON COLUMN turnstile.metrics.name IS 'The name of the sample. A histogram has samples with _bucket, _sum and _count behind its name.';
+COMMENT ON COLUMN turnstile.metrics.type IS 'gauge, counter or histogram.';
+COMMENT ON COLUMN turnstile.metrics.help IS 'What it means.';
 COMMENT ON COLUMN turnstile.metrics.labels IS 'Its labels.';
 COMMENT ON COLUMN turnstile.metrics.value IS 'Its value now.';
 -- What allow_tenant(), allow_operator() and allow_monitor() grant from now on.
@@ -509,7 +509,7 @@ role: the role, with all its members.
 tenants: * stands for all.
 Errors: 22004; 22023; 42501; 54000.';
 COMMENT ON FUNCTION turnstile.allow_monitor(regrole) IS
-    'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys and history_partition, and why_waiting_summary. Uses the rights of the caller.
+    'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys, stat_queue, stat_tenant, metrics, memory and history_partition, and why_waiting_summary. Uses the rights of the caller.
 role: the role, with all its members. pg_monitor is a good argument.
 Errors: 22004; 42501.';
 

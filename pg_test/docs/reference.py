@@ -9,6 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from docs import metrics  # noqa: E402
 from docs.raised import all_errors, all_warnings  # noqa: E402
 from rights.page import GROUPS  # noqa: E402
 from support.database import fresh_database  # noqa: E402
@@ -21,17 +22,15 @@ TABLES = ["job", "job_history", "unique_key", "permission", "recurring"]
 SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route"]
 VIEWS = [
     "jobs", "my_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "permissions", "recurring_jobs",
-    "history_partition", "memory",
+    "history_partition", "stat_queue", "stat_tenant", "metrics", "memory",
 ]  # fmt: skip
 # The relations whose columns of the same name mean the same.
 SAME_COLUMNS = {
     "jobs": ["job", "job_history"], "my_jobs": ["jobs", "job", "job_history"], "job_status": ["jobs", "job", "job_history"],
     "queues": ["queue"], "tenants": ["queues", "tenant"], "accounts": ["queues", "account"],
     "concurrency_keys": ["queues", "concurrency"], "permissions": ["permission"], "recurring_jobs": ["recurring", "job"],
-    "recurring": ["job"],
+    "recurring": ["job"], "stat_queue": ["queues", "queue"], "stat_tenant": ["stat_queue", "queues", "tenant"],
 }  # fmt: skip
-# Columns that have no meaning yet.
-
 MEANING = {
     "00000": ("successful_completion", ""),
     "08P01": ("protocol_violation", ""),
@@ -285,7 +284,7 @@ def errors() -> str:
 def pages(conn) -> dict[str, str]:
     return {
         "functions.md": functions(conn), "tables.md": tables(conn), "views.md": views(conn), "settings.md": settings(conn),
-        "errors.md": errors(),
+        "errors.md": errors(), "metrics.md": metrics.page(MADE.strip()),
     }  # fmt: skip
 
 

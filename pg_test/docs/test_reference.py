@@ -1,7 +1,9 @@
 """docs/reference says what the catalog and the sources say."""
 
+import re
+
 import pytest
-from docs import raised, reference
+from docs import metrics, raised, reference
 
 
 @pytest.fixture(scope="module")
@@ -9,7 +11,7 @@ def pages(module_conn):
     return reference.pages(module_conn)
 
 
-@pytest.mark.parametrize("name", ["functions.md", "tables.md", "views.md", "settings.md", "errors.md"])
+@pytest.mark.parametrize("name", ["functions.md", "tables.md", "views.md", "settings.md", "errors.md", "metrics.md"])
 def test_a_page_is_up_to_date(pages, name):
     assert (reference.FOLDER / name).read_text() == pages[name], "run: make reference"
 
@@ -31,6 +33,21 @@ def test_each_relation_that_is_granted_is_on_a_page(module_conn):
         if privileges != "EXECUTE"
     }
     assert granted <= set(reference.TABLES + reference.SETTINGS + reference.VIEWS)
+
+
+def test_each_metric_that_the_view_has_is_on_the_page(pages):
+    listed = re.findall(r"^    \('(turnstile_\w+)', '", metrics.SOURCE.read_text(), re.MULTILINE)
+    assert re.findall(r"^\| `(turnstile_\w+)` \|", pages["metrics.md"], re.MULTILINE) == sorted(listed)
+
+
+def test_names_of_metrics_end_in_what_they_count(pages):
+    """Counters in _total, and all others in their unit where they have one: as OpenMetrics wants it."""
+    rows = re.findall(r"^\| `(turnstile_\w+)` \| (\w+) \| (\w*) \| (.*) \|  *.*\|$", pages["metrics.md"], re.MULTILINE)
+    assert len(rows) == pages["metrics.md"].count("| `turnstile_")
+    for name, kind, unit, meaning in rows:
+        assert name.endswith("_total") == (kind == "counter")
+        assert not unit or name.endswith(f"_{unit}")
+        assert meaning[0].isupper() and meaning.endswith(".")
 
 
 def test_each_sqlstate_that_is_raised_has_a_meaning():

@@ -33,7 +33,11 @@ WRITES = [
     "turnstile.recent()",
     "turnstile.check()",
     "turnstile.rebuild()",
+    "turnstile.stat_reset()",
 ]
+
+# Figures are counted there.
+SCRAPED = r"SELECT sum(value) FROM turnstile.metrics WHERE name ~ '^turnstile_queue_(waiting|scheduled|retryable|running)$'"
 
 # Whoever waits for work on a standby would wait for ever.
 WAITS = [
@@ -103,6 +107,7 @@ def test_a_standby_refuses_writes_and_schedules_once_promoted(db, conn, seed):
             said = caught.value.diag
             assert "standby" in f"{said.message_primary} {said.message_detail} {said.message_hint}", write
         assert standby.execute("SELECT count(*) FROM turnstile.jobs").fetchone() == (len(made),)
+        assert standby.execute(SCRAPED).fetchone() == standby.execute("SELECT count(*) FROM turnstile.job").fetchone()
         assert standby.execute("SELECT pg_promote()").fetchone() == (True,)
         _wait_for(standby, "SELECT NOT pg_is_in_recovery()")
         admits_what_may_run(standby, slots, made)

@@ -116,6 +116,12 @@ def test_its_pages_lead_to_no_page_that_is_missing(packages):
     assert [path for path in files if path.endswith(".md.gz")] == []
 
 
+def test_it_holds_what_monitoring_needs(packages):
+    folder = ROOT / "packaging" / "monitoring"
+    place = f"/usr/share/doc/{packages.name}/examples/monitoring/"
+    assert {place + path.name for path in folder.iterdir()} <= set(packages.files(revision="1"))
+
+
 def test_who_builds_it_is_named():
     maintainer = {"DEBFULLNAME": "Some Body", "DEBEMAIL": "body@example.org", "SOURCE_DATE_EPOCH": "0"}
     done = subprocess.run([ROOT / "scripts/package", "--changelog"], env=maintainer | {"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)

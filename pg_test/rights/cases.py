@@ -172,6 +172,7 @@ OPERATED = [
     "resume_account('acme', 'a')", "pause_session('mail', 'acme', 's')", "resume_session('mail', 'acme', 's')",
     "set_route('k', queue => 'mail')", "drop_route('to sms')", "reroute('k')", "rescue()", "promote()", "check()",
     "rebuild()", "prune_unique_keys()", "recent()", "recent('oldest')",
+    "stat_reset()",
 ]  # fmt: skip
 OF_A_QUEUE = ["set_queue('{}')", "set_queue('{}', max_running => 3)", "pause_queue('{}')", "resume_queue('{}')"]
 SETTINGS = {

@@ -11,7 +11,7 @@ from support.calls import call
 # Called by others, with the rights of who calls them; no allow_... grants them but to those whose calls need them.
 INTERNAL = {
     "check_name", "check_clear", "check_names", "changed_setting", "refuse_setting", "gate_key", "session_gate", "allow", "rights_of",
-    "memory_use",
+    "memory_use", "figures", "samples_of_histogram",
 }  # fmt: skip
 
 
@@ -71,7 +71,8 @@ def test_who_is_allowed_everything_by_kind_needs_nothing_else(db, conn, role):
         "SELECT turnstile.reroute('k')", "SELECT turnstile.rescue()", "SELECT turnstile.promote()", "SELECT turnstile.check()",
         "SELECT turnstile.rebuild()", "SELECT turnstile.maintain()", "SELECT turnstile.prune_unique_keys()",
         "SELECT turnstile.make_history_partitions()", "SELECT turnstile.cancel_many(queue => 'q')", "TABLE turnstile.job_status",
-        "TABLE turnstile.my_jobs", "TABLE turnstile.queues", "TABLE turnstile.permissions", "UPDATE turnstile.tenant SET slots = 9",
+        "TABLE turnstile.my_jobs", "TABLE turnstile.queues", "TABLE turnstile.permissions", "TABLE turnstile.stat_queue",
+        "TABLE turnstile.stat_tenant", "TABLE turnstile.metrics", "SELECT turnstile.stat_reset()", "UPDATE turnstile.tenant SET slots = 9",
         "INSERT INTO turnstile.queue (name) VALUES ('new')", "DELETE FROM turnstile.queue WHERE name = 'new'",
     ):  # fmt: skip
         session.execute(statement)

@@ -65,6 +65,8 @@ CONTRACT = {
     "recent": "(since text, max_rows integer) -> TABLE(id bigint, queue text, kind text, tenant text, state text, attempt integer,"
     " worker text, created_at timestamp with time zone, claimed_at timestamp with time zone,"
     " finished_at timestamp with time zone, error text, cursor text)",
+    "stat_reset": "() -> void",
+    "histogram_bounds": "() -> bigint[]",
     "discard": "(job_id bigint, attempt integer, error text) -> text",
     "retry": "(job_id bigint) -> text",
     "reprioritize": "(job_id bigint, priority integer) -> boolean",

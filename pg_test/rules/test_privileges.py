@@ -50,6 +50,8 @@ VERBS = {
     "why_waiting_summary": {},
     "wait_estimate": {"job_id": 2},
     "recent": {},
+    "stat_reset": {},
+    "histogram_bounds": {},
     "discard": {"job_id": 1, "attempt": 1},
     "retry": {"job_id": 2},
     "reprioritize": {"job_id": 1, "priority": 1},

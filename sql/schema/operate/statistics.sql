@@ -24,15 +24,21 @@ COMMENT ON COLUMN turnstile.stat_queue.started IS 'Runs that started.';
 COMMENT ON COLUMN turnstile.stat_queue.completed IS 'Jobs that were completed.';
 COMMENT ON COLUMN turnstile.stat_queue.failed IS 'Runs that failed, as their workers said, whatever followed.';
 COMMENT ON COLUMN turnstile.stat_queue.retried IS 'Runs that failed or were rescued, and after which the job waits for another attempt.';
-COMMENT ON COLUMN turnstile.stat_queue.discarded IS 'Jobs that were discarded: no attempt was left, or somebody has said so.';
+COMMENT ON COLUMN turnstile.stat_queue.discarded IS 'Jobs that were discarded: no attempt was left, or a call has said so.';
 COMMENT ON COLUMN turnstile.stat_queue.cancelled IS 'Jobs that were cancelled.';
 COMMENT ON COLUMN turnstile.stat_queue.rescued IS 'Runs that were ended because their lease or their connection had.';
 COMMENT ON COLUMN turnstile.stat_queue.oldest_waiting IS 'As in queues.';
 COMMENT ON COLUMN turnstile.stat_queue.wait_ms IS
     'How long jobs were due before they started: how many per bucket of histogram_bounds().';
 COMMENT ON COLUMN turnstile.stat_queue.wait_ms_sum IS 'The sum, in milliseconds.';
-COMMENT ON COLUMN turnstile.stat_queue.wait_ms_p50 IS 'The median in milliseconds, as if the values of a bucket were spread evenly; p95 and p99 likewise.';
-COMMENT ON COLUMN turnstile.stat_queue.run_ms IS 'How long runs lasted, whatever ended them; as wait_ms.';
+COMMENT ON COLUMN turnstile.stat_queue.wait_ms_p50 IS 'The median in milliseconds, as if the values of a bucket were spread evenly.';
+COMMENT ON COLUMN turnstile.stat_queue.wait_ms_p95 IS 'What 95 of 100 have not passed, likewise.';
+COMMENT ON COLUMN turnstile.stat_queue.wait_ms_p99 IS 'What 99 of 100 have not passed, likewise.';
+COMMENT ON COLUMN turnstile.stat_queue.run_ms IS 'How long runs lasted, whatever ended them, as wait_ms.';
+COMMENT ON COLUMN turnstile.stat_queue.run_ms_sum IS 'The sum, in milliseconds.';
+COMMENT ON COLUMN turnstile.stat_queue.run_ms_p50 IS 'The median, as wait_ms_p50.';
+COMMENT ON COLUMN turnstile.stat_queue.run_ms_p95 IS 'As wait_ms_p95.';
+COMMENT ON COLUMN turnstile.stat_queue.run_ms_p99 IS 'As wait_ms_p99.';
 COMMENT ON COLUMN turnstile.stat_queue.stats_reset IS 'When counting began: a restart, stat_reset(), or the first job.';
 
 CREATE VIEW turnstile.stat_tenant AS
