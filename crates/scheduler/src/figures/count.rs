@@ -218,7 +218,7 @@ impl Figures<'_> {
         }
     }
 
-    /// Somebody needs the numbers, and cannot count.
+    /// The numbers are wanted where they cannot be counted.
     pub fn want_count(&mut self) {
         self.header.count.is_wanted = true;
     }
