@@ -1,6 +1,9 @@
 //! The settings that cannot be columns: the limit of shared memory and a guard for what is stored with jobs.
 
-#![allow(unsafe_code, reason = "reads a setting that the server keeps, and reserves the prefix of the extension's own")]
+#![allow(
+    unsafe_code,
+    reason = "reads a setting that the server keeps, and reserves the prefix of the extension's own"
+)]
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 use std::ffi::CStr;
