@@ -528,6 +528,120 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
     ) AS made
 ), true);
 
+-- maintain() leaves foreign tables to who attached them.
+CREATE OR REPLACE FUNCTION turnstile.thin_history() RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
+AS $function$
+DECLARE
+    looked_blocks constant int := 8192;
+    deleted_blocks constant int := 1024;
+    ranges constant int := 8;
+    pass record;
+    affected bigint;
+    deleted bigint := 0;
+    failed oid[] := '{}';
+BEGIN
+    WITH wanted AS MATERIALIZED (
+        SELECT part.partition, part.ends, rule.policy, pg_catalog.pg_stat_get_tuples_inserted(part.partition) AS inserted
+        FROM turnstile.history_partition AS part
+        JOIN pg_class AS rel ON rel.oid = part.partition AND rel.relkind <> 'f'
+        CROSS JOIN LATERAL turnstile.history_policy(part.ends) AS rule
+        WHERE rule.some_over AND NOT rule.all_over
+    ), gone AS (
+        DELETE FROM turnstile.history_pass
+        WHERE NOT EXISTS (SELECT FROM wanted WHERE wanted.partition = history_pass.partition)
+    )
+    INSERT INTO turnstile.history_pass AS known (partition, policy, looking, rows_inserted)
+    SELECT wanted.partition, wanted.policy, wanted.ends IS NOT NULL, wanted.inserted
+    FROM wanted
+    ON CONFLICT ON CONSTRAINT history_pass_pkey DO UPDATE
+    SET policy = excluded.policy, looking = excluded.looking, next_block = 0, finished = false,
+        rows_inserted = excluded.rows_inserted
+    WHERE known.policy <> excluded.policy OR known.looking AND known.rows_inserted <> excluded.rows_inserted;
+
+    FOR _ IN 1 .. ranges LOOP
+        SELECT * INTO pass FROM turnstile.history_pass
+        WHERE NOT finished AND partition <> ALL (failed) ORDER BY partition LIMIT 1;
+        EXIT WHEN NOT FOUND;
+        BEGIN
+            affected := turnstile.read_history(
+                pass.partition, pass.next_block, CASE WHEN pass.looking THEN looked_blocks ELSE deleted_blocks END, pass.looking
+            );
+        EXCEPTION
+            WHEN lock_not_available OR deadlock_detected THEN
+                RAISE;
+            WHEN OTHERS THEN
+                RAISE WARNING 'could not thin partition %: %', pass.partition, SQLERRM
+                    USING ERRCODE = SQLSTATE, HINT = 'Other partitions are thinned. The next run tries this one again.';
+                failed := failed || pass.partition::oid;
+                CONTINUE;
+        END;
+        IF pass.looking AND affected > 0 THEN
+            pass.looking := false;
+            pass.next_block := 0;
+        ELSE
+            deleted := deleted + affected;
+            pass.next_block := pass.next_block + CASE WHEN pass.looking THEN looked_blocks ELSE deleted_blocks END;
+            pass.finished := pass.next_block * pg_catalog.current_setting('block_size')::bigint
+                >= pg_catalog.pg_relation_size(pass.partition);
+        END IF;
+        UPDATE turnstile.history_pass
+        SET looking = pass.looking, next_block = pass.next_block, finished = pass.finished
+        WHERE history_pass.partition = pass.partition;
+    END LOOP;
+    RETURN deleted;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.drop_history() RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
+    SET lock_timeout = '50ms'
+AS $function$
+DECLARE
+    most constant int := 10;
+    day regclass;
+    dropped bigint := 0;
+    in_use text;
+BEGIN
+    FOR day IN
+        SELECT part.partition
+        FROM turnstile.history_partition AS part
+        JOIN pg_class AS rel ON rel.oid = part.partition AND rel.relkind <> 'f'
+        CROSS JOIN LATERAL turnstile.history_policy(part.ends) AS rule
+        WHERE rule.all_over OR EXISTS (
+            SELECT FROM turnstile.history_pass
+            WHERE history_pass.partition = part.partition AND history_pass.policy = rule.policy
+                AND looking AND finished
+                AND rows_inserted = pg_catalog.pg_stat_get_tuples_inserted(part.partition)
+        )
+        ORDER BY part.ends
+        LIMIT most
+    LOOP
+        BEGIN
+            PERFORM turnstile.lock_history(day);
+            EXECUTE pg_catalog.format('DROP TABLE %s', day);
+            dropped := dropped + 1;
+        EXCEPTION
+            WHEN lock_not_available OR deadlock_detected THEN
+                in_use := SQLERRM;
+            WHEN OTHERS THEN
+                RAISE WARNING 'could not drop partition %: %', day, SQLERRM
+                    USING ERRCODE = SQLSTATE, HINT = 'If objects depend on the partition, drop them first.';
+        END;
+    END LOOP;
+    IF dropped = 0 AND in_use IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '55P03', MESSAGE = in_use;
+    END IF;
+    RETURN dropped;
+END
+$function$;
+
 -- What this script has made belongs to who runs it, who may be another than the owner of the extension. Functions work with the
 -- rights of their owner, and the owner of the extension grants EXECUTE on them. What was there before has initial privileges.
 DO $block$

@@ -26,8 +26,9 @@ ON_A_STANDBY = "25006"
 SUPERSEDED, UNKNOWN = "55000", "P0002"
 GUARDS = "-c statement_timeout=100s"
 
+OWN, TENANTS = ["mail", "default"], ["t1", "t2", None]
 # One in three jobs is for the workers of examples/, which have a queue each: the fast ones would leave the others nothing.
-QUEUES, TENANTS = ["mail", "default"] * len(COMMANDS) + list(COMMANDS), ["t1", "t2", None]
+WITH_EXAMPLES = OWN * len(COMMANDS) + list(COMMANDS)
 
 
 class Member(threading.Thread):
@@ -91,6 +92,10 @@ class Producer(Member):
     It lets no more than a hundred of such jobs wait: the slowest workers have to do all of theirs before the test ends.
     """
 
+    def __init__(self, url: str, ledger: Ledger, queues: list[str]):
+        self.queues = queues
+        super().__init__(url, ledger)
+
     def turn(self) -> None:
         try:
             is_enough = self.call(LIVE)[0] > ENOUGH
@@ -103,7 +108,7 @@ class Producer(Member):
 
     def add(self) -> None:
         token, promotions = secrets.token_hex(8), self.ledger.promotions
-        names = {"queue": QUEUES, "tenant": TENANTS, "session": [self.name, None]}
+        names = {"queue": self.queues, "tenant": TENANTS, "session": [self.name, None]}
         job = {"token": token} | {name: random.choice(values) for name, values in names.items()}  # noqa: S311
         try:
             self.call(ENQUEUE, job)

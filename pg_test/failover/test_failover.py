@@ -9,7 +9,7 @@ import time
 import psycopg
 import pytest
 
-from failover.crew import ON_A_STANDBY, Producer, Worker
+from failover.crew import ON_A_STANDBY, WITH_EXAMPLES, Producer, Worker
 from failover.ledger import Ledger
 from failover.pair import DATABASE
 from faults.witness import Sampler, agrees, passed
@@ -92,7 +92,7 @@ def at_work(pair, ledger):
     going = Progress(1)
     sampler = Sampler(lambda: connect(pair), going, LIMITS)
     examples = Examples(pair.url)
-    members = [Producer(pair.url, ledger) for _ in range(2)] + [Worker(pair.url, ledger) for _ in range(4)]
+    members = [Producer(pair.url, ledger, WITH_EXAMPLES) for _ in range(2)] + [Worker(pair.url, ledger) for _ in range(4)]
     watch = threading.Thread(target=sampler, daemon=True)
     watch.start()
     try:

@@ -90,6 +90,7 @@ def test_it_takes_jobs_is_healthy_and_keeps_them(container, image):
     assert not container.is_healthy()
     refused = container.attempt(*image.entrypoint, *image.command)
     assert refused.returncode != 0 and "POSTGRES_PASSWORD" in refused.stderr
+    assert container.attempt("mkdir", image.environment["PGDATA"]).returncode == 0
     container.start(POSTGRES_PASSWORD=PASSWORD)
     container.await_health()
     with container.connect() as conn:

@@ -210,7 +210,7 @@ fn look_up(name: &CStr) -> Result<Oid> {
             format!("turnstile.{name} does not exist"),
         )
         .detail("The extension was dropped, or its relation was renamed.")
-        .hint("Run CREATE EXTENSION turnstile."));
+        .hint("Run CREATE EXTENSION turnstile, or give the relation its name back."));
     }
     if owner == pg_sys::InvalidOid || owner != extension() {
         return Err(Failure::new(

@@ -181,6 +181,15 @@ pub fn old_library(library: &str, catalog: &str) -> Failure {
     .hint("Install the library of that version, unless it is installed, and restart the server.")
 }
 
+pub fn renamed_schema(schema: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "the schema turnstile was renamed",
+    )
+    .detail(format!("Its name is {} now.", quoted(schema)))
+    .hint("Give it its name back, with ALTER SCHEMA … RENAME TO turnstile.")
+}
+
 pub fn on_standby() -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,

@@ -186,6 +186,14 @@ fn is_pinned() -> bool {
 }
 
 /// The level of settings to close afterwards.
+pub fn with_pinned_path<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
+    let level = pin_search_path();
+    let result = work()?;
+    // SAFETY: the level was opened above.
+    unsafe { pg_sys::AtEOXact_GUC(true, level) };
+    Ok(result)
+}
+
 fn pin_search_path() -> i32 {
     // SAFETY: as fmgr_security_definer does it.
     unsafe {
@@ -245,10 +253,7 @@ impl Owner {
             self.0,
             context | pg_sys::SECURITY_LOCAL_USERID_CHANGE.cast_signed(),
         );
-        let level = pin_search_path();
-        let result = work()?;
-        // SAFETY: the level was opened above.
-        unsafe { pg_sys::AtEOXact_GUC(true, level) };
+        let result = with_pinned_path(work)?;
         set_user(user, context);
         Ok(result)
     }

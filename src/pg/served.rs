@@ -2,8 +2,10 @@
 //! catalog of each database by ALTER EXTENSION.
 
 use crate::pg::catalog;
-use crate::pg::error::{Failure, Result, old_catalog, old_library};
+use crate::pg::error::{Failure, Result, old_catalog, old_library, renamed_schema};
+use crate::pg::rights;
 use crate::pg::seeded::{Seeded, armed};
+use crate::pg::spi::{Statement, statement, with_spi};
 use std::cell::Cell;
 
 /// The version of this library.
@@ -13,6 +15,11 @@ pub const LIBRARY: &str = env!("CARGO_PKG_VERSION");
 const CATALOGS: &[&str] = &[LIBRARY, "0.1.0"];
 /// Its body is a statement with the version in quotes. It is read, and never run.
 const STATEMENT: (&str, &str) = ("SELECT '", "'");
+
+static SCHEMA: Statement = statement!("schema_of_extension", []);
+
+/// The schema in which everything is looked for.
+const HOME: &str = "turnstile";
 
 thread_local! {
     /// The version of [`catalog`] as of which the library is known to serve it.
@@ -44,8 +51,16 @@ fn look() -> Result<()> {
             KNOWN.set(version);
             Ok(())
         }
-        found => Err(refusal(found.unwrap_or("unknown"))),
+        found => Err(match schema()? {
+            Some(schema) if schema != HOME => renamed_schema(&schema),
+            _ => refusal(found.unwrap_or("unknown")),
+        }),
     }
+}
+
+/// The extension's own schema; none if it has none.
+fn schema() -> Result<Option<String>> {
+    rights::with_pinned_path(|| with_spi(|spi| Ok(spi.run(&SCHEMA, &[])?.value(0, 1))))
 }
 
 fn refusal(catalog: &str) -> Failure {

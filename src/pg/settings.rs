@@ -1,6 +1,9 @@
 //! The settings that cannot be columns: the limit of shared memory and a guard for what is stored with jobs.
 
-#![allow(unsafe_code, reason = "reads a setting that the server keeps")]
+#![allow(
+    unsafe_code,
+    reason = "reads a setting that the server keeps, and reserves the prefix of the extension's own"
+)]
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 use std::ffi::CStr;
@@ -71,6 +74,8 @@ pub fn register() {
         c"Least time for which a job has run, so that the end of the run is logged.",
         &LOG_MIN_RUN_TIME,
     );
+    // SAFETY: the server copies the text. From here on it refuses other settings that begin so.
+    unsafe { pg_sys::MarkGUCPrefixReserved(c"turnstile".as_ptr()) };
 }
 
 fn define_log_guc(name: &'static CStr, purpose: &'static CStr, setting: &'static GucSetting<i32>) {

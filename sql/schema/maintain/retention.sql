@@ -5,6 +5,8 @@
 -- any job of the day stays; if none does the day is dropped as well, else what is over is deleted. Both go
 -- through the partition by ranges of blocks, a range a call. history_pass remembers how far; a pass is valid
 -- for one policy, and starts anew when time or a changed setting makes another one.
+--
+-- Foreign tables are left to who attached them.
 
 -- The default partition (day_ends NULL) holds many days: its policy is that of a date, and it never goes as a whole.
 CREATE FUNCTION turnstile.history_policy(
@@ -96,6 +98,7 @@ BEGIN
     WITH wanted AS MATERIALIZED (
         SELECT part.partition, part.ends, rule.policy, pg_catalog.pg_stat_get_tuples_inserted(part.partition) AS inserted
         FROM turnstile.history_partition AS part
+        JOIN pg_class AS rel ON rel.oid = part.partition AND rel.relkind <> 'f'
         CROSS JOIN LATERAL turnstile.history_policy(part.ends) AS rule
         WHERE rule.some_over AND NOT rule.all_over
     ), gone AS (
@@ -162,6 +165,7 @@ BEGIN
     FOR day IN
         SELECT part.partition
         FROM turnstile.history_partition AS part
+        JOIN pg_class AS rel ON rel.oid = part.partition AND rel.relkind <> 'f'
         CROSS JOIN LATERAL turnstile.history_policy(part.ends) AS rule
         WHERE rule.all_over OR EXISTS (
             SELECT FROM turnstile.history_pass
