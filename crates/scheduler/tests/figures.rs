@@ -51,7 +51,7 @@ fn idle_names_are_forgotten_and_new_ones_get_statistics() {
     let mut figures = arrays.open();
     let generation = figures.begin_count((1, Vec::new())).unwrap();
     figures.end_count(generation);
-    // Of the first, somebody has made a row.
+    // The first has a row of settings.
     let first = |id: Id| id.kind == GateKind::Tenant && id.key == lane(0, Some(0)).0.tenant;
     for tenant in 0..100_000 {
         let now = BEGIN + tenant as i64 * SECOND;
