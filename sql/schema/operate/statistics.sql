@@ -18,7 +18,7 @@ SELECT
 FROM turnstile.figures('queue') AS live
 WHERE live.enqueued IS NOT NULL;
 COMMENT ON VIEW turnstile.stat_queue IS
-    'What has become of the jobs of each queue since stats_reset, counted when transactions commit, and how long they have waited and run. It is in memory: a crash sets it to zero. Up to 1,000 queues have statistics; where there are more, those that are less active lose theirs.';
+    'What has become of the jobs of each queue since stats_reset, counted when transactions commit, and how long they have waited and run. It is in memory, and kept over a clean restart of the server: a crash or a failover sets it to zero. Up to 1,000 queues have statistics; where there are more, those that are less active and have no row lose theirs.';
 COMMENT ON COLUMN turnstile.stat_queue.enqueued IS 'Jobs added, also by a retry of one that had ended.';
 COMMENT ON COLUMN turnstile.stat_queue.started IS 'Runs that started.';
 COMMENT ON COLUMN turnstile.stat_queue.completed IS 'Jobs that were completed.';
@@ -39,7 +39,7 @@ COMMENT ON COLUMN turnstile.stat_queue.run_ms_sum IS 'The sum, in milliseconds.'
 COMMENT ON COLUMN turnstile.stat_queue.run_ms_p50 IS 'The median, as wait_ms_p50.';
 COMMENT ON COLUMN turnstile.stat_queue.run_ms_p95 IS 'As wait_ms_p95.';
 COMMENT ON COLUMN turnstile.stat_queue.run_ms_p99 IS 'As wait_ms_p99.';
-COMMENT ON COLUMN turnstile.stat_queue.stats_reset IS 'When counting began: a restart, stat_reset(), or the first job.';
+COMMENT ON COLUMN turnstile.stat_queue.stats_reset IS 'When counting began: with the first change of a job after memory was lost or the extension made, or by stat_reset().';
 
 CREATE VIEW turnstile.stat_tenant AS
 SELECT
@@ -52,4 +52,4 @@ SELECT
 FROM turnstile.figures('tenant') AS live
 WHERE live.enqueued IS NOT NULL;
 COMMENT ON VIEW turnstile.stat_tenant IS
-    'As stat_queue, by tenant. Up to 1,000 tenants have statistics; where there are more, those that are less active lose theirs.';
+    'As stat_queue, by tenant. Up to 1,000 tenants have statistics; where there are more, those that are less active and have no row lose theirs.';
