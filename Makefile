@@ -26,7 +26,7 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
 # Can be told to panic, and to leave a mechanism out.
 TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
-# The longest of each list first, since two run at a time.
+# The longest of each list first, since several run at a time.
 QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurrent test-surroundings test-security test-rights \
   test-upgrades isolation test-docs test-servers regress
 # What takes long, or another build; of parts that are above, too, what they have left out.
@@ -81,7 +81,7 @@ demo: install ## watch 16 workers checksum the files below DIR=/some/dir (defaul
 # ---- Tests ----------------------------------------------------------------------------------------
 
 .PHONY: test
-test: ## what shows most in less than 15 minutes, two parts at a time (TURNSTILE_JOBS=…)
+test: ## what shows most in less than 15 minutes, some parts at a time (TURNSTILE_JOBS=…)
 	@TURNSTILE_TIER=quick scripts/test-all $(QUICK_PARTS)
 
 .PHONY: test-rest
