@@ -21,7 +21,7 @@ TABLES = ["job", "job_history", "unique_key", "permission", "recurring"]
 SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route"]
 VIEWS = [
     "jobs", "my_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "permissions", "recurring_jobs",
-    "history_partition", "memory",
+    "workers", "history_partition", "memory",
 ]  # fmt: skip
 # The relations whose columns of the same name mean the same.
 SAME_COLUMNS = {

@@ -14,6 +14,7 @@ use turnstile_scheduler::figures::{
     Bin, FigureArray, FigurePools, FiguresHeader, Name, Stats, Text,
 };
 use turnstile_scheduler::waiting::{Channels, MAX_QUEUES, WaitLists, WaitedQueue, Waiter};
+use turnstile_scheduler::workers::{WORKER_SLOTS, Worker, WorkersHeader, worker_buckets};
 use turnstile_scheduler::{
     Array, DueQueue, Entry, Gate, Header, Lane, Meter, Node, OUTSIDE_BUCKETS, OUTSIDE_RECORDS,
     Outside, Pools, Reservation, Sample, Share,
@@ -23,14 +24,27 @@ use turnstile_scheduler::{
 const ALIGNMENT: u64 = 1 << 16;
 /// Positions whose time of drawing is known.
 const SAMPLES: usize = 4_096;
-/// Bytes of a window for each lane that can be in it at most: more than one takes with all that it needs.
+/// Bytes of a window for each lane that can be in it at most: more than one takes with all that it needs, of the pools whose
+/// number of slots has no other bound.
 const BYTES_PER_LANE: u64 = 1_024;
 
-/// What grows by itself: an array of the scheduler or of the figures, with what belongs to it.
+/// What grows by itself: an array of the scheduler, of the figures or of workers, with what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     Of(Array),
     OfFigures(FigureArray),
+    Workers,
+}
+
+impl Pool {
+    /// The most slots that it can have, if the window has addresses for so many.
+    fn most(self, in_window: usize) -> usize {
+        match self {
+            Pool::Of(_) => in_window,
+            Pool::OfFigures(array) => array.most().min(in_window),
+            Pool::Workers => WORKER_SLOTS.min(in_window),
+        }
+    }
 }
 
 /// How many slots each pool has.
@@ -39,6 +53,7 @@ pub enum Pool {
 pub struct Sizes {
     arrays: [u32; Array::ALL.len()],
     figures: [u32; FigureArray::ALL.len()],
+    workers: u32,
 }
 
 impl Sizes {
@@ -46,6 +61,7 @@ impl Sizes {
         let size = match pool {
             Pool::Of(array) => self.arrays.get(array as usize).copied().unwrap_or(0),
             Pool::OfFigures(array) => self.figures.get(array as usize).copied().unwrap_or(0),
+            Pool::Workers => self.workers,
         };
         size as usize
     }
@@ -54,6 +70,7 @@ impl Sizes {
         let size = match pool {
             Pool::Of(array) => self.arrays.get_mut(array as usize),
             Pool::OfFigures(array) => self.figures.get_mut(array as usize),
+            Pool::Workers => Some(&mut self.workers),
         };
         if let Some(size) = size {
             *size = u32::try_from(slots).unwrap_or(u32::MAX);
@@ -75,7 +92,8 @@ impl Extent {
         match self.pool {
             Pool::Of(array) if self.are_buckets => array.buckets(slots),
             Pool::OfFigures(array) if self.are_buckets => array.buckets(slots),
-            Pool::Of(_) | Pool::OfFigures(_) => slots,
+            Pool::Workers if self.are_buckets => worker_buckets(slots),
+            Pool::Of(_) | Pool::OfFigures(_) | Pool::Workers => slots,
         }
     }
 
@@ -154,6 +172,7 @@ pub struct Layout {
     pub channels: Part<Channels>,
     pub figures: Part<FiguresHeader>,
     pub figure_pools: Part<FigurePools>,
+    pub worker_list: Part<WorkersHeader>,
 
     pub lane_entries: Slots<Entry>,
     pub lanes: Slots<Lane>,
@@ -178,16 +197,18 @@ pub struct Layout {
     pub texts: Slots<Text>,
     pub bins: Slots<Bin>,
     pub stats: Slots<Stats>,
+    pub workers: Slots<Worker>,
+    pub worker_buckets: Slots<u32>,
 
     /// Where the parts of fixed size end.
     fixed: u64,
-    /// The most slots that a pool can have.
-    most: u64,
+    /// The most slots that a pool can have that has no other bound.
+    most: usize,
 }
 
 struct Cursor {
     offset: u64,
-    most: u64,
+    most: usize,
 }
 
 impl Cursor {
@@ -216,7 +237,7 @@ impl Cursor {
             pool,
             are_buckets,
         };
-        self.offset = extent.end(usize::try_from(self.most).unwrap_or(usize::MAX));
+        self.offset = extent.end(pool.most(self.most));
         Slots {
             extent,
             of: PhantomData,
@@ -237,7 +258,7 @@ impl Layout {
         let backends = unsafe { pg_sys::MaxBackends };
         let running = backends.saturating_add(settings::max_prepared_transactions());
         let [backends, running] = [backends, running].map(|it| usize::try_from(it).unwrap_or(0));
-        let most = window / BYTES_PER_LANE;
+        let most = usize::try_from(window / BYTES_PER_LANE).unwrap_or(usize::MAX);
         let at = &mut Cursor { offset: 0, most };
         let mut layout = Self {
             state: at.part(1),
@@ -254,6 +275,7 @@ impl Layout {
             channels: at.part(1),
             figures: at.part(1),
             figure_pools: at.part(1),
+            worker_list: at.part(1),
             fixed: 0,
             most,
             lane_entries: at.slots(Pool::Of(Array::Lanes)),
@@ -279,6 +301,8 @@ impl Layout {
             texts: at.slots(Pool::OfFigures(FigureArray::Texts)),
             bins: at.slots(Pool::OfFigures(FigureArray::Bins)),
             stats: at.slots(Pool::OfFigures(FigureArray::Stats)),
+            workers: at.slots(Pool::Workers),
+            worker_buckets: at.buckets(Pool::Workers),
         };
         layout.fixed = layout.lane_entries.extent.offset;
         layout
@@ -290,11 +314,11 @@ impl Layout {
     }
 
     /// The most slots that a pool can have.
-    pub fn most(&self) -> usize {
-        usize::try_from(self.most).unwrap_or(usize::MAX)
+    pub fn most(&self, pool: Pool) -> usize {
+        pool.most(self.most)
     }
 
-    fn extents(&self) -> [Extent; 23] {
+    fn extents(&self) -> [Extent; 25] {
         [
             self.lane_entries.extent,
             self.lanes.extent,
@@ -319,6 +343,8 @@ impl Layout {
             self.texts.extent,
             self.bins.extent,
             self.stats.extent,
+            self.workers.extent,
+            self.worker_buckets.extent,
         ]
     }
 

@@ -175,6 +175,7 @@ impl Locked<'_> {
     fn distrust(&mut self) {
         self.state.phase = Phase::Stale;
         self.figures.distrust();
+        self.workers().forget_everything();
     }
 }
 
