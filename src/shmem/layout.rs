@@ -36,7 +36,26 @@ pub enum Pool {
     Workers,
 }
 
+/// How many pools there are.
+const POOLS: usize = Array::ALL.len() + FigureArray::ALL.len() + 1;
+
 impl Pool {
+    fn nth(self) -> usize {
+        match self {
+            Pool::Of(array) => array as usize,
+            Pool::OfFigures(array) => Array::ALL.len() + array as usize,
+            Pool::Workers => POOLS - 1,
+        }
+    }
+
+    fn buckets(self, slots: usize) -> usize {
+        match self {
+            Pool::Of(array) => array.buckets(slots),
+            Pool::OfFigures(array) => array.buckets(slots),
+            Pool::Workers => worker_buckets(slots),
+        }
+    }
+
     /// The most slots that it can have, if the window has addresses for so many.
     fn most(self, in_window: usize) -> usize {
         match self {
@@ -50,29 +69,19 @@ impl Pool {
 /// How many slots each pool has.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sizes {
-    arrays: [u32; Array::ALL.len()],
-    figures: [u32; FigureArray::ALL.len()],
-    workers: u32,
-}
+pub struct Sizes([u32; POOLS]);
 
 impl Sizes {
     pub fn of(&self, pool: Pool) -> usize {
-        let size = match pool {
-            Pool::Of(array) => self.arrays.get(array as usize).copied().unwrap_or(0),
-            Pool::OfFigures(array) => self.figures.get(array as usize).copied().unwrap_or(0),
-            Pool::Workers => self.workers,
-        };
-        size as usize
+        self.of_nth(pool.nth())
+    }
+
+    fn of_nth(&self, nth: usize) -> usize {
+        self.0.get(nth).map_or(0, |&size| size as usize)
     }
 
     pub fn set(&mut self, pool: Pool, slots: usize) {
-        let size = match pool {
-            Pool::Of(array) => self.arrays.get_mut(array as usize),
-            Pool::OfFigures(array) => self.figures.get_mut(array as usize),
-            Pool::Workers => Some(&mut self.workers),
-        };
-        if let Some(size) = size {
+        if let Some(size) = self.0.get_mut(pool.nth()) {
             *size = u32::try_from(slots).unwrap_or(u32::MAX);
         }
     }
@@ -84,16 +93,16 @@ struct Extent {
     offset: u64,
     element: u64,
     pool: Pool,
+    /// The place of the pool in [`Sizes`]: it is read with each call.
+    nth: usize,
     are_buckets: bool,
 }
 
 impl Extent {
     fn elements(&self, slots: usize) -> usize {
-        match self.pool {
-            Pool::Of(array) if self.are_buckets => array.buckets(slots),
-            Pool::OfFigures(array) if self.are_buckets => array.buckets(slots),
-            Pool::Workers if self.are_buckets => worker_buckets(slots),
-            Pool::Of(_) | Pool::OfFigures(_) | Pool::Workers => slots,
+        match self.are_buckets {
+            true => self.pool.buckets(slots),
+            false => slots,
         }
     }
 
@@ -117,7 +126,7 @@ impl<T> Slots<T> {
     /// # Safety
     /// The window must be this process's alone for as long as the result lives, and have pages for so many slots.
     pub unsafe fn slice<'m>(&self, start: *mut u8, sizes: &Sizes) -> &'m mut [T] {
-        let elements = match sizes.of(self.extent.pool) {
+        let elements = match sizes.of_nth(self.extent.nth) {
             0 => 0,
             slots => self.extent.elements(slots),
         };
@@ -235,6 +244,7 @@ impl Cursor {
             offset: self.offset.next_multiple_of(ALIGNMENT),
             element: size_of::<T>() as u64,
             pool,
+            nth: pool.nth(),
             are_buckets,
         };
         self.offset = extent.end(pool.most(self.most));
