@@ -27,13 +27,3 @@ def test_a_start_of_the_server_forgets_who_claimed(cluster, immediate):
         assert conn.execute(WORKERS).fetchall() == []
         claim_next(conn, worker="after")
         assert conn.execute(WORKERS).fetchall() == [("after", "default", 1, 0)]
-
-
-def test_a_killed_backend_forgets_all(cluster):
-    """The server ends all processes, and starts again with fresh memory."""
-    with fresh_database() as db:
-        conn, other = db.connect(), db.connect()
-        claim_next(conn, worker="before")
-        with pytest.raises(Exception, match="connection|terminat"):
-            other.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-        assert conn.execute(WORKERS).fetchall() == [("before", "default", 1, 0)]
