@@ -224,7 +224,9 @@ pub(super) fn pick(
                     .pick(search.queue(), now, &mut credits, &mut reservations)?;
             if pick == Pick::Nothing {
                 search.go_on(memory, &credits)?;
-                if let Some(claimer) = claimer {
+                if let Some(claimer) = claimer
+                    && !armed(Seeded::OverlookIdleWorkers)
+                {
                     seen::note(memory, claimer, search.queue(), 0, now);
                 }
             }
