@@ -104,7 +104,7 @@ test-scheduler: setup ## test the scheduler by itself, against a naive model (ST
 
 .PHONY: test-seeded-faults
 test-seeded-faults: setup ## break each mechanism of the scheduler in turn: its tests must notice
-	@cargo test --release -p turnstile-scheduler --features faults --test faults --test crowd_faults --test due_faults --test wake_up_faults --test channel_faults --test outlook_faults --test figures_faults
+	@cargo test --release -p turnstile-scheduler --features faults --test faults --test crowd_faults --test due_faults --test wake_up_faults --test channel_faults --test outlook_faults --test figures_faults --test worker_faults
 
 .PHONY: test-fuzz
 test-fuzz: setup ## fuzz the scheduler for a minute, whole and with its memory damaged

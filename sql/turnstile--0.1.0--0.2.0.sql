@@ -331,6 +331,34 @@ FROM turnstile.figures('tenant') AS live
 WHERE live.enqueued IS NOT NULL;
 COMMENT ON VIEW turnstile.stat_tenant IS
     'As stat_queue, by tenant. Up to 1,000 tenants have statistics; where there are more, those that are less active and have no row lose theirs.';
+
+-- Who claims.
+
+CREATE FUNCTION turnstile.workers_seen()
+    RETURNS TABLE (
+        worker text, queue text, first_seen timestamptz, last_seen timestamptz, claims bigint, jobs bigint
+    )
+    LANGUAGE c VOLATILE ROWS 100
+    AS 'MODULE_PATHNAME', 'turnstile_workers_seen';
+COMMENT ON FUNCTION turnstile.workers_seen() IS
+    'For the view workers: the workers that memory knows, the one seen last first.
+Errors: 42501.';
+
+CREATE VIEW turnstile.workers AS
+SELECT seen.worker, seen.queue, seen.first_seen, seen.last_seen, seen.claims, seen.jobs
+FROM turnstile.workers_seen() AS seen;
+COMMENT ON VIEW turnstile.workers IS
+    'Who claims: the workers that claims have named, the 1,000 that were seen last. It is in memory: a restart and a crash empty it. Claims count whether they find something or not, and whether they are committed or not.';
+COMMENT ON COLUMN turnstile.workers.worker IS
+    'The name that claims gave as worker, its first 127 bytes. NULL stands for all claims that gave none.';
+COMMENT ON COLUMN turnstile.workers.queue IS
+    'The queue in which the last claim looked last, of those that it named; * stands for all. NULL: not known any more.';
+COMMENT ON COLUMN turnstile.workers.first_seen IS 'When a claim first gave the name, since memory knows it.';
+COMMENT ON COLUMN turnstile.workers.last_seen IS
+    'When a claim last gave the name. A claim that waits counts when it begins, and each time it looks again.';
+COMMENT ON COLUMN turnstile.workers.claims IS 'Calls that claimed, also those that found nothing.';
+COMMENT ON COLUMN turnstile.workers.jobs IS 'Jobs that they took.';
+
 -- The figures as OpenMetrics names them: a row a sample.
 
 CREATE FUNCTION turnstile.samples_of_histogram(counts bigint[], sum_ms float8)
@@ -486,18 +514,20 @@ AS $function$
             'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent',
             'rescue', 'promote', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
-            'memory_use', 'figures', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
+            'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', ARRAY[
-            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'metrics', 'memory', 'permissions',
+            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
             'history_partition'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'route'
         ]),
-        ('monitor', 'EXECUTE', ARRAY['memory_use', 'figures', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary']),
+        ('monitor', 'EXECUTE', ARRAY[
+            'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary'
+        ]),
         ('monitor', 'SELECT', ARRAY[
-            'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'metrics', 'memory', 'history_partition'
+            'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'history_partition'
         ])
     ) AS listed (kind, privileges, objects)
     CROSS JOIN LATERAL pg_catalog.unnest(listed.objects) AS object
@@ -509,7 +539,7 @@ role: the role, with all its members.
 tenants: * stands for all.
 Errors: 22004; 22023; 42501; 54000.';
 COMMENT ON FUNCTION turnstile.allow_monitor(regrole) IS
-    'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys, stat_queue, stat_tenant, metrics, memory and history_partition, and why_waiting_summary. Uses the rights of the caller.
+    'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys, stat_queue, stat_tenant, workers, metrics, memory and history_partition, and why_waiting_summary. Uses the rights of the caller.
 role: the role, with all its members. pg_monitor is a good argument.
 Errors: 22004; 42501.';
 

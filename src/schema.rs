@@ -149,9 +149,14 @@ extension_sql_file!(
     requires = ["operate_views"]
 );
 extension_sql_file!(
+    "../sql/schema/operate/workers.sql",
+    name = "operate_workers",
+    requires = ["operate_statistics"]
+);
+extension_sql_file!(
     "../sql/schema/operate/metrics.sql",
     name = "operate_metrics",
-    requires = ["operate_statistics"]
+    requires = ["operate_workers"]
 );
 extension_sql_file!(
     "../sql/schema/operate/why.sql",

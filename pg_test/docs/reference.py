@@ -22,7 +22,7 @@ TABLES = ["job", "job_history", "unique_key", "permission", "recurring"]
 SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route"]
 VIEWS = [
     "jobs", "my_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "permissions", "recurring_jobs",
-    "history_partition", "stat_queue", "stat_tenant", "metrics", "memory",
+    "workers", "history_partition", "stat_queue", "stat_tenant", "metrics", "memory",
 ]  # fmt: skip
 # The relations whose columns of the same name mean the same.
 SAME_COLUMNS = {

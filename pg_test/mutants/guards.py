@@ -82,6 +82,7 @@ GUARDS = {
     "OverlookTurn": "rules/operate/test_why_waiting.py::test_in_a_session_the_turn_counts",
     "OverlookMeters": "rules/operate/test_why_waiting.py::test_a_rate_opens_with_its_next_token[queue]",
     "OverlookAbsence": "rules/operate/test_why_waiting.py::test_nobody_claims",
+    "OverlookIdleWorkers": "rules/operate/test_workers.py::test_a_claim_that_finds_nothing_counts_and_uses_no_transaction_id",
     "NameWhatIsInTheWay": "rules/operate/test_why_waiting.py::test_jobs_of_others_are_not_named",
     "FollowByTime": "rules/operate/test_recent.py::test_a_transaction_that_commits_late_is_given_late_and_once",
     "OverlookSavepoints": "rules/operate/test_recent.py::test_jobs_that_end_in_savepoints[60-COMMIT]",

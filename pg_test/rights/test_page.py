@@ -11,7 +11,7 @@ from support.calls import call
 # Called by others, with the rights of who calls them; no allow_... grants them but to those whose calls need them.
 INTERNAL = {
     "check_name", "check_clear", "check_names", "changed_setting", "refuse_setting", "gate_key", "session_gate", "allow", "rights_of",
-    "memory_use", "figures", "samples_of_histogram",
+    "memory_use", "figures", "samples_of_histogram", "workers_seen",
 }  # fmt: skip
 
 

@@ -94,6 +94,7 @@ COLUMNS = {
     " finished_per_minute",
     "concurrency_keys": "key slots waiting scheduled retryable running free oldest_waiting claimed_per_minute"
     " finished_per_minute",
+    "workers": "worker queue first_seen last_seen claims jobs",
     "route": "pattern queue priority_offset override concurrency_key",
     "unique_key": "tenant key generation job_id mode expires_at",
 }

@@ -127,7 +127,8 @@ def test_a_role_without_rights_can_reach_no_table(conn, role, as_role, statement
     _grant(conn, role, "USAGE ON SCHEMA turnstile")
     for table in ("job", "job_history", "jobs", "queue", "tenant", "account", "concurrency", "route",
                   "history_partition", "history_pass", "recurring", "recurring_jobs", "unique_key",
-                  "queues", "tenants", "accounts", "concurrency_keys", "paused_session", "maintain_task"):  # fmt: skip
+                  "queues", "tenants", "accounts", "concurrency_keys", "workers", "paused_session",
+                  "maintain_task"):  # fmt: skip
         with pytest.raises(psycopg.Error) as caught:
             as_role.execute(statement.format(table))
         assert caught.value.sqlstate in (NO_PRIVILEGE, "55000"), "55000: the view cannot be written to at all"

@@ -37,7 +37,7 @@ EXTREMES = {
     "worker": ["''", "repeat('w', 1000000)"],
 }
 STATES = ["available", "scheduled", "running", "retryable"]
-VIEWS = ["jobs", "queues", "tenants", "accounts", "concurrency_keys", "history_partition", "recurring_jobs"]
+VIEWS = ["jobs", "queues", "tenants", "accounts", "concurrency_keys", "workers", "history_partition", "recurring_jobs"]
 
 
 @pytest.fixture

@@ -5,3 +5,4 @@ pub mod or_wait; // a claim that sleeps where there is nothing
 mod pass_over; // a lane with nothing to take
 pub mod permitted; // claims of callers who may not work on all queues
 pub mod search; // lanes, one after the other
+mod seen; // who claims

@@ -12,19 +12,13 @@ use crate::waiting::sleep::{self, End, Sleep};
 use pgrx::prelude::PgSqlErrorCode;
 use turnstile_scheduler::waiting::MAX_QUEUES;
 
-/// Claims up to `most` jobs, from the queues in the order given. If there are none, it sleeps where the call asks for
-/// that.
-pub fn claim_or_wait(
-    spi: &Spi,
-    queues: &[u64],
-    most: usize,
-    claimer: &Claimer,
-    output: &mut Output,
-) -> Result<()> {
+/// Claims up to `most` jobs, from the queues that the call names, in order. If there are none, it sleeps where the call asks
+/// for that.
+pub fn claim_or_wait(spi: &Spi, most: usize, claimer: &Claimer, output: &mut Output) -> Result<()> {
     let Some(wait) = claimer.wait else {
-        return permitted::claim(spi, queues, most, claimer, output).map(drop);
+        return permitted::claim(spi, most, claimer, output).map(drop);
     };
-    let meant = permitted::awaited(queues)?;
+    let meant = permitted::awaited(claimer.queues)?;
     let sleep = Sleep {
         job_table: catalog::job_table()?,
         queues: awaited(&meant)?,
@@ -32,7 +26,7 @@ pub fn claim_or_wait(
         is_between_transactions: false,
     };
     sleep::staying(sleep.job_table, || {
-        while permitted::claim(spi, queues, most, claimer, output)? == 0 && most > 0 {
+        while permitted::claim(spi, most, claimer, output)? == 0 && most > 0 {
             match sleep.run()? {
                 End::Timeout => return channels::arm(spi, sleep.job_table, sleep.queues),
                 End::Gone => break,

@@ -21,7 +21,7 @@ pub fn pass_over(
         return is_anything_left(spi, job_table, picked).map(drop);
     }
     let mut search = OverflowSearch::in_queue(picked.spec.queue);
-    let next = pick(spi, job_table, &mut search, 1)?;
+    let next = pick(spi, job_table, &mut search, 1, None)?;
     let Pick::Lane(picked) = next.pick else {
         return Ok(());
     };
@@ -32,5 +32,5 @@ pub fn pass_over(
         seen: &seen,
         seen_all,
     };
-    settle(job_table, &picked, &next.reservations, outcome)
+    settle(job_table, &picked, &next.reservations, outcome, None)
 }

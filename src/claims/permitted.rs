@@ -22,14 +22,9 @@ use turnstile_scheduler::EVERY_QUEUE;
 const NOTED_FOR: i64 = 10 * server::SECOND;
 const NOTED_AT_ONCE: usize = 1_000;
 
-/// Claims up to `most` jobs, the queues in the order given; returns how many.
-pub fn claim(
-    spi: &Spi,
-    queues: &[u64],
-    most: usize,
-    claimer: &Claimer,
-    output: &mut Output,
-) -> Result<usize> {
+/// Claims up to `most` jobs, from the queues that the call names, in order; returns how many.
+pub fn claim(spi: &Spi, most: usize, claimer: &Claimer, output: &mut Output) -> Result<usize> {
+    let queues = claimer.queues;
     let Some(permitted) = instead_of_all(queues)? else {
         return claim_from(spi, queues, most, claimer, output);
     };

@@ -1,5 +1,6 @@
 //! A claim asks memory which lane is next, takes rows of it, and tells memory what was found.
 
+use crate::claims::seen;
 use crate::pg::error::{Failure, Result, in_serializable, too_long};
 use crate::pg::output::Output;
 use crate::pg::seeded::{Seeded, armed};
@@ -102,7 +103,7 @@ fn claim_in(
             reservations,
             is_waited_for,
             has_listeners,
-        } = pick(spi, job_table, &mut search, left)?;
+        } = pick(spi, job_table, &mut search, left, Some(claimer))?;
         is_listened_to |= has_listeners;
         match pick {
             Pick::Nothing => {
@@ -135,7 +136,7 @@ pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool>
     let mut settings = SettingsReader::default();
     while looks < LOOKS_AT_MOST {
         looks += 1;
-        match pick(spi, job_table, &mut search, 0)?.pick {
+        match pick(spi, job_table, &mut search, 0, None)?.pick {
             Pick::Nothing if search.read(spi, false)? => looks -= 1,
             Pick::Nothing => return Ok(false),
             Pick::Unknown(spec, gates) => settings.read(spi, job_table, &spec, &gates)?,
@@ -159,7 +160,7 @@ pub(super) fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picke
         seen: &seen,
         seen_all,
     };
-    settle(job_table, picked, &[], seen_only)?;
+    settle(job_table, picked, &[], seen_only, None)?;
     shmem::with(job_table, |memory| {
         let is_locked = |&at| memory.scheduler.is_in_flight(picked.spec.lane, at);
         let mut each = seen.iter();
@@ -193,12 +194,14 @@ struct Lane<'a> {
     is_waited_for: bool,
 }
 
-/// Reserves room in the next lane of a queue. What was reserved is on record even if the step fails.
+/// Reserves room in the next lane of a queue, for a claim or for who only looks. What was reserved is on record even if the
+/// step fails.
 pub(super) fn pick(
     spi: &Spi,
     job_table: pg_sys::Oid,
     search: &mut OverflowSearch,
     want: usize,
+    claimer: Option<&Claimer>,
 ) -> Result<Next> {
     let mut reservations = vec![ReservationId::default(); want.min(MOST_AT_ONCE)];
     let mut credits = pending::with(|pending| pending.credits());
@@ -221,6 +224,11 @@ pub(super) fn pick(
                     .pick(search.queue(), now, &mut credits, &mut reservations)?;
             if pick == Pick::Nothing {
                 search.go_on(memory, &credits)?;
+                if let Some(claimer) = claimer
+                    && !armed(Seeded::OverlookIdleWorkers)
+                {
+                    seen::note(memory, claimer, search.queue(), 0, now);
+                }
             }
             for &id in reservations.iter().filter(|id| id.is_some()) {
                 transferred.push(memory.scheduler.transferred(id)?.collect());
@@ -305,7 +313,7 @@ fn take(
         outcome.seen = &ahead;
         outcome.seen_all = is_all;
     }
-    settle(job_table, picked, reservations, outcome)?;
+    settle(job_table, picked, reservations, outcome, Some(claimer))?;
     Ok(taken.len())
 }
 
@@ -323,8 +331,13 @@ pub(super) fn settle(
     picked: &Picked,
     reservations: &[ReservationId],
     outcome: Outcome,
+    claimer: Option<&Claimer>,
 ) -> Result<()> {
     let blocked = shmem::with(job_table, |memory| {
+        if let Some(claimer) = claimer {
+            let jobs = outcome.taken.len();
+            seen::note(memory, claimer, picked.spec.queue, jobs, picked.now);
+        }
         memory.end_reservations(reservations.iter().copied(), |memory| {
             match memory.state.phase {
                 Phase::Stale => memory

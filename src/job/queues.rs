@@ -29,6 +29,11 @@ pub fn note(key: u64, name: &str) {
     });
 }
 
+/// Passes on the name of a queue if this backend remembers it.
+pub fn with_name(key: u64, use_it: impl FnOnce(&str)) {
+    NAMES.with_borrow(|names| names.get(&key).map(|name| use_it(name)));
+}
+
 /// The name of a queue that has jobs which were put off, or leases; none if it has neither.
 pub fn name(spi: &Spi, key: u64) -> Result<Option<String>> {
     let known = NAMES.with_borrow(|names| names.get(&key).map(|name| name.as_ref().into()));

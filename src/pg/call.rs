@@ -143,6 +143,11 @@ impl Call {
         self.read(index)
     }
 
+    /// A text in the server's encoding.
+    pub fn text_bytes(&self, index: usize) -> Option<&[u8]> {
+        self.read(index)
+    }
+
     pub fn int4(&self, index: usize) -> Option<i32> {
         self.read(index)
     }
@@ -226,6 +231,18 @@ impl Call {
     pub fn fcinfo(&self) -> pg_sys::FunctionCallInfo {
         self.fcinfo
     }
+}
+
+/// As much of a text in the server's encoding as fits into so many bytes.
+pub fn clipped(text: &[u8], most: usize) -> &[u8] {
+    if text.len() <= most {
+        return text;
+    }
+    let [length, limit] = [text.len(), most].map(|it| i32::try_from(it).unwrap_or(i32::MAX));
+    // SAFETY: it reads no more than the length.
+    let kept = unsafe { pg_sys::pg_mbcliplen(text.as_ptr().cast(), length, limit) };
+    let kept = usize::try_from(kept).unwrap_or(0);
+    text.get(..kept).unwrap_or_default()
 }
 
 pub fn required<T>(value: Option<T>, name: &str) -> Result<T> {

@@ -150,6 +150,8 @@ pub enum Seeded {
     OverlookMeters,
     /// A queue always counts as one that is claimed from.
     OverlookAbsence,
+    /// A worker whose claim finds nothing is not seen.
+    OverlookIdleWorkers,
     /// Who may ask about a job is told which jobs of others are in its way.
     NameWhatIsInTheWay,
     /// A reader of the history takes open transactions for ended ones.

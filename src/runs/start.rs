@@ -80,7 +80,7 @@ pub struct Wanted<'a> {
     pub most: usize,
     /// Positions that this transaction made available itself; they are not committed, so not eligible.
     pub own: &'a [i64],
-    pub claimer: &'a Claimer,
+    pub claimer: &'a Claimer<'a>,
 }
 
 /// Sets jobs of the lane running and passes them on in order.

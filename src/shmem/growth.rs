@@ -33,7 +33,7 @@ const MOSTLY_EMPTY: usize = 4;
 const fn first_step(pool: Pool) -> usize {
     match pool {
         Pool::Of(Array::Nodes) => 3 * LEAST_STEP,
-        Pool::Of(_) | Pool::OfFigures(_) => LEAST_STEP,
+        Pool::Of(_) | Pool::OfFigures(_) | Pool::Workers => LEAST_STEP,
     }
 }
 
@@ -136,7 +136,7 @@ impl<'m> Locked<'m> {
             has => (has / 8).clamp(LEAST_STEP, MOST_STEP),
         };
         let step = step.max(least);
-        let wanted = has.saturating_add(step).min(self.growth.layout.most());
+        let wanted = has.saturating_add(step).min(self.growth.layout.most(pool));
         wanted >= has.saturating_add(least) && self.resize(pool, wanted)
     }
 
@@ -216,6 +216,9 @@ impl<'m> Locked<'m> {
                 Err(_) => self.figures.forget_everything(),
             }
         }
+        if self.workers().is_empty() {
+            self.cut(Pool::Workers, 0);
+        }
         self.reopen();
         Ok(())
     }
@@ -232,6 +235,7 @@ impl<'m> Locked<'m> {
     pub(super) fn start_anew(&mut self) -> Step<()> {
         self.scheduler.forget_everything();
         self.figures.forget_everything();
+        self.workers().forget_everything();
         let calls = &mut self.calls;
         self.waiting.release_all(|who| calls.push(who));
         *self.state = DatabaseState {
@@ -285,5 +289,9 @@ impl<'m> Locked<'m> {
         if has_grown {
             self.reopen();
         }
+    }
+    /// Lets one worker more be known; false if there is no memory.
+    pub fn make_room_for_worker(&mut self) -> bool {
+        self.grow(Pool::Workers, 1)
     }
 }

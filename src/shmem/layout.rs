@@ -14,6 +14,7 @@ use turnstile_scheduler::figures::{
     Bin, FigureArray, FigurePools, FiguresHeader, Name, Stats, Text,
 };
 use turnstile_scheduler::waiting::{Channels, MAX_QUEUES, WaitLists, WaitedQueue, Waiter};
+use turnstile_scheduler::workers::{WORKER_SLOTS, Worker, WorkersHeader, worker_buckets};
 use turnstile_scheduler::{
     Array, DueQueue, Entry, Gate, Header, Lane, Meter, Node, OUTSIDE_BUCKETS, OUTSIDE_RECORDS,
     Outside, Pools, Reservation, Sample, Share,
@@ -23,39 +24,64 @@ use turnstile_scheduler::{
 const ALIGNMENT: u64 = 1 << 16;
 /// Positions whose time of drawing is known.
 const SAMPLES: usize = 4_096;
-/// Bytes of a window for each lane that can be in it at most: more than one takes with all that it needs.
+/// Bytes of a window for each lane that can be in it at most: more than one takes with all that it needs, of the pools whose
+/// number of slots has no other bound.
 const BYTES_PER_LANE: u64 = 1_024;
 
-/// What grows by itself: an array of the scheduler or of the figures, with what belongs to it.
+/// What grows by itself: an array of the scheduler, of the figures or of workers, with what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     Of(Array),
     OfFigures(FigureArray),
+    Workers,
+}
+
+/// How many pools there are.
+const POOLS: usize = Array::ALL.len() + FigureArray::ALL.len() + 1;
+
+impl Pool {
+    fn nth(self) -> usize {
+        match self {
+            Pool::Of(array) => array as usize,
+            Pool::OfFigures(array) => Array::ALL.len() + array as usize,
+            Pool::Workers => POOLS - 1,
+        }
+    }
+
+    fn buckets(self, slots: usize) -> usize {
+        match self {
+            Pool::Of(array) => array.buckets(slots),
+            Pool::OfFigures(array) => array.buckets(slots),
+            Pool::Workers => worker_buckets(slots),
+        }
+    }
+
+    /// The most slots that it can have, if the window has addresses for so many.
+    fn most(self, in_window: usize) -> usize {
+        match self {
+            Pool::Of(_) => in_window,
+            Pool::OfFigures(array) => array.most().min(in_window),
+            Pool::Workers => WORKER_SLOTS.min(in_window),
+        }
+    }
 }
 
 /// How many slots each pool has.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sizes {
-    arrays: [u32; Array::ALL.len()],
-    figures: [u32; FigureArray::ALL.len()],
-}
+pub struct Sizes([u32; POOLS]);
 
 impl Sizes {
     pub fn of(&self, pool: Pool) -> usize {
-        let size = match pool {
-            Pool::Of(array) => self.arrays.get(array as usize).copied().unwrap_or(0),
-            Pool::OfFigures(array) => self.figures.get(array as usize).copied().unwrap_or(0),
-        };
-        size as usize
+        self.of_nth(pool.nth())
+    }
+
+    fn of_nth(&self, nth: usize) -> usize {
+        self.0.get(nth).map_or(0, |&size| size as usize)
     }
 
     pub fn set(&mut self, pool: Pool, slots: usize) {
-        let size = match pool {
-            Pool::Of(array) => self.arrays.get_mut(array as usize),
-            Pool::OfFigures(array) => self.figures.get_mut(array as usize),
-        };
-        if let Some(size) = size {
+        if let Some(size) = self.0.get_mut(pool.nth()) {
             *size = u32::try_from(slots).unwrap_or(u32::MAX);
         }
     }
@@ -67,15 +93,16 @@ struct Extent {
     offset: u64,
     element: u64,
     pool: Pool,
+    /// The place of the pool in [`Sizes`]: it is read with each call.
+    nth: usize,
     are_buckets: bool,
 }
 
 impl Extent {
     fn elements(&self, slots: usize) -> usize {
-        match self.pool {
-            Pool::Of(array) if self.are_buckets => array.buckets(slots),
-            Pool::OfFigures(array) if self.are_buckets => array.buckets(slots),
-            Pool::Of(_) | Pool::OfFigures(_) => slots,
+        match self.are_buckets {
+            true => self.pool.buckets(slots),
+            false => slots,
         }
     }
 
@@ -99,7 +126,7 @@ impl<T> Slots<T> {
     /// # Safety
     /// The window must be this process's alone for as long as the result lives, and have pages for so many slots.
     pub unsafe fn slice<'m>(&self, start: *mut u8, sizes: &Sizes) -> &'m mut [T] {
-        let elements = match sizes.of(self.extent.pool) {
+        let elements = match sizes.of_nth(self.extent.nth) {
             0 => 0,
             slots => self.extent.elements(slots),
         };
@@ -154,6 +181,7 @@ pub struct Layout {
     pub channels: Part<Channels>,
     pub figures: Part<FiguresHeader>,
     pub figure_pools: Part<FigurePools>,
+    pub worker_list: Part<WorkersHeader>,
 
     pub lane_entries: Slots<Entry>,
     pub lanes: Slots<Lane>,
@@ -178,16 +206,18 @@ pub struct Layout {
     pub texts: Slots<Text>,
     pub bins: Slots<Bin>,
     pub stats: Slots<Stats>,
+    pub workers: Slots<Worker>,
+    pub worker_buckets: Slots<u32>,
 
     /// Where the parts of fixed size end.
     fixed: u64,
-    /// The most slots that a pool can have.
-    most: u64,
+    /// The most slots that a pool can have that has no other bound.
+    most: usize,
 }
 
 struct Cursor {
     offset: u64,
-    most: u64,
+    most: usize,
 }
 
 impl Cursor {
@@ -214,9 +244,10 @@ impl Cursor {
             offset: self.offset.next_multiple_of(ALIGNMENT),
             element: size_of::<T>() as u64,
             pool,
+            nth: pool.nth(),
             are_buckets,
         };
-        self.offset = extent.end(usize::try_from(self.most).unwrap_or(usize::MAX));
+        self.offset = extent.end(pool.most(self.most));
         Slots {
             extent,
             of: PhantomData,
@@ -237,7 +268,7 @@ impl Layout {
         let backends = unsafe { pg_sys::MaxBackends };
         let running = backends.saturating_add(settings::max_prepared_transactions());
         let [backends, running] = [backends, running].map(|it| usize::try_from(it).unwrap_or(0));
-        let most = window / BYTES_PER_LANE;
+        let most = usize::try_from(window / BYTES_PER_LANE).unwrap_or(usize::MAX);
         let at = &mut Cursor { offset: 0, most };
         let mut layout = Self {
             state: at.part(1),
@@ -254,6 +285,7 @@ impl Layout {
             channels: at.part(1),
             figures: at.part(1),
             figure_pools: at.part(1),
+            worker_list: at.part(1),
             fixed: 0,
             most,
             lane_entries: at.slots(Pool::Of(Array::Lanes)),
@@ -279,6 +311,8 @@ impl Layout {
             texts: at.slots(Pool::OfFigures(FigureArray::Texts)),
             bins: at.slots(Pool::OfFigures(FigureArray::Bins)),
             stats: at.slots(Pool::OfFigures(FigureArray::Stats)),
+            workers: at.slots(Pool::Workers),
+            worker_buckets: at.buckets(Pool::Workers),
         };
         layout.fixed = layout.lane_entries.extent.offset;
         layout
@@ -290,11 +324,11 @@ impl Layout {
     }
 
     /// The most slots that a pool can have.
-    pub fn most(&self) -> usize {
-        usize::try_from(self.most).unwrap_or(usize::MAX)
+    pub fn most(&self, pool: Pool) -> usize {
+        pool.most(self.most)
     }
 
-    fn extents(&self) -> [Extent; 23] {
+    fn extents(&self) -> [Extent; 25] {
         [
             self.lane_entries.extent,
             self.lanes.extent,
@@ -319,6 +353,8 @@ impl Layout {
             self.texts.extent,
             self.bins.extent,
             self.stats.extent,
+            self.workers.extent,
+            self.worker_buckets.extent,
         ]
     }
 

@@ -176,6 +176,7 @@ impl Locked<'_> {
     fn distrust(&mut self) {
         self.state.phase = Phase::Stale;
         self.figures.distrust();
+        self.workers().forget_everything();
     }
 }
 

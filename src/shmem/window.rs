@@ -15,6 +15,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 use turnstile_scheduler::figures::{Figures, FiguresMemory};
 use turnstile_scheduler::waiting::Waiting;
+use turnstile_scheduler::workers::{Workers, WorkersMemory};
 use turnstile_scheduler::{Memory, Scheduler};
 
 thread_local! {
@@ -286,6 +287,22 @@ pub(super) unsafe fn figures_memory<'m>(
             bins: layout.bins.slice(start, sizes),
             stats: layout.stats.slice(start, sizes),
             running: layout.running_at_count.slice(start),
+        }
+    }
+}
+
+impl Locked<'_> {
+    /// Opened where it is used: few calls do.
+    pub fn workers(&mut self) -> Workers<'_> {
+        let Growth { layout, start, .. } = self.growth;
+        let sizes = &self.state.sizes;
+        // SAFETY: the lock is held as long as `self` lives, which has nothing else of these parts.
+        unsafe {
+            Workers::new(WorkersMemory {
+                header: layout.worker_list.get(start),
+                workers: layout.workers.slice(start, sizes),
+                buckets: layout.worker_buckets.slice(start, sizes),
+            })
         }
     }
 }

@@ -24,7 +24,7 @@
 //!
 //! # Map
 //!
-//! Each folder uses only those above it, except that `figures` and `waiting` use no other than the first two.
+//! Each folder uses only those above it, except that `figures`, `workers` and `waiting` use no other than the first two.
 //!
 //! | folder    | what it is for |
 //! |-----------|----------------|
@@ -38,6 +38,7 @@
 //! | `claim`   | the steps of a claim: pick, reserve, settle, commit or abort; the rebuild |
 //! | `check`   | reads everything and changes nothing |
 //! | `figures` | how many jobs each name has, and what has become of them |
+//! | `workers` | who claims, and who did so last |
 //! | `waiting` | processes that wait for work, and channels that clients listen to |
 //!
 //! # The tree of places
@@ -87,6 +88,7 @@ mod order;
 pub mod testing;
 mod tree;
 pub mod waiting;
+pub mod workers;
 
 pub use check::outlook::{GateState, JobPlace, LaneAhead, LaneSample};
 pub use check::view::{GateView, LaneView, OutsideView};

@@ -24,18 +24,20 @@ AS $function$
             'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent',
             'rescue', 'promote', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
-            'memory_use', 'figures', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
+            'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', ARRAY[
-            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'metrics', 'memory', 'permissions',
+            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
             'history_partition'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'route'
         ]),
-        ('monitor', 'EXECUTE', ARRAY['memory_use', 'figures', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary']),
+        ('monitor', 'EXECUTE', ARRAY[
+            'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary'
+        ]),
         ('monitor', 'SELECT', ARRAY[
-            'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'metrics', 'memory', 'history_partition'
+            'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'history_partition'
         ])
     ) AS listed (kind, privileges, objects)
     CROSS JOIN LATERAL pg_catalog.unnest(listed.objects) AS object
@@ -131,7 +133,7 @@ AS $function$
     SELECT turnstile.allow(allow_monitor.role, 'monitor', '{}', '{*}', '{*}')
 $function$;
 COMMENT ON FUNCTION turnstile.allow_monitor(regrole) IS
-    'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys, stat_queue, stat_tenant, metrics, memory and history_partition, and why_waiting_summary. Uses the rights of the caller.
+    'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys, stat_queue, stat_tenant, workers, metrics, memory and history_partition, and why_waiting_summary. Uses the rights of the caller.
 role: the role, with all its members. pg_monitor is a good argument.
 Errors: 22004; 42501.';
 

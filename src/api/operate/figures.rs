@@ -182,6 +182,6 @@ fn times(times: &Histogram) -> [Option<Datum>; 5] {
     [datum(counts), datum(times.sum as f64 / MS), p50, p95, p99]
 }
 
-fn timestamp(time: i64) -> Option<Datum> {
+pub(super) fn timestamp(time: i64) -> Option<Datum> {
     TimestampWithTimeZone::try_from(time).ok().and_then(datum)
 }

@@ -9,6 +9,7 @@ pub mod recent;
 pub mod reroute;
 pub mod retry;
 pub mod why;
+pub mod workers;
 
 use crate::pg::call::{sql_function, sql_verb};
 
@@ -31,6 +32,11 @@ sql_function!(
     turnstile_figures,
     pg_finfo_turnstile_figures,
     figures::figures
+);
+sql_function!(
+    turnstile_workers_seen,
+    pg_finfo_turnstile_workers_seen,
+    workers::workers_seen
 );
 sql_function!(
     turnstile_histogram_bounds,

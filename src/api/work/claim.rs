@@ -15,9 +15,10 @@ arguments!(claim: QUEUES, MAX_JOBS, WORKER, LEASE, BIND_TO_CONNECTION, WAIT);
 pub fn claim_next(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let queue = queue_to_claim(call.text(claim_next::QUEUE))?;
-    let claimer = claimer(call, claim_next::WORKER)?;
+    let queues = [queue];
+    let claimer = claimer(call, claim_next::WORKER, &queues)?;
     let mut output = Output::of(call);
-    with_spi(|spi| claim_or_wait(spi, &[queue], 1, &claimer, &mut output))?;
+    with_spi(|spi| claim_or_wait(spi, 1, &claimer, &mut output))?;
     Ok(None)
 }
 
@@ -25,8 +26,8 @@ pub fn claim(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let queues = queue_keys(call, claim::QUEUES)?;
     let most = bound(call, claim::MAX_JOBS)?;
-    let claimer = claimer(call, claim::WORKER)?;
+    let claimer = claimer(call, claim::WORKER, &queues)?;
     let mut output = Output::of(call);
-    with_spi(|spi| claim_or_wait(spi, &queues, most, &claimer, &mut output))?;
+    with_spi(|spi| claim_or_wait(spi, most, &claimer, &mut output))?;
     Ok(None)
 }

@@ -1,14 +1,15 @@
 //! `complete`, `complete_many` and `complete_and_claim_next`.
 
-use crate::api::arguments::{check_size, name, run};
+use crate::api::arguments::{check_size, queue_to_claim, run};
 use crate::api::work::claimer::claimer;
 use crate::claims::or_wait::claim_or_wait;
-use crate::job::lane::{claimed_key, queue_key};
+use crate::job::lane::queue_key;
 use crate::permission::{self, Verb};
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
 use crate::pg::error::{Result, bad_value, notice, null_element};
 use crate::pg::output::Output;
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
+use crate::runs::claimer::Claimer;
 use crate::runs::ending::{Ending, end_jobs};
 use crate::runs::finish::why_not_running;
 use pgrx::pg_sys::Datum;
@@ -98,9 +99,7 @@ pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
 
 /// The queue to claim from, if one is named.
 fn claimed_queue(named: Option<&str>) -> Result<Option<u64>> {
-    let named = name(named, "queue")?;
-    named.map_or(Ok(()), permission::claim)?;
-    Ok(named.map(claimed_key))
+    named.map(|name| queue_to_claim(Some(name))).transpose()
 }
 
 pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
@@ -108,7 +107,7 @@ pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
     let (job_id, attempt) = run(call)?;
     check_size(call, complete_and_claim_next::RESULT, "result")?;
     let queue = claimed_queue(call.text(complete_and_claim_next::QUEUE))?;
-    let claimer = claimer(call, complete_and_claim_next::WORKER)?;
+    let claimer = claimer(call, complete_and_claim_next::WORKER, &[])?;
     let mut output = Output::of(call);
     with_spi(|spi| {
         let completed = complete_run(
@@ -117,8 +116,11 @@ pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
             attempt,
             call.raw(complete_and_claim_next::RESULT),
         )?;
-        let queue = queue.unwrap_or(completed.queue);
-        claim_or_wait(spi, &[queue], 1, &claimer, &mut output)
+        let claimer = Claimer {
+            queues: &[queue.unwrap_or(completed.queue)],
+            ..claimer
+        };
+        claim_or_wait(spi, 1, &claimer, &mut output)
     })?;
     Ok(None)
 }

@@ -200,6 +200,17 @@ impl Figures<'_> {
         Ok(())
     }
 
+    /// What a name is called, if it is known.
+    pub fn called(&self, id: Id) -> Step<Option<Box<str>>> {
+        let Some(at) = self.find(id)? else {
+            return Ok(None);
+        };
+        match self.names.get(at)?.text {
+            NONE => Ok(None),
+            text => self.text(text).map(Some),
+        }
+    }
+
     pub(super) fn index_of(kind: GateKind) -> usize {
         KINDS.iter().position(|&it| it == kind).unwrap_or(0)
     }

@@ -3,6 +3,7 @@
 use super::ages::Bin;
 use super::change::Change;
 use super::name::Name;
+use super::stats::MOST_STATS;
 use super::text::Label;
 use super::{Figures, KINDS};
 use crate::memory::slab::{Slab, Slot, buckets_for};
@@ -24,6 +25,14 @@ impl FigureArray {
         FigureArray::Bins,
         FigureArray::Stats,
     ];
+
+    /// More slots than this are never needed.
+    pub const fn most(self) -> usize {
+        match self {
+            FigureArray::Stats => KINDS.len() * MOST_STATS as usize + 1,
+            FigureArray::Names | FigureArray::Texts | FigureArray::Bins => usize::MAX,
+        }
+    }
 
     /// How many buckets belong to so many slots.
     pub const fn buckets(self, slots: usize) -> usize {

@@ -182,6 +182,13 @@ seeded! {
         ForgetTheBusy,
     }
 
+    OF_WORKERS {
+        /// A worker that is seen again keeps its place among those that were seen before.
+        KeepPlaceOfSeen,
+        /// No worker makes room for another.
+        KeepEveryWorker,
+    }
+
     OF_CHANNELS {
         /// What a notifier that died had not sent is forgotten.
         ForgetUnsent,

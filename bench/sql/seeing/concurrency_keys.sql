@@ -1,0 +1,1 @@
+TABLE turnstile.concurrency_keys;

@@ -1,0 +1,1 @@
+SELECT * FROM turnstile.why_waiting_summary();

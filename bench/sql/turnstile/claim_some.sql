@@ -1,1 +1,0 @@
-SELECT count(*) FROM turnstile.claim(ARRAY['default'], 100);
