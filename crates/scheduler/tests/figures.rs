@@ -32,7 +32,7 @@ fn a_backlog_of_any_age_takes_few_intervals() {
         now += SECOND * 3;
         let (spec, mut change) = lane(0, None);
         change.add(State::Available, 1);
-        change.arrived.push(now);
+        change.arrived.add(now, 1);
         figures.commit(id, &spec, &change, now, |_| false).unwrap();
     }
     assert!(

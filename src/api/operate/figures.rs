@@ -141,8 +141,8 @@ fn add(names: &mut HashMap<u64, NameView>, kind: GateKind, key: u64, jobs: &Chan
     for (count, jobs) in counts.zip(jobs.states) {
         *count += i64::from(jobs);
     }
-    let finite = jobs.arrived.iter().filter(|&&due| due != i64::MIN);
-    name.waiting_since = finite.copied().chain(name.waiting_since).min();
+    let first = jobs.arrived.first();
+    name.waiting_since = first.into_iter().chain(name.waiting_since).min();
 }
 
 fn push(output: &mut Output, name: &NameView, starting: i64, since: Option<i64>) {

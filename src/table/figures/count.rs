@@ -21,7 +21,7 @@ static COUNT_JOBS: Statement = statement!("count_jobs", []);
 
 /// Rows that are fetched at once.
 const BATCH: i64 = 1_000;
-/// Lanes and jobs that are counted while the lock is held once.
+/// Lanes, and rows of jobs, that are counted while the lock is held once.
 const LANES: usize = 500;
 const JOBS: usize = 10_000;
 
@@ -109,9 +109,10 @@ pub fn visit_figures(
         visit,
     };
     let is_read = visit_jobs(job_table, snapshot, |row| {
+        batch.hand_on()?;
         let lane = row.int8(column::LANE).unwrap_or(0).cast_unsigned();
         if !batch.lanes.contains_key(&lane) {
-            batch.add_lane(lane, row.read().spec, labels_of(row))?;
+            batch.add_lane(lane, row.read().spec, labels_of(row));
         }
         if let Some(state) = row.state() {
             batch.add(lane, state, row.int8(column::RUN_AT), 1);
@@ -133,33 +134,35 @@ struct Batch<'b, 'v> {
 }
 
 impl Batch<'_, '_> {
-    fn add_lane(&mut self, lane: u64, spec: LaneSpec, labels: Labels) -> Result<()> {
-        if self.lanes.len() >= LANES || self.jobs >= JOBS {
-            self.finish()?;
-        }
+    fn add_lane(&mut self, lane: u64, spec: LaneSpec, labels: Labels) {
         let figures = Change {
             labels: Some(labels),
             ..Change::default()
         };
         self.lanes.insert(lane, (spec, figures));
-        Ok(())
+    }
+
+    /// Hands on what was counted, if that is enough for once.
+    fn hand_on(&mut self) -> Result<()> {
+        match self.lanes.len() >= LANES || self.jobs >= JOBS {
+            true => self.finish(),
+            false => Ok(()),
+        }
     }
 
     fn add(&mut self, lane: u64, state: State, due: Option<i64>, jobs: i32) {
         if let Some((_, figures)) = self.lanes.get_mut(&lane) {
             figures.add(state, jobs);
-            if state == State::Available {
-                let dues = due
-                    .into_iter()
-                    .flat_map(|due| std::iter::repeat_n(due, jobs as usize));
-                figures.arrived.extend(dues);
+            if let Some(due) = due.filter(|_| state == State::Available) {
+                figures.arrived.add(due, jobs);
             }
-            self.jobs += jobs as usize;
+            self.jobs += 1;
         }
     }
 
     /// A row of names in the order of the kinds, a state, a time and a number of jobs.
     fn add_row(&mut self, rows: &Rows, row: usize) -> Result<()> {
+        self.hand_on()?;
         let names: [Option<&str>; 4] = [1, 2, 3, 4].map(|column| rows.value(row, column));
         let [queue, tenant, account, key] = names;
         let spec = lane_of(0, |gate| match gate.kind {
@@ -170,7 +173,7 @@ impl Batch<'_, '_> {
             GateKind::Session | GateKind::Unique => None,
         });
         if !self.lanes.contains_key(&spec.lane) {
-            self.add_lane(spec.lane, spec, Labels::of(names))?;
+            self.add_lane(spec.lane, spec, Labels::of(names));
         }
         let state = match rows.required(row, 5)? {
             "scheduled" => State::Scheduled,

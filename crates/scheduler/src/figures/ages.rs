@@ -63,9 +63,13 @@ impl Bin {
 }
 
 /// Times before the server's epoch count as its first second.
-fn second_of(time: i64) -> u32 {
+pub(super) fn second_of(time: i64) -> u32 {
     let second = time.div_euclid(SECOND);
     u32::try_from(second.max(0)).unwrap_or(u32::MAX)
+}
+
+pub(super) fn time_of(second: u32) -> i64 {
+    i64::from(second) * SECOND
 }
 
 /// How long an interval of that time may be by now: the logarithm.
@@ -79,11 +83,11 @@ fn start_of(second: u32, log_length: u32) -> u32 {
 }
 
 impl Figures<'_> {
-    /// So many jobs more wait that were due at this time.
-    pub(super) fn count_due(&mut self, at: u32, due: i64, jobs: i32, now: i64) -> Step<()> {
+    /// So many jobs more wait that were due in this second.
+    pub(super) fn count_due(&mut self, at: u32, second: u32, jobs: i32, now: i64) -> Step<()> {
         let second = match jobs < 0 && armed(Seeded::TakeTheOldest) {
             true => self.bins.get(self.names.get(at)?.oldest)?.start,
-            false => second_of(due),
+            false => second,
         };
         let (older, newer) = match jobs > 0 {
             true => self.between_from_newest(at, second)?,
@@ -162,7 +166,7 @@ impl Figures<'_> {
 
     fn add_to_bin(&mut self, at: u32, bin: u32, second: u32, jobs: i32) -> Step<()> {
         let found = self.bins.get_mut(bin)?;
-        found.jobs += jobs;
+        found.jobs = found.jobs.saturating_add(jobs);
         if jobs > 0 {
             found.least = found.least.min(second);
         }
@@ -265,7 +269,7 @@ impl Figures<'_> {
             }
             let found = self.bins.get(bin)?;
             if found.jobs > 0 {
-                return Ok(Some(i64::from(found.least) * SECOND));
+                return Ok(Some(time_of(found.least)));
             }
             bin = found.newer;
         }

@@ -1,5 +1,6 @@
 //! What a transaction has changed of the jobs of one lane, applied to each of its names.
 
+use super::ages::{second_of, time_of};
 use super::name::Id;
 use super::text::{Label, Labels};
 use super::{Figures, KINDS};
@@ -37,6 +38,33 @@ pub const EVENTS: usize = 8;
 /// Most transactions change a job or two.
 pub type Times = SmallVec<[i64; 2]>;
 
+/// How many jobs were due in which second. A transaction that changes many jobs often changes those of the same second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dues(SmallVec<[(u32, i32); 2]>);
+
+impl Dues {
+    pub fn extend(&mut self, due: Option<i64>) {
+        due.into_iter().for_each(|due| self.add(due, 1));
+    }
+
+    pub fn add(&mut self, due: i64, jobs: i32) {
+        let second = second_of(due);
+        match self.0.last_mut() {
+            Some((last, number)) if *last == second => *number = number.saturating_add(jobs),
+            _ => self.0.push((second, jobs)),
+        }
+    }
+
+    pub fn first(&self) -> Option<i64> {
+        let seconds = self.0.iter().map(|&(second, _)| second);
+        seconds.min().map(time_of)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
 /// Changes to the jobs of one lane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
@@ -46,8 +74,8 @@ pub struct Change {
     pub states: [i32; STATES],
     pub events: [u32; EVENTS],
     /// When jobs were due that became available, and that ceased to be.
-    pub arrived: Times,
-    pub left: Times,
+    pub arrived: Dues,
+    pub left: Dues,
     /// How long jobs waited that started, and ran that ended, in microseconds.
     pub waited: Times,
     pub ran: Times,
@@ -87,8 +115,8 @@ impl Change {
         for (count, more) in self.events.iter_mut().zip(events) {
             *count += more;
         }
-        self.arrived.extend(arrived);
-        self.left.extend(left);
+        self.arrived.0.extend(arrived.0);
+        self.left.0.extend(left.0);
         self.waited.extend(waited);
         self.ran.extend(ran);
     }
@@ -172,8 +200,8 @@ impl Figures<'_> {
             *count = count.saturating_add(more);
         }
         for (due, jobs) in [(&change.left, -1), (&change.arrived, 1)] {
-            for &due in due {
-                match self.count_due(at, due, jobs, now) {
+            for &(second, number) in &due.0 {
+                match self.count_due(at, second, jobs * number, now) {
                     Err(Fault::Full) => self.names.get_mut(at)?.has_lost_ages = true,
                     counted => counted?,
                 }

@@ -25,7 +25,7 @@ use count::Count;
 
 pub use ages::Bin;
 
-pub use change::{Change, EVENTS, Event, STATES, State, Times};
+pub use change::{Change, Dues, EVENTS, Event, STATES, State, Times};
 pub use count::{Numbers, Trust};
 pub use name::{Id, Name};
 pub use room::{Demand, FigureArray};

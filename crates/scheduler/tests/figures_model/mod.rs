@@ -176,12 +176,12 @@ impl Model {
         match deed {
             Deed::Add(_) => {
                 change.add(State::Available, 1);
-                change.arrived.push(job.due);
+                change.arrived.add(job.due, 1);
                 change.note(Event::Enqueued);
             }
             Deed::Start(_) => {
                 change.add(State::Available, -1);
-                change.left.push(job.due);
+                change.left.add(job.due, 1);
                 change.add(State::Running, 1);
                 change.note(Event::Started);
                 change.waited.push(self.now - job.due);
@@ -193,7 +193,7 @@ impl Model {
             }
             Deed::End(_) => {
                 change.add(State::Available, -1);
-                change.left.push(job.due);
+                change.left.add(job.due, 1);
                 change.note(Event::Cancelled);
             }
         }
@@ -234,7 +234,7 @@ impl Model {
                     true => change.add(State::Running, 1),
                     false => {
                         change.add(State::Available, 1);
-                        change.arrived.push(job.due);
+                        change.arrived.add(job.due, 1);
                     }
                 }
                 figures
