@@ -4,7 +4,7 @@ CREATE FUNCTION turnstile.workers_seen()
     RETURNS TABLE (
         worker text, queue text, first_seen timestamptz, last_seen timestamptz, claims bigint, jobs bigint
     )
-    LANGUAGE c VOLATILE ROWS 100
+    LANGUAGE c STABLE ROWS 100
     AS 'MODULE_PATHNAME', 'turnstile_workers_seen';
 COMMENT ON FUNCTION turnstile.workers_seen() IS
     'For the view workers: the workers that memory knows, the one seen last first.
