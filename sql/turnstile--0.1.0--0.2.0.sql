@@ -115,7 +115,7 @@ CREATE FUNCTION turnstile.figures(gate text)
         wait_ms bigint[], wait_ms_sum float8, wait_ms_p50 float8, wait_ms_p95 float8, wait_ms_p99 float8,
         run_ms bigint[], run_ms_sum float8, run_ms_p50 float8, run_ms_p95 float8, run_ms_p99 float8
     )
-    LANGUAGE c VOLATILE ROWS 100
+    LANGUAGE c STABLE ROWS 100
     AS 'MODULE_PATHNAME', 'turnstile_figures';
 COMMENT ON FUNCTION turnstile.figures(text) IS
     'For the views of figures: what is in memory of the queues, tenants, accounts or concurrency keys with jobs or statistics. Where memory cannot be used (on a standby, or where this transaction has rewritten turnstile.job) the jobs are counted.
