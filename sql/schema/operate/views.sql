@@ -12,7 +12,7 @@ CREATE FUNCTION turnstile.figures(gate text)
         wait_ms bigint[], wait_ms_sum float8, wait_ms_p50 float8, wait_ms_p95 float8, wait_ms_p99 float8,
         run_ms bigint[], run_ms_sum float8, run_ms_p50 float8, run_ms_p95 float8, run_ms_p99 float8
     )
-    LANGUAGE c STABLE ROWS 100
+    LANGUAGE c STABLE ROWS 1000
     AS 'MODULE_PATHNAME', 'turnstile_figures';
 COMMENT ON FUNCTION turnstile.figures(text) IS
     'For the views of figures: what is in memory of the queues, tenants, accounts or concurrency keys with jobs or statistics. Where memory cannot be used (on a standby, or where this transaction has rewritten turnstile.job) the jobs are counted.
@@ -138,7 +138,7 @@ LEFT JOIN LATERAL (
     ORDER BY account.name = '*', account.tenant = '*'
     LIMIT 1
 ) AS setting ON true
-LEFT JOIN live ON live.name = known.name AND live.tenant IS NOT DISTINCT FROM known.tenant;
+LEFT JOIN live ON live.name = known.name AND live.tenant = known.tenant;
 COMMENT ON VIEW turnstile.accounts IS
     'The settings in force and live figures of every account that has a row or live jobs, or had some in the last minute; columns as in queues. Figures are in memory: a query does not depend on how many jobs there are.';
 
