@@ -113,8 +113,13 @@ fn write(slot: usize, job_table: pg_sys::Oid, file: &Path) -> Option<()> {
         return None;
     }
     let of = |kind| -> Option<Vec<KeptName>> {
-        let names = memory.figures.view(kind, 0).ok()?;
-        Some(names.into_iter().filter_map(kept).collect())
+        let (mut all, mut next) = (Vec::new(), Some(0));
+        while let Some(from) = next {
+            let names;
+            (names, next) = memory.figures.view(kind, from, 0).ok()?;
+            all.extend(names.into_iter().filter_map(kept));
+        }
+        Some(all)
     };
     let kept = Kept {
         format: FORMAT,

@@ -174,7 +174,10 @@ impl Figures<'_> {
         for (due, jobs) in [(&change.left, -1), (&change.arrived, 1)] {
             for &due in due {
                 match self.count_due(at, due, jobs, now) {
-                    Err(Fault::Full) => self.names.get_mut(at)?.has_lost_ages = true,
+                    Err(Fault::Full) => {
+                        self.names.get_mut(at)?.has_lost_ages = true;
+                        self.header.count.note_lack_of_details();
+                    }
                     counted => counted?,
                 }
             }
