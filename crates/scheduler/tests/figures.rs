@@ -80,7 +80,7 @@ fn idle_names_are_forgotten_and_new_ones_get_statistics() {
 /// A view is read in parts, and each name is in one of them.
 #[test]
 fn a_view_in_parts_has_all_names() {
-    let mut arrays = Arrays::of(4_000, 8_000);
+    let mut arrays = Arrays::of(8_000, 8);
     let mut figures = arrays.open();
     let generation = figures.begin_count((1, Vec::new())).unwrap();
     figures.end_count(generation);
