@@ -6,7 +6,7 @@ import time
 import pytest
 
 from faults.cluster import own_cluster
-from faults.witness import is_sound
+from faults.witness import figures_agree, is_sound
 from support.calls import claim, claim_next, complete_many, enqueue, enqueue_times
 from support.database import fresh_database, server
 
@@ -205,4 +205,23 @@ def test_a_limit_that_is_lowered_is_kept_to(db, limited):
         return _memory(conn)[1] < before / 2
 
     _eventually(is_smaller)
+    is_sound(conn)
+
+
+def test_figures_are_those_of_all_names_whatever_the_limit(db, limited):
+    limited("256kB")
+    conn = db.connect()
+    _eventually(lambda: conn.execute("SHOW turnstile.max_memory").fetchone() == ("256kB",))
+    conn.execute("TABLE turnstile.queues")
+    conn.execute("INSERT INTO turnstile.job (kind, tenant) SELECT 'work', 't' || n FROM generate_series(1, 5000) AS n")
+    waiting = "SELECT count(*) FILTER (WHERE waiting = 1), count(*) FILTER (WHERE oldest_waiting IS NULL) FROM turnstile.tenants"
+    for limit in ("256kB", "1GB", "256kB"):
+        limited(limit)
+        _eventually(lambda limit=limit: conn.execute("SHOW turnstile.max_memory").fetchone() == (limit,))
+        figures_agree(conn)
+        assert conn.execute(waiting).fetchone() == (5000, 0)
+        assert conn.execute("SELECT enqueued FROM turnstile.stat_queue").fetchone() == (5000,)
+    conn.execute("DELETE FROM turnstile.job WHERE tenant <> 't7'")
+    figures_agree(conn)
+    conn.execute("UPDATE turnstile.job SET tenant = 'other'")
     is_sound(conn)

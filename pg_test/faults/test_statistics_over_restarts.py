@@ -95,3 +95,15 @@ def test_another_extension_does_not_get_them(cluster):
         assert conn.execute(STATISTICS).fetchone() is None
         enqueue_times(conn, 1)
         assert conn.execute(STATISTICS).fetchone()[0] == 1
+
+
+def test_the_first_thing_after_a_restart_counts(cluster):
+    """Nobody has used the memory yet when a worker ends the run that it had before."""
+    with fresh_database() as db:
+        conn = db.connect()
+        enqueue_times(conn, 1)
+        run = claim_next(conn)
+        cluster.restart()
+        conn = db.connect()
+        assert complete(conn, run)
+        assert conn.execute("SELECT completed, started FROM turnstile.stat_queue").fetchone() == (1, 1)

@@ -1,10 +1,12 @@
 """Databases: each has jobs and slots of its own; dropping and creating the extension starts from nothing."""
 
+import psycopg
 import pytest
+from psycopg import sql
 
 from support import rows
 from support.calls import claim, claim_all, claim_next, complete, enqueue, enqueue_times, ids
-from support.database import fresh_database
+from support.database import fresh_database, server
 from support.settings import configure
 
 
@@ -88,3 +90,18 @@ def test_databases_made_and_dropped_one_after_another_each_start_empty():
             configure(conn, "tenant", "acme", slots=1)
             enqueued = enqueue_times(conn, 2, tenant="acme")
             assert ids(claim_all(conn)) == enqueued[:1]
+
+
+def test_a_database_that_is_not_dropped_after_all_goes_on(db, conn):
+    """The server asks last whether somebody is connected: open claims hold their room, and statistics are there."""
+    configure(conn, "queue", "default", max_running=1)
+    enqueue_times(conn, 2)
+    claiming = db.connect(autocommit=False)
+    run = claim_next(claiming)
+    with server() as admin, pytest.raises(psycopg.errors.ObjectInUse):
+        admin.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(db.name)))
+    assert claim_next(conn) is None
+    claiming.commit()
+    assert claim_next(conn) is None
+    complete(conn, run)
+    assert conn.execute("SELECT enqueued, started, completed FROM turnstile.stat_queue").fetchone() == (2, 1, 1)

@@ -132,7 +132,8 @@ fn start_directly(
             let changes = run.changes(&row);
             if jobs.start(row, &changes)? {
                 let job = jobs.written();
-                figures::note_start(job_table, &picked.spec, State::Available, &job);
+                let before = (State::Available, job.int8(column::RUN_AT));
+                figures::note_start(job_table, &picked.spec, before, &job);
                 output.push(claimed(&job).into_iter());
                 started.positions.extend(job.int8(column::POSITION));
             }

@@ -279,6 +279,13 @@ impl<'m> Locked<'m> {
         self.figures = Figures::new(figures);
     }
 
+    /// Where names have found no room, and there is some by now, they are counted anew.
+    pub fn make_up_for_overflow(&mut self) {
+        let lack = self.figures.lack();
+        self.make_room_for_figures(&lack);
+        self.figures.make_up_for_overflow();
+    }
+
     /// Sees to it, as far as memory is to be had, that what is demanded can be counted.
     pub fn make_room_for_figures(&mut self, demand: &Demand) {
         let mut has_grown = false;

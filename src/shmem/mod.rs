@@ -187,6 +187,12 @@ fn slot(job_table: pg_sys::Oid) -> Result<usize> {
     }
 }
 
+/// Sees to it that the end of a transaction, which can give the database no memory, finds some. Where there is none to be
+/// had, nothing is counted.
+pub fn provide(job_table: pg_sys::Oid) {
+    let _ = slot(job_table);
+}
+
 /// Drawn anew by each commit that changes routes or settings of queues, once its rows are visible. What is read after
 /// this call is right for as long as the call returns the same. None: there is no memory for the database, and nothing
 /// that is read can be kept.

@@ -82,6 +82,11 @@ fn file_of(database: pg_sys::Oid) -> PathBuf {
     Path::new(FOLDER).join(format!("{PREFIX}{}.json", database.to_u32()))
 }
 
+/// Under which name it is written.
+fn unfinished(file: &Path) -> PathBuf {
+    file.with_extension("new")
+}
+
 /// Called by the postmaster at the end of a shutdown. Where a file cannot be written, what it was for begins anew.
 pub(super) fn write_all() {
     for slot in 0..directory::count() {
@@ -94,7 +99,9 @@ pub(super) fn write_all() {
         }
         let file = file_of(database);
         if write(slot, job_table, &file).is_none() {
-            let _ = fs::remove_file(&file);
+            for unusable in [unfinished(&file), file] {
+                let _ = fs::remove_file(unusable);
+            }
         }
     }
 }
@@ -106,8 +113,13 @@ fn write(slot: usize, job_table: pg_sys::Oid, file: &Path) -> Option<()> {
         return None;
     }
     let of = |kind| -> Option<Vec<KeptName>> {
-        let names = memory.figures.view(kind, 0).ok()?;
-        Some(names.into_iter().filter_map(kept).collect())
+        let (mut all, mut next) = (Vec::new(), Some(0));
+        while let Some(from) = next {
+            let names;
+            (names, next) = memory.figures.view(kind, from, 0).ok()?;
+            all.extend(names.into_iter().filter_map(kept));
+        }
+        Some(all)
     };
     let kept = Kept {
         format: FORMAT,
@@ -116,7 +128,7 @@ fn write(slot: usize, job_table: pg_sys::Oid, file: &Path) -> Option<()> {
         queues: of(GateKind::Queue)?,
         tenants: of(GateKind::Tenant)?,
     };
-    let unfinished = file.with_extension("new");
+    let unfinished = unfinished(file);
     let mut output = BufWriter::new(File::create(&unfinished).ok()?);
     serde_json::to_writer(&mut output, &kept).ok()?;
     output.flush().ok()?;

@@ -1,5 +1,5 @@
 //! Notices DROP EXTENSION, so that backends that sleep for its jobs do not sleep in vain, and DROP DATABASE, so that its
-//! memory is given back.
+//! memory is given back once it is gone.
 
 #![allow(
     unsafe_code,
@@ -15,6 +15,8 @@ use std::ffi::{c_int, c_void};
 
 thread_local! {
     static PREVIOUS: Cell<pg_sys::object_access_hook_type> = const { Cell::new(None) };
+    /// The database that this transaction drops, unless it is refused: the server asks only later whether somebody uses it.
+    static DATABASE: Cell<pg_sys::Oid> = const { Cell::new(pg_sys::InvalidOid) };
 }
 
 /// Called from `_PG_init`, by the postmaster: its children inherit what is set.
@@ -42,11 +44,18 @@ unsafe extern "C-unwind" fn object_accessed(
         pending::note(object, |level| level.is_dropped = true);
     }
     if access == pg_sys::ObjectAccessType::OAT_DROP && class == pg_sys::DatabaseRelationId {
-        // Nobody is connected to it. If it is not dropped after all, its memory is built anew.
-        let _ = shmem::release(object);
+        DATABASE.set(object);
     }
     if let Some(previous) = PREVIOUS.get() {
         // SAFETY: with the arguments that the server gave.
         unsafe { previous(access, class, object, part, argument) };
+    }
+}
+
+/// The transaction has ended. Nobody is connected to a database that it has dropped.
+pub fn at_end(is_committed: bool) {
+    let database = DATABASE.replace(pg_sys::InvalidOid);
+    if is_committed && database != pg_sys::InvalidOid {
+        let _ = shmem::release(database);
     }
 }

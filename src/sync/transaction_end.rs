@@ -14,6 +14,7 @@ use crate::pg::error::cannot_prepare;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::shmem::{self, Locked, Phase, sleeper};
+use crate::sync::dropped;
 use crate::transaction::earliest::Earliest;
 use crate::transaction::level::{LaneChange, Level};
 use crate::transaction::pending::{self, Work};
@@ -37,8 +38,14 @@ pub fn register_callbacks() {
 unsafe extern "C-unwind" fn at_transaction_end(event: pg_sys::XactEvent::Type, _arg: *mut c_void) {
     use pg_sys::XactEvent::{XACT_EVENT_ABORT, XACT_EVENT_COMMIT, XACT_EVENT_PRE_PREPARE};
     match event {
-        XACT_EVENT_COMMIT => quietly(commit),
-        XACT_EVENT_ABORT => quietly(abort),
+        XACT_EVENT_COMMIT => {
+            quietly(commit);
+            quietly(|| dropped::at_end(true));
+        }
+        XACT_EVENT_ABORT => {
+            quietly(abort);
+            dropped::at_end(false);
+        }
         XACT_EVENT_PRE_PREPARE
             if pending::with(|pending| !pending.is_empty()) && !armed(Seeded::AllowPrepare) =>
         {
@@ -205,7 +212,8 @@ fn apply_lane(memory: &mut Locked, lane: &LaneChange, counted: bool) -> Step<()>
 /// Figures are not what decides: where they are damaged they are counted anew.
 fn commit_figures(memory: &mut Locked, changes: &Level, id: u64) {
     let now = server::now();
-    let lanes = changes.lanes.values().filter(|_| !changes.rebuild);
+    discharge(memory, changes);
+    let lanes = changes.lanes.values();
     for lane in lanes.filter(|lane| !lane.figures.is_empty()) {
         memory.make_room_for_figures(&Demand::by(&lane.figures));
         let scheduler = &memory.scheduler;
@@ -218,7 +226,6 @@ fn commit_figures(memory: &mut Locked, changes: &Level, id: u64) {
             memory.figures.distrust();
         }
     }
-    discharge(memory, changes);
     memory.figures.make_up_for_overflow();
 }
 

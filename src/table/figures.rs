@@ -39,10 +39,14 @@ pub struct Come<'a> {
     waited: Option<i64>,
 }
 
-/// A claim has started a job that was in this state.
-pub fn note_start(job_table: Oid, spec: &LaneSpec, before: State, job: &RawRow) {
+/// A claim has started a job that was in this state and due at this time: a user's trigger may have changed it.
+pub fn note_start(
+    job_table: Oid,
+    spec: &LaneSpec,
+    (before, due): (State, Option<i64>),
+    job: &RawRow,
+) {
     let job = job.again(usize::MAX);
-    let due = job.int8(column::RUN_AT);
     let waited = time_between(due, job.int8(column::CLAIMED_AT));
     slow_jobs::note_wait(&job, waited);
     pending::note(job_table, |level| {

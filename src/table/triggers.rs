@@ -9,6 +9,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::trigger::{Moment, Trigger};
 use crate::pg::tuple::RawRow;
+use crate::shmem;
 use crate::table::figures::{Come, Gone, Side};
 use crate::table::{backlog, figures};
 use crate::transaction::level::{Level, least};
@@ -73,6 +74,7 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
 
 /// Checks the new row of a job, and notes what it changes for the scheduler.
 pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
+    shmem::provide(job_table);
     let placed = new.map(|row| (row, row.read()));
     let is_out_of_lane = |(row, job): &(&RawRow, JobRow)| !row.is_in(&job.spec);
     if let (Some(old), Some((new, _))) = (old, &placed)
@@ -85,7 +87,8 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
         }
         if let Some((new, job)) = &placed {
             let before = old.state().unwrap_or(State::Available);
-            figures::note_start(job_table, &job.spec, before, new);
+            let due = old.int8(column::RUN_AT);
+            figures::note_start(job_table, &job.spec, (before, due), new);
         }
         return Ok(());
     }

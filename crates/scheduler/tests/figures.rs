@@ -11,10 +11,10 @@ mod figures_model;
 mod random;
 
 use figures_model::arena::Arrays;
-use figures_model::{BEGIN, SECOND, lane};
+use figures_model::{BEGIN, SECOND, all, lane};
 use random::run_seeds;
 use turnstile_scheduler::GateKind;
-use turnstile_scheduler::figures::{Event, FigureArray, Id, State};
+use turnstile_scheduler::figures::{Event, FigureArray, Id, State, Trust};
 
 #[test]
 fn figures_are_those_of_the_jobs() {
@@ -40,7 +40,7 @@ fn a_backlog_of_any_age_takes_few_intervals() {
         "{}",
         figures.left(FigureArray::Bins)
     );
-    let name = &figures.view(GateKind::Queue, now).unwrap()[0];
+    let name = &all(&figures, GateKind::Queue, now)[0];
     assert_eq!(name.states.unwrap()[0], 999_999);
     assert_eq!(name.waiting_since, Some(BEGIN + 3 * SECOND));
 }
@@ -63,7 +63,7 @@ fn idle_names_are_forgotten_and_new_ones_get_statistics() {
             .unwrap();
     }
     let now = BEGIN + 100_000 * SECOND;
-    let tenants = figures.view(GateKind::Tenant, now).unwrap();
+    let tenants = all(&figures, GateKind::Tenant, now);
     assert_eq!(tenants.len(), 1_000);
     for kept in [0, 99_999] {
         let (spec, _) = lane(0, Some(kept));
@@ -73,6 +73,54 @@ fn idle_names_are_forgotten_and_new_ones_get_statistics() {
     assert!(left > 1_000, "{left}");
     figures.reset_stats(now).unwrap();
     let later = now + 100 * SECOND;
-    assert!(figures.view(GateKind::Tenant, later).unwrap().is_empty());
+    assert!(all(&figures, GateKind::Tenant, later).is_empty());
     assert_eq!(figures.left(FigureArray::Stats), 3_999);
+}
+
+/// A view is read in parts, and each name is in one of them.
+#[test]
+fn a_view_in_parts_has_all_names() {
+    let mut arrays = Arrays::of(8_000, 8);
+    let mut figures = arrays.open();
+    let generation = figures.begin_count((1, Vec::new())).unwrap();
+    figures.end_count(generation);
+    for tenant in 0..3_500 {
+        let (spec, mut change) = lane(0, Some(tenant));
+        change.add(State::Running, 1);
+        figures
+            .commit(tenant as u64 + 1, &spec, &change, BEGIN, |_| false)
+            .unwrap();
+    }
+    let mut names: Vec<_> = all(&figures, GateKind::Tenant, BEGIN);
+    names.sort_unstable_by_key(|name| name.key);
+    names.dedup_by_key(|name| name.key);
+    assert_eq!(names.len(), 3_500);
+}
+
+/// Where names or since when their jobs wait find no room, that is known, and made up for when there is some.
+#[test]
+fn what_has_no_room_is_known_to_be_missing() {
+    let mut arrays = Arrays::of(40, 8);
+    let mut figures = arrays.open();
+    let generation = figures.begin_count((1, Vec::new())).unwrap();
+    figures.end_count(generation);
+    assert!(figures.is_whole(GateKind::Queue));
+    let (spec, mut jobs) = lane(0, None);
+    for nth in 0..20 {
+        jobs.add(State::Available, 1);
+        jobs.arrived.push(BEGIN + nth * 10 * SECOND);
+    }
+    let now = BEGIN + 200 * SECOND;
+    figures.commit(1, &spec, &jobs, now, |_| false).unwrap();
+    let name = &all(&figures, GateKind::Queue, now)[0];
+    assert_eq!((name.states.unwrap()[0], name.waiting_since), (20, None));
+    assert!(!figures.is_whole(GateKind::Queue));
+    assert!(figures.lack().slots(FigureArray::Bins) > 8);
+    assert_eq!(figures.lack().slots(FigureArray::Names), 0);
+    figures.make_up_for_overflow();
+    assert_eq!(
+        figures.trust(),
+        Trust::Counted,
+        "there is no more room than before"
+    );
 }

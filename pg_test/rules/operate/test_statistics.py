@@ -140,3 +140,31 @@ def test_a_serializable_reader_sees_figures(conn, db):
     other = db.connect(autocommit=False)
     other.execute("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE READ ONLY")
     assert other.execute("SELECT waiting FROM turnstile.queues WHERE name = 'mail'").fetchone() == (3,)
+
+
+def test_a_transaction_that_empties_the_table_counts_what_it_did_otherwise(conn):
+    enqueue(conn, queue="mail")
+    with conn.transaction():
+        complete(conn, claim_next(conn, "mail"))
+        enqueue(conn, queue="mail")
+        conn.execute("TRUNCATE turnstile.job")
+        enqueue(conn, queue="mail")
+    assert _events(conn) == {"enqueued": 3, "started": 1, "completed": 1}
+    assert _row(conn)["waiting"] == 1
+
+
+def test_a_trigger_that_dates_jobs_anew_when_they_start_leaves_none_waiting(conn):
+    conn.execute(
+        """CREATE FUNCTION date_anew() RETURNS trigger LANGUAGE plpgsql AS $$
+           BEGIN NEW.run_at := now() - interval '1 hour'; RETURN NEW; END $$"""
+    )
+    conn.execute(
+        """CREATE TRIGGER a BEFORE UPDATE ON turnstile.job FOR EACH ROW
+           WHEN (NEW.state = 'running' AND OLD.state = 'available') EXECUTE FUNCTION date_anew()"""
+    )
+    enqueue_times(conn, 3, queue="mail")
+    shown = "SELECT waiting, oldest_waiting IS NULL FROM turnstile.queues WHERE name = 'mail'"
+    assert conn.execute(shown).fetchone() == (3, False)
+    for _ in range(3):
+        complete(conn, claim_next(conn, "mail"))
+    assert conn.execute(shown).fetchone() == (0, True)

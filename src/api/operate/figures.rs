@@ -15,8 +15,9 @@ use crate::table::figures::{count, visit_figures};
 use pgrx::datum::TimestampWithTimeZone;
 use pgrx::pg_sys::{self, Datum};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use turnstile_scheduler::figures::histogram::{BOUNDS, Histogram};
-use turnstile_scheduler::figures::{Change, KINDS, NameView, STATES, StatsView, Trust};
+use turnstile_scheduler::figures::{Change, KINDS, NameView, STATES, Trust};
 use turnstile_scheduler::{GateKind, Step};
 
 arguments!(figures: GATE);
@@ -28,6 +29,24 @@ const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
 /// A name, and how many jobs open claims are about to start.
 type Shown = (NameView, i64);
+
+/// Some names of the memory.
+struct Part {
+    trust: Trust,
+    generation: u64,
+    is_whole: bool,
+    names: Vec<Shown>,
+    next: Option<u32>,
+    since: i64,
+}
+
+/// What was found in memory.
+struct Found {
+    trust: Trust,
+    is_whole: bool,
+    names: HashMap<u64, Shown>,
+    since: Option<i64>,
+}
 
 pub fn figures(call: &Call) -> Result<Option<Datum>> {
     let kind = kind(call)?;
@@ -65,7 +84,8 @@ fn kind(call: &Call) -> Result<GateKind> {
         .ok_or_else(|| bad_value("gate must be queue, tenant, account or concurrency"))
 }
 
-/// From memory, after a count of the jobs if there was none. Where the memory cannot be used, counted for this call.
+/// From memory, after a count of the jobs if there was none. Where the memory cannot be used, or some names have found no room
+/// there, counted for this call.
 fn all(kind: GateKind) -> Result<(Vec<Shown>, Option<i64>)> {
     let job_table = catalog::job_table()?;
     if server::is_in_recovery() {
@@ -73,34 +93,97 @@ fn all(kind: GateKind) -> Result<(Vec<Shown>, Option<i64>)> {
     }
     let mut has_counted = false;
     loop {
-        let (trust, shown, since) = shmem::with(job_table, |memory| {
-            let trust = memory.figures.trust();
-            let shown = match trust {
-                Trust::Counted => memory.figures.view(kind, server::now())?,
-                Trust::None | Trust::Counting => Vec::new(),
-            };
-            let is_ready = memory.state.phase == Phase::Ready;
-            let starting = |name: NameView| {
-                let held = match is_ready {
-                    true => memory.scheduler.held_at(kind, name.key)?,
-                    false => 0,
-                };
-                let running = name.states.map_or(0, |[.., running]| running);
-                Ok((name, (i64::from(held) - running).max(0)))
-            };
-            let shown = shown
-                .into_iter()
-                .map(starting)
-                .collect::<Step<Vec<Shown>>>()?;
-            Ok((trust, shown, memory.figures.stats_reset()))
-        })?;
-        match trust {
-            Trust::Counted => return Ok((shown, Some(since).filter(|&since| since != 0))),
+        let mut found = look(job_table, kind, !has_counted)?;
+        match found.trust {
+            Trust::Counted => {
+                if !found.is_whole {
+                    replace(&mut found.names, counted_here(job_table, kind)?);
+                }
+                return Ok((found.names.into_values().collect(), found.since));
+            }
             Trust::Counting => wait_until(server::now().saturating_add(NEXT_LOOK)),
             Trust::None if has_counted => return Ok((counted_here(job_table, kind)?, None)),
             Trust::None => {
                 has_counted = true;
                 count(job_table)?;
+            }
+        }
+    }
+}
+
+/// Looks at all names, without keeping others from the memory for long. Where another count begins meanwhile, it has to be awaited.
+fn look(job_table: pg_sys::Oid, kind: GateKind, makes_up: bool) -> Result<Found> {
+    let mut part = part(job_table, kind, 0, makes_up)?;
+    let (first, mut names) = (part.generation, HashMap::new());
+    loop {
+        let trust = match part.trust {
+            Trust::Counted if part.generation != first => Trust::Counting,
+            trust => trust,
+        };
+        names.extend(part.names.into_iter().map(|shown| (shown.0.key, shown)));
+        match part.next {
+            Some(next) if trust == Trust::Counted => {
+                pgrx::check_for_interrupts!();
+                part = self::part(job_table, kind, next, false)?;
+            }
+            _ => {
+                return Ok(Found {
+                    trust,
+                    is_whole: part.is_whole,
+                    names,
+                    since: Some(part.since).filter(|&since| since != 0),
+                });
+            }
+        }
+    }
+}
+
+fn part(job_table: pg_sys::Oid, kind: GateKind, from: u32, makes_up: bool) -> Result<Part> {
+    shmem::with(job_table, |memory| {
+        if makes_up {
+            memory.make_up_for_overflow();
+        }
+        let trust = memory.figures.trust();
+        let (shown, next) = match trust {
+            Trust::Counted => memory.figures.view(kind, from, server::now())?,
+            Trust::None | Trust::Counting => (Vec::new(), None),
+        };
+        let is_ready = memory.state.phase == Phase::Ready;
+        let starting = |name: NameView| {
+            let held = match is_ready {
+                true => memory.scheduler.held_at(kind, name.key)?,
+                false => 0,
+            };
+            let running = name.states.map_or(0, |[.., running]| running);
+            Ok((name, (i64::from(held) - running).max(0)))
+        };
+        Ok(Part {
+            trust,
+            generation: memory.figures.generation(),
+            is_whole: memory.figures.is_whole(kind),
+            names: shown
+                .into_iter()
+                .map(starting)
+                .collect::<Step<Vec<Shown>>>()?,
+            next,
+            since: memory.figures.stats_reset(),
+        })
+    })
+}
+
+/// Puts the jobs that were counted in place of those that memory knows of.
+fn replace(names: &mut HashMap<u64, Shown>, counted: Vec<Shown>) {
+    for (name, _) in names.values_mut() {
+        (name.states, name.waiting_since) = (Some([0; STATES]), None);
+    }
+    for (name, starting) in counted {
+        match names.entry(name.key) {
+            Entry::Occupied(mut known) => {
+                let known = &mut known.get_mut().0;
+                (known.states, known.waiting_since) = (name.states, name.waiting_since);
+            }
+            Entry::Vacant(place) => {
+                place.insert((name, starting));
             }
         }
     }
@@ -167,7 +250,7 @@ fn push(output: &mut Output, name: &NameView, starting: i64, since: Option<i64>)
     let events = stats.into_iter().flat_map(|stats| stats.events.map(number));
     let times = stats
         .into_iter()
-        .flat_map(|StatsView { waited, ran, .. }| times(waited).into_iter().chain(times(ran)));
+        .flat_map(|stats| times(&stats.waited).into_iter().chain(times(&stats.ran)));
     output.push(columns.into_iter().chain(events).chain(times));
 }
 

@@ -202,7 +202,10 @@ impl Figures<'_> {
         for (due, jobs) in [(&change.left, -1), (&change.arrived, 1)] {
             for &(second, number) in &due.0 {
                 match self.count_due(at, second, jobs * number, now) {
-                    Err(Fault::Full) => self.names.get_mut(at)?.has_lost_ages = true,
+                    Err(Fault::Full) => {
+                        self.names.get_mut(at)?.has_lost_ages = true;
+                        self.header.count.note_lack_of_details();
+                    }
                     counted => counted?,
                 }
             }

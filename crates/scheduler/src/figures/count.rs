@@ -3,6 +3,7 @@
 
 use super::change::{Change, STATES};
 use super::name::{Id, Name};
+use super::room::Demand;
 use super::stats::Stats;
 use super::text::Label;
 use super::{Figures, KINDS};
@@ -31,6 +32,8 @@ pub(super) struct Count {
     is_wanted: bool,
     /// By kind: some names did not fit, and are not known.
     overflows: [bool; KINDS.len()],
+    /// Something that is shown of a name did not fit.
+    lacks_details: bool,
     generation: u64,
     /// Transactions from here on, and the listed ones, were not visible to the count.
     xmax: u64,
@@ -52,7 +55,7 @@ struct Kept {
     name: Name,
     scope: Option<Box<str>>,
     text: Option<Box<str>>,
-    stats: Option<Stats>,
+    stats: Option<Box<Stats>>,
 }
 
 impl Count {
@@ -75,6 +78,10 @@ impl Count {
         }
     }
 
+    pub(super) fn note_lack_of_details(&mut self) {
+        self.lacks_details = true;
+    }
+
     pub(super) fn after_loss(self) -> Self {
         Self {
             generation: self.generation + 1,
@@ -86,6 +93,11 @@ impl Count {
 impl Figures<'_> {
     pub fn trust(&self) -> Trust {
         self.header.count.trust
+    }
+
+    /// Drawn anew by each count, and when the jobs are gone.
+    pub fn generation(&self) -> u64 {
+        self.header.count.generation
     }
 
     pub(super) fn overflows(&self, kind: GateKind) -> bool {
@@ -139,7 +151,7 @@ impl Figures<'_> {
             text,
             stats: match name.stats {
                 NONE => None,
-                stats => self.stats.get(stats).ok().copied(),
+                stats => self.stats.get(stats).ok().copied().map(Box::new),
             },
         }
     }
@@ -158,7 +170,7 @@ impl Figures<'_> {
         if let Some(stats) = kept.stats {
             let own = self.stats_for(at, self.header.stats_reset, |_| true)?;
             if own != NONE {
-                *self.stats.get_mut(own)? = stats.given_to(at);
+                *self.stats.get_mut(own)? = (*stats).given_to(at);
             }
         }
         Ok(())
@@ -210,12 +222,31 @@ impl Figures<'_> {
         self.header.count.trust = Trust::None;
     }
 
-    /// Names that had no room have room again: a new count finds them.
+    /// Whether all names of a kind are known, with what is shown of them.
+    pub fn is_whole(&self, kind: GateKind) -> bool {
+        !self.overflows(kind) && !self.header.count.lacks_details
+    }
+
+    /// What had no room has room again: a new count finds it.
     pub fn make_up_for_overflow(&mut self) {
-        let has_room = self.names.left() > self.names.slots.len() / 2;
-        if self.header.count.overflows.contains(&true) && has_room {
+        let count = &self.header.count;
+        let fits_names = count.overflows.contains(&true) && self.names.is_mostly_free();
+        let fits_details =
+            count.lacks_details && self.bins.is_mostly_free() && self.texts.is_mostly_free();
+        if fits_names || fits_details {
             self.distrust();
         }
+    }
+
+    /// With how much more room another count would be worth while.
+    pub fn lack(&self) -> Demand {
+        let count = &self.header.count;
+        let names = count.overflows.contains(&true);
+        Demand::twice([
+            (names, self.names.slots.len()),
+            (count.lacks_details, self.texts.slots.len()),
+            (count.lacks_details, self.bins.slots.len()),
+        ])
     }
 
     /// The numbers are wanted where they cannot be counted.

@@ -37,9 +37,13 @@ impl Minute {
         self.counts.iter().map(|&count| u64::from(count)).sum()
     }
 
-    /// Where the clock was set back, events count for the newest window.
+    /// Where the clock was set back a little, events count for the newest window; if that is more than a minute ahead, it is
+    /// forgotten.
     fn go_on(&mut self, now: i64) {
         let window = number_of(now);
+        if self.window.saturating_sub(window) as usize >= WINDOWS {
+            *self = Self::default();
+        }
         let passed = window.saturating_sub(self.window);
         if passed as usize >= WINDOWS {
             self.counts = [0; WINDOWS];
@@ -72,5 +76,20 @@ mod tests {
             assert_eq!(minute.count(begin + 91 * SECOND), 0);
             assert_eq!(minute.count(begin + 9_000 * SECOND), 0);
         }
+    }
+
+    #[test]
+    fn a_clock_that_was_wrong_leaves_nothing_behind() {
+        let (now, wrong) = (800_000_000 * SECOND, 4_000_000_000 * SECOND);
+        let mut minute = Minute::default();
+        minute.note(7, wrong);
+        assert_eq!(minute.count(now), 0);
+        minute.note(2, now);
+        assert_eq!(minute.count(now), 2);
+        assert_eq!(minute.count(now + 90 * SECOND), 0);
+        // By less than a minute it may be set back at any time.
+        minute.note(3, now + 90 * SECOND);
+        minute.note(4, now + 60 * SECOND);
+        assert_eq!(minute.count(now + 90 * SECOND), 7);
     }
 }

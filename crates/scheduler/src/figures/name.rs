@@ -139,6 +139,7 @@ impl Figures<'_> {
         let text = self.store_text(label.name)?;
         let is_whole = text != NONE && (scope != NONE) == label.scope.is_some();
         if !is_whole {
+            self.header.count.note_lack_of_details();
             self.drop_text(text)?;
             return self.drop_text(scope);
         }

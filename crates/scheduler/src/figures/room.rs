@@ -71,6 +71,16 @@ impl Demand {
     /// One name without a text.
     pub const NAME: Self = Self([1, 0, 0, 0]);
 
+    /// Of names, texts and intervals: twice as many slots as there are, where they are wanted.
+    pub(super) fn twice(arrays: [(bool, usize); 3]) -> Self {
+        let wanted = |(is_wanted, slots): (bool, usize)| match is_wanted {
+            true => slots.saturating_add(2),
+            false => 0,
+        };
+        let [names, texts, bins] = arrays.map(wanted);
+        Self([names, texts, bins, 0])
+    }
+
     pub fn slots(&self, array: FigureArray) -> usize {
         self.0.get(array as usize).copied().unwrap_or(0)
     }

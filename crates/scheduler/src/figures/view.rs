@@ -6,6 +6,9 @@ use super::{Figures, Trust};
 use crate::memory::gate::GateKind;
 use crate::memory::step::{NONE, Step};
 
+/// Slots that are looked at while the lock is held once. Names keep theirs as long as they have something to show.
+const PART: u32 = 1_000;
+
 pub struct NameView {
     pub key: u64,
     /// Of an account, the tenant.
@@ -18,7 +21,7 @@ pub struct NameView {
     /// In the last minute.
     pub started: u64,
     pub ended: u64,
-    pub stats: Option<StatsView>,
+    pub stats: Option<Box<StatsView>>,
 }
 
 pub struct StatsView {
@@ -28,10 +31,12 @@ pub struct StatsView {
 }
 
 impl Figures<'_> {
-    /// All names of a kind that have something to show.
-    pub fn view(&self, kind: GateKind, now: i64) -> Step<Vec<NameView>> {
+    /// Names of a kind that have something to show, from a slot on, and the slot from which the view goes on, if it does.
+    pub fn view(&self, kind: GateKind, from: u32, now: i64) -> Step<(Vec<NameView>, Option<u32>)> {
         let mut views = Vec::new();
-        for at in self.names.touched() {
+        let next = from.saturating_add(PART);
+        let last = *self.names.touched().end();
+        for at in from.max(1)..next.min(last.saturating_add(1)) {
             let name = self.names.get(at)?;
             if name.key == 0 || name.kind != kind || name.text == NONE {
                 continue;
@@ -45,7 +50,7 @@ impl Figures<'_> {
                 views.push(view);
             }
         }
-        Ok(views)
+        Ok((views, (next <= last).then_some(next)))
     }
 
     fn view_of(&self, at: u32, now: i64) -> Step<NameView> {
@@ -55,11 +60,11 @@ impl Figures<'_> {
             NONE => None,
             stats => {
                 let found = self.stats.get(stats)?;
-                Some(StatsView {
+                Some(Box::new(StatsView {
                     events: found.events,
                     waited: found.waited,
                     ran: found.ran,
-                })
+                }))
             }
         };
         Ok(NameView {

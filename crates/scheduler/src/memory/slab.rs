@@ -74,6 +74,10 @@ impl<T: Slot> Slab<'_, T> {
             .saturating_sub(self.pool.live as usize)
     }
 
+    pub fn is_mostly_free(&self) -> bool {
+        self.left() > self.slots.len() / 2
+    }
+
     /// Slots that may be live.
     pub fn touched(&self) -> std::ops::RangeInclusive<u32> {
         1..=self.pool.used

@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, HashMap};
 use turnstile_scheduler::figures::{
-    Change, EVENTS, Event, FigureArray, Figures, Id, KINDS, Labels, STATES, State, Trust,
+    Change, EVENTS, Event, FigureArray, Figures, Id, KINDS, Labels, NameView, STATES, State, Trust,
 };
 use turnstile_scheduler::{GateKind, LaneSpec};
 
@@ -305,7 +305,7 @@ impl Model {
                     return Err(format!("{id:?} has {states:?} instead of {truth:?}"));
                 }
             }
-            for view in figures.view(kind, self.now).unwrap() {
+            for view in all(figures, kind, self.now) {
                 let oldest = truths.get(&(nth, view.key)).and_then(|it| it.oldest);
                 self.check_age(view.waiting_since, oldest)?;
                 if *view.name != *text(kind, view.key) {
@@ -342,7 +342,7 @@ impl Model {
             }
         }
         for kind in [GateKind::Queue, GateKind::Tenant] {
-            let views = figures.view(kind, self.now).unwrap();
+            let views = all(figures, kind, self.now);
             let with_events = events.iter().filter(|(key, events)| {
                 **key != 0 && is_of(kind, **key) && **events != [0; EVENTS]
             });
@@ -397,4 +397,15 @@ pub fn run(seed: u64, steps: u64) -> Outcomes<()> {
         true => Ok(()),
         false => Err("names are not forgotten".into()),
     }
+}
+
+/// All names of a kind that have something to show.
+pub fn all(figures: &Figures, kind: GateKind, now: i64) -> Vec<NameView> {
+    let (mut views, mut next) = (Vec::new(), Some(0));
+    while let Some(from) = next {
+        let some;
+        (some, next) = figures.view(kind, from, now).unwrap();
+        views.extend(some);
+    }
+    views
 }
