@@ -108,7 +108,7 @@ fn what_has_no_room_is_known_to_be_missing() {
     let (spec, mut jobs) = lane(0, None);
     for nth in 0..20 {
         jobs.add(State::Available, 1);
-        jobs.arrived.push(BEGIN + nth * 10 * SECOND);
+        jobs.arrived.add(BEGIN + nth * 10 * SECOND, 1);
     }
     let now = BEGIN + 200 * SECOND;
     figures.commit(1, &spec, &jobs, now, |_| false).unwrap();
