@@ -88,7 +88,7 @@ fn a_view_in_parts_has_all_names() {
         let (spec, mut change) = lane(0, Some(tenant));
         change.add(State::Running, 1);
         figures
-            .commit(tenant as u64 + 1, &spec, &change, BEGIN, |_| false)
+            .commit(tenant + 1, &spec, &change, BEGIN, |_| false)
             .unwrap();
     }
     let mut names: Vec<_> = all(&figures, GateKind::Tenant, BEGIN);

@@ -1,13 +1,16 @@
 //! Random transactions that change jobs, counts of the jobs in the middle of them, and a naive model that knows each job.
 
 pub mod arena;
+mod names;
 
 use arena::Arrays;
+pub use names::lane;
+use names::text;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, HashMap};
 use turnstile_scheduler::figures::{
-    Change, EVENTS, Event, FigureArray, Figures, Id, KINDS, Labels, NameView, STATES, State, Trust,
+    Change, EVENTS, Event, FigureArray, Figures, Id, KINDS, NameView, STATES, State, Trust,
 };
 use turnstile_scheduler::{GateKind, LaneSpec};
 
@@ -19,39 +22,6 @@ const BATCH: usize = 3;
 const MOST_OPEN: usize = 6;
 
 pub type Outcomes<T> = Result<T, String>;
-
-fn key(kind: usize, nth: u64) -> u64 {
-    (kind as u64 + 1) * 1_000_003 + nth
-}
-
-fn text(kind: GateKind, key: u64) -> String {
-    match kind {
-        GateKind::Queue => "q".repeat(1 + 10 * (key % 1_000_003 % 10) as usize),
-        _ => format!("{kind:?} {key}"),
-    }
-}
-
-/// Keys and what they are called.
-pub fn lane(queue: u64, tenant: Option<u64>) -> (LaneSpec, Change) {
-    let mut spec = LaneSpec {
-        lane: 1 + queue * 100_000 + tenant.unwrap_or(99_999),
-        ..LaneSpec::default()
-    };
-    *spec.key_mut(GateKind::Queue) = key(0, queue);
-    if let Some(tenant) = tenant {
-        *spec.key_mut(GateKind::Tenant) = key(1, tenant);
-        *spec.key_mut(GateKind::Account) = key(2, tenant);
-    }
-    let names = KINDS.map(|kind| match spec.key_of(kind) {
-        0 => None,
-        key => Some(text(kind, key)),
-    });
-    let change = Change {
-        labels: Some(Labels::of(names.each_ref().map(Option::as_deref))),
-        ..Change::default()
-    };
-    (spec, change)
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Job {
