@@ -15,7 +15,7 @@ use std::ffi::{c_int, c_void};
 
 thread_local! {
     static PREVIOUS: Cell<pg_sys::object_access_hook_type> = const { Cell::new(None) };
-    /// The database that this transaction drops, unless it is refused: the server asks only later whether somebody uses it.
+    /// The database that this transaction drops, unless it is refused: the server asks only later whether it is in use.
     static DATABASE: Cell<pg_sys::Oid> = const { Cell::new(pg_sys::InvalidOid) };
 }
 

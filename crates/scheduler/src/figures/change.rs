@@ -115,8 +115,8 @@ impl Change {
 }
 
 impl Figures<'_> {
-    /// A transaction has committed these changes to jobs of a lane; `id` is the transaction's. Names of which somebody has
-    /// made a row keep their statistics.
+    /// A transaction has committed these changes to jobs of a lane; `id` is the transaction's. Names that have
+    /// a row keep their statistics.
     pub fn commit(
         &mut self,
         id: u64,
