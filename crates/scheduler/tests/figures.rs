@@ -10,8 +10,8 @@
 mod figures_model;
 mod random;
 
-use figures_model::arena::Arrays;
-use figures_model::{BEGIN, SECOND, all, lane};
+use figures_model::arena::{Arrays, all};
+use figures_model::{BEGIN, SECOND, lane};
 use random::run_seeds;
 use turnstile_scheduler::GateKind;
 use turnstile_scheduler::figures::{Event, FigureArray, Id, State, Trust};
@@ -123,4 +123,31 @@ fn what_has_no_room_is_known_to_be_missing() {
         Trust::Counted,
         "there is no more room than before"
     );
+}
+
+/// Where there is no memory for more, too.
+#[test]
+fn tenants_do_not_keep_a_queue_from_having_statistics() {
+    let mut arrays = Arrays::with_stats(100, 8, 8);
+    let mut figures = arrays.open();
+    let mut enqueue = |queue, tenant| {
+        let (spec, mut change) = lane(queue, Some(tenant));
+        change.note(Event::Enqueued);
+        figures.commit(0, &spec, &change, BEGIN, |_| false).unwrap();
+    };
+    for tenant in 0..20 {
+        enqueue(0, tenant);
+    }
+    enqueue(1, 0);
+    for queue in [0, 1] {
+        let key = lane(queue, None).0.queue;
+        let views = all(&figures, GateKind::Queue, BEGIN);
+        let stats = views
+            .into_iter()
+            .find(|name| name.key == key)
+            .unwrap()
+            .stats;
+        let expected = if queue == 0 { 20 } else { 1 };
+        assert_eq!(stats.unwrap().events[Event::Enqueued as usize], expected);
+    }
 }

@@ -3,7 +3,7 @@
 import pytest
 from psycopg.rows import dict_row
 
-from support.calls import call, cancel, claim, claim_next, complete, discard, enqueue, enqueue_times, fail, release
+from support.calls import call, cancel, claim, claim_next, complete, discard, enqueue, enqueue_times, fail, release, snooze
 
 EVENTS = ("enqueued", "started", "completed", "failed", "retried", "discarded", "cancelled", "rescued")
 VIEWS = {"stat_queue": ("mail", {"queue": "mail"}), "stat_tenant": ("acme", {"queue": "mail", "tenant": "acme"})}
@@ -81,6 +81,17 @@ def test_waits_and_runs_are_measured(conn):
     assert 360_000 <= row["wait_ms_sum"] < 400_000
     assert 50_000 < row["wait_ms_p50"] <= row["wait_ms_p95"] <= row["wait_ms_p99"] <= 100_000
     assert 20_000 < row["run_ms_p50"] <= 50_000
+
+
+def test_runs_are_measured_whatever_ends_them(conn):
+    enqueue_times(conn, 4, queue="mail")
+    released, snoozed, deleted, stopped = claim(conn, ["mail"], 4)
+    assert release(conn, released)
+    assert snooze(conn, snoozed, "1 hour")
+    conn.execute("DELETE FROM turnstile.job WHERE id = %s", [deleted.id])
+    conn.execute("UPDATE turnstile.job SET state = 'available' WHERE id = %s", [stopped.id])
+    assert _events(conn) == {"enqueued": 4, "started": 4}
+    assert sum(_row(conn)["run_ms"]) == 4
 
 
 def test_a_reset_sets_events_to_zero_and_no_jobs(conn):

@@ -129,6 +129,11 @@ impl Change {
         self.events.get(event as usize).copied().unwrap_or(0)
     }
 
+    /// Some runs end without an event, as those that their workers release.
+    fn has_statistics(&self) -> bool {
+        self.events != [0; EVENTS] || !self.waited.is_empty() || !self.ran.is_empty()
+    }
+
     fn ended(&self) -> u32 {
         [Event::Completed, Event::Discarded, Event::Cancelled]
             .into_iter()
@@ -184,7 +189,7 @@ impl Figures<'_> {
         if ended > 0 {
             name.ends.note(ended, now);
         }
-        if change.events == [0; EVENTS] || !matches!(kind, GateKind::Queue | GateKind::Tenant) {
+        if !change.has_statistics() || !matches!(kind, GateKind::Queue | GateKind::Tenant) {
             return Ok(());
         }
         let stats = self.stats_for(at, now, has_row)?;

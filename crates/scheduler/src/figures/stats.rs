@@ -80,7 +80,7 @@ impl Figures<'_> {
         }
         let nth = Self::index_of(name.kind);
         if self.stats_of(nth) >= MOST_STATS
-            && !self.take_stats_of_least_active(name.kind, now, has_row)?
+            && !self.take_stats_of_least_active(name.kind, now, &has_row)?
         {
             return Ok(NONE);
         }
@@ -88,7 +88,16 @@ impl Figures<'_> {
             name: at,
             ..Stats::default()
         };
-        match self.stats.insert(stats, None) {
+        let made = match self.stats.insert(stats, None) {
+            // Tenants come in any number, and must not keep those of queues from being counted.
+            Err(Fault::Full)
+                if self.take_stats_of_least_active(GateKind::Tenant, now, &has_row)? =>
+            {
+                self.stats.insert(stats, None)
+            }
+            made => made,
+        };
+        match made {
             Ok(made) => {
                 self.names.get_mut(at)?.stats = made;
                 self.count_stats(nth, 1);

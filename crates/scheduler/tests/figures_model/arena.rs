@@ -1,7 +1,9 @@
 //! The arrays of figures, for tests.
 
+use turnstile_scheduler::GateKind;
 use turnstile_scheduler::figures::{
-    Bin, FigureArray, FigurePools, Figures, FiguresHeader, FiguresMemory, Name, Stats, Text,
+    Bin, FigureArray, FigurePools, Figures, FiguresHeader, FiguresMemory, Name, NameView, Stats,
+    Text,
 };
 
 pub struct Arrays {
@@ -17,6 +19,10 @@ pub struct Arrays {
 
 impl Arrays {
     pub fn of(names: usize, bins: usize) -> Self {
+        Self::with_stats(names, bins, names)
+    }
+
+    pub fn with_stats(names: usize, bins: usize, stats: usize) -> Self {
         Self {
             header: FiguresHeader::default(),
             pools: FigurePools::default(),
@@ -24,7 +30,7 @@ impl Arrays {
             name_buckets: vec![0; FigureArray::Names.buckets(names)],
             texts: vec![Text::default(); 2 * names],
             bins: vec![Bin::default(); bins],
-            stats: vec![Stats::default(); names],
+            stats: vec![Stats::default(); stats],
             running: vec![0; 8],
         }
     }
@@ -41,4 +47,15 @@ impl Arrays {
             running: &mut self.running,
         })
     }
+}
+
+/// All names of a kind that have something to show.
+pub fn all(figures: &Figures, kind: GateKind, now: i64) -> Vec<NameView> {
+    let (mut views, mut next) = (Vec::new(), Some(0));
+    while let Some(from) = next {
+        let some;
+        (some, next) = figures.view(kind, from, now).unwrap();
+        views.extend(some);
+    }
+    views
 }

@@ -3,14 +3,14 @@
 pub mod arena;
 mod names;
 
-use arena::Arrays;
+use arena::{Arrays, all};
 pub use names::lane;
 use names::text;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, HashMap};
 use turnstile_scheduler::figures::{
-    Change, EVENTS, Event, FigureArray, Figures, Id, KINDS, NameView, STATES, State, Trust,
+    Change, EVENTS, Event, FigureArray, Figures, Id, KINDS, STATES, State, Trust,
 };
 use turnstile_scheduler::{GateKind, LaneSpec};
 
@@ -367,15 +367,4 @@ pub fn run(seed: u64, steps: u64) -> Outcomes<()> {
         true => Ok(()),
         false => Err("names are not forgotten".into()),
     }
-}
-
-/// All names of a kind that have something to show.
-pub fn all(figures: &Figures, kind: GateKind, now: i64) -> Vec<NameView> {
-    let (mut views, mut next) = (Vec::new(), Some(0));
-    while let Some(from) = next {
-        let some;
-        (some, next) = figures.view(kind, from, now).unwrap();
-        views.extend(some);
-    }
-    views
 }
