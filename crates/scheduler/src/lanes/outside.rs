@@ -356,7 +356,7 @@ impl Scheduler<'_> {
 
     /// Counts the records of a queue, whose own is the oldest.
     fn audit_records_of(&self, of_queue: u32) -> Step<u32> {
-        let (mut at, mut newer, mut count) = (self.outside(of_queue)?.newest, NONE, 0);
+        let (mut at, mut newer, mut count) = (self.outside(of_queue)?.newest, NONE, 0_u32);
         while at != NONE && (count as usize) < self.outside.slots.len() {
             let record = self.outside(at)?;
             let is_over = at != of_queue && !record.round.is_active();
@@ -365,7 +365,9 @@ impl Scheduler<'_> {
             }
             (newer, at, count) = (at, record.older, count + 1);
         }
-        let is_right = newer == of_queue && count == self.outside(of_queue)?.groups + 1;
+        // Its own is not among the groups.
+        let groups = count.checked_sub(1);
+        let is_right = newer == of_queue && groups == Some(self.outside(of_queue)?.groups);
         is_right.then_some(count).ok_or(CHAIN)
     }
 }

@@ -173,10 +173,11 @@ impl Scheduler<'_> {
     /// Checks that all queues are below a node of the chain, each below the right one, and that the nodes of
     /// the chain are linked both ways.
     pub(crate) fn audit_queues(&self, queues: u32) -> Step<()> {
-        let (mut tops, mut below, mut before) = (0, 0, NONE);
+        let (mut tops, mut below, mut before) = (0, 0_u32, NONE);
         self.for_each_top(|at| {
             let is_linked = self.node(at)?.gate_prev == before;
-            (tops, below, before) = (tops + 1, below + self.node(at)?.lanes, at);
+            below = below.saturating_add(self.node(at)?.lanes);
+            (tops, before) = (tops + 1, at);
             match is_linked {
                 true => Ok(()),
                 false => Err(Fault::Corrupt(
