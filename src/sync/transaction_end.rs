@@ -215,7 +215,7 @@ fn commit_figures(memory: &mut Locked, changes: &Level, id: u64) {
     discharge(memory, changes);
     let lanes = changes.lanes.values();
     for lane in lanes.filter(|lane| !lane.figures.is_empty()) {
-        memory.make_room_for_figures(&Demand::by(&lane.figures));
+        memory.make_room_for_figures(&Demand::by(&lane.spec, &lane.figures));
         let scheduler = &memory.scheduler;
         let has_row = |name: Id| scheduler.has_own_settings(name.kind, name.key);
         if memory

@@ -78,7 +78,7 @@ fn count_with(spi: &Spi, job_table: Oid) -> Result<()> {
         let now = server::now();
         shmem::with(job_table, |memory| {
             for (spec, jobs) in lanes {
-                memory.make_room_for_figures(&Demand::by(jobs));
+                memory.make_room_for_figures(&Demand::by(spec, jobs));
                 if !memory.figures.count(generation, spec, jobs, now)? {
                     break;
                 }
