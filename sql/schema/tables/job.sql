@@ -1,4 +1,4 @@
--- Live jobs. The trigger reads the first twenty columns by number (src/job/row.rs).
+-- Live jobs. The trigger reads the first twenty columns by number (src/job/row.rs), and later ones by name (src/job/later.rs).
 --
 -- The trigger also checks the values, with 23514 like a CHECK: the server parses the text of every CHECK and of
 -- every trigger's WHEN anew for each statement, which cost more than the rest of a claim.
@@ -39,6 +39,11 @@ CREATE TABLE turnstile.job (
     metadata jsonb,
     unique_until timestamptz,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- From here on, columns have other numbers where an upgrade has added them.
+    parent bigint,
+    opens_batch boolean,
+    children jsonb,
+    has_followers boolean,
     -- Leaves room for the index entry of a claim beside that of its job.
     CONSTRAINT job_pkey PRIMARY KEY (id) WITH (fillfactor = 50)
 ) WITH (
@@ -64,7 +69,7 @@ COMMENT ON COLUMN turnstile.job.run_at IS 'Not before this time. A job with run_
 COMMENT ON COLUMN turnstile.job.lease_expires_at IS
     'Until when a run counts as alive without another heartbeat. NULL: forever.';
 COMMENT ON COLUMN turnstile.job.state IS
-    'available, scheduled (run_at ahead), running, or retryable (failed, waits for another attempt). In job_history: completed, cancelled or discarded.';
+    'available, scheduled (run_at ahead), running, retryable (failed, waits for another attempt), or blocked (waits for its children, or for the jobs that it comes after). In job_history: completed, cancelled or discarded.';
 COMMENT ON COLUMN turnstile.job.holds_session IS
     'The job failed under session_on_retry = hold: no other job of its session starts before it ends. A job that is moved to another session does not hold that one.';
 COMMENT ON COLUMN turnstile.job.queue IS 'The queue that the job waits in.';
@@ -95,10 +100,19 @@ COMMENT ON COLUMN turnstile.job.metadata IS 'What the producer passed as metadat
 COMMENT ON COLUMN turnstile.job.unique_until IS
     'When the job ceases to hold its unique key, whatever its state. NULL: by its mode alone.';
 COMMENT ON COLUMN turnstile.job.created_at IS 'When the job was enqueued.';
+COMMENT ON COLUMN turnstile.job.parent IS
+    'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
+COMMENT ON COLUMN turnstile.job.opens_batch IS
+    'Its children wait for its turn: when it is claimed it becomes blocked, and they may start. NULL: no.';
+COMMENT ON COLUMN turnstile.job.children IS
+    'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
+COMMENT ON COLUMN turnstile.job.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
 
 CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE state = 'available';
 CREATE INDEX job_due_idx ON turnstile.job (queue COLLATE "C", run_at, position) WHERE state IN ('scheduled', 'retryable');
 CREATE INDEX job_lease_idx ON turnstile.job (queue COLLATE "C", lease_expires_at) WHERE state = 'running';
+CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
+CREATE INDEX job_blocked_idx ON turnstile.job (id) WHERE state = 'blocked';
 CREATE INDEX job_owner_idx ON turnstile.job (owner_pid) WHERE state = 'running' AND owner_pid IS NOT NULL;
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job', '');
@@ -114,7 +128,8 @@ CREATE VIEW turnstile.job_lane AS
             job.queue, job.tenant, job.account,
             CASE WHEN NOT job.holds_session THEN job.session END,
             job.concurrency_key,
-            CASE WHEN job.unique_mode IN ('while_executing', 'until_and_while_executing') THEN job.unique_key END
+            CASE WHEN job.unique_mode IN ('while_executing', 'until_and_while_executing') THEN job.unique_key END,
+            job.parent::text
         ] AS names
     FROM ONLY turnstile.job;
 COMMENT ON VIEW turnstile.job_lane IS
@@ -127,7 +142,8 @@ COMMENT ON FUNCTION turnstile.place_job() IS
 
 -- Not on every UPDATE: a claim changes none of these.
 CREATE TRIGGER place_job BEFORE INSERT OR UPDATE OF
-    lane, lane_group, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key, unique_key, unique_mode
+    lane, lane_group, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key, unique_key, unique_mode,
+    parent
     ON turnstile.job
     FOR EACH ROW EXECUTE FUNCTION turnstile.place_job();
 
