@@ -30,5 +30,8 @@ CROSS JOIN LATERAL (
     ) AS last
 ) AS ended
 WHERE job.id = ANY ($1) AND job.state = 'blocked'
-    AND NOT EXISTS (SELECT FROM turnstile.dependency WHERE dependency.job = job.id)
-    AND NOT EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id AND job.opens_batch IS NOT TRUE)
+    AND (batch.stops IN ('cancelled', 'discarded') OR NOT EXISTS (SELECT FROM turnstile.dependency WHERE dependency.job = job.id))
+    AND (
+        (job.opens_batch AND batch.stops IS NULL)
+        OR NOT EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id)
+    )

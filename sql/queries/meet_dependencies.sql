@@ -1,5 +1,5 @@
 -- Of the dependencies of the jobs $1, and on them, up to $2 whose predecessor has ended: (job, predecessor, its last state or null if it
--- is gone, whether that will do). Those that are met are deleted. A job that is told to hold waits on where a predecessor ended wrong.
+-- is gone, whether that will do). They are deleted. A job that is told to hold waits on where a predecessor ended wrong.
 WITH ended AS MATERIALIZED (
     SELECT dependency.job, dependency.predecessor, last.state, outcome.is_met
     FROM turnstile.dependency
@@ -18,10 +18,10 @@ WITH ended AS MATERIALIZED (
         AND (outcome.is_met OR NOT dependency.holds)
     LIMIT $2
     FOR UPDATE OF dependency SKIP LOCKED
-), met AS (
+), deleted AS (
     DELETE FROM turnstile.dependency
     USING ended
-    WHERE dependency.predecessor = ended.predecessor AND dependency.job = ended.job AND ended.is_met
+    WHERE dependency.predecessor = ended.predecessor AND dependency.job = ended.job
 )
 SELECT ended.job, ended.predecessor, ended.state, ended.is_met
 FROM ended
