@@ -34,9 +34,24 @@ extension_sql_file!(
     requires = ["tables_job"]
 );
 extension_sql_file!(
+    "../sql/schema/tables/later.sql",
+    name = "tables_later",
+    requires = ["tables_history"]
+);
+extension_sql_file!(
+    "../sql/schema/tables/lane.sql",
+    name = "tables_lane",
+    requires = ["tables_later"]
+);
+extension_sql_file!(
+    "../sql/schema/tables/jobs.sql",
+    name = "tables_jobs",
+    requires = ["tables_lane"]
+);
+extension_sql_file!(
     "../sql/schema/tables/dependency.sql",
     name = "tables_dependency",
-    requires = ["tables_history"]
+    requires = ["tables_jobs"]
 );
 extension_sql_file!(
     "../sql/schema/tables/unique.sql",

@@ -39,11 +39,6 @@ CREATE TABLE turnstile.job (
     metadata jsonb,
     unique_until timestamptz,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- From here on, columns have other numbers where an upgrade has added them.
-    parent bigint,
-    opens_batch boolean,
-    children jsonb,
-    has_followers boolean,
     -- Leaves room for the index entry of a claim beside that of its job.
     CONSTRAINT job_pkey PRIMARY KEY (id) WITH (fillfactor = 50)
 ) WITH (
@@ -100,67 +95,12 @@ COMMENT ON COLUMN turnstile.job.metadata IS 'What the producer passed as metadat
 COMMENT ON COLUMN turnstile.job.unique_until IS
     'When the job ceases to hold its unique key, whatever its state. NULL: by its mode alone.';
 COMMENT ON COLUMN turnstile.job.created_at IS 'When the job was enqueued.';
-COMMENT ON COLUMN turnstile.job.parent IS
-    'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
-COMMENT ON COLUMN turnstile.job.opens_batch IS
-    'Its children wait for its turn: when it is claimed it becomes blocked, and they may start. NULL: no.';
-COMMENT ON COLUMN turnstile.job.children IS
-    'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
-COMMENT ON COLUMN turnstile.job.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
 
 CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE state = 'available';
 CREATE INDEX job_due_idx ON turnstile.job (queue COLLATE "C", run_at, position) WHERE state IN ('scheduled', 'retryable');
 CREATE INDEX job_lease_idx ON turnstile.job (queue COLLATE "C", lease_expires_at) WHERE state = 'running';
-CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
-CREATE INDEX job_blocked_idx ON turnstile.job (id) WHERE state = 'blocked';
 CREATE INDEX job_owner_idx ON turnstile.job (owner_pid) WHERE state = 'running' AND owner_pid IS NOT NULL;
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job_position_seq', '');
-
--- What makes up a lane, and the trigger that fires where it changes.
-
-CREATE VIEW turnstile.job_lane AS
-    SELECT
-        job.id, job.state, job.attempt, job.uncounted, job.lane, job.lane_group, job.position, job.priority,
-        ARRAY[
-            job.queue, job.tenant, job.account,
-            CASE WHEN NOT job.holds_session THEN job.session END,
-            job.concurrency_key,
-            CASE WHEN job.unique_mode IN ('while_executing', 'until_and_while_executing') THEN job.unique_key END,
-            job.parent::text
-        ] AS names
-    FROM ONLY turnstile.job;
-COMMENT ON VIEW turnstile.job_lane IS
-    'Internal. Live jobs with the names that make up their lane, in the order of the kinds of gates: a job that holds its session does not wait for it, and only some modes of a unique key let one job with it run at a time.';
-
-CREATE FUNCTION turnstile.place_job() RETURNS trigger
-    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_place_job';
-COMMENT ON FUNCTION turnstile.place_job() IS
-    'Puts a job into its lane. A job that is available with run_at ahead becomes scheduled.';
-
--- Not on every UPDATE: a claim changes none of these.
-CREATE TRIGGER place_job BEFORE INSERT OR UPDATE OF
-    lane, lane_group, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key, unique_key, unique_mode,
-    parent
-    ON turnstile.job
-    FOR EACH ROW EXECUTE FUNCTION turnstile.place_job();
-
--- The triggers that tell the scheduler of changes. ALWAYS: also under session_replication_role = replica.
-
-CREATE FUNCTION turnstile.job_changed() RETURNS trigger
-    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_job_changed';
-COMMENT ON FUNCTION turnstile.job_changed() IS
-    'Notes a changed job for the scheduler, which is told after the commit.';
-CREATE FUNCTION turnstile.job_truncated() RETURNS trigger
-    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_job_truncated';
-COMMENT ON FUNCTION turnstile.job_truncated() IS
-    'Makes the scheduler rebuild its memory after TRUNCATE.';
-CREATE TRIGGER publish_change AFTER INSERT OR UPDATE OR DELETE ON turnstile.job
-    FOR EACH ROW EXECUTE FUNCTION turnstile.job_changed();
-CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.job
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.job_truncated();
-ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER place_job;
-ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_change;
-ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_truncate;
