@@ -217,7 +217,8 @@ impl Figures<'_> {
             || change.may_empty_batch() && self.live_in_batch(spec.batch).is_none_or(is_empty)
     }
 
-    /// How many jobs of a batch are live; nothing if it is not known. Below zero while it is not yet known of some that they came.
+    /// How many jobs of a batch are live; nothing if it is not known. It is below zero where some have gone that are not known to
+    /// have come.
     pub fn live_in_batch(&self, key: u64) -> Option<i64> {
         let id = Id::of_batch(key);
         if self.trust() != Trust::Counted && !armed(Seeded::TrustUnfinishedCount) {
