@@ -1,4 +1,4 @@
-//! Whether somebody looks after each batch whose last job is gone.
+//! Whether each batch whose last job is gone is looked after.
 
 use super::{Model, Outcomes};
 use rand::Rng;
@@ -12,7 +12,7 @@ const AT_A_TIME: u64 = 6;
 #[derive(Default)]
 pub struct Batches {
     begun: u64,
-    /// Those that have lost their last job, and that nobody has looked after since.
+    /// Those that have lost their last job, and that were not looked after since.
     unnoticed: HashSet<u64>,
 }
 
@@ -81,7 +81,7 @@ impl Model {
     pub fn check_batches(&self, figures: &Figures) -> Outcomes<()> {
         let mut unnoticed = self.batches.unnoticed.iter();
         if let Some(batch) = unnoticed.find(|&&batch| !self.is_unheard_of(batch)) {
-            return Err(format!("nobody looks after batch {batch}, which is empty"));
+            return Err(format!("batch {batch} is empty, and not looked after"));
         }
         let newest = self.batches.begun + AT_A_TIME + 1;
         for batch in newest.saturating_sub(2 * AT_A_TIME).max(1)..=newest {
