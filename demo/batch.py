@@ -116,6 +116,8 @@ def line(seen, has_ended):
     shown = "█" * filled + "░" * (BAR - filled) + f"  {done:,} of {total:,}"
     if not has_started:
         return f"{shown}, waits for its turn"
+    if done == total:
+        return f"{shown}, its callback is next"
     left = "" if seconds_left is None else f", ends in {clock(max(0, float(seconds_left)))}"
     return f"{shown}, {running} run in {slots} slots, {per_minute or 0:,.0f} a minute{left}"
 
