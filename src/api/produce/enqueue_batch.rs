@@ -44,8 +44,9 @@ pub fn enqueue_batch(call: &Call) -> Result<Option<Datum>> {
     required(call.raw(CHILDREN), "children")?;
     let on_end = required(call.text(ON_END), "on_end")?;
     if !ENDS.contains(&on_end) {
-        return Err(bad_value("on_end is unknown")
-            .hint("Use run, run_if_all_completed or complete."));
+        return Err(
+            bad_value("on_end is unknown").hint("Use run, run_if_all_completed or complete.")
+        );
     }
     at_least(call, SLOTS, "slots", 0)?;
     at_least(call, MAX_FAILED, "max_failed", 0)?;

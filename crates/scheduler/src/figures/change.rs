@@ -184,13 +184,7 @@ impl Figures<'_> {
     }
 
     /// Since when its jobs wait is not kept: nobody asks for it.
-    fn commit_batch(
-        &mut self,
-        key: u64,
-        change: &Change,
-        now: i64,
-        has_states: bool,
-    ) -> Step<()> {
+    fn commit_batch(&mut self, key: u64, change: &Change, now: i64, has_states: bool) -> Step<()> {
         let Some(at) = self.find_or_add(Id::of_batch(key), None)? else {
             return Ok(());
         };
