@@ -3,6 +3,7 @@
 Whatever happens, all comes to an end: each parent once, after all of its children, and its counts are those of its children.
 """
 
+import contextlib
 import random
 import time
 
@@ -19,23 +20,25 @@ BATCHES = 60
 # What others may have done to a job meanwhile.
 OVERTAKEN = (WRONG_STATE, NO_SUCH_JOB)
 
+# A child that was added to a parent which runs outlives it, unless that steps aside.
+EARLIER = "child.parent = parent.id AND child.created_at < coalesce(parent.claimed_at, parent.finished_at)"
 WRONG = {
     "ended twice": "SELECT id FROM turnstile.job_history GROUP BY id HAVING count(*) > 1",
-    "callback before the end of a child": """
+    "callback before the end of a child": f"""
         SELECT parent.id, child.id
           FROM turnstile.job_history AS parent
-          JOIN turnstile.job_history AS child ON child.parent = parent.id
-         WHERE parent.children IS NOT NULL AND parent.claimed_at <= child.finished_at""",
-    "end before the end of a child": """
+          JOIN turnstile.job_history AS child ON {EARLIER}
+         WHERE parent.claimed_at <= child.finished_at""",
+    "end before the end of a child": f"""
         SELECT parent.id, child.id
           FROM turnstile.job_history AS parent
-          JOIN turnstile.job_history AS child ON child.parent = parent.id
+          JOIN turnstile.job_history AS child ON {EARLIER}
          WHERE parent.finished_at < child.finished_at""",
-    "other counts than those of its children": """
-        SELECT parent.id, parent.children, count(*) FILTER (WHERE child.state = 'completed')
+    "other counts than those of its children": f"""
+        SELECT parent.id, parent.children, array_agg(child.state)
           FROM turnstile.job_history AS parent
-          LEFT JOIN turnstile.job_history AS child ON child.parent = parent.id
-         WHERE parent.children IS NOT NULL
+          LEFT JOIN turnstile.job_history AS child ON {EARLIER}
+         WHERE parent.children IS NOT NULL AND parent.claimed_at IS NOT NULL
          GROUP BY parent.id, parent.children
         HAVING (parent.children ->> 'completed')::int <> count(*) FILTER (WHERE child.state = 'completed')
             OR (parent.children ->> 'discarded')::int <> count(*) FILTER (WHERE child.state = 'discarded')
@@ -115,6 +118,12 @@ class Worker:
                 self.chance.choice([self.complete, self.complete, self.complete, self.fail, self.discard, self.step_aside])(job)
         except psycopg.Error as error:
             assert error.sqlstate in OVERTAKEN, error
+            self.give_up(job)
+
+    def give_up(self, job) -> None:
+        """Of a batch that is being stopped no run can add children; it goes on to its end."""
+        with contextlib.suppress(psycopg.errors.ObjectNotInPrerequisiteState, psycopg.errors.NoDataFound), self.conn.transaction():
+            complete(self.conn, job)
 
     def complete(self, job) -> None:
         complete(self.conn, job)
