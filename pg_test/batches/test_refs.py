@@ -141,6 +141,21 @@ def test_a_child_that_comes_after_a_follower_of_its_parent_is_a_circle(conn):
         enqueue(conn, parent=batch, after=[follower])
 
 
+def test_a_follower_moved_under_what_it_comes_after_is_a_circle(conn):
+    batch = enqueue_batch(conn, children=of(1))
+    follower = enqueue(conn, after=[batch])
+    with refused(BAD_VALUE), conn.transaction():
+        conn.execute("UPDATE turnstile.job SET parent = %s WHERE id = %s", [batch, follower])
+
+
+def test_a_circle_through_two_batches(conn):
+    """Each has a child that comes after the other."""
+    first, second = (enqueue_batch(conn, children=of(1)) for _ in range(2))
+    enqueue(conn, parent=first, after=[second])
+    with refused(BAD_VALUE), conn.transaction():
+        enqueue(conn, parent=second, after=[first])
+
+
 def test_a_refusal_in_a_savepoint_leaves_the_transaction_usable(conn):
     conn.execute("BEGIN")
     first = enqueue(conn)
