@@ -50,6 +50,762 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', coalesce((
 
 -- ---- What changes --------------------------------------------------------------------------------
 
+-- Jobs that wait for others: for their children, or for those that they come after.
+
+ALTER TABLE turnstile.job
+    ADD COLUMN parent bigint,
+    ADD COLUMN opens_batch boolean,
+    ADD COLUMN children jsonb,
+    ADD COLUMN has_followers boolean;
+ALTER TABLE turnstile.job_history
+    ADD COLUMN parent bigint,
+    ADD COLUMN opens_batch boolean,
+    ADD COLUMN children jsonb,
+    ADD COLUMN has_followers boolean;
+COMMENT ON COLUMN turnstile.job.parent IS
+    'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
+COMMENT ON COLUMN turnstile.job.opens_batch IS
+    'Its children wait for its turn: when it is claimed it becomes blocked, and they may start. NULL: no.';
+COMMENT ON COLUMN turnstile.job.children IS
+    'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
+COMMENT ON COLUMN turnstile.job.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
+COMMENT ON COLUMN turnstile.job_history.parent IS
+    'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
+COMMENT ON COLUMN turnstile.job_history.opens_batch IS
+    'Its children wait for its turn: when it is claimed it becomes blocked, and they may start. NULL: no.';
+COMMENT ON COLUMN turnstile.job_history.children IS
+    'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
+COMMENT ON COLUMN turnstile.job_history.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
+
+CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
+CREATE INDEX job_blocked_idx ON turnstile.job (id) WHERE state = 'blocked';
+
+DO $block$
+DECLARE
+    day regclass;
+BEGIN
+    FOR day IN
+        SELECT inhrelid::pg_catalog.regclass
+        FROM pg_catalog.pg_inherits
+        JOIN pg_catalog.pg_class ON pg_class.oid = inhrelid AND pg_class.relkind <> 'f'
+        WHERE inhparent = 'turnstile.job_history'::pg_catalog.regclass
+    LOOP
+        EXECUTE pg_catalog.format('CREATE INDEX ON %s (parent, state) WHERE parent IS NOT NULL', day);
+    END LOOP;
+END
+$block$;
+
+COMMENT ON COLUMN turnstile.job.state IS
+    'available, scheduled (run_at ahead), running, retryable (failed, waits for another attempt), or blocked (waits for its children, or for the jobs that it comes after). In job_history: completed, cancelled or discarded.';
+COMMENT ON COLUMN turnstile.job_history.state IS
+    'available, scheduled (run_at ahead), running, retryable (failed, waits for another attempt), or blocked (waits for its children, or for the jobs that it comes after). In job_history: completed, cancelled or discarded.';
+
+CREATE OR REPLACE VIEW turnstile.job_lane AS
+    SELECT
+        job.id, job.state, job.attempt, job.uncounted, job.lane, job.lane_group, job.position, job.priority,
+        ARRAY[
+            job.queue, job.tenant, job.account,
+            CASE WHEN NOT job.holds_session THEN job.session END,
+            job.concurrency_key,
+            CASE WHEN job.unique_mode IN ('while_executing', 'until_and_while_executing') THEN job.unique_key END,
+            job.parent::text
+        ] AS names
+    FROM ONLY turnstile.job;
+COMMENT ON VIEW turnstile.job_lane IS
+    'Internal. Live jobs with the names that make up their lane, in the order of the kinds of gates: a job that holds its session does not wait for it, and only some modes of a unique key let one job with it run at a time.';
+
+DROP TRIGGER place_job ON turnstile.job;
+CREATE TRIGGER place_job BEFORE INSERT OR UPDATE OF
+    lane, lane_group, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key, unique_key, unique_mode,
+    parent
+    ON turnstile.job
+    FOR EACH ROW EXECUTE FUNCTION turnstile.place_job();
+ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER place_job;
+
+CREATE OR REPLACE VIEW turnstile.jobs AS
+    SELECT
+        job.id, job.lane, job.lane_group, job.position, job.priority, job.run_at, job.lease_expires_at, job.state,
+        job.holds_session, job.queue, job.tenant, job.account, job.session, job.concurrency_key, job.unique_key,
+        job.unique_mode, job.kind, job.attempt, job.max_attempts, job.uncounted, job.payload, job.worker,
+        job.owner_pid, job.owner_started_at, job.claimed_at, job.cancel_requested_at, job.progress, job.errors,
+        job.metadata, job.unique_until, job.created_at,
+        job.finished_at, job.result,
+        job.created_at AS queued_at,
+        job.claimed_at AS started_at,
+        CASE WHEN isfinite(job.run_at) AND isfinite(coalesce(job.claimed_at, job.finished_at, now()))
+            THEN greatest(coalesce(job.claimed_at, job.finished_at, clock_timestamp()) - job.run_at, '0')
+        END AS waiting,
+        CASE WHEN isfinite(job.claimed_at) AND isfinite(coalesce(job.finished_at, now()))
+            THEN coalesce(job.finished_at, clock_timestamp()) - job.claimed_at
+        END AS running,
+        job.parent, job.opens_batch, job.children, job.has_followers
+    FROM (
+        SELECT
+            id, lane, lane_group, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant,
+            account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
+            payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
+            metadata, unique_until, created_at,
+            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers
+        FROM turnstile.job
+        UNION ALL
+        SELECT
+            id, lane, lane_group, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant,
+            account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
+            payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
+            metadata, unique_until, created_at,
+            finished_at, result, parent, opens_batch, children, has_followers
+        FROM turnstile.job_history
+    ) AS job;
+COMMENT ON VIEW turnstile.jobs IS
+    'Live and finished jobs together. A finished job that was brought back is there as both.';
+COMMENT ON COLUMN turnstile.jobs.queued_at IS 'When the job was enqueued.';
+COMMENT ON COLUMN turnstile.jobs.started_at IS 'When its last run was claimed. NULL: it waits, or never ran.';
+COMMENT ON COLUMN turnstile.jobs.waiting IS
+    'How long it waited from run_at until its last run was claimed, or until now. NULL: one of the times is infinite.';
+COMMENT ON COLUMN turnstile.jobs.running IS
+    'How long its last run took, or has taken so far. NULL: it waits, or never ran.';
+
+CREATE TABLE turnstile.dependency (
+    predecessor bigint NOT NULL,
+    job bigint NOT NULL,
+    any_end boolean NOT NULL DEFAULT false,
+    holds boolean NOT NULL DEFAULT false,
+    is_told boolean NOT NULL DEFAULT false,
+    CONSTRAINT dependency_pkey PRIMARY KEY (predecessor, job)
+) WITH (
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_insert_scale_factor = 0.2,
+    autovacuum_vacuum_cost_delay = 0
+);
+CREATE INDEX dependency_job_idx ON turnstile.dependency (job);
+CREATE INDEX dependency_untold_idx ON turnstile.dependency (job) WHERE NOT is_told;
+COMMENT ON TABLE turnstile.dependency IS
+    'What blocked jobs come after. A row goes when its predecessor has ended as it should; without any a job is blocked no more.';
+COMMENT ON COLUMN turnstile.dependency.predecessor IS 'The job that must end first.';
+COMMENT ON COLUMN turnstile.dependency.job IS 'The job that comes after it.';
+COMMENT ON COLUMN turnstile.dependency.any_end IS
+    'Any end of the predecessor will do. Otherwise it must complete, and another end discards the job.';
+COMMENT ON COLUMN turnstile.dependency.holds IS
+    'Where the predecessor ends otherwise than it should, the job stays blocked until it is brought back and completes.';
+COMMENT ON COLUMN turnstile.dependency.is_told IS 'The predecessor was marked: its end leads to this row.';
+
+SELECT pg_catalog.pg_extension_config_dump('turnstile.dependency', '');
+
+CREATE TABLE turnstile.batch (
+    id bigint NOT NULL,
+    slots int,
+    rate int,
+    rate_per interval NOT NULL DEFAULT '1 second',
+    burst int,
+    paused boolean NOT NULL DEFAULT false,
+    paused_until timestamptz,
+    priority int,
+    max_failed int,
+    on_end text NOT NULL DEFAULT 'run',
+    opened_at timestamptz,
+    stops text,
+    gate bigint NOT NULL,
+    CONSTRAINT batch_pkey PRIMARY KEY (id),
+    CONSTRAINT batch_id_check CHECK (id >= 1),
+    CONSTRAINT batch_slots_check CHECK (slots >= 0),
+    CONSTRAINT batch_rate_check CHECK (rate >= 1),
+    CONSTRAINT batch_rate_per_check CHECK (rate_per > '0' AND rate_per <= '100 years'),
+    CONSTRAINT batch_burst_check CHECK (burst >= 1),
+    CONSTRAINT batch_max_failed_check CHECK (max_failed >= 0),
+    CONSTRAINT batch_on_end_check CHECK (on_end IN ('run', 'run_if_all_completed', 'complete')),
+    CONSTRAINT batch_stops_check CHECK (stops IN ('cancelled', 'discarded', 'failed'))
+);
+CREATE INDEX batch_gate_idx ON turnstile.batch (gate);
+COMMENT ON TABLE turnstile.batch IS
+    'Batches: settings of the children of a job. A parent whose children have no limits needs no row.';
+COMMENT ON COLUMN turnstile.batch.id IS 'The parent.';
+COMMENT ON COLUMN turnstile.batch.slots IS 'How many of its children may run at once. NULL: no limit; 0: none.';
+COMMENT ON COLUMN turnstile.batch.rate IS
+    'How many children may start within rate_per: a token bucket over all workers. NULL: no limit.';
+COMMENT ON COLUMN turnstile.batch.rate_per IS 'The interval that rate is for. More than 0, at most 100 years.';
+COMMENT ON COLUMN turnstile.batch.burst IS
+    'How many children may start at once after a quiet time. Within any t at most burst + rate * t / rate_per start. NULL: 1.';
+COMMENT ON COLUMN turnstile.batch.paused IS 'No child starts.';
+COMMENT ON COLUMN turnstile.batch.paused_until IS 'No child starts before this time.';
+COMMENT ON COLUMN turnstile.batch.priority IS
+    'The priority of the children: those that are live get it, in short transactions, and those that come later. NULL: each has its own.';
+COMMENT ON COLUMN turnstile.batch.max_failed IS
+    'When more children are discarded, no other starts, and the rest is cancelled. NULL: any number.';
+COMMENT ON COLUMN turnstile.batch.on_end IS
+    'What becomes of the parent when no child is live. run: it becomes available and runs. run_if_all_completed: the same, but it is discarded unless all children completed. complete: it completes without a run.';
+COMMENT ON COLUMN turnstile.batch.opened_at IS 'Since when children may start. NULL: the parent waits for its turn.';
+COMMENT ON COLUMN turnstile.batch.stops IS
+    'Why no child starts any more and the rest is cancelled: the parent is to end as cancelled or discarded, or max_failed was passed (failed). NULL: it goes on.';
+COMMENT ON COLUMN turnstile.batch.gate IS 'The key by which the scheduler knows the batch. Set by a trigger.';
+
+CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.batch
+    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('batch');
+ALTER TABLE turnstile.batch ENABLE ALWAYS TRIGGER set_gate;
+SELECT pg_catalog.pg_extension_config_dump('turnstile.batch', '');
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.batch
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('batch');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.batch
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('batch');
+ALTER TABLE turnstile.batch ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.batch ENABLE ALWAYS TRIGGER publish_truncate;
+
+CREATE OR REPLACE VIEW turnstile.setting_of_batch AS
+    SELECT
+        batch.gate,
+        CASE WHEN batch.paused OR batch.opened_at IS NULL OR batch.stops IS NOT NULL THEN 0 ELSE batch.slots END AS slots,
+        batch.rate, (extract(epoch FROM batch.rate_per) * 1000000)::bigint AS rate_per, batch.burst, batch.paused_until,
+        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
+    FROM turnstile.batch;
+COMMENT ON VIEW turnstile.setting_of_batch IS 'Internal. Settings of batches, with the columns of gate_setting.';
+
+CREATE OR REPLACE VIEW turnstile.gate_setting AS
+    SELECT 0 AS kind, setting.* FROM turnstile.setting_of_queue AS setting
+    UNION ALL
+    SELECT 1, setting.* FROM turnstile.setting_of_tenant AS setting
+    UNION ALL
+    SELECT 2, setting.* FROM turnstile.setting_of_account AS setting
+    UNION ALL
+    SELECT 3, setting.* FROM turnstile.setting_of_session AS setting
+    UNION ALL
+    SELECT 4, setting.* FROM turnstile.setting_of_concurrency AS setting
+    UNION ALL
+    SELECT 6, setting.* FROM turnstile.setting_of_batch AS setting;
+COMMENT ON VIEW turnstile.gate_setting IS
+    'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, and how many may wait. NULL: no limit, or the default.';
+
+ALTER TYPE turnstile.claimed_job ADD ATTRIBUTE children jsonb;
+COMMENT ON COLUMN turnstile.claimed_job.children IS
+    'How the children of the job ended: {completed, discarded, cancelled}. NULL: it had none.';
+
+DROP FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[]);
+CREATE FUNCTION turnstile.enqueue(
+    kind text,
+    payload jsonb DEFAULT '{}',
+    queue text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    priority int DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL,
+    max_attempts int DEFAULT NULL,
+    unique_key text DEFAULT NULL,
+    unique_mode text DEFAULT 'until_executed',
+    unique_for interval DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    unique_by text[] DEFAULT NULL,
+    parent bigint DEFAULT NULL,
+    after bigint[] DEFAULT NULL,
+    after_any_end boolean DEFAULT false,
+    after_hold boolean DEFAULT false
+) RETURNS bigint
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_enqueue';
+COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
+    'Adds a job and returns its id. The job can be claimed once the transaction commits.
+kind: what sort of job it is. Workers and routes decide by it. 1 to 255 bytes, like every name.
+payload: what the worker needs to know. At most turnstile.max_payload.
+queue: where the job waits. NULL: the queue of the parent, else that which a route gives the kind, else default.
+tenant: the customer that the job belongs to. Limits, fair shares, permissions and unique keys go by tenant. NULL: that of the parent, else none.
+account: a part of the tenant with limits of its own. NULL: that of the parent, if it is of the same tenant.
+session: jobs of one queue, tenant and session run one at a time, in order.
+concurrency_key: jobs that share the key share its limits, over all queues and tenants.
+priority: lower runs first. NULL: that of the batch or the parent, else 0.
+run_at: not before this time. NULL: now.
+max_attempts: how many attempts may fail before the job is discarded. NULL: the setting of the queue.
+unique_key: while another job of the tenant holds the key, no job is added and the id of that job is returned.
+unique_mode: how long a job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing, or replace.
+unique_for: ends the hold so long after the enqueue, at most 1000 years. until_expired needs it.
+metadata: anything that the application wants to keep with the job. At most turnstile.max_payload.
+unique_by: makes the key from these columns: kind, payload, queue, tenant, account, session, concurrency_key. Excludes unique_key.
+parent: the job that waits for this one: one that runs, that waits for its children, or whose batch is not open yet. Its settings in turnstile.batch hold for the job.
+after: jobs that must complete first. If one ends otherwise, the job is discarded.
+after_any_end: any end of those will do.
+after_hold: where one of those ends otherwise than it should, the job stays blocked until that is retried and completes.
+Errors: 22004; 22023 also a child in the session of a job that waits for it, or a job that would wait for itself; P0002 no such parent or predecessor; 55000 the parent has ended or takes no children; 54000 also more than 100 jobs that wait for each other; 42501; 53400 the backlog of the queue or tenant is full (max_waiting); 09000 a trigger has cancelled the insertion; 25006.';
+
+COMMENT ON FUNCTION turnstile.enqueue_many(jsonb) IS
+    'Adds the jobs of an array, all or none.
+jobs: an array of objects, at most 100,000. Their keys are the arguments of enqueue, and ref: a name by which others of the array refer to the job in after_refs, an array of such names.
+Returns: a row for each element in order, ord from 1. created is false where id is that of the job that holds the unique key.
+Errors: as enqueue, naming the element; 54000 more than 100,000 elements.';
+
+CREATE FUNCTION turnstile.enqueue_batch(
+    kind text,
+    payload jsonb DEFAULT '{}',
+    children jsonb DEFAULT '[]',
+    slots int DEFAULT NULL,
+    rate int DEFAULT NULL,
+    rate_per interval DEFAULT NULL,
+    burst int DEFAULT NULL,
+    max_failed int DEFAULT NULL,
+    on_end text DEFAULT 'run',
+    queue text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    priority int DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL,
+    max_attempts int DEFAULT NULL,
+    unique_key text DEFAULT NULL,
+    unique_mode text DEFAULT 'until_executed',
+    unique_for interval DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    unique_by text[] DEFAULT NULL,
+    parent bigint DEFAULT NULL,
+    after bigint[] DEFAULT NULL,
+    after_any_end boolean DEFAULT false,
+    after_hold boolean DEFAULT false
+) RETURNS bigint
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_enqueue_batch';
+COMMENT ON FUNCTION turnstile.enqueue_batch(text, jsonb, jsonb, int, int, interval, int, int, text, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
+    'Adds a job with children, all or none, and returns its id. The children start when the turn of the job has come in its session; the job itself goes on when no child is live any more. More children can be added meanwhile.
+kind: that of the job, which runs as the callback of its children.
+payload: that of the job.
+children: an array as for enqueue_many, without parent. They take queue, tenant, account and priority from the job unless they name their own.
+slots: how many children may run at once. NULL: no limit.
+rate: how many children may start within rate_per. NULL: no limit.
+rate_per: the interval that rate is for. NULL: 1 second.
+burst: how many may start at once after a quiet time. NULL: 1.
+max_failed: when more children are discarded, no other starts, and the rest is cancelled. NULL: any number.
+on_end: run: the job runs when its children have ended, and claimed_job.children says how. run_if_all_completed: the same, but it is discarded unless all completed. complete: it completes without a run.
+The other arguments are those of enqueue, for the job itself. Where another job holds its unique key, the id of that is returned, and no child is added.
+Errors: as enqueue and enqueue_many.';
+
+CREATE FUNCTION turnstile.await_children(job_id bigint, attempt int) RETURNS boolean
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_await_children';
+COMMENT ON FUNCTION turnstile.await_children(bigint, int) IS
+    'Ends a run whose job waits for its children from now on, and returns true: the job is blocked, and can be claimed again when no child is live any more. The attempt does not count. Returns false if no child is live, and the run goes on.
+job_id: as for complete. Children were added with it as their parent.
+attempt: as for complete.
+Errors: 22004; P0002; 55000 the run was superseded; 42501; 25006.';
+
+CREATE PROCEDURE turnstile.wait_for_end(job_id bigint, timeout interval)
+    LANGUAGE c
+    AS 'MODULE_PATHNAME', 'turnstile_wait_for_end';
+COMMENT ON PROCEDURE turnstile.wait_for_end(bigint, interval) IS
+    'Sleeps until a job has ended, or until the timeout. It looks ten times a second. Meanwhile the session holds no snapshot and no transaction id. CALL it by itself, with autocommit on.
+job_id: a job, live or finished.
+timeout: 0 or more, at most 100 years.
+Errors: 22004; 22023; P0002; 25001 inside a transaction block or a function; 42501.';
+
+DROP FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int);
+CREATE FUNCTION turnstile.cancel_many(
+    queue text DEFAULT NULL,
+    kind text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    state text DEFAULT NULL,
+    older_than interval DEFAULT NULL,
+    max_jobs int DEFAULT 1000,
+    parent bigint DEFAULT NULL
+) RETURNS int
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_cancel_many';
+COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint) IS
+    'Does what cancel does for up to max_jobs live jobs, and returns how many were cancelled or asked to stop. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
+queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
+kind: only jobs of this kind.
+tenant: only jobs of this tenant.
+account: only jobs of this account.
+session: only jobs of this session.
+state: available, scheduled, retryable, blocked or running.
+older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
+max_jobs: 0 or more.
+parent: only children of this job.
+Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
+
+DROP FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int);
+CREATE FUNCTION turnstile.discard_many(
+    queue text DEFAULT NULL,
+    kind text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    state text DEFAULT NULL,
+    older_than interval DEFAULT NULL,
+    max_jobs int DEFAULT 1000,
+    parent bigint DEFAULT NULL
+) RETURNS int
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_discard_many';
+COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint) IS
+    'Does what discard does for up to max_jobs waiting jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
+queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
+kind: only jobs of this kind.
+tenant: only jobs of this tenant.
+account: only jobs of this account.
+session: only jobs of this session.
+state: available, scheduled, retryable or blocked.
+older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
+max_jobs: 0 or more.
+parent: only children of this job.
+Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
+
+DROP FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int);
+CREATE FUNCTION turnstile.retry_many(
+    queue text DEFAULT NULL,
+    kind text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    state text DEFAULT NULL,
+    older_than interval DEFAULT NULL,
+    max_jobs int DEFAULT 1000,
+    parent bigint DEFAULT NULL
+) RETURNS int
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_retry_many';
+COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint) IS
+    'Does what retry does for up to max_jobs jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked, and those whose unique key another job holds, are skipped.
+queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
+kind: only jobs of this kind.
+tenant: only jobs of this tenant.
+account: only jobs of this account.
+session: only jobs of this session.
+state: scheduled, retryable, completed, cancelled or discarded. NULL: retryable, cancelled and discarded.
+older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
+max_jobs: 0 or more.
+parent: only children of this job.
+Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';
+
+COMMENT ON FUNCTION turnstile.cancel(bigint) IS
+    'Cancels a job that waits, and returns "cancelled"; or asks a run to stop, and returns "running". The worker learns it from heartbeat, progress or complete. The job ends as cancelled if the run then fails, is released, snoozed or rescued, and as completed if it completes.
+job_id: a live job, or one that is cancelled already.
+Errors: 22004; P0002; 55000 the job is completed or discarded; 42501; 09000; 25006.';
+
+COMMENT ON FUNCTION turnstile.discard(bigint, int, text) IS
+    'Ends a job for good as a failure, and returns its state, "discarded".
+job_id: the job.
+attempt: ends that run, as fail(discard => true) does. NULL: ends a job that waits.
+error: kept in job.errors; cut after 4,000 characters.
+Errors: 22004; P0002; 55000 the run was superseded, or the job runs or has ended otherwise; 42501; 09000; 25006.';
+
+COMMENT ON FUNCTION turnstile.retry(bigint) IS
+    'Makes a scheduled, retryable or finished job available now, and returns "available". A finished job comes back under its id with payload and errors. Its attempt numbers go on, with all of max_attempts before it; its row in history stays.
+job_id: a job that does not run.
+Errors: 22004; P0002; 55000 the job runs, or another job holds its unique key; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';
+
+CREATE FUNCTION turnstile.set_batch(
+    id bigint,
+    slots int DEFAULT NULL,
+    rate int DEFAULT NULL,
+    rate_per interval DEFAULT NULL,
+    burst int DEFAULT NULL,
+    paused boolean DEFAULT NULL,
+    priority int DEFAULT NULL,
+    max_failed int DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.batch
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.batch;
+    broken text;
+BEGIN
+    IF set_batch.id IS NULL THEN
+        RAISE EXCEPTION 'id must not be null' USING ERRCODE = '22004',
+            DETAIL = 'The argument "id" is NULL.', HINT = 'Pass the id of the parent.';
+    END IF;
+    PERFORM turnstile.check_permission('manage');
+    PERFORM turnstile.check_clear(set_batch.clear, 'slots', 'rate', 'burst', 'paused_until', 'priority', 'max_failed');
+    UPDATE turnstile.batch
+    SET slots = turnstile.changed_setting('slots', set_batch.clear, set_batch.slots, slots),
+        rate = turnstile.changed_setting('rate', set_batch.clear, set_batch.rate, rate),
+        rate_per = coalesce(set_batch.rate_per, rate_per),
+        burst = turnstile.changed_setting('burst', set_batch.clear, set_batch.burst, burst),
+        paused = coalesce(set_batch.paused, paused),
+        paused_until = turnstile.changed_setting('paused_until', set_batch.clear, NULL, paused_until),
+        priority = turnstile.changed_setting('priority', set_batch.clear, set_batch.priority, priority),
+        max_failed = turnstile.changed_setting('max_failed', set_batch.clear, set_batch.max_failed, max_failed)
+    WHERE id = set_batch.id
+    RETURNING * INTO made;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no batch %', set_batch.id USING ERRCODE = 'P0002',
+            DETAIL = 'No row of turnstile.batch has this id.',
+            HINT = 'A batch is named by the id that enqueue_batch returned, or by that of a job that has called await_children.';
+    END IF;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_batch(bigint, int, int, interval, int, boolean, int, int, text[]) IS
+    'Changes settings of a batch, from the next claim after the commit on, and returns its row. NULL leaves a column as it is.
+id: the parent.
+priority: that of all its live children and of those that come. Children that are waiting get it in short transactions, by claims and a background worker.
+clear: columns to set to NULL: slots, rate, burst, paused_until, priority, max_failed.
+The other arguments are the columns of turnstile.batch.
+Errors: 22004; 22023; P0002 no such batch; 42501.';
+
+CREATE FUNCTION turnstile.batch_results(id bigint)
+    RETURNS TABLE (id bigint, kind text, payload jsonb, state text, result jsonb, error text)
+    LANGUAGE c STABLE ROWS 1000
+    AS 'MODULE_PATHNAME', 'turnstile_batch_results';
+COMMENT ON FUNCTION turnstile.batch_results(bigint) IS
+    'Gives the children of a job, live and ended, by id. Ended ones are there as long as their day is in history.
+id: the parent. The caller must be one that may work on it or see it.
+Returns: the child; result: what its worker passed to complete; error: what its last failed attempt said, unless it completed.
+Errors: 22004; P0002 no such job; 42501.';
+
+CREATE OR REPLACE VIEW turnstile.my_jobs WITH (security_barrier) AS
+    WITH mine AS MATERIALIZED (
+        SELECT permission.queue, permission.tenant
+        FROM turnstile.permission
+        WHERE permission.verb IN ('see', '*') AND pg_catalog.pg_has_role(permission.role, 'USAGE')
+        UNION ALL
+        SELECT '*', '*'
+        FROM pg_catalog.pg_class
+        WHERE pg_class.oid = 'turnstile.job'::pg_catalog.regclass AND pg_catalog.pg_has_role(pg_class.relowner, 'USAGE')
+    )
+    SELECT jobs.*
+    FROM turnstile.jobs
+    WHERE EXISTS (
+        SELECT
+        FROM mine
+        WHERE mine.queue IN (jobs.queue, '*') AND (mine.tenant = '*' OR mine.tenant = jobs.tenant)
+    );
+COMMENT ON VIEW turnstile.my_jobs IS
+    'The jobs, live and finished, that the caller may see: those of queues and tenants for which it has the permission see. A security barrier.';
+
+CREATE OR REPLACE VIEW turnstile.job_status AS
+    SELECT
+        jobs.id, jobs.state, jobs.queue, jobs.kind, jobs.tenant, jobs.account, jobs.session, jobs.concurrency_key,
+        jobs.priority, jobs.run_at, jobs.attempt, jobs.max_attempts, jobs.uncounted, jobs.worker, jobs.claimed_at,
+        jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until,
+        jobs.holds_session, jobs.lane, jobs.lane_group, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at,
+        jobs.queued_at, jobs.started_at, jobs.waiting, jobs.running, jobs.parent, jobs.opens_batch, jobs.children,
+        jobs.has_followers
+    FROM turnstile.jobs;
+COMMENT ON VIEW turnstile.job_status IS
+    'All jobs, live and finished, without payload, result, metadata, progress and errors.';
+
+CREATE OR REPLACE FUNCTION turnstile.finish_partition(partition regclass) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+    SET default_tablespace = ''
+AS $function$
+DECLARE
+    grantee text;
+BEGIN
+    -- DDL takes no parameters.
+    EXECUTE pg_catalog.format(
+        'CREATE INDEX ON %1$s (id);
+         CREATE INDEX ON %1$s USING brin (finished_at) WITH (autosummarize = on);
+         CREATE INDEX ON %1$s (parent, state) WHERE parent IS NOT NULL;
+         ALTER TABLE %1$s REPLICA IDENTITY FULL;
+         REVOKE ALL ON TYPE %1$s FROM PUBLIC',
+        partition
+    );
+    PERFORM pg_catalog.brin_desummarize_range(indexrelid, 0)
+    FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
+    WHERE indrelid = partition AND relam = (SELECT oid FROM pg_catalog.pg_am WHERE amname = 'brin');
+    FOR grantee IN
+        SELECT DISTINCT CASE WHEN given.grantee = 0 THEN 'PUBLIC' ELSE given.grantee::regrole::text END
+        FROM pg_catalog.pg_class, pg_catalog.aclexplode(relacl) AS given
+        WHERE pg_class.oid = partition AND given.grantee <> relowner
+    LOOP
+        EXECUTE pg_catalog.format('REVOKE ALL ON TABLE %s FROM %s CASCADE', partition, grantee);
+    END LOOP;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.finish_partition(regclass) IS
+    'For make_history_partitions(): gives a new partition its indexes and its replica identity, and revokes what default privileges granted.';
+
+CREATE OR REPLACE FUNCTION turnstile.read_history(partition regclass, first_block bigint, blocks int, looking boolean) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
+AS $function$
+DECLARE
+    -- A partition's name cannot be a parameter.
+    found_rows constant text := pg_catalog.format(
+        'SELECT history.ctid
+         FROM %s AS history
+         LEFT JOIN turnstile.queue AS own ON own.name = history.queue
+         LEFT JOIN turnstile.queue AS rest ON rest.name = ''*''
+         CROSS JOIN LATERAL (SELECT CASE
+             WHEN own.name IS NULL AND history.state = ''completed'' THEN rest.keep_completed
+             WHEN own.name IS NULL THEN rest.keep_discarded
+             WHEN history.state = ''completed'' THEN own.keep_completed
+             ELSE own.keep_discarded
+         END) AS setting (keep)
+         WHERE history.ctid >= $1 AND history.ctid < $2
+             AND (
+                 coalesce(now() - (date_trunc(''day'', history.finished_at) + interval ''1 day'') >= keep, false)
+                 AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = history.parent AND job.state = ''blocked'')
+             ) = $3',
+        partition
+    );
+    first_row constant tid := pg_catalog.format('(%s,0)', first_block);
+    end_row constant tid := pg_catalog.format('(%s,0)', first_block + blocks);
+    affected bigint;
+BEGIN
+    IF looking THEN
+        EXECUTE pg_catalog.format('SELECT count(*) FROM (%s LIMIT 1) AS stays', found_rows)
+        INTO affected USING first_row, end_row, false;
+    ELSE
+        EXECUTE pg_catalog.format('DELETE FROM %s WHERE ctid = ANY (ARRAY (%s))', partition, found_rows)
+        USING first_row, end_row, true;
+        GET DIAGNOSTICS affected = ROW_COUNT;
+    END IF;
+    RETURN affected;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.read_history(regclass, bigint, int, boolean) IS
+    'For maintain(): with looking, 1 if a row in these blocks stays, else 0; without, deletes the rows that are over and returns how many.';
+
+CREATE FUNCTION turnstile.has_awaited_children(partition regclass) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    found boolean;
+BEGIN
+    -- A partition's name cannot be a parameter.
+    EXECUTE pg_catalog.format(
+        'SELECT EXISTS (
+             SELECT FROM turnstile.job
+             WHERE job.state = ''blocked'' AND EXISTS (SELECT FROM %s AS ended WHERE ended.parent = job.id)
+         )',
+        partition
+    ) INTO found;
+    RETURN found;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.has_awaited_children(regclass) IS
+    'For maintain(): whether a day of the history has children of a job that still waits for others.';
+
+CREATE FUNCTION turnstile.prune_batches() RETURNS bigint
+    LANGUAGE sql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    WITH some_batches AS MATERIALIZED (
+        SELECT batch.id
+        FROM turnstile.batch
+        WHERE batch.id >= (SELECT (random() * max(last.id))::bigint FROM turnstile.batch AS last)
+        ORDER BY batch.id
+        LIMIT 1000
+    ), some_dependencies AS MATERIALIZED (
+        SELECT dependency.predecessor, dependency.job
+        FROM turnstile.dependency
+        WHERE dependency.predecessor >= (SELECT (random() * max(last.predecessor))::bigint FROM turnstile.dependency AS last)
+        ORDER BY dependency.predecessor
+        LIMIT 1000
+    ), pruned_batches AS (
+        DELETE FROM turnstile.batch
+        USING some_batches
+        WHERE batch.id = some_batches.id
+            AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = batch.id)
+            AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.parent = batch.id)
+            AND NOT EXISTS (SELECT FROM turnstile.job_history WHERE job_history.id = batch.id)
+        RETURNING batch.id
+    ), pruned_dependencies AS (
+        DELETE FROM turnstile.dependency
+        USING some_dependencies
+        WHERE dependency.predecessor = some_dependencies.predecessor AND dependency.job = some_dependencies.job
+            AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = dependency.job)
+        RETURNING dependency.job
+    )
+    SELECT (SELECT count(*) FROM pruned_batches) + (SELECT count(*) FROM pruned_dependencies)
+$function$;
+COMMENT ON FUNCTION turnstile.prune_batches() IS
+    'For maintain(): deletes settings of batches whose parent is in history no more, and dependencies of jobs that have ended. Returns how many rows.';
+
+CREATE OR REPLACE FUNCTION turnstile.run_task(task text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    attachable constant bigint := 64 * 1024 * 1024;
+BEGIN
+    CASE task
+        WHEN 'rescue' THEN
+            RETURN turnstile.rescue();
+        WHEN 'promote' THEN
+            RETURN turnstile.promote();
+        WHEN 'thin history' THEN
+            RETURN turnstile.thin_history();
+        WHEN 'prune unique keys' THEN
+            RETURN turnstile.prune_unique_keys();
+        WHEN 'prune batches' THEN
+            RETURN turnstile.prune_batches();
+        WHEN 'make partitions' THEN
+            -- A dump restores it last of all partitions. One that exists before would be in the way of the others.
+            IF pg_catalog.to_regclass('turnstile.job_history_default') IS NULL THEN
+                RAISE EXCEPTION 'history has no default partition' USING ERRCODE = '55000',
+                    DETAIL = 'There is no turnstile.job_history_default.',
+                    HINT = 'If a dump is being restored, wait for the end. Otherwise run SELECT turnstile.make_history_partitions().';
+            END IF;
+            IF turnstile.missing_history_days(7) IS NOT NULL
+                AND pg_catalog.pg_relation_size('turnstile.job_history_default') > attachable
+            THEN
+                RAISE EXCEPTION 'default partition of the history is too large'
+                    USING ERRCODE = '55000',
+                    DETAIL = pg_catalog.format('It has %s. Attaching a partition reads all of it.', pg_catalog.pg_size_pretty(
+                        pg_catalog.pg_relation_size('turnstile.job_history_default')
+                    )),
+                    HINT = 'Run SELECT turnstile.make_history_partitions() at a quiet time: ends of runs wait while it reads the default partition, once for each missing day.';
+            END IF;
+            RETURN turnstile.make_history_partitions(7);
+        WHEN 'drop partitions' THEN
+            RETURN turnstile.drop_history();
+    END CASE;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.run_task(text) IS
+    'For maintain(): runs one task and returns how much it did.';
+
+INSERT INTO turnstile.maintain_task (name) VALUES ('prune batches') ON CONFLICT DO NOTHING;
+
+CREATE OR REPLACE FUNCTION turnstile.maintain() RETURNS TABLE (task text, affected bigint)
+    LANGUAGE plpgsql SECURITY DEFINER ROWS 10
+    SET search_path = pg_catalog, pg_temp
+    SET lock_timeout = '50ms'
+AS $function$
+DECLARE
+    why text;
+    hint text;
+BEGIN
+    IF pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'cannot run maintain() in a read-only transaction' USING ERRCODE = '25006',
+            DETAIL = 'The server is in recovery or the transaction is read-only.', HINT = 'Run it on the primary.';
+    END IF;
+    FOREACH task IN ARRAY ARRAY['rescue', 'promote', 'thin history', 'prune unique keys', 'prune batches', 'make partitions', 'drop partitions'] LOOP
+        affected := 0;
+        BEGIN
+            PERFORM FROM turnstile.maintain_task WHERE maintain_task.name = task FOR UPDATE SKIP LOCKED;
+            IF FOUND THEN
+                affected := turnstile.run_task(task);
+            END IF;
+        EXCEPTION
+            WHEN lock_not_available OR deadlock_detected THEN
+                affected := NULL;
+                RAISE NOTICE 'maintain() skipped task "%"', task
+                    USING DETAIL = SQLERRM, HINT = 'The next run tries again.';
+            WHEN OTHERS THEN
+                GET STACKED DIAGNOSTICS why = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+                affected := NULL;
+                RAISE WARNING 'maintain() could not run task "%": %', task, SQLERRM
+                    USING ERRCODE = SQLSTATE, DETAIL = why, HINT = hint;
+        END;
+        RETURN NEXT;
+    END LOOP;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.maintain() IS
+    'Runs each task of upkeep, a bounded amount in a call: rescue, promote, thin history, prune unique keys, prune batches, make partitions, drop partitions. Call it by itself about once a minute, from any number of places.
+Returns: a row for each task. affected is how much was done; 0 also where another session runs the task; NULL where the task failed (with a WARNING) or would have had to wait for locks (with a NOTICE).
+Errors: 25006.';
+
 -- Why a job waits, and when it will start. Said by what the next claim would do, at a cost that does not grow with the jobs.
 
 CREATE FUNCTION turnstile.why_waiting(job_id bigint)
@@ -108,7 +864,8 @@ Errors: 22004; 22023 a bad value, or a cursor of another database, or of transac
 
 CREATE FUNCTION turnstile.figures(gate text)
     RETURNS TABLE (
-        tenant text, name text, waiting bigint, scheduled bigint, retryable bigint, running bigint, starting bigint,
+        tenant text, name text, waiting bigint, scheduled bigint, retryable bigint, running bigint, blocked bigint,
+        starting bigint,
         waiting_since timestamptz, claimed_per_minute bigint, finished_per_minute bigint, stats_reset timestamptz,
         enqueued bigint, started bigint, completed bigint, failed bigint, retried bigint, discarded bigint, cancelled bigint,
         rescued bigint,
@@ -119,7 +876,7 @@ CREATE FUNCTION turnstile.figures(gate text)
     AS 'MODULE_PATHNAME', 'turnstile_figures';
 COMMENT ON FUNCTION turnstile.figures(text) IS
     'For the views of figures: what is in memory of the queues, tenants, accounts or concurrency keys with jobs or statistics. Where memory cannot be used (on a standby, where this transaction has rewritten turnstile.job, or where turnstile.max_memory leaves no room for all names) the jobs are counted.
-gate: queue, tenant, account or concurrency.
+gate: queue, tenant, account, concurrency or batch.
 Errors: 22004; 22023; 42501.';
 
 CREATE FUNCTION turnstile.histogram_bounds() RETURNS bigint[]
@@ -151,7 +908,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
-    coalesce(live.starting, 0) AS starting
+    coalesce(live.starting, 0) AS starting,
+    coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
     SELECT queue.*
@@ -173,6 +931,7 @@ COMMENT ON COLUMN turnstile.queues.oldest_waiting IS
 COMMENT ON COLUMN turnstile.queues.claimed_per_minute IS 'Jobs claimed in the last 60 to 70 seconds.';
 COMMENT ON COLUMN turnstile.queues.finished_per_minute IS 'Jobs that ended in the last 60 to 70 seconds, in any way.';
 COMMENT ON COLUMN turnstile.queues.starting IS 'Jobs for which open claims hold room.';
+COMMENT ON COLUMN turnstile.queues.blocked IS 'Jobs that wait for others: for their children, or for those that they come after.';
 
 CREATE OR REPLACE VIEW turnstile.tenants AS
 WITH live AS MATERIALIZED (
@@ -196,7 +955,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
-    coalesce(live.starting, 0) AS starting
+    coalesce(live.starting, 0) AS starting,
+    coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
     SELECT tenant.*
@@ -231,7 +991,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
-    coalesce(live.starting, 0) AS starting
+    coalesce(live.starting, 0) AS starting,
+    coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
     SELECT account.*
@@ -263,7 +1024,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
-    coalesce(live.starting, 0) AS starting
+    coalesce(live.starting, 0) AS starting,
+    coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
     SELECT concurrency.*
@@ -275,6 +1037,78 @@ LEFT JOIN LATERAL (
 LEFT JOIN live ON live.name = known.key;
 COMMENT ON VIEW turnstile.concurrency_keys IS
     'The settings in force and live figures of every concurrency key that has a row or live jobs, or had some in the last minute; columns as in queues. Figures are in memory: a query does not depend on how many jobs there are.';
+
+CREATE VIEW turnstile.batches AS
+WITH live AS MATERIALIZED (
+    SELECT figures.name::bigint AS id, figures.waiting + figures.scheduled + figures.retryable + figures.blocked AS waiting,
+        figures.running, figures.finished_per_minute
+    FROM turnstile.figures('batch') AS figures
+)
+SELECT
+    batch.id, parent.kind, parent.queue, parent.tenant, parent.session, parent.state,
+    coalesce(live.waiting + live.running, 0) + ended.completed + ended.discarded + ended.cancelled AS total,
+    coalesce(live.waiting, 0) AS waiting,
+    coalesce(live.running, 0) AS running,
+    ended.completed, ended.discarded, ended.cancelled,
+    batch.slots,
+    batch.opened_at AS started_at,
+    coalesce(live.finished_per_minute, 0) AS finished_per_minute,
+    CASE WHEN live.finished_per_minute > 0 THEN
+        statement_timestamp() + make_interval(secs => 60.0 * (live.waiting + live.running) / live.finished_per_minute)
+    END AS estimated_end
+FROM turnstile.batch
+CROSS JOIN LATERAL (
+    (
+        SELECT job.kind, job.queue, job.tenant, job.session, job.state, job.children
+        FROM ONLY turnstile.job
+        WHERE job.id = batch.id
+    )
+    UNION ALL
+    (
+        SELECT job_history.kind, job_history.queue, job_history.tenant, job_history.session, job_history.state, job_history.children
+        FROM turnstile.job_history
+        WHERE job_history.id = batch.id
+        ORDER BY job_history.finished_at DESC
+        LIMIT 1
+    )
+    LIMIT 1
+) AS parent
+LEFT JOIN live ON live.id = batch.id
+CROSS JOIN LATERAL (
+    SELECT (parent.children ->> 'completed')::bigint AS completed, (parent.children ->> 'discarded')::bigint AS discarded,
+        (parent.children ->> 'cancelled')::bigint AS cancelled
+    WHERE parent.children IS NOT NULL
+    UNION ALL
+    SELECT count(*) FILTER (WHERE last.state = 'completed'), count(*) FILTER (WHERE last.state = 'discarded'),
+        count(*) FILTER (WHERE last.state = 'cancelled')
+    FROM (
+        SELECT DISTINCT ON (job_history.id) job_history.id, job_history.state
+        FROM turnstile.job_history
+        WHERE job_history.parent = batch.id
+        ORDER BY job_history.id, job_history.finished_at DESC
+    ) AS last
+    WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = last.id)
+    HAVING parent.children IS NULL
+) AS ended;
+COMMENT ON VIEW turnstile.batches IS
+    'Batches and how far they are. Live children are counted in memory, ended ones in history.';
+COMMENT ON COLUMN turnstile.batches.id IS 'The parent.';
+COMMENT ON COLUMN turnstile.batches.kind IS 'Its kind.';
+COMMENT ON COLUMN turnstile.batches.queue IS 'Its queue.';
+COMMENT ON COLUMN turnstile.batches.tenant IS 'Its tenant.';
+COMMENT ON COLUMN turnstile.batches.session IS 'Its session.';
+COMMENT ON COLUMN turnstile.batches.state IS 'Its state: blocked while children are live.';
+COMMENT ON COLUMN turnstile.batches.total IS 'Children, live and ended.';
+COMMENT ON COLUMN turnstile.batches.waiting IS 'Children that are live and do not run.';
+COMMENT ON COLUMN turnstile.batches.running IS 'Children that run.';
+COMMENT ON COLUMN turnstile.batches.completed IS 'Children that completed.';
+COMMENT ON COLUMN turnstile.batches.discarded IS 'Children that were discarded and have not come back.';
+COMMENT ON COLUMN turnstile.batches.cancelled IS 'Children that were cancelled and have not come back.';
+COMMENT ON COLUMN turnstile.batches.slots IS 'How many children may run at once. NULL: no limit.';
+COMMENT ON COLUMN turnstile.batches.started_at IS 'Since when children may start. NULL: the parent waits for its turn.';
+COMMENT ON COLUMN turnstile.batches.finished_per_minute IS 'Children that have ended in the last minute.';
+COMMENT ON COLUMN turnstile.batches.estimated_end IS
+    'When the last child will have ended if they end as fast as in the last minute. NULL: none has ended in it, or none is live.';
 
 -- Statistics since they were last reset.
 
@@ -292,7 +1126,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     live.wait_ms, live.wait_ms_sum, live.wait_ms_p50, live.wait_ms_p95, live.wait_ms_p99,
     live.run_ms, live.run_ms_sum, live.run_ms_p50, live.run_ms_p95, live.run_ms_p99,
-    live.stats_reset
+    live.stats_reset,
+    live.blocked
 FROM turnstile.figures('queue') AS live
 WHERE live.enqueued IS NOT NULL;
 COMMENT ON VIEW turnstile.stat_queue IS
@@ -317,6 +1152,7 @@ COMMENT ON COLUMN turnstile.stat_queue.run_ms_sum IS 'The sum, in milliseconds.'
 COMMENT ON COLUMN turnstile.stat_queue.run_ms_p50 IS 'The median, as wait_ms_p50.';
 COMMENT ON COLUMN turnstile.stat_queue.run_ms_p95 IS 'As wait_ms_p95.';
 COMMENT ON COLUMN turnstile.stat_queue.run_ms_p99 IS 'As wait_ms_p99.';
+COMMENT ON COLUMN turnstile.stat_queue.blocked IS 'As in queues.';
 COMMENT ON COLUMN turnstile.stat_queue.stats_reset IS 'When counting began: with the first change of a job after memory was lost or the extension made, or by stat_reset().';
 
 CREATE VIEW turnstile.stat_tenant AS
@@ -326,7 +1162,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     live.wait_ms, live.wait_ms_sum, live.wait_ms_p50, live.wait_ms_p95, live.wait_ms_p99,
     live.run_ms, live.run_ms_sum, live.run_ms_p50, live.run_ms_p95, live.run_ms_p99,
-    live.stats_reset
+    live.stats_reset,
+    live.blocked
 FROM turnstile.figures('tenant') AS live
 WHERE live.enqueued IS NOT NULL;
 COMMENT ON VIEW turnstile.stat_tenant IS
@@ -496,19 +1333,19 @@ CREATE OR REPLACE FUNCTION turnstile.rights_of(kind text) RETURNS TABLE (privile
 AS $function$
     SELECT listed.privileges, object
     FROM (VALUES
-        ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'route_of']),
+        ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'enqueue_batch', 'route_of']),
         ('worker', 'EXECUTE', ARRAY[
             'claim_next', 'claim', 'complete', 'complete_many', 'complete_and_claim_next', 'fail', 'release', 'snooze',
-            'heartbeat', 'progress', 'wait_for_job', 'listen_channel'
+            'heartbeat', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results'
         ]),
         ('tenant', 'EXECUTE', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
-            'why_waiting', 'wait_estimate'
+            'why_waiting', 'wait_estimate', 'batch_results', 'wait_for_end'
         ]),
         ('tenant', 'SELECT', ARRAY['my_jobs']),
         ('operator', 'EXECUTE', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
-            'set_queue', 'set_tenant', 'set_account', 'set_concurrency',
+            'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
             'pause_session', 'resume_session',
             'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent',
@@ -517,22 +1354,25 @@ AS $function$
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', ARRAY[
-            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
+            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
             'history_partition'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
-            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'route'
+            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route'
         ]),
         ('monitor', 'EXECUTE', ARRAY[
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary'
         ]),
         ('monitor', 'SELECT', ARRAY[
-            'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'history_partition'
+            'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory',
+            'history_partition'
         ])
     ) AS listed (kind, privileges, objects)
     CROSS JOIN LATERAL pg_catalog.unnest(listed.objects) AS object
     WHERE listed.kind = rights_of.kind
 $function$;
+COMMENT ON FUNCTION turnstile.rights_of(text) IS
+    'What allow_producer(), allow_worker(), allow_tenant(), allow_operator() and allow_monitor() grant, by the last word of their names.';
 COMMENT ON FUNCTION turnstile.allow_tenant(regrole, text[]) IS
     'Allows a role to see the jobs of some tenants (the view my_jobs), to cancel, discard, retry and reprioritize them, and to ask why they wait, in addition to what it may do already. Uses the rights of the caller.
 role: the role, with all its members.
@@ -654,6 +1494,7 @@ BEGIN
         LIMIT most
     LOOP
         BEGIN
+            CONTINUE WHEN turnstile.has_awaited_children(day);
             PERFORM turnstile.lock_history(day);
             EXECUTE pg_catalog.format('DROP TABLE %s', day);
             dropped := dropped + 1;

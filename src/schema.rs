@@ -34,9 +34,29 @@ extension_sql_file!(
     requires = ["tables_job"]
 );
 extension_sql_file!(
+    "../sql/schema/tables/later.sql",
+    name = "tables_later",
+    requires = ["tables_history"]
+);
+extension_sql_file!(
+    "../sql/schema/tables/lane.sql",
+    name = "tables_lane",
+    requires = ["tables_later"]
+);
+extension_sql_file!(
+    "../sql/schema/tables/jobs.sql",
+    name = "tables_jobs",
+    requires = ["tables_lane"]
+);
+extension_sql_file!(
+    "../sql/schema/tables/dependency.sql",
+    name = "tables_dependency",
+    requires = ["tables_jobs"]
+);
+extension_sql_file!(
     "../sql/schema/tables/unique.sql",
     name = "tables_unique",
-    requires = ["tables_history"]
+    requires = ["tables_dependency"]
 );
 extension_sql_file!(
     "../sql/schema/tables/route.sql",
@@ -64,9 +84,14 @@ extension_sql_file!(
     requires = ["tables_upkeep"]
 );
 extension_sql_file!(
+    "../sql/schema/produce/batch.sql",
+    name = "produce_batch",
+    requires = ["produce_enqueue"]
+);
+extension_sql_file!(
     "../sql/schema/produce/cron.sql",
     name = "produce_cron",
-    requires = ["produce_enqueue"]
+    requires = ["produce_batch"]
 );
 extension_sql_file!(
     "../sql/schema/produce/recurring.sql",
@@ -94,9 +119,14 @@ extension_sql_file!(
     requires = ["work_fail"]
 );
 extension_sql_file!(
+    "../sql/schema/work/await_children.sql",
+    name = "work_await_children",
+    requires = ["work_put_back"]
+);
+extension_sql_file!(
     "../sql/schema/work/alive.sql",
     name = "work_alive",
-    requires = ["work_put_back"]
+    requires = ["work_await_children"]
 );
 extension_sql_file!(
     "../sql/schema/work/wait.sql",
@@ -144,9 +174,14 @@ extension_sql_file!(
     requires = ["operate_permissions"]
 );
 extension_sql_file!(
+    "../sql/schema/operate/batches.sql",
+    name = "operate_batches",
+    requires = ["operate_views"]
+);
+extension_sql_file!(
     "../sql/schema/operate/statistics.sql",
     name = "operate_statistics",
-    requires = ["operate_views"]
+    requires = ["operate_batches"]
 );
 extension_sql_file!(
     "../sql/schema/operate/workers.sql",

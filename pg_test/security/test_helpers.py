@@ -115,7 +115,7 @@ def test_the_verbs_still_reach_their_helpers(conn, intruder, victim):
     session = intruder.connect()
     done = dict(call(session, "maintain"))
     assert None not in done.values(), done
-    assert set(done) == {"rescue", "promote", "thin history", "prune unique keys", "make partitions", "drop partitions"}
+    assert set(done) == {"rescue", "promote", "thin history", "prune unique keys", "prune batches", "make partitions", "drop partitions"}
     assert call(session, "make_history_partitions", days_ahead=9)[0][0] == 2
 
 

@@ -1,5 +1,6 @@
 -- Locks the jobs $1 in order of id, and tells what to do with them that are to end in the state $2, cancelled or discarded,
--- with error $3 if there is one: (id, state, errors as text, whether a trigger has kept it from being asked). Of those that run it asks for the cancellation, if that is the
+-- with error $3 if there is one: (id, state, errors as text, whether a trigger has kept it from being asked, whether it has live
+-- children). Of those that run it asks for the cancellation, if that is the
 -- state.
 WITH target AS MATERIALIZED (
     SELECT job.id, job.state, job.attempt, job.errors, job.cancel_requested_at
@@ -27,6 +28,7 @@ SELECT
             END
         )
     END::text,
-    target.state = 'running' AND $2 = 'cancelled' AND target.cancel_requested_at IS NULL AND asked.id IS NULL
+    target.state = 'running' AND $2 = 'cancelled' AND target.cancel_requested_at IS NULL AND asked.id IS NULL,
+    EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = target.id)
 FROM target
 LEFT JOIN asked ON asked.id = target.id

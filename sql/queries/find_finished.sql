@@ -1,5 +1,5 @@
 -- Locks and gives up to $8 finished jobs that are not live again, of queue $1, kind $2, tenant $3, account $4, session
--- $5, whose last end was in one of the states $6 and longer ago than $7. NULL: any. Those that are locked are passed over.
+-- $5, whose last end was in one of the states $6 and longer ago than $7, children of $9. NULL: any. Those that are locked, and children of a job that takes none, are passed over.
 SELECT finished.id
 FROM turnstile.job_history AS finished
 WHERE ($1 IS NULL OR finished.queue = $1)
@@ -7,6 +7,15 @@ WHERE ($1 IS NULL OR finished.queue = $1)
     AND ($3 IS NULL OR finished.tenant = $3)
     AND ($4 IS NULL OR finished.account = $4)
     AND ($5 IS NULL OR finished.session = $5)
+    AND ($9 IS NULL OR finished.parent = $9)
+    AND (
+        finished.parent IS NULL OR EXISTS (
+            SELECT
+            FROM ONLY turnstile.job AS parent
+            WHERE parent.id = finished.parent
+                AND (parent.state IN ('running', 'blocked') OR parent.opens_batch)
+        )
+    )
     AND finished.state = ANY ($6)
     AND ($7 IS NULL OR finished.finished_at < clock_timestamp() - $7)
     AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = finished.id)

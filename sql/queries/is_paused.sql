@@ -6,6 +6,8 @@ FROM (
     SELECT 1, tenant.gate, tenant.paused FROM turnstile.tenant
     UNION ALL
     SELECT 2, account.gate, account.paused FROM turnstile.account
+    UNION ALL
+    SELECT 6, batch.gate, batch.paused FROM turnstile.batch
 ) AS setting
 WHERE setting.kind = $1 AND setting.gate = ANY ($2)
 ORDER BY array_position($2, setting.gate)

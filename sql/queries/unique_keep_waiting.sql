@@ -4,7 +4,7 @@
 SELECT job.names, job.priority, job.position, job.state = 'available'
 FROM turnstile.job_lane AS job
 WHERE job.id >= $1 AND job.id <= $1
-    AND job.state IN ('available', 'scheduled', 'retryable') AND ($2 OR job.attempt <= job.uncounted)
+    AND job.state IN ('available', 'scheduled', 'retryable', 'blocked') AND ($2 OR job.attempt <= job.uncounted)
 ORDER BY job.id DESC
 LIMIT 1
 FOR SHARE

@@ -6,6 +6,7 @@ use crate::pg::error::{Failure, Result};
 use crate::pg::output::Output;
 use crate::pg::server;
 use crate::pg::spi::Spi;
+use crate::transaction::pending;
 use crate::runs::claimer::Claimer;
 use crate::waiting::channels;
 use crate::waiting::sleep::{self, End, Sleep};
@@ -27,6 +28,9 @@ pub fn claim_or_wait(spi: &Spi, most: usize, claimer: &Claimer, output: &mut Out
     };
     sleep::staying(sleep.job_table, || {
         while permitted::claim(spi, most, claimer, output)? == 0 && most > 0 {
+            if pending::with(|pending| pending.must_not_sleep) {
+                break;
+            }
             match sleep.run()? {
                 End::Timeout => return channels::arm(spi, sleep.job_table, sleep.queues),
                 End::Gone => break,

@@ -7,6 +7,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::Spi;
 use crate::pg::{catalog, server};
 use crate::runs::claimer::Claimer;
+use crate::runs::opening;
 use crate::runs::start::{Started, Wanted, look_ahead, start_jobs};
 use crate::shmem::Phase;
 use crate::shmem::{self, sleeper};
@@ -288,6 +289,7 @@ fn take(
     let Started {
         positions: taken,
         seen,
+        openings,
     } = match reservations {
         [] => Started::default(),
         some => {
@@ -300,6 +302,7 @@ fn take(
             start_jobs(spi, &wanted, output)?
         }
     };
+    opening::open(spi, &openings)?;
     let mut outcome = Outcome {
         taken: &taken,
         seen: &seen,

@@ -12,6 +12,9 @@ use std::ffi::CStr;
 use std::hash::Hasher;
 use turnstile_scheduler::{GateKind, LaneSpec};
 
+/// The column has other numbers in other databases: see [`crate::job::later`].
+const NO_COLUMN: usize = 0;
+
 /// The name whose row holds the settings of all names without a row.
 pub const DEFAULT_ROW: &str = "*";
 
@@ -21,7 +24,7 @@ pub struct Descriptor {
     pub number: u8,
     /// The kinds that its names are scoped to: an account is one of its tenant.
     pub scope: &'static [GateKind],
-    /// The column of a job that names it, with its number.
+    /// The column of a job that names it, with its number if it is always the same.
     pub column: (usize, &'static str),
     /// None: its limit cannot be set.
     pub settings: Option<Settings>,
@@ -132,6 +135,22 @@ static UNIQUE: Descriptor = Descriptor {
     settings: None,
 };
 
+/// A batch is named by the id of its parent, which is its key.
+static BATCH: Descriptor = Descriptor {
+    kind: GateKind::Batch,
+    number: 6,
+    scope: &[],
+    column: (NO_COLUMN, "parent"),
+    settings: Some(Settings {
+        argument: "batch",
+        table: c"batch",
+        scope: &[],
+        name: c"id",
+        has_defaults: false,
+        statement: own_row!("setting_of_batch"),
+    }),
+};
+
 pub fn of(kind: GateKind) -> &'static Descriptor {
     match kind {
         GateKind::Queue => &QUEUE,
@@ -140,6 +159,7 @@ pub fn of(kind: GateKind) -> &'static Descriptor {
         GateKind::Session => &SESSION,
         GateKind::Concurrency => &CONCURRENCY,
         GateKind::Unique => &UNIQUE,
+        GateKind::Batch => &BATCH,
     }
 }
 
@@ -156,6 +176,9 @@ pub fn with_settings() -> impl Iterator<Item = (&'static Descriptor, &'static Se
 impl Descriptor {
     /// The key of a name, in the scope that the lane has.
     pub fn key(&self, lane: &LaneSpec, name: &str) -> u64 {
+        if self.kind == GateKind::Batch {
+            return name.parse().map_or(NO_GATE, i64::cast_unsigned);
+        }
         let mut hasher = SipHasher13::new();
         hasher.write_u8(self.number);
         for &kind in self.scope {

@@ -2,6 +2,7 @@
 
 pub mod gates; // the kinds of gates
 pub mod lane; // the keys of lanes
+pub mod later; // columns that came with a later release
 pub mod queues; // their names by their keys
 pub mod routes; // which queue the jobs of a kind go to
 pub mod row; // a job as the scheduler sees it

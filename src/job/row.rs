@@ -2,9 +2,11 @@
 
 use crate::job::gates;
 use crate::job::lane::{EVERY_QUEUE, lane_of, session_key};
+use crate::job::later::Later;
 use crate::job::unique::{Mode, runs_alone};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
+use pgrx::pg_sys::Datum;
 use turnstile_scheduler::figures::State;
 use turnstile_scheduler::{GateKind, LaneSpec};
 
@@ -121,8 +123,33 @@ impl RawRow<'_> {
             "scheduled" => Some(State::Scheduled),
             "retryable" => Some(State::Retryable),
             "running" => Some(State::Running),
+            "blocked" => Some(State::Blocked),
             _ => None,
         }
+    }
+
+    /// The job that waits for this one.
+    pub fn parent(&self) -> Option<i64> {
+        self.far_number(Later::of(self).parent)
+    }
+
+    /// Whether its turn opens its batch.
+    pub fn opens_batch(&self) -> bool {
+        self.far_flag(Later::of(self).opens_batch)
+    }
+
+    /// How its children ended.
+    pub fn children(&self) -> Option<Datum> {
+        self.far(Later::of(self).children)
+    }
+
+    /// Whether jobs come after it.
+    pub fn has_followers(&self) -> bool {
+        self.far_flag(Later::of(self).has_followers)
+    }
+
+    pub fn is_blocked(&self) -> bool {
+        self.text(column::STATE) == Some("blocked")
     }
 
     pub fn is_available(&self) -> bool {
@@ -198,10 +225,12 @@ impl RawRow<'_> {
                 !(0..=MOST_ATTEMPTS).contains(&n) && !goes_on
             })
         };
+        let no_parent = self.parent().is_some_and(|parent| parent < 1);
         let every_queue = self.text(column::QUEUE) == Some(EVERY_QUEUE);
         let no_position = self.int8(column::POSITION) == Some(i64::MAX);
         bad_name
             .map(|(_, name)| name)
+            .or(no_parent.then_some("parent"))
             .or(no_position.then_some("position"))
             .or(every_queue.then_some("queue"))
             .or(bad_state.then_some("state"))
@@ -234,8 +263,12 @@ impl RawRow<'_> {
         let state = self.state();
         let session = self.text(column::SESSION);
         let priority = self.int4(column::PRIORITY).unwrap_or(0);
+        let parent = self.parent().map(|parent| parent.to_string());
         let spec = lane_of(priority, |gate| {
-            let name = self.text(gate.column.0)?;
+            let name = match gate.kind {
+                GateKind::Batch => parent.as_deref()?,
+                _ => self.text(gate.column.0)?,
+            };
             let counts = match gate.kind {
                 GateKind::Session => !holds_session,
                 GateKind::Unique => runs_alone(self.text(column::UNIQUE_MODE)),

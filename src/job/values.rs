@@ -1,5 +1,6 @@
 //! The values that a producer gives a job.
 
+use crate::job::later::Later;
 use crate::job::row::column;
 use crate::pg::call::datum;
 use pgrx::pg_sys::Datum;
@@ -18,6 +19,7 @@ pub struct JobValues {
     pub run_at: Option<Datum>,
     pub max_attempts: Option<Datum>,
     pub metadata: Option<Datum>,
+    pub parent: Option<Datum>,
 }
 
 /// A statement whose first parameters are [`JobValues::parameters`]; the types of the others follow its name.
@@ -36,7 +38,8 @@ macro_rules! job_statement {
                 INT4OID,
                 TIMESTAMPTZOID,
                 INT4OID,
-                JSONBOID
+                JSONBOID,
+                INT8OID
                 $(, $more)*
             ]
         )
@@ -45,8 +48,8 @@ macro_rules! job_statement {
 pub(crate) use job_statement;
 
 impl JobValues {
-    /// $1 to $11 of a `job_statement!`.
-    pub fn parameters(&self) -> [Option<Datum>; 11] {
+    /// $1 to $12 of a `job_statement!`.
+    pub fn parameters(&self) -> [Option<Datum>; 12] {
         let Self {
             kind,
             payload,
@@ -59,6 +62,7 @@ impl JobValues {
             run_at,
             max_attempts,
             metadata,
+            parent,
         } = *self;
         [
             kind,
@@ -72,12 +76,14 @@ impl JobValues {
             run_at,
             max_attempts,
             metadata,
+            parent,
         ]
     }
 
     /// The row of a new job. Its lane is found when it is written.
     pub fn row(
         &self,
+        later: &Later,
         id: i64,
         position: i64,
         now: i64,
@@ -103,8 +109,10 @@ impl JobValues {
             column::CREATED_AT => datum(now),
             _ => None,
         };
+        let parent = self.parent.map(|parent| (later.parent, Some(parent)));
         column::OF_NEW_JOBS
             .into_iter()
             .map(move |column| (column, value(column)))
+            .chain(parent)
     }
 }

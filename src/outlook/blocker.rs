@@ -3,11 +3,12 @@
 use crate::job::gates;
 use turnstile_scheduler::GateKind;
 
-/// The closed set of reasons. `blocked` is for jobs that wait for others, which no job does yet.
+/// The closed set of reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
     Scheduled,
     Retry,
+    Blocked,
     Paused,
     Full,
     Rate,
@@ -25,6 +26,7 @@ impl Reason {
         match self {
             Self::Scheduled => "scheduled",
             Self::Retry => "retry",
+            Self::Blocked => "blocked",
             Self::Paused => "paused",
             Self::Full => "full",
             Self::Rate => "rate",

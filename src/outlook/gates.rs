@@ -1,7 +1,7 @@
 //! The gates that a job passes, and which of them are closed.
 
 use super::blocker::{Blocker, Reason};
-use super::holders;
+use super::{blocked, holders};
 use super::job::Waiting;
 use crate::job::gates;
 use crate::pg::call::datum;
@@ -89,6 +89,12 @@ fn full(spi: &Spi, job: &Waiting, state: &GateState) -> Result<Blocker> {
         Limit::AtMost(most) => most,
         Limit::None | Limit::Unknown => u32::MAX,
     };
+    if kind == GateKind::Batch
+        && slots == 0
+        && let Some(closed) = blocked::closed(spi, &job.spec)?
+    {
+        return Ok(closed);
+    }
     if slots == 0 && is_paused(spi, &job.spec, kind)? {
         return Ok(pause(kind, name));
     }
@@ -144,6 +150,7 @@ fn called(kind: GateKind, name: Option<&str>) -> String {
         GateKind::Session => "Session",
         GateKind::Concurrency => "Concurrency key",
         GateKind::Unique => "Unique key",
+        GateKind::Batch => "Batch",
     };
     format!("{what} \"{}\"", name.unwrap_or_default())
 }

@@ -18,6 +18,7 @@ pub struct Waiting {
     pub spec: LaneSpec,
     pub position: i64,
     pub is_available: bool,
+    pub is_blocked: bool,
     /// It has failed before.
     pub is_retryable: bool,
     pub run_at: i64,
@@ -49,6 +50,7 @@ impl Waiting {
             spec: lane_of_row(&rows, 0),
             position: rows.required(0, 3)?,
             is_available: state == "available",
+            is_blocked: state == "blocked",
             is_retryable: state == "retryable",
             run_at: rows.required(0, 5)?,
             queue: rows.required(0, 6)?,
@@ -83,5 +85,5 @@ fn does_not_wait(id: i64, state: &str) -> Failure {
         format!("job {id} does not wait, it {what}"),
     )
     .detail(format!("Its state is {state}."))
-    .hint("Only a job that is available, scheduled or retryable waits.")
+    .hint("Only a job that is available, scheduled, retryable or blocked waits.")
 }

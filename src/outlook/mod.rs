@@ -1,5 +1,6 @@
 //! Why a job waits, and when it will start: said by what the next claim would do, without doing it.
 
+mod blocked; // jobs that wait for others
 mod blocker;
 mod counts; // jobs that come before another
 pub mod estimate;

@@ -2,7 +2,7 @@
 
 use super::blocker::{Blocker, Reason};
 use super::job::Waiting;
-use super::{gates, holders, order};
+use super::{blocked, gates, holders, order};
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
@@ -18,7 +18,10 @@ pub use super::blocker::name_of;
 pub fn blockers(spi: &Spi, job_table: pg_sys::Oid, job_id: i64) -> Result<Vec<Blocker>> {
     let job = Waiting::read(spi, job_id)?;
     let mut found = Vec::new();
-    found.extend(put_off(&job));
+    match job.is_blocked {
+        true => found.extend(blocked::blockers(spi, &job)?),
+        false => found.extend(put_off(&job)),
+    }
     found.extend(locked(&job)?);
     for state in gates::states(spi, job_table, &job.spec)? {
         found.extend(gates::blockers(spi, &job, &state)?);

@@ -138,6 +138,14 @@ pub fn job(spi: &Spi, verb: Verb, job_id: i64) -> Result<()> {
     }
 }
 
+/// Whether the caller may work on a job.
+pub fn may_work(spi: &Spi, job_id: i64) -> Result<bool> {
+    match restricted(Verb::Work)? {
+        Some(caller) => caller.allows_job(spi, job_id),
+        None => Ok(true),
+    }
+}
+
 /// Whether the caller may know how a job fares: who may see it, and who may manage it without seeing what is in it.
 pub fn job_outlook(spi: &Spi, job_id: i64) -> Result<()> {
     match may_know(spi, job_id)? {

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "reads values inside of a jsonb")]
 
 use pgrx::pg_sys::{self, Datum, JsonbIteratorToken as Token, jbvType};
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
 
 // utils/jsonb.h, whose macros the bindings leave out.
@@ -83,6 +83,25 @@ impl<'j> Json<'j> {
             let is_same: Option<bool> = pgrx::direct_function_call(pg_sys::numeric_eq, &arguments);
             (!is_too_large && is_same == Some(true)).then_some(whole)
         }
+    }
+
+    /// A whole number of 64 bits.
+    pub fn long(&self) -> Option<i64> {
+        if self.value.type_ != jbvType::jbvNumeric {
+            return None;
+        }
+        // SAFETY: a number lies in the jsonb; the function gives a C string.
+        let text: Option<&CStr> = unsafe {
+            let number = self.value.val.numeric;
+            let arguments = [Some(Datum::from(number.cast::<c_char>()))];
+            pgrx::direct_function_call(pg_sys::numeric_out, &arguments)
+        };
+        text?.to_str().ok()?.parse().ok()
+    }
+
+    pub fn boolean(&self) -> Option<bool> {
+        // SAFETY: the type says what the value is.
+        (self.value.type_ == jbvType::jbvBool).then(|| unsafe { self.value.val.boolean })
     }
 
     /// A copy as a jsonb of its own, and its size without the header.

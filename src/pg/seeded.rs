@@ -94,6 +94,12 @@ pub enum Seeded {
     LookBeforeTaking,
     /// A released job loses its place in its session.
     MoveReleasedJob,
+    /// A parent may end while a child is being added.
+    LeaveParentUnlocked,
+    /// A child may be in the session of a job that waits for it.
+    AllowAncestorsSession,
+    /// Nobody looks after jobs that wait for others.
+    ForgetFollowUp,
     /// A job that waits to be retried lets its session go on.
     FreeSessionOnRetry,
     /// A job that held its session also holds the session to which it is moved, beside what runs there.

@@ -11,8 +11,8 @@ use std::cell::Cell;
 /// The version of this library.
 pub const LIBRARY: &str = env!("CARGO_PKG_VERSION");
 /// The versions of the catalog that it can serve. One of an earlier release belongs here as long as the library knows its tables
-/// and functions: then workers go on between the restart of the server and ALTER EXTENSION.
-const CATALOGS: &[&str] = &[LIBRARY, "0.1.0"];
+/// and functions: then workers go on between the restart of the server and ALTER EXTENSION. That of 0.1.0 has no jobs that wait for others.
+const CATALOGS: &[&str] = &[LIBRARY];
 /// Its body is a statement with the version in quotes. It is read, and never run.
 const STATEMENT: (&str, &str) = ("SELECT '", "'");
 

@@ -18,6 +18,12 @@ pub const SECOND: i64 = 1_000_000;
 pub const NEVER: i64 = i64::MIN;
 
 /// The time, in microseconds of PostgreSQL's epoch.
+/// The microseconds of a timestamp.
+pub fn time_of(timestamp: Option<Datum>) -> Option<i64> {
+    // SAFETY: a timestamp is a number, which points to nothing.
+    timestamp.and_then(|time| unsafe { i64::from_datum(time, false) })
+}
+
 pub fn now() -> i64 {
     // SAFETY: reads the clock.
     unsafe { pg_sys::GetCurrentTimestamp() }

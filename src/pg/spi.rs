@@ -96,6 +96,10 @@ impl Value<'_> for i32 {
     const TYPES: &'static [pg_sys::Oid] = &[pg_sys::INT4OID];
 }
 
+impl Value<'_> for Vec<i64> {
+    const TYPES: &'static [pg_sys::Oid] = &[pg_sys::INT8ARRAYOID];
+}
+
 /// A time counts as microseconds.
 impl Value<'_> for i64 {
     const TYPES: &'static [pg_sys::Oid] = &[pg_sys::INT8OID, pg_sys::TIMESTAMPTZOID];

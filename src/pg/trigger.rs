@@ -203,6 +203,13 @@ impl<'call> Trigger<'call> {
         Ok(row.and_then(|row| row.text(column).map(make)))
     }
 
+    /// A number of the new row.
+    pub fn new_number(&self, name: &CStr) -> Result<Option<i64>> {
+        let column = self.column(name)?;
+        let row = self.new_row().map(|row| row.up_to(column));
+        Ok(row.and_then(|row| row.int8(column)))
+    }
+
     /// The gates of the old and the new row of a table of settings.
     pub fn gate_keys(&self) -> Result<Vec<u64>> {
         let column = self.column(c"gate")?;

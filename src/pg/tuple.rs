@@ -172,6 +172,67 @@ impl RawRow<'_> {
         }
     }
 
+    /// A column behind those that were made readable; where it is NULL, they are not read for it.
+    pub fn far(&self, column: usize) -> Option<Datum> {
+        if column == 0 || self.is_known_null(column) {
+            return None;
+        }
+        self.again(column).raw(column)
+    }
+
+    pub fn far_number(&self, column: usize) -> Option<i64> {
+        // SAFETY: numbers point to nothing, whatever they were made of.
+        self.far(column)
+            .and_then(|datum| unsafe { i64::from_datum(datum, false) })
+    }
+
+    pub fn far_flag(&self, column: usize) -> bool {
+        // SAFETY: as above.
+        let flag = self
+            .far(column)
+            .and_then(|datum| unsafe { bool::from_datum(datum, false) });
+        flag == Some(true)
+    }
+
+    /// Whether the header of the stored tuple says that a column is NULL.
+    #[inline(always)]
+    fn is_known_null(&self, column: usize) -> bool {
+        // SAFETY: the slot holds a row; one that is stored begins with the slot of a tuple, whose bitmap has a bit for each of
+        // its columns where it has any NULL.
+        unsafe {
+            let slot = &*self.slot;
+            if usize::try_from(slot.tts_nvalid).is_ok_and(|known| known >= column) {
+                return *slot.tts_isnull.add(column - 1);
+            }
+            let is_stored = std::ptr::eq(slot.tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
+                || std::ptr::eq(slot.tts_ops, &raw const pg_sys::TTSOpsHeapTuple);
+            let tuple = (*self.slot.cast::<pg_sys::HeapTupleTableSlot>()).tuple;
+            if !is_stored || tuple.is_null() {
+                return false;
+            }
+            let header = (*tuple).t_data;
+            let stored = u32::from((*header).t_infomask2) & pg_sys::HEAP_NATTS_MASK;
+            if column > stored as usize {
+                return true;
+            }
+            let has_nulls = u32::from((*header).t_infomask) & pg_sys::HEAP_HASNULL != 0;
+            let bits = (&raw const (*header).t_bits).cast::<u8>();
+            has_nulls && *bits.add((column - 1) / 8) & (1 << ((column - 1) % 8)) == 0
+        }
+    }
+
+    /// The columns of its relation.
+    pub fn columns(&self) -> pg_sys::TupleDesc {
+        // SAFETY: the slot has a descriptor.
+        unsafe { (*self.slot).tts_tupleDescriptor }
+    }
+
+    /// The relation that it is a row of.
+    pub fn relation(&self) -> pg_sys::Oid {
+        // SAFETY: a row has columns.
+        unsafe { (*compat::attribute(self.columns(), 0)).attrelid }
+    }
+
     /// A text; an error is raised where the column is of another type.
     #[inline(always)]
     pub fn text(&self, column: usize) -> Option<&str> {

@@ -113,6 +113,12 @@ pub fn why_not_running(spi: &Spi, job_id: i64, attempt: i32) -> Result<Failure> 
     })
 }
 
+/// Whether the run (job_id, attempt) is running.
+pub fn is_running(spi: &Spi, job_id: i64, attempt: i32) -> Result<bool> {
+    let rows = spi.run(&FIND, &[datum(job_id)])?;
+    Ok(rows.value(0, 1) == Some("running") && rows.value(0, 2) == Some(attempt))
+}
+
 /// Whether the run (job_id, attempt) is running and its cancellation was asked for.
 pub fn is_to_be_cancelled(spi: &Spi, job_id: i64, attempt: i32) -> Result<bool> {
     let rows = spi.run(&FIND, &[datum(job_id)])?;

@@ -1,8 +1,10 @@
 //! A run: how it starts, how long it is held, and its one ending for complete, fail, cancel, discard and rescue.
 
 pub mod claimer; // the worker that claims, and for how long
+pub mod end_waiting; // how jobs are ended from outside
 pub mod ending; // how a job leaves the live jobs
 pub mod finish; // what ends a run by failure
 pub mod lease; // how long a claim holds a job
+pub mod opening; // parents whose turn has come
 pub mod owner; // the connection that a run is bound to
 pub mod start; // the rows of a claim

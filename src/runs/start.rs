@@ -43,7 +43,7 @@ const NEAR: i64 = 16;
 /// The most positions that a look ahead returns.
 const AHEAD: usize = 4;
 /// The column behind those of `claimed_job`.
-const POSITION_OF_STARTED: i32 = 14;
+const POSITION_OF_STARTED: i32 = 15;
 
 /// The columns of a job that a claim changes.
 const CHANGED: [usize; 7] = [
@@ -72,6 +72,8 @@ pub struct Started {
     pub positions: Vec<i64>,
     /// The first positions that were available, including those of locked jobs; none where they are not known.
     pub seen: Vec<i64>,
+    /// Jobs whose turn opens their batch: they do not start.
+    pub openings: Vec<i64>,
 }
 
 /// What a claim wants of a lane.
@@ -113,6 +115,7 @@ fn start_directly(
         let mut started = Started {
             positions: Vec::with_capacity(most),
             seen: Vec::with_capacity(most),
+            openings: Vec::new(),
         };
         let mut found = jobs.search(Order::ByLane, &between(picked, picked.head, near))?;
         let mut goes_on = near < end;
@@ -127,6 +130,10 @@ fn start_directly(
             };
             started.seen.extend(row.int8(column::POSITION));
             if !waits(&row) {
+                continue;
+            }
+            if row.opens_batch() {
+                started.openings.extend(row.int8(column::ID));
                 continue;
             }
             let changes = run.changes(&row);
@@ -157,15 +164,19 @@ fn start_by_statement(
         pending::begin(job_table, Work::Claim(Vec::new()));
         let found = find_waiting(spi, wanted, from, left)?;
         let run = Run::from_now_on(wanted.picked, wanted.claimer, lease);
-        start_found(spi, &found, &run, &mut started, output)?;
+        let (openings, jobs): (Vec<Found>, Vec<Found>) =
+            found.into_iter().partition(|job| job.opens_batch);
+        started.openings.extend(openings.iter().map(|job| job.id));
+        start_found(spi, &jobs, &run, &mut started, output)?;
         run.note_lease(job_table, wanted.picked.spec.queue, &started);
         pending::end();
         // A trigger may have kept some jobs from being started; other jobs take their place.
-        match found
-            .last()
+        let positions = jobs.iter().chain(&openings).map(|job| job.position);
+        match positions
+            .max()
             .filter(|_| started.positions.len() < wanted.most)
         {
-            Some(last) => from = last.position.saturating_add(1),
+            Some(last) => from = last.saturating_add(1),
             None => return Ok(started),
         }
     }
@@ -176,6 +187,7 @@ struct Found {
     id: i64,
     next_attempt: i32,
     position: i64,
+    opens_batch: bool,
 }
 
 fn find_waiting(spi: &Spi, wanted: &Wanted, from: i64, most: usize) -> Result<Vec<Found>> {
@@ -196,6 +208,7 @@ fn find_waiting(spi: &Spi, wanted: &Wanted, from: i64, most: usize) -> Result<Ve
             id: rows.required(row, 1)?,
             next_attempt: rows.required(row, 2)?,
             position: rows.required(row, 3)?,
+            opens_batch: rows.required(row, 4)?,
         })
     };
     (0..rows.len()).map(found).collect()
@@ -345,7 +358,7 @@ impl Run {
 }
 
 /// The columns of `claimed_job`.
-fn claimed(job: &RawRow) -> [Option<Datum>; 13] {
+fn claimed(job: &RawRow) -> [Option<Datum>; 14] {
     let attempts = [column::MAX_ATTEMPTS, column::UNCOUNTED].map(|at| job.int4(at).unwrap_or(0));
     let [max_attempts, uncounted] = attempts;
     [
@@ -362,5 +375,6 @@ fn claimed(job: &RawRow) -> [Option<Datum>; 13] {
         job.raw(column::LEASE_EXPIRES_AT),
         job.raw(column::CREATED_AT),
         job.raw(column::METADATA),
+        job.children(),
     ]
 }

@@ -4,6 +4,7 @@ mod backlog;
 mod directory;
 mod due;
 mod file;
+mod follow_ups;
 mod growth;
 pub mod hooks;
 pub mod latches;
@@ -34,6 +35,7 @@ use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
 pub use backlog::{Admission, BOUNDED_KINDS, Bound, Means};
 use directory::{Entry, Guard};
+pub use follow_ups::{FollowUp, FollowUps};
 use growth::Growth;
 use layout::Sizes;
 pub use notifier::{
@@ -75,6 +77,7 @@ pub struct DatabaseState {
     pub generation: u64,
     pub stragglers: Stragglers,
     pub gone: GoneOwners,
+    pub follow_ups: FollowUps,
     pub patrol: Patrol,
     /// When a claim last checked how far positions have been drawn.
     pub sequence_seen_at: i64,

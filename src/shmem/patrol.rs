@@ -60,7 +60,11 @@ impl Locked<'_> {
     /// When the first queue falls due, or runs whose connection is gone have to be looked for.
     fn due_at(&self) -> i64 {
         match self.state.phase {
-            Phase::Ready => self.scheduler.next_due().min(self.state.gone.next()),
+            Phase::Ready => self
+                .scheduler
+                .next_due()
+                .min(self.state.gone.next())
+                .min(self.state.follow_ups.next()),
             Phase::Stale | Phase::Rebuilding => NEVER,
         }
     }

@@ -11,6 +11,7 @@ impl Locked<'_> {
         self.state
             .gone
             .next()
+            .min(self.state.follow_ups.next())
             .min(self.state.set_aside.until())
             .min(self.scheduler.next_timer().unwrap_or(NEVER))
     }

@@ -325,7 +325,7 @@ fn compare_numbers(
     let mut balance: HashMap<Id, [i64; STATES]> = numbers.states.iter().copied().collect();
     visit_figures(spi, job_table, snapshot, &mut |lanes| {
         for (spec, jobs) in lanes {
-            for kind in KINDS {
+            for kind in KINDS.into_iter().chain([GateKind::Batch]) {
                 let name = Id {
                     kind,
                     key: spec.key_of(kind),
@@ -346,7 +346,7 @@ fn compare_numbers(
             differences.push(Difference {
                 problem: "jobs are not as many as their number in memory says",
                 detail: format!(
-                    "{kind:?} {key:x}: {more:?} more are available, scheduled, retryable, running than there are"
+                    "{kind:?} {key:x}: {more:?} more are available, scheduled, retryable, running, blocked than there are"
                 ),
             });
         }

@@ -8,7 +8,7 @@ use crate::pg::served;
 use crate::pg::trigger::Moment;
 use crate::sync::setting_triggers::trigger_on_settings;
 use pgrx::pg_sys::Datum;
-use turnstile_scheduler::LaneSpec;
+use turnstile_scheduler::{GateKind, LaneSpec};
 
 arguments!(gate_key: KIND, SCOPE, NAME);
 arguments!(session_gate: QUEUE, TENANT, SESSION);
@@ -51,6 +51,12 @@ pub fn session_gate(call: &Call) -> Result<Option<Datum>> {
 /// BEFORE ROW trigger on the tables of settings.
 pub fn set_gate(call: &Call) -> Result<Option<Datum>> {
     let (trigger, gate, settings) = trigger_on_settings(call, Moment::RowBefore)?;
+    if gate.kind == GateKind::Batch {
+        let id = trigger.new_number(settings.name)?.and_then(datum);
+        return id.map_or(Ok(Some(trigger.row_unchanged())), |id| {
+            trigger.row_with_column(c"gate", id).map(Some)
+        });
+    }
     let mut scope = LaneSpec::default();
     for (&kind, column) in gate.scope.iter().zip(settings.scope) {
         let key = trigger.with_new_text(column, |name| gates::of(kind).key_anywhere(name))?;

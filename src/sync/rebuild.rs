@@ -208,6 +208,7 @@ fn begin(memory: &mut Locked, sees_own: bool) -> Step<(Snapshot, u64)> {
     memory.state.rebuild_running = count;
     memory.state.stragglers = Stragglers::default();
     memory.state.gone.look_at_all();
+    memory.state.follow_ups.look_at_all();
     memory.forget_set_aside();
     memory.state.generation += 1;
     memory.state.phase = Phase::Rebuilding;

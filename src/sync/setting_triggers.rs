@@ -10,6 +10,7 @@ use crate::pg::trigger::{Moment, Trigger};
 use crate::shmem::BOUNDED_KINDS as BOUNDED;
 use crate::transaction::pending;
 use pgrx::pg_sys::Datum;
+use turnstile_scheduler::GateKind;
 
 /// The call of a trigger on a table of settings, which the trigger's argument names, and what is known of that.
 pub fn trigger_on_settings(
@@ -39,8 +40,11 @@ pub fn setting_changed(call: &Call) -> Result<Option<Datum>> {
     let (trigger, gate, settings) = trigger_on_settings(call, Moment::RowAfter)?;
     permission::setting_changed(&trigger)?;
     let keys = trigger.gate_keys()?;
-    let names = trigger.names(settings.name)?;
-    let is_default = settings.has_defaults && names.iter().any(|name| name == DEFAULT_ROW);
+    let names = match settings.has_defaults {
+        true => trigger.names(settings.name)?,
+        false => Vec::new(),
+    };
+    let is_default = names.iter().any(|name| name == DEFAULT_ROW);
     let bounds = BOUNDED.contains(&gate.kind) && trigger.changes(c"max_waiting")?;
     let job_table = catalog::job_table()?;
     if armed(Seeded::IgnoreSetting) {
@@ -48,6 +52,9 @@ pub fn setting_changed(call: &Call) -> Result<Option<Datum>> {
     }
     pending::note(job_table, |level| {
         level.bounds |= bounds;
+        if gate.kind == GateKind::Batch {
+            level.follow_ups.extend(keys.iter().map(|key| key.cast_signed()));
+        }
         level
             .settings
             .extend(keys.into_iter().map(|key| (gate.kind, key)));

@@ -95,6 +95,9 @@ fn commit() {
             memory.draw_bounds_version();
         }
         commit_figures(memory, &changes, id);
+        for &job in &changes.follow_ups {
+            memory.state.follow_ups.add(job, i64::MIN);
+        }
         apply_commit(memory, &changes, id)
     });
 }
@@ -215,7 +218,7 @@ fn commit_figures(memory: &mut Locked, changes: &Level, id: u64) {
     discharge(memory, changes);
     let lanes = changes.lanes.values();
     for lane in lanes.filter(|lane| !lane.figures.is_empty()) {
-        memory.make_room_for_figures(&Demand::by(&lane.figures));
+        memory.make_room_for_figures(&Demand::by(&lane.spec, &lane.figures));
         let scheduler = &memory.scheduler;
         let has_row = |name: Id| scheduler.has_own_settings(name.kind, name.key);
         if memory
@@ -224,6 +227,10 @@ fn commit_figures(memory: &mut Locked, changes: &Level, id: u64) {
             .is_err()
         {
             memory.figures.distrust();
+        }
+        if lane.spec.batch != 0 && memory.figures.may_be_decided(&lane.spec, &lane.figures) {
+            let parent = lane.spec.batch.cast_signed();
+            memory.state.follow_ups.add(parent, i64::MIN);
         }
     }
     memory.figures.make_up_for_overflow();
@@ -246,6 +253,8 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
         discharge(memory, changes);
     }
     memory.state.gone.put_back(&changes.gone, after_failure());
+    let follow_ups = &mut memory.state.follow_ups;
+    follow_ups.put_back(&changes.followed_up, after_failure());
     // What was read from tables that are now as they were before is no longer true, nor is what others made of it.
     if changes.rebuild {
         memory.state.phase = Phase::Stale;
@@ -299,7 +308,7 @@ fn abandon(nesting: i32) {
                 Work::Count(generation) => memory.figures.give_up_count(*generation),
                 Work::Search(search) => return memory.put_back_search(search, after_failure()),
                 Work::Promotion(queue, _) => return memory.scheduler.end_promotion(*queue),
-                Work::Claim(_) | Work::Fail(..) | Work::End(_) | Work::Stay => {}
+                Work::Release(_) | Work::Claim(_) | Work::Fail(..) | Work::End(_) | Work::Stay => {}
             }
             Ok(())
         });

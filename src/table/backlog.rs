@@ -166,7 +166,7 @@ fn is_first_warning(bound: &Bound) -> bool {
 
 /// Whether the row was admitted elsewhere: it comes by replication, or from a dump, which switches both settings off,
 /// as no session does by default. Any role could do so; so it must be plain DML with the owner's rights.
-fn is_replayed() -> Result<bool> {
+pub(super) fn is_replayed() -> Result<bool> {
     let restores = server::restores() && !rights::is_own_change();
     Ok(server::is_replica() || (restores && rights::is_owner(rights::outer_user())?))
 }

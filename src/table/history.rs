@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "reads how a table is partitioned")]
 
 use super::defaults::{self, Defaults};
+use super::indexes::{self, LazyIndex};
 use super::multi_insert::MultiInsert;
 use super::surroundings::Jobs;
 use super::{Command, check, enter, write};
@@ -11,7 +12,7 @@ use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::relation::Opened;
 use crate::pg::tuple::RawRow;
-use crate::pg::{catalog, foreign_code};
+use crate::pg::{catalog, foreign_code, rights};
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -54,6 +55,9 @@ pub struct Partition {
     from: i64,
     before: i64,
     columns: Vec<Source>,
+    /// All but that on the parent, in which few jobs have an entry.
+    indexes: Vec<Oid>,
+    by_parent: Option<Oid>,
     /// Columns of the history with a default that no job gives a value for, and where they are in the partition.
     defaults: Vec<(usize, usize)>,
 }
@@ -136,6 +140,7 @@ impl Partition {
                 "the partition of this day has the trigger \"{name}\""
             ));
         }
+        let (by_parent, indexes) = indexes_of(&partition);
         let columns = columns(&Opened::of(jobs.table), &partition);
         let defaults = defaults::columns(&whole)
             .filter_map(|of_whole| {
@@ -153,6 +158,8 @@ impl Partition {
             from,
             before,
             columns,
+            indexes,
+            by_parent,
             defaults,
         })
     }
@@ -214,6 +221,26 @@ fn columns(jobs: &Opened, partition: &Opened) -> Vec<Source> {
     (1..=partition.width()).map(source).collect()
 }
 
+const BY_PARENT: &str = " USING btree (parent, state) WHERE (parent IS NOT NULL)";
+
+/// The index on the parent, and all others.
+fn indexes_of(partition: &Opened) -> (Option<Oid>, Vec<Oid>) {
+    // Definitions are read as text, in which names depend on it.
+    rights::pin();
+    let is_by_parent = |index: &Oid| {
+        // SAFETY: the function takes the OID of an index.
+        let definition: Option<String> =
+            unsafe { pgrx::direct_function_call(pg_sys::pg_get_indexdef, &[datum(*index)]) };
+        definition.is_some_and(|definition| definition.ends_with(BY_PARENT))
+    };
+    let all = partition.indexes().into_iter().map(|(index, _)| index);
+    let (by_parent, mut others): (Vec<Oid>, Vec<Oid>) = all.partition(is_by_parent);
+    let mut by_parent = by_parent.into_iter();
+    let first = by_parent.next();
+    others.extend(by_parent);
+    (first, others)
+}
+
 /// The partition, as a command adds jobs to it.
 pub struct History<'c> {
     command: &'c Command,
@@ -221,6 +248,7 @@ pub struct History<'c> {
     relation: pg_sys::Relation,
     info: *mut pg_sys::ResultRelInfo,
     slot: *mut pg_sys::TupleTableSlot,
+    by_parent: LazyIndex,
     defaults: Option<Defaults>,
     /// None if there is only one row, which is not kept back to be written with others.
     added: Option<MultiInsert>,
@@ -232,7 +260,7 @@ impl Command {
         let (relation, info) = self.open_relation(partition.partition, pg_sys::RowExclusiveLock);
         // SAFETY: the partition is open until the command ends.
         let (slot, added) = unsafe {
-            pg_sys::ExecOpenIndices(info, false);
+            indexes::open(info, &partition.indexes);
             foreign_code::pin_for_indexes(info);
             let added = (jobs > 1).then(|| MultiInsert::of(info, self.state));
             (self.slot_of(relation), added)
@@ -244,6 +272,7 @@ impl Command {
         });
         History {
             command: self,
+            by_parent: LazyIndex::of(partition.by_parent, info),
             slot,
             partition,
             relation,
@@ -281,13 +310,15 @@ impl History<'_> {
             write(self.slot, values.chain(defaults));
             if let Some(added) = &mut self.added {
                 return match added.take(self.slot)? {
-                    true => added.write(|_| {}),
+                    true => self.finish(),
                     false => Ok(()),
                 };
             }
             let state = self.command.state;
             check(self.info, self.slot, state);
             pg_sys::simple_table_tuple_insert(self.relation, self.slot);
+            self.by_parent
+                .open_for(RawRow::of(self.slot).parent().is_some());
             enter(self.info, self.slot, state, None);
         }
         Ok(())
@@ -296,7 +327,13 @@ impl History<'_> {
     /// Writes the rows that were added.
     pub fn finish(&mut self) -> Result<()> {
         match &mut self.added {
-            Some(added) => added.write(|_| {}),
+            Some(added) => {
+                let by_parent = &mut self.by_parent;
+                // SAFETY: the slot holds a row of the partition.
+                added.write(|slot| {
+                    by_parent.open_for(unsafe { RawRow::of(slot) }.parent().is_some());
+                })
+            }
             None => Ok(()),
         }
     }

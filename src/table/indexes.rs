@@ -16,6 +16,80 @@ unsafe extern "C-unwind" {
     fn BuildIndexInfo(index: pg_sys::Relation) -> *mut pg_sys::IndexInfo;
 }
 
+/// Opens indexes of a table as the executor does, and makes room for one more.
+///
+/// # Safety
+/// `info` is that of an open table, of which no index is open; closing its result relation closes them.
+pub unsafe fn open(info: *mut pg_sys::ResultRelInfo, indexes: &[Oid]) {
+    // SAFETY: as the caller says; the arrays have room for all indexes.
+    unsafe {
+        allocate(info, indexes.len() + 1);
+        indexes.iter().for_each(|&index| {
+            let relation = pg_sys::index_open(index, pg_sys::RowExclusiveLock.cast_signed());
+            append(
+                info,
+                relation,
+                pg_guard_ffi_boundary(|| BuildIndexInfo(relation)),
+            );
+        });
+    }
+}
+
+/// An index of the extension that is opened only once a row has an entry in it.
+pub struct LazyIndex {
+    index: Option<Oid>,
+    open: Option<Open>,
+    info: *mut pg_sys::ResultRelInfo,
+}
+
+impl LazyIndex {
+    /// There must be room for it among the indexes of `info`.
+    pub fn of(index: Option<Oid>, info: *mut pg_sys::ResultRelInfo) -> Self {
+        Self {
+            index,
+            open: None,
+            info,
+        }
+    }
+
+    pub fn open_for(&mut self, has_entry: bool) {
+        if has_entry && self.open.is_none() {
+            // SAFETY: the index is one of the table's, which is open.
+            let open = |index| unsafe { Open::of(index, true, self.info) };
+            self.open = self.index.map(open);
+        }
+        if let Some(open) = self.open {
+            // SAFETY: the index stays open until the command ends.
+            unsafe { (*open.index).ii_ReadyForInserts = has_entry && open.is_ready };
+        }
+    }
+}
+
+/// Makes room for so many indexes.
+unsafe fn allocate(info: *mut pg_sys::ResultRelInfo, count: usize) {
+    // SAFETY: the arrays live as long as the command.
+    unsafe {
+        (*info).ri_IndexRelationDescs =
+            pg_sys::palloc(count * size_of::<pg_sys::Relation>()).cast();
+        (*info).ri_IndexRelationInfo =
+            pg_sys::palloc(count * size_of::<*mut pg_sys::IndexInfo>()).cast();
+    }
+}
+
+unsafe fn append(
+    info: *mut pg_sys::ResultRelInfo,
+    relation: pg_sys::Relation,
+    index: *mut pg_sys::IndexInfo,
+) {
+    // SAFETY: there is room in the arrays, as each index is opened once.
+    unsafe {
+        let count = usize::try_from((*info).ri_NumIndices).unwrap_or(0);
+        *(*info).ri_IndexRelationDescs.add(count) = relation;
+        *(*info).ri_IndexRelationInfo.add(count) = index;
+        (*info).ri_NumIndices += 1;
+    }
+}
+
 pub struct Indexes {
     jobs: Rc<Jobs>,
     /// Those of the jobs' indexes that are open.
@@ -35,12 +109,7 @@ impl Indexes {
     pub unsafe fn of(jobs: Rc<Jobs>, info: *mut pg_sys::ResultRelInfo) -> Self {
         let count = jobs.indexes.len();
         // SAFETY: the arrays have room for all.
-        unsafe {
-            (*info).ri_IndexRelationDescs =
-                pg_sys::palloc(count * size_of::<pg_sys::Relation>()).cast();
-            (*info).ri_IndexRelationInfo =
-                pg_sys::palloc(count * size_of::<*mut pg_sys::IndexInfo>()).cast();
-        }
+        unsafe { allocate(info, count) };
         let open = vec![None; count];
         Self { jobs, open, info }
     }
@@ -75,10 +144,7 @@ impl Open {
                 true => own_info(relation),
                 false => pg_guard_ffi_boundary(|| BuildIndexInfo(relation)),
             };
-            let count = usize::try_from((*info).ri_NumIndices).unwrap_or(0);
-            *(*info).ri_IndexRelationDescs.add(count) = relation;
-            *(*info).ri_IndexRelationInfo.add(count) = index;
-            (*info).ri_NumIndices += 1;
+            append(info, relation, index);
             Self {
                 index,
                 is_ready: (*index).ii_ReadyForInserts,

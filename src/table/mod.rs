@@ -13,6 +13,7 @@ mod history;
 mod indexes;
 pub mod locked;
 mod multi_insert;
+pub mod parents;
 mod rows;
 mod search;
 mod slow_jobs;

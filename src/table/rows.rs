@@ -12,7 +12,7 @@ use crate::pg::error::{Result, internal};
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
-use crate::table::backlog;
+use crate::table::{backlog, parents};
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, LockTupleMode, LockWaitPolicy, TM_FailureData, TM_Result};
 use std::mem::zeroed;
@@ -85,7 +85,9 @@ impl Table<'_> {
         unsafe { write(self.written, defaults.chain(values)) };
         self.place(None);
         // SAFETY: the slot holds the new row.
-        backlog::admit(self.jobs.table, &unsafe { RawRow::of(self.written) })
+        let row = unsafe { RawRow::of(self.written) };
+        parents::admit(self.jobs.table, &row, None)?;
+        backlog::admit(self.jobs.table, &row)
     }
 
     /// Sets a free job running: changes columns (from 1) of a row that was found. False if another transaction has

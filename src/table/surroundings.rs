@@ -9,6 +9,7 @@
 
 use super::defaults;
 use super::triggers::{turnstile_job_changed, turnstile_place_job};
+use crate::job::later::Later;
 use crate::job::row::column;
 use crate::job::tables;
 use crate::pg::call::datum;
@@ -25,7 +26,7 @@ use std::rc::Rc;
 /// Whether an index has an entry for a row.
 pub type Condition = fn(&RawRow) -> bool;
 
-/// No condition looks at a column after this one.
+/// No condition looks at a column after this one, but for those of later releases.
 pub const COLUMNS: usize = column::OWNER_PID;
 
 /// `turnstile.job` as of a version of the catalog.
@@ -38,6 +39,7 @@ pub struct Jobs {
     /// The index on (lane_group, lane, position) of what is available.
     pub by_lane: Option<Oid>,
     pub indexes: Vec<KnownIndex>,
+    pub later: Later,
     /// Columns with a default that is not NULL, except those that each new job names.
     pub defaults: Vec<usize>,
 }
@@ -55,7 +57,7 @@ struct OwnIndex(&'static str, &'static str, Condition);
 
 const BY_ID: usize = 0;
 const BY_LANE: usize = 1;
-const OWN_INDEXES: [OwnIndex; 5] = [
+const OWN_INDEXES: [OwnIndex; 7] = [
     OwnIndex("USING btree (id)", "", |_| true),
     OwnIndex(
         "USING btree (lane_group, lane, \"position\")",
@@ -76,6 +78,16 @@ const OWN_INDEXES: [OwnIndex; 5] = [
         "USING btree (owner_pid)",
         " WHERE ((state = 'running'::text) AND (owner_pid IS NOT NULL))",
         |row| row.is_running() && row.raw(column::OWNER_PID).is_some(),
+    ),
+    OwnIndex(
+        "USING btree (parent, priority)",
+        " WHERE (parent IS NOT NULL)",
+        |row| row.parent().is_some(),
+    ),
+    OwnIndex(
+        "USING btree (id)",
+        " WHERE (state = 'blocked'::text)",
+        |row| row.is_blocked(),
     ),
 ];
 
@@ -138,6 +150,7 @@ impl Jobs {
             by_id: serves(BY_ID),
             by_lane: serves(BY_LANE),
             indexes: indexes.iter().map(Index::known).collect(),
+            later: Later::of_relation(relation),
             defaults: defaults::columns(relation)
                 .filter(|column| !column::OF_NEW_JOBS.contains(column))
                 .collect(),

@@ -11,7 +11,7 @@ use crate::pg::trigger::{Moment, Trigger};
 use crate::pg::tuple::RawRow;
 use crate::shmem;
 use crate::table::figures::{Come, Gone, Side};
-use crate::table::{backlog, figures};
+use crate::table::{backlog, figures, parents};
 use crate::transaction::level::{Level, least};
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
@@ -40,10 +40,12 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
     let Some(row) = trigger.new_row() else {
         return Ok(Some(trigger.row_unchanged()));
     };
-    if trigger.old_row().is_none() {
+    let old = trigger.old_row();
+    parents::admit(trigger.table(), &row, old.as_ref())?;
+    if old.is_none() {
         backlog::admit(trigger.table(), &row)?;
     }
-    let changes: Vec<_> = place(&row, trigger.old_row().as_ref()).collect();
+    let changes: Vec<_> = place(&row, old.as_ref()).collect();
     Ok(Some(match changes.as_slice() {
         [] => trigger.row_unchanged(),
         changes => trigger.row_with(changes),
@@ -112,7 +114,10 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
     let old = old.map(|row| (row, row.read()));
     let sides = [&old, &placed].map(|side| side.as_ref().map(|(row, job)| Side { row, job }));
     let (gone, come) = (Gone::of(sides), Come::of(sides));
-    let is_due = |old: &Gone| old.side.job.waits_until.is_some();
+    let is_due = |old: &Gone| {
+        let job = old.side.job;
+        job.waits_until.is_some() || job.state == Some(State::Blocked)
+    };
     let is_promoted = come.as_ref().is_some_and(|new| {
         let new = new.side.job;
         gone.as_ref().is_some_and(is_due)
@@ -124,7 +129,13 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
                     .is_some()
             })
     });
+    let id = (old.as_ref())
+        .or(placed.as_ref())
+        .and_then(|(row, _)| row.int8(column::ID));
+    let follow_up = id.filter(|_| asks_for_follow_up(sides));
+    pending::forget_parent(id);
     pending::note(job_table, |level| {
+        level.follow_ups.extend(follow_up);
         if let Some(gone) = &gone {
             note_old(level, gone);
         }
@@ -133,6 +144,19 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
         }
     });
     Ok(())
+}
+
+/// Whether others are to be looked at after the change: the job waits for others since now, or others come after it.
+fn asks_for_follow_up([old, new]: [Option<Side>; 2]) -> bool {
+    if armed(Seeded::ForgetFollowUp) {
+        return false;
+    }
+    let is_blocked = |side: &Side| side.job.state == Some(State::Blocked);
+    match (old, new) {
+        (_, Some(new)) if is_blocked(&new) => !old.is_some_and(|old| is_blocked(&old)),
+        (Some(old), None) => old.row.has_followers(),
+        _ => false,
+    }
 }
 
 /// Whether a claim of this backend has set the job running, which has reserved room for that.

@@ -1,9 +1,11 @@
 //! What the open transaction has changed at one level of savepoints.
 
-use crate::shmem::Gone;
+use crate::shmem::{FollowUp, Gone};
 use crate::transaction::charges::Charges;
 use crate::transaction::earliest::Earliest;
+use crate::transaction::parent::Parent;
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 use turnstile_scheduler::figures::Change;
 use turnstile_scheduler::{GateKind, LaneSpec, ReservationId};
 
@@ -65,6 +67,12 @@ pub struct Level {
     pub lease_gone: Earliest,
     /// Backends that were taken from memory, to rescue the runs bound to them; an abort brings them back.
     pub gone: Gone,
+    /// Jobs after which those that wait for them are to be looked at, or that wait themselves since this transaction.
+    pub follow_ups: Vec<i64>,
+    /// The same that were taken from memory, to look at them; an abort brings them back.
+    pub followed_up: FollowUp,
+    /// Parents that this transaction keeps from ending.
+    pub parents: Vec<(i64, Rc<Parent>)>,
     /// The tables changed in a way that rows do not tell: `TRUNCATE`.
     pub rebuild: bool,
     /// `turnstile.job` is gone.
@@ -151,6 +159,9 @@ impl Level {
             next_lease,
             lease_gone,
             gone,
+            follow_ups,
+            followed_up,
+            parents,
             rebuild,
             is_dropped,
         } = inner;
@@ -170,6 +181,9 @@ impl Level {
         self.next_lease.absorb(next_lease);
         self.lease_gone.absorb(lease_gone);
         self.gone.absorb(gone);
+        self.follow_ups.extend(follow_ups);
+        self.followed_up.absorb(followed_up);
+        self.parents.extend(parents);
         self.rebuild |= rebuild;
         self.is_dropped |= is_dropped;
     }

@@ -5,10 +5,12 @@
 use crate::pg::seeded::{Seeded, armed};
 use crate::shmem::Search;
 use crate::transaction::level::Level;
+use crate::transaction::parent::Parent;
 use pgrx::pg_sys;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
+use std::rc::Rc;
 use turnstile_scheduler::figures::{Event, Id};
 use turnstile_scheduler::{Credit, GateKind, LaneSpec};
 
@@ -21,6 +23,8 @@ pub enum Work {
     /// A promotion makes jobs of a queue available: these so far.
     Promotion(u64, Vec<(LaneSpec, i64)>),
     Rebuild,
+    /// Jobs that waited for others become available: these so far.
+    Release(Vec<(LaneSpec, i64)>),
     /// These jobs fail, for this reason; in order.
     Fail(Vec<i64>, Event),
     /// These jobs end, in these states; in order of their ids.
@@ -43,6 +47,8 @@ pub struct Pending {
     works: Vec<(i32, Work)>,
     /// Backlogs about which the client was warned in this transaction.
     pub warned: Vec<Id>,
+    /// Others wait for what it has done, so no call of it may sleep before it has committed.
+    pub must_not_sleep: bool,
     /// It has waited long enough for another backend to count the jobs.
     pub has_given_up_count: bool,
 }
@@ -100,7 +106,25 @@ pub fn note_lease_change(job_table: pg_sys::Oid, queue: u64, old: Option<i64>, n
     });
 }
 
+/// This transaction has changed a job: what it knew of it as a parent may not be true any more.
+pub fn forget_parent(id: Option<i64>) {
+    with(|pending| {
+        for level in &mut pending.levels {
+            if !level.parents.is_empty() {
+                level.parents.retain(|&(known, _)| Some(known) != id);
+            }
+        }
+    });
+}
+
 impl Pending {
+    /// A parent that this transaction keeps from ending.
+    pub fn parent(&self, id: i64) -> Option<Rc<Parent>> {
+        let mut known = self.levels.iter().flat_map(|level| &level.parents);
+        let found = known.find(|&&(known, _)| known == id);
+        found.map(|(_, parent)| parent.clone())
+    }
+
     fn level(&mut self, nesting: i32) -> &mut Level {
         let is_open = self
             .levels
@@ -149,6 +173,7 @@ impl Pending {
     pub fn take_all(&mut self) -> Level {
         self.warned.clear();
         self.has_given_up_count = false;
+        self.must_not_sleep = false;
         let mut levels = std::mem::take(&mut self.levels).into_iter();
         let mut all = levels.next().unwrap_or_default();
         for level in levels {
@@ -183,13 +208,13 @@ impl Pending {
         })
     }
 
-    /// The jobs that the promotion under way has made available.
+    /// The jobs that the promotion, or what else is under way, has made available.
     pub fn promotion(&mut self) -> Option<&mut Vec<(LaneSpec, i64)>> {
         self.works
             .iter_mut()
             .rev()
             .find_map(|(_, work)| match work {
-                Work::Promotion(_, jobs) => Some(jobs),
+                Work::Promotion(_, jobs) | Work::Release(jobs) => Some(jobs),
                 _ => None,
             })
     }

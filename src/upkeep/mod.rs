@@ -2,6 +2,7 @@
 //! does it for queues that nobody claims from.
 
 mod due; // what is due in the queues of a claim
+mod follow_up; // jobs that wait for others
 pub mod on_demand;
 mod orphans; // runs whose connection is gone
 mod others; // queues without a slot in memory
@@ -26,12 +27,14 @@ const QUEUES: usize = 100;
 
 /// Does what is due for the queues of a claim.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
-    let (gone, is_due, load, looks_at_sequence, counts) = when_ready(spi, job_table, |memory| {
+    let follow_up = follow_up::Effort::of_claim();
+    let (gone, followed, is_due, load, looks_at_sequence, counts) = when_ready(spi, job_table, |memory| {
         memory.bring_back()?;
         let load = overflow::duty(memory, queues)?;
         let looks_at_sequence = aging::duty(memory);
         Ok((
             orphans::duty(memory),
+            follow_up::duty(memory, follow_up),
             is_due(memory),
             load,
             looks_at_sequence,
@@ -40,6 +43,9 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
     })?;
     if let Some(gone) = gone {
         orphans::perform(spi, job_table, gone, &Scope::of_claim(queues, most))?;
+    }
+    if let Some(followed) = followed {
+        follow_up::perform(spi, job_table, followed, follow_up)?;
     }
     if is_due {
         due::see_to(spi, job_table, queues, Effort::of_claim(most))?;
@@ -68,9 +74,15 @@ pub fn see_to(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
 
 /// For all queues, a bounded amount; returns whether more is due.
 fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<bool> {
-    let gone = when_ready(spi, job_table, |memory| Ok(orphans::duty(memory)))?;
+    let effort = follow_up::Effort::of_worker();
+    let (gone, followed) = when_ready(spi, job_table, |memory| {
+        Ok((orphans::duty(memory), follow_up::duty(memory, effort)))
+    })?;
     if let Some(gone) = gone {
         orphans::perform(spi, job_table, gone, &Scope::all(rescue::BATCH))?;
+    }
+    if let Some(followed) = followed {
+        follow_up::perform(spi, job_table, followed, effort)?;
     }
     // Those that are left are still due, and are read again.
     for queue in others::read(spi, job_table)?.into_iter().take(QUEUES) {
@@ -78,6 +90,7 @@ fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<bool> {
     }
     due::see_to(spi, job_table, &[EVERY_QUEUE], Effort::of_worker())?;
     when_ready(spi, job_table, |memory| {
-        Ok(is_due(memory) || memory.state.gone.next() <= server::now())
+        let others = memory.state.gone.next().min(memory.state.follow_ups.next());
+        Ok(is_due(memory) || others <= server::now())
     })
 }

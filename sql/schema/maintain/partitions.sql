@@ -80,6 +80,7 @@ BEGIN
     EXECUTE pg_catalog.format(
         'CREATE INDEX ON %1$s (id);
          CREATE INDEX ON %1$s USING brin (finished_at) WITH (autosummarize = on);
+         CREATE INDEX ON %1$s (parent, state) WHERE parent IS NOT NULL;
          ALTER TABLE %1$s REPLICA IDENTITY FULL;
          REVOKE ALL ON TYPE %1$s FROM PUBLIC',
         partition

@@ -6,7 +6,7 @@
 -- through the partition by ranges of blocks, a range a call. history_pass remembers how far; a pass is valid
 -- for one policy, and starts anew when time or a changed setting makes another one.
 --
--- Foreign tables are left to who attached them.
+-- Foreign tables are left to who attached them. Children stay as long as their parent waits: it says how they ended when it goes on.
 
 -- The default partition (day_ends NULL) holds many days: its policy is that of a date, and it never goes as a whole.
 CREATE FUNCTION turnstile.history_policy(
@@ -59,7 +59,10 @@ DECLARE
              ELSE own.keep_discarded
          END) AS setting (keep)
          WHERE history.ctid >= $1 AND history.ctid < $2
-             AND coalesce(now() - (date_trunc(''day'', history.finished_at) + interval ''1 day'') >= keep, false) = $3',
+             AND (
+                 coalesce(now() - (date_trunc(''day'', history.finished_at) + interval ''1 day'') >= keep, false)
+                 AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = history.parent AND job.state = ''blocked'')
+             ) = $3',
         partition
     );
     first_row constant tid := pg_catalog.format('(%s,0)', first_block);
@@ -149,6 +152,27 @@ $function$;
 COMMENT ON FUNCTION turnstile.thin_history() IS
     'For maintain(): deletes finished jobs that are over from days of which others stay, some ranges of blocks in a call. Returns how many. A WARNING tells of a day that cannot be thinned.';
 
+CREATE FUNCTION turnstile.has_awaited_children(partition regclass) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    found boolean;
+BEGIN
+    -- A partition's name cannot be a parameter.
+    EXECUTE pg_catalog.format(
+        'SELECT EXISTS (
+             SELECT FROM turnstile.job
+             WHERE job.state = ''blocked'' AND EXISTS (SELECT FROM %s AS ended WHERE ended.parent = job.id)
+         )',
+        partition
+    ) INTO found;
+    RETURN found;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.has_awaited_children(regclass) IS
+    'For maintain(): whether a day of the history has children of a job that still waits for others.';
+
 CREATE FUNCTION turnstile.drop_history() RETURNS bigint
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -177,6 +201,7 @@ BEGIN
         LIMIT most
     LOOP
         BEGIN
+            CONTINUE WHEN turnstile.has_awaited_children(day);
             PERFORM turnstile.lock_history(day);
             EXECUTE pg_catalog.format('DROP TABLE %s', day);
             dropped := dropped + 1;

@@ -26,20 +26,22 @@ CREATE FUNCTION turnstile.cancel_many(
     session text DEFAULT NULL,
     state text DEFAULT NULL,
     older_than interval DEFAULT NULL,
-    max_jobs int DEFAULT 1000
+    max_jobs int DEFAULT 1000,
+    parent bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_cancel_many';
-COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int) IS
+COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint) IS
     'Does what cancel does for up to max_jobs live jobs, and returns how many were cancelled or asked to stop. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind.
 tenant: only jobs of this tenant.
 account: only jobs of this account.
 session: only jobs of this session.
-state: available, scheduled, retryable or running.
+state: available, scheduled, retryable, blocked or running.
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
+parent: only children of this job.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.discard_many(
@@ -50,18 +52,20 @@ CREATE FUNCTION turnstile.discard_many(
     session text DEFAULT NULL,
     state text DEFAULT NULL,
     older_than interval DEFAULT NULL,
-    max_jobs int DEFAULT 1000
+    max_jobs int DEFAULT 1000,
+    parent bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_discard_many';
-COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int) IS
+COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint) IS
     'Does what discard does for up to max_jobs waiting jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind.
 tenant: only jobs of this tenant.
 account: only jobs of this account.
 session: only jobs of this session.
-state: available, scheduled or retryable.
+state: available, scheduled, retryable or blocked.
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
+parent: only children of this job.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';

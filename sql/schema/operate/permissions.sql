@@ -6,19 +6,19 @@ CREATE FUNCTION turnstile.rights_of(kind text) RETURNS TABLE (privileges text, o
 AS $function$
     SELECT listed.privileges, object
     FROM (VALUES
-        ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'route_of']),
+        ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'enqueue_batch', 'route_of']),
         ('worker', 'EXECUTE', ARRAY[
             'claim_next', 'claim', 'complete', 'complete_many', 'complete_and_claim_next', 'fail', 'release', 'snooze',
-            'heartbeat', 'progress', 'wait_for_job', 'listen_channel'
+            'heartbeat', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results'
         ]),
         ('tenant', 'EXECUTE', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
-            'why_waiting', 'wait_estimate'
+            'why_waiting', 'wait_estimate', 'batch_results', 'wait_for_end'
         ]),
         ('tenant', 'SELECT', ARRAY['my_jobs']),
         ('operator', 'EXECUTE', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
-            'set_queue', 'set_tenant', 'set_account', 'set_concurrency',
+            'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
             'pause_session', 'resume_session',
             'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent',
@@ -27,17 +27,18 @@ AS $function$
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', ARRAY[
-            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
+            'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
             'history_partition'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
-            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'route'
+            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route'
         ]),
         ('monitor', 'EXECUTE', ARRAY[
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary'
         ]),
         ('monitor', 'SELECT', ARRAY[
-            'queues', 'tenants', 'accounts', 'concurrency_keys', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'history_partition'
+            'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory',
+            'history_partition'
         ])
     ) AS listed (kind, privileges, objects)
     CROSS JOIN LATERAL pg_catalog.unnest(listed.objects) AS object
@@ -201,7 +202,8 @@ CREATE VIEW turnstile.job_status AS
         jobs.priority, jobs.run_at, jobs.attempt, jobs.max_attempts, jobs.uncounted, jobs.worker, jobs.claimed_at,
         jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until,
         jobs.holds_session, jobs.lane, jobs.lane_group, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at,
-        jobs.queued_at, jobs.started_at, jobs.waiting, jobs.running
+        jobs.queued_at, jobs.started_at, jobs.waiting, jobs.running, jobs.parent, jobs.opens_batch, jobs.children,
+        jobs.has_followers
     FROM turnstile.jobs;
 COMMENT ON VIEW turnstile.job_status IS
     'All jobs, live and finished, without payload, result, metadata, progress and errors.';

@@ -25,11 +25,12 @@ CREATE FUNCTION turnstile.retry_many(
     session text DEFAULT NULL,
     state text DEFAULT NULL,
     older_than interval DEFAULT NULL,
-    max_jobs int DEFAULT 1000
+    max_jobs int DEFAULT 1000,
+    parent bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_retry_many';
-COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int) IS
+COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint) IS
     'Does what retry does for up to max_jobs jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked, and those whose unique key another job holds, are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind.
@@ -39,4 +40,5 @@ session: only jobs of this session.
 state: scheduled, retryable, completed, cancelled or discarded. NULL: retryable, cancelled and discarded.
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
+parent: only children of this job.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';

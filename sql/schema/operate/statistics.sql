@@ -14,7 +14,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     live.wait_ms, live.wait_ms_sum, live.wait_ms_p50, live.wait_ms_p95, live.wait_ms_p99,
     live.run_ms, live.run_ms_sum, live.run_ms_p50, live.run_ms_p95, live.run_ms_p99,
-    live.stats_reset
+    live.stats_reset,
+    live.blocked
 FROM turnstile.figures('queue') AS live
 WHERE live.enqueued IS NOT NULL;
 COMMENT ON VIEW turnstile.stat_queue IS
@@ -39,6 +40,7 @@ COMMENT ON COLUMN turnstile.stat_queue.run_ms_sum IS 'The sum, in milliseconds.'
 COMMENT ON COLUMN turnstile.stat_queue.run_ms_p50 IS 'The median, as wait_ms_p50.';
 COMMENT ON COLUMN turnstile.stat_queue.run_ms_p95 IS 'As wait_ms_p95.';
 COMMENT ON COLUMN turnstile.stat_queue.run_ms_p99 IS 'As wait_ms_p99.';
+COMMENT ON COLUMN turnstile.stat_queue.blocked IS 'As in queues.';
 COMMENT ON COLUMN turnstile.stat_queue.stats_reset IS 'When counting began: with the first change of a job after memory was lost or the extension made, or by stat_reset().';
 
 CREATE VIEW turnstile.stat_tenant AS
@@ -48,7 +50,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     live.wait_ms, live.wait_ms_sum, live.wait_ms_p50, live.wait_ms_p95, live.wait_ms_p99,
     live.run_ms, live.run_ms_sum, live.run_ms_p50, live.run_ms_p95, live.run_ms_p99,
-    live.stats_reset
+    live.stats_reset,
+    live.blocked
 FROM turnstile.figures('tenant') AS live
 WHERE live.enqueued IS NOT NULL;
 COMMENT ON VIEW turnstile.stat_tenant IS

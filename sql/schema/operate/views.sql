@@ -5,7 +5,8 @@
 
 CREATE FUNCTION turnstile.figures(gate text)
     RETURNS TABLE (
-        tenant text, name text, waiting bigint, scheduled bigint, retryable bigint, running bigint, starting bigint,
+        tenant text, name text, waiting bigint, scheduled bigint, retryable bigint, running bigint, blocked bigint,
+        starting bigint,
         waiting_since timestamptz, claimed_per_minute bigint, finished_per_minute bigint, stats_reset timestamptz,
         enqueued bigint, started bigint, completed bigint, failed bigint, retried bigint, discarded bigint, cancelled bigint,
         rescued bigint,
@@ -16,7 +17,7 @@ CREATE FUNCTION turnstile.figures(gate text)
     AS 'MODULE_PATHNAME', 'turnstile_figures';
 COMMENT ON FUNCTION turnstile.figures(text) IS
     'For the views of figures: what is in memory of the queues, tenants, accounts or concurrency keys with jobs or statistics. Where memory cannot be used (on a standby, where this transaction has rewritten turnstile.job, or where turnstile.max_memory leaves no room for all names) the jobs are counted.
-gate: queue, tenant, account or concurrency.
+gate: queue, tenant, account, concurrency or batch.
 Errors: 22004; 22023; 42501.';
 
 CREATE FUNCTION turnstile.histogram_bounds() RETURNS bigint[]
@@ -48,7 +49,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
-    coalesce(live.starting, 0) AS starting
+    coalesce(live.starting, 0) AS starting,
+    coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
     SELECT queue.*
@@ -70,6 +72,7 @@ COMMENT ON COLUMN turnstile.queues.oldest_waiting IS
 COMMENT ON COLUMN turnstile.queues.claimed_per_minute IS 'Jobs claimed in the last 60 to 70 seconds.';
 COMMENT ON COLUMN turnstile.queues.finished_per_minute IS 'Jobs that ended in the last 60 to 70 seconds, in any way.';
 COMMENT ON COLUMN turnstile.queues.starting IS 'Jobs for which open claims hold room.';
+COMMENT ON COLUMN turnstile.queues.blocked IS 'Jobs that wait for others: for their children, or for those that they come after.';
 
 CREATE VIEW turnstile.tenants AS
 WITH live AS MATERIALIZED (
@@ -93,7 +96,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
-    coalesce(live.starting, 0) AS starting
+    coalesce(live.starting, 0) AS starting,
+    coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
     SELECT tenant.*
@@ -128,7 +132,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
-    coalesce(live.starting, 0) AS starting
+    coalesce(live.starting, 0) AS starting,
+    coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
     SELECT account.*
@@ -160,7 +165,8 @@ SELECT
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
-    coalesce(live.starting, 0) AS starting
+    coalesce(live.starting, 0) AS starting,
+    coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
     SELECT concurrency.*

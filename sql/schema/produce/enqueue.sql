@@ -10,27 +10,31 @@ CREATE FUNCTION turnstile.enqueue(
     account text DEFAULT NULL,
     session text DEFAULT NULL,
     concurrency_key text DEFAULT NULL,
-    priority int DEFAULT 0,
+    priority int DEFAULT NULL,
     run_at timestamptz DEFAULT NULL,
     max_attempts int DEFAULT NULL,
     unique_key text DEFAULT NULL,
     unique_mode text DEFAULT 'until_executed',
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
-    unique_by text[] DEFAULT NULL
+    unique_by text[] DEFAULT NULL,
+    parent bigint DEFAULT NULL,
+    after bigint[] DEFAULT NULL,
+    after_any_end boolean DEFAULT false,
+    after_hold boolean DEFAULT false
 ) RETURNS bigint
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue';
-COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[]) IS
+COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
     'Adds a job and returns its id. The job can be claimed once the transaction commits.
 kind: what sort of job it is. Workers and routes decide by it. 1 to 255 bytes, like every name.
 payload: what the worker needs to know. At most turnstile.max_payload.
-queue: where the job waits. NULL: the queue that a route gives the kind, else default.
-tenant: the customer that the job belongs to. Limits, fair shares, permissions and unique keys go by tenant.
-account: a part of the tenant with limits of its own.
+queue: where the job waits. NULL: the queue of the parent, else that which a route gives the kind, else default.
+tenant: the customer that the job belongs to. Limits, fair shares, permissions and unique keys go by tenant. NULL: that of the parent, else none.
+account: a part of the tenant with limits of its own. NULL: that of the parent, if it is of the same tenant.
 session: jobs of one queue, tenant and session run one at a time, in order.
 concurrency_key: jobs that share the key share its limits, over all queues and tenants.
-priority: lower runs first.
+priority: lower runs first. NULL: that of the batch or the parent, else 0.
 run_at: not before this time. NULL: now.
 max_attempts: how many attempts may fail before the job is discarded. NULL: the setting of the queue.
 unique_key: while another job of the tenant holds the key, no job is added and the id of that job is returned.
@@ -38,13 +42,17 @@ unique_mode: how long a job holds its key: until_executing, until_executed, unti
 unique_for: ends the hold so long after the enqueue, at most 1000 years. until_expired needs it.
 metadata: anything that the application wants to keep with the job. At most turnstile.max_payload.
 unique_by: makes the key from these columns: kind, payload, queue, tenant, account, session, concurrency_key. Excludes unique_key.
-Errors: 22004; 22023; 54000; 42501; 53400 the backlog of the queue or tenant is full (max_waiting); 09000 a trigger has cancelled the insertion; 25006.';
+parent: the job that waits for this one: one that runs, that waits for its children, or whose batch is not open yet. Its settings in turnstile.batch hold for the job.
+after: jobs that must complete first. If one ends otherwise, the job is discarded.
+after_any_end: any end of those will do.
+after_hold: where one of those ends otherwise than it should, the job stays blocked until that is retried and completes.
+Errors: 22004; 22023 also a child in the session of a job that waits for it, or a job that would wait for itself; P0002 no such parent or predecessor; 55000 the parent has ended or takes no children; 54000 also more than 100 jobs that wait for each other; 42501; 53400 the backlog of the queue or tenant is full (max_waiting); 09000 a trigger has cancelled the insertion; 25006.';
 
 CREATE FUNCTION turnstile.enqueue_many(jobs jsonb) RETURNS TABLE (ord int, id bigint, created boolean)
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue_many';
 COMMENT ON FUNCTION turnstile.enqueue_many(jsonb) IS
     'Adds the jobs of an array, all or none.
-jobs: an array of objects, at most 100,000. Their keys are the arguments of enqueue.
+jobs: an array of objects, at most 100,000. Their keys are the arguments of enqueue, and ref: a name by which others of the array refer to the job in after_refs, an array of such names.
 Returns: a row for each element in order, ord from 1. created is false where id is that of the job that holds the unique key.
 Errors: as enqueue, naming the element; 54000 more than 100,000 elements.';

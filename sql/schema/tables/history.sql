@@ -51,28 +51,3 @@ COMMENT ON COLUMN turnstile.history_partition.ends IS
     'The time at which it ends, exclusive. NULL: the default partition.';
 COMMENT ON COLUMN turnstile.history_partition.estimated_rows IS 'Rows as of the last ANALYZE or VACUUM.';
 COMMENT ON COLUMN turnstile.history_partition.bytes IS 'Size on disk with indexes and TOAST, in bytes.';
-
-CREATE VIEW turnstile.jobs AS
-    SELECT
-        job.*,
-        job.created_at AS queued_at,
-        job.claimed_at AS started_at,
-        CASE WHEN isfinite(job.run_at) AND isfinite(coalesce(job.claimed_at, job.finished_at, now()))
-            THEN greatest(coalesce(job.claimed_at, job.finished_at, clock_timestamp()) - job.run_at, '0')
-        END AS waiting,
-        CASE WHEN isfinite(job.claimed_at) AND isfinite(coalesce(job.finished_at, now()))
-            THEN coalesce(job.finished_at, clock_timestamp()) - job.claimed_at
-        END AS running
-    FROM (
-        SELECT job.*, NULL::timestamptz AS finished_at, NULL::jsonb AS result FROM turnstile.job
-        UNION ALL
-        SELECT * FROM turnstile.job_history
-    ) AS job;
-COMMENT ON VIEW turnstile.jobs IS
-    'Live and finished jobs together. A finished job that was brought back is there as both.';
-COMMENT ON COLUMN turnstile.jobs.queued_at IS 'When the job was enqueued.';
-COMMENT ON COLUMN turnstile.jobs.started_at IS 'When its last run was claimed. NULL: it waits, or never ran.';
-COMMENT ON COLUMN turnstile.jobs.waiting IS
-    'How long it waited from run_at until its last run was claimed, or until now. NULL: one of the times is infinite.';
-COMMENT ON COLUMN turnstile.jobs.running IS
-    'How long its last run took, or has taken so far. NULL: it waits, or never ran.';

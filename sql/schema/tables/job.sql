@@ -1,4 +1,4 @@
--- Live jobs. The trigger reads the first twenty columns by number (src/job/row.rs).
+-- Live jobs. The trigger reads the first twenty columns by number (src/job/row.rs), and later ones by name (src/job/later.rs).
 --
 -- The trigger also checks the values, with 23514 like a CHECK: the server parses the text of every CHECK and of
 -- every trigger's WHEN anew for each statement, which cost more than the rest of a claim.
@@ -64,7 +64,7 @@ COMMENT ON COLUMN turnstile.job.run_at IS 'Not before this time. A job with run_
 COMMENT ON COLUMN turnstile.job.lease_expires_at IS
     'Until when a run counts as alive without another heartbeat. NULL: forever.';
 COMMENT ON COLUMN turnstile.job.state IS
-    'available, scheduled (run_at ahead), running, or retryable (failed, waits for another attempt). In job_history: completed, cancelled or discarded.';
+    'available, scheduled (run_at ahead), running, retryable (failed, waits for another attempt), or blocked (waits for its children, or for the jobs that it comes after). In job_history: completed, cancelled or discarded.';
 COMMENT ON COLUMN turnstile.job.holds_session IS
     'The job failed under session_on_retry = hold: no other job of its session starts before it ends. A job that is moved to another session does not hold that one.';
 COMMENT ON COLUMN turnstile.job.queue IS 'The queue that the job waits in.';
@@ -104,47 +104,3 @@ CREATE INDEX job_owner_idx ON turnstile.job (owner_pid) WHERE state = 'running' 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job_position_seq', '');
-
--- What makes up a lane, and the trigger that fires where it changes.
-
-CREATE VIEW turnstile.job_lane AS
-    SELECT
-        job.id, job.state, job.attempt, job.uncounted, job.lane, job.lane_group, job.position, job.priority,
-        ARRAY[
-            job.queue, job.tenant, job.account,
-            CASE WHEN NOT job.holds_session THEN job.session END,
-            job.concurrency_key,
-            CASE WHEN job.unique_mode IN ('while_executing', 'until_and_while_executing') THEN job.unique_key END
-        ] AS names
-    FROM ONLY turnstile.job;
-COMMENT ON VIEW turnstile.job_lane IS
-    'Internal. Live jobs with the names that make up their lane, in the order of the kinds of gates: a job that holds its session does not wait for it, and only some modes of a unique key let one job with it run at a time.';
-
-CREATE FUNCTION turnstile.place_job() RETURNS trigger
-    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_place_job';
-COMMENT ON FUNCTION turnstile.place_job() IS
-    'Puts a job into its lane. A job that is available with run_at ahead becomes scheduled.';
-
--- Not on every UPDATE: a claim changes none of these.
-CREATE TRIGGER place_job BEFORE INSERT OR UPDATE OF
-    lane, lane_group, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key, unique_key, unique_mode
-    ON turnstile.job
-    FOR EACH ROW EXECUTE FUNCTION turnstile.place_job();
-
--- The triggers that tell the scheduler of changes. ALWAYS: also under session_replication_role = replica.
-
-CREATE FUNCTION turnstile.job_changed() RETURNS trigger
-    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_job_changed';
-COMMENT ON FUNCTION turnstile.job_changed() IS
-    'Notes a changed job for the scheduler, which is told after the commit.';
-CREATE FUNCTION turnstile.job_truncated() RETURNS trigger
-    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_job_truncated';
-COMMENT ON FUNCTION turnstile.job_truncated() IS
-    'Makes the scheduler rebuild its memory after TRUNCATE.';
-CREATE TRIGGER publish_change AFTER INSERT OR UPDATE OR DELETE ON turnstile.job
-    FOR EACH ROW EXECUTE FUNCTION turnstile.job_changed();
-CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.job
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.job_truncated();
-ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER place_job;
-ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_change;
-ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER publish_truncate;

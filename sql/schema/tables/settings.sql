@@ -188,6 +188,53 @@ COMMENT ON COLUMN turnstile.paused_session.until IS 'No job of the session start
 COMMENT ON COLUMN turnstile.paused_session.gate IS
     'The key by which the scheduler knows the session. Set by a trigger.';
 
+CREATE TABLE turnstile.batch (
+    id bigint NOT NULL,
+    slots int,
+    rate int,
+    rate_per interval NOT NULL DEFAULT '1 second',
+    burst int,
+    paused boolean NOT NULL DEFAULT false,
+    paused_until timestamptz,
+    priority int,
+    max_failed int,
+    on_end text NOT NULL DEFAULT 'run',
+    opened_at timestamptz,
+    stops text,
+    gate bigint NOT NULL,
+    CONSTRAINT batch_pkey PRIMARY KEY (id),
+    CONSTRAINT batch_id_check CHECK (id >= 1),
+    CONSTRAINT batch_slots_check CHECK (slots >= 0),
+    CONSTRAINT batch_rate_check CHECK (rate >= 1),
+    CONSTRAINT batch_rate_per_check CHECK (rate_per > '0' AND rate_per <= '100 years'),
+    CONSTRAINT batch_burst_check CHECK (burst >= 1),
+    CONSTRAINT batch_max_failed_check CHECK (max_failed >= 0),
+    CONSTRAINT batch_on_end_check CHECK (on_end IN ('run', 'run_if_all_completed', 'complete')),
+    CONSTRAINT batch_stops_check CHECK (stops IN ('cancelled', 'discarded', 'failed'))
+);
+CREATE INDEX batch_gate_idx ON turnstile.batch (gate);
+COMMENT ON TABLE turnstile.batch IS
+    'Batches: settings of the children of a job. A parent whose children have no limits needs no row.';
+COMMENT ON COLUMN turnstile.batch.id IS 'The parent.';
+COMMENT ON COLUMN turnstile.batch.slots IS 'How many of its children may run at once. NULL: no limit; 0: none.';
+COMMENT ON COLUMN turnstile.batch.rate IS
+    'How many children may start within rate_per: a token bucket over all workers. NULL: no limit.';
+COMMENT ON COLUMN turnstile.batch.rate_per IS 'The interval that rate is for. More than 0, at most 100 years.';
+COMMENT ON COLUMN turnstile.batch.burst IS
+    'How many children may start at once after a quiet time. Within any t at most burst + rate * t / rate_per start. NULL: 1.';
+COMMENT ON COLUMN turnstile.batch.paused IS 'No child starts.';
+COMMENT ON COLUMN turnstile.batch.paused_until IS 'No child starts before this time.';
+COMMENT ON COLUMN turnstile.batch.priority IS
+    'The priority of the children: those that are live get it, in short transactions, and those that come later. NULL: each has its own.';
+COMMENT ON COLUMN turnstile.batch.max_failed IS
+    'When more children are discarded, no other starts, and the rest is cancelled. NULL: any number.';
+COMMENT ON COLUMN turnstile.batch.on_end IS
+    'What becomes of the parent when no child is live. run: it becomes available and runs. run_if_all_completed: the same, but it is discarded unless all children completed. complete: it completes without a run.';
+COMMENT ON COLUMN turnstile.batch.opened_at IS 'Since when children may start. NULL: the parent waits for its turn.';
+COMMENT ON COLUMN turnstile.batch.stops IS
+    'Why no child starts any more and the rest is cancelled: the parent is to end as cancelled or discarded, or max_failed was passed (failed). NULL: it goes on.';
+COMMENT ON COLUMN turnstile.batch.gate IS 'The key by which the scheduler knows the batch. Set by a trigger.';
+
 -- Not generated columns: the functions of those run with the rights of the role that inserts.
 CREATE FUNCTION turnstile.set_gate() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_set_gate';
@@ -207,6 +254,9 @@ ALTER TABLE turnstile.concurrency ENABLE ALWAYS TRIGGER set_gate;
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.paused_session
     FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('session');
 ALTER TABLE turnstile.paused_session ENABLE ALWAYS TRIGGER set_gate;
+CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.batch
+    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('batch');
+ALTER TABLE turnstile.batch ENABLE ALWAYS TRIGGER set_gate;
 
 -- A restore brings the default row with what was set in it: pg_dump and pg_restore switch row_security and
 -- check_function_bodies off, which no session does by default.
@@ -219,6 +269,7 @@ SELECT pg_catalog.pg_extension_config_dump('turnstile.tenant', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.account', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.concurrency', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.paused_session', '');
+SELECT pg_catalog.pg_extension_config_dump('turnstile.batch', '');
 
 -- The triggers that tell the scheduler of changes; made last, as it need not hear of the row above. ALWAYS: also under
 -- session_replication_role = replica.
@@ -241,6 +292,8 @@ CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.con
     FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('concurrency');
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.paused_session
     FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('session');
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.batch
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('batch');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.queue
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('queue');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.tenant
@@ -251,16 +304,20 @@ CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.concurrency
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('concurrency');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.paused_session
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('session');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.batch
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('batch');
 ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.tenant ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.account ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.concurrency ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.paused_session ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.batch ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER publish_truncate;
 ALTER TABLE turnstile.tenant ENABLE ALWAYS TRIGGER publish_truncate;
 ALTER TABLE turnstile.account ENABLE ALWAYS TRIGGER publish_truncate;
 ALTER TABLE turnstile.concurrency ENABLE ALWAYS TRIGGER publish_truncate;
 ALTER TABLE turnstile.paused_session ENABLE ALWAYS TRIGGER publish_truncate;
+ALTER TABLE turnstile.batch ENABLE ALWAYS TRIGGER publish_truncate;
 
 -- What a row of settings means to the scheduler. A view for each kind of gate, as who reads one row must neither lock nor
 -- wait for the tables of other kinds.
@@ -308,6 +365,15 @@ CREATE VIEW turnstile.setting_of_concurrency AS
 COMMENT ON VIEW turnstile.setting_of_concurrency IS
     'Internal. Settings of concurrency keys, with the columns of gate_setting.';
 
+CREATE VIEW turnstile.setting_of_batch AS
+    SELECT
+        batch.gate,
+        CASE WHEN batch.paused OR batch.opened_at IS NULL OR batch.stops IS NOT NULL THEN 0 ELSE batch.slots END AS slots,
+        batch.rate, (extract(epoch FROM batch.rate_per) * 1000000)::bigint AS rate_per, batch.burst, batch.paused_until,
+        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
+    FROM turnstile.batch;
+COMMENT ON VIEW turnstile.setting_of_batch IS 'Internal. Settings of batches, with the columns of gate_setting.';
+
 CREATE VIEW turnstile.gate_setting AS
     SELECT 0 AS kind, setting.* FROM turnstile.setting_of_queue AS setting
     UNION ALL
@@ -317,6 +383,8 @@ CREATE VIEW turnstile.gate_setting AS
     UNION ALL
     SELECT 3, setting.* FROM turnstile.setting_of_session AS setting
     UNION ALL
-    SELECT 4, setting.* FROM turnstile.setting_of_concurrency AS setting;
+    SELECT 4, setting.* FROM turnstile.setting_of_concurrency AS setting
+    UNION ALL
+    SELECT 6, setting.* FROM turnstile.setting_of_batch AS setting;
 COMMENT ON VIEW turnstile.gate_setting IS
     'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, and how many may wait. NULL: no limit, or the default.';

@@ -13,7 +13,8 @@ CREATE TYPE turnstile.claimed_job AS (
     max_attempts int,
     lease_expires_at timestamptz,
     created_at timestamptz,
-    metadata jsonb
+    metadata jsonb,
+    children jsonb
 );
 COMMENT ON TYPE turnstile.claimed_job IS 'A claimed job. (id, attempt) names the run.';
 COMMENT ON COLUMN turnstile.claimed_job.id IS
@@ -32,6 +33,8 @@ COMMENT ON COLUMN turnstile.claimed_job.lease_expires_at IS
     'When the run is failed unless it has ended or sent a heartbeat.';
 COMMENT ON COLUMN turnstile.claimed_job.created_at IS 'When the job was enqueued.';
 COMMENT ON COLUMN turnstile.claimed_job.metadata IS 'What the producer passed as metadata.';
+COMMENT ON COLUMN turnstile.claimed_job.children IS
+    'How the children of the job ended: {completed, discarded, cancelled}. NULL: it had none.';
 
 CREATE FUNCTION turnstile.claim_next(
     queue text DEFAULT 'default',

@@ -10,6 +10,15 @@ queues: at most 32. * stands for all queues that the caller may work on.
 timeout: 0 or more, at most 100 years.
 Errors: 22004; 22023; 25001 inside a transaction block or a function; 54000; 42501; 25006.';
 
+CREATE PROCEDURE turnstile.wait_for_end(job_id bigint, timeout interval)
+    LANGUAGE c
+    AS 'MODULE_PATHNAME', 'turnstile_wait_for_end';
+COMMENT ON PROCEDURE turnstile.wait_for_end(bigint, interval) IS
+    'Sleeps until a job has ended, or until the timeout. It looks ten times a second. Meanwhile the session holds no snapshot and no transaction id. CALL it by itself, with autocommit on.
+job_id: a job, live or finished.
+timeout: 0 or more, at most 100 years.
+Errors: 22004; 22023; P0002; 25001 inside a transaction block or a function; 42501.';
+
 CREATE FUNCTION turnstile.listen_channel(queue text) RETURNS text
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_listen_channel';

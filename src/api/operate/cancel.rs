@@ -4,47 +4,19 @@ use crate::api::arguments::job;
 use crate::api::operate::filter::{Filter, filter_statement};
 use crate::permission::{self, Verb};
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
-use crate::pg::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
+use crate::pg::error::{Result, never_changes, no_such_job};
 use crate::pg::rounds::Rounds;
-use crate::pg::spi::{Spi, Statement, statement, with_spi};
-use crate::runs::ending::{Ending, end_locked};
+use crate::pg::spi::{Spi, Statement, with_spi};
+use crate::runs::end_waiting::{Outcome, end_waiting};
 use crate::runs::finish::{Failing, fail_run, state_of, wrong_state};
 use pgrx::pg_sys::Datum;
 
 arguments!(discard: JOB_ID, ATTEMPT, ERROR);
 
-static END_WAITING: Statement = statement!("end_waiting", [INT8ARRAYOID, TEXTOID, TEXTOID]);
 static FIND_JOBS: Statement = filter_statement!("find_jobs");
 
-const WAITING: [&str; 3] = ["available", "scheduled", "retryable"];
-const LIVE: [&str; 4] = ["available", "scheduled", "retryable", "running"];
-
-/// Ends the jobs that wait. With the state `cancelled`, asks those that run to stop. Returns the previous state of
-/// each.
-fn end_waiting(spi: &Spi, ids: &[i64], state: &str, error: Option<Datum>) -> Result<Vec<String>> {
-    let rows = spi.run(&END_WAITING, &[datum(ids), datum(state), error])?;
-    let mut before = Vec::with_capacity(rows.len());
-    let mut endings = Vec::with_capacity(rows.len());
-    for row in 0..rows.len() {
-        let was: String = rows.required(row, 2)?;
-        if rows.required(row, 4)? {
-            return Err(cancelled_by_trigger("update"));
-        }
-        if was != "running" {
-            endings.push(Ending {
-                id: rows.required(row, 1)?,
-                attempt: None,
-                state,
-                errors: rows.value(row, 3),
-                is_cancelled_now: state == "cancelled",
-                caller: None,
-            });
-        }
-        before.push(was);
-    }
-    end_locked(spi, endings)?;
-    Ok(before)
-}
+const WAITING: [&str; 4] = ["available", "scheduled", "retryable", "blocked"];
+const LIVE: [&str; 5] = ["available", "scheduled", "retryable", "blocked", "running"];
 
 pub fn cancel(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
@@ -54,9 +26,10 @@ pub fn cancel(call: &Call) -> Result<Option<Datum>> {
         let mut rounds = Rounds::new();
         loop {
             let before = end_waiting(spi, &[job_id], "cancelled", None)?;
-            match before.first().map(String::as_str) {
-                Some("running") => return Ok("running"),
-                Some(_) => return Ok("cancelled"),
+            match before.first() {
+                Some(Outcome::Runs) => return Ok("running"),
+                Some(Outcome::Stops) => return Ok("blocked"),
+                Some(Outcome::Ended) => return Ok("cancelled"),
                 None => {}
             }
             match state_of(spi, job_id)?.as_deref() {
@@ -90,12 +63,13 @@ fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<Strin
     let mut rounds = Rounds::new();
     loop {
         let before = end_waiting(spi, &[job_id], "discarded", error)?;
-        match before.first().map(String::as_str) {
-            Some(state @ "running") => {
+        match before.first() {
+            Some(Outcome::Runs) => {
                 let hint = "Pass the attempt to discard the run, or ask for its cancellation.";
-                return Err(wrong_state(job_id, state, hint));
+                return Err(wrong_state(job_id, "running", hint));
             }
-            Some(_) => return Ok("discarded".into()),
+            Some(Outcome::Stops) => return Ok("blocked".into()),
+            Some(Outcome::Ended) => return Ok("discarded".into()),
             None => {}
         }
         match state_of(spi, job_id)? {

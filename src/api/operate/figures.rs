@@ -77,11 +77,11 @@ fn kind(call: &Call) -> Result<GateKind> {
     let given = call
         .text(figures::GATE)
         .ok_or_else(|| null_argument("gate"))?;
-    let mut known = gates::with_settings().filter(|(gate, _)| KINDS.contains(&gate.kind));
+    let mut known = gates::with_settings().filter(|(gate, _)| KINDS.contains(&gate.kind) || gate.kind == GateKind::Batch);
     let found = known.find(|(_, settings)| settings.argument == given);
     found
         .map(|(gate, _)| gate.kind)
-        .ok_or_else(|| bad_value("gate must be queue, tenant, account or concurrency"))
+        .ok_or_else(|| bad_value("gate must be queue, tenant, account, concurrency or batch"))
 }
 
 /// From memory, after a count of the jobs if there was none. Where the memory cannot be used, or some names have found no room
@@ -154,7 +154,7 @@ fn part(job_table: pg_sys::Oid, kind: GateKind, from: u32, makes_up: bool) -> Re
                 true => memory.scheduler.held_at(kind, name.key)?,
                 false => 0,
             };
-            let running = name.states.map_or(0, |[.., running]| running);
+            let running = name.states.map_or(0, |[_, _, _, running, _]| running);
             Ok((name, (i64::from(held) - running).max(0)))
         };
         Ok(Part {
@@ -207,13 +207,16 @@ fn counted_here(job_table: pg_sys::Oid, kind: GateKind) -> Result<Vec<Shown>> {
 }
 
 fn add(names: &mut HashMap<u64, NameView>, kind: GateKind, key: u64, jobs: &Change) {
-    let Some(label) = jobs.label_of(kind) else {
-        return;
+    let label = jobs.label_of(kind);
+    let (scope, called): (Option<&str>, Box<str>) = match (kind, label) {
+        (GateKind::Batch, _) if key != 0 => (None, key.cast_signed().to_string().into()),
+        (_, Some(label)) => (label.scope, label.name.into()),
+        (_, None) => return,
     };
     let name = names.entry(key).or_insert_with(|| NameView {
         key,
-        scope: label.scope.map(Into::into),
-        name: label.name.into(),
+        scope: scope.map(Into::into),
+        name: called,
         states: Some([0; STATES]),
         waiting_since: None,
         started: 0,
@@ -229,7 +232,7 @@ fn add(names: &mut HashMap<u64, NameView>, kind: GateKind, key: u64, jobs: &Chan
 }
 
 fn push(output: &mut Output, name: &NameView, starting: i64, since: Option<i64>) {
-    let [waiting, scheduled, retryable, running] = name
+    let [waiting, scheduled, retryable, running, blocked] = name
         .states
         .map_or([None; STATES], |states| states.map(datum));
     let number = |number: u64| datum(number.cast_signed());
@@ -241,6 +244,7 @@ fn push(output: &mut Output, name: &NameView, starting: i64, since: Option<i64>)
         scheduled,
         retryable,
         running,
+        blocked,
         datum(starting),
         name.waiting_since.and_then(timestamp),
         number(name.started),

@@ -7,9 +7,9 @@ use crate::pg::error::{Result, bad_value};
 use crate::pg::spi::{Spi, Statement};
 use pgrx::pg_sys::Datum;
 
-arguments!(cancel_many: QUEUE, KIND, TENANT, ACCOUNT, SESSION, STATE, OLDER_THAN, MAX_JOBS);
+arguments!(cancel_many: QUEUE, KIND, TENANT, ACCOUNT, SESSION, STATE, OLDER_THAN, MAX_JOBS, PARENT);
 
-use cancel_many::{ACCOUNT, KIND, MAX_JOBS, OLDER_THAN, QUEUE, SESSION, STATE, TENANT};
+use cancel_many::{ACCOUNT, KIND, MAX_JOBS, OLDER_THAN, PARENT, QUEUE, SESSION, STATE, TENANT};
 
 /// The arguments that are names; all calls about many jobs have the same ones.
 const NAMES: [(usize, &str); 5] = [
@@ -26,6 +26,7 @@ pub struct Filter {
     pub states: Vec<&'static str>,
     older_than: Option<Datum>,
     most: i64,
+    parent: Option<Datum>,
 }
 
 impl Filter {
@@ -36,10 +37,10 @@ impl Filter {
         }
         check_wait(call, OLDER_THAN, "older_than")?;
         let most = bound(call, MAX_JOBS)?;
-        if (0..MAX_JOBS).all(|index| call.raw(index).is_none()) {
+        if (0..MAX_JOBS).chain([PARENT]).all(|index| call.raw(index).is_none()) {
             return Err(bad_value("at least one filter must be given")
                 .detail(
-                    "All of queue, kind, tenant, account, session, state and older_than are NULL.",
+                    "All of queue, kind, tenant, account, session, state, older_than and parent are NULL.",
                 )
                 .hint("To choose all jobs, say older_than => '0'."));
         }
@@ -60,6 +61,7 @@ impl Filter {
             states,
             older_than: call.raw(OLDER_THAN),
             most: i64::try_from(most.min(MOST_ELEMENTS)).unwrap_or(i64::MAX),
+            parent: call.raw(PARENT),
         })
     }
 
@@ -79,6 +81,7 @@ impl Filter {
                 datum(states),
                 self.older_than,
                 datum(left),
+                self.parent,
             ],
         )?;
         (0..rows.len()).map(|row| rows.required(row, 1)).collect()
@@ -98,6 +101,7 @@ macro_rules! filter_statement {
                 TEXTOID,
                 TEXTARRAYOID,
                 INTERVALOID,
+                INT8OID,
                 INT8OID
             ]
         )

@@ -1,5 +1,6 @@
 //! Verbs for operators.
 
+pub mod batch_results;
 pub mod cancel;
 pub mod check_permission;
 pub mod figures;
@@ -62,6 +63,11 @@ sql_verb!(
     turnstile_wait_estimate,
     pg_finfo_turnstile_wait_estimate,
     why::wait_estimate
+);
+sql_verb!(
+    turnstile_batch_results,
+    pg_finfo_turnstile_batch_results,
+    batch_results::batch_results
 );
 sql_verb!(turnstile_recent, pg_finfo_turnstile_recent, recent::recent);
 sql_verb!(turnstile_cancel, pg_finfo_turnstile_cancel, cancel::cancel);

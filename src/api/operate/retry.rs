@@ -14,7 +14,9 @@ use pgrx::pg_sys::{self, Datum};
 arguments!(reprioritize: JOB_ID, PRIORITY);
 
 static LIVE: Statement = statement!("retry_live", [INT8ARRAYOID]);
-static LOCK_FINISHED: Statement = statement!("lock_finished", [INT8OID]);
+static LOCK_FINISHED: Statement = statement!("lock_finished", [INT8ARRAYOID]);
+static FAILED_CHILDREN: Statement = statement!("failed_children", [INT8ARRAYOID]);
+static REOPEN: Statement = statement!("reopen_batches", [INT8ARRAYOID]);
 static MAKE_FINISHED: Statement = statement!("retry_finished", []);
 static FINISHED: Statement = Statement::of_catalog(&MAKE_FINISHED, &[pg_sys::INT8ARRAYOID]);
 static FIND_JOBS: Statement = filter_statement!("find_jobs");
@@ -44,17 +46,24 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
                 Some("completed" | "cancelled" | "discarded") => {
                     // The look at its last end must be younger than the lock: the attempt that it shows is
                     // never to be made again.
-                    spi.run(&LOCK_FINISHED, &[datum(job_id)])?;
+                    spi.run(&LOCK_FINISHED, &[datum(vec![job_id])])?;
                     if !take_back(spi, &[job_id])?.is_empty() {
                         return Err(key_is_taken(job_id));
                     }
                     if bring_back(spi, &[job_id])? > 0 {
-                        return Ok("available");
+                        return Ok(match bring_back_children(spi, &[job_id])? {
+                            true => "blocked",
+                            false => "available",
+                        });
                     }
                     // No other call can bring it back while its history is locked.
                     if is_finished(spi, job_id)? {
                         return Err(cancelled_by_trigger("insertion"));
                     }
+                }
+                Some(state @ "blocked") => {
+                    let hint = "It goes on when the jobs that it waits for have ended.";
+                    return Err(wrong_state(job_id, state, hint));
                 }
                 // It was put off meanwhile.
                 Some(_) => {}
@@ -86,6 +95,27 @@ fn bring_back(spi: &Spi, ids: &[i64]) -> Result<usize> {
     Ok(spi.run(&FINISHED, &[datum(ids)])?.len())
 }
 
+/// Parents come back with their discarded and cancelled children, and wait for them. Returns whether there are any.
+fn bring_back_children(spi: &Spi, parents: &[i64]) -> Result<bool> {
+    let rows = spi.run(&FAILED_CHILDREN, &[datum(parents)])?;
+    let (mut waiting, mut children): (Vec<i64>, Vec<i64>) = (Vec::new(), Vec::new());
+    for row in 0..rows.len() {
+        waiting.push(rows.required(row, 1)?);
+        children.push(rows.required(row, 2)?);
+    }
+    if children.is_empty() {
+        return Ok(false);
+    }
+    waiting.dedup();
+    spi.run(&REOPEN, &[datum(waiting)])?;
+    spi.run(&LOCK_FINISHED, &[datum(&*children)])?;
+    let refused = take_back(spi, &children)?;
+    children.retain(|id| !refused.contains(id));
+    bring_back(spi, &children)?;
+    bring_back_children(spi, &children)?;
+    Ok(true)
+}
+
 pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let mut filter = Filter::of(call, &USUAL, &OTHERS)?;
@@ -106,6 +136,7 @@ pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
             let refused = take_back(spi, &ids)?;
             ids.retain(|id| !refused.contains(id));
             retried += bring_back(spi, &ids)?;
+            bring_back_children(spi, &ids)?;
         }
         Ok(retried)
     })?;

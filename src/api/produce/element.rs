@@ -2,10 +2,11 @@
 
 use crate::api::arguments::LONGEST;
 use crate::api::produce::new_job::Named;
+use crate::api::produce::ties::Ties;
 use crate::job::lane::EVERY_QUEUE;
 use crate::job::unique::Mode;
 use crate::job::values::JobValues;
-use crate::pg::call::{MOST_NAMES, datum};
+use crate::pg::call::{MOST_ELEMENTS, MOST_NAMES, datum};
 use crate::pg::error::{Failure, Result, bad_value, quoted, too_long, too_many};
 use crate::pg::jsonb::{Json, empty_object};
 use crate::pg::{server, settings};
@@ -26,7 +27,7 @@ pub struct Element<'j> {
     account: Option<&'j str>,
     session: Option<&'j str>,
     concurrency_key: Option<&'j str>,
-    priority: i32,
+    priority: Option<i32>,
     run_at: Option<Datum>,
     max_attempts: Option<i32>,
     metadata: Option<Datum>,
@@ -34,6 +35,11 @@ pub struct Element<'j> {
     pub unique_mode: Option<&'j str>,
     pub unique_for: Option<Interval>,
     pub unique_by: Option<Vec<Option<String>>>,
+    pub ties: Ties,
+    /// The name by which other elements refer to it.
+    pub reference: Option<&'j str>,
+    /// Other elements that it comes after.
+    pub after_refs: Vec<&'j str>,
 }
 
 impl<'j> Element<'j> {
@@ -73,7 +79,7 @@ impl<'j> Element<'j> {
             "account" => self.account = Some(name(key, value)?),
             "session" => self.session = Some(name(key, value)?),
             "concurrency_key" => self.concurrency_key = Some(name(key, value)?),
-            "priority" => self.priority = whole(key, value)?,
+            "priority" => self.priority = Some(whole(key, value)?),
             "max_attempts" => self.max_attempts = Some(max_attempts(value)?),
             "payload" => self.payload = stored(key, value)?,
             "metadata" => self.metadata = stored(key, value)?,
@@ -82,9 +88,20 @@ impl<'j> Element<'j> {
             "unique_mode" => self.unique_mode = Some(mode(value)?),
             "unique_for" => self.unique_for = Some(time(key, value, server::interval)?),
             "unique_by" => self.unique_by = Some(columns(value)?),
+            "parent" => self.ties.parent = Some(id(key, value)?),
+            "after" => self.ties.after = ids(key, value)?,
+            "after_any_end" => self.ties.any_end = flag(key, value)?,
+            "after_hold" => self.ties.holds = flag(key, value)?,
+            "ref" => self.reference = Some(name(key, value)?),
+            "after_refs" => self.after_refs = names(key, value)?,
             _ => return Err(bad_value(format!("has the unknown key {}", quoted(key)))),
         }
         Ok(())
+    }
+
+    /// Whether it waits for other jobs.
+    pub fn comes_after_others(&self) -> bool {
+        !self.ties.after.is_empty() || !self.after_refs.is_empty()
     }
 
     pub fn is_about_a_unique_key(&self) -> bool {
@@ -97,6 +114,7 @@ impl<'j> Element<'j> {
             kind: self.kind,
             queue: self.queue,
             tenant: self.tenant,
+            account: self.account,
             concurrency_key: self.concurrency_key,
             priority: self.priority,
             max_attempts: self.max_attempts,
@@ -113,22 +131,24 @@ impl<'j> Element<'j> {
             account: self.account.and_then(datum),
             session: self.session.and_then(datum),
             concurrency_key: self.concurrency_key.and_then(datum),
-            priority: datum(self.priority),
+            priority: self.priority.and_then(datum),
             run_at: self.run_at,
             max_attempts: self.max_attempts.and_then(datum),
             metadata: self.metadata,
+            parent: self.ties.parent.and_then(datum),
         }
     }
 }
 
 fn may_be_null(key: &str) -> Result<()> {
     match key {
-        "kind" | "priority" | "unique_mode" => Err(Failure::new(
+        "kind" | "unique_mode" | "after_any_end" | "after_hold" => Err(Failure::new(
             PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
             format!("{key} must not be null"),
         )),
-        "queue" | "tenant" | "account" | "session" | "concurrency_key" | "max_attempts"
-        | "metadata" | "run_at" | "unique_key" | "unique_for" | "unique_by" => Ok(()),
+        "queue" | "tenant" | "account" | "session" | "concurrency_key" | "priority"
+        | "max_attempts" | "metadata" | "run_at" | "unique_key" | "unique_for" | "unique_by"
+        | "parent" | "after" | "ref" | "after_refs" => Ok(()),
         _ => Err(bad_value(format!("has the unknown key {}", quoted(key)))),
     }
 }
@@ -160,6 +180,32 @@ fn queue<'j>(value: &Json<'j>) -> Result<&'j str> {
 fn whole(key: &str, value: &Json) -> Result<i32> {
     let not_whole = || bad_value(format!("{key} must be a whole number of 32 bits"));
     value.whole().ok_or_else(not_whole)
+}
+
+fn id(key: &str, value: &Json) -> Result<i64> {
+    let no_id = || bad_value(format!("{key} must be the id of a job"));
+    value.long().ok_or_else(no_id)
+}
+
+fn ids(key: &str, value: &Json) -> Result<Vec<i64>> {
+    elements(key, value)?.map(|each| id(key, &each)).collect()
+}
+
+fn names<'j>(key: &str, value: &Json<'j>) -> Result<Vec<&'j str>> {
+    elements(key, value)?.map(|each| name(key, &each)).collect()
+}
+
+fn elements<'j>(key: &str, value: &Json<'j>) -> Result<impl Iterator<Item = Json<'j>>> {
+    if value.count() > MOST_ELEMENTS {
+        return Err(too_many(key, MOST_ELEMENTS));
+    }
+    let no_array = || bad_value(format!("{key} must be an array"));
+    value.elements().ok_or_else(no_array)
+}
+
+fn flag(key: &str, value: &Json) -> Result<bool> {
+    let no_flag = || bad_value(format!("{key} must be true or false"));
+    value.boolean().ok_or_else(no_flag)
 }
 
 fn max_attempts(value: &Json) -> Result<i32> {

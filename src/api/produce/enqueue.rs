@@ -2,12 +2,15 @@
 
 use crate::api::arguments::{check_size, name, required_name};
 use crate::api::produce::enqueue_unique::enqueue_unique;
-use crate::api::produce::new_job::{Asked, Named, NewJob};
+use crate::api::produce::new_job::{Asked, Named, NewJob, UniqueKey, Wait};
+use crate::api::produce::ties::{
+    Dependency, Places, Ties, add_dependencies, inherit, with_parent,
+};
 use crate::job::lane::EVERY_QUEUE;
 use crate::job::values::JobValues;
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::{Result, bad_value};
-use crate::pg::spi::with_spi;
+use crate::pg::spi::{Spi, with_spi};
 use crate::pg::{catalog, server};
 use crate::table::{self, Jobs, Operation};
 use pgrx::pg_sys::{self, Datum};
@@ -29,69 +32,162 @@ arguments!(
     UNIQUE_FOR,
     METADATA,
     UNIQUE_BY,
+    PARENT,
+    AFTER,
+    AFTER_ANY_END,
+    AFTER_HOLD,
 );
 
 pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
-    use enqueue::*;
     must_be_writable()?;
-    let kind = required_name(call.text(KIND), "kind")?;
-    let queue = real_queue(call.text(QUEUE))?;
-    name(call.text(TENANT), "tenant")?;
-    name(call.text(ACCOUNT), "account")?;
-    name(call.text(SESSION), "session")?;
-    let key = name(call.text(CONCURRENCY_KEY), "concurrency_key")?;
-    required(call.raw(PAYLOAD), "payload")?;
-    let priority = required(call.int4(PRIORITY), "priority")?;
-    check_size(call, PAYLOAD, "payload")?;
-    check_size(call, METADATA, "metadata")?;
-    check_max_attempts(call.int4(MAX_ATTEMPTS))?;
-    let mode = required_name(call.text(UNIQUE_MODE), "unique_mode")?;
-    let unique = Asked::of_call(call, UNIQUE_KEY, mode, UNIQUE_FOR, UNIQUE_BY)?;
-    let named = Named {
-        kind,
-        queue,
-        tenant: call.text(TENANT),
-        concurrency_key: key,
-        priority,
-        max_attempts: call.int4(MAX_ATTEMPTS),
-    };
-    let asked = JobValues {
-        kind: call.raw(KIND),
-        payload: call.raw(PAYLOAD),
-        queue: call.raw(QUEUE),
-        tenant: call.raw(TENANT),
-        account: call.raw(ACCOUNT),
-        session: call.raw(SESSION),
-        concurrency_key: call.raw(CONCURRENCY_KEY),
-        priority: call.raw(PRIORITY),
-        run_at: call.raw(RUN_AT),
-        max_attempts: call.raw(MAX_ATTEMPTS),
-        metadata: call.raw(METADATA),
-    };
-    let id = with_spi(|spi| {
-        let unique = unique.unique_key(spi, &asked)?;
+    let request = Request::of_call(call, 0)?;
+    let id = with_spi(|spi| request.add(spi))?;
+    Ok(datum(id))
+}
+
+/// A job that a call asks for.
+pub struct Request<'a> {
+    named: Named<'a>,
+    asked: JobValues,
+    unique: Asked<'a>,
+    pub ties: Ties,
+}
+
+impl<'a> Request<'a> {
+    /// The arguments of a call; those behind the payload are `later` places farther on than those of `enqueue`.
+    pub fn of_call(call: &'a Call, later: usize) -> Result<Self> {
+        use enqueue::*;
+        let at = |argument: usize| argument + later;
+        let kind = required_name(call.text(KIND), "kind")?;
+        let queue = real_queue(call.text(at(QUEUE)))?;
+        name(call.text(at(TENANT)), "tenant")?;
+        name(call.text(at(ACCOUNT)), "account")?;
+        name(call.text(at(SESSION)), "session")?;
+        let key = name(call.text(at(CONCURRENCY_KEY)), "concurrency_key")?;
+        required(call.raw(PAYLOAD), "payload")?;
+        check_size(call, PAYLOAD, "payload")?;
+        check_size(call, at(METADATA), "metadata")?;
+        check_max_attempts(call.int4(at(MAX_ATTEMPTS)))?;
+        let mode = required_name(call.text(at(UNIQUE_MODE)), "unique_mode")?;
+        Ok(Self {
+            named: Named {
+                kind,
+                queue,
+                tenant: call.text(at(TENANT)),
+                account: call.text(at(ACCOUNT)),
+                concurrency_key: key,
+                priority: call.int4(at(PRIORITY)),
+                max_attempts: call.int4(at(MAX_ATTEMPTS)),
+            },
+            asked: JobValues {
+                kind: call.raw(KIND),
+                payload: call.raw(PAYLOAD),
+                queue: call.raw(at(QUEUE)),
+                tenant: call.raw(at(TENANT)),
+                account: call.raw(at(ACCOUNT)),
+                session: call.raw(at(SESSION)),
+                concurrency_key: call.raw(at(CONCURRENCY_KEY)),
+                priority: call.raw(at(PRIORITY)),
+                run_at: call.raw(at(RUN_AT)),
+                max_attempts: call.raw(at(MAX_ATTEMPTS)),
+                metadata: call.raw(at(METADATA)),
+                parent: None,
+            },
+            unique: Asked::of_call(
+                call,
+                at(UNIQUE_KEY),
+                mode,
+                at(UNIQUE_FOR),
+                at(UNIQUE_BY),
+            )?,
+            ties: Ties::of_call(call, &TIES.later_by(later))?,
+        })
+    }
+
+    fn add(self, spi: &Spi) -> Result<i64> {
+        let parent = self.ties.lock_parent(spi)?;
+        let named = inherit(self.named, parent.as_deref());
+        let asked = with_parent(self.asked, &named, self.ties.parent);
+        let unique = self.unique.unique_key(spi, &asked)?;
         let values = named.routed(spi, &asked)?;
-        if unique.is_none() {
+        if unique.is_none() && self.ties.after.is_empty() {
             let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
             if jobs.is_direct() {
                 return add(&jobs, &values);
             }
         }
-        let job = NewJob {
-            values,
-            tenant: call.text(TENANT),
-            id: None,
-            position: None,
+        self.ties.check_predecessors(spi, parent.as_deref())?;
+        let wait = Wait {
+            is_blocked: !self.ties.after.is_empty(),
+            opens_batch: false,
         };
-        enqueue_unique(spi, &job, unique.as_ref()).map(|(id, _)| id)
-    })?;
-    Ok(datum(id))
+        let (id, _) = add_waiting(spi, &named, values, unique.as_ref(), wait, &self.ties)?;
+        Ok(id)
+    }
+
+    /// Adds a job whose children wait for its turn, unless it is open at once. Gives its id, whether it was added, and whether it
+    /// is open.
+    pub fn add_parent(self, spi: &Spi) -> Result<(i64, bool, bool)> {
+        let parent = self.ties.lock_parent(spi)?;
+        let named = inherit(self.named, parent.as_deref());
+        let asked = with_parent(self.asked, &named, self.ties.parent);
+        let unique = self.unique.unique_key(spi, &asked)?;
+        let values = named.routed(spi, &asked)?;
+        self.ties.check_predecessors(spi, parent.as_deref())?;
+        let comes_after = !self.ties.after.is_empty();
+        let is_open = !comes_after && parent.is_none() && values.session.is_none() && {
+            let due = server::time_of(values.run_at);
+            due.is_none_or(|due| due <= server::now())
+        };
+        let wait = Wait {
+            is_blocked: is_open || comes_after,
+            opens_batch: !is_open,
+        };
+        let (id, created) = add_waiting(spi, &named, values, unique.as_ref(), wait, &self.ties)?;
+        Ok((id, created, is_open))
+    }
 }
+
+fn add_waiting(
+    spi: &Spi,
+    named: &Named,
+    values: JobValues,
+    unique: Option<&UniqueKey>,
+    wait: Wait,
+    ties: &Ties,
+) -> Result<(i64, bool)> {
+    let job = NewJob {
+        values,
+        tenant: named.tenant,
+        id: None,
+        position: None,
+        wait,
+    };
+    let (id, created) = enqueue_unique(spi, &job, unique)?;
+    if created {
+        let dependency = |&predecessor: &i64| Dependency {
+            job: id,
+            predecessor,
+            any_end: ties.any_end,
+            holds: ties.holds,
+        };
+        add_dependencies(spi, &ties.after.iter().map(dependency).collect::<Vec<_>>())?;
+    }
+    Ok((id, created))
+}
+
+/// Where `enqueue` has the arguments about other jobs.
+const TIES: Places = Places {
+    parent: enqueue::PARENT,
+    after: enqueue::AFTER,
+    any_end: enqueue::AFTER_ANY_END,
+    holds: enqueue::AFTER_HOLD,
+};
 
 /// Adds a job without a unique key; returns its id.
 fn add(jobs: &Rc<Jobs>, values: &JobValues) -> Result<i64> {
     let (id, position) = next_place()?;
-    let row = values.row(id, position, server::now());
+    let row = values.row(&jobs.later, id, position, server::now());
     table::command(|command| command.open(jobs, Operation::Insert).insert(row))?;
     Ok(id)
 }

@@ -3,9 +3,12 @@
 use crate::api::produce::element::Element;
 use crate::api::produce::enqueue::next_place;
 use crate::api::produce::enqueue_unique::enqueue_unique;
-use crate::api::produce::new_job::{Asked, NewJob, UniqueKey};
-use crate::job::routes;
+use crate::api::produce::new_job::{Asked, NewJob, UniqueKey, Wait};
+use crate::api::produce::references::References;
+use crate::api::produce::ties::{Dependency, add_dependencies, inherit, with_parent};
+use crate::job::routes::{self, Routes};
 use crate::job::unique::Mode;
+use crate::job::values::JobValues;
 use crate::pg::call::{Call, MOST_ELEMENTS, arguments, datum, must_be_writable, required};
 use crate::pg::error::{Result, bad_value, too_many};
 use crate::pg::jsonb::Json;
@@ -13,34 +16,38 @@ use crate::pg::output::Output;
 use crate::pg::server;
 use crate::pg::spi::{Spi, with_spi};
 use crate::table::{self, Jobs, Operation};
+use crate::transaction::parent::Parent;
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
 
 arguments!(enqueue_many: JOBS);
+
+/// What has become of the elements, in their order: (id, whether the job was added).
+type Added = Vec<(i64, bool)>;
 
 pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     required(call.raw(enqueue_many::JOBS), "jobs")?;
     let mut output = Output::of(call);
     with_spi(|spi| {
-        let elements = read(call)?;
-        let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
-        match jobs.is_direct() && !elements.iter().any(Element::is_about_a_unique_key) {
-            true => insert_all(spi, &jobs, &elements, &mut output),
-            false => insert_each(spi, &elements, &mut output),
+        let elements = read(call, enqueue_many::JOBS, "jobs")?;
+        for (ord, (id, created)) in (1_i32..).zip(add_all(spi, &elements)?) {
+            output.push([datum(ord), datum(id), datum(created)].into_iter());
         }
+        Ok(())
     })?;
     Ok(None)
 }
 
-fn read(call: &Call) -> Result<Vec<Element<'_>>> {
-    let jobs = call.json(enqueue_many::JOBS);
+/// The elements of an argument that is an array of jobs.
+pub fn read<'c>(call: &'c Call, argument: usize, name: &str) -> Result<Vec<Element<'c>>> {
+    let jobs = call.json(argument);
     let array = jobs.as_ref().and_then(Json::elements);
     if array.is_some() && jobs.as_ref().map_or(0, Json::count) > MOST_ELEMENTS {
-        return Err(too_many("jobs", MOST_ELEMENTS));
+        return Err(too_many(name, MOST_ELEMENTS));
     }
     let array = array.ok_or_else(|| {
-        bad_value("jobs must be an array")
+        bad_value(format!("{name} must be an array"))
             .detail("The jsonb value is of another type.")
             .hint("Pass an array of objects whose keys are the arguments of turnstile.enqueue.")
     })?;
@@ -50,30 +57,69 @@ fn read(call: &Call) -> Result<Vec<Element<'_>>> {
         .collect()
 }
 
-/// Adds the jobs, of which none has a unique key. Ids and positions follow the array.
-fn insert_all(spi: &Spi, live: &Rc<Jobs>, elements: &[Element], output: &mut Output) -> Result<()> {
-    let routes = routes::current(spi)?;
-    let jobs = elements
+pub fn add_all(spi: &Spi, elements: &[Element]) -> Result<Added> {
+    let references = References::of(elements)?;
+    let parents = elements
         .iter()
-        .map(|element| element.named().routed_by(spi, &routes, &element.values()))
+        .map(|element| element.ties.lock_parent(spi))
+        .collect::<Result<Vec<_>>>()?;
+    let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
+    let is_plain =
+        |element: &Element| !element.is_about_a_unique_key() && !element.comes_after_others();
+    match jobs.is_direct() && elements.iter().all(is_plain) {
+        true => insert_all(spi, &jobs, elements, &parents),
+        false => insert_each(spi, elements, &parents, &references),
+    }
+}
+
+fn values_of(
+    spi: &Spi,
+    routes: &Routes,
+    element: &Element,
+    parent: Option<&Parent>,
+) -> Result<JobValues> {
+    let named = inherit(element.named(), parent);
+    let asked = with_parent(element.values(), &named, element.ties.parent);
+    named.routed_by(spi, routes, &asked)
+}
+
+/// Adds the jobs, of which none has a unique key or waits for others. Ids and positions follow the array.
+fn insert_all(
+    spi: &Spi,
+    live: &Rc<Jobs>,
+    elements: &[Element],
+    parents: &[Option<Rc<Parent>>],
+) -> Result<Added> {
+    let routes = routes::current(spi)?;
+    let jobs = (elements.iter().zip(parents))
+        .map(|(element, parent)| values_of(spi, &routes, element, parent.as_deref()))
         .collect::<Result<Vec<_>>>()?;
     table::command(|command| {
         let mut table = command.open(live, Operation::Insert);
-        for (ord, values) in (1_i32..).zip(&jobs) {
+        let mut added = Vec::with_capacity(jobs.len());
+        for values in &jobs {
             let (id, position) = next_place()?;
-            table.add(values.row(id, position, server::now()))?;
-            output.push([datum(ord), datum(id), datum(true)].into_iter());
+            table.add(values.row(&live.later, id, position, server::now()))?;
+            added.push((id, true));
         }
-        table.finish()
+        table.finish()?;
+        Ok(added)
     })
 }
 
 /// Adds the jobs one by one in the order of their keys, so that two calls meet at their common keys in the same
 /// order: neither can wait for the other while the other waits for it.
-fn insert_each(spi: &Spi, elements: &[Element], output: &mut Output) -> Result<()> {
+fn insert_each(
+    spi: &Spi,
+    elements: &[Element],
+    parents: &[Option<Rc<Parent>>],
+    references: &References,
+) -> Result<Added> {
     let mut jobs = (1..)
-        .zip(elements)
-        .map(|(ord, element)| new_job(spi, element).map_err(|failure| failure.of_element(ord)))
+        .zip(elements.iter().zip(parents))
+        .map(|(ord, (element, parent))| {
+            new_job(spi, element, parent.as_deref()).map_err(|failure| failure.of_element(ord))
+        })
         .collect::<Result<Vec<_>>>()?;
     jobs.sort_by(|(a, key_a), (b, key_b)| {
         let key = |key: &Option<UniqueKey>| key.as_ref().map(|unique| unique.key.clone());
@@ -85,14 +131,43 @@ fn insert_each(spi: &Spi, elements: &[Element], output: &mut Output) -> Result<(
         results.push((job.position, id, created));
     }
     results.sort_unstable();
-    for (ord, (_, id, created)) in (1_i32..).zip(results) {
-        output.push([datum(ord), datum(id), datum(created)].into_iter());
-    }
-    Ok(())
+    let added: Added = (results.into_iter())
+        .map(|(_, id, created)| (id, created))
+        .collect();
+    add_dependencies(spi, &dependencies(elements, references, &added))?;
+    Ok(added)
 }
 
-fn new_job<'j>(spi: &Spi, element: &Element<'j>) -> Result<(NewJob<'j>, Option<UniqueKey>)> {
-    let asked = element.values();
+/// What the jobs that were added come after.
+fn dependencies(elements: &[Element], references: &References, added: &Added) -> Vec<Dependency> {
+    let mut found = Vec::new();
+    for (element, &(job, created)) in elements.iter().zip(added) {
+        if !created {
+            continue;
+        }
+        let others = element.after_refs.iter();
+        let others = others.filter_map(|name| added.get(references.place_of(name)?));
+        let others = others.map(|&(id, _)| id).filter(|&id| id != job);
+        found.extend((element.ties.after.iter().copied().chain(others)).map(|predecessor| {
+            Dependency {
+                job,
+                predecessor,
+                any_end: element.ties.any_end,
+                holds: element.ties.holds,
+            }
+        }));
+    }
+    found
+}
+
+fn new_job<'j>(
+    spi: &Spi,
+    element: &Element<'j>,
+    parent: Option<&'j Parent>,
+) -> Result<(NewJob<'j>, Option<UniqueKey>)> {
+    element.ties.check_predecessors(spi, parent)?;
+    let named = inherit(element.named(), parent);
+    let asked = with_parent(element.values(), &named, element.ties.parent);
     let unique = Asked {
         key: element.unique_key,
         mode: element.unique_mode.unwrap_or(Mode::UntilExecuted.name()),
@@ -103,10 +178,14 @@ fn new_job<'j>(spi: &Spi, element: &Element<'j>) -> Result<(NewJob<'j>, Option<U
     let unique = unique.unique_key(spi, &asked)?;
     let (id, position) = next_place()?;
     let job = NewJob {
-        values: element.named().routed(spi, &asked)?,
-        tenant: element.tenant,
+        values: named.routed(spi, &asked)?,
+        tenant: named.tenant,
         id: Some(id),
         position: Some(position),
+        wait: Wait {
+            is_blocked: element.comes_after_others(),
+            opens_batch: false,
+        },
     };
     Ok((job, unique))
 }

@@ -23,7 +23,9 @@ static INSERT: Statement = job_statement!(
     TEXTOID,
     TEXTOID,
     TIMESTAMPTZOID,
-    INT8OID
+    INT8OID,
+    BOOLOID,
+    BOOLOID
 );
 
 /// The id of the job, or of the one that holds its key, and whether it was added.
@@ -92,7 +94,7 @@ fn meet(
     holder: &Holder,
 ) -> Result<Meeting> {
     let waits = matches!(holder.stage, Stage::Waiting | Stage::Retrying);
-    if waits && unique.mode == Mode::Replace {
+    if waits && !holder.is_blocked && unique.mode == Mode::Replace {
         permission::job(spi, Verb::Enqueue, holder.job_id)?;
         let id = std::iter::once(datum(holder.job_id));
         let arguments: Vec<_> = job.values.parameters().into_iter().chain(id).collect();
@@ -139,6 +141,8 @@ fn insert(
         datum(unique.map(|unique| unique.mode.name())),
         taken.and_then(|taken| taken.until),
         datum(taken.map(|taken| taken.generation)),
+        datum(job.wait.is_blocked),
+        datum(job.wait.opens_batch),
     ];
     let arguments: Vec<_> = job
         .values

@@ -2,10 +2,13 @@
 
 pub mod element;
 pub mod enqueue;
+pub mod enqueue_batch;
 pub mod enqueue_many;
 pub mod enqueue_unique;
 pub mod new_job;
 pub mod recurring;
+pub mod references;
+pub mod ties;
 pub mod unique_key;
 
 use crate::pg::call::sql_verb;
@@ -24,6 +27,11 @@ sql_verb!(
     turnstile_enqueue,
     pg_finfo_turnstile_enqueue,
     enqueue::enqueue
+);
+sql_verb!(
+    turnstile_enqueue_batch,
+    pg_finfo_turnstile_enqueue_batch,
+    enqueue_batch::enqueue_batch
 );
 sql_verb!(
     turnstile_enqueue_many,

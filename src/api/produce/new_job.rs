@@ -45,8 +45,10 @@ pub struct Named<'a> {
     pub kind: &'a str,
     pub queue: Option<&'a str>,
     pub tenant: Option<&'a str>,
+    pub account: Option<&'a str>,
     pub concurrency_key: Option<&'a str>,
-    pub priority: i32,
+    /// NULL: 0.
+    pub priority: Option<i32>,
     pub max_attempts: Option<i32>,
 }
 
@@ -56,6 +58,16 @@ pub struct NewJob<'a> {
     pub tenant: Option<&'a str>,
     pub id: Option<i64>,
     pub position: Option<i64>,
+    pub wait: Wait,
+}
+
+/// Whether a new job waits for others.
+#[derive(Clone, Copy, Default)]
+pub struct Wait {
+    /// For jobs that it comes after, or for its children.
+    pub is_blocked: bool,
+    /// Its children wait for its turn.
+    pub opens_batch: bool,
 }
 
 /// The arguments about uniqueness, as they were passed.
@@ -168,7 +180,8 @@ impl Named<'_> {
 
     /// As [`Self::routed`] by routes that were just looked up.
     pub fn routed_by(&self, spi: &Spi, routes: &Routes, asked: &JobValues) -> Result<JobValues> {
-        let target = routes.target(self.kind, self.queue, self.concurrency_key, self.priority);
+        let priority = self.priority.unwrap_or(0);
+        let target = routes.target(self.kind, self.queue, self.concurrency_key, priority);
         permission::enqueue(target.queue, self.tenant)?;
         let max_attempts = match self.max_attempts {
             Some(number) => number,

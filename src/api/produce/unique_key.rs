@@ -32,6 +32,8 @@ pub struct Holder {
     pub job_id: i64,
     pub mode: Mode,
     pub stage: Stage,
+    /// It waits for other jobs.
+    pub is_blocked: bool,
     is_over: bool,
 }
 
@@ -63,6 +65,7 @@ impl Key<'_> {
             job_id: rows.required(0, 2)?,
             mode: Mode::required(rows.required(0, 3)?)?,
             is_over: rows.required(0, 4)?,
+            is_blocked: rows.value(0, 5) == Some("blocked"),
             stage: Stage::of(rows.value(0, 5), rows.value(0, 6).unwrap_or(false)),
         }))
     }

@@ -1,6 +1,7 @@
 //! Verbs for workers.
 
 pub mod alive;
+pub mod await_children;
 pub mod claim;
 pub mod claimer;
 pub mod complete;
@@ -8,6 +9,7 @@ pub mod fail;
 pub mod listen_channel;
 pub mod put_back;
 pub mod wait;
+pub mod wait_for_end;
 
 use crate::pg::call::{sql_function, sql_verb};
 
@@ -17,6 +19,16 @@ sql_verb!(
     claim::claim_next
 );
 sql_verb!(turnstile_claim, pg_finfo_turnstile_claim, claim::claim);
+sql_verb!(
+    turnstile_await_children,
+    pg_finfo_turnstile_await_children,
+    await_children::await_children
+);
+sql_function!(
+    turnstile_wait_for_end,
+    pg_finfo_turnstile_wait_for_end,
+    wait_for_end::wait_for_end
+);
 sql_verb!(
     turnstile_complete,
     pg_finfo_turnstile_complete,

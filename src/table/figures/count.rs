@@ -78,7 +78,7 @@ fn count_with(spi: &Spi, job_table: Oid) -> Result<()> {
         let now = server::now();
         shmem::with(job_table, |memory| {
             for (spec, jobs) in lanes {
-                memory.make_room_for_figures(&Demand::by(jobs));
+                memory.make_room_for_figures(&Demand::by(spec, jobs));
                 if !memory.figures.count(generation, spec, jobs, now)? {
                     break;
                 }
@@ -165,11 +165,13 @@ impl Batch<'_, '_> {
         self.hand_on()?;
         let names: [Option<&str>; 4] = [1, 2, 3, 4].map(|column| rows.value(row, column));
         let [queue, tenant, account, key] = names;
+        let parent: Option<&str> = rows.value(row, 8);
         let spec = lane_of(0, |gate| match gate.kind {
             GateKind::Queue => queue,
             GateKind::Tenant => tenant,
             GateKind::Account => account,
             GateKind::Concurrency => key,
+            GateKind::Batch => parent,
             GateKind::Session | GateKind::Unique => None,
         });
         if !self.lanes.contains_key(&spec.lane) {
@@ -179,6 +181,7 @@ impl Batch<'_, '_> {
             "scheduled" => State::Scheduled,
             "retryable" => State::Retryable,
             "running" => State::Running,
+            "blocked" => State::Blocked,
             _ => State::Available,
         };
         self.add(spec.lane, state, rows.value(row, 6), rows.required(row, 7)?);

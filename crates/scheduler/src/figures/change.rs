@@ -3,7 +3,7 @@
 use super::ages::{second_of, time_of};
 use super::name::Id;
 use super::text::{Label, Labels};
-use super::{Figures, KINDS};
+use super::{Figures, KINDS, Trust};
 use crate::memory::gate::GateKind;
 use crate::memory::lane::LaneSpec;
 use crate::memory::step::{Fault, NONE, Step};
@@ -16,9 +16,10 @@ pub enum State {
     Scheduled,
     Retryable,
     Running,
+    Blocked,
 }
 
-pub const STATES: usize = 4;
+pub const STATES: usize = 5;
 
 /// What becomes of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +135,12 @@ impl Change {
         self.events != [0; EVENTS] || !self.waited.is_empty() || !self.ran.is_empty()
     }
 
+    /// Whether the last of a batch may have ended, or too many of it may have failed: a job has gone.
+    fn may_decide_batch(&self) -> bool {
+        let live: i32 = self.states.iter().sum();
+        live < 0 || self.ended() > 0
+    }
+
     fn ended(&self) -> u32 {
         [Event::Completed, Event::Discarded, Event::Cancelled]
             .into_iter()
@@ -170,7 +177,50 @@ impl Figures<'_> {
                 self.change_states(at, change, now)?;
             }
         }
+        if spec.batch != 0 {
+            self.commit_batch(spec.batch, change, now, has_states)?;
+        }
         self.forget_idle(now)
+    }
+
+    /// Since when its jobs wait is not kept: nobody asks for it.
+    fn commit_batch(
+        &mut self,
+        key: u64,
+        change: &Change,
+        now: i64,
+        has_states: bool,
+    ) -> Step<()> {
+        let Some(at) = self.find_or_add(Id::of_batch(key), None)? else {
+            return Ok(());
+        };
+        self.happen(at, change, now, |_| false)?;
+        if has_states {
+            self.names.get_mut(at)?.add_states(change);
+        }
+        Ok(())
+    }
+
+    /// Whether what has just been committed of a batch may decide its fate: its last job is gone as far as is known, or one
+    /// has failed.
+    pub fn may_be_decided(&self, spec: &LaneSpec, change: &Change) -> bool {
+        if !change.may_decide_batch() {
+            return false;
+        }
+        let failed = change.happened(Event::Discarded) > 0;
+        failed || self.live_in_batch(spec.batch).is_none_or(|live| live <= 0)
+    }
+
+    /// How many jobs of a batch are live; nothing if it is not known.
+    pub fn live_in_batch(&self, key: u64) -> Option<i64> {
+        let id = Id::of_batch(key);
+        if self.trust() != Trust::Counted {
+            return None;
+        }
+        match self.find(id).ok()? {
+            Some(at) => Some(self.names.get(at).ok()?.live()),
+            None => (!self.overflows(id.kind)).then_some(0),
+        }
     }
 
     fn happen(
@@ -200,10 +250,7 @@ impl Figures<'_> {
     }
 
     pub(super) fn change_states(&mut self, at: u32, change: &Change, now: i64) -> Step<()> {
-        let name = self.names.get_mut(at)?;
-        for (count, more) in name.states.iter_mut().zip(change.states) {
-            *count = count.saturating_add(more);
-        }
+        self.names.get_mut(at)?.add_states(change);
         for (due, jobs) in [(&change.left, -1), (&change.arrived, 1)] {
             for &(second, number) in &due.0 {
                 match self.count_due(at, second, jobs * number, now) {

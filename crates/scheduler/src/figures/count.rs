@@ -31,7 +31,7 @@ pub(super) struct Count {
     /// The numbers were wanted where nobody could count.
     is_wanted: bool,
     /// By kind: some names did not fit, and are not known.
-    overflows: [bool; KINDS.len()],
+    overflows: [bool; KINDS.len() + 1],
     /// Something that is shown of a name did not fit.
     lacks_details: bool,
     generation: u64,
@@ -195,6 +195,11 @@ impl Figures<'_> {
                 self.change_states(at, jobs, now)?;
             }
         }
+        if spec.batch != 0
+            && let Some(at) = self.find_or_add(Id::of_batch(spec.batch), None)?
+        {
+            self.names.get_mut(at)?.add_states(jobs);
+        }
         Ok(true)
     }
 
@@ -273,8 +278,8 @@ impl Figures<'_> {
             states: names()
                 .map(|name| (name.id(), name.states.map(i64::from)))
                 .collect(),
-            whole: KINDS
-                .into_iter()
+            whole: (KINDS.into_iter())
+                .chain([GateKind::Batch])
                 .filter(|&kind| !self.overflows(kind))
                 .collect(),
             charged: names().map(|name| i64::from(name.charged)).sum(),

@@ -1,5 +1,5 @@
 //! Figures by name: how many jobs of each queue, tenant, account and concurrency key are in which state, since when they wait,
-//! and what has become of those that were.
+//! and what has become of those that were. Of each batch, how many are in which state: a hint whether the last has ended.
 //!
 //! 1. The states are what the tables say, from a count of the tables on, until something spoils that. A transaction that
 //!    commits adds what it has changed, unless the count has seen it (see `count`).
@@ -33,7 +33,7 @@ pub use stats::Stats;
 pub use text::{Label, Labels, Text};
 pub use view::{NameView, StatsView};
 
-/// What has figures.
+/// What has figures under a name. Batches have some, too, and no name but their key.
 pub const KINDS: [GateKind; 4] = [
     GateKind::Queue,
     GateKind::Tenant,

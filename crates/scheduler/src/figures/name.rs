@@ -1,5 +1,6 @@
 //! One name.
 
+use super::change::Change;
 use super::minute::Minute;
 use super::text::Label;
 use super::{Figures, KINDS, STATES, Trust};
@@ -16,6 +17,16 @@ const LOOKED_AT: usize = 3;
 pub struct Id {
     pub kind: GateKind,
     pub key: u64,
+}
+
+impl Id {
+    /// A batch is known by the id of its parent.
+    pub fn of_batch(key: u64) -> Self {
+        Self {
+            kind: GateKind::Batch,
+            key,
+        }
+    }
 }
 
 #[repr(C)]
@@ -71,11 +82,22 @@ impl Name {
 
     /// Jobs that are live and do not run.
     pub(super) fn waiting(&self) -> i64 {
-        let [available, scheduled, retryable, _] = self.states;
+        let [available, scheduled, retryable, _, _] = self.states;
         [available, scheduled, retryable]
             .into_iter()
             .map(i64::from)
             .sum()
+    }
+
+    /// Jobs in any state.
+    pub(super) fn live(&self) -> i64 {
+        self.states.into_iter().map(i64::from).sum()
+    }
+
+    pub(super) fn add_states(&mut self, change: &Change) {
+        for (count, more) in self.states.iter_mut().zip(change.states) {
+            *count = count.saturating_add(more);
+        }
     }
 
     /// Whether there is something about it that no table tells.
@@ -213,6 +235,7 @@ impl Figures<'_> {
     }
 
     pub(super) fn index_of(kind: GateKind) -> usize {
-        KINDS.iter().position(|&it| it == kind).unwrap_or(0)
+        let listed = KINDS.iter().position(|&it| it == kind);
+        listed.unwrap_or(KINDS.len())
     }
 }

@@ -6,6 +6,7 @@ use super::name::Name;
 use super::stats::MOST_STATS;
 use super::text::Label;
 use super::{Figures, KINDS};
+use crate::memory::lane::LaneSpec;
 use crate::memory::slab::{Slab, Slot, buckets_for};
 use crate::memory::step::Step;
 
@@ -51,7 +52,7 @@ const MOST_BINS: usize = 256;
 pub struct Demand([usize; FigureArray::ALL.len()]);
 
 impl Demand {
-    pub fn by(change: &Change) -> Self {
+    pub fn by(spec: &LaneSpec, change: &Change) -> Self {
         let labels = KINDS.into_iter().filter_map(|kind| change.label_of(kind));
         let (mut names, mut texts) = (0, 0);
         for label in labels {
@@ -60,7 +61,8 @@ impl Demand {
         }
         let times = change.arrived.len() + change.left.len();
         let bins = names * times.min(MOST_BINS);
-        Self([names, texts, bins, names])
+        let batches = usize::from(spec.batch != 0);
+        Self([names + batches, texts, bins, names])
     }
 
     /// One name with statistics.

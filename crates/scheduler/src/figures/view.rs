@@ -38,7 +38,8 @@ impl Figures<'_> {
         let last = *self.names.touched().end();
         for at in from.max(1)..next.min(last.saturating_add(1)) {
             let name = self.names.get(at)?;
-            if name.key == 0 || name.kind != kind || name.text == NONE {
+            let is_called = name.text != NONE || kind == GateKind::Batch;
+            if name.key == 0 || name.kind != kind || !is_called {
                 continue;
             }
             let view = self.view_of(at, now)?;
@@ -73,7 +74,10 @@ impl Figures<'_> {
                 NONE => None,
                 scope => Some(self.text(scope)?),
             },
-            name: self.text(name.text)?,
+            name: match name.kind {
+                GateKind::Batch => name.key.cast_signed().to_string().into(),
+                _ => self.text(name.text)?,
+            },
             states: is_counted.then(|| name.states.map(i64::from)),
             waiting_since: match is_counted {
                 true => self.waiting_since(at)?,

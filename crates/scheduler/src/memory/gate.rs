@@ -1,4 +1,4 @@
-//! Gates: counting limits. Queue, tenant, account, session, concurrency key and unique key are all the same struct.
+//! Gates: counting limits. Queue, tenant, account, session, concurrency key, unique key and batch are all the same struct.
 
 use crate::memory::flags::Bits;
 use crate::memory::pace::Pace;
@@ -17,6 +17,7 @@ macro_rules! for_each_kind {
             Session: session,
             Concurrency: concurrency,
             Unique: unique,
+            Batch: batch,
         }
     };
 }
@@ -47,6 +48,7 @@ impl GateKind {
         GateKind::Queue,
         GateKind::Tenant,
         GateKind::Account,
+        GateKind::Batch,
         GateKind::Concurrency,
         GateKind::Unique,
         GateKind::Session,

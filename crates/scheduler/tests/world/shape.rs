@@ -12,6 +12,7 @@ pub struct Shape {
     pub sessions: u64,
     pub keys: u64,
     pub uniques: u64,
+    pub batches: u64,
     pub priorities: i32,
     /// Live jobs that the producers aim at.
     pub jobs: usize,
@@ -60,6 +61,7 @@ impl Shape {
             sessions: [0, 1, 3][rng.random_range(0..3)],
             keys: rng.random_range(0..=2),
             uniques: [0, 0, 3][rng.random_range(0..3)],
+            batches: [0, 0, 2][rng.random_range(0..3)],
             priorities: rng.random_range(1..=3),
             jobs: [10, 40, 120][rng.random_range(0..3)],
             transactions: rng.random_range(1..=6),
@@ -122,6 +124,7 @@ impl Shape {
             sessions: rng.random_range(1..=2),
             keys: 2,
             uniques: rng.random_range(0..=2),
+            batches: rng.random_range(0..=2),
             priorities: rng.random_range(1..=2),
             jobs: 12,
             ..self
@@ -182,6 +185,7 @@ impl Shape {
             sessions: 0,
             keys: 0,
             uniques: 0,
+            batches: 0,
             priorities: 1,
             jobs: 60,
             transactions: 4,
@@ -203,7 +207,8 @@ impl Shape {
         let gates = self.queues * (1 + tenancies * self.sessions)
             + self.tenants * (1 + self.accounts)
             + self.keys
-            + self.uniques;
+            + self.uniques
+            + self.batches;
         gates as usize
     }
 
@@ -257,6 +262,7 @@ impl Shape {
             session,
             concurrency: rng.random_range(0..=self.keys),
             unique: rng.random_range(0..=self.uniques),
+            batch: rng.random_range(0..=self.batches),
             priority: rng.random_range(0..self.priorities),
         })
     }

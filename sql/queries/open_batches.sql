@@ -1,0 +1,23 @@
+-- The turn of the jobs $1 has come: they wait for their children, which may start from now on. The ids of those of which that is true.
+WITH turn AS MATERIALIZED (
+    SELECT job.id
+    FROM ONLY turnstile.job
+    WHERE job.id = ANY ($1) AND job.state = 'available' AND job.opens_batch
+    ORDER BY job.id
+    FOR NO KEY UPDATE SKIP LOCKED
+), blocked AS (
+    UPDATE ONLY turnstile.job
+    SET state = 'blocked',
+        opens_batch = NULL,
+        holds_session = job.session IS NOT NULL
+    FROM turn
+    WHERE job.id = turn.id
+    RETURNING job.id
+), opened AS (
+    UPDATE turnstile.batch
+    SET opened_at = clock_timestamp()
+    FROM blocked
+    WHERE batch.id = blocked.id AND batch.opened_at IS NULL
+)
+SELECT blocked.id
+FROM blocked

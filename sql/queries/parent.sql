@@ -1,0 +1,23 @@
+-- What children of the live job $1 have to know: (state, queue, tenant, account, their priority, whether it takes children, whether too
+-- many jobs wait for each other, the ids of it and the jobs that wait for it, the gates of their sessions).
+WITH RECURSIVE line AS (
+    SELECT job.id, job.parent, job.queue, job.tenant, job.session, 1 AS depth
+    FROM ONLY turnstile.job
+    WHERE job.id = $1
+    UNION ALL
+    SELECT job.id, job.parent, job.queue, job.tenant, job.session, line.depth + 1
+    FROM line
+    JOIN ONLY turnstile.job ON job.id = line.parent
+    WHERE line.depth < 100
+)
+SELECT job.state, job.queue, job.tenant, job.account, coalesce(batch.priority, job.priority),
+    batch.stops IS NULL AND (
+        job.state = 'running' OR job.opens_batch IS TRUE
+        OR (job.state = 'blocked' AND NOT EXISTS (SELECT FROM turnstile.dependency WHERE dependency.job = job.id))
+    ),
+    (SELECT count(*) >= 100 FROM line),
+    ARRAY(SELECT line.id FROM line),
+    ARRAY(SELECT turnstile.session_gate(line.queue, line.tenant, line.session) FROM line WHERE line.session IS NOT NULL)
+FROM ONLY turnstile.job
+LEFT JOIN turnstile.batch ON batch.id = job.id
+WHERE job.id = $1

@@ -1,0 +1,29 @@
+-- Marks the live predecessors of the jobs $1, so that their ends lead to these. The jobs of which another transaction has locked a
+-- predecessor, or a dependency.
+WITH untold AS MATERIALIZED (
+    SELECT dependency.job, dependency.predecessor
+    FROM turnstile.dependency
+    WHERE dependency.job = ANY ($1) AND NOT dependency.is_told
+), locked AS MATERIALIZED (
+    SELECT job.id, job.has_followers
+    FROM ONLY turnstile.job
+    WHERE job.id = ANY (ARRAY(SELECT untold.predecessor FROM untold))
+    ORDER BY job.id
+    FOR NO KEY UPDATE SKIP LOCKED
+), marked AS (
+    UPDATE ONLY turnstile.job
+    SET has_followers = true
+    FROM locked
+    WHERE job.id = locked.id AND locked.has_followers IS NOT TRUE
+), told AS (
+    UPDATE turnstile.dependency
+    SET is_told = true
+    FROM untold
+    JOIN locked ON locked.id = untold.predecessor
+    WHERE dependency.predecessor = untold.predecessor AND dependency.job = untold.job
+    RETURNING dependency.job, dependency.predecessor
+)
+SELECT DISTINCT untold.job
+FROM untold
+WHERE NOT EXISTS (SELECT FROM told WHERE told.job = untold.job AND told.predecessor = untold.predecessor)
+    AND EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = untold.predecessor)

@@ -1,0 +1,44 @@
+-- Live and finished jobs together.
+
+CREATE VIEW turnstile.jobs AS
+    SELECT
+        job.id, job.lane, job.lane_group, job.position, job.priority, job.run_at, job.lease_expires_at, job.state,
+        job.holds_session, job.queue, job.tenant, job.account, job.session, job.concurrency_key, job.unique_key,
+        job.unique_mode, job.kind, job.attempt, job.max_attempts, job.uncounted, job.payload, job.worker,
+        job.owner_pid, job.owner_started_at, job.claimed_at, job.cancel_requested_at, job.progress, job.errors,
+        job.metadata, job.unique_until, job.created_at,
+        job.finished_at, job.result,
+        job.created_at AS queued_at,
+        job.claimed_at AS started_at,
+        CASE WHEN isfinite(job.run_at) AND isfinite(coalesce(job.claimed_at, job.finished_at, now()))
+            THEN greatest(coalesce(job.claimed_at, job.finished_at, clock_timestamp()) - job.run_at, '0')
+        END AS waiting,
+        CASE WHEN isfinite(job.claimed_at) AND isfinite(coalesce(job.finished_at, now()))
+            THEN coalesce(job.finished_at, clock_timestamp()) - job.claimed_at
+        END AS running,
+        job.parent, job.opens_batch, job.children, job.has_followers
+    FROM (
+        SELECT
+            id, lane, lane_group, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant,
+            account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
+            payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
+            metadata, unique_until, created_at,
+            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers
+        FROM turnstile.job
+        UNION ALL
+        SELECT
+            id, lane, lane_group, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant,
+            account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
+            payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
+            metadata, unique_until, created_at,
+            finished_at, result, parent, opens_batch, children, has_followers
+        FROM turnstile.job_history
+    ) AS job;
+COMMENT ON VIEW turnstile.jobs IS
+    'Live and finished jobs together. A finished job that was brought back is there as both.';
+COMMENT ON COLUMN turnstile.jobs.queued_at IS 'When the job was enqueued.';
+COMMENT ON COLUMN turnstile.jobs.started_at IS 'When its last run was claimed. NULL: it waits, or never ran.';
+COMMENT ON COLUMN turnstile.jobs.waiting IS
+    'How long it waited from run_at until its last run was claimed, or until now. NULL: one of the times is infinite.';
+COMMENT ON COLUMN turnstile.jobs.running IS
+    'How long its last run took, or has taken so far. NULL: it waits, or never ran.';

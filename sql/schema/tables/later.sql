@@ -1,0 +1,30 @@
+-- Columns that came with a later release, in the order in which an upgrade adds them: behind all others. They have other numbers
+-- where users have added columns before.
+
+ALTER TABLE turnstile.job
+    ADD COLUMN parent bigint,
+    ADD COLUMN opens_batch boolean,
+    ADD COLUMN children jsonb,
+    ADD COLUMN has_followers boolean;
+ALTER TABLE turnstile.job_history
+    ADD COLUMN parent bigint,
+    ADD COLUMN opens_batch boolean,
+    ADD COLUMN children jsonb,
+    ADD COLUMN has_followers boolean;
+COMMENT ON COLUMN turnstile.job.parent IS
+    'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
+COMMENT ON COLUMN turnstile.job.opens_batch IS
+    'Its children wait for its turn: when it is claimed it becomes blocked, and they may start. NULL: no.';
+COMMENT ON COLUMN turnstile.job.children IS
+    'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
+COMMENT ON COLUMN turnstile.job.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
+COMMENT ON COLUMN turnstile.job_history.parent IS
+    'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
+COMMENT ON COLUMN turnstile.job_history.opens_batch IS
+    'Its children wait for its turn: when it is claimed it becomes blocked, and they may start. NULL: no.';
+COMMENT ON COLUMN turnstile.job_history.children IS
+    'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
+COMMENT ON COLUMN turnstile.job_history.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
+
+CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
+CREATE INDEX job_blocked_idx ON turnstile.job (id) WHERE state = 'blocked';

@@ -1,0 +1,146 @@
+//! What a new job has to do with others: whose child it is, and after which it comes.
+
+use crate::api::produce::new_job::Named;
+use crate::job::values::JobValues;
+use crate::permission::{self, Verb};
+use crate::pg::call::{Call, datum, required};
+use crate::pg::catalog;
+use crate::pg::error::{Result, no_such_job, null_element};
+use crate::pg::spi::{Spi, Statement, statement};
+use crate::table::parents;
+use crate::transaction::parent::Parent;
+use std::rc::Rc;
+
+static UNKNOWN: Statement = statement!("unknown_predecessor", [INT8ARRAYOID]);
+static WAITS_FOR_LINE: Statement = statement!("waits_for_line", [INT8ARRAYOID, INT8ARRAYOID]);
+static ADD: Statement = statement!(
+    "add_dependencies",
+    [INT8ARRAYOID, INT8ARRAYOID, BOOLARRAYOID, BOOLARRAYOID]
+);
+
+#[derive(Clone, Default)]
+pub struct Ties {
+    pub parent: Option<i64>,
+    pub after: Vec<i64>,
+    /// Any end of those will do.
+    pub any_end: bool,
+    /// It stays blocked after a wrong end.
+    pub holds: bool,
+}
+
+/// Where the arguments of a call are.
+pub struct Places {
+    pub parent: usize,
+    pub after: usize,
+    pub any_end: usize,
+    pub holds: usize,
+}
+
+impl Places {
+    pub fn later_by(&self, places: usize) -> Self {
+        Self {
+            parent: self.parent + places,
+            after: self.after + places,
+            any_end: self.any_end + places,
+            holds: self.holds + places,
+        }
+    }
+}
+
+impl Ties {
+    pub fn of_call(call: &Call, places: &Places) -> Result<Self> {
+        let after = call.int8s(places.after, "after")?.unwrap_or_default();
+        let after: Option<Vec<i64>> = after.into_iter().collect();
+        Ok(Self {
+            parent: call.int8(places.parent),
+            after: after.ok_or_else(|| null_element("after"))?,
+            any_end: required(call.boolean(places.any_end), "after_any_end")?,
+            holds: required(call.boolean(places.holds), "after_hold")?,
+        })
+    }
+
+    /// The parent, which cannot end before this transaction has.
+    pub fn lock_parent(&self, spi: &Spi) -> Result<Option<Rc<Parent>>> {
+        let Some(id) = self.parent else {
+            return Ok(None);
+        };
+        permission::job(spi, Verb::Enqueue, id)?;
+        parents::lock(spi, catalog::job_table()?, id).map(Some)
+    }
+
+    /// Refuses predecessors that do not exist, and those that wait for the job's own parent.
+    pub fn check_predecessors(&self, spi: &Spi, parent: Option<&Parent>) -> Result<()> {
+        if self.after.is_empty() {
+            return Ok(());
+        }
+        for &id in &self.after {
+            permission::job(spi, Verb::Enqueue, id)?;
+        }
+        let after = datum(self.after.clone());
+        if let Some(id) = spi.run(&UNKNOWN, &[after])?.value(0, 1) {
+            return Err(no_such_job(id));
+        }
+        let Some(parent) = parent else {
+            return Ok(());
+        };
+        let waits = spi.run(&WAITS_FOR_LINE, &[after, datum(parent.line.clone())])?;
+        match waits.value(0, 1) {
+            Some(true) => Err(parents::waits_for_itself()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// That a job comes after another.
+pub struct Dependency {
+    pub job: i64,
+    pub predecessor: i64,
+    pub any_end: bool,
+    pub holds: bool,
+}
+
+pub fn add_dependencies(spi: &Spi, dependencies: &[Dependency]) -> Result<()> {
+    if dependencies.is_empty() {
+        return Ok(());
+    }
+    fn all<T>(of: &[Dependency], read: impl Fn(&Dependency) -> T) -> Vec<T> {
+        of.iter().map(read).collect()
+    }
+    let arguments = [
+        datum(all(dependencies, |it| it.job)),
+        datum(all(dependencies, |it| it.predecessor)),
+        datum(all(dependencies, |it| it.any_end)),
+        datum(all(dependencies, |it| it.holds)),
+    ];
+    spi.run(&ADD, &arguments).map(drop)
+}
+
+/// A child takes from its parent what it does not name itself; never its session or keys.
+pub fn inherit<'a>(named: Named<'a>, parent: Option<&'a Parent>) -> Named<'a> {
+    let Some(parent) = parent else {
+        return named;
+    };
+    let is_of_tenant = named.tenant.is_none() || named.tenant == parent.tenant.as_deref();
+    Named {
+        queue: named.queue.or(Some(&parent.queue)),
+        tenant: named.tenant.or(parent.tenant.as_deref()),
+        account: named
+            .account
+            .or(parent.account.as_deref().filter(|_| is_of_tenant)),
+        priority: named.priority.or(Some(parent.priority)),
+        ..named
+    }
+}
+
+/// The values of a child with what it has inherited.
+pub fn with_parent(values: JobValues, named: &Named, parent: Option<i64>) -> JobValues {
+    match parent {
+        None => values,
+        Some(parent) => JobValues {
+            tenant: named.tenant.and_then(datum),
+            account: named.account.and_then(datum),
+            parent: datum(parent),
+            ..values
+        },
+    }
+}

@@ -1,0 +1,53 @@
+//! `wait_for_end`: a procedure that sleeps between transactions until a job has ended.
+
+use crate::api::arguments::{duration, job};
+use crate::permission;
+use crate::pg::call::{Call, arguments};
+use crate::pg::error::{Failure, Result, no_such_job, null_argument};
+use crate::pg::rights::Owner;
+use crate::pg::spi::with_nonatomic_spi;
+use crate::pg::{compat, server};
+use crate::runs::finish::state_of;
+use crate::shmem::latches::wait_until;
+use pgrx::pg_sys::Datum;
+use pgrx::prelude::PgSqlErrorCode;
+
+arguments!(wait_for_end: JOB_ID, TIMEOUT);
+
+/// How often it looks, in microseconds: nobody tells it of the end.
+const NEXT_LOOK: i64 = server::SECOND / 10;
+
+pub fn wait_for_end(call: &Call) -> Result<Option<Datum>> {
+    let job_id = job(call)?;
+    let timeout = duration(call, wait_for_end::TIMEOUT, "timeout")?
+        .ok_or_else(|| null_argument("timeout"))?;
+    let until = server::now().saturating_add(timeout);
+    if call.is_atomic() {
+        return Err(in_a_transaction());
+    }
+    let owner = Owner::of_function(call.function())?;
+    with_nonatomic_spi(|spi| {
+        owner.run(|| permission::job_outlook(spi, job_id))?;
+        loop {
+            let state = owner.run(|| state_of(spi, job_id))?;
+            let state = state.ok_or_else(|| no_such_job(job_id))?;
+            let has_ended = matches!(&*state, "completed" | "cancelled" | "discarded");
+            let now = server::now();
+            if has_ended || now >= until {
+                return Ok(());
+            }
+            spi.commit();
+            compat::between_transactions(|| wait_until(until.min(now.saturating_add(NEXT_LOOK))));
+        }
+    })?;
+    Ok(Some(Datum::null()))
+}
+
+fn in_a_transaction() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
+        "wait_for_end cannot run inside a transaction block or a function",
+    )
+    .detail("It ends the transaction, so that no snapshot stays open while it sleeps.")
+    .hint("CALL it by itself with autocommit on.")
+}

@@ -1,0 +1,131 @@
+//! Children: a parent is kept from ending while a transaction adds some, and it must wait for children, or be able to.
+//!
+//! What is known of a parent is kept by savepoint level, with the lock that makes it true.
+
+use super::backlog::is_replayed;
+use crate::job::lane::session_key;
+use crate::job::row::column;
+use crate::pg::call::datum;
+use crate::pg::error::{Failure, Result, bad_value, no_such_job, too_long};
+use crate::pg::rights::Owner;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::spi::{Rows, Spi, Statement, statement, with_spi};
+use crate::pg::tuple::RawRow;
+use crate::transaction::parent::Parent;
+use crate::transaction::pending;
+use pgrx::pg_sys::Oid;
+use pgrx::prelude::PgSqlErrorCode;
+use std::rc::Rc;
+
+static LOCK: Statement = statement!("lock_parent", [INT8OID]);
+static PARENT: Statement = statement!("parent", [INT8OID]);
+static FIND: Statement = statement!("find_run", [INT8OID]);
+
+/// Jobs that may wait for each other.
+const MOST_LEVELS: usize = 100;
+
+/// The parent of a job that is about to be added, which cannot end before this transaction.
+pub fn lock(spi: &Spi, job_table: Oid, id: i64) -> Result<Rc<Parent>> {
+    if let Some(known) = pending::with(|pending| pending.parent(id)) {
+        return Ok(known);
+    }
+    if !armed(Seeded::LeaveParentUnlocked) {
+        spi.run(&LOCK, &[datum(id)])?;
+    }
+    // It is younger than the lock.
+    let rows = spi.run(&PARENT, &[datum(id)])?;
+    if rows.len() == 0 {
+        let state = spi.run(&FIND, &[datum(id)])?.value::<String>(0, 1);
+        return Err(state.map_or_else(|| no_such_job(id), |state| takes_no_children(id, &state)));
+    }
+    if rows.value(0, 6) != Some(true) {
+        return Err(takes_no_children(id, rows.required(0, 1)?));
+    }
+    if rows.value(0, 7) == Some(true) {
+        return Err(too_deep(id));
+    }
+    let parent = Rc::new(read(&rows)?);
+    pending::note(job_table, |level| level.parents.push((id, parent.clone())));
+    Ok(parent)
+}
+
+fn read(rows: &Rows) -> Result<Parent> {
+    let keys: Vec<i64> = rows.required(0, 9)?;
+    Ok(Parent {
+        queue: rows.required(0, 2)?,
+        tenant: rows.value(0, 3),
+        account: rows.value(0, 4),
+        priority: rows.required(0, 5)?,
+        line: rows.required(0, 8)?,
+        sessions: keys.into_iter().map(i64::cast_unsigned).collect(),
+    })
+}
+
+/// Whether a job may be added under its parent, or moved there. Jobs without a parent are not looked at.
+pub fn admit(job_table: Oid, row: &RawRow, old: Option<&RawRow>) -> Result<()> {
+    let Some(parent) = row.parent().filter(|&parent| parent >= 1) else {
+        return Ok(());
+    };
+    let stays = old.is_some_and(|old| {
+        old.parent() == Some(parent) && old.text(column::SESSION) == row.text(column::SESSION)
+    });
+    match stays || is_replayed()? {
+        true => Ok(()),
+        false => admit_child(job_table, parent, row),
+    }
+}
+
+#[cold]
+fn admit_child(job_table: Oid, id: i64, row: &RawRow) -> Result<()> {
+    let known = pending::with(|pending| pending.parent(id));
+    let parent = match known {
+        Some(parent) => parent,
+        None => Owner::of_jobs()?.run(|| with_spi(|spi| lock(spi, job_table, id)))?,
+    };
+    if row
+        .int8(column::ID)
+        .is_some_and(|own| parent.line.contains(&own))
+    {
+        return Err(waits_for_itself());
+    }
+    let Some(session) = row.text(column::SESSION) else {
+        return Ok(());
+    };
+    let spec = row.read().spec;
+    let session = session_key(spec.queue, spec.tenant, session);
+    match parent.sessions.contains(&session) && !armed(Seeded::AllowAncestorsSession) {
+        true => Err(in_ancestors_session(id)),
+        false => Ok(()),
+    }
+}
+
+fn takes_no_children(id: i64, state: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("job {id} takes no children"),
+    )
+    .detail(format!("It is {state}, or its batch is being stopped."))
+    .hint("Children can be added to a job that runs, that waits for its children, or whose batch is not open yet. A finished child comes back with turnstile.retry of its parent.")
+}
+
+fn too_deep(id: i64) -> Failure {
+    too_long("too many jobs wait for each other")
+        .detail(format!(
+            "Job {id} has {MOST_LEVELS} jobs or more above it, itself included."
+        ))
+        .hint("Make the job a child of one that is nearer to the first.")
+}
+
+pub fn waits_for_itself() -> Failure {
+    bad_value("a job must not wait for itself")
+        .detail("It is among the jobs that wait for it, or comes after one of them.")
+        .hint("Name other jobs as parent and predecessors.")
+}
+
+fn in_ancestors_session(id: i64) -> Failure {
+    bad_value("a child must not be in the session of a job that waits for it")
+        .detail(format!(
+            "Job {id}, or a job that waits for it, has the session until its children have ended."
+        ))
+        .hint("Give the child another session, or none.")
+}

@@ -1,0 +1,279 @@
+//! Jobs that wait for others: parents for their children, followers for their predecessors. And what a batch that was stopped, or
+//! given another priority, means to its children.
+//!
+//! Memory lists jobs after which somebody has to look ([`crate::shmem::FollowUps`]); the tables say what is to be done. A blocked
+//! job is decided on with a snapshot that is younger than the lock on its row. Who adds children to it has locked it before,
+//! too; so no child is overlooked.
+
+use crate::pg::call::datum;
+use crate::pg::error::{Result, cancelled_by_trigger};
+use crate::pg::server::{self, SECOND};
+use crate::pg::spi::{Spi, Statement, statement};
+use crate::runs::end_waiting::end_waiting;
+use crate::runs::ending::{Ending, end_locked};
+use crate::shmem::{self, FollowUp, Locked};
+use crate::transaction::{self, pending::{self, Work}};
+use pgrx::pg_sys;
+use std::collections::BTreeMap;
+
+static ALL: Statement = statement!("all_follow_ups", [INT8OID]);
+static TELL: Statement = statement!("tell_predecessors", [INT8ARRAYOID]);
+static MEET: Statement = statement!("meet_dependencies", [INT8ARRAYOID, INT8OID]);
+static LOCK: Statement = statement!("lock_blocked", [INT8ARRAYOID]);
+static DECIDE: Statement = statement!("decide_blocked", [INT8ARRAYOID]);
+static END_BLOCK: Statement =
+    statement!("end_block", [INT8ARRAYOID, TEXTARRAYOID, TEXTARRAYOID]);
+static FAIL: Statement = statement!("fail_batches", [INT8ARRAYOID]);
+static TO_STOP: Statement = statement!("children_to_stop", [INT8ARRAYOID, INT8OID]);
+static REPRIORITIZE: Statement = statement!("reprioritize_children", [INT8ARRAYOID, INT8OID]);
+static UNFINISHED: Statement = statement!("unfinished_batches", [INT8ARRAYOID]);
+
+/// Jobs that are looked at together, and jobs of each that are changed in one transaction.
+const AT_ONCE: usize = 64;
+const CHUNK: i64 = 500;
+/// What another transaction has locked is looked at again after this time.
+const LOCKED_AGAIN: i64 = SECOND / 10;
+
+/// How much a call may do.
+#[derive(Clone, Copy)]
+pub struct Effort {
+    jobs: usize,
+    chunk: i64,
+}
+
+impl Effort {
+    /// What is changed stays locked until the transaction ends. So a claim inside a transaction block, which may stay open, does
+    /// little.
+    pub fn of_claim() -> Self {
+        match transaction::may_stay_open() {
+            true => Self { jobs: 1, chunk: 20 },
+            false => Self::of_worker(),
+        }
+    }
+
+    pub fn of_worker() -> Self {
+        Self {
+            jobs: AT_ONCE,
+            chunk: CHUNK,
+        }
+    }
+}
+
+/// Asked by every claim: what no other claim is looking at.
+pub fn duty(memory: &mut Locked, effort: Effort) -> Option<FollowUp> {
+    let is_due = memory.state.follow_ups.next() <= server::now();
+    let taken = is_due.then(|| memory.state.follow_ups.take(effort.jobs));
+    taken.filter(|taken| !taken.is_empty())
+}
+
+pub fn perform(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    taken: FollowUp,
+    effort: Effort,
+) -> Result<()> {
+    pending::note(job_table, |level| level.followed_up.absorb(taken.clone()));
+    let mut jobs = taken.jobs;
+    let mut left = Left::default();
+    if taken.look_at_all {
+        jobs.extend(all(spi, &mut left)?);
+    }
+    let mut look = Look {
+        spi,
+        job_table,
+        chunk: effort.chunk,
+        left,
+    };
+    look.at(&jobs)?;
+    look.left.put_back(job_table)
+}
+
+fn all(spi: &Spi, left: &mut Left) -> Result<Vec<i64>> {
+    spi.run(&FAIL, &[None])?;
+    let most = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
+    let rows = spi.run(&ALL, &[datum(most)])?;
+    left.look_at_all = rows.len() >= AT_ONCE;
+    (0..rows.len()).map(|row| rows.required(row, 1)).collect()
+}
+
+/// What has to be looked at again: at once where there was too much, later where others have it.
+#[derive(Default)]
+struct Left {
+    now: Vec<i64>,
+    later: Vec<i64>,
+    look_at_all: bool,
+}
+
+impl Left {
+    fn put_back(self, job_table: pg_sys::Oid) -> Result<()> {
+        let (now, later) = (
+            FollowUp {
+                jobs: self.now,
+                look_at_all: self.look_at_all,
+            },
+            FollowUp {
+                jobs: self.later,
+                look_at_all: false,
+            },
+        );
+        if now.is_empty() && later.is_empty() {
+            return Ok(());
+        }
+        // They are as good as noted by the commit: another claim would find nothing before it.
+        shmem::with(job_table, |memory| {
+            let again = server::now().saturating_add(LOCKED_AGAIN);
+            let follow_ups = &mut memory.state.follow_ups;
+            follow_ups.put_back(&now, i64::MIN);
+            follow_ups.put_back(&later, again);
+            Ok(())
+        })
+    }
+}
+
+struct Look<'s> {
+    spi: &'s Spi,
+    job_table: pg_sys::Oid,
+    chunk: i64,
+    left: Left,
+}
+
+impl Look<'_> {
+    fn at(&mut self, jobs: &[i64]) -> Result<()> {
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        self.tell_predecessors(jobs)?;
+        let followers = self.meet_dependencies(jobs)?;
+        self.see_to_children(jobs)?;
+        let mut blocked = jobs.to_vec();
+        blocked.extend(followers);
+        blocked.sort_unstable();
+        blocked.dedup();
+        self.decide(&blocked)
+    }
+
+    fn tell_predecessors(&mut self, jobs: &[i64]) -> Result<()> {
+        let rows = self.spi.run(&TELL, &[datum(jobs)])?;
+        for row in 0..rows.len() {
+            self.left.later.push(rows.required(row, 1)?);
+        }
+        Ok(())
+    }
+
+    /// Returns the jobs that may wait for no predecessor any more.
+    fn meet_dependencies(&mut self, jobs: &[i64]) -> Result<Vec<i64>> {
+        let rows = self.spi.run(&MEET, &[datum(jobs), datum(self.chunk)])?;
+        if i64::try_from(rows.len()).is_ok_and(|count| count >= self.chunk) {
+            self.left.now.extend(jobs);
+        }
+        let mut met = Vec::with_capacity(rows.len());
+        let mut failed: BTreeMap<(i64, Option<String>), Vec<i64>> = BTreeMap::new();
+        for row in 0..rows.len() {
+            let job = rows.required(row, 1)?;
+            match rows.required(row, 4)? {
+                true => met.push(job),
+                false => failed
+                    .entry((rows.required(row, 2)?, rows.value(row, 3)))
+                    .or_default()
+                    .push(job),
+            }
+        }
+        for ((predecessor, state), followers) in failed {
+            let state = state.as_deref().unwrap_or("gone");
+            let error = format!("job {predecessor}, which it comes after, is {state}");
+            end_waiting(self.spi, &followers, "discarded", datum(error))?;
+        }
+        Ok(met)
+    }
+
+    fn see_to_children(&mut self, jobs: &[i64]) -> Result<()> {
+        self.spi.run(&FAIL, &[datum(jobs)])?;
+        let rows = self.spi.run(&TO_STOP, &[datum(jobs), datum(self.chunk)])?;
+        let children: Vec<i64> = (0..rows.len())
+            .map(|row| rows.required(row, 1))
+            .collect::<Result<_>>()?;
+        if !children.is_empty() {
+            end_waiting(self.spi, &children, "cancelled", None)?;
+        }
+        let moved = self
+            .spi
+            .run(&REPRIORITIZE, &[datum(jobs), datum(self.chunk)])?
+            .len();
+        let rows = self.spi.run(&UNFINISHED, &[datum(jobs)])?;
+        let again = match children.is_empty() && moved == 0 {
+            true => &mut self.left.later,
+            false => &mut self.left.now,
+        };
+        for row in 0..rows.len() {
+            again.push(rows.required(row, 1)?);
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, jobs: &[i64]) -> Result<()> {
+        let rows = self.spi.run(&LOCK, &[datum(jobs)])?;
+        let mut locked: Vec<i64> = Vec::with_capacity(rows.len());
+        for row in 0..rows.len() {
+            let job = rows.required(row, 1)?;
+            match rows.required(row, 2)? {
+                true => locked.push(job),
+                false => self.left.later.push(job),
+            }
+        }
+        if locked.is_empty() {
+            return Ok(());
+        }
+        // It is younger than the locks.
+        let rows = self.spi.run(&DECIDE, &[datum(locked)])?;
+        if rows.len() == 0 {
+            return Ok(());
+        }
+        let mut ids: Vec<i64> = Vec::with_capacity(rows.len());
+        let mut states: Vec<String> = Vec::with_capacity(rows.len());
+        let mut children: Vec<Option<String>> = Vec::with_capacity(rows.len());
+        for row in 0..rows.len() {
+            ids.push(rows.required(row, 1)?);
+            states.push(rows.required(row, 2)?);
+            children.push(rows.value(row, 3));
+        }
+        self.end_block(&ids, &states, children)
+    }
+
+    /// The claim that does this may take what has become available.
+    fn end_block(
+        &self,
+        ids: &[i64],
+        states: &[String],
+        children: Vec<Option<String>>,
+    ) -> Result<()> {
+        pending::begin(self.job_table, Work::Release(Vec::new()));
+        let changed = self.spi.run(
+            &END_BLOCK,
+            &[datum(ids), datum(states.to_vec()), datum(children)],
+        )?;
+        let released = match pending::end() {
+            Some(Work::Release(jobs)) => jobs,
+            _ => Vec::new(),
+        };
+        for row in 0..changed.len() {
+            if changed.required(row, 2)? {
+                return Err(cancelled_by_trigger("update"));
+            }
+        }
+        pending::with(|pending| pending.must_not_sleep = true);
+        shmem::with(self.job_table, |memory| {
+            let mut released = released.iter();
+            released.try_for_each(|(spec, position)| memory.lower(spec, *position))
+        })?;
+        let endings = ids.iter().zip(states).filter(|(_, state)| *state != "available");
+        let endings = endings.map(|(&id, state)| Ending {
+            id,
+            attempt: None,
+            state,
+            errors: None,
+            is_cancelled_now: false,
+            caller: None,
+        });
+        end_locked(self.spi, endings.collect())
+    }
+}
