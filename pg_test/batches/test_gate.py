@@ -167,10 +167,24 @@ def test_room_that_a_tenant_cannot_use_goes_to_the_next(conn):
 
 
 def test_children_of_children_pass_the_gate_of_their_own_parent(conn):
-    outer = enqueue_batch(conn, children=of(2), slots=1)
+    outer = enqueue_batch(conn, children=of(2), slots=3)
     inner = enqueue_batch(conn, children=of(3), slots=2, parent=outer)
-    claim_just(conn, 3)
-    assert (running(conn, outer), running(conn, inner)) == (1, 2)
+    claim_just(conn, 4)
+    assert (running(conn, outer), running(conn, inner)) == (2, 2)
+    enqueue(conn, parent=outer)
+    claim_just(conn, 1)
+
+
+def test_a_batch_in_a_full_batch_opens_when_there_is_room(conn):
+    """It is a child like others; once it is open it occupies nothing."""
+    outer = enqueue_batch(conn, children=of(1), slots=1)
+    inner = enqueue_batch(conn, children=of(2), parent=outer)
+    [run] = claim_just(conn, 1)
+    assert run.id == children_of(conn, outer)[0]
+    complete(conn, run)
+    assert ids(claim_just(conn, 2)) == children_of(conn, inner)
+    enqueue(conn, parent=outer)
+    claim_just(conn, 1)
 
 
 # ---- Pause and rate -------------------------------------------------------------------------------

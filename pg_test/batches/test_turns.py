@@ -163,7 +163,10 @@ def test_the_opening_is_undone_with_the_claim(conn, other):
     assert is_open(conn, batch)
 
 
-def test_a_batch_that_never_runs_itself_needs_no_worker_of_its_queue(conn):
+def test_a_batch_that_never_runs_itself_is_opened_by_a_claim_from_its_own_queue(conn):
     batch = enqueue_batch(conn, children=of(1, queue="sms"), queue="mail", session="admin", on_end="complete")
+    nothing_comes(conn, "sms")
+    assert [row.reason for row in call(conn, "why_waiting", job_id=batch)] == ["no_worker"]
+    nothing_comes(conn, "mail")
     complete_all(conn, claim_just(conn, 1, "sms"))
     ends_as(conn, batch, "completed")

@@ -2,6 +2,7 @@
 
 from support.batches import await_children, claim_awaited, claim_just, children_of, enqueue_batch, is_open, of, set_batch
 from support.calls import call, claim_next, complete, enqueue
+from support.settings import configure
 
 
 def why(conn, job: int) -> list:
@@ -35,11 +36,12 @@ def test_a_batch_with_a_rate_opens_with_the_next_token(conn):
 
 
 def test_all_that_is_closed_is_told(conn):
-    configured = {"slots": 0, "rate": 1, "rate_per": "10 days"}
-    batch = enqueue_batch(conn, children=of(1), **configured)
+    batch = enqueue_batch(conn, children=of(2, tenant="acme"), slots=0)
     assert claim_next(conn) is None
-    set_batch(conn, batch, paused=True)
-    assert {("full", "batch"), ("paused", "batch")} <= set(reasons(conn, children_of(conn, batch)[0]))
+    configure(conn, "tenant", "acme", paused=True)
+    conn.execute("UPDATE turnstile.batch SET paused_until = '2100-01-01'")
+    found = reasons(conn, children_of(conn, batch)[0])
+    assert sorted(found) == [("full", "batch"), ("paused", "batch"), ("paused", "tenant")]
 
 
 def test_a_batch_that_is_not_open_blocks_its_children(conn):
@@ -73,6 +75,7 @@ def test_a_run_that_has_stepped_aside_is_blocked(conn):
 def test_a_follower_is_blocked_by_what_it_comes_after(conn):
     first = enqueue(conn)
     follower = enqueue(conn, after=[first])
+    claim_next(conn)
     [row] = why(conn, follower)
     assert row.reason == "blocked"
     assert str(first) in f"{row.holder} {row.detail}"
