@@ -59,6 +59,7 @@ impl Input<'_> {
             session: scoped(names / 18 % 3, 10 + 4 * queue + tenant),
             concurrency: scoped(more % 3, 9),
             unique: scoped(more / 9 % 3, 30 + tenant),
+            batch: scoped(more / 27 % 3, 40),
             priority: (more / 3 % 3) as i32 - 1,
         };
         let keys = GateKind::ALL.map(|kind| spec.key_of(kind)).into_iter();

@@ -258,6 +258,7 @@ fn invalidate(model: &mut Model, input: &mut Input) {
         GateKind::Tenant,
         GateKind::Account,
         GateKind::Concurrency,
+        GateKind::Batch,
     ];
     let kind = kinds[usize::from(choice) % kinds.len()];
     if choice < 32 {

@@ -64,7 +64,7 @@ CALLS = {
 
 # NULL stands for "not given" exactly where the documented default is NULL.
 NEEDED = {
-    "enqueue": ["kind", "payload", "priority", "unique_mode"],
+    "enqueue": ["kind", "payload", "unique_mode"],
     "enqueue_many": ["jobs"],
     "claim_next": ["queue", "bind_to_connection"],
     "claim": ["queues", "max_jobs", "bind_to_connection"],

@@ -5,7 +5,13 @@ import pytest
 CONTRACT = {
     "enqueue": "(kind text, payload jsonb, queue text, tenant text, account text, session text, concurrency_key text,"
     " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
-    " unique_for interval, metadata jsonb, unique_by text[]) -> bigint",
+    " unique_for interval, metadata jsonb, unique_by text[], parent bigint, after bigint[], after_any_end boolean,"
+    " after_hold boolean) -> bigint",
+    "enqueue_batch": "(kind text, payload jsonb, children jsonb, slots integer, rate integer, rate_per interval, burst integer,"
+    " max_failed integer, on_end text, queue text, tenant text, account text, session text, concurrency_key text,"
+    " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
+    " unique_for interval, metadata jsonb, unique_by text[], parent bigint, after bigint[], after_any_end boolean,"
+    " after_hold boolean) -> bigint",
     "enqueue_many": "(jobs jsonb) -> TABLE(ord integer, id bigint, created boolean)",
     "claim_next": "(queue text, worker text, lease interval, bind_to_connection boolean, wait interval)"
     " -> SETOF turnstile.claimed_job",
@@ -57,6 +63,10 @@ CONTRACT = {
     "progress": "(job_id bigint, attempt integer, done numeric, total numeric, message text) -> boolean",
     "snooze": "(job_id bigint, attempt integer, delay interval) -> boolean",
     "cancel": "(job_id bigint) -> text",
+    "await_children": "(job_id bigint, attempt integer) -> boolean",
+    "set_batch": "(id bigint, slots integer, rate integer, rate_per interval, burst integer, paused boolean, priority integer,"
+    " max_failed integer, clear text[]) -> turnstile.batch",
+    "batch_results": "(id bigint) -> TABLE(id bigint, kind text, payload jsonb, state text, result jsonb, error text)",
     "why_waiting": "(job_id bigint) -> TABLE(ord integer, reason text, gate text, name text, running integer, slots integer,"
     " opens_at timestamp with time zone, holder bigint, detail text)",
     "why_waiting_summary": "(queue text, tenant text) -> TABLE(reason text, gate text, lanes bigint, is_estimate boolean)",
@@ -71,28 +81,31 @@ CONTRACT = {
     "retry": "(job_id bigint) -> text",
     "reprioritize": "(job_id bigint, priority integer) -> boolean",
     "cancel_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
-    " max_jobs integer) -> integer",
+    " max_jobs integer, parent bigint) -> integer",
     "discard_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
-    " max_jobs integer) -> integer",
+    " max_jobs integer, parent bigint) -> integer",
     "retry_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
-    " max_jobs integer) -> integer",
+    " max_jobs integer, parent bigint) -> integer",
 }
 
 COLUMNS = {
     "job": "id queue kind payload priority state run_at tenant account session concurrency_key attempt max_attempts"
     " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata created_at lane lane_group position"
-    " unique_key unique_mode unique_until",
+    " unique_key unique_mode unique_until parent children",
+    "batch": "id slots rate rate_per burst paused paused_until priority max_failed on_end opened_at stops",
+    "batches": "id kind queue tenant session state total waiting running completed discarded cancelled slots started_at"
+    " finished_per_minute estimated_end",
     "queue": "name paused max_running max_waiting policy aging lease max_attempts notify keep_completed keep_discarded",
     "tenant": "name slots max_waiting weight paused",
     "account": "tenant name slots paused",
     "concurrency": "key slots",
-    "queues": "name max_running max_waiting paused aging waiting scheduled retryable running free oldest_waiting claimed_per_minute"
+    "queues": "name max_running max_waiting paused aging waiting scheduled retryable blocked running free oldest_waiting claimed_per_minute"
     " finished_per_minute",
-    "tenants": "name slots max_waiting weight paused waiting scheduled retryable running free oldest_waiting claimed_per_minute"
+    "tenants": "name slots max_waiting weight paused waiting scheduled retryable blocked running free oldest_waiting claimed_per_minute"
     " finished_per_minute",
-    "accounts": "tenant name slots paused waiting scheduled retryable running free oldest_waiting claimed_per_minute"
+    "accounts": "tenant name slots paused waiting scheduled retryable blocked running free oldest_waiting claimed_per_minute"
     " finished_per_minute",
-    "concurrency_keys": "key slots waiting scheduled retryable running free oldest_waiting claimed_per_minute"
+    "concurrency_keys": "key slots waiting scheduled retryable blocked running free oldest_waiting claimed_per_minute"
     " finished_per_minute",
     "workers": "worker queue first_seen last_seen claims jobs",
     "route": "pattern queue priority_offset override concurrency_key",
@@ -146,6 +159,7 @@ def test_a_claimed_job_has_its_documented_fields_in_order(module_conn):
     )
     assert fields == (
         "id attempt queue kind payload priority tenant account session max_attempts lease_expires_at created_at metadata"
+        " children"
     ).split()
 
 

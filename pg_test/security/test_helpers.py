@@ -56,7 +56,7 @@ def test_views_show_nothing_with_rights_of_functions(conn):
 def victim(conn, intruder):
     """A table of the owner's with a trigger, which the intruder may only read; one of the extension's, too."""
     conn.execute("CREATE TABLE public.victim AS SELECT n AS id, 'completed' AS state, 'default' AS queue,"
-                 " timestamptz '2001-01-01' AS finished_at FROM generate_series(1, 10) n")  # fmt: skip
+                 " timestamptz '2001-01-01' AS finished_at, NULL::bigint AS parent FROM generate_series(1, 10) n")  # fmt: skip
     intruder.grant(conn, "SELECT ON public.victim")
     conn.execute("UPDATE turnstile.queue SET keep_completed = '0'")
     enqueue(conn)

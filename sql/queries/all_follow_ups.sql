@@ -1,11 +1,15 @@
--- Up to $1 jobs of each kind that somebody must look at: blocked jobs that wait for nothing any more, batches whose children do not
--- know what they should, dependencies that nobody was told of, and those whose predecessor has ended.
+-- Up to $1 jobs of each kind that must be looked at: blocked jobs that wait for nothing any more, batches whose children do not
+-- know what they should, dependencies of which no predecessor was told, and those whose predecessor has ended.
 (
     SELECT job.id
     FROM ONLY turnstile.job
     WHERE job.state = 'blocked'
         AND NOT EXISTS (SELECT FROM turnstile.dependency WHERE dependency.job = job.id)
         AND NOT EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id AND job.opens_batch IS NOT TRUE)
+        AND NOT EXISTS (
+            SELECT FROM turnstile.batch AS above
+            WHERE above.id = job.parent AND above.opened_at IS NULL AND above.stops IS NULL AND job.session IS NOT NULL
+        )
     LIMIT $1
 )
 UNION

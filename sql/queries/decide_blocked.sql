@@ -1,4 +1,5 @@
--- What becomes of those of the blocked jobs $1, which are locked, that wait for nothing any more: (id, new state, how the children
+-- What becomes of those of the blocked jobs $1, which are locked, that wait for nothing any more, nor, in a session, for their
+-- parent's turn: (id, new state, how the children
 -- ended). The children that a long history has forgotten are those of a parent that has been brought back.
 SELECT job.id,
     CASE
@@ -34,4 +35,8 @@ WHERE job.id = ANY ($1) AND job.state = 'blocked'
     AND (
         (job.opens_batch AND batch.stops IS NULL)
         OR NOT EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id)
+    )
+    AND NOT EXISTS (
+        SELECT FROM turnstile.batch AS above
+        WHERE above.id = job.parent AND above.opened_at IS NULL AND above.stops IS NULL AND job.session IS NOT NULL
     )

@@ -1,5 +1,5 @@
 -- What children of the live job $1 have to know: (state, queue, tenant, account, their priority, whether it takes children, whether too
--- many jobs wait for each other, the ids of it and the jobs that wait for it, the gates of their sessions).
+-- many jobs wait for each other, whether its children may start, the ids of it and the jobs that wait for it, the gates of their sessions).
 WITH RECURSIVE line AS (
     SELECT job.id, job.parent, job.queue, job.tenant, job.session, 1 AS depth
     FROM ONLY turnstile.job
@@ -16,6 +16,7 @@ SELECT job.state, job.queue, job.tenant, job.account, coalesce(batch.priority, j
         OR (job.state = 'blocked' AND NOT EXISTS (SELECT FROM turnstile.dependency WHERE dependency.job = job.id))
     ),
     (SELECT count(*) >= 100 FROM line),
+    job.opens_batch IS NOT TRUE,
     ARRAY(SELECT line.id FROM line),
     ARRAY(SELECT turnstile.session_gate(line.queue, line.tenant, line.session) FROM line WHERE line.session IS NOT NULL)
 FROM ONLY turnstile.job

@@ -20,6 +20,8 @@ pub struct JobValues {
     pub max_attempts: Option<Datum>,
     pub metadata: Option<Datum>,
     pub parent: Option<Datum>,
+    /// It is in no line of jobs yet.
+    pub is_blocked: bool,
 }
 
 /// A statement whose first parameters are [`JobValues::parameters`]; the types of the others follow its name.
@@ -63,6 +65,7 @@ impl JobValues {
             max_attempts,
             metadata,
             parent,
+            is_blocked: _,
         } = *self;
         [
             kind,
@@ -94,7 +97,11 @@ impl JobValues {
             column::POSITION => datum(position),
             column::PRIORITY => self.priority,
             column::RUN_AT => self.run_at.or(datum(now)),
-            column::STATE => datum("available"),
+            column::STATE => datum(if self.is_blocked {
+                "blocked"
+            } else {
+                "available"
+            }),
             column::HOLDS_SESSION => datum(false),
             column::QUEUE => self.queue,
             column::TENANT => self.tenant,

@@ -16,10 +16,15 @@ pub fn blockers(spi: &Spi, job: &Waiting) -> Result<Vec<Blocker>> {
     let found: Vec<Blocker> = (children(&rows)?.into_iter())
         .chain(predecessors(&rows)?)
         .collect();
+    // The state of its batch's gate says that, too.
+    if found.is_empty() && closed(spi, &job.spec)?.is_some() {
+        return Ok(found);
+    }
     Ok(match found.is_empty() {
         false => found,
         true => {
-            let detail = "The jobs that it waited for have ended, and the next claim makes it available.";
+            let detail =
+                "The jobs that it waited for have ended, and the next claim makes it available.";
             vec![Blocker::new(Reason::Blocked, detail)]
         }
     })

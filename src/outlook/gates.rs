@@ -1,8 +1,8 @@
 //! The gates that a job passes, and which of them are closed.
 
 use super::blocker::{Blocker, Reason};
-use super::{blocked, holders};
 use super::job::Waiting;
+use super::{blocked, holders};
 use crate::job::gates;
 use crate::pg::call::datum;
 use crate::pg::error::Result;

@@ -100,8 +100,11 @@ impl<'j> Json<'j> {
     }
 
     pub fn boolean(&self) -> Option<bool> {
-        // SAFETY: the type says what the value is.
-        (self.value.type_ == jbvType::jbvBool).then(|| unsafe { self.value.val.boolean })
+        match self.value.type_ == jbvType::jbvBool {
+            // SAFETY: the type says what the value is.
+            true => Some(unsafe { self.value.val.boolean }),
+            false => None,
+        }
     }
 
     /// A copy as a jsonb of its own, and its size without the header.

@@ -67,11 +67,7 @@ pub fn end_waiting(
 /// No child starts any more; those that live are cancelled in passing. A parent that does not run waits for their end.
 fn stop(spi: &Spi, id: i64, state: &str, runs: bool) -> Result<()> {
     spi.run(&STOP_BATCH, &[datum(id), datum(state)])?;
-    if !runs
-        && spi
-            .run(&BLOCK_STOPPED, &[datum(id), datum(state)])?
-            .len() == 0
-    {
+    if !runs && spi.run(&BLOCK_STOPPED, &[datum(id), datum(state)])?.len() == 0 {
         return Err(cancelled_by_trigger("update"));
     }
     Ok(())

@@ -53,7 +53,9 @@ pub fn setting_changed(call: &Call) -> Result<Option<Datum>> {
     pending::note(job_table, |level| {
         level.bounds |= bounds;
         if gate.kind == GateKind::Batch {
-            level.follow_ups.extend(keys.iter().map(|key| key.cast_signed()));
+            level
+                .follow_ups
+                .extend(keys.iter().map(|key| key.cast_signed()));
         }
         level
             .settings

@@ -329,9 +329,10 @@ impl History<'_> {
         match &mut self.added {
             Some(added) => {
                 let by_parent = &mut self.by_parent;
-                // SAFETY: the slot holds a row of the partition.
                 added.write(|slot| {
-                    by_parent.open_for(unsafe { RawRow::of(slot) }.parent().is_some());
+                    // SAFETY: the slot holds a row of the partition.
+                    let row = unsafe { RawRow::of(slot) };
+                    by_parent.open_for(row.parent().is_some());
                 })
             }
             None => Ok(()),

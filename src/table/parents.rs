@@ -50,13 +50,14 @@ pub fn lock(spi: &Spi, job_table: Oid, id: i64) -> Result<Rc<Parent>> {
 }
 
 fn read(rows: &Rows) -> Result<Parent> {
-    let keys: Vec<i64> = rows.required(0, 9)?;
+    let keys: Vec<i64> = rows.required(0, 10)?;
     Ok(Parent {
         queue: rows.required(0, 2)?,
         tenant: rows.value(0, 3),
         account: rows.value(0, 4),
         priority: rows.required(0, 5)?,
-        line: rows.required(0, 8)?,
+        is_open: rows.required(0, 8)?,
+        line: rows.required(0, 9)?,
         sessions: keys.into_iter().map(i64::cast_unsigned).collect(),
     })
 }

@@ -85,7 +85,7 @@ const OWN_INDEXES: [OwnIndex; 7] = [
         |row| row.parent().is_some(),
     ),
     OwnIndex(
-        "USING btree (id)",
+        "USING btree (parent)",
         " WHERE (state = 'blocked'::text)",
         |row| row.is_blocked(),
     ),

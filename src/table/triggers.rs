@@ -129,13 +129,13 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
                     .is_some()
             })
     });
-    let id = (old.as_ref())
-        .or(placed.as_ref())
-        .and_then(|(row, _)| row.int8(column::ID));
-    let follow_up = id.filter(|_| asks_for_follow_up(sides));
-    pending::forget_parent(id);
+    let follow_up = follow_up(sides);
+    let changed = sides.into_iter().flatten().next();
+    pending::forget_parent(changed.and_then(|side| side.row.int8(column::ID)));
     pending::note(job_table, |level| {
-        level.follow_ups.extend(follow_up);
+        if level.follow_ups.last() != follow_up.as_ref() {
+            level.follow_ups.extend(follow_up);
+        }
         if let Some(gone) = &gone {
             note_old(level, gone);
         }
@@ -146,16 +146,19 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
     Ok(())
 }
 
-/// Whether others are to be looked at after the change: the job waits for others since now, or others come after it.
-fn asks_for_follow_up([old, new]: [Option<Side>; 2]) -> bool {
+/// The job after whose change others are to be looked at: it waits for others since now, or others come after it. For a child that
+/// waits for its batch to be opened, that is the parent.
+fn follow_up([old, new]: [Option<Side>; 2]) -> Option<i64> {
     if armed(Seeded::ForgetFollowUp) {
-        return false;
+        return None;
     }
     let is_blocked = |side: &Side| side.job.state == Some(State::Blocked);
+    let id = |side: Side| side.row.int8(column::ID);
     match (old, new) {
-        (_, Some(new)) if is_blocked(&new) => !old.is_some_and(|old| is_blocked(&old)),
-        (Some(old), None) => old.row.has_followers(),
-        _ => false,
+        (None, Some(new)) if is_blocked(&new) => new.row.parent().or(id(new)),
+        (Some(old), Some(new)) if is_blocked(&new) && !is_blocked(&old) => id(new),
+        (Some(old), None) if old.row.has_followers() => id(old),
+        _ => None,
     }
 }
 

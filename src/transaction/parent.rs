@@ -8,6 +8,8 @@ pub struct Parent {
     pub account: Option<String>,
     /// That of its children.
     pub priority: i32,
+    /// Its children may start.
+    pub is_open: bool,
     /// The job and those that wait for it.
     pub line: Vec<i64>,
     /// Its own session and those of the jobs that wait for it, by their keys.

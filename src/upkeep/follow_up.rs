@@ -1,9 +1,9 @@
 //! Jobs that wait for others: parents for their children, followers for their predecessors. And what a batch that was stopped, or
 //! given another priority, means to its children.
 //!
-//! Memory lists jobs after which somebody has to look ([`crate::shmem::FollowUps`]); the tables say what is to be done. A blocked
-//! job is decided on with a snapshot that is younger than the lock on its row. Who adds children to it has locked it before,
-//! too; so no child is overlooked.
+//! Memory lists jobs after which others have to be looked at ([`crate::shmem::FollowUps`]); the tables say what is to be done. A
+//! blocked job is decided on with a snapshot that is younger than the lock on its row. A transaction that adds children to it has
+//! locked it, too; so no child is overlooked.
 
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};
@@ -12,7 +12,10 @@ use crate::pg::spi::{Spi, Statement, statement};
 use crate::runs::end_waiting::end_waiting;
 use crate::runs::ending::{Ending, end_locked};
 use crate::shmem::{self, FollowUp, Locked};
-use crate::transaction::{self, pending::{self, Work}};
+use crate::transaction::{
+    self,
+    pending::{self, Work},
+};
 use pgrx::pg_sys;
 use std::collections::BTreeMap;
 
@@ -21,8 +24,8 @@ static TELL: Statement = statement!("tell_predecessors", [INT8ARRAYOID]);
 static MEET: Statement = statement!("meet_dependencies", [INT8ARRAYOID, INT8OID]);
 static LOCK: Statement = statement!("lock_blocked", [INT8ARRAYOID]);
 static DECIDE: Statement = statement!("decide_blocked", [INT8ARRAYOID]);
-static END_BLOCK: Statement =
-    statement!("end_block", [INT8ARRAYOID, TEXTARRAYOID, TEXTARRAYOID]);
+static END_BLOCK: Statement = statement!("end_block", [INT8ARRAYOID, TEXTARRAYOID, TEXTARRAYOID]);
+static CHILDREN: Statement = statement!("blocked_children", [INT8ARRAYOID, INT8OID]);
 static FAIL: Statement = statement!("fail_batches", [INT8ARRAYOID]);
 static TO_STOP: Statement = statement!("children_to_stop", [INT8ARRAYOID, INT8OID]);
 static REPRIORITIZE: Statement = statement!("reprioritize_children", [INT8ARRAYOID, INT8OID]);
@@ -66,12 +69,7 @@ pub fn duty(memory: &mut Locked, effort: Effort) -> Option<FollowUp> {
     taken.filter(|taken| !taken.is_empty())
 }
 
-pub fn perform(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    taken: FollowUp,
-    effort: Effort,
-) -> Result<()> {
+pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effort) -> Result<()> {
     pending::note(job_table, |level| level.followed_up.absorb(taken.clone()));
     let mut jobs = taken.jobs;
     let mut left = Left::default();
@@ -142,6 +140,7 @@ impl Look<'_> {
         if jobs.is_empty() {
             return Ok(());
         }
+        let jobs = &self.with_blocked_children(jobs)?;
         self.tell_predecessors(jobs)?;
         let followers = self.meet_dependencies(jobs)?;
         self.see_to_children(jobs)?;
@@ -150,6 +149,19 @@ impl Look<'_> {
         blocked.sort_unstable();
         blocked.dedup();
         self.decide(&blocked)
+    }
+
+    /// Children that may have waited for their batch to be opened.
+    fn with_blocked_children(&mut self, jobs: &[i64]) -> Result<Vec<i64>> {
+        let rows = self.spi.run(&CHILDREN, &[datum(jobs), datum(self.chunk)])?;
+        if i64::try_from(rows.len()).is_ok_and(|count| count >= self.chunk) {
+            self.left.now.extend(jobs);
+        }
+        let mut all = jobs.to_vec();
+        for row in 0..rows.len() {
+            all.push(rows.required(row, 1)?);
+        }
+        Ok(all)
     }
 
     fn tell_predecessors(&mut self, jobs: &[i64]) -> Result<()> {
@@ -265,7 +277,10 @@ impl Look<'_> {
             let mut released = released.iter();
             released.try_for_each(|(spec, position)| memory.lower(spec, *position))
         })?;
-        let endings = ids.iter().zip(states).filter(|(_, state)| *state != "available");
+        let endings = ids
+            .iter()
+            .zip(states)
+            .filter(|(_, state)| *state != "available");
         let endings = endings.map(|(&id, state)| Ending {
             id,
             attempt: None,

@@ -28,19 +28,20 @@ const QUEUES: usize = 100;
 /// Does what is due for the queues of a claim.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
     let follow_up = follow_up::Effort::of_claim();
-    let (gone, followed, is_due, load, looks_at_sequence, counts) = when_ready(spi, job_table, |memory| {
-        memory.bring_back()?;
-        let load = overflow::duty(memory, queues)?;
-        let looks_at_sequence = aging::duty(memory);
-        Ok((
-            orphans::duty(memory),
-            follow_up::duty(memory, follow_up),
-            is_due(memory),
-            load,
-            looks_at_sequence,
-            memory.figures.wants_count(),
-        ))
-    })?;
+    let (gone, followed, is_due, load, looks_at_sequence, counts) =
+        when_ready(spi, job_table, |memory| {
+            memory.bring_back()?;
+            let load = overflow::duty(memory, queues)?;
+            let looks_at_sequence = aging::duty(memory);
+            Ok((
+                orphans::duty(memory),
+                follow_up::duty(memory, follow_up),
+                is_due(memory),
+                load,
+                looks_at_sequence,
+                memory.figures.wants_count(),
+            ))
+        })?;
     if let Some(gone) = gone {
         orphans::perform(spi, job_table, gone, &Scope::of_claim(queues, most))?;
     }

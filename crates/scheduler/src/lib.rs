@@ -37,7 +37,7 @@
 //! | `due`     | when jobs of each queue fall due, and when their leases end |
 //! | `claim`   | the steps of a claim: pick, reserve, settle, commit or abort; the rebuild |
 //! | `check`   | reads everything and changes nothing |
-//! | `figures` | how many jobs each name has, and what has become of them |
+//! | `figures` | how many jobs each name and each batch has, and what has become of them |
 //! | `workers` | who claims, and who did so last |
 //! | `waiting` | processes that wait for work, and channels that clients listen to |
 //!
@@ -46,19 +46,21 @@
 //! Each queue has a tree:
 //!
 //! ```text
-//! queue ─┬─ tenant ─┬─ account ─┬─ group of a concurrency key ── unique key ── session ── lane
+//! queue ─┬─ tenant ─┬─ account ─┬─ batch ─┬─ group of a concurrency key ── unique key ── session ── lane
+//!        │          │           │         └─ …
 //!        │          │           └─ …
 //!        │          └─ …
 //!        └─ concurrency key ── groups that were found waiting for the key
 //! ```
 //!
-//! A lane has those of the levels that its job has. Jobs without a tenant have the node of a tenant that has no gate.
+//! A lane has those of the levels that its job has. A batch has a node below each account, tenant and queue from which it has
+//! jobs, and one gate for all of them. Jobs without a tenant have the node of a tenant that has no gate.
 //! Each node is in the heap of its parent exactly while its gate is open and its own heap is not empty. The parent of a
 //! queue is the node of the interval in which its jobs age, or that of the queues whose settings are unread (see
 //! `tree::queues`); these have no parent.
 //!
-//! A key group gathers the lanes and sessions that share a home (a tenant or an account) and a concurrency key. It is the
-//! only node with two places. A group that is reached at home while its key is closed moves below the key. A group
+//! A key group gathers the lanes and sessions that share a home (a tenant, an account or a batch) and a concurrency key. It is
+//! the only node with two places. A group that is reached at home while its key is closed moves below the key. A group
 //! that is reached through its key while its home is closed moves home. Every node above a lane belongs to one of the
 //! lane's own gates, so a lane with room at all of its gates can always be reached from the root. This is invariant 5.
 //!

@@ -11,7 +11,7 @@ mod figures_model;
 mod random;
 
 use figures_model::arena::{Arrays, all};
-use figures_model::{BEGIN, SECOND, lane};
+use figures_model::{BEGIN, SECOND, lane, lane_in_batch};
 use random::run_seeds;
 use turnstile_scheduler::GateKind;
 use turnstile_scheduler::figures::{Event, FigureArray, Id, State, Trust};
@@ -75,6 +75,52 @@ fn idle_names_are_forgotten_and_new_ones_get_statistics() {
     let later = now + 100 * SECOND;
     assert!(all(&figures, GateKind::Tenant, later).is_empty());
     assert_eq!(figures.left(FigureArray::Stats), 3_999);
+}
+
+/// Where a job goes before it is known to have come, there are no jobs for a moment, but one waits.
+#[test]
+fn no_name_is_forgotten_between_two_commits_in_the_wrong_order() {
+    let mut arrays = Arrays::of(8, 8);
+    let mut figures = arrays.open();
+    let generation = figures.begin_count((1, Vec::new())).unwrap();
+    figures.end_count(generation);
+    let mut commit = |jobs: i32, due: i64| {
+        let (spec, mut change) = lane(0, None);
+        change.add(State::Available, jobs);
+        match jobs {
+            1 => change.arrived.add(due, 1),
+            _ => change.left.add(due, 1),
+        }
+        let now = BEGIN + 1_000 * SECOND;
+        figures.commit(0, &spec, &change, now, |_| false).unwrap();
+        all(&figures, GateKind::Queue, now).pop()
+    };
+    commit(1, BEGIN);
+    commit(-1, BEGIN + 500 * SECOND);
+    let seen = commit(1, BEGIN + 500 * SECOND).unwrap();
+    assert_eq!(seen.waiting_since, Some(BEGIN));
+    assert!(commit(-1, BEGIN).is_none_or(|it| it.waiting_since.is_none()));
+}
+
+#[test]
+fn batches_that_find_no_room_are_not_known_and_take_none_from_others() {
+    let mut arrays = Arrays::of(8, 8);
+    let mut figures = arrays.open();
+    let generation = figures.begin_count((1, Vec::new())).unwrap();
+    figures.end_count(generation);
+    for batch in 1..100 {
+        let (spec, mut change) = lane_in_batch(0, None, batch);
+        change.add(State::Scheduled, 1);
+        figures.commit(0, &spec, &change, BEGIN, |_| false).unwrap();
+    }
+    assert_eq!(figures.live_in_batch(1), Some(1));
+    assert_eq!(figures.live_in_batch(99), None);
+    assert!(figures.is_whole(GateKind::Queue));
+    assert!(figures.lack().slots(FigureArray::Names) > 8);
+    let (spec, mut change) = lane_in_batch(0, None, 99);
+    change.add(State::Scheduled, -1);
+    figures.commit(0, &spec, &change, BEGIN, |_| false).unwrap();
+    assert!(figures.may_be_decided(&spec, &change));
 }
 
 /// A view is read in parts, and each name is in one of them.

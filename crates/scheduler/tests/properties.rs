@@ -22,7 +22,7 @@ const STEPS_A_WORLD: u64 = 4_000;
 const DEFAULT_STEPS: u64 = 1_000_000;
 
 /// What the default run must have been through.
-const SITUATIONS: [&str; 30] = [
+const SITUATIONS: [&str; 36] = [
     "abort",
     "calendar begun from the table",
     "callback cut short",
@@ -42,8 +42,14 @@ const SITUATIONS: [&str; 30] = [
     "memory grown",
     "memory refused",
     "memory shrunk",
+    "pick while a batch was closed",
     "pick while a bucket was empty",
+    "pick while a session was in several batches",
     "pick while a session was paused",
+    "pick in a batch",
+    "pick in a batch below an account",
+    "pick in a batch with a key",
+    "pick in a batch with a session",
     "pick in a fair queue",
     "pick that met an unknown limit",
     "pick with all reservations in use",
@@ -73,7 +79,7 @@ fn run_worlds(steps: u64, steps_a_world: u64, shape: fn(&mut SmallRng) -> Shape)
 
 #[test]
 fn interleaved_transactions_keep_every_rule() {
-    let tally = run_worlds(steps() * 7 / 10, STEPS_A_WORLD, Shape::random);
+    let tally = run_worlds(steps() * 6 / 10, STEPS_A_WORLD, Shape::random);
     if setting("TURNSTILE_SEED").is_none() && steps() >= DEFAULT_STEPS {
         for situation in SITUATIONS {
             assert!(tally.of(situation) > 0, "never came up: {situation}");
@@ -84,6 +90,11 @@ fn interleaved_transactions_keep_every_rule() {
 #[test]
 fn nested_limits_hold() {
     run_worlds(steps() / 10, 100_000, |_| Shape::nested());
+}
+
+#[test]
+fn batches_hold_whatever_else_their_jobs_pass() {
+    run_worlds(steps() / 10, STEPS_A_WORLD, Shape::of_batches);
 }
 
 #[test]

@@ -17,11 +17,19 @@ use world::arena::Arena;
 const QUEUE: u64 = 1;
 const TENANT: u64 = 2;
 const KEY: u64 = 3;
+const BATCH: u64 = 4;
 const ROUNDS: usize = 50;
 
 fn only_tenant() -> LaneSpec {
     LaneSpec {
         tenant: TENANT,
+        ..LaneSpec::default()
+    }
+}
+
+fn only_batch() -> LaneSpec {
+    LaneSpec {
+        batch: BATCH,
         ..LaneSpec::default()
     }
 }
@@ -33,8 +41,8 @@ fn only_key() -> LaneSpec {
     }
 }
 
-/// Sessions of one tenant that share a key.
-fn fill(scheduler: &mut Scheduler, lanes: u64) {
+/// Sessions of one tenant that share a key, and a batch if there is one.
+fn fill(scheduler: &mut Scheduler, lanes: u64, batch: u64) {
     for number in 1..=lanes {
         let spec = LaneSpec {
             lane: 1_000_000 + number,
@@ -42,6 +50,7 @@ fn fill(scheduler: &mut Scheduler, lanes: u64) {
             tenant: TENANT,
             session: 1_000 + number,
             concurrency: KEY,
+            batch,
             ..LaneSpec::default()
         };
         scheduler.lower(&spec, number.cast_signed()).unwrap();
@@ -59,12 +68,12 @@ fn fill(scheduler: &mut Scheduler, lanes: u64) {
     }
 }
 
-/// The most slots that a step changes while now the tenant, now the key has no room.
-fn most_touches(lanes: u64) -> u32 {
+/// The most slots that a step changes while now their home, a tenant or a batch, has no room, now the key.
+fn most_touches(lanes: u64, home: &LaneSpec) -> u32 {
     let mut arena = Arena::new(Capacity::for_lanes(lanes as usize));
     let mut scheduler = arena.scheduler();
-    fill(&mut scheduler, lanes);
-    scheduler.hold(&only_tenant(), 1).unwrap();
+    fill(&mut scheduler, lanes, home.batch);
+    scheduler.hold(home, 1).unwrap();
     let mut most = 0;
     let mut step = |scheduler: &mut Scheduler, take: &dyn Fn(&mut Scheduler)| {
         arm(u32::MAX);
@@ -79,22 +88,31 @@ fn most_touches(lanes: u64) -> u32 {
     for _ in 0..ROUNDS {
         step(&mut scheduler, &pick_nothing);
         step(&mut scheduler, &|it| it.hold(&only_key(), 1).unwrap());
-        step(&mut scheduler, &|it| it.release(&only_tenant(), 1).unwrap());
+        step(&mut scheduler, &|it| it.release(home, 1).unwrap());
         step(&mut scheduler, &pick_nothing);
-        step(&mut scheduler, &|it| it.hold(&only_tenant(), 1).unwrap());
+        step(&mut scheduler, &|it| it.hold(home, 1).unwrap());
         step(&mut scheduler, &|it| it.release(&only_key(), 1).unwrap());
     }
     most
 }
 
-#[test]
-fn lanes_behind_a_full_tenant_and_a_full_key_cost_a_pick_nothing() {
-    let (few, many) = (most_touches(16), most_touches(16_384));
+fn assert_that_many_cost_no_more(home: &LaneSpec) {
+    let (few, many) = (most_touches(16, home), most_touches(16_384, home));
     println!("slots changed at most in a step: {few} with 16 lanes, {many} with 16,384");
     assert!(
         many <= few + 32,
         "{few} slots with 16 lanes, {many} with 16,384"
     );
+}
+
+#[test]
+fn lanes_behind_a_full_tenant_and_a_full_key_cost_a_pick_nothing() {
+    assert_that_many_cost_no_more(&only_tenant());
+}
+
+#[test]
+fn lanes_behind_a_full_batch_and_a_full_key_cost_a_pick_nothing() {
+    assert_that_many_cost_no_more(&only_batch());
 }
 
 const SMALL: u64 = 7 << 32;

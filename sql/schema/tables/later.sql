@@ -27,4 +27,4 @@ COMMENT ON COLUMN turnstile.job_history.children IS
 COMMENT ON COLUMN turnstile.job_history.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
-CREATE INDEX job_blocked_idx ON turnstile.job (id) WHERE state = 'blocked';
+CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';

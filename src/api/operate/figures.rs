@@ -77,7 +77,8 @@ fn kind(call: &Call) -> Result<GateKind> {
     let given = call
         .text(figures::GATE)
         .ok_or_else(|| null_argument("gate"))?;
-    let mut known = gates::with_settings().filter(|(gate, _)| KINDS.contains(&gate.kind) || gate.kind == GateKind::Batch);
+    let mut known = gates::with_settings()
+        .filter(|(gate, _)| KINDS.contains(&gate.kind) || gate.kind == GateKind::Batch);
     let found = known.find(|(_, settings)| settings.argument == given);
     found
         .map(|(gate, _)| gate.kind)

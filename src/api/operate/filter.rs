@@ -37,7 +37,10 @@ impl Filter {
         }
         check_wait(call, OLDER_THAN, "older_than")?;
         let most = bound(call, MAX_JOBS)?;
-        if (0..MAX_JOBS).chain([PARENT]).all(|index| call.raw(index).is_none()) {
+        if (0..MAX_JOBS)
+            .chain([PARENT])
+            .all(|index| call.raw(index).is_none())
+        {
             return Err(bad_value("at least one filter must be given")
                 .detail(
                     "All of queue, kind, tenant, account, session, state, older_than and parent are NULL.",

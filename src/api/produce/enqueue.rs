@@ -3,9 +3,7 @@
 use crate::api::arguments::{check_size, name, required_name};
 use crate::api::produce::enqueue_unique::enqueue_unique;
 use crate::api::produce::new_job::{Asked, Named, NewJob, UniqueKey, Wait};
-use crate::api::produce::ties::{
-    Dependency, Places, Ties, add_dependencies, inherit, with_parent,
-};
+use crate::api::produce::ties::{Dependency, Places, Ties, add_dependencies, inherit, with_parent};
 use crate::job::lane::EVERY_QUEUE;
 use crate::job::values::JobValues;
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
@@ -92,14 +90,9 @@ impl<'a> Request<'a> {
                 max_attempts: call.raw(at(MAX_ATTEMPTS)),
                 metadata: call.raw(at(METADATA)),
                 parent: None,
+                is_blocked: false,
             },
-            unique: Asked::of_call(
-                call,
-                at(UNIQUE_KEY),
-                mode,
-                at(UNIQUE_FOR),
-                at(UNIQUE_BY),
-            )?,
+            unique: Asked::of_call(call, at(UNIQUE_KEY), mode, at(UNIQUE_FOR), at(UNIQUE_BY))?,
             ties: Ties::of_call(call, &TIES.later_by(later))?,
         })
     }
@@ -107,7 +100,7 @@ impl<'a> Request<'a> {
     fn add(self, spi: &Spi) -> Result<i64> {
         let parent = self.ties.lock_parent(spi)?;
         let named = inherit(self.named, parent.as_deref());
-        let asked = with_parent(self.asked, &named, self.ties.parent);
+        let asked = with_parent(self.asked, &named, self.ties.parent, parent.as_deref());
         let unique = self.unique.unique_key(spi, &asked)?;
         let values = named.routed(spi, &asked)?;
         if unique.is_none() && self.ties.after.is_empty() {
@@ -118,7 +111,7 @@ impl<'a> Request<'a> {
         }
         self.ties.check_predecessors(spi, parent.as_deref())?;
         let wait = Wait {
-            is_blocked: !self.ties.after.is_empty(),
+            is_blocked: values.is_blocked || !self.ties.after.is_empty(),
             opens_batch: false,
         };
         let (id, _) = add_waiting(spi, &named, values, unique.as_ref(), wait, &self.ties)?;
@@ -130,7 +123,7 @@ impl<'a> Request<'a> {
     pub fn add_parent(self, spi: &Spi) -> Result<(i64, bool, bool)> {
         let parent = self.ties.lock_parent(spi)?;
         let named = inherit(self.named, parent.as_deref());
-        let asked = with_parent(self.asked, &named, self.ties.parent);
+        let asked = with_parent(self.asked, &named, self.ties.parent, parent.as_deref());
         let unique = self.unique.unique_key(spi, &asked)?;
         let values = named.routed(spi, &asked)?;
         self.ties.check_predecessors(spi, parent.as_deref())?;
@@ -140,7 +133,7 @@ impl<'a> Request<'a> {
             due.is_none_or(|due| due <= server::now())
         };
         let wait = Wait {
-            is_blocked: is_open || comes_after,
+            is_blocked: values.is_blocked || is_open || comes_after,
             opens_batch: !is_open,
         };
         let (id, created) = add_waiting(spi, &named, values, unique.as_ref(), wait, &self.ties)?;

@@ -7,7 +7,7 @@ use crate::pg::error::{Failure, Result, bad_value};
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
-// The arguments of `enqueue` behind the payload follow.
+// From the queue on they are those of `enqueue`.
 arguments!(
     enqueue_batch: KIND,
     PAYLOAD,
@@ -18,6 +18,23 @@ arguments!(
     BURST,
     MAX_FAILED,
     ON_END,
+    QUEUE,
+    TENANT,
+    ACCOUNT,
+    SESSION,
+    CONCURRENCY_KEY,
+    PRIORITY,
+    RUN_AT,
+    MAX_ATTEMPTS,
+    UNIQUE_KEY,
+    UNIQUE_MODE,
+    UNIQUE_FOR,
+    METADATA,
+    UNIQUE_BY,
+    PARENT,
+    AFTER,
+    AFTER_ANY_END,
+    AFTER_HOLD,
 );
 
 static INSERT: Statement = statement!(
@@ -44,8 +61,9 @@ pub fn enqueue_batch(call: &Call) -> Result<Option<Datum>> {
     required(call.raw(CHILDREN), "children")?;
     let on_end = required(call.text(ON_END), "on_end")?;
     if !ENDS.contains(&on_end) {
-        return Err(bad_value("on_end is unknown")
-            .hint("Use run, run_if_all_completed or complete."));
+        return Err(
+            bad_value("on_end is unknown").hint("Use run, run_if_all_completed or complete.")
+        );
     }
     at_least(call, SLOTS, "slots", 0)?;
     at_least(call, MAX_FAILED, "max_failed", 0)?;

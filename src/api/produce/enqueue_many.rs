@@ -79,7 +79,7 @@ fn values_of(
     parent: Option<&Parent>,
 ) -> Result<JobValues> {
     let named = inherit(element.named(), parent);
-    let asked = with_parent(element.values(), &named, element.ties.parent);
+    let asked = with_parent(element.values(), &named, element.ties.parent, parent);
     named.routed_by(spi, routes, &asked)
 }
 
@@ -148,14 +148,14 @@ fn dependencies(elements: &[Element], references: &References, added: &Added) ->
         let others = element.after_refs.iter();
         let others = others.filter_map(|name| added.get(references.place_of(name)?));
         let others = others.map(|&(id, _)| id).filter(|&id| id != job);
-        found.extend((element.ties.after.iter().copied().chain(others)).map(|predecessor| {
-            Dependency {
+        found.extend(
+            (element.ties.after.iter().copied().chain(others)).map(|predecessor| Dependency {
                 job,
                 predecessor,
                 any_end: element.ties.any_end,
                 holds: element.ties.holds,
-            }
-        }));
+            }),
+        );
     }
     found
 }
@@ -167,7 +167,7 @@ fn new_job<'j>(
 ) -> Result<(NewJob<'j>, Option<UniqueKey>)> {
     element.ties.check_predecessors(spi, parent)?;
     let named = inherit(element.named(), parent);
-    let asked = with_parent(element.values(), &named, element.ties.parent);
+    let asked = with_parent(element.values(), &named, element.ties.parent, parent);
     let unique = Asked {
         key: element.unique_key,
         mode: element.unique_mode.unwrap_or(Mode::UntilExecuted.name()),
@@ -177,13 +177,14 @@ fn new_job<'j>(
     };
     let unique = unique.unique_key(spi, &asked)?;
     let (id, position) = next_place()?;
+    let values = named.routed(spi, &asked)?;
     let job = NewJob {
-        values: named.routed(spi, &asked)?,
+        values,
         tenant: named.tenant,
         id: Some(id),
         position: Some(position),
         wait: Wait {
-            is_blocked: element.comes_after_others(),
+            is_blocked: values.is_blocked || element.comes_after_others(),
             opens_batch: false,
         },
     };

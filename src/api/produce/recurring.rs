@@ -2,7 +2,7 @@
 
 use crate::job::routes;
 use crate::permission;
-use crate::pg::call::{Call, arguments};
+use crate::pg::call::{Call, arguments, required};
 use crate::pg::error::Result;
 use crate::pg::rights;
 use crate::pg::spi::{Statement, statement, with_spi};
@@ -51,6 +51,7 @@ arguments!(
 arguments!(unschedule: NAME);
 
 pub fn schedule(call: &Call) -> Result<Option<Datum>> {
+    required(call.int4(schedule::PRIORITY), "priority")?;
     if let Some(kind) = call.text(schedule::KIND) {
         let routes = with_spi(routes::current)?;
         let target = routes.target(kind, call.text(schedule::QUEUE), None, 0);

@@ -132,11 +132,18 @@ pub fn inherit<'a>(named: Named<'a>, parent: Option<&'a Parent>) -> Named<'a> {
     }
 }
 
-/// The values of a child with what it has inherited.
-pub fn with_parent(values: JobValues, named: &Named, parent: Option<i64>) -> JobValues {
+/// The values of a child with what it has inherited. In a session it does not get in line before its batch is open: it would
+/// hold up others, for which the parent may wait.
+pub fn with_parent(
+    values: JobValues,
+    named: &Named,
+    parent: Option<i64>,
+    known: Option<&Parent>,
+) -> JobValues {
     match parent {
         None => values,
         Some(parent) => JobValues {
+            is_blocked: values.session.is_some() && known.is_some_and(|known| !known.is_open),
             tenant: named.tenant.and_then(datum),
             account: named.account.and_then(datum),
             parent: datum(parent),

@@ -223,7 +223,7 @@ impl Scheduler<'_> {
     }
 
     /// Lanes that pass a gate of the job's lane and may have jobs that come before it: those of its queue, and of others
-    /// that it shares a tenant, an account or a key with.
+    /// that it shares a tenant, an account, a batch or a key with.
     pub fn lanes_ahead(&self, job: &JobPlace, most: u32) -> Step<[LaneSample<LaneAhead>; 2]> {
         let mut own = LaneSample::default();
         let mut others = LaneSample::default();

@@ -262,6 +262,9 @@ impl Figures<'_> {
     /// Since when the first of the jobs has waited; nothing if none waits, or it is not known.
     pub(super) fn waiting_since(&self, at: u32) -> Step<Option<i64>> {
         let name = self.names.get(at)?;
+        if name.available() <= 0 {
+            return Ok(None);
+        }
         let mut bin = name.oldest;
         for _ in 0..self.bins.slots.len() {
             if bin == NONE || name.has_lost_ages {

@@ -7,6 +7,7 @@ use super::{Figures, KINDS, Trust};
 use crate::memory::gate::GateKind;
 use crate::memory::lane::LaneSpec;
 use crate::memory::step::{Fault, NONE, Step};
+use crate::testing::faults::{Seeded, armed};
 use smallvec::SmallVec;
 
 /// The states of live jobs.
@@ -135,10 +136,15 @@ impl Change {
         self.events != [0; EVENTS] || !self.waited.is_empty() || !self.ran.is_empty()
     }
 
-    /// Whether the last of a batch may have ended, or too many of it may have failed: a job has gone.
-    fn may_decide_batch(&self) -> bool {
-        let live: i32 = self.states.iter().sum();
-        live < 0 || self.ended() > 0
+    /// Whether a batch may have no jobs left after this: fewer than before, or what came is gone again. Any other change leaves
+    /// more of them in some state than before, so at least one.
+    fn may_empty_batch(&self) -> bool {
+        if armed(Seeded::SeeOnlyEnds) {
+            return self.ended() > 0;
+        }
+        let more: i64 = self.states.into_iter().map(i64::from).sum();
+        let has_gone_again = self.states == [0; STATES] && !armed(Seeded::MissWhatHasGoneAgain);
+        more < 0 || has_gone_again
     }
 
     fn ended(&self) -> u32 {
@@ -184,42 +190,44 @@ impl Figures<'_> {
     }
 
     /// Since when its jobs wait is not kept: nobody asks for it.
-    fn commit_batch(
-        &mut self,
-        key: u64,
-        change: &Change,
-        now: i64,
-        has_states: bool,
-    ) -> Step<()> {
+    fn commit_batch(&mut self, key: u64, change: &Change, now: i64, has_states: bool) -> Step<()> {
         let Some(at) = self.find_or_add(Id::of_batch(key), None)? else {
             return Ok(());
         };
         self.happen(at, change, now, |_| false)?;
-        if has_states {
+        if has_states && !armed(Seeded::MissBatches) {
             self.names.get_mut(at)?.add_states(change);
         }
         Ok(())
     }
 
-    /// Whether what has just been committed of a batch may decide its fate: its last job is gone as far as is known, or one
-    /// has failed.
+    /// Whether what has just been committed may decide the fate of its batch: one has failed, or the last is gone as far as is
+    /// known. Commits come in any order, so there may be less than none. Once a batch is empty, this is true for the
+    /// commit that has emptied it, or for one that comes later.
     pub fn may_be_decided(&self, spec: &LaneSpec, change: &Change) -> bool {
-        if !change.may_decide_batch() {
+        if spec.batch == 0 {
             return false;
         }
-        let failed = change.happened(Event::Discarded) > 0;
-        failed || self.live_in_batch(spec.batch).is_none_or(|live| live <= 0)
+        let has_failed = change.happened(Event::Discarded) > 0;
+        let is_empty = |live| match armed(Seeded::WaitForExactlyNone) {
+            true => live == 0,
+            false => live <= 0,
+        };
+        has_failed && !armed(Seeded::IgnoreFailures)
+            || change.may_empty_batch() && self.live_in_batch(spec.batch).is_none_or(is_empty)
     }
 
-    /// How many jobs of a batch are live; nothing if it is not known.
+    /// How many jobs of a batch are live; nothing if it is not known. It is below zero where some have gone that are not known to
+    /// have come.
     pub fn live_in_batch(&self, key: u64) -> Option<i64> {
         let id = Id::of_batch(key);
-        if self.trust() != Trust::Counted {
+        if self.trust() != Trust::Counted && !armed(Seeded::TrustUnfinishedCount) {
             return None;
         }
         match self.find(id).ok()? {
             Some(at) => Some(self.names.get(at).ok()?.live()),
-            None => (!self.overflows(id.kind)).then_some(0),
+            None if self.overflows(id.kind) && !armed(Seeded::TakeUnknownForNone) => None,
+            None => Some(0),
         }
     }
 

@@ -196,6 +196,7 @@ impl Figures<'_> {
             }
         }
         if spec.batch != 0
+            && !armed(Seeded::CountWithoutBatches)
             && let Some(at) = self.find_or_add(Id::of_batch(spec.batch), None)?
         {
             self.names.get_mut(at)?.add_states(jobs);

@@ -89,9 +89,18 @@ impl Name {
             .sum()
     }
 
+    pub(super) fn available(&self) -> i32 {
+        let [available, ..] = self.states;
+        available
+    }
+
     /// Jobs in any state.
     pub(super) fn live(&self) -> i64 {
-        self.states.into_iter().map(i64::from).sum()
+        let [.., running, blocked] = self.states.map(i64::from);
+        match armed(Seeded::TakeBlockedForGone) {
+            true => self.waiting() + running,
+            false => self.waiting() + running + blocked,
+        }
     }
 
     pub(super) fn add_states(&mut self, change: &Change) {
@@ -105,8 +114,11 @@ impl Name {
         self.charged > 0 || self.stats != NONE || !self.starts.is_empty() || !self.ends.is_empty()
     }
 
+    /// Commits come in any order: where there are no jobs for a while, those that came may not be those that went.
     fn is_idle(&self, now: i64) -> bool {
+        let has_ages = self.oldest != NONE && !self.has_lost_ages;
         (self.states == [0; STATES] || armed(Seeded::ForgetTheBusy))
+            && !has_ages
             && self.charged == 0
             && self.stats == NONE
             && self.starts.count(now) == 0

@@ -177,13 +177,16 @@ impl Scheduler<'_> {
     ) -> Step<()> {
         self.move_round(part, last);
         let began = self.header.stamp;
-        for is_first_pass in [true, false] {
-            for (spec, position) in lanes {
-                let is_wanted = [spec.queue, EVERY_QUEUE].contains(&queue)
-                    && self.closed_gate(spec, credits)?.is_none();
-                if is_wanted == is_first_pass {
-                    self.take_in(part, spec, *position, is_wanted, began)?;
-                }
+        for (spec, position) in lanes {
+            let is_of_queue = [spec.queue, EVERY_QUEUE].contains(&queue);
+            if is_of_queue && self.closed_gate(spec, credits)?.is_none() {
+                self.take_in(part, spec, *position, true, began)?;
+            }
+        }
+        // All of them again: a gate that was closed may have been forgotten since.
+        for (spec, position) in lanes {
+            if !self.take_in(part, spec, *position, false, began)? {
+                self.note_missing(spec)?;
             }
         }
         self.drop_if_over(part.place)
@@ -194,6 +197,7 @@ impl Scheduler<'_> {
         Ok(self.find_lane(spec.lane)?.is_none() && self.closed_gate(spec, credits)?.is_none())
     }
 
+    /// Returns whether the lane is in memory now.
     fn take_in(
         &mut self,
         part: &Part,
@@ -201,22 +205,23 @@ impl Scheduler<'_> {
         position: i64,
         is_wanted: bool,
         began: u64,
-    ) -> Step<()> {
+    ) -> Step<bool> {
         if let Some(lane) = self.find_lane(spec.lane)? {
-            return match position < self.entry(lane)?.head {
-                true => self.lower_to(spec, position),
-                false => Ok(()),
-            };
+            if position < self.entry(lane)?.head {
+                self.lower_to(spec, position)?;
+            }
+            return Ok(true);
         }
         if !self.make_room(spec, is_wanted, began)? {
-            return self.note_missing(spec);
+            return Ok(false);
         }
         let is_outdated = self.last_lowered(spec.lane) > part.since;
         let head = match is_outdated && !armed(Seeded::TrustOldReading) {
             true => i64::MIN,
             false => position,
         };
-        self.lower_to(spec, head)
+        self.lower_to(spec, head)?;
+        Ok(true)
     }
 
     /// The head of a lane that may have to be made for a job.

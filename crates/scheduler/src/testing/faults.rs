@@ -180,6 +180,24 @@ seeded! {
         TakeTheOldest,
         /// Names with jobs are forgotten.
         ForgetTheBusy,
+        /// Commits change nothing about what batches have.
+        MissBatches,
+        /// A count passes batches over.
+        CountWithoutBatches,
+        /// The blocked jobs of a batch are not live.
+        TakeBlockedForGone,
+        /// A batch of which more has gone than is known to have come is not empty.
+        WaitForExactlyNone,
+        /// Only a job that has ended may leave a batch empty, not one that was deleted or moved.
+        SeeOnlyEnds,
+        /// Jobs that come and go in one transaction leave no batch empty.
+        MissWhatHasGoneAgain,
+        /// What is counted so far of a batch is taken for all of it.
+        TrustUnfinishedCount,
+        /// A batch that found no room is taken to have no jobs.
+        TakeUnknownForNone,
+        /// The failure of a job decides nothing.
+        IgnoreFailures,
     }
 
     OF_WORKERS {

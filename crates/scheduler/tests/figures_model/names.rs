@@ -16,8 +16,14 @@ pub fn text(kind: GateKind, key: u64) -> String {
 
 /// Keys and what they are called.
 pub fn lane(queue: u64, tenant: Option<u64>) -> (LaneSpec, Change) {
+    lane_in_batch(queue, tenant, 0)
+}
+
+/// A batch of 0 is none.
+pub fn lane_in_batch(queue: u64, tenant: Option<u64>, batch: u64) -> (LaneSpec, Change) {
     let mut spec = LaneSpec {
-        lane: 1 + queue * 100_000 + tenant.unwrap_or(99_999),
+        lane: 1 + (batch << 32) + queue * 100_000 + tenant.unwrap_or(99_999),
+        batch,
         ..LaneSpec::default()
     };
     *spec.key_mut(GateKind::Queue) = key(0, queue);

@@ -4,7 +4,7 @@
 use crate::world::arena::Arena;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use turnstile_scheduler::{
     Capacity, EVERY_QUEUE, GateKind, GateSettings, JobPlace, LaneSpec, Limit, Outcome, Pick,
     ReservationId, Scheduler,
@@ -12,7 +12,9 @@ use turnstile_scheduler::{
 
 const QUEUES: u64 = 3;
 const TENANTS: u64 = 3;
+const BATCHES: u64 = 2;
 const LANES: u64 = 40;
+const BATCH_SLOTS: u32 = 1;
 const SECOND: i64 = 1_000_000;
 
 /// Claims count as lately for a minute, which ends somewhere within these times.
@@ -27,11 +29,15 @@ struct Model {
     lanes: Vec<(LaneSpec, i64)>,
     claimed_at: HashMap<u64, i64>,
     started: HashMap<u64, u32>,
+    /// Runs that have not ended, and the batches in which one ever started.
+    running: Vec<LaneSpec>,
+    begun: HashSet<u64>,
 }
 
 fn settings(kind: GateKind) -> GateSettings {
     match kind {
         GateKind::Tenant => Limit::AtMost(5).into(),
+        GateKind::Batch => Limit::AtMost(BATCH_SLOTS).into(),
         _ => Limit::None.into(),
     }
 }
@@ -55,6 +61,7 @@ impl Model {
             lane: 1_000 + number,
             queue: rng.random_range(1..=QUEUES),
             tenant: 100 + rng.random_range(1..=TENANTS),
+            batch: rng.random_range(0..=BATCHES),
             priority: rng.random_range(0..3),
             ..LaneSpec::default()
         };
@@ -93,7 +100,41 @@ impl Model {
         }
         scheduler.commit(ids[0]).unwrap();
         *self.started.entry(picked.spec.tenant).or_default() += 1;
-        scheduler.release(&picked.spec, 1).unwrap();
+        self.begun.insert(picked.spec.batch);
+        self.running.push(picked.spec);
+    }
+
+    fn end_one(&mut self, scheduler: &mut Scheduler) {
+        if !self.running.is_empty() {
+            let nth = self.rng.random_range(0..self.running.len());
+            let spec = self.running.swap_remove(nth);
+            scheduler.release(&spec, 1).unwrap();
+        }
+    }
+
+    /// A batch holds what runs of it, is closed while that is all that may, and keeps its lanes from running then.
+    fn check_batches(&self, scheduler: &Scheduler) -> Outcomes<()> {
+        for batch in 1..=BATCHES {
+            let held = self.running.iter().filter(|it| it.batch == batch).count();
+            let state = scheduler.gate_state(GateKind::Batch, batch).unwrap();
+            let Some(state) = state else {
+                continue;
+            };
+            let is_full = held >= BATCH_SLOTS as usize;
+            if state.held as usize != held || state.is_open() == is_full {
+                return Err(format!("batch {batch} has {held} running: {state:?}"));
+            }
+            if !self.begun.contains(&batch) && state.per_minute > 0.0 {
+                return Err(format!("batch {batch}: {} a minute", state.per_minute));
+            }
+            for (spec, _) in self.lanes.iter().filter(|(spec, _)| spec.batch == batch) {
+                let closed = scheduler.closed_gates(spec).unwrap();
+                if closed.iter().any(|it| it.kind == GateKind::Batch) != is_full {
+                    return Err(format!("{spec:?} is said to be held up by {closed:?}"));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check_claims(&self, scheduler: &Scheduler) -> Outcomes<()> {
@@ -141,7 +182,8 @@ impl Model {
             .map(|lane| (lane.spec.lane, lane.before))
             .collect();
         for (other, head) in &self.lanes {
-            let shares = other.queue == spec.queue || other.tenant == spec.tenant;
+            let shares_batch = other.batch != 0 && other.batch == spec.batch;
+            let shares = other.queue == spec.queue || other.tenant == spec.tenant || shares_batch;
             let is_before = (other.priority, *head) < (spec.priority, job.position);
             let expected = shares && is_before && other.lane != spec.lane;
             if found.contains_key(&other.lane) != expected {
@@ -159,6 +201,8 @@ pub fn run(seed: u64, steps: u64) -> Outcomes<()> {
         lanes: Vec::new(),
         claimed_at: HashMap::new(),
         started: HashMap::new(),
+        running: Vec::new(),
+        begun: HashSet::new(),
     };
     let mut arena = Arena::new(Capacity {
         lanes: 200,
@@ -183,9 +227,11 @@ pub fn run(seed: u64, steps: u64) -> Outcomes<()> {
             _ => model.rng.random_range(0..SECOND),
         };
         scheduler.advance(model.now).unwrap();
-        match model.rng.random_range(0..4) {
+        match model.rng.random_range(0..6) {
             0 => model.claim(&mut scheduler),
             1 => model.check_ahead(&scheduler)?,
+            4 => model.end_one(&mut scheduler),
+            5 => model.check_batches(&scheduler)?,
             2 => {
                 let queue = model.rng.random_range(1..=QUEUES);
                 scheduler.peek(queue, model.now).unwrap();

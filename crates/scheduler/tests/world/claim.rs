@@ -215,6 +215,7 @@ impl World {
                 });
                 if picked.reserved > 0 {
                     self.check_room(&picked, &credits)?;
+                    self.count_batches(&known, &picked.spec);
                 }
                 ids.truncate(picked.reserved);
                 let mut charged = 0;

@@ -202,13 +202,16 @@ impl World {
             GateKind::Tenant,
             GateKind::Account,
             GateKind::Concurrency,
+            GateKind::Batch,
             GateKind::Session,
         ];
-        let sorts = if self.shape.clocks { 5 } else { 4 };
+        let sorts = if self.shape.clocks { 6 } else { 5 };
         let kind = kinds[self.rng.random_range(0..sorts)];
         let key = spec.key_of(kind);
         let target = match self.rng.random_range(0..4) {
-            0 if kind != GateKind::Session => Target::Default(kind as u8),
+            0 if !matches!(kind, GateKind::Session | GateKind::Batch) => {
+                Target::Default(kind as u8)
+            }
             _ if key == 0 => return,
             _ => Target::Gate(kind as u8, key),
         };

@@ -146,7 +146,7 @@ impl Known {
         lanes.any(|lane| lane.spec.lane == row.spec.lane && lane.head <= row.position)
     }
 
-    fn room(&self, kind: GateKind, key: u64) -> u32 {
+    pub fn room(&self, kind: GateKind, key: u64) -> u32 {
         let Some(gate) = self.gates.get(&(kind as u8, key)) else {
             return u32::MAX;
         };

@@ -6,6 +6,7 @@
 
 pub mod aging;
 pub mod arena;
+pub mod batches;
 pub mod claim;
 pub mod clock;
 pub mod dml;

@@ -131,6 +131,20 @@ impl Shape {
         }
     }
 
+    /// Many batches, with and without sessions and keys that they share.
+    pub fn of_batches(rng: &mut SmallRng) -> Self {
+        Self {
+            queues: rng.random_range(1..=2),
+            tenants: rng.random_range(0..=2),
+            accounts: rng.random_range(0..=2),
+            sessions: rng.random_range(0..=2),
+            keys: rng.random_range(0..=2),
+            uniques: rng.random_range(0..=2),
+            batches: rng.random_range(2..=12),
+            ..Self::random(rng)
+        }
+    }
+
     /// Far more lanes than fit, of jobs that come and go in many transactions at once.
     pub fn crowded(rng: &mut SmallRng) -> Self {
         Self {
@@ -161,6 +175,7 @@ impl Shape {
             accounts: rng.random_range(0..=1),
             sessions: [0, 0, 1][rng.random_range(0..3)],
             keys: rng.random_range(0..=2),
+            batches: [0, 0, 2][rng.random_range(0..3)],
             priorities: rng.random_range(1..=2),
             jobs: [40, 120][rng.random_range(0..2)],
             meddling: rng.random_bool(0.3),
