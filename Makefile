@@ -27,11 +27,11 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
 # Can be told to panic, and to leave a mechanism out.
 TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
 # The longest of each list first, since several run at a time.
-QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-concurrent test-surroundings test-security test-rights \
-  test-upgrades isolation test-docs test-servers regress
+QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-batches test-concurrent test-surroundings test-security \
+  test-rights test-upgrades isolation test-docs test-servers regress
 # What takes long, or another build; of parts that are above, too, what they have left out.
 REST_PARTS := test-mutants test-findings test-histories test-fuzz test-cron test-examples test-seeded-faults test-surroundings \
-  test-upgrades test-packages test-storm test-failover test-injected test-monitoring
+  test-upgrades test-batches test-packages test-storm test-failover test-injected test-monitoring
 ALL_PARTS := $(REST_PARTS) $(filter-out $(REST_PARTS),$(QUICK_PARTS))
 # TURNSTILE_TIER=quick leaves out of a part what is marked as long, TURNSTILE_TIER=rest runs only that.
 TIER_quick := -m 'not long'
@@ -161,6 +161,10 @@ isolation: install ## interleave sessions step by step and compare
 .PHONY: test-concurrent
 test-concurrent: install ## many workers at once, their history checked afterwards
 	@scripts/run-pytest pg_test/concurrent
+
+.PHONY: test-batches
+test-batches: install ## batches, children, jobs after others; the story with 10,000 children
+	@TURNSTILE_CLUSTER=batches scripts/run-pytest pg_test/batches $(TIER)
 
 .PHONY: test-faults
 test-faults: install ## rebuilds, isolation levels, direct DML, overflow
