@@ -97,6 +97,18 @@ pub fn check_lease(call: &Call, index: usize) -> Result<()> {
     }
 }
 
+/// The interval that a rate is for.
+pub fn check_rate_per(call: &Call, index: usize) -> Result<()> {
+    match call.interval(index).map(|time| time.as_micros()) {
+        Some(micros) if !(1..=LONGEST_TIME).contains(&micros) => {
+            Err(bad_value("rate_per must be positive and at most 100 years")
+                .detail(format!("It is {micros} microseconds."))
+                .hint("Leave it out for 1 second."))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Checks a time to wait.
 pub fn check_wait(call: &Call, index: usize, argument: &str) -> Result<()> {
     match call.interval(index).map(|time| time.as_micros()) {

@@ -100,6 +100,18 @@ pub enum Seeded {
     AllowAncestorsSession,
     /// Nobody looks after jobs that wait for others.
     ForgetFollowUp,
+    /// An abort forgets which of them it was looking after.
+    LoseFollowedUp,
+    /// A parent goes on while children are live.
+    CallBackEarly,
+    /// Children of a batch that is not open are in the lines of their sessions.
+    LineUpEarly,
+    /// Whatever the end of a predecessor is, it will do.
+    TakeAnyEnd,
+    /// A job is not told that others come after it.
+    TellNoPredecessor,
+    /// A waiting claim sleeps on what it has opened.
+    SleepOnOpening,
     /// A job that waits to be retried lets its session go on.
     FreeSessionOnRetry,
     /// A job that held its session also holds the session to which it is moved, beside what runs there.
@@ -213,6 +225,24 @@ mod switch {
             "fail_runs",
             "'hold') = 'hold' AS holds_session",
             "'hold') = '' AS holds_session",
+        ),
+        (
+            Seeded::CallBackEarly,
+            "decide_blocked",
+            "NOT EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id)",
+            "true",
+        ),
+        (
+            Seeded::TakeAnyEnd,
+            "meet_dependencies",
+            "dependency.any_end OR coalesce(last.state = 'completed', false) AS is_met",
+            "true AS is_met",
+        ),
+        (
+            Seeded::TellNoPredecessor,
+            "tell_predecessors",
+            "SET has_followers = true",
+            "SET has_followers = NULL",
         ),
         (
             Seeded::CountReleasedAttempt,

@@ -8,7 +8,7 @@ use pgrx::pg_sys::Datum;
 
 static END_WAITING: Statement = statement!("end_waiting", [INT8ARRAYOID, TEXTOID, TEXTOID]);
 static STOP_BATCH: Statement = statement!("stop_batch", [INT8OID, TEXTOID]);
-static BLOCK_STOPPED: Statement = statement!("block_stopped", [INT8OID, TEXTOID]);
+static BLOCK_STOPPED: Statement = statement!("block_stopped", [INT8OID, TEXTOID, TEXTOID]);
 
 /// What has become of a job that was to be ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn end_waiting(
         }
         let (runs, has_children) = (was == "running", rows.required(row, 5)?);
         if has_children && (!runs || state == "cancelled") {
-            parents.push((id, runs));
+            parents.push((id, rows.value::<String>(row, 3).filter(|_| !runs), runs));
         }
         outcomes.push(match (runs, has_children) {
             (true, _) => Outcome::Runs,
@@ -58,16 +58,21 @@ pub fn end_waiting(
         });
     }
     end_locked(spi, endings)?;
-    for (id, runs) in parents {
-        stop(spi, id, state, runs)?;
+    for (id, errors, runs) in parents {
+        stop(spi, id, state, errors, runs)?;
     }
     Ok(outcomes)
 }
 
 /// No child starts any more; those that live are cancelled in passing. A parent that does not run waits for their end.
-fn stop(spi: &Spi, id: i64, state: &str, runs: bool) -> Result<()> {
+fn stop(spi: &Spi, id: i64, state: &str, errors: Option<String>, runs: bool) -> Result<()> {
     spi.run(&STOP_BATCH, &[datum(id), datum(state)])?;
-    if !runs && spi.run(&BLOCK_STOPPED, &[datum(id), datum(state)])?.len() == 0 {
+    if !runs
+        && spi
+            .run(&BLOCK_STOPPED, &[datum(id), datum(state), datum(errors)])?
+            .len()
+            == 0
+    {
         return Err(cancelled_by_trigger("update"));
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use crate::pg::call::datum;
 use crate::pg::error::Result;
+use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::transaction::pending;
 
@@ -13,7 +14,7 @@ pub fn open(spi: &Spi, jobs: &[i64]) -> Result<()> {
     if jobs.is_empty() {
         return Ok(());
     }
-    if spi.run(&OPEN, &[datum(jobs)])?.len() > 0 {
+    if spi.run(&OPEN, &[datum(jobs)])?.len() > 0 && !armed(Seeded::SleepOnOpening) {
         pending::with(|pending| pending.must_not_sleep = true);
     }
     Ok(())

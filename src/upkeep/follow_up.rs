@@ -83,6 +83,8 @@ pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effor
         left,
     };
     look.at(&jobs)?;
+    // Rows are locked now, and others wait for what was done.
+    pending::with(|pending| pending.must_not_sleep |= !jobs.is_empty());
     look.left.put_back(job_table)
 }
 
@@ -272,7 +274,6 @@ impl Look<'_> {
                 return Err(cancelled_by_trigger("update"));
             }
         }
-        pending::with(|pending| pending.must_not_sleep = true);
         shmem::with(self.job_table, |memory| {
             let mut released = released.iter();
             released.try_for_each(|(spec, position)| memory.lower(spec, *position))

@@ -1,5 +1,6 @@
 //! `enqueue_batch` adds a job with its children.
 
+use crate::api::arguments::check_rate_per;
 use crate::api::produce::enqueue::Request;
 use crate::api::produce::enqueue_many::{add_all, read};
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
@@ -69,6 +70,7 @@ pub fn enqueue_batch(call: &Call) -> Result<Option<Datum>> {
     at_least(call, MAX_FAILED, "max_failed", 0)?;
     at_least(call, RATE, "rate", 1)?;
     at_least(call, BURST, "burst", 1)?;
+    check_rate_per(call, RATE_PER)?;
     let request = Request::of_call(call, LATER)?;
     let mut children = read(call, CHILDREN, "children")?;
     for (ord, child) in (1..).zip(&children) {
