@@ -48,6 +48,14 @@ def test_one_failure_more_stops_the_batch(conn, max_failed):
     assert counts == ended(discarded=max_failed + 1, cancelled=19 - max_failed)
 
 
+def test_of_thousands_none_starts_after_one_failure_more(conn):
+    """Neither by the claim that sees it first."""
+    batch = enqueue_batch(conn, children=of(2_000), max_failed=0)
+    discard(conn, claim_awaited(conn))
+    run = callback_of(conn, batch)
+    assert run.children == ended(discarded=1, cancelled=1_999)
+
+
 @pytest.mark.parametrize("on_end", ["run_if_all_completed", "complete"])
 def test_without_a_callback_for_failures_the_stopped_batch_is_discarded(conn, on_end):
     batch = enqueue_batch(conn, children=of(5), max_failed=0, on_end=on_end, session="admin")
