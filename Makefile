@@ -78,6 +78,10 @@ release: ## check and build a release, without publishing it (VERSION=…; CHECK
 demo: install ## watch 16 workers checksum the files below DIR=/some/dir (default /usr/share/doc)
 	@demo/run $(if $(DIR),"$(DIR)")
 
+.PHONY: demo-batch
+demo-batch: install ## watch 60 workers install an app on DEVICES=… devices (default 2000) while an operator slows them down
+	@demo/run-batch $(DEVICES)
+
 # ---- Tests ----------------------------------------------------------------------------------------
 
 .PHONY: test
@@ -205,7 +209,7 @@ test-mutants: install ## leave out each mechanism of the server side in turn: th
 	@$(TEST_BUILD) TURNSTILE_CLUSTER=mutants scripts/run-pytest pg_test/mutants
 
 .PHONY: test-docs
-test-docs: install ## run the SQL of the documentation, follow its links, compare the reference, try the rules of the demo
+test-docs: install ## run the SQL of the documentation, follow its links, compare the reference, try the demos
 	@scripts/run-pytest pg_test/docs demo
 
 .PHONY: test-examples

@@ -231,6 +231,10 @@ fn commit_figures(memory: &mut Locked, changes: &Level, id: u64) {
         if lane.spec.batch != 0 && memory.figures.may_be_decided(&lane.spec, &lane.figures) {
             let parent = lane.spec.batch.cast_signed();
             memory.state.follow_ups.add(parent, i64::MIN);
+            // Where it is not known how many are live, each end would be looked after.
+            if memory.figures.live_in_batch(lane.spec.batch).is_none() {
+                memory.figures.want_count();
+            }
         }
     }
     memory.figures.make_up_for_overflow();

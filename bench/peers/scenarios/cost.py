@@ -1,7 +1,7 @@
 """What a job costs the server from enqueue to completion, one job at a time."""
 
+from lib import meter
 from lib.pgbench import run_transactions
-from peers import meter
 from peers.arena import Database
 from peers.figures import Figures, Point
 from peers.run import Run
@@ -45,10 +45,10 @@ def measure(run: Run) -> Figures:
 def _one(figures: Figures, database: Database, jobs: int) -> None:
     loads = [load_of(database, work) for work in PHASES]
     database.vacuum()
-    before = meter.read(database)
+    before = meter.read(database.connection)
     for load in loads:
         run_transactions(load, jobs // CLIENTS)
-    spent = meter.read(database).since(before)
+    spent = meter.read(database.connection).since(before)
     name = database.contender.name
     figures.add(name, WAL, spent.wal_bytes / jobs)
     figures.add(name, DEAD, spent.dead_rows / jobs)

@@ -2,7 +2,7 @@
 
 from time import monotonic, sleep
 
-from peers import meter
+from lib import meter
 from peers.budget import Share
 from peers.contender import Contender
 from peers.figures import Figures, Point
@@ -56,13 +56,13 @@ def _one(run: Run, figures: Figures, contender: Contender, jobs: int, share: Sha
     database = run.arena.database(contender)
     jobs = database.fill_within(max(share.left() / 2, LEAST_SECONDS), jobs)
     database.vacuum()
-    before = meter.read(database)
+    before = meter.read(database.connection)
     with running(database, stamps=False) as worker:
         begun = monotonic()
         left = _wait(database, worker, begun + max(share.left(), LEAST_SECONDS))
         seconds = monotonic() - begun
         complaint = worker.complaint() if worker.has_ended() else None
-    spent = meter.read(database).since(before)
+    spent = meter.read(database.connection).since(before)
     done = jobs - left
     if not done:
         raise TimeoutError(f"nothing was done in {seconds:.0f} s" + (f": {complaint}" if complaint else ""))

@@ -12,15 +12,11 @@ SELECT turnstile.enqueue('mail', payload => NULL);
 \echo :SQLSTATE
 SELECT turnstile.enqueue('mail', queue => '*');
 \echo :SQLSTATE
-SELECT turnstile.enqueue('mail', priority => NULL);
-\echo :SQLSTATE
 SELECT turnstile.enqueue('mail', unique_mode => NULL);
 \echo :SQLSTATE
 SELECT turnstile.enqueue_many(NULL);
 \echo :SQLSTATE
 SELECT turnstile.enqueue_many('[{"kind": "mail"}, {"queue": "mail"}]');
-\echo :SQLSTATE
-SELECT turnstile.enqueue_many('[{"kind": "mail", "priority": null}]');
 \echo :SQLSTATE
 SELECT turnstile.claim_next(NULL);
 \echo :SQLSTATE

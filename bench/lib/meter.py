@@ -5,7 +5,7 @@ from os import sysconf
 from pathlib import Path
 from time import monotonic, sleep
 
-from peers.arena import Database
+import psycopg
 
 TICKS = sysconf("SC_CLK_TCK")
 
@@ -35,25 +35,24 @@ class Reading:
         return Reading(*(now - then for now, then in zip(vars(self).values(), vars(before).values(), strict=True)))
 
 
-def read(database: Database) -> Reading:
-    _await_quiet(database)
-    database.connection.execute("SELECT pg_stat_force_next_flush()")
-    wal, transactions, dead = database.connection.execute(COUNTERS).fetchone()
-    return Reading(float(wal), float(transactions), float(dead), _cpu_seconds(database))
+def read(connection: psycopg.Connection) -> Reading:
+    _await_quiet(connection)
+    connection.execute("SELECT pg_stat_force_next_flush()")
+    wal, transactions, dead = connection.execute(COUNTERS).fetchone()
+    return Reading(float(wal), float(transactions), float(dead), _cpu_seconds(connection))
 
 
-def _await_quiet(database: Database) -> None:
+def _await_quiet(connection: psycopg.Connection) -> None:
     """What a process has used is nowhere to be read between its end and its parent's notice of it."""
     ends = monotonic() + MOST_SECONDS_TO_QUIET
-    while database.value(OTHERS) and monotonic() < ends:
+    while connection.execute(OTHERS).fetchone()[0] and monotonic() < ends:
         sleep(REAPED_WITHIN)
     sleep(REAPED_WITHIN)
 
 
-def _cpu_seconds(database: Database) -> float:
+def _cpu_seconds(connection: psycopg.Connection) -> float:
     """Of all processes of the server, the ended ones too: those are counted by their parent."""
-    backend = database.value("SELECT pg_backend_pid()")
-    postmaster = int(_fields(Path(f"/proc/{backend}/stat"))[1])
+    postmaster = int(_fields(Path(f"/proc/{connection.info.backend_pid}/stat"))[1])
     total = _ticks(postmaster, with_ended=True)
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

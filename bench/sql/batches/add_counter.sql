@@ -1,0 +1,10 @@
+WITH added AS (
+    SELECT count(*) AS children
+    FROM turnstile.enqueue_many((
+        SELECT jsonb_agg(jsonb_build_object('kind', 'child', 'queue', %(queue)s::text, 'payload', %(payload)s::jsonb))
+        FROM generate_series(1, %(children)s::int)
+    ))
+)
+INSERT INTO turnstile_bench.fan_out (children_left)
+SELECT children FROM added
+RETURNING id;

@@ -1,0 +1,1 @@
+UPDATE turnstile.batch SET priority = 5 WHERE id = %(parent)s;

@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT FROM turnstile.job WHERE queue = %(queue)s);
