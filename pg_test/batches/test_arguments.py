@@ -4,8 +4,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from support import rows
-from support.batches import callback_of, claim_just, complete_all, enqueue_batch, of, set_batch
-from support.calls import call, cancel, claim_next, complete, enqueue, enqueue_many
+from support.batches import callback_of, claim_just, complete_all, ends_as, enqueue_batch, of, set_batch
+from support.calls import call, cancel, complete, enqueue, enqueue_many
 from support.database import fresh_database
 from support.errors import BAD_VALUE, NO_SUCH_JOB, NULL_VALUE, TOO_LONG, WRONG_STATE, refused
 
@@ -28,7 +28,7 @@ CALLS = {
 NEEDED = {
     "enqueue": ["after_any_end", "after_hold"],
     "enqueue_batch": [
-        "kind", "payload", "children", "on_end", "priority", "unique_mode", "after_any_end", "after_hold",
+        "kind", "payload", "children", "on_end", "unique_mode", "after_any_end", "after_hold",
     ],
     "await_children": ["job_id", "attempt"],
     "set_batch": ["id"],
@@ -58,7 +58,7 @@ def test_null_in_every_place_at_once_is_refused(module_conn, function):
 @pytest.mark.parametrize("arguments", [("NULL", "'1 s'"), ("1", "NULL")])
 def test_null_for_wait_for_end_is_refused(module_conn, arguments):
     with refused(NULL_VALUE):
-        module_conn.execute(f"CALL turnstile.wait_for_end({', '.join(arguments)}, NULL)")
+        module_conn.execute(f"CALL turnstile.wait_for_end({', '.join(arguments)})")
 
 
 @pytest.mark.parametrize(("function", "argument"), OPTIONAL)
@@ -169,31 +169,38 @@ def test_a_plain_update_is_refused_by_the_same_rule(batch, bad):
     assert caught.value.sqlstate == "23514"
 
 
-def test_settings_of_a_job_that_is_no_live_batch_are_refused(conn):
-    ended = enqueue_batch(conn, children=of(1))
+def _ended(conn) -> int:
+    batch = enqueue_batch(conn, children=of(1))
     complete_all(conn, claim_just(conn, 1))
-    complete(conn, callback_of(conn, ended))
-    stopped = enqueue_batch(conn, children=of(1))
-    cancel(conn, stopped)
-    while rows.state(conn, stopped) != "cancelled":
-        claim_next(conn)
-    for job in (ended, stopped, 10**9):
-        with refused(NO_SUCH_JOB):
-            set_batch(conn, job, slots=1)
+    complete(conn, callback_of(conn, batch))
+    return batch
+
+
+def _cancelled(conn) -> int:
+    batch = enqueue_batch(conn, children=of(1))
+    cancel(conn, batch)
+    ends_as(conn, batch, "cancelled")
+    return batch
+
+
+@pytest.mark.parametrize("job", [_ended, _cancelled, enqueue, lambda conn: 10**9], ids=["ended", "cancelled", "no batch", "unknown"])
+def test_settings_of_what_is_no_live_batch_are_refused(conn, job):
+    with refused(NO_SUCH_JOB):
+        set_batch(conn, job(conn), slots=1)
 
 
 def test_the_end_is_not_waited_for_in_a_transaction(conn):
     job = enqueue(conn)
     with pytest.raises(Exception) as caught, conn.transaction():
-        conn.execute("CALL turnstile.wait_for_end(%s, '1 s', NULL)", [job])
+        conn.execute("CALL turnstile.wait_for_end(%s, '1 s')", [job])
     assert caught.value.sqlstate == "25001"
 
 
 @pytest.mark.parametrize("timeout", ["-1 s", "101 years"])
-def test_a_bad_timeout_is_refused(module_conn, timeout):
-    with pytest.raises(Exception) as caught:
-        module_conn.execute("CALL turnstile.wait_for_end(1, %s, NULL)", [timeout])
-    assert caught.value.sqlstate in (BAD_VALUE, TOO_LONG)
+def test_a_bad_timeout_is_refused(conn, timeout):
+    job = _ended(conn)
+    with refused(BAD_VALUE):
+        conn.execute("CALL turnstile.wait_for_end(%s, %s)", [job, timeout])
 
 
 def test_only_runs_step_aside(conn):

@@ -193,7 +193,7 @@ def test_without_any_claim_the_background_worker_ends_the_batch(conn):
     batch = enqueue_batch(conn, children=of(1), on_end="complete")
     [run] = claim_just(conn, 1)
     complete(conn, run)
-    conn.execute("CALL turnstile.wait_for_end(%s, '60 s', NULL)", [batch])
+    conn.execute("CALL turnstile.wait_for_end(%s, '60 s')", [batch])
     assert rows.state(conn, batch) == "completed"
 
 

@@ -11,7 +11,8 @@ from faults.cluster import own_cluster, wait_until_up
 from faults.witness import agrees
 from support import rows
 from support.batches import (
-    callback_of, children_of, claim_awaited, complete_all, ended, ends_as, ends_of, enqueue_batch, nothing_comes, of, set_batch,
+    awaited, callback_of, children_of, claim_awaited, complete_all, ended, ends_as, ends_of, enqueue_batch, nothing_comes, of,
+    set_batch,
 )  # fmt: skip
 from support.calls import cancel, claim_next, complete, discard, enqueue
 from support.database import fresh_database
@@ -167,6 +168,7 @@ def test_while_too_many_have_failed(cluster, db, fault):
     batch = enqueue_batch(conn, children=of(3_000), max_failed=0)
     discard(conn, claim_awaited(conn))
     conn = _after(cluster, db, fault)
+    awaited(conn, "SELECT count(*)::int FROM turnstile.job WHERE parent = %s", 0, batch)
     run = callback_of(conn, batch)
     assert run.children == ended(discarded=1, cancelled=2_999)
     complete(conn, run)

@@ -5,7 +5,7 @@ import pytest
 from support import rows
 from support.batches import (
     awaited, callback_of, children_of, claim_awaited, claim_just, complete_all, ended, ends_as, ends_of, enqueue_batch,
-    nothing_comes, of, set_batch,
+    nothing_comes, of, pruned, set_batch,
 )  # fmt: skip
 from support.calls import call, cancel, complete, discard, enqueue, fail, ids, release
 from support.losses import WAYS
@@ -46,6 +46,14 @@ def test_one_failure_more_stops_the_batch(conn, max_failed):
         discard(conn, run)
     counts = callback_of(conn, batch).children
     assert counts == ended(discarded=max_failed + 1, cancelled=19 - max_failed)
+
+
+def test_of_thousands_none_starts_after_one_failure_more(conn):
+    """Neither by the claim that sees it first."""
+    batch = enqueue_batch(conn, children=of(2_000), max_failed=0)
+    discard(conn, claim_awaited(conn))
+    run = callback_of(conn, batch)
+    assert run.children == ended(discarded=1, cancelled=1_999)
 
 
 @pytest.mark.parametrize("on_end", ["run_if_all_completed", "complete"])
@@ -268,7 +276,8 @@ def test_a_deleted_batch_leaves_nothing_behind(conn):
     claim_awaited(conn)
     conn.execute("DELETE FROM turnstile.job WHERE id = %s OR parent = %s", [batch, batch])
     assert claim_awaited(conn).id == following
-    awaited(conn, "SELECT count(*)::int FROM turnstile.batch WHERE id = %s", 0, batch)
+    pruned(conn)
+    assert conn.execute("SELECT count(*) FROM turnstile.batch").fetchone() == (0,)
 
 
 def test_a_truncate_forgets_all_batches(conn):
@@ -281,8 +290,12 @@ def test_a_truncate_forgets_all_batches(conn):
     complete(conn, callback_of(conn, batch))
 
 
-def test_of_an_ended_batch_no_settings_are_left(conn):
+def test_settings_stay_as_long_as_their_batch_may_be_brought_back(conn):
     batch = enqueue_batch(conn, children=of(1), slots=1)
     complete_all(conn, claim_just(conn, 1))
     complete(conn, callback_of(conn, batch))
-    awaited(conn, "SELECT count(*)::int FROM turnstile.batch", 0)
+    pruned(conn)
+    assert conn.execute("SELECT id, slots FROM turnstile.batch").fetchall() == [(batch, 1)]
+    conn.execute("TRUNCATE turnstile.job_history")
+    pruned(conn)
+    assert conn.execute("SELECT count(*) FROM turnstile.batch").fetchone() == (0,)

@@ -40,7 +40,7 @@ def test_a_role_without_rights_can_do_nothing(caller):
         with pytest.raises(psycopg.Error) as caught:
             call(nobody, function, **arguments)
         assert caught.value.sqlstate == NO_PRIVILEGE, function
-    for statement in [*READS, "CALL turnstile.wait_for_end(1, '0', NULL)"]:
+    for statement in [*READS, "CALL turnstile.wait_for_end(1, '0')"]:
         with pytest.raises(psycopg.Error) as caught:
             nobody.execute(statement)
         assert caught.value.sqlstate == NO_PRIVILEGE, statement

@@ -5,16 +5,16 @@ from psycopg.rows import namedtuple_row
 
 from support import rows
 from support.batches import (
-    awaited, callback_of, children_of, claim_awaited, claim_just, complete_all, ended, ends_as, enqueue_batch, nothing_comes,
-    of, set_batch,
+    callback_of, children_of, claim_awaited, claim_just, complete_all, ended, ends_as, enqueue_batch, nothing_comes, of, pruned,
+    set_batch,
 )  # fmt: skip
 from support.calls import call, cancel, claim_next, complete, discard, enqueue, fail, release
 from support.errors import NO_SUCH_JOB, refused
 from support.history import days_ago, maintain, make_day, noon
 from support.settings import configure
-from support.sleepers import put_to_sleep
+from support.sleepers import Sleeper, until
 
-WAIT = "CALL turnstile.wait_for_end(%(job)s, %(timeout)s, NULL)"
+WAIT = "CALL turnstile.wait_for_end(%(job)s, %(timeout)s)"
 COUNTS = "total waiting running completed discarded cancelled".split()
 
 
@@ -45,7 +45,7 @@ def test_a_batch_is_shown_with_its_children_by_state(conn):
     assert _counts(conn, batch) == [8, 4, 2, 1, 1, 0]
     release(conn, runs[3])
     cancel(conn, runs[3].id)
-    assert _counts(conn, batch) == [8, 3, 1, 1, 1, 1]
+    assert _counts(conn, batch) == [8, 4, 1, 1, 1, 1]
     set_batch(conn, batch, slots=2)
     assert _shown(conn, batch).slots == 2
 
@@ -72,14 +72,6 @@ def test_jobs_without_children_are_no_batches(conn):
     claim_next(conn)
     enqueue(conn)
     assert conn.execute("SELECT count(*) FROM turnstile.batches").fetchone() == (0,)
-
-
-def test_a_run_with_children_is_one(conn):
-    enqueue(conn)
-    run = claim_next(conn)
-    enqueue(conn, parent=run.id)
-    call(conn, "await_children", job_id=run.id, attempt=run.attempt)
-    assert _counts(conn, run.id) == [1, 1, 0, 0, 0, 0]
 
 
 # ---- Results --------------------------------------------------------------------------------------
@@ -128,40 +120,51 @@ def test_a_child_that_was_brought_back_is_told_once(conn):
 # ---- Waiting for the end --------------------------------------------------------------------------
 
 
+def _waiting(db, conn, job: int) -> Sleeper:
+    """Somebody who waits for the end of the job."""
+    sleeper = Sleeper(db.connect(), WAIT, job=job, timeout="60 s")
+    at_it = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND query LIKE 'CALL%%' AND wait_event IS NOT NULL"
+    until(lambda: conn.execute(at_it, [sleeper.pid]).fetchone() == (1,), "it waits")
+    return sleeper
+
+
 @pytest.mark.parametrize("end", ["completed", "discarded", "cancelled"])
-def test_who_waits_for_the_end_is_told_the_state(db, conn, end):
+def test_who_waits_for_the_end_is_woken_by_any(db, conn, end):
     job = enqueue(conn)
     run = claim_next(conn)
-    [sleeper] = put_to_sleep(db, conn, 1, WAIT, job=job, timeout="60 s")
+    sleeper = _waiting(db, conn, job)
     if end == "cancelled":
         release(conn, run)
         cancel(conn, job)
     else:
         (complete if end == "completed" else discard)(conn, run)
     assert sleeper.returned().error is None
-    assert sleeper.rows == [(end,)]
+    assert rows.state(conn, job) == end
 
 
 def test_who_waits_for_a_batch_waits_for_its_callback(db, conn):
     batch = enqueue_batch(conn, children=of(1))
-    [sleeper] = put_to_sleep(db, conn, 1, WAIT, job=batch, timeout="60 s")
+    sleeper = _waiting(db, conn, batch)
     complete_all(conn, claim_just(conn, 1))
     run = callback_of(conn, batch)
     assert sleeper.is_alive()
     complete(conn, run)
-    assert sleeper.returned().rows == [("completed",)]
+    assert sleeper.returned().error is None
+    assert rows.state(conn, batch) == "completed"
 
 
-def test_at_the_timeout_the_state_is_told_as_it_is(conn):
+def test_who_waits_gives_up_at_the_end_of_its_time(conn):
     batch = enqueue_batch(conn, children=of(1))
     for timeout in ("0", "20 milliseconds"):
-        assert conn.execute(WAIT, {"job": batch, "timeout": timeout}).fetchone() == ("blocked",)
+        conn.execute(WAIT, {"job": batch, "timeout": timeout})
+    assert rows.state(conn, batch) == "blocked"
 
 
-def test_what_has_ended_is_told_at_once(conn):
+def test_what_has_ended_is_not_waited_for(conn):
     job = enqueue(conn)
     complete(conn, claim_next(conn))
-    assert conn.execute(WAIT, {"job": job, "timeout": "60 s"}).fetchone() == ("completed",)
+    conn.execute("SET statement_timeout = '20 s'")
+    conn.execute(WAIT, {"job": job, "timeout": "60 s"})
 
 
 def test_the_end_of_an_unknown_job_never_comes(conn):
@@ -220,6 +223,7 @@ def test_an_old_day_of_an_ended_batch_goes(conn):
     complete_all(conn, claim_just(conn, 1))
     complete(conn, callback_of(conn, batch))
     conn.execute("UPDATE turnstile.job_history SET finished_at = %s", [noon(days_ago(conn, 10))])
-    awaited(conn, "SELECT count(*)::int FROM turnstile.batch", 0)
     maintain(conn)
     assert conn.execute("SELECT count(*) FROM turnstile.job_history").fetchone() == (0,)
+    pruned(conn)
+    assert conn.execute("SELECT count(*) FROM turnstile.batch").fetchone() == (0,)

@@ -113,3 +113,9 @@ def ends_of(conn, job_id: int) -> list[tuple[str, int]]:
     """How often, as what, and at which attempt a job has ended."""
     query = "SELECT state::text, attempt FROM turnstile.job_history WHERE id = %s ORDER BY finished_at"
     return conn.execute(query, [job_id]).fetchall()
+
+
+def pruned(conn) -> None:
+    """Looks for what ended batches have left until nothing more is found; each pass begins at random."""
+    for _ in range(20):
+        call(conn, "maintain")
