@@ -524,11 +524,14 @@ BEGIN
         paused_until = turnstile.changed_setting('paused_until', set_batch.clear, NULL, paused_until),
         priority = turnstile.changed_setting('priority', set_batch.clear, set_batch.priority, priority),
         max_failed = turnstile.changed_setting('max_failed', set_batch.clear, set_batch.max_failed, max_failed)
-    WHERE id = set_batch.id
+    WHERE id = set_batch.id AND EXISTS (
+        SELECT FROM turnstile.job_status
+        WHERE job_status.id = set_batch.id AND job_status.finished_at IS NULL
+    )
     RETURNING * INTO made;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'there is no batch %', set_batch.id USING ERRCODE = 'P0002',
-            DETAIL = 'No row of turnstile.batch has this id.',
+        RAISE EXCEPTION 'there is no live batch %', set_batch.id USING ERRCODE = 'P0002',
+            DETAIL = 'No live job with a row of turnstile.batch has this id.',
             HINT = 'A batch is named by the id that enqueue_batch returned, or by that of a job that has called await_children.';
     END IF;
     RETURN made;
@@ -543,7 +546,7 @@ id: the parent.
 priority: that of all its live children and of those that come. Children that are waiting get it in short transactions, by claims and a background worker.
 clear: columns to set to NULL: slots, rate, burst, paused_until, priority, max_failed.
 The other arguments are the columns of turnstile.batch.
-Errors: 22004; 22023; P0002 no such batch; 42501.';
+Errors: 22004; 22023; P0002 no such batch, or it has ended; 42501.';
 
 CREATE FUNCTION turnstile.batch_results(id bigint)
     RETURNS TABLE (id bigint, kind text, payload jsonb, state text, result jsonb, error text)

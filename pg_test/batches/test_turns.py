@@ -170,3 +170,17 @@ def test_a_batch_that_never_runs_itself_is_opened_by_a_claim_from_its_own_queue(
     nothing_comes(conn, "mail")
     complete_all(conn, claim_just(conn, 1, "sms"))
     ends_as(conn, batch, "completed")
+
+
+def test_children_of_batches_that_share_sessions_do_not_wait_in_a_circle(conn):
+    """The first batch is later in its turn, and its child is first in the children's session."""
+    other = enqueue(conn, queue="other")
+    first = enqueue_batch(conn, children=[{"kind": "work", "session": "device"}], session="admin", after=[other])
+    second = enqueue_batch(conn, children=[{"kind": "work", "session": "device"}], session="admin")
+    runs = claim_just(conn, 1)
+    assert ids(runs) == children_of(conn, second)
+    complete_all(conn, runs)
+    complete(conn, callback_of(conn, second))
+    complete(conn, claim_next(conn, queue="other"))
+    runs = claim_just(conn, 1)
+    assert ids(runs) == children_of(conn, first)
