@@ -160,6 +160,3 @@ def test_children_that_come_back_do_not_hold_up_the_session_for_which_their_pare
     assert state(conn, failing) in ("available", "completed")
     del holder
 
-
-def test_a_tenants_producer_attaches_to_no_strangers_job(db, conn):
-    pass
