@@ -125,6 +125,7 @@ def test_a_released_follower_wakes_who_sleeps(db, conn):
     enqueue(conn)
     run = claim_next(conn)
     follower = enqueue(conn, after=[run.id])
+    assert claim_next(conn) is None, "it tells the predecessor, so that the next one sleeps"
     [sleeper] = put_to_sleep(db, conn, 1, "SELECT id FROM turnstile.claim_next(wait => '60 s')")
     complete(conn, run)
     assert sleeper.returned().error is None

@@ -1,15 +1,33 @@
--- Stops those of the batches $1 (null: of all) of which more children were discarded than max_failed allows.
-UPDATE turnstile.batch
-SET stops = 'failed'
-WHERE ($1 IS NULL OR batch.id = ANY ($1)) AND batch.stops IS NULL AND batch.max_failed < (
-    SELECT count(*)
-    FROM turnstile.job_history AS failed
-    WHERE failed.parent = batch.id AND failed.state = 'discarded'
-        AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = failed.id)
-        AND NOT EXISTS (
-            SELECT
-            FROM turnstile.job_history AS later
-            WHERE later.id = failed.id AND later.finished_at > failed.finished_at
+-- Stops those of the batches $1 (null: of all) of which more children were discarded than max_failed allows: (id, whether that was
+-- done). Others are locked by another transaction.
+WITH failing AS MATERIALIZED (
+    SELECT batch.id
+    FROM turnstile.batch
+    WHERE ($1 IS NULL OR batch.id = ANY ($1)) AND batch.stops IS NULL AND batch.max_failed IS NOT NULL
+        AND EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = batch.id)
+        AND batch.max_failed < (
+            SELECT count(*)
+            FROM turnstile.job_history AS failed
+            WHERE failed.parent = batch.id AND failed.state = 'discarded'
+                AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = failed.id)
+                AND NOT EXISTS (
+                    SELECT
+                    FROM turnstile.job_history AS later
+                    WHERE later.id = failed.id AND later.finished_at > failed.finished_at
+                )
         )
+), locked AS MATERIALIZED (
+    SELECT batch.id
+    FROM turnstile.batch
+    WHERE batch.id = ANY (ARRAY(SELECT failing.id FROM failing)) AND batch.stops IS NULL
+    ORDER BY batch.id
+    FOR NO KEY UPDATE SKIP LOCKED
+), stopped AS (
+    UPDATE turnstile.batch
+    SET stops = 'failed'
+    FROM locked
+    WHERE batch.id = locked.id
 )
-RETURNING batch.id
+SELECT failing.id, locked.id IS NOT NULL
+FROM failing
+LEFT JOIN locked ON locked.id = failing.id

@@ -13,7 +13,13 @@ WHERE ($1 IS NULL OR finished.queue = $1)
             SELECT
             FROM ONLY turnstile.job AS parent
             WHERE parent.id = finished.parent
-                AND (parent.state IN ('running', 'blocked') OR parent.opens_batch)
+                AND (
+                    parent.state = 'running' OR parent.opens_batch OR (
+                        parent.state = 'blocked'
+                        AND NOT EXISTS (SELECT FROM turnstile.dependency WHERE dependency.job = parent.id)
+                    )
+                )
+                AND NOT EXISTS (SELECT FROM turnstile.batch WHERE batch.id = parent.id AND batch.stops IS NOT NULL)
         )
     )
     AND finished.state = ANY ($6)

@@ -1,5 +1,7 @@
 -- Of the dependencies of the jobs $1, and on them, up to $2 whose predecessor has ended: (job, predecessor, its last state or null if it
--- is gone, whether that will do). They are deleted. A job that is told to hold waits on where a predecessor ended wrong.
+-- is gone, what that means to the job). met: it waits for it no more; failed: it is to end, and is locked for that; busy: the same, but
+-- another transaction has locked it. They are deleted unless that is so. A job that is told to hold waits on where a predecessor
+-- ended wrong; one that waits no more is not ended.
 WITH ended AS MATERIALIZED (
     SELECT dependency.job, dependency.predecessor, last.state, outcome.is_met
     FROM turnstile.dependency
@@ -18,10 +20,25 @@ WITH ended AS MATERIALIZED (
         AND (outcome.is_met OR NOT dependency.holds)
     LIMIT $2
     FOR UPDATE OF dependency SKIP LOCKED
+), locked AS MATERIALIZED (
+    SELECT job.id
+    FROM ONLY turnstile.job
+    WHERE job.id = ANY (ARRAY(SELECT ended.job FROM ended WHERE NOT ended.is_met)) AND job.state = 'blocked'
+    ORDER BY job.id
+    FOR UPDATE SKIP LOCKED
+), decided AS MATERIALIZED (
+    SELECT ended.job, ended.predecessor, ended.state,
+        CASE
+            WHEN ended.is_met THEN 'met'
+            WHEN EXISTS (SELECT FROM locked WHERE locked.id = ended.job) THEN 'failed'
+            WHEN EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = ended.job AND job.state = 'blocked') THEN 'busy'
+            ELSE 'met'
+        END AS outcome
+    FROM ended
 ), deleted AS (
     DELETE FROM turnstile.dependency
-    USING ended
-    WHERE dependency.predecessor = ended.predecessor AND dependency.job = ended.job
+    USING decided
+    WHERE dependency.predecessor = decided.predecessor AND dependency.job = decided.job AND decided.outcome <> 'busy'
 )
-SELECT ended.job, ended.predecessor, ended.state, ended.is_met
-FROM ended
+SELECT decided.job, decided.predecessor, decided.state, decided.outcome
+FROM decided

@@ -1,9 +1,16 @@
 -- The turn of the jobs $1 has come: they wait for their children, which may start from now on. The ids of those of which that is true.
+-- Those whose settings another transaction is changing keep their turn.
 WITH turn AS MATERIALIZED (
     SELECT job.id
     FROM ONLY turnstile.job
     WHERE job.id = ANY ($1) AND job.state = 'available' AND job.opens_batch
     ORDER BY job.id
+    FOR NO KEY UPDATE SKIP LOCKED
+), locked AS MATERIALIZED (
+    SELECT batch.id
+    FROM turnstile.batch
+    WHERE batch.id = ANY (ARRAY(SELECT turn.id FROM turn))
+    ORDER BY batch.id
     FOR NO KEY UPDATE SKIP LOCKED
 ), blocked AS (
     UPDATE ONLY turnstile.job
@@ -11,7 +18,10 @@ WITH turn AS MATERIALIZED (
         opens_batch = NULL,
         holds_session = job.session IS NOT NULL
     FROM turn
-    WHERE job.id = turn.id
+    WHERE job.id = turn.id AND (
+        EXISTS (SELECT FROM locked WHERE locked.id = turn.id)
+        OR NOT EXISTS (SELECT FROM turnstile.batch WHERE batch.id = turn.id)
+    )
     RETURNING job.id
 ), opened AS (
     UPDATE turnstile.batch

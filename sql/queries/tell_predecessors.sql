@@ -1,9 +1,9 @@
--- Marks the live predecessors of the jobs $1, so that their ends lead to these. The jobs of which another transaction has locked a
--- predecessor, or a dependency.
+-- Marks the live predecessors of the jobs $1, and those of the jobs $1 that have come back, so that their ends lead to their followers.
+-- The jobs of which another transaction has locked a predecessor, or a dependency.
 WITH untold AS MATERIALIZED (
     SELECT dependency.job, dependency.predecessor
     FROM turnstile.dependency
-    WHERE dependency.job = ANY ($1) AND NOT dependency.is_told
+    WHERE (dependency.job = ANY ($1) OR dependency.predecessor = ANY ($1)) AND NOT dependency.is_told
 ), locked AS MATERIALIZED (
     SELECT job.id, job.has_followers
     FROM ONLY turnstile.job
@@ -23,7 +23,7 @@ WITH untold AS MATERIALIZED (
     WHERE dependency.predecessor = untold.predecessor AND dependency.job = untold.job
     RETURNING dependency.job, dependency.predecessor
 )
-SELECT DISTINCT untold.job
+SELECT DISTINCT CASE WHEN untold.job = ANY ($1) THEN untold.job ELSE untold.predecessor END
 FROM untold
 WHERE NOT EXISTS (SELECT FROM told WHERE told.job = untold.job AND told.predecessor = untold.predecessor)
     AND EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = untold.predecessor)

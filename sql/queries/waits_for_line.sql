@@ -1,9 +1,17 @@
--- Whether one of the jobs $1 comes, directly or not, after one of the jobs $2.
+-- Whether one of the jobs $1 comes after one of the jobs $2, directly, after others, or for its children.
 WITH RECURSIVE before AS (
     SELECT given.id FROM unnest($1) AS given (id)
     UNION
-    SELECT dependency.predecessor
+    SELECT next.id
     FROM before
-    JOIN turnstile.dependency ON dependency.job = before.id
+    CROSS JOIN LATERAL (
+        SELECT dependency.predecessor AS id
+        FROM turnstile.dependency
+        WHERE dependency.job = before.id
+        UNION ALL
+        SELECT child.id
+        FROM ONLY turnstile.job AS child
+        WHERE child.parent = before.id AND child.state = 'blocked'
+    ) AS next
 )
 SELECT EXISTS (SELECT FROM before WHERE before.id = ANY ($2))

@@ -42,6 +42,8 @@ static LOOK_AHEAD: Statement = statement!(
 const NEAR: i64 = 16;
 /// The most positions that a look ahead returns.
 const AHEAD: usize = 4;
+/// The most batches that one look at a lane opens. Very many may be due at once.
+const MOST_OPENINGS: usize = 64;
 /// The column behind those of `claimed_job`.
 const POSITION_OF_STARTED: i32 = 15;
 
@@ -120,7 +122,7 @@ fn start_directly(
         let mut found = jobs.search(Order::ByLane, &between(picked, picked.head, near))?;
         let mut goes_on = near < end;
         let waits = |row: &RawRow| row.waits_in(&picked.spec, picked.head, end);
-        while started.positions.len() < most {
+        while started.positions.len() < most && started.openings.len() < MOST_OPENINGS {
             let Some(row) = next_eligible(&mut found, own) else {
                 if !std::mem::take(&mut goes_on) {
                     break;
@@ -175,6 +177,7 @@ fn start_by_statement(
         match positions
             .max()
             .filter(|_| started.positions.len() < wanted.most)
+            .filter(|_| started.openings.len() < MOST_OPENINGS)
         {
             Some(last) => from = last.saturating_add(1),
             None => return Ok(started),

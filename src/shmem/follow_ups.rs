@@ -11,6 +11,8 @@ pub struct FollowUps {
     count: u32,
     /// More jobs came than could be listed, or none were.
     look_at_all: bool,
+    /// So many times one job is looked at by itself: one of those that were looked at together has failed.
+    singly: u32,
     /// When a claim must look; `i64::MAX`: there is nothing to look at.
     next: i64,
 }
@@ -20,6 +22,8 @@ pub struct FollowUps {
 pub struct FollowUp {
     pub jobs: Vec<i64>,
     pub look_at_all: bool,
+    /// What is found is not to be looked at together.
+    pub singly: bool,
 }
 
 impl FollowUp {
@@ -30,6 +34,7 @@ impl FollowUp {
     pub fn absorb(&mut self, other: Self) {
         self.jobs.extend(other.jobs);
         self.look_at_all |= other.look_at_all;
+        self.singly |= other.singly;
     }
 }
 
@@ -39,6 +44,7 @@ impl Default for FollowUps {
             jobs: [0; MOST],
             count: 0,
             look_at_all: false,
+            singly: 0,
             next: i64::MAX,
         }
     }
@@ -70,18 +76,35 @@ impl FollowUps {
         }
     }
 
-    /// Takes up to `most` jobs, and what is not listed if all that is listed is taken.
+    /// Takes up to `most` jobs, first those that came first, and what is not listed if all that is listed is taken.
     pub fn take(&mut self, most: usize) -> FollowUp {
+        let singly = self.singly > 0;
+        let most = if singly { 1 } else { most };
         let count = self.count as usize;
         let taken = count.min(most);
-        let jobs = self.jobs.iter().take(count).skip(count - taken);
-        let jobs = jobs.copied().collect();
+        let jobs = self.jobs.iter().take(taken).copied().collect();
+        self.jobs.copy_within(taken..count, 0);
         self.count = (count - taken) as u32;
         let look_at_all = taken == count && taken < most && std::mem::take(&mut self.look_at_all);
+        if taken > 0 || look_at_all {
+            self.singly = self.singly.saturating_sub(1);
+        }
         if self.count == 0 && !self.look_at_all {
             self.next = i64::MAX;
         }
-        FollowUp { jobs, look_at_all }
+        FollowUp {
+            jobs,
+            look_at_all,
+            singly,
+        }
+    }
+
+    /// What was taken was not looked at to the end. One job that always fails must not keep the others from being looked at.
+    pub fn put_back_failed(&mut self, left: &FollowUp, next: i64) {
+        if !left.is_empty() {
+            self.singly = MOST as u32 * 2;
+        }
+        self.put_back(left, next);
     }
 
     /// What was taken is to be looked at again, at `next` or before.

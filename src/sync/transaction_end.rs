@@ -259,7 +259,7 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
     memory.state.gone.put_back(&changes.gone, after_failure());
     if !armed(Seeded::LoseFollowedUp) {
         let follow_ups = &mut memory.state.follow_ups;
-        follow_ups.put_back(&changes.followed_up, after_failure());
+        follow_ups.put_back_failed(&changes.followed_up, after_failure());
     }
     // What was read from tables that are now as they were before is no longer true, nor is what others made of it.
     if changes.rebuild {

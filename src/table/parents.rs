@@ -19,6 +19,7 @@ use std::rc::Rc;
 
 static LOCK: Statement = statement!("lock_parent", [INT8OID]);
 static PARENT: Statement = statement!("parent", [INT8OID]);
+static WAITS_FOR_LINE: Statement = statement!("waits_for_line", [INT8ARRAYOID, INT8ARRAYOID]);
 static FIND: Statement = statement!("find_run", [INT8OID]);
 
 /// Jobs that may wait for each other.
@@ -72,22 +73,24 @@ pub fn admit(job_table: Oid, row: &RawRow, old: Option<&RawRow>) -> Result<()> {
     });
     match stays || is_replayed()? {
         true => Ok(()),
-        false => admit_child(job_table, parent, row),
+        false => admit_child(job_table, parent, row, old.is_some()),
     }
 }
 
 #[cold]
-fn admit_child(job_table: Oid, id: i64, row: &RawRow) -> Result<()> {
+fn admit_child(job_table: Oid, id: i64, row: &RawRow, is_moved: bool) -> Result<()> {
     let known = pending::with(|pending| pending.parent(id));
     let parent = match known {
         Some(parent) => parent,
         None => Owner::of_jobs()?.run(|| with_spi(|spi| lock(spi, job_table, id)))?,
     };
-    if row
-        .int8(column::ID)
-        .is_some_and(|own| parent.line.contains(&own))
-    {
-        return Err(waits_for_itself());
+    if let Some(own) = row.int8(column::ID) {
+        if parent.line.contains(&own) {
+            return Err(waits_for_itself());
+        }
+        if is_moved {
+            Owner::of_jobs()?.run(|| with_spi(|spi| check_line(spi, &[own], &parent)))?;
+        }
     }
     let Some(session) = row.text(column::SESSION) else {
         return Ok(());
@@ -97,6 +100,15 @@ fn admit_child(job_table: Oid, id: i64, row: &RawRow) -> Result<()> {
     match parent.sessions.contains(&session) && !armed(Seeded::AllowAncestorsSession) {
         true => Err(in_ancestors_session(id)),
         false => Ok(()),
+    }
+}
+
+/// Refuses jobs that come after one that waits for them.
+pub fn check_line(spi: &Spi, jobs: &[i64], parent: &Parent) -> Result<()> {
+    let arguments = [datum(jobs), datum(parent.line.clone())];
+    match spi.run(&WAITS_FOR_LINE, &arguments)?.value(0, 1) {
+        Some(true) => Err(waits_for_itself()),
+        _ => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};
 use crate::pg::server::{self, SECOND};
-use crate::pg::spi::{Spi, Statement, statement};
+use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::runs::end_waiting::end_waiting;
 use crate::runs::ending::{Ending, end_locked};
 use crate::shmem::{self, FollowUp, Locked};
@@ -16,7 +16,7 @@ use crate::transaction::{
     self,
     pending::{self, Work},
 };
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, Datum};
 use std::collections::BTreeMap;
 
 static ALL: Statement = statement!("all_follow_ups", [INT8OID]);
@@ -69,12 +69,22 @@ pub fn duty(memory: &mut Locked, effort: Effort) -> Option<FollowUp> {
     taken.filter(|taken| !taken.is_empty())
 }
 
+/// What was taken from memory comes back if this transaction fails, whatever it does before it looks.
+pub fn note(job_table: pg_sys::Oid, taken: Option<&FollowUp>) {
+    if let Some(taken) = taken {
+        pending::note(job_table, |level| level.followed_up.absorb(taken.clone()));
+    }
+}
+
 pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effort) -> Result<()> {
-    pending::note(job_table, |level| level.followed_up.absorb(taken.clone()));
     let mut jobs = taken.jobs;
     let mut left = Left::default();
     if taken.look_at_all {
-        jobs.extend(all(spi, &mut left)?);
+        let found = all(spi, effort, &mut left)?;
+        match taken.singly {
+            true => left.now.extend(found),
+            false => jobs.extend(found),
+        }
     }
     let mut look = Look {
         spi,
@@ -88,11 +98,29 @@ pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effor
     look.left.put_back(job_table)
 }
 
-fn all(spi: &Spi, left: &mut Left) -> Result<Vec<i64>> {
-    spi.run(&FAIL, &[None])?;
-    let most = i64::try_from(AT_ONCE).unwrap_or(i64::MAX);
+fn all(spi: &Spi, effort: Effort, left: &mut Left) -> Result<Vec<i64>> {
+    left.later.extend(fail(spi, None)?);
+    let most = i64::try_from(effort.jobs).unwrap_or(i64::MAX);
     let rows = spi.run(&ALL, &[datum(most)])?;
-    left.look_at_all = rows.len() >= AT_ONCE;
+    left.look_at_all = rows.len() >= effort.jobs;
+    ids(&rows)
+}
+
+/// Stops batches of which too many children have failed. A claim that does so starts none of their jobs, although it goes by settings
+/// that are committed. Returns those that must not end before another transaction lets them be stopped.
+fn fail(spi: &Spi, batches: Option<Datum>) -> Result<Vec<i64>> {
+    let rows = spi.run(&FAIL, &[batches])?;
+    let mut undecided = Vec::new();
+    for row in 0..rows.len() {
+        match rows.required(row, 2)? {
+            true => pending::with(|pending| pending.must_not_claim = true),
+            false => undecided.push(rows.required(row, 1)?),
+        }
+    }
+    Ok(undecided)
+}
+
+fn ids(rows: &Rows) -> Result<Vec<i64>> {
     (0..rows.len()).map(|row| rows.required(row, 1)).collect()
 }
 
@@ -110,10 +138,12 @@ impl Left {
             FollowUp {
                 jobs: self.now,
                 look_at_all: self.look_at_all,
+                singly: false,
             },
             FollowUp {
                 jobs: self.later,
                 look_at_all: false,
+                singly: false,
             },
         );
         if now.is_empty() && later.is_empty() {
@@ -145,9 +175,10 @@ impl Look<'_> {
         let jobs = &self.with_blocked_children(jobs)?;
         self.tell_predecessors(jobs)?;
         let followers = self.meet_dependencies(jobs)?;
-        self.see_to_children(jobs)?;
+        let undecided = self.see_to_children(jobs)?;
         let mut blocked = jobs.to_vec();
         blocked.extend(followers);
+        blocked.retain(|job| !undecided.contains(job));
         blocked.sort_unstable();
         blocked.dedup();
         self.decide(&blocked)
@@ -177,21 +208,27 @@ impl Look<'_> {
     /// Returns the jobs that may wait for no predecessor any more.
     fn meet_dependencies(&mut self, jobs: &[i64]) -> Result<Vec<i64>> {
         let rows = self.spi.run(&MEET, &[datum(jobs), datum(self.chunk)])?;
-        if i64::try_from(rows.len()).is_ok_and(|count| count >= self.chunk) {
-            self.left.now.extend(jobs);
-        }
         let mut met = Vec::with_capacity(rows.len());
+        let mut busy: Vec<i64> = Vec::new();
         let mut failed: BTreeMap<(i64, Option<String>), Vec<i64>> = BTreeMap::new();
         for row in 0..rows.len() {
             let job = rows.required(row, 1)?;
             match rows.required(row, 4)? {
-                true => met.push(job),
-                false => failed
+                "met" => met.push(job),
+                "busy" => busy.push(job),
+                _ => failed
                     .entry((rows.required(row, 2)?, rows.value(row, 3)))
                     .or_default()
                     .push(job),
             }
         }
+        if i64::try_from(rows.len()).is_ok_and(|count| count >= self.chunk) {
+            match busy.len() < rows.len() {
+                true => self.left.now.extend(jobs),
+                false => self.left.later.extend(jobs),
+            }
+        }
+        self.left.later.extend(busy);
         for ((predecessor, state), followers) in failed {
             let state = state.as_deref().unwrap_or("gone");
             let error = format!("job {predecessor}, which it comes after, is {state}");
@@ -200,8 +237,10 @@ impl Look<'_> {
         Ok(met)
     }
 
-    fn see_to_children(&mut self, jobs: &[i64]) -> Result<()> {
-        self.spi.run(&FAIL, &[datum(jobs)])?;
+    /// Returns the batches that have failed, and must not end before they are marked so.
+    fn see_to_children(&mut self, jobs: &[i64]) -> Result<Vec<i64>> {
+        let undecided = fail(self.spi, datum(jobs))?;
+        self.left.later.extend(&undecided);
         let rows = self.spi.run(&TO_STOP, &[datum(jobs), datum(self.chunk)])?;
         let children: Vec<i64> = (0..rows.len())
             .map(|row| rows.required(row, 1))
@@ -221,7 +260,7 @@ impl Look<'_> {
         for row in 0..rows.len() {
             again.push(rows.required(row, 1)?);
         }
-        Ok(())
+        Ok(undecided)
     }
 
     fn decide(&mut self, jobs: &[i64]) -> Result<()> {

@@ -42,6 +42,7 @@ pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Re
                 memory.figures.wants_count(),
             ))
         })?;
+    follow_up::note(job_table, followed.as_ref());
     if let Some(gone) = gone {
         orphans::perform(spi, job_table, gone, &Scope::of_claim(queues, most))?;
     }
@@ -79,6 +80,7 @@ fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<bool> {
     let (gone, followed) = when_ready(spi, job_table, |memory| {
         Ok((orphans::duty(memory), follow_up::duty(memory, effort)))
     })?;
+    follow_up::note(job_table, followed.as_ref());
     if let Some(gone) = gone {
         orphans::perform(spi, job_table, gone, &Scope::all(rescue::BATCH))?;
     }

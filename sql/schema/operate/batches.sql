@@ -25,6 +25,12 @@ BEGIN
     END IF;
     PERFORM turnstile.check_permission('manage');
     PERFORM turnstile.check_clear(set_batch.clear, 'slots', 'rate', 'burst', 'paused_until', 'priority', 'max_failed');
+    -- A live job that waits for children of an ordinary run has no row yet.
+    INSERT INTO turnstile.batch (id, opened_at)
+    SELECT live.id, clock_timestamp()
+    FROM turnstile.job_status AS live
+    WHERE live.id = set_batch.id AND live.finished_at IS NULL AND live.opens_batch IS NOT TRUE
+    ON CONFLICT ON CONSTRAINT batch_pkey DO NOTHING;
     UPDATE turnstile.batch
     SET slots = turnstile.changed_setting('slots', set_batch.clear, set_batch.slots, slots),
         rate = turnstile.changed_setting('rate', set_batch.clear, set_batch.rate, rate),

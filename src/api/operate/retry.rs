@@ -5,10 +5,12 @@ use crate::api::operate::filter::{Filter, filter_statement};
 use crate::api::produce::unique_key::{key_is_taken, take_back};
 use crate::permission::{self, Verb};
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
+use crate::pg::catalog;
 use crate::pg::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
 use crate::pg::rounds::Rounds;
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::runs::finish::{state_of, wrong_state};
+use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
 
 arguments!(reprioritize: JOB_ID, PRIORITY);
@@ -16,6 +18,7 @@ arguments!(reprioritize: JOB_ID, PRIORITY);
 static LIVE: Statement = statement!("retry_live", [INT8ARRAYOID]);
 static LOCK_FINISHED: Statement = statement!("lock_finished", [INT8ARRAYOID]);
 static FAILED_CHILDREN: Statement = statement!("failed_children", [INT8ARRAYOID]);
+static FORGET_TIES: Statement = statement!("forget_ties", [INT8ARRAYOID]);
 static REOPEN: Statement = statement!("reopen_batches", [INT8ARRAYOID]);
 static MAKE_FINISHED: Statement = statement!("retry_finished", []);
 static FINISHED: Statement = Statement::of_catalog(&MAKE_FINISHED, &[pg_sys::INT8ARRAYOID]);
@@ -91,8 +94,12 @@ fn make_available(spi: &Spi, ids: &[i64]) -> Result<usize> {
 }
 
 /// Makes finished jobs live again. Their history is locked and they hold their unique keys. Returns how many.
+/// Others may hold for their end.
 fn bring_back(spi: &Spi, ids: &[i64]) -> Result<usize> {
-    Ok(spi.run(&FINISHED, &[datum(ids)])?.len())
+    spi.run(&FORGET_TIES, &[datum(ids)])?;
+    let brought = spi.run(&FINISHED, &[datum(ids)])?.len();
+    pending::note(catalog::job_table()?, |level| level.follow_ups.extend(ids));
+    Ok(brought)
 }
 
 /// Parents come back with their discarded and cancelled children, and wait for them. Returns whether there are any.

@@ -15,7 +15,7 @@ use crate::pg::jsonb::Json;
 use crate::pg::output::Output;
 use crate::pg::server;
 use crate::pg::spi::{Spi, with_spi};
-use crate::table::{self, Jobs, Operation};
+use crate::table::{self, Jobs, Operation, parents};
 use crate::transaction::parent::Parent;
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
@@ -135,7 +135,25 @@ fn insert_each(
         .map(|(_, id, created)| (id, created))
         .collect();
     add_dependencies(spi, &dependencies(elements, references, &added))?;
+    check_lines(spi, elements, parents, &added)?;
     Ok(added)
+}
+
+/// A child must not come, after others of the array, after a job that waits for it.
+fn check_lines(
+    spi: &Spi,
+    elements: &[Element],
+    parents: &[Option<Rc<Parent>>],
+    added: &Added,
+) -> Result<()> {
+    for ((element, parent), &(id, created)) in elements.iter().zip(parents).zip(added) {
+        if let Some(parent) = parent.as_ref().filter(|_| created)
+            && !element.after_refs.is_empty()
+        {
+            parents::check_line(spi, &[id], parent)?;
+        }
+    }
+    Ok(())
 }
 
 /// What the jobs that were added come after.

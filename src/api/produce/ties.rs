@@ -13,7 +13,6 @@ use crate::transaction::parent::Parent;
 use std::rc::Rc;
 
 static UNKNOWN: Statement = statement!("unknown_predecessor", [INT8ARRAYOID]);
-static WAITS_FOR_LINE: Statement = statement!("waits_for_line", [INT8ARRAYOID, INT8ARRAYOID]);
 static ADD: Statement = statement!(
     "add_dependencies",
     [INT8ARRAYOID, INT8ARRAYOID, BOOLARRAYOID, BOOLARRAYOID]
@@ -81,13 +80,9 @@ impl Ties {
         if let Some(id) = spi.run(&UNKNOWN, &[after])?.value(0, 1) {
             return Err(no_such_job(id));
         }
-        let Some(parent) = parent else {
-            return Ok(());
-        };
-        let waits = spi.run(&WAITS_FOR_LINE, &[after, datum(parent.line.clone())])?;
-        match waits.value(0, 1) {
-            Some(true) => Err(parents::waits_for_itself()),
-            _ => Ok(()),
+        match parent {
+            Some(parent) => parents::check_line(spi, &self.after, parent),
+            None => Ok(()),
         }
     }
 }
