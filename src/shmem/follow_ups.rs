@@ -58,10 +58,10 @@ impl Default for FollowUps {
 impl FollowUps {
     pub fn look_at_all(&mut self) {
         self.look_at_all = true;
-        self.expect(i64::MIN);
+        self.hasten(i64::MIN);
     }
 
-    fn expect(&mut self, next: i64) {
+    fn hasten(&mut self, next: i64) {
         if self.next == i64::MAX {
             self.since = server::now();
         }
@@ -78,7 +78,7 @@ impl FollowUps {
 
     /// The job is to be looked at, at `next` or before.
     pub fn add(&mut self, job: i64, next: i64) {
-        self.expect(next);
+        self.hasten(next);
         let mut listed = self.jobs.iter().take(self.count as usize);
         if listed.any(|&known| known == job) {
             return;
@@ -118,7 +118,7 @@ impl FollowUps {
     /// What was taken was not looked at to the end. One job that always fails must not keep the others from being looked at.
     pub fn put_back_failed(&mut self, left: &FollowUp, next: i64) {
         if !left.is_empty() {
-            self.singly = MOST as u32 * 2;
+            self.singly = 2 * MOST as u32;
         }
         self.put_back(left, next);
     }
@@ -127,7 +127,7 @@ impl FollowUps {
     pub fn put_back(&mut self, left: &FollowUp, next: i64) {
         if left.look_at_all {
             self.look_at_all = true;
-            self.expect(next);
+            self.hasten(next);
         }
         for &job in &left.jobs {
             self.add(job, next);
