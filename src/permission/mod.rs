@@ -73,7 +73,7 @@ impl Restricted {
         }))
     }
 
-    fn allows(&self, queue: &str, tenant: Option<&str>) -> bool {
+    pub fn allows(&self, queue: &str, tenant: Option<&str>) -> bool {
         self.permissions.allow(self.verb, queue, tenant)
     }
 

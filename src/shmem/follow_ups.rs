@@ -1,6 +1,8 @@
 //! Jobs after which others are to be looked at: a parent whose last child may have ended, a job that others come after, a batch
 //! whose settings have changed. It is a hint: the tables tell what is to be done, and a rebuild looks at all of them.
 
+use crate::pg::server;
+
 /// The most jobs that are remembered one by one.
 const MOST: usize = 64;
 
@@ -13,6 +15,8 @@ pub struct FollowUps {
     look_at_all: bool,
     /// So many times one job is looked at by itself: one of those that were looked at together has failed.
     singly: u32,
+    /// Since when there has been something to look at.
+    since: i64,
     /// When a claim must look; `i64::MAX`: there is nothing to look at.
     next: i64,
 }
@@ -45,6 +49,7 @@ impl Default for FollowUps {
             count: 0,
             look_at_all: false,
             singly: 0,
+            since: i64::MAX,
             next: i64::MAX,
         }
     }
@@ -53,7 +58,18 @@ impl Default for FollowUps {
 impl FollowUps {
     pub fn look_at_all(&mut self) {
         self.look_at_all = true;
-        self.next = i64::MIN;
+        self.hasten(i64::MIN);
+    }
+
+    fn hasten(&mut self, next: i64) {
+        if self.next == i64::MAX {
+            self.since = server::now();
+        }
+        self.next = self.next.min(next);
+    }
+
+    pub fn since(&self) -> i64 {
+        self.since
     }
 
     pub fn next(&self) -> i64 {
@@ -62,7 +78,7 @@ impl FollowUps {
 
     /// The job is to be looked at, at `next` or before.
     pub fn add(&mut self, job: i64, next: i64) {
-        self.next = self.next.min(next);
+        self.hasten(next);
         let mut listed = self.jobs.iter().take(self.count as usize);
         if listed.any(|&known| known == job) {
             return;
@@ -102,7 +118,7 @@ impl FollowUps {
     /// What was taken was not looked at to the end. One job that always fails must not keep the others from being looked at.
     pub fn put_back_failed(&mut self, left: &FollowUp, next: i64) {
         if !left.is_empty() {
-            self.singly = MOST as u32 * 2;
+            self.singly = 2 * MOST as u32;
         }
         self.put_back(left, next);
     }
@@ -111,7 +127,7 @@ impl FollowUps {
     pub fn put_back(&mut self, left: &FollowUp, next: i64) {
         if left.look_at_all {
             self.look_at_all = true;
-            self.next = self.next.min(next);
+            self.hasten(next);
         }
         for &job in &left.jobs {
             self.add(job, next);

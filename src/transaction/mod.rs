@@ -14,3 +14,10 @@ pub fn may_stay_open() -> bool {
     // SAFETY: reads the backend's transaction state.
     pending::stays() || unsafe { pg_sys::IsTransactionBlock() }
 }
+
+/// Whether it has locked or changed rows.
+#[allow(unsafe_code, reason = "reads the state of the transaction")]
+pub fn has_id() -> bool {
+    // SAFETY: reads the backend's transaction state.
+    u32::from(unsafe { pg_sys::GetTopTransactionIdIfAny() }) != 0
+}

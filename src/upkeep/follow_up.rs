@@ -37,19 +37,27 @@ const CHUNK: i64 = 500;
 /// What another transaction has locked is looked at again after this time.
 const LOCKED_AGAIN: i64 = SECOND / 10;
 
+const PATIENCE: i64 = 2 * SECOND;
+
 /// How much a call may do.
 #[derive(Clone, Copy)]
 pub struct Effort {
     jobs: usize,
     chunk: i64,
+    /// Nothing is done that others may still do before this time has passed.
+    patience: i64,
 }
 
 impl Effort {
     /// What is changed stays locked until the transaction ends. So a claim inside a transaction block, which may stay open, does
-    /// little.
+    /// little, and only what neither other claims nor the background worker have done.
     pub fn of_claim() -> Self {
         match transaction::may_stay_open() {
-            true => Self { jobs: 1, chunk: 20 },
+            true => Self {
+                jobs: 1,
+                chunk: 20,
+                patience: PATIENCE,
+            },
             false => Self::of_worker(),
         }
     }
@@ -58,13 +66,16 @@ impl Effort {
         Self {
             jobs: AT_ONCE,
             chunk: CHUNK,
+            patience: 0,
         }
     }
 }
 
 /// Asked by every claim: what no other claim is looking at.
 pub fn duty(memory: &mut Locked, effort: Effort) -> Option<FollowUp> {
-    let is_due = memory.state.follow_ups.next() <= server::now();
+    let (follow_ups, now) = (&memory.state.follow_ups, server::now());
+    let is_due =
+        follow_ups.next() <= now && follow_ups.since() <= now.saturating_sub(effort.patience);
     let taken = is_due.then(|| memory.state.follow_ups.take(effort.jobs));
     taken.filter(|taken| !taken.is_empty())
 }
@@ -93,8 +104,10 @@ pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effor
         left,
     };
     look.at(&jobs)?;
-    // Rows are locked now, and others wait for what was done.
-    pending::with(|pending| pending.must_not_sleep |= !jobs.is_empty());
+    // Others may wait for what was locked.
+    if transaction::has_id() {
+        pending::with(|pending| pending.must_not_sleep = true);
+    }
     look.left.put_back(job_table)
 }
 

@@ -19,6 +19,7 @@ static LIVE: Statement = statement!("retry_live", [INT8ARRAYOID]);
 static LOCK_FINISHED: Statement = statement!("lock_finished", [INT8ARRAYOID]);
 static FAILED_CHILDREN: Statement = statement!("failed_children", [INT8ARRAYOID]);
 static FORGET_TIES: Statement = statement!("forget_ties", [INT8ARRAYOID]);
+static LINE_UP_LATER: Statement = statement!("line_up_later", [INT8ARRAYOID]);
 static REOPEN: Statement = statement!("reopen_batches", [INT8ARRAYOID]);
 static MAKE_FINISHED: Statement = statement!("retry_finished", []);
 static FINISHED: Statement = Statement::of_catalog(&MAKE_FINISHED, &[pg_sys::INT8ARRAYOID]);
@@ -54,7 +55,9 @@ pub fn retry(call: &Call) -> Result<Option<Datum>> {
                         return Err(key_is_taken(job_id));
                     }
                     if bring_back(spi, &[job_id])? > 0 {
-                        return Ok(match bring_back_children(spi, &[job_id])? {
+                        let has_children = bring_back_children(spi, &[job_id])?;
+                        let is_behind = line_up_later(spi, &[job_id])?;
+                        return Ok(match has_children || is_behind {
                             true => "blocked",
                             false => "available",
                         });
@@ -120,7 +123,13 @@ fn bring_back_children(spi: &Spi, parents: &[i64]) -> Result<bool> {
     children.retain(|id| !refused.contains(id));
     bring_back(spi, &children)?;
     bring_back_children(spi, &children)?;
+    line_up_later(spi, &children)?;
     Ok(true)
+}
+
+/// Returns whether any waits for its batch to be opened.
+fn line_up_later(spi: &Spi, ids: &[i64]) -> Result<bool> {
+    Ok(spi.run(&LINE_UP_LATER, &[datum(ids)])?.len() > 0)
 }
 
 pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
@@ -144,6 +153,7 @@ pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
             ids.retain(|id| !refused.contains(id));
             retried += bring_back(spi, &ids)?;
             bring_back_children(spi, &ids)?;
+            line_up_later(spi, &ids)?;
         }
         Ok(retried)
     })?;
