@@ -18,10 +18,10 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
 MADE = "<!-- made by pg_test/docs/reference.py; run: make reference -->\n\n"
 
 FUNCTIONS = {group: list(names) for group, names in GROUPS.items()}
-TABLES = ["job", "job_history", "unique_key", "permission", "recurring"]
-SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route"]
+TABLES = ["job", "job_history", "dependency", "unique_key", "permission", "recurring"]
+SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "batch", "route"]
 VIEWS = [
-    "jobs", "my_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "permissions", "recurring_jobs",
+    "jobs", "my_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "batches", "permissions", "recurring_jobs",
     "workers", "history_partition", "stat_queue", "stat_tenant", "metrics", "memory",
 ]  # fmt: skip
 # The relations whose columns of the same name mean the same.
