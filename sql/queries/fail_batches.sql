@@ -1,5 +1,5 @@
--- Stops those of the batches $1 (null: of all) of which more children were discarded than max_failed allows. Those of them that another
--- transaction has locked.
+-- Stops those of the batches $1 (null: of all) of which more children were discarded than max_failed allows: (id, whether that was
+-- done). Others are locked by another transaction.
 WITH failing AS MATERIALIZED (
     SELECT batch.id
     FROM turnstile.batch
@@ -28,6 +28,6 @@ WITH failing AS MATERIALIZED (
     FROM locked
     WHERE batch.id = locked.id
 )
-SELECT failing.id
+SELECT failing.id, locked.id IS NOT NULL
 FROM failing
-WHERE NOT EXISTS (SELECT FROM locked WHERE locked.id = failing.id)
+LEFT JOIN locked ON locked.id = failing.id

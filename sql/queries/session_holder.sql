@@ -1,5 +1,5 @@
--- The job of session $3 of queue $1 and tenant $2 that runs, or that holds the session while it waits for another attempt,
--- if it is among the first 1,000 that run or are put off.
+-- The job of session $3 of queue $1 and tenant $2 that runs, or that holds the session while it waits for another attempt
+-- or for its children, if it is among the first 1,000 that run, are put off or are blocked.
 SELECT found.id
 FROM (
     SELECT running.*
@@ -20,6 +20,15 @@ FROM (
         LIMIT 1000
     ) AS put_off
     WHERE put_off.holds_session
+    UNION ALL
+    SELECT blocked.id, blocked.tenant, blocked.session
+    FROM (
+        SELECT job.id, job.tenant, job.session, job.holds_session
+        FROM ONLY turnstile.job
+        WHERE job.queue = $1 AND job.state = 'blocked'
+        LIMIT 1000
+    ) AS blocked
+    WHERE blocked.holds_session
 ) AS found
 WHERE found.session = $3 AND found.tenant IS NOT DISTINCT FROM $2
 LIMIT 1

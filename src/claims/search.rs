@@ -98,7 +98,7 @@ fn claim_in(
     let mut left = most;
     let mut is_listened_to = false;
     let mut settings = SettingsReader::default();
-    while left > 0 {
+    while left > 0 && !pending::with(|pending| pending.must_not_claim) {
         let Next {
             pick,
             reservations,

@@ -49,6 +49,8 @@ pub struct Pending {
     pub warned: Vec<Id>,
     /// Others wait for what it has done, so no call of it may sleep before it has committed.
     pub must_not_sleep: bool,
+    /// It has stopped a batch, of which none of its own claims may start a job.
+    pub must_not_claim: bool,
     /// It has waited long enough for another backend to count the jobs.
     pub has_given_up_count: bool,
 }
@@ -174,6 +176,7 @@ impl Pending {
         self.warned.clear();
         self.has_given_up_count = false;
         self.must_not_sleep = false;
+        self.must_not_claim = false;
         let mut levels = std::mem::take(&mut self.levels).into_iter();
         let mut all = levels.next().unwrap_or_default();
         for level in levels {

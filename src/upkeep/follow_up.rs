@@ -16,7 +16,7 @@ use crate::transaction::{
     self,
     pending::{self, Work},
 };
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, Datum};
 use std::collections::BTreeMap;
 
 static ALL: Statement = statement!("all_follow_ups", [INT8OID]);
@@ -99,11 +99,25 @@ pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effor
 }
 
 fn all(spi: &Spi, effort: Effort, left: &mut Left) -> Result<Vec<i64>> {
-    left.later.extend(ids(&spi.run(&FAIL, &[None])?)?);
+    left.later.extend(fail(spi, None)?);
     let most = i64::try_from(effort.jobs).unwrap_or(i64::MAX);
     let rows = spi.run(&ALL, &[datum(most)])?;
     left.look_at_all = rows.len() >= effort.jobs;
     ids(&rows)
+}
+
+/// Stops batches of which too many children have failed. A claim that does so starts none of their jobs, although it goes by settings
+/// that are committed. Returns those that must not end before another transaction lets them be stopped.
+fn fail(spi: &Spi, batches: Option<Datum>) -> Result<Vec<i64>> {
+    let rows = spi.run(&FAIL, &[batches])?;
+    let mut undecided = Vec::new();
+    for row in 0..rows.len() {
+        match rows.required(row, 2)? {
+            true => pending::with(|pending| pending.must_not_claim = true),
+            false => undecided.push(rows.required(row, 1)?),
+        }
+    }
+    Ok(undecided)
 }
 
 fn ids(rows: &Rows) -> Result<Vec<i64>> {
@@ -225,7 +239,7 @@ impl Look<'_> {
 
     /// Returns the batches that have failed, and must not end before they are marked so.
     fn see_to_children(&mut self, jobs: &[i64]) -> Result<Vec<i64>> {
-        let undecided = ids(&self.spi.run(&FAIL, &[datum(jobs)])?)?;
+        let undecided = fail(self.spi, datum(jobs))?;
         self.left.later.extend(&undecided);
         let rows = self.spi.run(&TO_STOP, &[datum(jobs), datum(self.chunk)])?;
         let children: Vec<i64> = (0..rows.len())
