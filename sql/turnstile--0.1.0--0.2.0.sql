@@ -519,7 +519,7 @@ BEGIN
     INSERT INTO turnstile.batch (id, opened_at)
     SELECT live.id, clock_timestamp()
     FROM turnstile.job_status AS live
-    WHERE live.id = set_batch.id AND live.finished_at IS NULL AND live.opens_batch IS NOT TRUE
+    WHERE live.id = set_batch.id AND live.finished_at IS NULL AND live.state IN ('running', 'blocked') AND live.opens_batch IS NOT TRUE
     ON CONFLICT ON CONSTRAINT batch_pkey DO NOTHING;
     UPDATE turnstile.batch
     SET slots = turnstile.changed_setting('slots', set_batch.clear, set_batch.slots, slots),

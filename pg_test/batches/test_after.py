@@ -8,7 +8,7 @@ from support.batches import (
 )  # fmt: skip
 from support.calls import call, cancel, claim_next, complete, discard, enqueue, enqueue_many, fail, ids, release, retry
 from support.losses import WAYS
-from support.sleepers import put_to_sleep
+from support.sleepers import Sleeper, asleep, put_to_sleep, until, woken_by_the_end
 
 
 def _dependencies(conn) -> int:
@@ -125,11 +125,28 @@ def test_a_released_follower_wakes_who_sleeps(db, conn):
     enqueue(conn)
     run = claim_next(conn)
     follower = enqueue(conn, after=[run.id])
-    assert claim_next(conn) is None, "it tells the predecessor, so that the next one sleeps"
+    # The first claim tells the predecessor of its follower, and does not sleep on that.
+    nothing_comes(conn)
     [sleeper] = put_to_sleep(db, conn, 1, "SELECT id FROM turnstile.claim_next(wait => '60 s')")
     complete(conn, run)
     assert sleeper.returned().error is None
     assert sleeper.rows == [(follower,)] or ids(claim_just(conn, 1)) == [follower]
+
+
+def test_a_claim_that_waits_keeps_no_predecessor_from_ending(db, conn):
+    """It may tell that job of its followers before it sleeps, or return without a row."""
+    enqueue(conn)
+    run = claim_next(conn)
+    follower = enqueue(conn, after=[run.id])
+    sleeper = Sleeper(db.connect(), "SELECT id FROM turnstile.claim_next(wait => '60 s')")
+    until(lambda: not sleeper.is_alive() or asleep(conn) == 1, "it sleeps or has returned")
+    conn.execute("SET lock_timeout = '10 s'")
+    assert complete(conn, run) is True
+    with woken_by_the_end(conn, [sleeper]):
+        if not sleeper.is_alive() and sleeper.rows == []:
+            assert ids(claim_just(conn, 1)) == [follower]
+        else:
+            assert sleeper.returned().rows == [(follower,)]
 
 
 # ---- Predecessors that have ended -----------------------------------------------------------------

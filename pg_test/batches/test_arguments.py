@@ -183,7 +183,7 @@ def _cancelled(conn) -> int:
     return batch
 
 
-@pytest.mark.parametrize("job", [_ended, _cancelled, enqueue, lambda conn: 10**9], ids=["ended", "cancelled", "no batch", "unknown"])
+@pytest.mark.parametrize("job", [_ended, _cancelled, lambda conn: 10**9], ids=["ended", "cancelled", "unknown"])
 def test_settings_of_what_is_no_live_batch_are_refused(conn, job):
     with refused(NO_SUCH_JOB):
         set_batch(conn, job(conn), slots=1)

@@ -283,3 +283,14 @@ def test_a_run_that_adds_children_may_have_no_row_and_then_no_limit(conn):
     assert len(claim_just(conn, 4)) == running(conn, run.id) == 4
     complete_all(conn, [rows.live(conn, child) for child in children_of(conn, run.id)])
     assert call(conn, "await_children", job_id=run.id, attempt=run.attempt)[0][0] is False
+
+
+def test_a_run_that_adds_children_is_given_a_row_with_its_first_setting(conn):
+    enqueue(conn)
+    run = claim_next(conn)
+    set_batch(conn, run.id, slots=1)
+    for _ in range(3):
+        enqueue(conn, parent=run.id)
+    claim_just(conn, 1)
+    set_batch(conn, run.id, slots=2)
+    claim_just(conn, 1)

@@ -21,6 +21,11 @@ SLOTS = [40, 10, 0, 55, 3, 25]
 # The changes come while children are left: after each of these shares of all has ended.
 SHARES = [0, 0.1, 0.2, 0.2, 0.6, 0.7]
 PATIENCE = 120
+UNDER_WAY = """
+    SELECT count(*) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+       AND state <> 'idle' AND query_start <= %s
+"""
 
 
 class Operator:
@@ -41,7 +46,9 @@ class Operator:
     def change(self, slots: int) -> None:
         before = rows.clock(self.conn)
         self.conn.execute("UPDATE turnstile.batch SET slots = %s WHERE id = %s", [slots, self.batch])
-        # Runs that were admitted before go on to their end.
+        # A claim that was under way may have been admitted before. Such runs go on to their end.
+        changed = rows.clock(self.conn)
+        self._await(lambda: self.conn.execute(UNDER_WAY, [changed]).fetchone() == (0,), "no claim is left from before the change")
         self._await(lambda: running(self.conn, self.batch) <= slots, f"no more than {slots} run")
         self.changes.append((before, rows.clock(self.conn), slots))
 
