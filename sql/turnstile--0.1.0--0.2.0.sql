@@ -202,7 +202,7 @@ CREATE TABLE turnstile.batch (
     priority int,
     max_failed int,
     on_end text NOT NULL DEFAULT 'run',
-    opened_at timestamptz,
+    opened_at timestamptz DEFAULT clock_timestamp(),
     stops text,
     gate bigint NOT NULL,
     CONSTRAINT batch_pkey PRIMARY KEY (id),

@@ -1,4 +1,5 @@
--- Gives up to $2 children of the batches $1 the priority of their batch, and those that have another one are not locked.
+-- Gives up to $2 children of the batches $1 that have another one, and are not locked, the priority of their batch: whether it has
+-- stayed so.
 WITH other AS MATERIALIZED (
     SELECT child.id, batch.priority
     FROM turnstile.batch
@@ -20,4 +21,4 @@ SET priority = other.priority
 FROM other
 JOIN locked ON locked.id = other.id
 WHERE job.id = other.id
-RETURNING job.id
+RETURNING job.priority = other.priority

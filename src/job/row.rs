@@ -118,12 +118,12 @@ impl RawRow<'_> {
     }
 
     pub fn state(&self) -> Option<State> {
-        match self.text(column::STATE)? {
-            "available" => Some(State::Available),
-            "scheduled" => Some(State::Scheduled),
-            "retryable" => Some(State::Retryable),
-            "running" => Some(State::Running),
-            "blocked" => Some(State::Blocked),
+        match self.bytes(column::STATE)? {
+            b"available" => Some(State::Available),
+            b"scheduled" => Some(State::Scheduled),
+            b"retryable" => Some(State::Retryable),
+            b"running" => Some(State::Running),
+            b"blocked" => Some(State::Blocked),
             _ => None,
         }
     }
@@ -149,21 +149,25 @@ impl RawRow<'_> {
     }
 
     pub fn is_blocked(&self) -> bool {
-        self.text(column::STATE) == Some("blocked")
+        self.is_in_state(b"blocked")
     }
 
     pub fn is_available(&self) -> bool {
-        self.text(column::STATE) == Some("available")
+        self.is_in_state(b"available")
+    }
+
+    fn is_in_state(&self, state: &[u8]) -> bool {
+        self.bytes(column::STATE) == Some(state)
     }
 
     pub fn is_running(&self) -> bool {
-        self.text(column::STATE) == Some("running")
+        self.is_in_state(b"running")
     }
 
     /// Whether it is live and does not run.
     pub fn is_waiting(&self) -> bool {
-        let state = self.text(column::STATE);
-        state.is_some_and(|state| matches!(state, "available" | "scheduled" | "retryable"))
+        let state = self.bytes(column::STATE);
+        state.is_some_and(|state| matches!(state, b"available" | b"scheduled" | b"retryable"))
     }
 
     /// Whether a claim of the lane that looks at these positions may take it.
@@ -191,15 +195,14 @@ impl RawRow<'_> {
             && self.int8(column::POSITION) == other.int8(column::POSITION)
             && (self.int8(column::RUN_AT) == other.int8(column::RUN_AT)
                 || armed(Seeded::IgnoreRunAt))
-            && self.text(column::STATE) == other.text(column::STATE)
+            && self.bytes(column::STATE) == other.bytes(column::STATE)
             && self.boolean(column::HOLDS_SESSION) == other.boolean(column::HOLDS_SESSION)
-            && self.text(column::SESSION) == other.text(column::SESSION)
+            && self.bytes(column::SESSION) == other.bytes(column::SESSION)
     }
 
     /// Whether the row is a job for later.
     pub fn is_ahead(&self, now: i64) -> bool {
-        self.int8(column::RUN_AT).is_some_and(|time| time > now)
-            && self.text(column::STATE) == Some("available")
+        self.int8(column::RUN_AT).is_some_and(|time| time > now) && self.is_available()
     }
 
     /// The name of the column that is invalid, if one is. A count that goes up by one, or stays, is never invalid: a

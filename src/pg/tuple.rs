@@ -242,6 +242,33 @@ impl RawRow<'_> {
         unsafe { self.read_text(column, value) }
     }
 
+    /// The bytes of a text, without a look at its encoding.
+    #[inline(always)]
+    pub fn bytes(&self, column: usize) -> Option<&[u8]> {
+        let value = self.raw(column)?;
+        // SAFETY: `raw` has given the value. Where the column is a text, it begins with its length: in a byte, or in four.
+        unsafe {
+            let columns = (*self.slot).tts_tupleDescriptor;
+            let text: *const u8 = value.cast_mut_ptr();
+            let first = usize::from(*text);
+            let is_text = (*compat::attribute(columns, column - 1)).atttypid == pg_sys::TEXTOID;
+            let plain = if !is_text || cfg!(target_endian = "big") {
+                None
+            } else if first & 1 == 1 && first > 1 {
+                Some((text.add(1), (first >> 1) - 1))
+            } else if first & 3 == 0 {
+                let length = text.cast::<u32>().read_unaligned() >> 2;
+                Some((text.add(4), length as usize - 4))
+            } else {
+                None
+            };
+            match plain {
+                Some((bytes, length)) => Some(std::slice::from_raw_parts(bytes, length)),
+                None => self.read_text(column, value).map(str::as_bytes),
+            }
+        }
+    }
+
     /// # Safety
     /// The value must be that of the column.
     #[inline(never)]

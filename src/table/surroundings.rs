@@ -62,12 +62,12 @@ const OWN_INDEXES: [OwnIndex; 7] = [
     OwnIndex(
         "USING btree (lane_group, lane, \"position\")",
         " WHERE (state = 'available'::text)",
-        |row| row.text(column::STATE) == Some("available"),
+        |row| row.is_available(),
     ),
     OwnIndex(
         "USING btree (queue COLLATE \"C\", run_at, \"position\")",
         " WHERE (state = ANY (ARRAY['scheduled'::text, 'retryable'::text]))",
-        |row| matches!(row.text(column::STATE), Some("scheduled" | "retryable")),
+        |row| matches!(row.bytes(column::STATE), Some(b"scheduled" | b"retryable")),
     ),
     OwnIndex(
         "USING btree (queue COLLATE \"C\", lease_expires_at)",

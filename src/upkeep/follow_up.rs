@@ -261,10 +261,13 @@ impl Look<'_> {
         if !children.is_empty() {
             end_waiting(self.spi, &children, "cancelled", None)?;
         }
-        let moved = self
+        let rows = self
             .spi
-            .run(&REPRIORITIZE, &[datum(jobs), datum(self.chunk)])?
-            .len();
+            .run(&REPRIORITIZE, &[datum(jobs), datum(self.chunk)])?;
+        // A trigger may put it back.
+        let moved = (0..rows.len())
+            .filter(|&row| rows.value(row, 1) == Some(true))
+            .count();
         let rows = self.spi.run(&UNFINISHED, &[datum(jobs)])?;
         let again = match children.is_empty() && moved == 0 {
             true => &mut self.left.later,

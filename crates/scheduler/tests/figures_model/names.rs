@@ -10,6 +10,7 @@ fn key(kind: usize, nth: u64) -> u64 {
 pub fn text(kind: GateKind, key: u64) -> String {
     match kind {
         GateKind::Queue => "q".repeat(1 + 10 * (key % 1_000_003 % 10) as usize),
+        GateKind::Batch => key.to_string(),
         _ => format!("{kind:?} {key}"),
     }
 }
