@@ -52,6 +52,8 @@ def enqueues() -> list[Case]:
                  f"SELECT turnstile.enqueue('k', queue => {literal(queue)}, tenant => {literal(tenant)}, unique_by => '{{kind}}')",
                  (("enqueue", queue, tenant),))
         )  # fmt: skip
+        batch = f"SELECT turnstile.enqueue_batch('k', queue => {literal(queue)}, tenant => {literal(tenant)}, children => '[{{\"kind\": \"k\"}}]')"
+        cases.append(Case(f"enqueue_batch: {name}", batch, (("enqueue", queue, tenant),)))
         # Allowed, it goes on to say that there is no pg_cron here.
         schedule = f"SELECT turnstile.schedule('n', '* * * * *', 'k', queue => {literal(queue)}, tenant => {literal(tenant)})"
         cases.append(Case(f"schedule: {name}", schedule, (("enqueue", queue, tenant),)))
@@ -105,6 +107,7 @@ ENDS = {
     "heartbeat": "SELECT turnstile.heartbeat({running}, 1)",
     "heartbeat, a stale attempt": "SELECT turnstile.heartbeat({running}, 7)",
     "progress": "SELECT turnstile.progress({running}, 1, 1)",
+    "await_children": "SELECT turnstile.await_children({running}, 1)",
     "discard a run": "SELECT turnstile.discard({running}, 1)",
 }
 MANAGED = {
@@ -117,6 +120,7 @@ MANAGED = {
     "reprioritize": "SELECT turnstile.reprioritize({waiting}, 7)",
     "why_waiting": "SELECT * FROM turnstile.why_waiting({waiting})",
     "why_waiting, running": "SELECT * FROM turnstile.why_waiting({running})",
+    "wait_for_end": "CALL turnstile.wait_for_end({waiting}, '0')",
     "wait_estimate": "SELECT * FROM turnstile.wait_estimate({waiting})",
     "wait_estimate, finished": "SELECT * FROM turnstile.wait_estimate({finished})",
     "UPDATE": "UPDATE turnstile.job SET priority = 7 WHERE id = {waiting}",
@@ -172,7 +176,7 @@ OPERATED = [
     "resume_account('acme', 'a')", "pause_session('mail', 'acme', 's')", "resume_session('mail', 'acme', 's')",
     "set_route('k', queue => 'mail')", "drop_route('to sms')", "reroute('k')", "rescue()", "promote()", "check()",
     "rebuild()", "prune_unique_keys()", "recent()", "recent('oldest')",
-    "stat_reset()",
+    "stat_reset()", "set_batch(1)",
 ]  # fmt: skip
 OF_A_QUEUE = ["set_queue('{}')", "set_queue('{}', max_running => 3)", "pause_queue('{}')", "resume_queue('{}')"]
 SETTINGS = {

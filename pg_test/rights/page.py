@@ -24,7 +24,8 @@ _NONE = "EXECUTE alone"
 GROUPS = {
     "Produce": {
         "enqueue": "`enqueue` on the queue after routing, and the tenant; to replace a job, also on that one's",
-        "enqueue_many": "the same for each job", "schedule": "`enqueue` as `enqueue` does, now and at each firing",
+        "enqueue_many": "the same for each job; for a parent or predecessor `enqueue` on its queue and tenant",
+        "enqueue_batch": "the same for the job and each child", "schedule": "`enqueue` as `enqueue` does, now and at each firing",
         "unschedule": "to own it",
     },
     "Work": {
@@ -34,10 +35,12 @@ GROUPS = {
         "listen_channel": "`work` on the queue; `*`: on `*`", "complete": _RUN,
         "complete_many": "`work` on the run's queue, else it is not counted",
         "complete_and_claim_next": "as `complete` and `claim_next`", "fail": _RUN, "release": _RUN, "snooze": _RUN,
-        "heartbeat": _RUN, "progress": _RUN,
+        "heartbeat": _RUN, "progress": _RUN, "await_children": _RUN,
+        "batch_results": "`work` on the parent's queue, else `see` on its queue and tenant, and on those of the children that are shown",
     },
     "Operate": {
         "set_queue": "`manage` on the queue, tenant `*`", "set_tenant": _ALL, "set_account": _ALL, "set_concurrency": _ALL,
+        "set_batch": _ALL, "wait_for_end": _OUTLOOK,
         "pause_queue": "`manage` on the queue, tenant `*`", "resume_queue": "`manage` on the queue, tenant `*`",
         "pause_tenant": _ALL, "resume_tenant": _ALL, "pause_account": _ALL, "resume_account": _ALL, "pause_session": _ALL,
         "resume_session": _ALL, "cancel": _JOB, "discard": f"{_JOB}; with an attempt {_RUN}", "retry": _JOB, "reprioritize": _JOB,

@@ -31,7 +31,8 @@ def test_each_function_is_on_the_page_or_internal(module_conn):
 def test_each_function_with_a_check_is_tried(module_conn):
     tried = set(re.findall(r"turnstile\.(\w+)\(", " ".join(case.statement for case in CASES)))
     checked = {name for name, need in page.NEEDS.items() if "`" in need and not name.startswith(("allow_", "disallow"))}
-    untried = checked - tried - {"complete_many"}
+    # Each of these passes over what its caller may not touch, and has tests of its own.
+    untried = checked - tried - {"complete_many", "batch_results"}
     assert untried == set()
 
 

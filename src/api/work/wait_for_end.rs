@@ -5,8 +5,8 @@ use crate::permission;
 use crate::pg::call::{Call, arguments};
 use crate::pg::error::{Failure, Result, no_such_job, null_argument};
 use crate::pg::rights::Owner;
-use crate::pg::spi::with_nonatomic_spi;
-use crate::pg::{compat, server};
+use crate::pg::spi::{with_nonatomic_spi, with_spi};
+use crate::pg::{compat, rights, server};
 use crate::runs::finish::state_of;
 use crate::shmem::latches::wait_until;
 use pgrx::pg_sys::Datum;
@@ -22,12 +22,13 @@ pub fn wait_for_end(call: &Call) -> Result<Option<Datum>> {
     let timeout = duration(call, wait_for_end::TIMEOUT, "timeout")?
         .ok_or_else(|| null_argument("timeout"))?;
     let until = server::now().saturating_add(timeout);
+    let look = || with_spi(|spi| permission::job_outlook(spi, job_id));
+    rights::as_owner(call.function(), look)?;
+    let owner = Owner::of_function(call.function())?;
     if call.is_atomic() {
         return Err(in_a_transaction());
     }
-    let owner = Owner::of_function(call.function())?;
     with_nonatomic_spi(|spi| {
-        owner.run(|| permission::job_outlook(spi, job_id))?;
         loop {
             let state = owner.run(|| state_of(spi, job_id))?;
             let state = state.ok_or_else(|| no_such_job(job_id))?;
