@@ -8,7 +8,7 @@ from histories.history import History
 EXPECTED = {"40001", "40P01", "57014", "55P03", "55000", "P0002"}
 # Two phases for who has changed jobs; a full backlog for who adds some.
 EXPECTED_OF = {"prepare": {"0A000"}}
-EXPECTED_OF |= dict.fromkeys(["enqueue", "enqueue_many", "insert", "copy", "retry", "retry_many"], {"53400"})
+EXPECTED_OF |= dict.fromkeys(["enqueue", "enqueue_batch", "enqueue_many", "insert", "copy", "retry", "retry_many"], {"53400"})
 _BROKEN = re.compile(r"PANIC|panicked|terminated by signal (?!9)|TRAP:|\] XX\d\d\d ERROR|could not (read|write|access)")
 
 
