@@ -60,7 +60,19 @@ def a_run_that_leaves_its_children_to_themselves(story) -> None:
     story.completes(2)
 
 
-ORDINARY = [an_ordinary_batch, a_run_that_waits_for_its_children, a_run_that_leaves_its_children_to_themselves]
+def a_follower_that_was_brought_back(story) -> None:
+    story.enqueues(1)
+    _follows(story, any_end=False)
+    story.claims(1)
+    story.fails_for_good(1)
+    looked_after(story, {"id": 2, "gone": True}, finished=[(2, "discarded")])
+    transaction = story.ended(story.called("retry", [2, "available"]))
+    story.committed(transaction, {"id": 2, "state": "available"})
+    story.claims(2)
+    story.completes(2)
+
+
+ORDINARY = [a_follower_that_was_brought_back, an_ordinary_batch, a_run_that_waits_for_its_children, a_run_that_leaves_its_children_to_themselves]
 
 
 @bad("callbacks_wait_for_children")
@@ -167,6 +179,7 @@ def a_follower_overtakes_who_is_in_front(story):
     story.enqueues(1)
     _follows(story, any_end=True)
     story.claims(1)
+    looked_after(story, {"id": 2, "state": "available"})
     story.claims(2)
 
 
@@ -176,9 +189,11 @@ def a_follower_starts_after_a_failure(story):
     _follows(story, any_end=False)
     story.claims(1)
     story.fails_for_good(1)
+    looked_after(story, {"id": 2, "state": "available"})
     story.claims(2)
 
 
 def _follows(story, any_end: bool) -> None:
+    """Job 2 after job 1."""
     call = story.called("enqueue", [2], jobs=1, parent=None, after=[1], any_end=any_end)
-    story.committed(story.ended(call), {"id": 2, "kind": call.token})
+    story.committed(story.ended(call), {"id": 2, "kind": call.token, "state": "blocked"})

@@ -57,10 +57,13 @@ def children_have_parents(history: History):
 
 
 def followers_wait(history: History):
-    """A job that comes after others starts when all of them have completed, or have ended at all where that is enough."""
+    """A job that comes after others starts when all of them have completed, or have ended at all where that is enough.
+    Who brings it back after its end does without them."""
     ended, completed, seen = set(), set(), set()
     for commit in history.commits:
         for change in commit.changes:
+            if change.old is None and change is not history.births[change.id]:
+                seen.add(change.id)
             if not is_claim(change) or change.id in seen:
                 continue
             seen.add(change.id)
