@@ -95,9 +95,14 @@ def child_of(chance: random.Random, kind: str, parent: int) -> dict:
 
 
 def batch_setting(chance: random.Random) -> dict:
-    """Columns to set for a batch; those of a queue that is in force for others are rare."""
-    paused = chance.random() < 0.05
-    return {"slots": chance.choice([None, 1, 2, 3]), "paused": paused, "rate": 50 if chance.random() < 0.1 else None}
+    """Columns to set for a batch."""
+    return {
+        "slots": chance.choice([None, 1, 2, 3]),
+        "paused": chance.random() < 0.05,
+        "paused_until": soon(chance) if chance.random() < 0.1 else None,
+        "rate": 50 if chance.random() < 0.1 else None,
+        "priority": chance.choice([None, None, None, -5, 5]),
+    }
 
 
 def to_be_routed(chance: random.Random, found: dict) -> dict:
