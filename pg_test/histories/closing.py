@@ -48,8 +48,6 @@ PUT_OFF, HURRY = (
         ("0", "state", "state IN ('scheduled', 'retryable')"),
     )
 )
-# In passing these look after batches whose children have ended.
-LOOKS = 50
 RUNNING = "SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]'), NULL FROM turnstile.job WHERE state = 'running'"
 LEFT = "SELECT count(*), NULL FROM turnstile.job"
 STATISTICS = """
@@ -82,8 +80,6 @@ class Closer(Client):
         for statement in UNTIMED:
             self.call("set limit", statement)
         self.finish_all()
-        for _ in range(LOOKS):
-            self.call("claim", CLAIM, {"queues": ["nobody's"], "most": 1, **PLAIN}, queues=["nobody's"], most=1)
         self.call("put off", PUT_OFF)
         for number in range(PREDICTED):
             queue = mix.QUEUES[number % len(mix.QUEUES)]
