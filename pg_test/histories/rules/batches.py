@@ -61,7 +61,13 @@ def followers_wait(history: History):
     Who brings it back after its end does without them."""
     ended, completed, seen = set(), set(), set()
     for commit in history.commits:
+        states = {job.id: job.state for job in commit.finished}
         for change in commit.changes:
+            # A transaction may complete a job, and claim what comes after it.
+            if change.new is None:
+                ended.add(change.id)
+                if states.get(change.id) == "completed":
+                    completed.add(change.id)
             if change.old is None and change is not history.births[change.id]:
                 seen.add(change.id)
             if not is_claim(change) or change.id in seen:
@@ -74,9 +80,6 @@ def followers_wait(history: History):
             missing = [job_id for job_id in call.arguments["after"] if job_id not in enough]
             if missing:
                 yield f"job {change.id} started at commit {commit.index}, before {missing} that it comes after: {change.new}"
-        finished = {job.id: job.state for job in commit.finished}
-        completed.update(job_id for job_id, state in finished.items() if state == "completed")
-        ended.update(change.id for change in commit.changes if change.new is None)
 
 
 def with_children(history: History):
