@@ -15,8 +15,10 @@ PUT_OFF = _CHANGE.format(
     f" WHERE {_WAITING}"
 )
 HURRY = _CHANGE.format("UPDATE turnstile.job SET run_at = clock_timestamp() WHERE state IN ('scheduled', 'retryable')")
+# Not parents: who deletes one before its turn leaves children behind that wait for it for ever.
 DELETE = _CHANGE.format(
-    "DELETE FROM turnstile.job WHERE id IN (SELECT id FROM turnstile.job ORDER BY id OFFSET %(skip)s LIMIT 1)"
+    "DELETE FROM turnstile.job WHERE id IN (SELECT id FROM turnstile.job WHERE NOT EXISTS (SELECT FROM turnstile.batch"
+    " WHERE batch.id = job.id) ORDER BY id OFFSET %(skip)s LIMIT 1)"
 )
 LOCK = (
     "WITH locked AS MATERIALIZED (SELECT id FROM turnstile.job WHERE id IN (SELECT id FROM turnstile.job WHERE state = 'available'"
@@ -28,8 +30,19 @@ CHECK = """
     SELECT coalesce(jsonb_agg(jsonb_build_array(problem, detail)), '[]'), NULL FROM looked, turnstile.check()
 """
 
+_LIVE = "EXISTS (SELECT FROM turnstile.job WHERE job.id = batch.id)"
 ANY_JOB = "(SELECT id FROM turnstile.job ORDER BY id OFFSET %(skip)s LIMIT 1)"
 ANY_DISCARDED = "(SELECT id FROM turnstile.job_history WHERE state = 'discarded' ORDER BY id DESC OFFSET %(skip)s / 10 LIMIT 1)"
+ANY_PARENT = f"(SELECT id FROM turnstile.batch WHERE {_LIVE} ORDER BY id OFFSET %(skip)s LIMIT 1)"
+ENDED_PARENT = (
+    "(SELECT id FROM turnstile.job_history WHERE state <> 'completed' AND EXISTS (SELECT FROM turnstile.batch WHERE batch.id = job_history.id)"
+    " ORDER BY id DESC OFFSET %(skip)s LIMIT 1)"
+)
+ANY_CHILD = "(SELECT id FROM turnstile.job_history WHERE state = 'discarded' AND parent IS NOT NULL ORDER BY id DESC OFFSET %(skip)s LIMIT 1)"
+SET_BATCH = (
+    f"WITH changed AS (UPDATE turnstile.batch SET {{}} WHERE id IN {ANY_PARENT} RETURNING id)"
+    f" SELECT coalesce(jsonb_agg(id), '[]'), {XID} FROM changed"
+)
 ON_JOB = "SELECT jsonb_build_array(id, turnstile.{}(id{})), " + XID + " FROM {} job"
 ON_MANY = f"SELECT turnstile.{{}}({{}}, max_jobs => %(most)s), {XID}"
 SETTER = "SELECT turnstile.set_{}({}) IS NOT NULL, " + XID
@@ -41,6 +54,7 @@ class Administrator(Client):
         self.changes = [*[self.set_limit] * 12, *[self.pause] * 2, self.remove_limit, self.set_route, self.reroute]
         self.changes += [self.rerank, self.move, self.put_off, self.hurry, self.delete, self.lock]
         self.changes += [*[self.on_job] * 4, self.on_many, self.on_many]
+        self.changes += [self.on_batch, self.on_batch, self.set_batch]
         self.upkeep = [self.rebuild, self.check, self.rescue, self.promote, self.maintain]
 
     def step(self) -> None:
@@ -140,6 +154,16 @@ class Administrator(Client):
             ]
         )
         self.call(verb, ON_JOB.format(verb, more, jobs), {"skip": self.skip(), "priority": self.chance.choice(mix.PRIORITIES)})
+
+    def on_batch(self) -> None:
+        """What is done to a parent is done to its children, too."""
+        verb, jobs = self.chance.choice([("cancel", ANY_PARENT), ("discard", ANY_PARENT), ("retry", ENDED_PARENT), ("retry", ANY_CHILD)])
+        self.call(verb, ON_JOB.format(verb, "", jobs), {"skip": self.skip() % 10})
+
+    def set_batch(self) -> None:
+        columns = mix.batch_setting(self.chance)
+        assignments = ", ".join(f"{name} = %({name})s" for name in columns)
+        self.call("set limit", SET_BATCH.format(assignments), columns | {"skip": self.skip() % 10})
 
     def on_many(self) -> None:
         verb = self.chance.choice(["cancel_many", "discard_many", "retry_many"])

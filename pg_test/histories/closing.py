@@ -20,6 +20,7 @@ OPEN = [
         "tenant": "slots = NULL, paused = false",
         "account": "slots = NULL, paused = false",
         "concurrency": "slots = NULL",
+        "batch": "slots = NULL, paused = false",
     }.items()
 ]
 # What the naive model does not know: rates, pauses that end by themselves, and shares.
@@ -30,6 +31,7 @@ UNTIMED = [
         "tenant": "rate = NULL, paused_until = NULL",
         "account": "rate = NULL, paused_until = NULL",
         "concurrency": "rate = NULL",
+        "batch": "rate = NULL, paused_until = NULL",
     }.items()
 ]
 UNTIMED.append(f"WITH changed AS (DELETE FROM turnstile.paused_session RETURNING 1) SELECT jsonb_agg(1), {XID} FROM changed")
@@ -38,9 +40,13 @@ FINISH_ALL = (
     " WHERE state = 'running'"
 )
 PUT_OFF, HURRY = (
-    f"WITH changed AS (UPDATE turnstile.job SET run_at = clock_timestamp() + interval '{ahead}' WHERE state IN ('scheduled', 'retryable')"
+    f"WITH changed AS (UPDATE turnstile.job SET run_at = clock_timestamp() + interval '{ahead}', state = {state} WHERE {which}"
     f" RETURNING id) SELECT jsonb_agg(id), {XID} FROM changed"
-    for ahead in ("1 hour", "0")
+    for ahead, state, which in (
+        # Also parents whose turn has come: a claim would open them, and take another job or none.
+        ("1 hour", "CASE state WHEN 'available' THEN 'scheduled' ELSE state END", "state IN ('scheduled', 'retryable') OR opens_batch AND state = 'available'"),
+        ("0", "state", "state IN ('scheduled', 'retryable')"),
+    )
 )
 RUNNING = "SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]'), NULL FROM turnstile.job WHERE state = 'running'"
 LEFT = "SELECT count(*), NULL FROM turnstile.job"

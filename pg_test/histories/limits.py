@@ -1,7 +1,7 @@
 """The limits that were in force, from the tables of settings as their commits changed them."""
 
 from bisect import bisect_left
-from collections import namedtuple
+from collections import defaultdict, namedtuple
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from support.settings import KEYS
 
 # What is lost on its way to a client happens soon, or not at all.
 SOON = 1.0
-_LIMIT = {"queue": "max_running", "tenant": "slots", "account": "slots", "concurrency": "slots"}
+_LIMIT = {"queue": "max_running", "tenant": "slots", "account": "slots", "concurrency": "slots", "batch": "slots"}
 
 # What a row of settings says: how many may run at most, how many may run for certain, before when none may start, and
 # the rate as (starts, microseconds, burst).
@@ -37,6 +37,11 @@ class Limits:
             for row in rows
         }
         self._changes = [commit for commit in commits if commit.settings]
+        # Which of these are about a row: there are many batches.
+        self._numbers: dict[tuple, list[int]] = defaultdict(list)
+        for number, commit in enumerate(self._changes):
+            for change in commit.settings:
+                self._numbers[(change.table, *change.key)].append(number)
         self._steps: dict[tuple, list[Step]] = {}
         self._unlimited: dict[tuple, list[tuple[float, float]]] = {}
         self._paused_sessions = {
@@ -78,14 +83,18 @@ class Limits:
         return self._unlimited[gate]
 
     def _walk(self, gate: tuple) -> list[Step]:
-        rows = dict(self._first)
+        names = _candidates(gate)
+        rows = {name: self._first[name] for name in names if name in self._first}
         steps = [Step(-1, -NEVER, -NEVER, _effective(rows, gate))]
-        for commit in self._changes:
+        for number in sorted({number for name in names for number in self._numbers.get(name, [])}):
+            commit = self._changes[number]
             for change in commit.settings:
                 name = (change.table, *change.key)
+                if name not in names:
+                    continue
                 if change.row is None:
                     rows.pop(name, None)
-                elif change.table in KEYS:
+                else:
                     rows[name] = self._read(change.table, change.row)
             terms = _effective(rows, gate)
             if terms != steps[-1].terms:
@@ -109,7 +118,8 @@ def done(commit: Commit) -> float:
 def terms_of(table: str, row: dict) -> Terms:
     limit = row.get(_LIMIT[table])
     limit = NEVER if limit is None else int(limit)
-    if str(row.get("paused")).lower() == "true":
+    not_open = table == "batch" and row["opened_at"] is None
+    if str(row.get("paused")).lower() == "true" or row.get("stops") is not None or not_open:
         limit = 0
     until, rate = row.get("paused_until"), row.get("rate")
     until = -NEVER if until is None else datetime.fromisoformat(until).timestamp()

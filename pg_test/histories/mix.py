@@ -67,6 +67,44 @@ def with_unique_key(chance: random.Random, found: dict) -> dict:
     return found
 
 
+def batch(chance: random.Random, kind: str) -> tuple[dict, list[dict]]:
+    """A parent with its settings, and its children. Sessions are only where nobody waits for what waits for it: a parent in
+    one has children without."""
+    parent = job(chance, kind)
+    children = [_child(chance, kind, parent) for _ in range(chance.randint(0, 5))]
+    parent |= {
+        "slots": chance.choice([None, 1, 2]),
+        "max_failed": chance.choice([None, None, 0, 1]),
+        "on_end": chance.choice(["run", "run", "run_if_all_completed", "complete"]),
+    }
+    return parent, children
+
+
+def _child(chance: random.Random, kind: str, parent: dict) -> dict:
+    found = job(chance, kind)
+    if "session" in parent:
+        found.pop("session", None)
+    return found
+
+
+def child_of(chance: random.Random, kind: str, parent: int) -> dict:
+    """A job that is added to another, whose session nobody knows here."""
+    found = job(chance, kind) | {"parent": parent}
+    found.pop("session", None)
+    return found
+
+
+def batch_setting(chance: random.Random) -> dict:
+    """Columns to set for a batch."""
+    return {
+        "slots": chance.choice([None, 1, 2, 3]),
+        "paused": chance.random() < 0.05,
+        "paused_until": soon(chance) if chance.random() < 0.1 else None,
+        "rate": 50 if chance.random() < 0.1 else None,
+        "priority": chance.choice([None, None, None, -5, 5]),
+    }
+
+
 def to_be_routed(chance: random.Random, found: dict) -> dict:
     """Now and then a job for the functions that leaves its queue to the routes."""
     if chance.random() < 0.1:

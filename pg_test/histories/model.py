@@ -13,7 +13,8 @@ EVERY_QUEUE = "*"
 Job = namedtuple(
     "Job",
     "id kind queue tenant account session concurrency_key priority position run_at state holds_session attempt"
-    " max_attempts uncounted worker claimed_at lease_expires_at unique_key unique_mode unique_until created_at result",
+    " max_attempts uncounted worker claimed_at lease_expires_at unique_key unique_mode unique_until created_at result"
+    " parent opens_batch children",
 )
 
 
@@ -90,6 +91,8 @@ def gates(job: Job) -> list[tuple]:
         found.append(("concurrency", job.concurrency_key))
     if job.unique_mode in ONE_RUNS and job.unique_key is not None:
         found.append(("unique", job.tenant, job.unique_key))
+    if job.parent is not None:
+        found.append(("batch", str(job.parent)))
     if job.session is not None:
         found.append(session(job))
     return found

@@ -5,11 +5,22 @@ import time
 from histories import mix
 from histories.client import XID, Client
 from histories.wire import copy_field
+from histories.worker import ENQUEUE_MANY
 
 ENQUEUE = (
     "SELECT jsonb_build_array(turnstile.enqueue(%(kind)s, %(payload)s, %(queue)s, %(tenant)s, %(account)s, %(session)s,"
     " %(concurrency_key)s, %(priority)s, clock_timestamp() + %(ahead)s::interval, %(max_attempts)s, %(unique_key)s,"
     f" coalesce(%(unique_mode)s, 'until_executed'), %(unique_for)s::interval)), {XID}"
+)
+BATCH = (
+    "SELECT jsonb_build_array(turnstile.enqueue_batch(%(kind)s, children => %(children)s, slots => %(slots)s, max_failed => %(max_failed)s,"
+    " on_end => %(on_end)s, queue => %(queue)s, tenant => %(tenant)s, account => %(account)s, session => %(session)s,"
+    " concurrency_key => %(concurrency_key)s, priority => %(priority)s, max_attempts => %(max_attempts)s, parent => %(parent)s,"
+    f" after => %(after)s, after_any_end => %(any_end)s)), {XID}"
+)
+FOLLOWER = (
+    "SELECT jsonb_build_array(turnstile.enqueue(%(kind)s, queue => %(queue)s, tenant => %(tenant)s, priority => %(priority)s,"
+    f" max_attempts => %(max_attempts)s, after => %(after)s, after_any_end => %(any_end)s)), {XID}"
 )
 COLUMNS = ["kind", "queue", "tenant", "account", "session", "concurrency_key", "priority", "max_attempts", "payload"]
 INSERT = (
@@ -22,6 +33,12 @@ NOTHING = dict.fromkeys(["queue", "tenant", "account", "session", "concurrency_k
 
 
 class Producer(Client):
+    def __init__(self, station, name: str, seed: int):
+        super().__init__(station, name, seed)
+        # Jobs and parents that it has made of late, if nobody has undone that; followers come after these.
+        self.made: list[int] = []
+        self.parents: list[int] = []
+
     def step(self) -> None:
         if self.station.is_full():
             time.sleep(0.02)
@@ -36,7 +53,7 @@ class Producer(Client):
         self.station.rest(self.chance)
 
     def produce(self) -> None:
-        self.chance.choice([self.one, self.one, self.one, self.many, self.insert, self.copy])()
+        self.chance.choice([*[self.one] * 6, *[self.many, self.insert, self.copy] * 2, self.batch, self.batch, self.follow, self.add])()
 
     def job(self) -> dict:
         """A job for the functions: plain DML does not look after unique keys."""
@@ -49,13 +66,45 @@ class Producer(Client):
         job = self.job()
         if self.chance.random() < 0.2:
             job["ahead"] = f"{self.chance.randint(0, 2000)} milliseconds"
-        self.call("enqueue", ENQUEUE, NOTHING | job, jobs=1, unique="unique_key" in job)
+        self.made = [*self.made[-9:], *self.call("enqueue", ENQUEUE, NOTHING | job, jobs=1, unique="unique_key" in job)]
+
+    def batch(self) -> None:
+        """A job with children; now and then itself a child, or after others."""
+        parent, children = mix.batch(self.chance, self.next_me)
+        ties = {"parent": None, "after": None, "any_end": False}
+        if self.parents and self.chance.random() < 0.2:
+            ties["parent"] = self.chance.choice(self.parents)
+            parent.pop("session", None)
+            children = [{name: value for name, value in child.items() if name != "session"} for child in children]
+        elif self.made and "session" not in parent and self.chance.random() < 0.2:
+            ties |= self.ties()
+        values = NOTHING | parent | ties | {"children": children or "[]"}
+        found = self.call("enqueue_batch", BATCH, values, jobs=1 + len(children), children=len(children), **ties)
+        self.parents = [*self.parents[-4:], *found]
+        if ties["parent"] is None:
+            self.made = [*self.made[-9:], *found]
+
+    def follow(self) -> None:
+        """A job that nobody waits for but its own followers, after others."""
+        if not self.made:
+            return
+        job = mix.job(self.chance, self.next_me)
+        ties = self.ties()
+        self.made = [*self.made[-9:], *self.call("enqueue", FOLLOWER, NOTHING | job | ties, jobs=1, **ties)]
+
+    def ties(self) -> dict:
+        return {"parent": None, "after": self.chance.sample(self.made, min(len(self.made), self.chance.randint(1, 2))), "any_end": self.chance.random() < 0.5}
+
+    def add(self) -> None:
+        """A child from outside; the parent may have ended, or take none."""
+        if self.parents:
+            jobs = [mix.child_of(self.chance, self.next_me, self.chance.choice(self.parents))]
+            self.call("enqueue_many", ENQUEUE_MANY, {"jobs": jobs}, jobs=1)
 
     def many(self) -> None:
         jobs = [self.job() for _ in range(self.chance.randint(1, 12))]
         unique = any("unique_key" in job for job in jobs)
-        query = f"SELECT (SELECT jsonb_agg(id) FROM turnstile.enqueue_many(%(jobs)s)), {XID}"
-        self.call("enqueue_many", query, {"jobs": jobs}, jobs=len(jobs), unique=unique)
+        self.call("enqueue_many", ENQUEUE_MANY, {"jobs": jobs}, jobs=len(jobs), unique=unique)
 
     def insert(self) -> None:
         jobs = self.jobs(6)

@@ -41,7 +41,7 @@ SETTINGS = {
     "max_wal_size": "4GB",
     "max_locks_per_transaction": 128,
 }
-TABLES = ["queue", "tenant", "account", "concurrency"]
+TABLES = ["queue", "tenant", "account", "concurrency", "batch"]
 
 
 @dataclass

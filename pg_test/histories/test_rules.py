@@ -2,7 +2,7 @@
 
 import pytest
 
-from histories import test_rules_fair
+from histories import bad_batches, test_rules_fair
 from histories.bad_runs import BAD, bad
 from histories.history import transactions_of
 from histories.model import Call
@@ -39,6 +39,13 @@ def test_an_ordinary_history_breaks_no_rule():
     ordinary(story)
     finished = [{"id": job_id, "state": "completed", "attempt": 2 if job_id == 4 else 1} for job_id in range(1, 6)]
     story.rest = {"live": [], "finished": finished}
+    assert violations(story.told()) == {}
+
+
+@pytest.mark.parametrize("tell", bad_batches.ORDINARY)
+def test_an_ordinary_batch_breaks_no_rule(tell):
+    story = Story()
+    tell(story)
     assert violations(story.told()) == {}
 
 

@@ -17,6 +17,7 @@ COMPLETE_AND_CLAIM = _ANSWER.format(
 )
 PLAIN = {"lease": None, "bound": False, "wait": None}
 WAIT = "CALL turnstile.wait_for_job(%(queues)s, '10 milliseconds')"
+ENQUEUE_MANY = f"SELECT (SELECT jsonb_agg(id) FROM turnstile.enqueue_many(%(jobs)s)), {XID}"
 LEFT_BEHIND = (
     "SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]'), NULL FROM turnstile.job"
     " WHERE state = 'running' AND worker LIKE %(name)s || ':%'"
@@ -32,7 +33,7 @@ class Worker(Client):
         self.held: list[list[int]] = []
         self.over: list[list[int]] = []
         often = [*[self.complete] * 6, *[self.complete_many] * 3, *[self.hand_on] * 6, *[self.heartbeat] * 2, *[self.fail] * 2]
-        self.ways_with_a_run = [*often, self.release, self.snooze, self.progress, self.discard, self.hold]
+        self.ways_with_a_run = [*often, self.release, self.snooze, self.progress, self.discard, self.hold, self.step_aside]
 
     def remember(self):
         return list(self.held), list(self.over)
@@ -144,6 +145,16 @@ class Worker(Client):
 
     def snooze(self) -> None:
         self.on_run("snooze", ", %(delay)s::interval", self.pick(), delay=self.chance.choice(["0", "50 milliseconds"]))
+
+    def step_aside(self) -> None:
+        """A run adds children, and mostly waits for them; where it does not, they go on without it."""
+        run = self.chance.choice(self.held)
+        if not self.station.is_full():
+            jobs = [mix.child_of(self.chance, self.next_me, run[0]) for _ in range(self.chance.randint(1, 3))]
+            self.call("enqueue_many", ENQUEUE_MANY, {"jobs": jobs}, jobs=len(jobs))
+        if self.chance.random() < 0.9 and self.on_run("await_children", "", run):
+            self.held.remove(run)
+            self.over = [*self.over[-5:], run]
 
     def hold(self) -> None:
         time.sleep(self.chance.random() * 0.01)

@@ -1,6 +1,7 @@
 """The rules of a claim as one slow query over the tables: the job that a scan over all jobs would return.
 
 It knows jobs that are `available`, not those whose time comes while it looks; and fifo queues only.
+Parents whose turn has come, which claims open instead, are not expected.
 The jobs of a session do not overtake each other, even where the first of them finds another of its gates full.
 """
 
@@ -21,6 +22,7 @@ SELECT j.id
   LEFT JOIN LATERAL (SELECT * FROM turnstile.concurrency
                       WHERE key IN (j.concurrency_key, '*') AND j.concurrency_key IS NOT NULL
                       ORDER BY key = '*' LIMIT 1) concurrency ON true
+  LEFT JOIN turnstile.batch ON batch.id = j.parent
  WHERE j.queue = %(queue)s
    AND j.state = 'available'
    AND NOT coalesce(queue.paused, false)
@@ -34,6 +36,9 @@ SELECT j.id
         OR account.slots > (SELECT count(*) FROM running r WHERE (r.tenant, r.account) = (j.tenant, j.account)))
    AND (concurrency.slots IS NULL
         OR concurrency.slots > (SELECT count(*) FROM running r WHERE r.concurrency_key = j.concurrency_key))
+   AND (batch.id IS NULL OR batch.opened_at IS NOT NULL AND batch.stops IS NULL AND NOT batch.paused)
+   AND (batch.slots IS NULL
+        OR batch.slots > (SELECT count(*) FROM running r WHERE r.parent = j.parent))
    AND NOT EXISTS (SELECT 1 FROM running r
                     WHERE r.queue = j.queue AND r.session = j.session AND r.tenant IS NOT DISTINCT FROM j.tenant)
    AND NOT EXISTS (SELECT 1 FROM running r

@@ -1,8 +1,8 @@
-"""Limits and pauses: rows of the tables queue, tenant, account and concurrency."""
+"""Limits and pauses: rows of the tables queue, tenant, account, concurrency and batch."""
 
 from psycopg import sql
 
-KEYS = {"queue": ["name"], "tenant": ["name"], "account": ["tenant", "name"], "concurrency": ["key"]}
+KEYS = {"queue": ["name"], "tenant": ["name"], "account": ["tenant", "name"], "concurrency": ["key"], "batch": ["id"]}
 
 
 def configure(conn, table: str, *key: str, **columns) -> None:

@@ -2,7 +2,8 @@
 -- scheduler. $1: the next transaction id of the server, with its epoch. (queue, run_at, id)
 SELECT DISTINCT ON (job.queue COLLATE "C") job.queue, job.run_at, job.id
 FROM ONLY turnstile.job,
-    LATERAL (SELECT job.xmax::text::bigint AS short) AS xid,
+    -- OFFSET 0: others change it in place, so it is read once.
+    LATERAL (SELECT job.xmax::text::bigint AS short OFFSET 0) AS xid,
     LATERAL (
         SELECT ($1 >> 32 << 32) + xid.short
             - CASE WHEN xid.short > ($1 & 4294967295) THEN 4294967296 ELSE 0 END AS changer

@@ -2,7 +2,8 @@
 -- end will tell the scheduler. $2: the next transaction id of the server, with its epoch. (queue, lease_expires_at, id)
 SELECT DISTINCT ON (job.queue COLLATE "C") job.queue, job.lease_expires_at, job.id
 FROM ONLY turnstile.job,
-    LATERAL (SELECT job.xmax::text::bigint AS short) AS xid,
+    -- OFFSET 0: others change it in place, so it is read once.
+    LATERAL (SELECT job.xmax::text::bigint AS short OFFSET 0) AS xid,
     LATERAL (
         SELECT ($2 >> 32 << 32) + xid.short
             - CASE WHEN xid.short > ($2 & 4294967295) THEN 4294967296 ELSE 0 END AS changer

@@ -1,6 +1,6 @@
 """The rules that every history must keep: each a function from a history to the violations that it finds."""
 
-from histories.rules import backlogs, figures, jobs, limits, order, progress, runs, server, shares, unique
+from histories.rules import backlogs, batches, figures, jobs, limits, order, progress, runs, server, shares, unique
 
 RULES = [
     jobs.acknowledged_jobs_exist,
@@ -19,6 +19,11 @@ RULES = [
     limits.rates_hold,
     limits.held_sessions_wait,
     backlogs.backlogs_keep_their_bounds,
+    batches.callbacks_wait_for_children,
+    batches.callbacks_run_once,
+    batches.ends_wait_for_children,
+    batches.children_have_parents,
+    batches.followers_wait,
     unique.one_job_holds_a_key,
     unique.windows_are_kept,
     order.sessions_keep_their_order,

@@ -4,7 +4,7 @@ from collections import Counter
 
 from histories.history import History
 
-ENQUEUES = ("enqueue", "enqueue_many", "insert", "copy")
+ENQUEUES = ("enqueue", "enqueue_batch", "enqueue_many", "insert", "copy")
 
 
 def acknowledged_jobs_exist(history: History):

@@ -111,7 +111,7 @@ def acknowledged_ends_hold(history: History):
 def _acknowledged(call) -> list[tuple]:
     """The runs that a call says it has ended."""
     runs = [tuple(run) for run in call.arguments.get("runs", [])]
-    if call.verb in ("complete", "release", "snooze") and call.answer is True or call.verb in ("fail", "discard"):
+    if call.verb in ("complete", "release", "snooze", "await_children") and call.answer is True or call.verb in ("fail", "discard"):
         return runs
     if call.verb == "complete_many" and call.answer == len(runs):
         return runs
@@ -126,5 +126,5 @@ def jobs_finish_once(history: History):
             old = gone.pop(job.id, None)
             if old is None:
                 yield f"job {job.id} was finished once more at commit {commit.index}: {job}"
-            elif job.state == "completed" and (old.state != "running" or old.attempt != job.attempt):
+            elif job.state == "completed" and old.state != "blocked" and (old.state != "running" or old.attempt != job.attempt):
                 yield f"job {job.id} was completed, but it was not that run: {old} {job}"
