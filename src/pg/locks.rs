@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "reads the server's list of locks")]
 
-use crate::pg::compat;
+use crate::pg::{compat, unguarded};
 use pgrx::pg_sys::{self, Oid};
 
 /// The transactions that hold a lock with which a table is changed, as numbers; this one if it has an id. None of two that
@@ -29,8 +29,7 @@ pub fn writers(table: Oid) -> Vec<u64> {
             _ => Vec::new(),
         }
     };
-    // SAFETY: reads the state of the backend.
-    if u32::from(unsafe { pg_sys::GetTopTransactionIdIfAny() }) != 0 {
+    if u32::from(unguarded::GetTopTransactionIdIfAny()) != 0 {
         let (process, transaction) = compat::virtual_transaction();
         found.push(number(process.cast_unsigned(), transaction));
     }

@@ -19,12 +19,20 @@ impl RawRow<'_> {
     /// # Safety
     /// `slot` must hold a tuple for as long as the row is used.
     pub unsafe fn of(slot: *mut pg_sys::TupleTableSlot) -> Self {
-        let row = Self {
+        // SAFETY: as the caller says.
+        unsafe { Self::unread(slot) }.up_to(Self::COLUMNS)
+    }
+
+    /// None of its columns is made readable.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn unread(slot: *mut pg_sys::TupleTableSlot) -> Self {
+        Self {
             slot,
             columns: 0,
             lives: PhantomData,
-        };
-        row.up_to(Self::COLUMNS)
+        }
     }
 
     /// Where the tuple is stored.

@@ -12,7 +12,7 @@
 
 use crate::pg::error::cannot_prepare;
 use crate::pg::seeded::{Seeded, armed};
-use crate::pg::server;
+use crate::pg::{server, unguarded};
 use crate::shmem::{self, Locked, Phase, sleeper};
 use crate::sync::dropped;
 use crate::transaction::earliest::Earliest;
@@ -63,8 +63,8 @@ unsafe extern "C-unwind" fn at_savepoint_end(
     _arg: *mut c_void,
 ) {
     use pg_sys::SubXactEvent::{SUBXACT_EVENT_ABORT_SUB, SUBXACT_EVENT_COMMIT_SUB};
-    // SAFETY: reads the backend's transaction state; the ending level is still the current one.
-    let nesting = unsafe { pg_sys::GetCurrentTransactionNestLevel() };
+    // The ending level is still the current one.
+    let nesting = unguarded::GetCurrentTransactionNestLevel();
     match event {
         SUBXACT_EVENT_COMMIT_SUB => pending::with(|pending| pending.release_level(nesting)),
         SUBXACT_EVENT_ABORT_SUB if armed(Seeded::KeepSavepointLevel) => {
@@ -85,8 +85,8 @@ fn commit() {
     let Some((table, changes)) = take_all() else {
         return;
     };
-    // SAFETY: the ending transaction's id is still known to the backend.
-    let id = unsafe { pg_sys::GetTopFullTransactionIdIfAny() }.value;
+    // The ending transaction's id is still known to the backend.
+    let id = unguarded::GetTopFullTransactionIdIfAny().value;
     end_with(table, &changes, |memory| {
         if changes.changes_routes() {
             memory.draw_routes_version();

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "asks the server for the savepoint level")]
 
 use crate::pg::seeded::{Seeded, armed};
+use crate::pg::unguarded::GetCurrentTransactionNestLevel;
 use crate::shmem::Search;
 use crate::transaction::level::Level;
 use crate::transaction::parent::Parent;
@@ -68,20 +69,15 @@ pub fn with<R>(change: impl FnOnce(&mut Pending) -> R) -> R {
 pub fn note<R>(job_table: pg_sys::Oid, change: impl FnOnce(&mut Level) -> R) -> R {
     with(|pending| {
         pending.job_table = job_table;
-        change(pending.level(nesting()))
+        change(pending.level(GetCurrentTransactionNestLevel()))
     })
-}
-
-fn nesting() -> i32 {
-    // SAFETY: reads the backend's transaction state.
-    unsafe { pg_sys::GetCurrentTransactionNestLevel() }
 }
 
 /// Notes what is begun. It ends by [`end`], or with the savepoint or transaction in which it began.
 pub fn begin(job_table: pg_sys::Oid, work: Work) {
     with(|pending| {
         pending.job_table = job_table;
-        pending.works.push((nesting(), work));
+        pending.works.push((GetCurrentTransactionNestLevel(), work));
     });
 }
 
