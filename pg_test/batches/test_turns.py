@@ -139,11 +139,14 @@ def test_children_without_a_gate_of_the_session_share_the_others(conn):
     assert sorted(taken) == sorted([before, *children_of(conn, batch), behind])
 
 
-@pytest.mark.parametrize("call_of", [
-    "SELECT id FROM turnstile.claim_next(wait => '60 s')",
-    "SELECT id FROM turnstile.claim(ARRAY['default'], 3, wait => '60 s')",
-    "CALL turnstile.wait_for_job(ARRAY['default'], '60 s')",
-])  # fmt: skip
+SLEEPS = {
+    "claim_next": "SELECT id FROM turnstile.claim_next(wait => '60 s')",
+    "claim": "SELECT id FROM turnstile.claim(ARRAY['default'], 3, wait => '60 s')",
+    "wait_for_job": "CALL turnstile.wait_for_job(ARRAY['default'], '60 s')",
+}
+
+
+@pytest.mark.parametrize("call_of", SLEEPS.values(), ids=SLEEPS.keys())
 def test_whoever_sleeps_is_woken_by_a_batch_that_can_be_opened(db, conn, call_of):
     sleeper = Sleeper(db.connect(), call_of)
     await_asleep(conn, 1)
