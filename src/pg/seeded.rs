@@ -189,7 +189,7 @@ mod switch {
     use std::ffi::{CStr, CString};
 
     /// A fault, the statement of `sql/queries` that it changes, and how.
-    const MUTANTS: [(Seeded, &str, &str, &str); 10] = [
+    const MUTANTS: &[(Seeded, &str, &str, &str)] = &[
         (
             Seeded::FailAnyAttempt,
             "fail_runs",
