@@ -156,6 +156,39 @@ def test_whoever_sleeps_is_woken_by_a_batch_that_can_be_opened(db, conn, call_of
     assert sleeper.rows == [(child[0],)] or ids(claim_just(conn, 1)) == child
 
 
+@pytest.mark.parametrize("priority", [0, 9])
+@pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK", "ROLLBACK TO SAVEPOINT s; COMMIT"])
+def test_the_session_waits_for_the_claim_that_opens_a_batch_of_it(conn, other, end, priority):
+    enqueue(conn, session="admin")
+    batch = enqueue_batch(conn, children=of(1), session="admin")
+    following = enqueue(conn, session="admin", priority=priority)
+    complete(conn, claim_awaited(conn))
+    other.execute("BEGIN; SAVEPOINT s")
+    nothing_comes(other)
+    nothing_comes(conn)
+    other.execute(end)
+    [child] = claim_just(conn, 1)
+    assert child.id == children_of(conn, batch)[0]
+    complete(conn, child)
+    complete(conn, callback_of(conn, batch))
+    assert ids(claim_just(conn, 1)) == [following]
+    assert conn.execute("SELECT * FROM turnstile.check()").fetchall() == []
+
+
+@pytest.mark.parametrize("priority", [0, 9])
+def test_of_two_batches_in_a_session_one_is_opened(conn, priority):
+    enqueue(conn, session="admin")
+    first = enqueue_batch(conn, children=of(1), session="admin")
+    second = enqueue_batch(conn, children=of(1), session="admin", priority=priority)
+    conn.execute("BEGIN")
+    complete(conn, claim_awaited(conn))
+    conn.execute("SELECT FROM turnstile.claim(ARRAY['default'], 10)")
+    conn.execute("COMMIT")
+    conn.execute("SELECT FROM turnstile.claim(ARRAY['default'], 10)")
+    assert (is_open(conn, first), is_open(conn, second)) == (True, False)
+    assert conn.execute("SELECT * FROM turnstile.check()").fetchall() == []
+
+
 def test_the_opening_is_undone_with_the_claim(conn, other):
     batch = enqueue_batch(conn, children=of(2), session="admin")
     other.execute("BEGIN")

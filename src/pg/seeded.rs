@@ -96,6 +96,8 @@ pub enum Seeded {
     MoveReleasedJob,
     /// A parent may end while a child is being added.
     LeaveParentUnlocked,
+    /// Two transactions may move jobs under others at the same time.
+    MoveAtTheSameTime,
     /// A child may be in the session of a job that waits for it.
     AllowAncestorsSession,
     /// Nobody looks after jobs that wait for others.
@@ -110,6 +112,8 @@ pub enum Seeded {
     TakeAnyEnd,
     /// A job is not told that others come after it.
     TellNoPredecessor,
+    /// A session goes on before the claim that has opened a batch of it has committed.
+    LeaveTurn,
     /// A waiting claim sleeps on what it has opened.
     SleepOnOpening,
     /// A job that waits to be retried lets its session go on.
