@@ -307,7 +307,7 @@ fn take(
         }
     };
     let opened = opening::open(spi, &openings)?;
-    let reservations = keep_turn(job_table, picked, reservations, opened);
+    let reservations = opening::keep_turn(job_table, picked, reservations, opened);
     let mut outcome = Outcome {
         taken: &taken,
         seen: &seen,
@@ -323,27 +323,6 @@ fn take(
     }
     settle(job_table, picked, reservations, outcome, Some(claimer))?;
     Ok(taken.len())
-}
-
-/// The room in the session of a job that opens its batch is kept until the transaction ends: from its commit on the job itself holds the
-/// session. Returns the reservations that are left.
-fn keep_turn<'r>(
-    job_table: pg_sys::Oid,
-    picked: &Picked,
-    reservations: &'r [ReservationId],
-    opened: usize,
-) -> &'r [ReservationId] {
-    let is_turn = opened > 0 && picked.spec.session != 0 && !armed(Seeded::LeaveTurn);
-    let Some((turn, left)) = reservations.split_first().filter(|_| is_turn) else {
-        return reservations;
-    };
-    pending::note(job_table, |level| {
-        let mut reserved = level.reservations.iter_mut();
-        if let Some(kept) = reserved.find(|reserved| reserved.id == *turn) {
-            kept.is_turn = true;
-        }
-    });
-    left
 }
 
 /// Where the lane goes on matters when nothing more was found, when another lane may come before, and when sleeping

@@ -5,6 +5,8 @@ use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::transaction::pending;
+use pgrx::pg_sys;
+use turnstile_scheduler::{Picked, ReservationId};
 
 static OPEN: Statement = statement!("open_batches", [INT8ARRAYOID]);
 
@@ -19,4 +21,25 @@ pub fn open(spi: &Spi, jobs: &[i64]) -> Result<usize> {
         pending::with(|pending| pending.must_not_sleep = true);
     }
     Ok(opened)
+}
+
+/// The room in the session of a job that opens its batch is kept until the transaction ends: from its commit on the job itself holds the
+/// session. Returns the reservations that are left.
+pub fn keep_turn<'r>(
+    job_table: pg_sys::Oid,
+    picked: &Picked,
+    reservations: &'r [ReservationId],
+    opened: usize,
+) -> &'r [ReservationId] {
+    let is_turn = opened > 0 && picked.spec.session != 0 && !armed(Seeded::LeaveTurn);
+    let Some((turn, left)) = reservations.split_first().filter(|_| is_turn) else {
+        return reservations;
+    };
+    pending::note(job_table, |level| {
+        let mut reserved = level.reservations.iter_mut();
+        if let Some(kept) = reserved.find(|reserved| reserved.id == *turn) {
+            kept.is_turn = true;
+        }
+    });
+    left
 }
