@@ -62,7 +62,6 @@ GUARDS = {
     "LineUpEarly": "batches/test_turns.py::test_children_of_batches_that_share_sessions_do_not_wait_in_a_circle",
     "TakeAnyEnd": "batches/test_after.py::test_after_what_has_ended_otherwise_a_job_is_discarded[discarded]",
     "TellNoPredecessor": "batches/test_after.py::test_a_chain_runs_link_by_link",
-    "LeaveTurn": "batches/test_turns.py::test_the_session_waits_for_the_claim_that_opens_a_batch_of_it[COMMIT]",
     "SleepOnOpening": "batches/test_turns.py::test_whoever_sleeps_is_woken_by_a_batch_that_can_be_opened[claim_next]",
     "FreeSessionOnRetry": "rules/work/test_sessions.py::test_a_job_waiting_to_be_retried_holds_its_session_and_is_next",
     "HoldOtherSession": "rules/work/test_sessions.py::test_a_job_that_held_its_session_waits_its_turn_in_another[by UPDATE]",

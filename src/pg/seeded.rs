@@ -112,8 +112,6 @@ pub enum Seeded {
     TakeAnyEnd,
     /// A job is not told that others come after it.
     TellNoPredecessor,
-    /// A session goes on before the claim that has opened a batch of it has committed.
-    LeaveTurn,
     /// A waiting claim sleeps on what it has opened.
     SleepOnOpening,
     /// A job that waits to be retried lets its session go on.

@@ -23,15 +23,15 @@ pub fn open(spi: &Spi, jobs: &[i64]) -> Result<usize> {
     Ok(opened)
 }
 
-/// The room in the session of a job that opens its batch is kept until the transaction ends: from its commit on the job itself holds the
-/// session. Returns the reservations that are left.
+/// The room in the session of a job that opens its batch is kept until memory knows that the job holds the session. Others see the
+/// commit before that, and would take the next job of the session. Returns the reservations that are left.
 pub fn keep_turn<'r>(
     job_table: pg_sys::Oid,
     picked: &Picked,
     reservations: &'r [ReservationId],
     opened: usize,
 ) -> &'r [ReservationId] {
-    let is_turn = opened > 0 && picked.spec.session != 0 && !armed(Seeded::LeaveTurn);
+    let is_turn = opened > 0 && picked.spec.session != 0;
     let Some((turn, left)) = reservations.split_first().filter(|_| is_turn) else {
         return reservations;
     };
