@@ -165,7 +165,11 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         }
     }
     // Room that passes from one job to the next is taken before it is given back.
-    for reserved in &changes.reservations {
+    let (turns, runs): (Vec<_>, Vec<_>) = changes
+        .reservations
+        .iter()
+        .partition(|reserved| reserved.is_turn);
+    for reserved in runs {
         if counted {
             scheduler.commit_counted(reserved.id)?;
         } else {
@@ -176,6 +180,10 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
     for lane in changes.lanes.values().filter(|_| starts) {
         memory.make_room(0);
         memory.scheduler.hold(&lane.spec, lane.started)?;
+    }
+    // The jobs hold their sessions now.
+    for turn in turns {
+        memory.scheduler.commit_counted(turn.id)?;
     }
     for lane in changes.lanes.values() {
         apply_lane(memory, lane, counted)?;

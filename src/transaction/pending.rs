@@ -115,6 +115,15 @@ pub fn forget_parent(id: Option<i64>) {
     });
 }
 
+/// What this transaction knew of parents may not be true any more.
+pub fn forget_parents() {
+    with(|pending| {
+        for level in &mut pending.levels {
+            level.parents.clear();
+        }
+    });
+}
+
 impl Pending {
     /// A parent that this transaction keeps from ending.
     pub fn parent(&self, id: i64) -> Option<Rc<Parent>> {
