@@ -17,7 +17,7 @@ use crate::transaction::{
     pending::{self, Work},
 };
 use pgrx::pg_sys::{self, Datum};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 static ALL: Statement = statement!("all_follow_ups", [INT8OID]);
 static TELL: Statement = statement!("tell_predecessors", [INT8ARRAYOID]);
@@ -261,15 +261,9 @@ impl Look<'_> {
         if !children.is_empty() {
             end_waiting(self.spi, &children, "cancelled", None)?;
         }
-        let rows = self
-            .spi
-            .run(&REPRIORITIZE, &[datum(jobs), datum(self.chunk)])?;
-        // A trigger may put it back.
-        let moved = (0..rows.len())
-            .filter(|&row| rows.value(row, 1) == Some(true))
-            .count();
+        let has_moved = self.move_to_priority(jobs)?;
         let rows = self.spi.run(&UNFINISHED, &[datum(jobs)])?;
-        let again = match children.is_empty() && moved == 0 {
+        let again = match children.is_empty() && !has_moved {
             true => &mut self.left.later,
             false => &mut self.left.now,
         };
@@ -277,6 +271,25 @@ impl Look<'_> {
             again.push(rows.required(row, 1)?);
         }
         Ok(undecided)
+    }
+
+    /// Returns whether any child has got the priority of its batch. The batch may have got yet another one meanwhile, and who looked at
+    /// it then did not see these children. So the commit has it looked at once more.
+    fn move_to_priority(&self, jobs: &[i64]) -> Result<bool> {
+        let rows = self
+            .spi
+            .run(&REPRIORITIZE, &[datum(jobs), datum(self.chunk)])?;
+        let mut moved = BTreeSet::new();
+        for row in 0..rows.len() {
+            // A trigger may put it back.
+            if rows.value(row, 2) == Some(true) {
+                moved.insert(rows.required::<i64>(row, 1)?);
+            }
+        }
+        if !moved.is_empty() {
+            pending::note(self.job_table, |level| level.follow_ups.extend(&moved));
+        }
+        Ok(!moved.is_empty())
     }
 
     fn decide(&mut self, jobs: &[i64]) -> Result<()> {
