@@ -6,9 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from support import rows
 from support.batches import ELSEWHERE, awaited, children_of, enqueue_batch, of, set_batch
-from support.calls import claim_next
+from support.calls import claim_next, enqueue
 from support.lapse import PATIENCE
 
 CHUNK = 500
@@ -119,8 +118,10 @@ WAITING = """
 @pytest.mark.usefixtures("slow_commits")
 @pytest.mark.parametrize("final", [0, 7])
 def test_the_last_of_two_changes_wins(db, conn, other, final):
-    """Also where it is made, and seen to, while the first one has moved the children and not committed yet."""
-    batch = enqueue_batch(conn, children=of(3))
+    """Also where it is made, and seen to, while the first one has moved a chunk of the children and not committed yet. Who looks at a
+    batch locks its parent if that is blocked; this one waits for its turn."""
+    enqueue(conn, session="s")
+    batch = enqueue_batch(conn, children=of(CHUNK + 3), session="s")
     for _ in range(3):
         claim_next(conn, ELSEWHERE)
     other.execute("SELECT pg_advisory_lock(1)")
@@ -132,4 +133,4 @@ def test_the_last_of_two_changes_wins(db, conn, other, final):
             claim_next(conn, ELSEWHERE)
         other.execute("SELECT pg_advisory_unlock(1)")
     _until(lambda: _otherwise(conn, batch, final) == 0)
-    assert {rows.live(conn, child).priority for child in children_of(conn, batch)} == {final}
+    assert len(children_of(conn, batch)) == CHUNK + 3

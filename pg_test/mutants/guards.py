@@ -57,7 +57,6 @@ GUARDS = {
     "AllowAncestorsSession": "batches/test_adding.py::test_a_child_in_the_session_of_its_parent_is_refused[enqueue]",
     "ForgetFollowUp": "batches/test_batch.py::test_a_batch_without_children_ends_at_once[run]",
     "LoseFollowedUp": "batches/test_ending.py::test_a_claimed_callback_that_is_lost_comes_again[rollback]",
-    "TrustFirstLook": "batches/test_priority_moves.py::test_the_last_of_two_changes_wins[0]",
     "CallBackEarly": "batches/test_batch.py::test_the_last_end_makes_the_parent_run_as_the_callback",
     "LineUpEarly": "batches/test_turns.py::test_children_of_batches_that_share_sessions_do_not_wait_in_a_circle",
     "TakeAnyEnd": "batches/test_after.py::test_after_what_has_ended_otherwise_a_job_is_discarded[discarded]",

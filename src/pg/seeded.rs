@@ -102,8 +102,6 @@ pub enum Seeded {
     ForgetFollowUp,
     /// An abort forgets which of them it was looking after.
     LoseFollowedUp,
-    /// Children that get the priority of their batch are not looked at again.
-    TrustFirstLook,
     /// A parent goes on while children are live.
     CallBackEarly,
     /// Children of a batch that is not open are in the lines of their sessions.

@@ -12,7 +12,7 @@ const GRACE: i64 = SECOND;
 /// The same of jobs that wait for others: people look on while an order of theirs is carried out, and any claim would do it.
 const GRACE_OF_FOLLOW_UPS: i64 = SECOND / 10;
 /// The pause after a worker that has changed something. So what comes next need not wait for long.
-const PAUSE_AFTER_WORK: i64 = SECOND / 4;
+const PAUSE_AFTER_WORK: i64 = SECOND / 10;
 /// The least and the longest time between the starts of two workers otherwise.
 const LEAST_PAUSE: i64 = SECOND;
 const LONGEST_PAUSE: i64 = 60 * SECOND;
