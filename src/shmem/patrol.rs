@@ -99,8 +99,8 @@ impl Locked<'_> {
             patrol.due_since = NEVER;
             due_at
         };
-        let overdue_at = from.saturating_add(GRACE).max(patrol.claims_until);
-        let not_before = patrol.not_before;
+        let not_before = patrol.not_before.max(patrol.claims_until);
+        let overdue_at = from.saturating_add(GRACE);
         overdue_at.min(self.follow_ups_overdue_at()).max(not_before)
     }
 
