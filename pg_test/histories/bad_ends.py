@@ -62,11 +62,7 @@ def a_batch_of_a_batch_that_is_cancelled_with_it(story) -> None:
 
 
 def a_follower_that_is_discarded(story) -> None:
-    story.enqueues(1)
-    follows(story)
-    story.claims(1)
-    story.fails_for_good(1)
-    looked_after(story, {"id": 2, "gone": True}, finished=[(2, "discarded")])
+    _is_discarded_with_its_predecessor(story)
 
 
 def a_follower_that_holds(story) -> None:
@@ -115,6 +111,15 @@ def _graph(story) -> None:
     call = story.called("enqueue_many", [1, 2], jobs=2, places=[[1], []])
     rows = [{"id": 1, "kind": call.token, "state": "blocked"}, {"id": 2, "kind": call.token}]
     story.committed(story.ended(call), *rows)
+
+
+def _is_discarded_with_its_predecessor(story, **ties) -> None:
+    """Job 2, which comes after job 1."""
+    story.enqueues(1)
+    follows(story, **ties)
+    story.claims(1)
+    story.fails_for_good(1)
+    looked_after(story, {"id": 2, "gone": True}, finished=[(2, "discarded")])
 
 
 def _many_claims(story) -> None:
@@ -270,20 +275,12 @@ def a_follower_is_discarded_though_all_is_well(story):
 
 @bad("followers_end_for_a_reason")
 def a_follower_that_takes_any_end_is_discarded(story):
-    story.enqueues(1)
-    follows(story, any_end=True)
-    story.claims(1)
-    story.fails_for_good(1)
-    looked_after(story, {"id": 2, "gone": True}, finished=[(2, "discarded")])
+    _is_discarded_with_its_predecessor(story, any_end=True)
 
 
 @bad("followers_end_for_a_reason")
 def a_follower_that_holds_is_discarded(story):
-    story.enqueues(1)
-    follows(story, hold=True)
-    story.claims(1)
-    story.fails_for_good(1)
-    looked_after(story, {"id": 2, "gone": True}, finished=[(2, "discarded")])
+    _is_discarded_with_its_predecessor(story, hold=True)
 
 
 @bad("who_waits_for_nothing_goes_on")

@@ -139,12 +139,8 @@ impl RawRow<'_> {
 
     /// The same row with the columns up to this one.
     pub fn again(&self, column: usize) -> Self {
-        let row = Self {
-            slot: self.slot,
-            columns: 0,
-            lives: PhantomData,
-        };
-        row.up_to(column)
+        // SAFETY: the slot holds the row for as long as this one is used.
+        unsafe { Self::unread(self.slot) }.up_to(column)
     }
 
     /// Makes the row in another slot a copy of this one, as values.

@@ -1,7 +1,5 @@
 //! What this backend's open transaction has changed and the scheduler does not know yet, by savepoint level.
 
-#![allow(unsafe_code, reason = "asks the server for the savepoint level")]
-
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::unguarded::GetCurrentTransactionNestLevel;
 use crate::shmem::Search;
