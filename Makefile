@@ -25,7 +25,8 @@ SCHEDULER_TEST := $(if $(STEPS),TURNSTILE_STEPS=$(STEPS)) cargo test --release -
 HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED)) \
   $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(CRASHES),--crashes $(CRASHES))
 # Can be told to panic, and to leave a mechanism out.
-TEST_BUILD := TURNSTILE_FEATURES=seeded_faults,fault_injection
+TEST_FEATURES := seeded_faults,fault_injection
+TEST_BUILD := TURNSTILE_FEATURES=$(TEST_FEATURES)
 # The longest of each list first, since several run at a time.
 QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-batches test-concurrent test-surroundings test-security \
   test-rights test-upgrades isolation test-docs test-servers regress
@@ -265,6 +266,7 @@ lint: setup ## check formatting, clippy and the rules of the house
 	@status=0; \
 	cargo fmt --all --check || status=1; \
 	cargo clippy --workspace --all-targets -- -D warnings || status=1; \
+	cargo clippy --package turnstile --features $(TEST_FEATURES) -- -D warnings || status=1; \
 	cargo fmt --manifest-path fuzz/Cargo.toml --check || status=1; \
 	cargo clippy --quiet --manifest-path fuzz/Cargo.toml --target-dir target/fuzz -- -D warnings || status=1; \
 	cargo fmt --manifest-path examples/rust/Cargo.toml --check || status=1; \

@@ -252,6 +252,18 @@ def test_a_child_moved_into_the_session_of_its_parent_is_refused(conn):
         conn.execute("UPDATE turnstile.job SET session = 'admin' WHERE id = %s", [child])
 
 
+def test_jobs_moved_by_one_transaction_do_not_wait_for_each_other(conn):
+    """What it knows of a parent is what its own moves have made of it."""
+    top, middle = (enqueue_batch(conn, children=of(1)) for _ in range(2))
+    lowest = enqueue_batch(conn, children=of(1), parent=middle)
+    conn.execute("BEGIN")
+    enqueue(conn, parent=lowest)
+    conn.execute("UPDATE turnstile.job SET parent = %s WHERE id = %s", [top, middle])
+    with refused(BAD_VALUE):
+        conn.execute("UPDATE turnstile.job SET parent = %s WHERE id = %s", [lowest, top])
+    conn.execute("ROLLBACK")
+
+
 def test_more_than_a_hundred_levels_are_refused(conn):
     parent, levels = None, 0
     with refused(TOO_LONG):

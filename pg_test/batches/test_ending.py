@@ -206,6 +206,22 @@ def test_a_cancelled_inner_batch_is_a_cancelled_child(conn):
 
 
 @each_stop
+def test_a_stop_does_not_wait_for_who_changes_an_inner_batch(conn, other, state):
+    outer = enqueue_batch(conn)
+    plain = enqueue(conn, parent=outer)
+    inner = enqueue_batch(conn, children=of(2), parent=outer)
+    other.execute("BEGIN")
+    set_batch(other, inner, slots=1)
+    conn.execute("SET lock_timeout = '1s'")
+    STOPS[state](conn, outer)
+    ends_as(conn, plain, "cancelled")
+    assert (rows.state(conn, outer), rows.state(conn, inner)) == ("blocked", "available")
+    other.execute("COMMIT")
+    ends_as(conn, outer, state)
+    assert ends_of(conn, inner) == [("cancelled", 0)]
+
+
+@each_stop
 @pytest.mark.parametrize("undo", ["ROLLBACK", "ROLLBACK TO SAVEPOINT s; COMMIT"])
 def test_a_stop_that_was_rolled_back_never_was(conn, state, undo):
     batch = enqueue_batch(conn, children=of(3), slots=1)

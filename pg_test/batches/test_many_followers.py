@@ -99,3 +99,17 @@ def test_two_thousand_links_of_a_chain_are_discarded(conn):
     discard(conn, claim_next(conn))
     ends_as(conn, links[-1], "discarded")
     assert rows.counts(conn) == {"discarded": 2_000}
+
+
+def test_a_transaction_discards_many_links_of_a_chain(conn):
+    chain = [{"kind": "work", "ref": f"r{n}", "after_refs": [f"r{n - 1}"] if n else []} for n in range(300)]
+    links = ids(enqueue_many(conn, chain))
+    discard(conn, claim_next(conn))
+    ends_as(conn, links[-1], "discarded")
+    [transactions, most] = conn.execute(
+        "SELECT count(*)::int, max(n)::int FROM (SELECT count(*) AS n FROM turnstile.job_history GROUP BY xmin::text) AS by_one"
+    ).fetchone()
+    assert transactions <= 30
+    assert most <= 50
+    named = "SELECT count(*) FROM turnstile.job_history WHERE errors::text LIKE '%' || (id - 1) || ', which it comes after, is discarded%'"
+    assert conn.execute(named).fetchone() == (299,)

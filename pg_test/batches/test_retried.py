@@ -158,3 +158,24 @@ def test_retry_of_a_blocked_parent_changes_nothing(conn):
         retry(conn, batch)
     complete(conn, run)
     callback_of(conn, batch)
+
+
+@pytest.mark.parametrize("session", [None, "admin"])
+@pytest.mark.parametrize("on_end", ["run", "run_if_all_completed", "complete"])
+def test_a_batch_that_was_cancelled_before_it_was_told_is_told_when_it_comes_back(conn, on_end, session):
+    batch = enqueue_batch(conn, children=of(2), on_end=on_end, session=session)
+    runs = claim_just(conn, 2)
+    conn.execute("BEGIN")
+    complete_all(conn, runs)
+    cancel(conn, batch)
+    conn.execute("COMMIT")
+    assert rows.state(conn, batch) == "cancelled"
+    call(conn, "retry", job_id=batch)
+    if on_end != "complete":
+        run = callback_of(conn, batch)
+        assert run.children == ended(completed=2)
+        complete(conn, run)
+    nothing_comes(conn)
+    awaited(conn, "SELECT count(*)::int FROM turnstile.job", 0)
+    last = "SELECT state, children FROM turnstile.job_history WHERE id = %s ORDER BY finished_at DESC LIMIT 1"
+    assert conn.execute(last, [batch]).fetchone() == ("completed", ended(completed=2))

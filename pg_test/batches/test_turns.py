@@ -139,11 +139,14 @@ def test_children_without_a_gate_of_the_session_share_the_others(conn):
     assert sorted(taken) == sorted([before, *children_of(conn, batch), behind])
 
 
-@pytest.mark.parametrize("call_of", [
-    "SELECT id FROM turnstile.claim_next(wait => '60 s')",
-    "SELECT id FROM turnstile.claim(ARRAY['default'], 3, wait => '60 s')",
-    "CALL turnstile.wait_for_job(ARRAY['default'], '60 s')",
-])  # fmt: skip
+SLEEPS = {
+    "claim_next": "SELECT id FROM turnstile.claim_next(wait => '60 s')",
+    "claim": "SELECT id FROM turnstile.claim(ARRAY['default'], 3, wait => '60 s')",
+    "wait_for_job": "CALL turnstile.wait_for_job(ARRAY['default'], '60 s')",
+}
+
+
+@pytest.mark.parametrize("call_of", SLEEPS.values(), ids=SLEEPS.keys())
 def test_whoever_sleeps_is_woken_by_a_batch_that_can_be_opened(db, conn, call_of):
     sleeper = Sleeper(db.connect(), call_of)
     await_asleep(conn, 1)
@@ -151,6 +154,40 @@ def test_whoever_sleeps_is_woken_by_a_batch_that_can_be_opened(db, conn, call_of
     assert sleeper.returned().error is None
     child = children_of(conn, batch)
     assert sleeper.rows == [(child[0],)] or ids(claim_just(conn, 1)) == child
+
+
+@pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK", "ROLLBACK TO SAVEPOINT s; COMMIT"])
+def test_the_session_waits_for_the_claim_that_opens_a_batch_of_it(conn, other, end):
+    """It has another job, and looks no further."""
+    enqueue(conn, session="admin")
+    batch = enqueue_batch(conn, children=of(1), session="admin")
+    another = enqueue(conn, priority=1)
+    following = enqueue(conn, session="admin", priority=9)
+    complete(conn, claim_awaited(conn))
+    other.execute("BEGIN; SAVEPOINT s")
+    assert claim_next(other).id == another
+    nothing_comes(conn)
+    other.execute(end)
+    runs = claim_just(conn, 1 if end == "COMMIT" else 2)
+    assert {run.id for run in runs} == {*children_of(conn, batch), *([] if end == "COMMIT" else [another])}
+    complete_all(conn, runs)
+    complete(conn, callback_of(conn, batch))
+    assert ids(claim_just(conn, 1)) == [following]
+    assert conn.execute("SELECT * FROM turnstile.check()").fetchall() == []
+
+
+@pytest.mark.parametrize("priority", [0, 9])
+def test_of_two_batches_in_a_session_one_is_opened(conn, priority):
+    enqueue(conn, session="admin")
+    first = enqueue_batch(conn, children=of(1), session="admin")
+    second = enqueue_batch(conn, children=of(1), session="admin", priority=priority)
+    conn.execute("BEGIN")
+    complete(conn, claim_awaited(conn))
+    conn.execute("SELECT FROM turnstile.claim(ARRAY['default'], 10)")
+    conn.execute("COMMIT")
+    conn.execute("SELECT FROM turnstile.claim(ARRAY['default'], 10)")
+    assert (is_open(conn, first), is_open(conn, second)) == (True, False)
+    assert conn.execute("SELECT * FROM turnstile.check()").fetchall() == []
 
 
 def test_the_opening_is_undone_with_the_claim(conn, other):

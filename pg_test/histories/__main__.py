@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from histories.history import load  # noqa: E402
 from histories.recording import Plan, record  # noqa: E402
 from histories.rules import report, violations  # noqa: E402
+from histories.tally import tally  # noqa: E402
 
 RECORDS = Path(__file__).resolve().parents[2] / "target" / "histories"
 
@@ -27,12 +28,13 @@ def recorded_and_checked(plan: Plan) -> tuple[dict, dict]:
     began = time.monotonic()
     done = record(plan, directory)
     recorded = time.monotonic()
-    found = violations(load(directory))
+    history = load(directory)
+    found, met = violations(history), tally(history)
     if not found:
         shutil.rmtree(directory)
     seconds = {"recorded": round(recorded - began), "checked": round(time.monotonic() - recorded)}
-    print(f"seed {plan.seed}: {done}, seconds {seconds}", flush=True)
-    return done | {"seconds": sum(seconds.values())}, found
+    print(f"seed {plan.seed}: {done}, met {met}, seconds {seconds}", flush=True)
+    return done | met | {"seconds": sum(seconds.values())}, found
 
 
 def main() -> int:

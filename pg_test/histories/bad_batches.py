@@ -3,34 +3,36 @@
 from histories.bad_runs import bad
 
 
-def _batch(story, *children: int, **settings) -> None:
-    """The parent 1 of these jobs, open."""
-    call = story.called("enqueue_batch", [1], jobs=1 + len(children), children=len(children), parent=None, after=None, any_end=False)
-    rows = [{"id": 1, "kind": call.token, "state": "blocked"}]
+def batch(story, *children: int, turn=None, **settings) -> None:
+    """The parent 1 of these jobs, open; or with columns that say when its turn comes."""
+    call = story.called("enqueue_batch", [1], jobs=1 + len(children), children=len(children), **NO_TIES)
+    rows = [{"id": 1, "kind": call.token, **(turn or {"state": "blocked"})}]
     rows += [{"id": child, "kind": call.token, "parent": 1} for child in children]
     story.committed(story.ended(call), *rows, settings=[("batch", ("1",), _OPEN | settings)])
 
 
-_OPEN = {"slots": None, "opened_at": "2026-01-01 00:00:00+00", "stops": None, "paused": "false"}
+_OPEN = {
+    "slots": None, "opened_at": "2026-01-01 00:00:00+00", "stops": None, "paused": "false", "on_end": "run", "max_failed": None,
+}  # fmt: skip
+NO_TIES = {"parent": None, "after": None, "any_end": False, "hold": False}
 _TOLD = '{"completed": 1}'
 
 
-def looked_after(story, *rows: dict, finished=()) -> None:
+def looked_after(story, *rows: dict, finished=(), settings=(), queues=("other",)) -> None:
     """What a claim does to parents in passing."""
-    transaction = story.ended(story.called("claim", [], queues=["other"], most=1))
-    story.committed(transaction, *rows, finished=finished)
+    transaction = story.ended(story.called("claim", [], queues=list(queues), most=1))
+    story.committed(transaction, *rows, finished=finished, settings=settings)
 
 
 def an_ordinary_batch(story) -> None:
     """Children that run and end, the callback after them, and who comes after that."""
-    _batch(story, 2, 3, slots="1")
-    call = story.called("enqueue", [4], jobs=1, parent=None, after=[1], any_end=False)
-    story.committed(story.ended(call), {"id": 4, "kind": call.token, "state": "blocked"})
+    batch(story, 2, 3, slots="1")
+    follows(story, 4)
     story.claims(2)
     story.completes(2)
     story.claims(3)
     story.fails_for_good(3)
-    looked_after(story, {"id": 1, "state": "available", "children": _TOLD})
+    looked_after(story, {"id": 1, "state": "available", "children": '{"completed": 1, "discarded": 1}'})
     story.claims(1)
     story.completes(1)
     looked_after(story, {"id": 4, "state": "available"})
@@ -41,7 +43,7 @@ def an_ordinary_batch(story) -> None:
 def a_run_that_waits_for_its_children(story) -> None:
     story.enqueues(1)
     story.claims(1)
-    story.enqueues(2, parent=1)
+    adds(story, 2)
     transaction = story.ended(story.called("await_children", True, runs=[[1, 1]]))
     story.committed(transaction, {"id": 1, "state": "blocked", "worker": None})
     story.claims(2)
@@ -54,7 +56,7 @@ def a_run_that_waits_for_its_children(story) -> None:
 def a_run_that_leaves_its_children_to_themselves(story) -> None:
     story.enqueues(1)
     story.claims(1)
-    story.enqueues(2, parent=1)
+    adds(story, 2)
     story.completes(1)
     story.claims(2)
     story.completes(2)
@@ -62,7 +64,7 @@ def a_run_that_leaves_its_children_to_themselves(story) -> None:
 
 def a_follower_that_was_brought_back(story) -> None:
     story.enqueues(1)
-    _follows(story, any_end=False)
+    follows(story)
     story.claims(1)
     story.fails_for_good(1)
     looked_after(story, {"id": 2, "gone": True}, finished=[(2, "discarded")])
@@ -77,7 +79,7 @@ ORDINARY = [a_follower_that_was_brought_back, an_ordinary_batch, a_run_that_wait
 
 @bad("callbacks_wait_for_children")
 def a_callback_waits_while_a_child_runs(story):
-    _batch(story, 2, 3)
+    batch(story, 2, 3)
     story.claims(2, 3)
     story.completes(2)
     looked_after(story, {"id": 1, "state": "available", "children": _TOLD})
@@ -85,14 +87,14 @@ def a_callback_waits_while_a_child_runs(story):
 
 @bad("callbacks_wait_for_children")
 def a_parent_is_completed_before_its_child(story):
-    _batch(story, 2)
+    batch(story, 2)
     looked_after(story, {"id": 1, "gone": True}, finished=[(1, "completed")])
 
 
 @bad("callbacks_wait_for_children")
 def a_child_that_was_added_is_forgotten(story):
-    _batch(story, 2)
-    story.enqueues(3, parent=1)
+    batch(story, 2)
+    adds(story, 3)
     story.claims(2)
     story.completes(2)
     looked_after(story, {"id": 1, "state": "available", "children": _TOLD})
@@ -100,14 +102,14 @@ def a_child_that_was_added_is_forgotten(story):
 
 @bad("callbacks_run_once")
 def a_callback_runs_before_it_is_told(story):
-    _batch(story, 2)
+    batch(story, 2)
     looked_after(story, {"id": 1, "state": "available"})
     story.claims(1)
 
 
 @bad("callbacks_run_once")
 def a_callback_that_has_run_runs_again(story):
-    _batch(story, 2)
+    batch(story, 2)
     story.claims(2)
     story.completes(2)
     looked_after(story, {"id": 1, "state": "available", "children": _TOLD})
@@ -119,7 +121,7 @@ def a_callback_that_has_run_runs_again(story):
 
 @bad("ends_wait_for_children")
 def a_parent_that_waits_is_cancelled_before_its_child(story):
-    _batch(story, 2)
+    batch(story, 2)
     looked_after(story, {"id": 1, "state": "available"})
     transaction = story.ended(story.called("cancel", [1]))
     story.committed(transaction, {"id": 1, "gone": True}, finished=[(1, "cancelled")])
@@ -127,39 +129,39 @@ def a_parent_that_waits_is_cancelled_before_its_child(story):
 
 @bad("children_have_parents")
 def a_child_is_added_to_a_parent_that_has_ended(story):
-    _batch(story, 2)
+    batch(story, 2)
     story.claims(2)
     story.completes(2)
     looked_after(story, {"id": 1, "gone": True}, finished=[(1, "completed")])
-    story.enqueues(3, parent=1)
+    adds(story, 3)
 
 
 @bad("children_have_parents")
 def a_child_is_added_to_a_parent_that_was_released(story):
-    _batch(story, 2)
+    batch(story, 2)
     story.claims(2)
     story.completes(2)
     looked_after(story, {"id": 1, "state": "available", "children": _TOLD})
-    story.enqueues(3, parent=1)
+    adds(story, 3)
 
 
 @bad("limits_hold_at_every_commit")
 def a_batch_passes_its_slots(story):
-    _batch(story, 2, 3, slots="1")
+    batch(story, 2, 3, slots="1")
     story.claims(2)
     story.claims(3)
 
 
 @bad("limits_hold_at_every_commit")
 def a_child_starts_before_the_turn_of_its_parent(story):
-    _batch(story, 2, opened_at=None)
+    batch(story, 2, opened_at=None)
     story.waits(1)
     story.claims(2)
 
 
 @bad("limits_hold_at_every_commit")
 def a_child_starts_though_its_batch_was_cancelled(story):
-    _batch(story, 2, 3)
+    batch(story, 2, 3)
     story.claims(2)
     story.limits("batch", "1", **_OPEN | {"stops": "cancelled"})
     story.claims(3)
@@ -167,7 +169,7 @@ def a_child_starts_though_its_batch_was_cancelled(story):
 
 @bad("limits_hold_at_every_commit")
 def a_child_starts_though_too_many_have_failed(story):
-    _batch(story, 2, 3)
+    batch(story, 2, 3)
     story.claims(2)
     story.fails_for_good(2)
     story.limits("batch", "1", **_OPEN | {"stops": "failed"})
@@ -177,7 +179,7 @@ def a_child_starts_though_too_many_have_failed(story):
 @bad("followers_wait")
 def a_follower_overtakes_who_is_in_front(story):
     story.enqueues(1)
-    _follows(story, any_end=True)
+    follows(story, any_end=True)
     story.claims(1)
     looked_after(story, {"id": 2, "state": "available"})
     story.claims(2)
@@ -186,14 +188,20 @@ def a_follower_overtakes_who_is_in_front(story):
 @bad("followers_wait")
 def a_follower_starts_after_a_failure(story):
     story.enqueues(1)
-    _follows(story, any_end=False)
+    follows(story)
     story.claims(1)
     story.fails_for_good(1)
     looked_after(story, {"id": 2, "state": "available"})
     story.claims(2)
 
 
-def _follows(story, any_end: bool) -> None:
-    """Job 2 after job 1."""
-    call = story.called("enqueue", [2], jobs=1, parent=None, after=[1], any_end=any_end)
-    story.committed(story.ended(call), {"id": 2, "kind": call.token, "state": "blocked"})
+def follows(story, job_id: int = 2, **ties) -> None:
+    """This job after job 1."""
+    call = story.called("enqueue", [job_id], jobs=1, **NO_TIES | {"after": [1]} | ties)
+    story.committed(story.ended(call), {"id": job_id, "kind": call.token, "state": "blocked"})
+
+
+def adds(story, job_id: int, **columns) -> None:
+    """This job as a child of job 1."""
+    call = story.called("enqueue_many", [job_id], jobs=1, parents=[1])
+    story.committed(story.ended(call), {"id": job_id, "kind": call.token, "parent": 1, **columns})

@@ -48,6 +48,12 @@ PUT_OFF, HURRY = (
         ("0", "state", "state IN ('scheduled', 'retryable')"),
     )
 )
+# Who holds for a job that has failed for good would wait for ever.
+CANCEL_HELD = (
+    "SELECT jsonb_agg(jsonb_build_array(held.job, turnstile.cancel(held.job))), " + XID + " FROM (SELECT DISTINCT job FROM"
+    " turnstile.dependency WHERE holds AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = dependency.predecessor)"
+    " AND EXISTS (SELECT FROM turnstile.job WHERE job.id = dependency.job AND job.state = 'blocked')) AS held"
+)
 RUNNING = "SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]'), NULL FROM turnstile.job WHERE state = 'running'"
 LEFT = "SELECT count(*), NULL FROM turnstile.job"
 STATISTICS = """
@@ -107,6 +113,7 @@ class Closer(Client):
                 if self.finish_all():
                     last = time.monotonic()
                 self.call("hurry", HURRY)
+                self.call("cancel", CANCEL_HELD)
                 values = {"queues": mix.QUEUES, "most": 50, **PLAIN}
                 self.call("claim", CLAIM, values, queues=mix.QUEUES, most=50)
             except Refused:

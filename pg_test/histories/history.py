@@ -58,7 +58,8 @@ class History:
 
     @cached_property
     def locks(self) -> Locks:
-        return Locks(self.transactions)
+        looked_after = {job_id for _, job_id, row in self.rows_of_batches if row["max_failed"] or row.get("priority")}
+        return Locks(self.transactions, looked_after)
 
     def may_be_locked(self, rest: Rest, during: Call) -> bool:
         """Whether something that left no trace may have locked the job while it waited, during a call."""
@@ -89,6 +90,17 @@ class History:
     @cached_property
     def limits(self) -> Limits:
         return Limits(self._settings, self.commits)
+
+    @cached_property
+    def rows_of_batches(self) -> list[tuple[Commit, int, dict]]:
+        """What commits have made of the settings of batches, by their ids."""
+        found = [(commit, setting) for commit in self.commits for setting in commit.settings if setting.table == "batch"]
+        return [(commit, int(setting.key[0]), setting.row) for commit, setting in found if setting.row is not None]
+
+    @cached_property
+    def stoppers(self) -> set[int]:
+        """The transactions, by id(), that have stopped batches for their failures."""
+        return {id(commit.transaction) for commit, _, row in self.rows_of_batches if row["stops"] == "failed"}
 
     @cached_property
     def bounds(self) -> Limits:

@@ -12,6 +12,7 @@ LOCKING = {
     "claim", "claim_next", "complete_and_claim_next", "rerank", "move", "put off", "hurry", "delete", "lock", "cancel", "retry",
     "discard", "reprioritize", "cancel_many", "discard_many", "retry_many", "reroute", "rescue", "promote", "maintain",
 }  # fmt: skip
+CLAIMS = {"claim", "claim_next", "complete_and_claim_next"}
 # Those that choose by what the jobs are like; a claim looks for what is due, and for leases that are over. A job that somebody
 # changes meanwhile so that it is not chosen any more stays locked, and the answer does not name it.
 SWEEPING = {
@@ -41,7 +42,9 @@ def overlap(times: Times, begin: float, end: float) -> bool:
 class Locks:
     """Until their transaction was over, by job where it is known which, else by queue."""
 
-    def __init__(self, transactions: list[Transaction]):
+    def __init__(self, transactions: list[Transaction], looked_after: set[int]):
+        """`looked_after`: the batches whose children claims may have locked, to cancel them or to change their priority."""
+        self._looked_after = looked_after
         found, sweeps = defaultdict(list), []
         for transaction in transactions:
             for call in transaction.calls:
@@ -57,7 +60,11 @@ class Locks:
 
     def touch(self, rest: Rest, begin: float, end: float) -> bool:
         """Whether a job that waits may have been locked at some moment between these."""
-        places = (("job", rest.job.id), ("queue", rest.job.queue), ("queue", EVERY_QUEUE))
+        places = [("job", rest.job.id), ("queue", rest.job.queue), ("queue", EVERY_QUEUE)]
+        if rest.job.opens_batch == "true":
+            places += [("turn", rest.job.queue), ("turn", EVERY_QUEUE)]
+        if rest.job.parent in self._looked_after:
+            places.append(("children",))
         return any(overlap(self._times.get(place, []), begin, end) for place in places) or self._swept(rest, begin)
 
     def _swept(self, rest: Rest, at: float) -> bool:
@@ -79,11 +86,19 @@ def came_to_nothing(call: Call, transaction: Transaction) -> bool:
 def _places(call: Call) -> list[tuple]:
     """What a call may have locked: jobs, or whatever waits in queues."""
     if call.outcome == "ok" and isinstance(call.answer, list):
-        return [("job", one[0] if isinstance(one, list) else one) for one in call.answer]
+        jobs = [("job", one[0] if isinstance(one, list) else one) for one in call.answer]
+        return jobs + _places_in_passing(call)
     jobs = [("job", job_id) for job_id, _ in call.arguments.get("runs", [])]
     if jobs and "most" not in call.arguments:
         return jobs
-    return jobs + [("queue", queue) for queue in call.arguments.get("queues", [EVERY_QUEUE])]
+    return jobs + [("children",)] + [("queue", queue) for queue in call.arguments.get("queues", [EVERY_QUEUE])]
+
+
+def _places_in_passing(call: Call) -> list[tuple]:
+    """What a claim may have locked beside what it took: batches that it opened in its queues, children that it looked after."""
+    if call.verb not in CLAIMS or call.xid is None:
+        return []
+    return [("children",), *[("turn", queue) for queue in call.arguments.get("queues", [EVERY_QUEUE])]]
 
 
 def _over(transaction: Transaction) -> float:

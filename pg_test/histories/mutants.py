@@ -19,12 +19,8 @@ from histories.recording import Plan, Stalled, record  # noqa: E402
 from histories.rules import violations  # noqa: E402
 
 
-# What some faults need to show.
-ALSO = {"BeginWithNewJob": {"turnstile.max_memory": "256kB"}}
-
-
 def faults() -> list[str]:
-    source = (ROOT / "src" / "seeded.rs").read_text()
+    source = (ROOT / "src" / "pg" / "seeded.rs").read_text()
     enum = re.search(r"pub enum Seeded \{(.*?)\n\}", source, re.DOTALL)[1]
     return re.findall(r"^    (\w+),", enum, re.MULTILINE)
 
@@ -34,7 +30,7 @@ def noticed(fault: str, seed: int, operations: int) -> str:
     directory = ROOT / "target" / "histories" / f"mutant-{fault}"
     shutil.rmtree(directory, ignore_errors=True)
     try:
-        record(Plan(seed, operations, 0, {"turnstile.seeded_fault": fault, **ALSO.get(fault, {})}), directory)
+        record(Plan(seed, operations, 0, {"turnstile.seeded_fault": fault}), directory)
     except (Stalled, RuntimeError, AssertionError, subprocess.SubprocessError) as problem:
         return f"the history came to no end: {type(problem).__name__}"
     found = violations(load(directory))

@@ -16,11 +16,11 @@ BATCH = (
     "SELECT jsonb_build_array(turnstile.enqueue_batch(%(kind)s, children => %(children)s, slots => %(slots)s, max_failed => %(max_failed)s,"
     " on_end => %(on_end)s, queue => %(queue)s, tenant => %(tenant)s, account => %(account)s, session => %(session)s,"
     " concurrency_key => %(concurrency_key)s, priority => %(priority)s, max_attempts => %(max_attempts)s, parent => %(parent)s,"
-    f" after => %(after)s, after_any_end => %(any_end)s)), {XID}"
+    f" after => %(after)s, after_any_end => %(any_end)s, after_hold => %(hold)s)), {XID}"
 )
 FOLLOWER = (
     "SELECT jsonb_build_array(turnstile.enqueue(%(kind)s, queue => %(queue)s, tenant => %(tenant)s, priority => %(priority)s,"
-    f" max_attempts => %(max_attempts)s, after => %(after)s, after_any_end => %(any_end)s)), {XID}"
+    f" max_attempts => %(max_attempts)s, after => %(after)s, after_any_end => %(any_end)s, after_hold => %(hold)s)), {XID}"
 )
 COLUMNS = ["kind", "queue", "tenant", "account", "session", "concurrency_key", "priority", "max_attempts", "payload"]
 INSERT = (
@@ -30,6 +30,7 @@ INSERT = (
 )
 # What an enqueue is not told.
 NOTHING = dict.fromkeys(["queue", "tenant", "account", "session", "concurrency_key", "ahead", "unique_key", "unique_mode", "unique_for"])
+NO_TIES = {"parent": None, "after": None, "any_end": False, "hold": False}
 
 
 class Producer(Client):
@@ -53,7 +54,8 @@ class Producer(Client):
         self.station.rest(self.chance)
 
     def produce(self) -> None:
-        self.chance.choice([*[self.one] * 6, *[self.many, self.insert, self.copy] * 2, self.batch, self.batch, self.follow, self.add])()
+        batches = [self.batch, self.batch, self.follow, self.add, self.graph]
+        self.chance.choice([*[self.one] * 6, *[self.many, self.insert, self.copy] * 2, *batches])()
 
     def job(self) -> dict:
         """A job for the functions: plain DML does not look after unique keys."""
@@ -71,13 +73,13 @@ class Producer(Client):
     def batch(self) -> None:
         """A job with children; now and then itself a child, or after others."""
         parent, children = mix.batch(self.chance, self.next_me)
-        ties = {"parent": None, "after": None, "any_end": False}
+        ties = NO_TIES
         if self.parents and self.chance.random() < 0.2:
-            ties["parent"] = self.chance.choice(self.parents)
+            ties = ties | {"parent": self.chance.choice(self.parents)}
             parent.pop("session", None)
             children = [{name: value for name, value in child.items() if name != "session"} for child in children]
         elif self.made and "session" not in parent and self.chance.random() < 0.2:
-            ties |= self.ties()
+            ties = self.ties()
         values = NOTHING | parent | ties | {"children": children or "[]"}
         found = self.call("enqueue_batch", BATCH, values, jobs=1 + len(children), children=len(children), **ties)
         self.parents = [*self.parents[-4:], *found]
@@ -93,13 +95,27 @@ class Producer(Client):
         self.made = [*self.made[-9:], *self.call("enqueue", FOLLOWER, NOTHING | job | ties, jobs=1, **ties)]
 
     def ties(self) -> dict:
-        return {"parent": None, "after": self.chance.sample(self.made, min(len(self.made), self.chance.randint(1, 2))), "any_end": self.chance.random() < 0.5}
+        after = self.chance.sample(self.made, min(len(self.made), self.chance.randint(1, 2)))
+        how = self.chance.choice([{}, {}, {"any_end": True}, {"any_end": True}, {"hold": True}])
+        return NO_TIES | {"after": after} | how
+
+    def graph(self) -> None:
+        """Jobs of one call that come after each other by local names, in any order; `places` tells which after which."""
+        jobs = [mix.job(self.chance, self.next_me) | {"ref": f"r{n}"} for n in range(self.chance.randint(2, 6))]
+        ranks = list(range(len(jobs)))
+        self.chance.shuffle(ranks)
+        places = [[n for n in range(len(jobs)) if ranks[n] < rank and self.chance.random() < 0.4] for rank in ranks]
+        for job, before in zip(jobs, places, strict=True):
+            if before:
+                job["after_refs"] = [f"r{n}" for n in before]
+        self.call("enqueue_many", ENQUEUE_MANY, {"jobs": jobs}, jobs=len(jobs), places=places)
 
     def add(self) -> None:
         """A child from outside; the parent may have ended, or take none."""
         if self.parents:
-            jobs = [mix.child_of(self.chance, self.next_me, self.chance.choice(self.parents))]
-            self.call("enqueue_many", ENQUEUE_MANY, {"jobs": jobs}, jobs=1)
+            parent = self.chance.choice(self.parents)
+            jobs = [mix.child_of(self.chance, self.next_me, parent)]
+            self.call("enqueue_many", ENQUEUE_MANY, {"jobs": jobs}, jobs=1, parents=[parent])
 
     def many(self) -> None:
         jobs = [self.job() for _ in range(self.chance.randint(1, 12))]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from histories import bad_batches, test_rules_fair
+from histories import bad_batches, bad_ends, test_rules_fair
 from histories.bad_runs import BAD, bad
 from histories.history import transactions_of
 from histories.model import Call
@@ -42,7 +42,7 @@ def test_an_ordinary_history_breaks_no_rule():
     assert violations(story.told()) == {}
 
 
-@pytest.mark.parametrize("tell", bad_batches.ORDINARY)
+@pytest.mark.parametrize("tell", bad_batches.ORDINARY + bad_ends.ORDINARY)
 def test_an_ordinary_batch_breaks_no_rule(tell):
     story = Story()
     tell(story)

@@ -3,6 +3,8 @@
 import pytest
 
 from histories import mix
+from histories.bad_batches import batch, looked_after
+from histories.bad_ends import stopped
 from histories.rules import violations
 from histories.story import Story, case_of
 
@@ -190,3 +192,32 @@ def a_serializable_transaction_passes_a_bound_that_it_cannot_count(story):
     call = story.called("enqueue_many", [1, 2], jobs=2)
     transaction = story.ended(begin, call)
     story.committed(transaction, *[{"id": job_id, "kind": call.token} for job_id in (1, 2)])
+
+
+@good
+def a_claim_that_stops_a_batch_takes_nothing(story):
+    batch(story, 2, 3, max_failed="0")
+    story.claims(2)
+    story.fails_for_good(2)
+    story.enqueues(4)
+    gone = {"id": 3, "gone": True}
+    looked_after(story, gone, finished=[(3, "cancelled")], settings=[stopped("failed", max_failed="0")], queues=["q"])
+
+
+@good
+def a_claim_that_was_undone_had_opened_the_batch(story):
+    batch(story, 2, opened_at=None, turn={"state": "available", "opens_batch": "true"})
+    undone = story.called("claim", [], queues=["q"], most=1)
+    undone.xid = 1
+    story.enqueues(3)
+    story.claims(3)
+    story.ended(undone, story.called("rollback"), outcome="rolled back")
+
+
+@good
+def a_claim_that_was_undone_had_looked_after_the_child(story):
+    batch(story, 2, 3, max_failed="0")
+    undone = story.called("claim", [], queues=["other"], most=1)
+    undone.xid = 1
+    story.claims(3)
+    story.ended(undone, story.called("rollback"), outcome="rolled back")

@@ -151,7 +151,7 @@ class Worker(Client):
         run = self.chance.choice(self.held)
         if not self.station.is_full():
             jobs = [mix.child_of(self.chance, self.next_me, run[0]) for _ in range(self.chance.randint(1, 3))]
-            self.call("enqueue_many", ENQUEUE_MANY, {"jobs": jobs}, jobs=len(jobs))
+            self.call("enqueue_many", ENQUEUE_MANY, {"jobs": jobs}, jobs=len(jobs), parents=[run[0]] * len(jobs))
         if self.chance.random() < 0.9 and self.on_run("await_children", "", run):
             self.held.remove(run)
             self.over = [*self.over[-5:], run]

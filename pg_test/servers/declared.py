@@ -15,15 +15,18 @@ C_TYPES = {
     "i64": "int64",
     "u32": "uint32",
     "u64": "uint64",
+    "usize": "size_t",
     "c_char": "char",
     "c_int": "int",
     "c_uint": "unsigned int",
-    "Oid": "Oid",
-    "Datum": "Datum",
-    "ErrorData": "ErrorData",
-    "IndexInfo": "IndexInfo",
-    "List": "List",
-    "Relation": "Relation",
+    "c_void": "void",
+    **{
+        name: name
+        for name in (
+            "AttrNumber Bitmapset CommandId Datum EState ErrorData FullTransactionId IndexInfo IndexScanDesc List LOCKMODE LWLock Oid "
+            "Relation ResultRelInfo ScanKey Snapshot StrategyNumber TimestampTz TransactionId"
+        ).split()
+    },
 }
 # Types of C for which Rust has none, by the function that takes them: the size and range of an enum is that of an int.
 ENUMS = {"enable_timeout_after": {"timeout": "TimeoutId"}, "disable_timeout": {"timeout": "TimeoutId"}}

@@ -8,15 +8,26 @@ from declared import constant, functions
 from support.database import server
 
 HEADERS = [
+    "access/genam.h",
+    "access/skey.h",
+    "access/table.h",
     "access/timeline.h",
+    "access/xact.h",
     "catalog/index.h",
     "commands/async.h",
     "commands/sequence.h",
+    "executor/executor.h",
     "libpq/libpq-be.h",
+    "miscadmin.h",
+    "nodes/bitmapset.h",
+    "storage/lwlock.h",
     "utils/elog.h",
     "utils/inval.h",
     "utils/jsonb.h",
+    "utils/palloc.h",
+    "utils/snapmgr.h",
     "utils/timeout.h",
+    "utils/timestamp.h",
 ]
 # What a connection needs of other libraries lies at the end of a Port; their headers need not be there.
 BEGIN = "".join(f"#undef {feature}\n" for feature in ("ENABLE_GSS", "USE_OPENSSL", "USE_SSL"))

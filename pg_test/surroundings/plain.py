@@ -21,7 +21,7 @@ NEXT = """
 """
 START = (
     "state = 'running', attempt = attempt + 1, worker = %(worker)s, owner_pid = CASE WHEN %(bound)s THEN pg_backend_pid() END,"
-    " owner_started_at = CASE WHEN %(bound)s THEN now() END, claimed_at = clock_timestamp(),"
+    " owner_started_at = CASE WHEN %(bound)s THEN %(backend_start)s::timestamptz END, claimed_at = clock_timestamp(),"
     " lease_expires_at = clock_timestamp() + %(lease)s::interval"
 )
 NO_RUN = "worker = NULL, owner_pid = NULL, owner_started_at = NULL, claimed_at = NULL, lease_expires_at = NULL, progress = NULL"
@@ -91,7 +91,8 @@ class Plain(PlainRows):
             while len(started) < most and (found := self.jobs_where(NEXT, queue, seen)):
                 id = found[0]["id"]
                 seen.append(id)
-                run = {"worker": worker, "bound": bind_to_connection, "lease": lease or self.setting("lease")}
+                run = {"worker": worker, "bound": bind_to_connection, "backend_start": self.backend_start}
+                run["lease"] = lease or self.setting("lease")
                 if self.update(id, START, passes_over=True, **run):
                     started.append(id)
         rows = sorted(self.jobs_where("id = ANY (%s)", started), key=lambda row: started.index(row["id"]))

@@ -46,6 +46,8 @@ class PlainRows(Actor):
         self.changed: set[tuple[str, str, str]] = set()
         self.refusals: set[str] | None = None
         (self.settings,) = self.rows("SELECT max_attempts, lease::text, retry_base::text FROM turnstile.queue")
+        # Of another start the background worker takes a bound run from its owner, who is gone.
+        (self.backend_start,) = conn.execute("SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()").fetchone()
         shared = conn.execute(SHARED, [JOB]).fetchall()
         self.to_history = [name for name, _, computed in shared if not computed]
         self.to_job = [name for name, computed, _ in shared if not computed]

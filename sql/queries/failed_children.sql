@@ -1,4 +1,5 @@
--- The children of the jobs $1 that were discarded or cancelled and have not come back: (parent, child).
+-- What the jobs $1, which have come back, wait for: the children that were discarded or cancelled and have not come back (parent, child);
+-- and those that had ended before they were told of their children: (parent, null).
 SELECT DISTINCT failed.parent, failed.id
 FROM turnstile.job_history AS failed
 WHERE failed.parent = ANY ($1) AND failed.state IN ('discarded', 'cancelled')
@@ -8,4 +9,9 @@ WHERE failed.parent = ANY ($1) AND failed.state IN ('discarded', 'cancelled')
         FROM turnstile.job_history AS later
         WHERE later.id = failed.id AND later.finished_at > failed.finished_at
     )
+UNION ALL
+SELECT job.id, NULL
+FROM ONLY turnstile.job
+JOIN turnstile.batch ON batch.id = job.id
+WHERE job.id = ANY ($1) AND job.state IN ('available', 'scheduled') AND job.children IS NULL
 ORDER BY 1, 2

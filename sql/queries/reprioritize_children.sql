@@ -1,24 +1,26 @@
--- Gives up to $2 children of the batches $1 that have another one, and are not locked, the priority of their batch: whether it has
--- stayed so.
-WITH other AS MATERIALIZED (
-    SELECT child.id, batch.priority
+-- Gives up to $2 children of the batches $1 that have another priority than their batch that of the batch: (batch, whether it has stayed
+-- so). Those that others have locked do not count: transactions that do the same at a time take different children.
+WITH below AS MATERIALIZED (
+    SELECT job.id, batch.priority
     FROM turnstile.batch
-    CROSS JOIN LATERAL (
-        (SELECT job.id FROM ONLY turnstile.job WHERE job.parent = batch.id AND job.priority < batch.priority LIMIT $2)
-        UNION ALL
-        (SELECT job.id FROM ONLY turnstile.job WHERE job.parent = batch.id AND job.priority > batch.priority LIMIT $2)
-    ) AS child
+    JOIN ONLY turnstile.job ON job.parent = batch.id AND job.priority < batch.priority
     WHERE batch.id = ANY ($1)
     LIMIT $2
-), locked AS MATERIALIZED (
-    SELECT job.id
-    FROM ONLY turnstile.job
-    WHERE job.id = ANY (ARRAY(SELECT other.id FROM other))
-    FOR NO KEY UPDATE SKIP LOCKED
+    FOR NO KEY UPDATE OF job SKIP LOCKED
+), above AS MATERIALIZED (
+    SELECT job.id, batch.priority
+    FROM turnstile.batch
+    JOIN ONLY turnstile.job ON job.parent = batch.id AND job.priority > batch.priority
+    WHERE batch.id = ANY ($1)
+    LIMIT $2 - (SELECT count(*) FROM below)
+    FOR NO KEY UPDATE OF job SKIP LOCKED
+), other AS MATERIALIZED (
+    SELECT below.id, below.priority FROM below
+    UNION ALL
+    SELECT above.id, above.priority FROM above
 )
 UPDATE ONLY turnstile.job
 SET priority = other.priority
 FROM other
-JOIN locked ON locked.id = other.id
 WHERE job.id = other.id
-RETURNING job.priority = other.priority
+RETURNING job.parent, job.priority = other.priority

@@ -268,7 +268,11 @@ fn record(
         let reserved = reservations.iter().zip(transferred);
         level
             .reservations
-            .extend(reserved.map(|(&id, transferred)| Reserved { id, transferred }));
+            .extend(reserved.map(|(&id, transferred)| Reserved {
+                id,
+                transferred,
+                is_turn: false,
+            }));
     });
 }
 
@@ -302,7 +306,8 @@ fn take(
             start_jobs(spi, &wanted, output)?
         }
     };
-    opening::open(spi, &openings)?;
+    let opened = opening::open(spi, &openings)?;
+    let reservations = opening::keep_turn(job_table, picked, reservations, opened);
     let mut outcome = Outcome {
         taken: &taken,
         seen: &seen,

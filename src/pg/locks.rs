@@ -1,9 +1,22 @@
-//! Who has changed a table in a transaction that is open.
+//! Who has changed a table in a transaction that is open, and locks beside those of tables.
 
-#![allow(unsafe_code, reason = "reads the server's list of locks")]
+#![allow(unsafe_code, reason = "asks the server for locks, and who has them")]
 
-use crate::pg::compat;
+use crate::pg::{compat, unguarded};
 use pgrx::pg_sys::{self, Oid};
+
+/// Waits until no other transaction has this lock, and keeps it until this one ends. `part`: a number that no column of the table has.
+pub fn lock_part(table: Oid, part: u16) {
+    // SAFETY: any object can be locked, whether there is one or not.
+    unsafe {
+        pg_sys::LockDatabaseObject(
+            pg_sys::RelationRelationId,
+            table,
+            part,
+            pg_sys::ExclusiveLock.cast_signed(),
+        );
+    }
+}
 
 /// The transactions that hold a lock with which a table is changed, as numbers; this one if it has an id. None of two that
 /// the server has had since its start have the same.
@@ -29,8 +42,7 @@ pub fn writers(table: Oid) -> Vec<u64> {
             _ => Vec::new(),
         }
     };
-    // SAFETY: reads the state of the backend.
-    if u32::from(unsafe { pg_sys::GetTopTransactionIdIfAny() }) != 0 {
+    if u32::from(unguarded::GetTopTransactionIdIfAny()) != 0 {
         let (process, transaction) = compat::virtual_transaction();
         found.push(number(process.cast_unsigned(), transaction));
     }

@@ -23,3 +23,4 @@ pub mod spi; // runs SQL statements and reads their results
 pub mod statement; // prepared statements
 pub mod trigger; // what the server tells a trigger function
 pub mod tuple; // a row as stored
+pub mod unguarded; // functions of the server that raise no error

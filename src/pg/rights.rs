@@ -6,6 +6,7 @@
 
 use crate::pg::catalog;
 use crate::pg::error::{Result, internal};
+use crate::pg::unguarded;
 use pgrx::pg_catalog::pg_proc::PgProc;
 use pgrx::pg_sys::{self, Datum, FormData_pg_class, Oid};
 use std::cell::{Cell, RefCell};
@@ -111,8 +112,7 @@ pub fn outer_user() -> Oid {
 }
 
 pub fn current_user() -> Oid {
-    // SAFETY: reads the backend's state.
-    unsafe { pg_sys::GetUserId() }
+    unguarded::GetUserId()
 }
 
 /// Whether a role may do everything: a superuser, the owner of the jobs, or a role with the owner's rights.
@@ -168,13 +168,13 @@ fn owner_of_jobs() -> Result<Oid> {
 fn user_and_context() -> (Oid, i32) {
     let (mut user, mut context) = (pg_sys::InvalidOid, 0);
     // SAFETY: fills in both.
-    unsafe { pg_sys::GetUserIdAndSecContext(&mut user, &mut context) };
+    unsafe { unguarded::GetUserIdAndSecContext(&mut user, &mut context) };
     (user, context)
 }
 
 fn set_user(user: Oid, context: i32) {
     // SAFETY: as fmgr_security_definer does it; each abort restores what its transaction or savepoint began with.
-    unsafe { pg_sys::SetUserIdAndSecContext(user, context) };
+    unsafe { unguarded::SetUserIdAndSecContext(user, context) };
 }
 
 fn is_pinned() -> bool {

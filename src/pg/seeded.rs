@@ -96,6 +96,8 @@ pub enum Seeded {
     MoveReleasedJob,
     /// A parent may end while a child is being added.
     LeaveParentUnlocked,
+    /// Two transactions may move jobs under others at the same time.
+    MoveAtTheSameTime,
     /// A child may be in the session of a job that waits for it.
     AllowAncestorsSession,
     /// Nobody looks after jobs that wait for others.
@@ -189,7 +191,7 @@ mod switch {
     use std::ffi::{CStr, CString};
 
     /// A fault, the statement of `sql/queries` that it changes, and how.
-    const MUTANTS: [(Seeded, &str, &str, &str); 10] = [
+    const MUTANTS: &[(Seeded, &str, &str, &str)] = &[
         (
             Seeded::FailAnyAttempt,
             "fail_runs",

@@ -6,6 +6,7 @@
 )]
 
 use crate::pg::call::datum;
+use crate::pg::unguarded;
 use pgrx::FromDatum;
 use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -17,16 +18,15 @@ pub const SECOND: i64 = 1_000_000;
 /// Before all times.
 pub const NEVER: i64 = i64::MIN;
 
-/// The time, in microseconds of PostgreSQL's epoch.
 /// The microseconds of a timestamp.
 pub fn time_of(timestamp: Option<Datum>) -> Option<i64> {
     // SAFETY: a timestamp is a number, which points to nothing.
     timestamp.and_then(|time| unsafe { i64::from_datum(time, false) })
 }
 
+/// The time, in microseconds of PostgreSQL's epoch.
 pub fn now() -> i64 {
-    // SAFETY: reads the clock.
-    unsafe { pg_sys::GetCurrentTimestamp() }
+    unguarded::GetCurrentTimestamp()
 }
 
 /// A time after another, by an interval; an error (22008) beyond the range of times.

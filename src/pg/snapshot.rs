@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "takes and reads snapshots of the server")]
 
 use crate::pg::seeded::{Seeded, armed};
+use crate::pg::unguarded;
 use pgrx::pg_sys;
 
 /// The id that the next transaction will get, with its epoch.
@@ -55,7 +56,7 @@ impl Snapshot {
         let (xmax, _) = self.horizon();
         // SAFETY: the snapshot is registered; reads the backend's state.
         let nobody_is_listed =
-            unsafe { (*self.0).xcnt == 0 && u32::from(pg_sys::GetTopTransactionIdIfAny()) == 0 };
+            unsafe { (*self.0).xcnt == 0 && u32::from(unguarded::GetTopTransactionIdIfAny()) == 0 };
         nobody_is_listed && xmax == next_transaction_id()
     }
 
@@ -80,7 +81,7 @@ impl Snapshot {
             }
             // Where a transaction has many savepoints, or is the one that asks, the list lacks some.
             let is_whole =
-                !snapshot.suboverflowed && u32::from(pg_sys::GetTopTransactionIdIfAny()) == 0;
+                !snapshot.suboverflowed && u32::from(unguarded::GetTopTransactionIdIfAny()) == 0;
             let oldest = full(u32::from(snapshot.xmin));
             (
                 oldest,
@@ -128,7 +129,7 @@ impl Snapshot {
                 _ => std::slice::from_raw_parts(snapshot.xip.cast::<u32>(), count).to_vec(),
             };
             if !armed(Seeded::RebuildSeesItself) {
-                running.push(u32::from(pg_sys::GetTopTransactionIdIfAny()));
+                running.push(u32::from(unguarded::GetTopTransactionIdIfAny()));
             }
             (xmax, running)
         }

@@ -19,12 +19,20 @@ impl RawRow<'_> {
     /// # Safety
     /// `slot` must hold a tuple for as long as the row is used.
     pub unsafe fn of(slot: *mut pg_sys::TupleTableSlot) -> Self {
-        let row = Self {
+        // SAFETY: as the caller says.
+        unsafe { Self::unread(slot) }.up_to(Self::COLUMNS)
+    }
+
+    /// None of its columns is made readable.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn unread(slot: *mut pg_sys::TupleTableSlot) -> Self {
+        Self {
             slot,
             columns: 0,
             lives: PhantomData,
-        };
-        row.up_to(Self::COLUMNS)
+        }
     }
 
     /// Where the tuple is stored.
@@ -131,12 +139,8 @@ impl RawRow<'_> {
 
     /// The same row with the columns up to this one.
     pub fn again(&self, column: usize) -> Self {
-        let row = Self {
-            slot: self.slot,
-            columns: 0,
-            lives: PhantomData,
-        };
-        row.up_to(column)
+        // SAFETY: the slot holds the row for as long as this one is used.
+        unsafe { Self::unread(self.slot) }.up_to(column)
     }
 
     /// Makes the row in another slot a copy of this one, as values.

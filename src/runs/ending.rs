@@ -133,7 +133,7 @@ fn end_directly(
     result: Option<Datum>,
     clock: &Clock,
 ) -> Result<Vec<Finished>> {
-    let mut found = live.search(Order::ById, &between(0, 0))?;
+    let mut found = live.prepare_search(Order::ById, between(0, 0).len())?;
     let mut finished = Vec::with_capacity(endings.len());
     for near in endings.chunk_by(|one, next| next.id.saturating_sub(one.id) <= NEAR) {
         let (Some(first), Some(last)) = (near.first(), near.last()) else {

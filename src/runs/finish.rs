@@ -94,10 +94,28 @@ fn ending<'rows>(rows: &'rows Rows, row: usize, attempt: Option<i32>) -> Result<
 /// Fails one run; gives its new state.
 pub fn fail_run(spi: &Spi, job_id: i64, attempt: i32, failing: &Failing) -> Result<String> {
     permission::job(spi, Verb::Work, job_id)?;
-    match fail_runs(spi, &[job_id], &[attempt], failing)?.pop() {
-        Some(state) => Ok(state),
-        None => Err(why_not_running(spi, job_id, attempt)?),
+    of_run(spi, job_id, attempt, || {
+        Ok(fail_runs(spi, &[job_id], &[attempt], failing)?.pop())
+    })
+}
+
+/// What `act` makes of the run (job_id, attempt); an error if it finds none. It looks twice, since the run may have begun meanwhile. A
+/// trigger that keeps it from being changed does so again.
+pub fn of_run<T>(
+    spi: &Spi,
+    job_id: i64,
+    attempt: i32,
+    mut act: impl FnMut() -> Result<Option<T>>,
+) -> Result<T> {
+    if let Some(done) = act()? {
+        return Ok(done);
     }
+    if is_running(spi, job_id, attempt)?
+        && let Some(done) = act()?
+    {
+        return Ok(done);
+    }
+    Err(why_not_running(spi, job_id, attempt)?)
 }
 
 /// Why the run (job_id, attempt) is not running.

@@ -122,7 +122,7 @@ fn start_directly(
         let mut found = jobs.search(Order::ByLane, &between(picked, picked.head, near))?;
         let mut goes_on = near < end;
         let waits = |row: &RawRow| row.waits_in(&picked.spec, picked.head, end);
-        while started.positions.len() < most && started.openings.len() < MOST_OPENINGS {
+        while started.positions.len() < most && started.openings.len() < most_openings(picked) {
             let Some(row) = next_eligible(&mut found, own) else {
                 if !std::mem::take(&mut goes_on) {
                     break;
@@ -152,6 +152,14 @@ fn start_directly(
     })
 }
 
+/// In a session the turn of one job has come.
+fn most_openings(picked: &Picked) -> usize {
+    match picked.spec.session {
+        0 => MOST_OPENINGS,
+        _ => 1,
+    }
+}
+
 fn start_by_statement(
     spi: &Spi,
     job_table: pg_sys::Oid,
@@ -177,7 +185,7 @@ fn start_by_statement(
         match positions
             .max()
             .filter(|_| started.positions.len() < wanted.most)
-            .filter(|_| started.openings.len() < MOST_OPENINGS)
+            .filter(|_| started.openings.len() < most_openings(wanted.picked))
         {
             Some(last) => from = last.saturating_add(1),
             None => return Ok(started),

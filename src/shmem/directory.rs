@@ -4,6 +4,7 @@
 
 use super::file::{self, Shape};
 use crate::pg::error::{Result, internal, not_preloaded, out_of_memory};
+use crate::pg::unguarded;
 use pgrx::pg_sys;
 use std::cell::UnsafeCell;
 use std::io::ErrorKind;
@@ -183,7 +184,7 @@ impl Drop for Guard {
     fn drop(&mut self) {
         // SAFETY: acquired in `acquire`, unless error recovery has released all locks already.
         unsafe {
-            if pg_sys::LWLockHeldByMe(self.0.as_ptr()) {
+            if unguarded::LWLockHeldByMe(self.0.as_ptr()) {
                 pg_sys::LWLockRelease(self.0.as_ptr());
             }
         }

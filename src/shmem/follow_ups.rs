@@ -61,6 +61,11 @@ impl FollowUps {
         self.hasten(i64::MIN);
     }
 
+    /// The jobs are gone.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
     fn hasten(&mut self, next: i64) {
         if self.next == i64::MAX {
             self.since = server::now();

@@ -9,7 +9,11 @@ use turnstile_scheduler::waiting::NEVER;
 
 /// How long what is due waits for a claim.
 const GRACE: i64 = SECOND;
-/// The least and the longest time between the starts of two workers.
+/// The same of jobs that wait for others: people look on while an order of theirs is carried out, and any claim would do it.
+const GRACE_OF_FOLLOW_UPS: i64 = SECOND / 10;
+/// The pause after a worker that has changed something. So what comes next need not wait for long.
+const PAUSE_AFTER_WORK: i64 = SECOND / 10;
+/// The least and the longest time between the starts of two workers otherwise.
 const LEAST_PAUSE: i64 = SECOND;
 const LONGEST_PAUSE: i64 = 60 * SECOND;
 
@@ -21,6 +25,8 @@ pub struct Patrol {
     /// Since when something has been due. What is noted with a time that is over counts from then on, as claims need time
     /// to come.
     due_since: i64,
+    /// The memory was rebuilt just before.
+    claims_until: i64,
     /// No worker is started before this.
     not_before: i64,
     /// The pause after the next worker; it grows as long as none comes to its end.
@@ -32,6 +38,7 @@ impl Default for Patrol {
         Self {
             looks_at: NEVER,
             due_since: NEVER,
+            claims_until: i64::MIN,
             not_before: i64::MIN,
             pause: LEAST_PAUSE,
         }
@@ -41,13 +48,17 @@ impl Default for Patrol {
 impl Patrol {
     /// The memory has just been rebuilt, and a claim may be about to see to what is due.
     pub fn wait_for_claim(&mut self) {
-        self.not_before = self.not_before.max(server::now().saturating_add(GRACE));
+        self.claims_until = server::now().saturating_add(GRACE);
     }
 
     /// A worker has come to its end.
-    pub fn ended(&mut self) {
+    pub fn ended(&mut self, has_changed_something: bool) {
         self.pause = LEAST_PAUSE;
-        self.not_before = server::now().saturating_add(LEAST_PAUSE);
+        let pause = match has_changed_something {
+            true => PAUSE_AFTER_WORK,
+            false => LEAST_PAUSE,
+        };
+        self.not_before = server::now().saturating_add(pause);
     }
 
     fn started(&mut self, now: i64) {
@@ -60,12 +71,20 @@ impl Locked<'_> {
     /// When the first queue falls due, or runs whose connection is gone have to be looked for.
     fn due_at(&self) -> i64 {
         match self.state.phase {
-            Phase::Ready => self
-                .scheduler
-                .next_due()
-                .min(self.state.gone.next())
-                .min(self.state.follow_ups.next()),
+            Phase::Ready => self.scheduler.next_due().min(self.state.gone.next()),
             Phase::Stale | Phase::Rebuilding => NEVER,
+        }
+    }
+
+    /// When jobs that wait for others have waited too long for a claim to look at them. A worker builds the memory if it must: it may
+    /// be that nobody has ever claimed.
+    fn follow_ups_overdue_at(&self) -> i64 {
+        let follow_ups = &self.state.follow_ups;
+        match (self.state.phase, follow_ups.next()) {
+            (Phase::Rebuilding, _) | (_, NEVER) => NEVER,
+            (_, next) => next
+                .max(follow_ups.since())
+                .saturating_add(GRACE_OF_FOLLOW_UPS),
         }
     }
 
@@ -80,7 +99,9 @@ impl Locked<'_> {
             patrol.due_since = NEVER;
             due_at
         };
-        from.saturating_add(GRACE).max(patrol.not_before)
+        let not_before = patrol.not_before.max(patrol.claims_until);
+        let overdue_at = from.saturating_add(GRACE);
+        overdue_at.min(self.follow_ups_overdue_at()).max(not_before)
     }
 
     /// Called at the end of each locked section: the notifier must not sleep past what is noted there.

@@ -16,6 +16,13 @@ impl Locked<'_> {
             .min(self.scheduler.next_timer().unwrap_or(NEVER))
     }
 
+    /// This transaction has done a part of what is to be done after other jobs. The rest need not wait for the next alarm.
+    pub fn go_on_with_follow_ups(&mut self) {
+        if self.state.follow_ups.next() <= server::now() {
+            self.waiting.forget_alarm();
+        }
+    }
+
     /// Whether a sleeping process may be woken once there is room for the lane.
     pub fn is_full(&self, spec: &LaneSpec) -> bool {
         self.waiting.is_anyone_waiting() && self.scheduler.room(spec) == 0
@@ -92,6 +99,7 @@ impl Locked<'_> {
     pub fn close(&mut self) {
         self.waiting.release_all(|who| self.calls.push(who));
         self.state.phase = Phase::Stale;
+        self.state.follow_ups.forget();
         self.growth.disown();
     }
 

@@ -12,7 +12,7 @@
 
 use crate::pg::error::cannot_prepare;
 use crate::pg::seeded::{Seeded, armed};
-use crate::pg::server;
+use crate::pg::{server, unguarded};
 use crate::shmem::{self, Locked, Phase, sleeper};
 use crate::sync::dropped;
 use crate::transaction::earliest::Earliest;
@@ -63,8 +63,8 @@ unsafe extern "C-unwind" fn at_savepoint_end(
     _arg: *mut c_void,
 ) {
     use pg_sys::SubXactEvent::{SUBXACT_EVENT_ABORT_SUB, SUBXACT_EVENT_COMMIT_SUB};
-    // SAFETY: reads the backend's transaction state; the ending level is still the current one.
-    let nesting = unsafe { pg_sys::GetCurrentTransactionNestLevel() };
+    // The ending level is still the current one.
+    let nesting = unguarded::GetCurrentTransactionNestLevel();
     match event {
         SUBXACT_EVENT_COMMIT_SUB => pending::with(|pending| pending.release_level(nesting)),
         SUBXACT_EVENT_ABORT_SUB if armed(Seeded::KeepSavepointLevel) => {
@@ -85,8 +85,8 @@ fn commit() {
     let Some((table, changes)) = take_all() else {
         return;
     };
-    // SAFETY: the ending transaction's id is still known to the backend.
-    let id = unsafe { pg_sys::GetTopFullTransactionIdIfAny() }.value;
+    // The ending transaction's id is still known to the backend.
+    let id = unguarded::GetTopFullTransactionIdIfAny().value;
     end_with(table, &changes, |memory| {
         if changes.changes_routes() {
             memory.draw_routes_version();
@@ -165,7 +165,11 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         }
     }
     // Room that passes from one job to the next is taken before it is given back.
-    for reserved in &changes.reservations {
+    let (turns, runs): (Vec<_>, Vec<_>) = changes
+        .reservations
+        .iter()
+        .partition(|reserved| reserved.is_turn);
+    for reserved in runs {
         if counted {
             scheduler.commit_counted(reserved.id)?;
         } else {
@@ -176,6 +180,10 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
     for lane in changes.lanes.values().filter(|_| starts) {
         memory.make_room(0);
         memory.scheduler.hold(&lane.spec, lane.started)?;
+    }
+    // The jobs hold their sessions now.
+    for turn in turns {
+        memory.scheduler.commit_counted(turn.id)?;
     }
     for lane in changes.lanes.values() {
         apply_lane(memory, lane, counted)?;

@@ -7,7 +7,7 @@ use super::defaults::{self, Defaults};
 use super::indexes::{self, LazyIndex};
 use super::multi_insert::MultiInsert;
 use super::surroundings::Jobs;
-use super::{Command, check, enter, write};
+use super::{Command, Slot, check, enter, write};
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::relation::Opened;
@@ -247,7 +247,7 @@ pub struct History<'c> {
     partition: Rc<Partition>,
     relation: pg_sys::Relation,
     info: *mut pg_sys::ResultRelInfo,
-    slot: *mut pg_sys::TupleTableSlot,
+    slot: Slot,
     by_parent: LazyIndex,
     defaults: Option<Defaults>,
     /// None if there is only one row, which is not kept back to be written with others.
@@ -318,7 +318,7 @@ impl History<'_> {
             check(self.info, self.slot, state);
             pg_sys::simple_table_tuple_insert(self.relation, self.slot);
             self.by_parent
-                .open_for(RawRow::of(self.slot).parent().is_some());
+                .open_for(RawRow::unread(self.slot).parent().is_some());
             enter(self.info, self.slot, state, None);
         }
         Ok(())
@@ -331,7 +331,7 @@ impl History<'_> {
                 let by_parent = &mut self.by_parent;
                 added.write(|slot| {
                     // SAFETY: the slot holds a row of the partition.
-                    let row = unsafe { RawRow::of(slot) };
+                    let row = unsafe { RawRow::unread(slot) };
                     by_parent.open_for(row.parent().is_some());
                 })
             }

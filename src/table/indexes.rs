@@ -8,6 +8,7 @@ use crate::pg::rights;
 use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
+use std::ffi::c_void;
 use std::mem::size_of;
 use std::rc::Rc;
 
@@ -67,12 +68,11 @@ impl LazyIndex {
 
 /// Makes room for so many indexes.
 unsafe fn allocate(info: *mut pg_sys::ResultRelInfo, count: usize) {
-    // SAFETY: the arrays live as long as the command.
+    // SAFETY: both arrays are of pointers, and live as long as the command.
     unsafe {
-        (*info).ri_IndexRelationDescs =
-            pg_sys::palloc(count * size_of::<pg_sys::Relation>()).cast();
-        (*info).ri_IndexRelationInfo =
-            pg_sys::palloc(count * size_of::<*mut pg_sys::IndexInfo>()).cast();
+        let arrays = pg_sys::palloc(2 * count * size_of::<*mut c_void>());
+        (*info).ri_IndexRelationDescs = arrays.cast();
+        (*info).ri_IndexRelationInfo = arrays.cast::<*mut c_void>().add(count).cast();
     }
 }
 

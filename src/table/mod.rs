@@ -8,6 +8,7 @@
 
 pub mod backlog;
 mod defaults;
+mod executor;
 pub mod figures;
 mod history;
 mod indexes;
@@ -52,6 +53,8 @@ pub enum Operation {
     Delete,
 }
 
+type Slot = *mut pg_sys::TupleTableSlot;
+
 /// One command of the transaction: it sees what was committed when it began, and what the transaction did before.
 pub struct Command {
     state: *mut pg_sys::EState,
@@ -65,8 +68,10 @@ pub struct Table<'c> {
     operation: Operation,
     relation: pg_sys::Relation,
     info: *mut pg_sys::ResultRelInfo,
-    locked: *mut pg_sys::TupleTableSlot,
-    written: *mut pg_sys::TupleTableSlot,
+    /// Made when a row is locked first.
+    locked: Option<Slot>,
+    /// Null where nothing is written.
+    written: Slot,
     indexes: Indexes,
     defaults: Option<Defaults>,
     /// Rows that were added and not written yet.
@@ -80,25 +85,16 @@ pub struct Table<'c> {
 pub fn command<R>(work: impl FnOnce(&Command) -> Result<R>) -> Result<R> {
     // SAFETY: what begins here ends here, in the order in which the executor does it; after an error the abort does.
     unsafe {
-        pg_sys::CommandCounterIncrement();
-        pg_sys::PushActiveSnapshot(match armed(Seeded::ClaimWithOldSnapshot) {
-            true => pg_sys::GetTransactionSnapshot(),
-            false => pg_sys::GetLatestSnapshot(),
-        });
-        let state = pg_sys::CreateExecutorState();
-        (*state).es_snapshot = pg_sys::GetActiveSnapshot();
-        (*state).es_output_cid = pg_sys::GetCurrentCommandId(true);
+        let state = executor::begin(!armed(Seeded::ClaimWithOldSnapshot));
         let context = pg_sys::MemoryContextSwitchTo((*state).es_query_cxt);
         let command = Command {
             state,
             opened: RefCell::default(),
         };
         let result = work(&command)?;
-        command.end();
+        executor::close(state, &command.opened.take());
         pg_sys::MemoryContextSwitchTo(context);
-        pg_sys::FreeExecutorState(state);
-        pg_sys::PopActiveSnapshot();
-        pg_sys::CommandCounterIncrement();
+        executor::end(state);
         Ok(result)
     }
 }
@@ -114,11 +110,7 @@ unsafe fn node<T>(tag: pg_sys::NodeTag) -> *mut T {
 }
 
 /// Checks the row in a slot as the executor does.
-unsafe fn check(
-    info: *mut pg_sys::ResultRelInfo,
-    row: *mut pg_sys::TupleTableSlot,
-    state: *mut pg_sys::EState,
-) {
+unsafe fn check(info: *mut pg_sys::ResultRelInfo, row: Slot, state: *mut pg_sys::EState) {
     // SAFETY: the slot holds a row of the table, which is open.
     unsafe {
         let constraints = (*(*(*info).ri_RelationDesc).rd_att).constr;
@@ -134,7 +126,7 @@ unsafe fn check(
 /// Enters a row that was stored into the indexes that are open.
 unsafe fn enter(
     info: *mut pg_sys::ResultRelInfo,
-    row: *mut pg_sys::TupleTableSlot,
+    row: Slot,
     state: *mut pg_sys::EState,
     update: Option<Entries>,
 ) {
@@ -147,10 +139,7 @@ unsafe fn enter(
 }
 
 /// Makes the row in a slot anew, of values for its columns (from 1); the others are NULL.
-unsafe fn write(
-    slot: *mut pg_sys::TupleTableSlot,
-    values: impl IntoIterator<Item = (usize, Option<Datum>)>,
-) {
+unsafe fn write(slot: Slot, values: impl IntoIterator<Item = (usize, Option<Datum>)>) {
     // SAFETY: empties the slot and fills it with as many NULLs as there are columns; only those are set.
     unsafe {
         pg_sys::ExecStoreAllNullTuple(slot);
@@ -167,7 +156,7 @@ unsafe fn write(
 ///
 /// # Safety
 /// The slot holds a row of values that has the column.
-unsafe fn set(slot: *mut pg_sys::TupleTableSlot, column: usize, value: Option<Datum>) {
+unsafe fn set(slot: Slot, column: usize, value: Option<Datum>) {
     // SAFETY: as the caller says.
     unsafe {
         *(*slot).tts_isnull.add(column - 1) = value.is_none();
@@ -179,10 +168,13 @@ impl Command {
     pub fn open(&self, jobs: &Rc<Jobs>, operation: Operation) -> Table<'_> {
         let (relation, info) = self.open_relation(jobs.table, pg_sys::NoLock);
         // SAFETY: the relation is open until the command ends, and the nodes live in its memory.
-        let (indexes, locked, written) = unsafe {
+        let (indexes, written) = unsafe {
             tables::distrust_own(relation);
-            let indexes = Indexes::of(jobs.clone(), info);
-            (indexes, self.slot_of(relation), self.slot_of(relation))
+            let written = match operation {
+                Operation::Look | Operation::Delete => null_mut(),
+                Operation::Insert | Operation::Update(_) => self.slot_of(relation),
+            };
+            (Indexes::of(jobs.clone(), info), written)
         };
         // SAFETY: as above. What is published must be told apart by a key.
         unsafe {
@@ -203,7 +195,7 @@ impl Command {
             operation,
             relation,
             info,
-            locked,
+            locked: None,
             written,
             indexes,
             defaults: None,
@@ -218,15 +210,11 @@ impl Command {
         table: Oid,
         lock: u32,
     ) -> (pg_sys::Relation, *mut pg_sys::ResultRelInfo) {
-        // SAFETY: `end` closes what is opened here; the nodes live in the command's memory.
+        // SAFETY: the end of the command closes what is opened here; the nodes live in its memory.
         unsafe {
-            let relation = pg_sys::table_open(table, lock.cast_signed());
-            let info: *mut pg_sys::ResultRelInfo = node(pg_sys::NodeTag::T_ResultRelInfo);
-            (*info).ri_RelationDesc = relation;
-            let opened = &mut (*self.state).es_opened_result_relations;
-            *opened = pg_sys::lappend(*opened, info.cast());
+            let info = executor::open_table(self.state, table, lock);
             self.opened.borrow_mut().push(info);
-            (relation, info)
+            ((*info).ri_RelationDesc, info)
         }
     }
 
@@ -240,12 +228,7 @@ impl Command {
             (*entry).relid = (*(*info).ri_RelationDesc).rd_id;
             (*entry).relkind = (*(*(*info).ri_RelationDesc).rd_rel).relkind;
             (*entry).rellockmode = pg_sys::RowExclusiveLock.cast_signed();
-            let mut changed = null_mut();
-            for &column in columns {
-                let bit =
-                    i32::try_from(column).unwrap_or(0) - pg_sys::FirstLowInvalidHeapAttributeNumber;
-                changed = pg_sys::bms_add_member(changed, bit);
-            }
+            let changed = executor::set_of_columns(columns);
             compat::set_range_table(self.state, entry, changed);
             (*info).ri_RangeTableIndex = 1;
         }
@@ -253,21 +236,9 @@ impl Command {
 
     /// # Safety
     /// The relation must stay open until the command ends.
-    unsafe fn slot_of(&self, relation: pg_sys::Relation) -> *mut pg_sys::TupleTableSlot {
-        // SAFETY: as the caller says; `end` releases what the slot holds.
+    unsafe fn slot_of(&self, relation: pg_sys::Relation) -> Slot {
+        // SAFETY: as the caller says; the end of the command releases what the slot holds.
         unsafe { pg_sys::table_slot_create(relation, &mut (*self.state).es_tupleTable) }
-    }
-
-    /// Closes what is open.
-    unsafe fn end(&self) {
-        // SAFETY: called once, by `command`, when tables and rows are no longer used.
-        unsafe {
-            pg_sys::ExecResetTupleTable((*self.state).es_tupleTable, false);
-            pg_sys::ExecCloseResultRelations(self.state);
-            for info in self.opened.take() {
-                pg_sys::table_close((*info).ri_RelationDesc, pg_sys::NoLock.cast_signed());
-            }
-        }
     }
 }
 

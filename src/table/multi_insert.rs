@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "calls the executor")]
 
-use super::{check, enter};
+use super::{Slot, check, enter};
 use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::tuple::RawRow;
@@ -20,7 +20,7 @@ pub struct MultiInsert {
     info: *mut pg_sys::ResultRelInfo,
     state: *mut pg_sys::EState,
     /// Each with a slot of its own; those behind `count` are free.
-    slots: Vec<*mut pg_sys::TupleTableSlot>,
+    slots: Vec<Slot>,
     count: usize,
     bytes: usize,
     summaries: Vec<Summary>,
@@ -61,7 +61,7 @@ impl MultiInsert {
     ///
     /// # Safety
     /// The slot must hold a row.
-    pub unsafe fn take(&mut self, row: *mut pg_sys::TupleTableSlot) -> Result<bool> {
+    pub unsafe fn take(&mut self, row: Slot) -> Result<bool> {
         // SAFETY: as the caller says; the other slots are of the table's columns, too.
         unsafe {
             check(self.info, row, self.state);
@@ -80,7 +80,7 @@ impl MultiInsert {
         Ok(self.count >= MOST_ROWS || self.bytes >= MOST_BYTES)
     }
 
-    unsafe fn free_slot(&mut self) -> *mut pg_sys::TupleTableSlot {
+    unsafe fn free_slot(&mut self) -> Slot {
         match self.slots.get(self.count) {
             Some(&slot) => slot,
             None => {
@@ -96,7 +96,7 @@ impl MultiInsert {
     }
 
     /// Writes what was taken. Before a row is entered into the indexes, `prepare` may open those.
-    pub fn write(&mut self, mut prepare: impl FnMut(*mut pg_sys::TupleTableSlot)) -> Result<()> {
+    pub fn write(&mut self, mut prepare: impl FnMut(Slot)) -> Result<()> {
         if self.count == 0 {
             return Ok(());
         }
@@ -154,7 +154,7 @@ impl Summary {
         }
     }
 
-    unsafe fn note(&mut self, row: *mut pg_sys::TupleTableSlot) {
+    unsafe fn note(&mut self, row: Slot) {
         // SAFETY: the slot holds a row of the table.
         let value = unsafe { RawRow::of(row).up_to(self.column).raw(self.column) };
         let value = Some(value);

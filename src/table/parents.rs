@@ -7,6 +7,7 @@ use crate::job::lane::session_key;
 use crate::job::row::column;
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, bad_value, no_such_job, too_long};
+use crate::pg::locks;
 use crate::pg::rights::Owner;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Rows, Spi, Statement, statement, with_spi};
@@ -24,6 +25,8 @@ static FIND: Statement = statement!("find_run", [INT8OID]);
 
 /// Jobs that may wait for each other.
 const MOST_LEVELS: usize = 100;
+/// The lock of the jobs under which parents change.
+const MOVES: u16 = u16::MAX - 2;
 
 /// The parent of a job that is about to be added, which cannot end before this transaction.
 pub fn lock(spi: &Spi, job_table: Oid, id: i64) -> Result<Rc<Parent>> {
@@ -73,12 +76,18 @@ pub fn admit(job_table: Oid, row: &RawRow, old: Option<&RawRow>) -> Result<()> {
     });
     match stays || is_replayed()? {
         true => Ok(()),
-        false => admit_child(job_table, parent, row, old.is_some()),
+        false => {
+            let is_moved = old.is_some_and(|old| old.parent() != Some(parent));
+            admit_child(job_table, parent, row, is_moved)
+        }
     }
 }
 
 #[cold]
 fn admit_child(job_table: Oid, id: i64, row: &RawRow, is_moved: bool) -> Result<()> {
+    if is_moved {
+        await_moves(job_table);
+    }
     let known = pending::with(|pending| pending.parent(id));
     let parent = match known {
         Some(parent) => parent,
@@ -101,6 +110,16 @@ fn admit_child(job_table: Oid, id: i64, row: &RawRow, is_moved: bool) -> Result<
         true => Err(in_ancestors_session(id)),
         false => Ok(()),
     }
+}
+
+/// Two jobs that were moved at the same time could wait for each other. A new job has nobody below it, unless this transaction moves
+/// one there.
+fn await_moves(job_table: Oid) {
+    if !armed(Seeded::MoveAtTheSameTime) {
+        locks::lock_part(job_table, MOVES);
+    }
+    // The jobs above those that it knows may be others now.
+    pending::forget_parents();
 }
 
 /// Refuses jobs that come after one that waits for them.

@@ -6,7 +6,7 @@
 )]
 
 use super::multi_insert::MultiInsert;
-use super::{Defaults, Table, check, enter, set, write};
+use super::{Defaults, Slot, Table, check, enter, set, write};
 use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::relation::Opened;
@@ -140,7 +140,7 @@ impl Table<'_> {
             return Ok(None);
         };
         // SAFETY: a row that was locked is in the slot.
-        let job = unsafe { RawRow::of(self.locked) };
+        let job = unsafe { RawRow::of(self.slot_to_lock()) };
         if !is_wanted(&job) {
             return Ok(None);
         }
@@ -206,13 +206,14 @@ impl Table<'_> {
                 return Err(internal("a table without row locks"));
             };
             let state = self.command.state;
+            let locked = self.slot_to_lock();
             let mut failure: TM_FailureData = zeroed();
             let result = pg_guard_ffi_boundary(|| {
                 lock(
                     self.relation,
                     &mut place,
                     (*state).es_snapshot,
-                    self.locked,
+                    locked,
                     (*state).es_output_cid,
                     mode,
                     policy,
@@ -220,8 +221,15 @@ impl Table<'_> {
                     &mut failure,
                 )
             });
-            Ok((result == TM_Result::TM_Ok).then(|| (*self.locked).tts_tid))
+            Ok((result == TM_Result::TM_Ok).then(|| (*locked).tts_tid))
         }
+    }
+
+    /// Most commands that delete lock nothing before.
+    fn slot_to_lock(&mut self) -> Slot {
+        // SAFETY: the relation is open until the command ends.
+        let made = || unsafe { self.command.slot_of(self.relation) };
+        *self.locked.get_or_insert_with(made)
     }
 
     /// Whether a transaction that is still open has changed the row: that takes less to find out than a lock. One

@@ -3,19 +3,22 @@
 #![allow(unsafe_code, reason = "scans indexes")]
 
 use super::surroundings::Jobs;
-use super::{Command, Operation, Table};
+use super::{Command, Operation, Slot, Table};
 use crate::job::row::column;
 use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, ItemPointerData, Oid};
+use smallvec::SmallVec;
+use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::mem::zeroed;
 use std::ptr::null_mut;
 
 /// What an update may add to the row of a job: a worker's name, times.
 const GROWTH: usize = 96;
+const USUAL_CONDITIONS: usize = 4;
 
 /// The columns by which rows are found, and their order.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,7 +81,7 @@ impl Where {
         })
     }
 
-    fn key(self, order: Order) -> pg_sys::ScanKeyData {
+    fn key(self, order: Order) -> Key {
         let (strategy, function, value) = match self {
             Self::Is(_, value) => (pg_sys::BTEqualStrategyNumber, pg_sys::F_INT8EQ, value),
             Self::From(_, value) => (
@@ -92,18 +95,55 @@ impl Where {
         let mut columns = order.columns().iter();
         let number = columns.position(|&column| column == self.column());
         let number = number.and_then(|place| i16::try_from(place + 1).ok());
-        // SAFETY: the key is filled in as a whole.
-        unsafe {
-            let mut key: pg_sys::ScanKeyData = zeroed();
-            pg_sys::ScanKeyInit(
-                &mut key,
-                number.unwrap_or(0),
-                strategy as u16,
-                Oid::from_u32(function),
-                Datum::from(value),
-            );
-            key
+        Key {
+            number: number.unwrap_or(0),
+            strategy: strategy as u16,
+            function: Oid::from_u32(function),
+            value: Datum::from(value),
         }
+    }
+}
+
+/// What makes a key of a scan.
+struct Key {
+    number: pg_sys::AttrNumber,
+    strategy: pg_sys::StrategyNumber,
+    function: Oid,
+    value: Datum,
+}
+
+// As the server's headers declare them: under one guard against errors, one for each takes longer than they do.
+unsafe extern "C-unwind" {
+    fn ScanKeyInit(
+        key: pg_sys::ScanKey,
+        number: pg_sys::AttrNumber,
+        strategy: pg_sys::StrategyNumber,
+        function: Oid,
+        value: Datum,
+    );
+    fn index_rescan(
+        scan: pg_sys::IndexScanDesc,
+        keys: pg_sys::ScanKey,
+        count: c_int,
+        orders: pg_sys::ScanKey,
+        count_of_orders: c_int,
+    );
+}
+
+/// # Safety
+/// The scan must be open.
+unsafe fn restart_index(scan: pg_sys::IndexScanDesc, keys: &[Key]) {
+    // SAFETY: as the caller says; the keys are filled in as a whole, and are copied.
+    unsafe {
+        let mut made: SmallVec<[pg_sys::ScanKeyData; USUAL_CONDITIONS]> =
+            keys.iter().map(|_| zeroed()).collect();
+        let count = i32::try_from(made.len()).unwrap_or(0);
+        pg_guard_ffi_boundary(|| {
+            for (to, key) in made.iter_mut().zip(keys) {
+                ScanKeyInit(to, key.number, key.strategy, key.function, key.value);
+            }
+            index_rescan(scan, made.as_mut_ptr(), count, null_mut(), 0);
+        });
     }
 }
 
@@ -116,7 +156,7 @@ pub struct Search<'c> {
     wants_room: bool,
     order: Order,
     access: Access,
-    slot: *mut pg_sys::TupleTableSlot,
+    slot: Slot,
     command: PhantomData<&'c Command>,
 }
 
@@ -137,15 +177,22 @@ type Fetch = unsafe extern "C-unwind" fn(
     pg_sys::Relation,
     pg_sys::ItemPointer,
     pg_sys::Snapshot,
-    *mut pg_sys::TupleTableSlot,
+    Slot,
 ) -> bool;
 
 impl<'c> Table<'c> {
     /// The rows that fulfill the conditions, as the command sees them.
     pub fn search(&self, order: Order, conditions: &[Where]) -> Result<Search<'c>> {
-        let count = i32::try_from(conditions.len()).unwrap_or(0);
+        let mut search = self.prepare_search(order, conditions.len())?;
+        search.restart(conditions);
+        Ok(search)
+    }
+
+    /// A search with so many conditions, which [`Search::restart`] gives.
+    pub fn prepare_search(&self, order: Order, conditions: usize) -> Result<Search<'c>> {
+        let count = i32::try_from(conditions).unwrap_or(0);
         // SAFETY: the search closes what is opened here. The table is locked, so its indexes are what they were found to be.
-        let mut search = unsafe {
+        unsafe {
             let snapshot = (*self.command.state).es_snapshot;
             let Some(fetch) = (*(*self.relation).rd_tableam).tuple_fetch_row_version else {
                 return Err(internal("a table whose rows have no place"));
@@ -161,7 +208,7 @@ impl<'c> Table<'c> {
                     next: 0,
                 },
             };
-            Search {
+            Ok(Search {
                 table: self.relation,
                 snapshot,
                 fetch,
@@ -170,10 +217,8 @@ impl<'c> Table<'c> {
                 access,
                 slot: self.command.slot_of(self.relation),
                 command: PhantomData,
-            }
-        };
-        search.restart(conditions);
-        Ok(search)
+            })
+        }
     }
 }
 
@@ -181,10 +226,10 @@ impl Search<'_> {
     /// Restarts the search with other values in as many conditions.
     pub fn restart(&mut self, conditions: &[Where]) {
         if let Access::Index { scan, .. } = self.access {
-            let mut keys: Vec<_> = conditions.iter().map(|each| each.key(self.order)).collect();
-            let count = i32::try_from(keys.len()).unwrap_or(0);
-            // SAFETY: the scan is open; the keys are copied.
-            unsafe { pg_sys::index_rescan(scan, keys.as_mut_ptr(), count, null_mut(), 0) };
+            let keys: SmallVec<[_; USUAL_CONDITIONS]> =
+                conditions.iter().map(|each| each.key(self.order)).collect();
+            // SAFETY: the scan is open.
+            unsafe { restart_index(scan, &keys) };
         } else {
             let places = self.read_all(conditions);
             self.access = Access::Sort { places, next: 0 };

@@ -36,6 +36,8 @@ pub struct Reserved {
     pub id: ReservationId,
     /// Gates at which it took over room that this transaction gives back.
     pub transferred: Vec<(GateKind, u64)>,
+    /// The job does not start: it opens its batch. Others of its session wait until the transaction ends.
+    pub is_turn: bool,
 }
 
 /// Changes made at one nesting level of savepoints.

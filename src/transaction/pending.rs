@@ -1,8 +1,7 @@
 //! What this backend's open transaction has changed and the scheduler does not know yet, by savepoint level.
 
-#![allow(unsafe_code, reason = "asks the server for the savepoint level")]
-
 use crate::pg::seeded::{Seeded, armed};
+use crate::pg::unguarded::GetCurrentTransactionNestLevel;
 use crate::shmem::Search;
 use crate::transaction::level::Level;
 use crate::transaction::parent::Parent;
@@ -68,20 +67,15 @@ pub fn with<R>(change: impl FnOnce(&mut Pending) -> R) -> R {
 pub fn note<R>(job_table: pg_sys::Oid, change: impl FnOnce(&mut Level) -> R) -> R {
     with(|pending| {
         pending.job_table = job_table;
-        change(pending.level(nesting()))
+        change(pending.level(GetCurrentTransactionNestLevel()))
     })
-}
-
-fn nesting() -> i32 {
-    // SAFETY: reads the backend's transaction state.
-    unsafe { pg_sys::GetCurrentTransactionNestLevel() }
 }
 
 /// Notes what is begun. It ends by [`end`], or with the savepoint or transaction in which it began.
 pub fn begin(job_table: pg_sys::Oid, work: Work) {
     with(|pending| {
         pending.job_table = job_table;
-        pending.works.push((nesting(), work));
+        pending.works.push((GetCurrentTransactionNestLevel(), work));
     });
 }
 
@@ -115,6 +109,15 @@ pub fn forget_parent(id: Option<i64>) {
             if !level.parents.is_empty() {
                 level.parents.retain(|&(known, _)| Some(known) != id);
             }
+        }
+    });
+}
+
+/// What this transaction knew of parents may not be true any more.
+pub fn forget_parents() {
+    with(|pending| {
+        for level in &mut pending.levels {
+            level.parents.clear();
         }
     });
 }

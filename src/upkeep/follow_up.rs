@@ -17,8 +17,9 @@ use crate::transaction::{
     pending::{self, Work},
 };
 use pgrx::pg_sys::{self, Datum};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+static ANY: Statement = statement!("any_follow_up", []);
 static ALL: Statement = statement!("all_follow_ups", [INT8OID]);
 static TELL: Statement = statement!("tell_predecessors", [INT8ARRAYOID]);
 static MEET: Statement = statement!("meet_dependencies", [INT8ARRAYOID, INT8OID]);
@@ -34,6 +35,8 @@ static UNFINISHED: Statement = statement!("unfinished_batches", [INT8ARRAYOID]);
 /// Jobs that are looked at together, and jobs of each that are changed in one transaction.
 const AT_ONCE: usize = 64;
 const CHUNK: i64 = 500;
+/// Jobs that come one after the other, of which one transaction discards one after the other.
+const LINKS: usize = 50;
 /// What another transaction has locked is looked at again after this time.
 const LOCKED_AGAIN: i64 = SECOND / 10;
 
@@ -112,6 +115,9 @@ pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effor
 }
 
 fn all(spi: &Spi, effort: Effort, left: &mut Left) -> Result<Vec<i64>> {
+    if !spi.run(&ANY, &[])?.required::<bool>(0, 1)? {
+        return Ok(Vec::new());
+    }
     left.later.extend(fail(spi, None)?);
     let most = i64::try_from(effort.jobs).unwrap_or(i64::MAX);
     let rows = spi.run(&ALL, &[datum(most)])?;
@@ -187,7 +193,7 @@ impl Look<'_> {
         }
         let jobs = &self.with_blocked_children(jobs)?;
         self.tell_predecessors(jobs)?;
-        let followers = self.meet_dependencies(jobs)?;
+        let followers = self.meet_all_dependencies(jobs)?;
         let undecided = self.see_to_children(jobs)?;
         let mut blocked = jobs.to_vec();
         blocked.extend(followers);
@@ -218,8 +224,25 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Returns the jobs that may wait for no predecessor any more.
-    fn meet_dependencies(&mut self, jobs: &[i64]) -> Result<Vec<i64>> {
+    /// Returns the jobs that may wait for no predecessor any more. What is discarded has followers, too: the rest of a long chain is
+    /// seen to after the commit.
+    fn meet_all_dependencies(&mut self, jobs: &[i64]) -> Result<Vec<i64>> {
+        let (mut met, mut discarded) = self.meet_dependencies(jobs)?;
+        let mut changed = met.len() + discarded.len();
+        for _ in 1..LINKS {
+            if discarded.is_empty() || i64::try_from(changed).is_ok_and(|done| done >= self.chunk) {
+                break;
+            }
+            let (more, next) = self.meet_dependencies(&discarded)?;
+            changed += more.len() + next.len();
+            met.extend(more);
+            discarded = next;
+        }
+        Ok(met)
+    }
+
+    /// Returns the jobs that may wait for no predecessor any more, and those that were discarded.
+    fn meet_dependencies(&mut self, jobs: &[i64]) -> Result<(Vec<i64>, Vec<i64>)> {
         let rows = self.spi.run(&MEET, &[datum(jobs), datum(self.chunk)])?;
         let mut met = Vec::with_capacity(rows.len());
         let mut busy: Vec<i64> = Vec::new();
@@ -242,12 +265,14 @@ impl Look<'_> {
             }
         }
         self.left.later.extend(busy);
+        let mut discarded = Vec::new();
         for ((predecessor, state), followers) in failed {
             let state = state.as_deref().unwrap_or("gone");
             let error = format!("job {predecessor}, which it comes after, is {state}");
             end_waiting(self.spi, &followers, "discarded", datum(error))?;
+            discarded.extend(followers);
         }
-        Ok(met)
+        Ok((met, discarded))
     }
 
     /// Returns the batches that have failed, and must not end before they are marked so.
@@ -261,15 +286,9 @@ impl Look<'_> {
         if !children.is_empty() {
             end_waiting(self.spi, &children, "cancelled", None)?;
         }
-        let rows = self
-            .spi
-            .run(&REPRIORITIZE, &[datum(jobs), datum(self.chunk)])?;
-        // A trigger may put it back.
-        let moved = (0..rows.len())
-            .filter(|&row| rows.value(row, 1) == Some(true))
-            .count();
+        let has_moved = self.move_to_priority(jobs)?;
         let rows = self.spi.run(&UNFINISHED, &[datum(jobs)])?;
-        let again = match children.is_empty() && moved == 0 {
+        let again = match children.is_empty() && !has_moved {
             true => &mut self.left.later,
             false => &mut self.left.now,
         };
@@ -277,6 +296,25 @@ impl Look<'_> {
             again.push(rows.required(row, 1)?);
         }
         Ok(undecided)
+    }
+
+    /// Returns whether any child has got the priority of its batch. The batch may have got yet another one meanwhile, and who looked at
+    /// it then did not see these children. So the commit has it looked at once more.
+    fn move_to_priority(&self, jobs: &[i64]) -> Result<bool> {
+        let rows = self
+            .spi
+            .run(&REPRIORITIZE, &[datum(jobs), datum(self.chunk)])?;
+        let mut moved = BTreeSet::new();
+        for row in 0..rows.len() {
+            // A trigger may put it back.
+            if rows.value(row, 2) == Some(true) {
+                moved.insert(rows.required::<i64>(row, 1)?);
+            }
+        }
+        if !moved.is_empty() {
+            pending::note(self.job_table, |level| level.follow_ups.extend(&moved));
+        }
+        Ok(!moved.is_empty())
     }
 
     fn decide(&mut self, jobs: &[i64]) -> Result<()> {

@@ -17,6 +17,7 @@ use crate::shmem::Locked;
 use crate::sync::rebuild::when_ready;
 use crate::sync::{aging, overflow};
 use crate::table::figures;
+use crate::transaction;
 use due::Effort;
 use orphans::Scope;
 use pgrx::pg_sys;
@@ -74,8 +75,17 @@ pub fn see_to(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
     due::see_to(spi, job_table, queues, Effort::of_worker())
 }
 
-/// For all queues, a bounded amount; returns whether more is due.
-fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<bool> {
+/// What a bounded amount of work has left to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    /// Jobs that wait for others, and no more.
+    FollowUps,
+    Due,
+}
+
+/// For all queues, a bounded amount.
+fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<Left> {
     let effort = follow_up::Effort::of_worker();
     let (gone, followed) = when_ready(spi, job_table, |memory| {
         Ok((orphans::duty(memory), follow_up::duty(memory, effort)))
@@ -93,7 +103,13 @@ fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<bool> {
     }
     due::see_to(spi, job_table, &[EVERY_QUEUE], Effort::of_worker())?;
     when_ready(spi, job_table, |memory| {
-        let others = memory.state.gone.next().min(memory.state.follow_ups.next());
-        Ok(is_due(memory) || others <= server::now())
+        let now = server::now();
+        // The commit of what was changed may bring more.
+        let is_next = memory.state.follow_ups.next() <= now || transaction::has_id();
+        Ok(match is_next {
+            _ if is_due(memory) || memory.state.gone.next() <= now => Left::Due,
+            true => Left::FollowUps,
+            false => Left::Nothing,
+        })
     })
 }

@@ -17,7 +17,8 @@ use crate::pg::server::{self, SECOND};
 use crate::pg::spi::with_spi;
 use crate::shmem;
 use crate::shmem::latches::wait_until;
-use crate::upkeep;
+use crate::transaction;
+use crate::upkeep::{self, Left};
 use crate::waiting::process;
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::CStr;
@@ -25,6 +26,8 @@ use std::ffi::CStr;
 /// A worker that always has more to do leaves the processors to others for so many times as long as it has worked.
 const REST: i64 = 9;
 const LONGEST_REST: i64 = SECOND;
+/// It works so long without a rest on jobs that wait for others: people look on while an order of theirs is carried out.
+const SPURT: i64 = 2 * SECOND;
 /// Stands for a worker in the tag of a lock.
 const WORKER: u16 = u16::MAX - 1;
 
@@ -57,48 +60,76 @@ pub extern "C-unwind" fn turnstile_upkeep_main(database: pg_sys::Datum) {
             );
         }
     }
-    while let Some(took) = transaction() {
-        wait_until(server::now().saturating_add(took.saturating_mul(REST).min(LONGEST_REST)));
+    let mut pace = Pace {
+        spurt: SPURT,
+        has_changed_something: false,
+    };
+    loop {
+        let begun = server::now();
+        let left = round(&mut pace);
+        let now = server::now();
+        match pace.rest_after(left, now.saturating_sub(begun)) {
+            Some(rest) => wait_until(now.saturating_add(rest)),
+            None => break,
+        }
     }
 }
 
-/// Returns how long it took if there is more to do.
-fn transaction() -> Option<i64> {
-    let begun = server::now();
+struct Pace {
+    /// For how long it may still work without a rest.
+    spurt: i64,
+    has_changed_something: bool,
+}
+
+impl Pace {
+    /// None: there is nothing more to do.
+    fn rest_after(&mut self, left: Left, took: i64) -> Option<i64> {
+        match left {
+            Left::Nothing => None,
+            Left::FollowUps if self.spurt > 0 => {
+                self.spurt = self.spurt.saturating_sub(took);
+                Some(0)
+            }
+            Left::FollowUps | Left::Due => Some(took.saturating_mul(REST).min(LONGEST_REST)),
+        }
+    }
+}
+
+fn round(pace: &mut Pace) -> Left {
     // SAFETY: the process is in no transaction. An error aborts it and ends the process.
     unsafe {
         pg_sys::SetCurrentStatementStartTimestamp();
         pg_sys::StartTransactionCommand();
         pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
     }
-    let goes_on = match work() {
-        Ok(goes_on) => goes_on,
+    match work(pace) {
+        Ok(left) => left,
         Err(failure) => failure.raise(),
-    };
-    goes_on.then(|| server::now().saturating_sub(begun))
+    }
 }
 
-/// Ends the transaction; returns whether there is more to do.
-fn work() -> Result<bool> {
+/// Ends the transaction.
+fn work(pace: &mut Pace) -> Result<Left> {
     let job_table = match catalog::job_table() {
         Ok(table) if must_know_catalog().is_ok() && may_work(table) => table,
         // The extension was dropped, or its catalog belongs to another library.
         _ => {
             end();
-            return Ok(false);
+            return Ok(Left::Nothing);
         }
     };
     let owner = Owner::of_jobs()?;
     owner.run_to_commit(
         || {
-            let more = with_spi(|spi| upkeep::patrol(spi, job_table))?;
-            if !more {
+            let left = with_spi(|spi| upkeep::patrol(spi, job_table))?;
+            pace.has_changed_something |= transaction::has_id();
+            if left == Left::Nothing {
                 shmem::with(job_table, |memory| {
-                    memory.state.patrol.ended();
+                    memory.state.patrol.ended(pace.has_changed_something);
                     Ok(())
                 })?;
             }
-            Ok(more)
+            Ok(left)
         },
         end,
     )

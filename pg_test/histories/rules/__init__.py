@@ -1,6 +1,6 @@
 """The rules that every history must keep: each a function from a history to the violations that it finds."""
 
-from histories.rules import backlogs, batches, figures, jobs, limits, order, progress, runs, server, shares, unique
+from histories.rules import backlogs, batches, blocked, figures, followers, jobs, limits, order, progress, runs, server, shares, unique
 
 RULES = [
     jobs.acknowledged_jobs_exist,
@@ -21,9 +21,16 @@ RULES = [
     backlogs.backlogs_keep_their_bounds,
     batches.callbacks_wait_for_children,
     batches.callbacks_run_once,
+    batches.callbacks_are_told_all_ends,
+    batches.callbacks_are_as_agreed,
+    batches.batches_fail_for_a_reason,
     batches.ends_wait_for_children,
     batches.children_have_parents,
-    batches.followers_wait,
+    batches.children_belong_to_who_was_named,
+    batches.parents_hold_their_sessions,
+    followers.followers_wait,
+    followers.followers_end_for_a_reason,
+    blocked.who_waits_for_nothing_goes_on,
     unique.one_job_holds_a_key,
     unique.windows_are_kept,
     order.sessions_keep_their_order,

@@ -5,7 +5,7 @@ from collections import defaultdict
 
 from histories import mix
 from histories.history import History
-from histories.model import EVERY_QUEUE, NEVER, Call, Job, Rest, gates, is_claim, rank, session
+from histories.model import EVERY_QUEUE, NEVER, Call, Job, Rest, Transaction, gates, is_claim, rank, session
 from histories.rules.runs import CLAIMS
 
 FULL = (NEVER, NEVER)
@@ -107,11 +107,19 @@ def claims_by_line(history: History) -> dict[tuple, Claims]:
     found = defaultdict(list)
     for transaction in history.transactions:
         for call in transaction.calls:
-            if call.verb in CLAIMS and call.outcome == "ok" and "queues" in call.arguments:
+            is_claim_of_queues = call.verb in CLAIMS and call.outcome == "ok" and "queues" in call.arguments
+            if is_claim_of_queues and not may_have_stopped_a_batch(history, transaction, call):
                 for queue, jobs in looked_at(call, history.queues_of(call), taken.get(call.token, {})):
                     for one in lines[queue]:
                         found[one].append((call, FULL if jobs is None else max(rank_from(one, job) for job in jobs)))
     return {one: Claims(claims) for one, claims in found.items()}
+
+
+def may_have_stopped_a_batch(history: History, transaction: Transaction, call: Call) -> bool:
+    """A claim that stops a batch for its failures takes nothing; what was undone may have been that."""
+    if len(call.answer) == call.arguments["most"] or call.xid is None:
+        return False
+    return call.undone or transaction.outcome != "committed" or id(transaction) in history.stoppers
 
 
 def looked_at(call: Call, queues: list[str], taken: dict[tuple, Job]):

@@ -10,6 +10,7 @@ from support.calls import (
 )  # fmt: skip
 from support.due import claim_when_due
 from support.errors import NO_SUCH_JOB, WRONG_STATE, refused
+from support.sleepers import Sleeper, until
 
 LOCK_NOT_AVAILABLE = "55P03"
 
@@ -183,3 +184,29 @@ def test_of_two_connections_that_end_one_run_one_wins(conn, other, finish):
     with refused(WRONG_STATE):
         finish(other, run)
     assert rows.state(conn, run.id) == "available"
+
+
+ON_A_RUN = {
+    "heartbeat": "heartbeat(%(id)s, %(attempt)s)",
+    "progress": "progress(%(id)s, %(attempt)s, 1, 2)",
+    "release": "release(%(id)s, %(attempt)s)",
+    "snooze": "snooze(%(id)s, %(attempt)s, '1 hour')",
+    "fail": "fail(%(id)s, %(attempt)s, retry_in => '1 hour')",
+}
+
+
+@pytest.mark.parametrize("call", ON_A_RUN.values(), ids=ON_A_RUN.keys())
+def test_a_run_that_begins_while_a_call_looks_for_it_is_found(db, conn, other, call):
+    """Whoever has lost a claim may name the run before another gets it."""
+    enqueue(conn)
+    other.execute("BEGIN")
+    run = claim_next(other)
+    blocker = db.connect()
+    # The call has looked for the run by then, and is about to look what has become of it.
+    blocker.execute("BEGIN; LOCK TABLE turnstile.job_history")
+    caller = Sleeper(db.connect(), f"SELECT turnstile.{call}", id=run.id, attempt=run.attempt)
+    waits = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = %s"
+    until(lambda: conn.execute(waits, [caller.pid]).fetchone() == (True,), "the call waits")
+    other.execute("COMMIT")
+    blocker.execute("ROLLBACK")
+    assert caller.returned().error is None

@@ -105,19 +105,23 @@ fn bring_back(spi: &Spi, ids: &[i64]) -> Result<usize> {
     Ok(brought)
 }
 
-/// Parents come back with their discarded and cancelled children, and wait for them. Returns whether there are any.
+/// Parents come back with their discarded and cancelled children, and wait for them. Those that were never told of their children wait
+/// to be told. Returns whether there are any.
 fn bring_back_children(spi: &Spi, parents: &[i64]) -> Result<bool> {
     let rows = spi.run(&FAILED_CHILDREN, &[datum(parents)])?;
     let (mut waiting, mut children): (Vec<i64>, Vec<i64>) = (Vec::new(), Vec::new());
     for row in 0..rows.len() {
         waiting.push(rows.required(row, 1)?);
-        children.push(rows.required(row, 2)?);
+        children.extend(rows.value::<i64>(row, 2));
     }
-    if children.is_empty() {
+    if waiting.is_empty() {
         return Ok(false);
     }
     waiting.dedup();
     spi.run(&REOPEN, &[datum(waiting)])?;
+    if children.is_empty() {
+        return Ok(true);
+    }
     spi.run(&LOCK_FINISHED, &[datum(&*children)])?;
     let refused = take_back(spi, &children)?;
     children.retain(|id| !refused.contains(id));

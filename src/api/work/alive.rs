@@ -5,7 +5,7 @@ use crate::permission::{self, Verb};
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::Result;
 use crate::pg::spi::{Statement, statement, with_spi};
-use crate::runs::finish::why_not_running;
+use crate::runs::finish::of_run;
 use pgrx::pg_sys::Datum;
 
 arguments!(heartbeat: JOB_ID, ATTEMPT, LEASE);
@@ -44,9 +44,9 @@ fn tell(call: &Call, what: &Statement, more: &[Option<Datum>]) -> Result<Option<
     with_spi(|spi| {
         permission::job(spi, Verb::Work, job_id)?;
         let arguments = [&[datum(job_id), datum(attempt)], more].concat();
-        match spi.run(what, &arguments)?.value::<bool>(0, 1) {
-            Some(may_go_on) => Ok(datum(may_go_on)),
-            None => Err(why_not_running(spi, job_id, attempt)?),
-        }
+        let may_go_on = of_run(spi, job_id, attempt, || {
+            Ok(spi.run(what, &arguments)?.value::<bool>(0, 1))
+        })?;
+        Ok(datum(may_go_on))
     })
 }

@@ -11,7 +11,7 @@ use crate::pg::output::Output;
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::runs::claimer::Claimer;
 use crate::runs::ending::{Ending, end_jobs};
-use crate::runs::finish::why_not_running;
+use crate::runs::finish::of_run;
 use pgrx::pg_sys::Datum;
 
 arguments!(complete: JOB_ID, ATTEMPT, RESULT);
@@ -36,19 +36,18 @@ pub fn complete(call: &Call) -> Result<Option<Datum>> {
 
 fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> Result<Completed> {
     let caller = permission::restricted(Verb::Work)?;
-    let ending = Ending::of_worker((job_id, attempt), "completed", caller.as_ref());
-    if let Some(finished) = end_jobs(spi, &[ending], result)?.pop() {
-        notice_too_late(usize::from(finished.was_to_be_cancelled));
-        let queue = finished.queue;
-        return Ok(Completed { queue, now: true });
-    }
-    permission::job(spi, Verb::Work, job_id)?;
-    let before = spi.run(&WAS_COMPLETED, &[datum(job_id), datum(attempt)])?;
-    if before.len() > 0 {
-        let queue = queue_key(before.required(0, 1)?);
-        return Ok(Completed { queue, now: false });
-    }
-    Err(why_not_running(spi, job_id, attempt)?)
+    of_run(spi, job_id, attempt, || {
+        let ending = Ending::of_worker((job_id, attempt), "completed", caller.as_ref());
+        if let Some(finished) = end_jobs(spi, &[ending], result)?.pop() {
+            notice_too_late(usize::from(finished.was_to_be_cancelled));
+            let queue = finished.queue;
+            return Ok(Some(Completed { queue, now: true }));
+        }
+        permission::job(spi, Verb::Work, job_id)?;
+        let before = spi.run(&WAS_COMPLETED, &[datum(job_id), datum(attempt)])?;
+        let queue = before.value::<&str>(0, 1).map(queue_key);
+        Ok(queue.map(|queue| Completed { queue, now: false }))
+    })
 }
 
 /// Sends a notice if some of the completed runs were to be cancelled.

@@ -6,7 +6,7 @@ use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::Result;
 use crate::pg::spi::{Statement, statement, with_spi};
 use crate::runs::ending::{Ending, end_jobs};
-use crate::runs::finish::{is_to_be_cancelled, why_not_running};
+use crate::runs::finish::{is_to_be_cancelled, of_run};
 use pgrx::pg_sys::Datum;
 
 arguments!(snooze: JOB_ID, ATTEMPT, DELAY);
@@ -33,14 +33,15 @@ fn put_back(call: &Call, how: &Statement, more: &[Option<Datum>]) -> Result<Opti
     with_spi(|spi| {
         permission::job(spi, Verb::Work, job_id)?;
         let arguments = [&[datum(job_id), datum(attempt)], more].concat();
-        if spi.run(how, &arguments)?.len() > 0 {
-            return Ok(datum(true));
-        }
-        let ending = Ending::of_run((job_id, attempt), "cancelled");
-        if is_to_be_cancelled(spi, job_id, attempt)? && !end_jobs(spi, &[ending], None)?.is_empty()
-        {
-            return Ok(datum(true));
-        }
-        Err(why_not_running(spi, job_id, attempt)?)
+        of_run(spi, job_id, attempt, || {
+            if spi.run(how, &arguments)?.len() > 0 {
+                return Ok(Some(()));
+            }
+            let ending = Ending::of_run((job_id, attempt), "cancelled");
+            let is_cancelled = is_to_be_cancelled(spi, job_id, attempt)?
+                && !end_jobs(spi, &[ending], None)?.is_empty();
+            Ok(is_cancelled.then_some(()))
+        })?;
+        Ok(datum(true))
     })
 }

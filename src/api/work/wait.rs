@@ -11,6 +11,7 @@ use crate::pg::spi::{Spi, with_nonatomic_spi};
 use crate::pg::{catalog, compat, server};
 use crate::shmem;
 use crate::sync::rebuild::when_ready;
+use crate::transaction;
 use crate::upkeep;
 use crate::waiting::sleep::{End, Sleep};
 use pgrx::pg_sys::Datum;
@@ -69,7 +70,14 @@ fn there_is_work(spi: &Spi, sleep: &Sleep) -> Result<bool> {
 
 /// Does so, and what else claims do in passing. The commit wakes the processes that it concerns.
 fn see_to_events(spi: &Spi, sleep: &Sleep) -> Result<()> {
-    upkeep::run(spi, sleep.job_table, sleep.queues, usize::MAX)
+    upkeep::run(spi, sleep.job_table, sleep.queues, usize::MAX)?;
+    match transaction::has_id() {
+        true => shmem::with(sleep.job_table, |memory| {
+            memory.go_on_with_follow_ups();
+            Ok(())
+        }),
+        false => Ok(()),
+    }
 }
 
 fn in_a_transaction() -> Failure {

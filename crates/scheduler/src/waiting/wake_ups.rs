@@ -177,6 +177,11 @@ impl Waiting<'_> {
         self.lists.alarm_fired_at = now;
     }
 
+    /// The event that made the alarm fire was handled, and what is due now is another one.
+    pub fn forget_alarm(&mut self) {
+        self.lists.alarm_fired_at = 0;
+    }
+
     /// An event that was due when the alarm fired, and still is, waits for a while.
     pub fn alarm_for(&self, event: i64) -> i64 {
         match event <= self.lists.alarm_fired_at {

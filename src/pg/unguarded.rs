@@ -1,0 +1,21 @@
+//! Functions of the server that raise no error. The bindings guard every call against one, which takes longer than these
+//! functions do; so they are called as they are.
+
+#![allow(unsafe_code, reason = "declares functions of the server")]
+
+use pgrx::pg_sys::{FullTransactionId, LWLock, Oid, TimestampTz, TransactionId};
+use std::ffi::c_int;
+
+// SAFETY: as the server's headers declare them. Those that are safe read the clock or the state of this backend.
+unsafe extern "C-unwind" {
+    pub safe fn GetCurrentTimestamp() -> TimestampTz;
+    pub safe fn GetCurrentTransactionNestLevel() -> c_int;
+    pub safe fn GetTopFullTransactionIdIfAny() -> FullTransactionId;
+    pub safe fn GetTopTransactionIdIfAny() -> TransactionId;
+    pub safe fn IsTransactionBlock() -> bool;
+    pub safe fn GetUserId() -> Oid;
+    /// Fills in both.
+    pub fn GetUserIdAndSecContext(user: *mut Oid, context: *mut c_int);
+    pub fn SetUserIdAndSecContext(user: Oid, context: c_int);
+    pub fn LWLockHeldByMe(lock: *mut LWLock) -> bool;
+}
