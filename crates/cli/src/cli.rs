@@ -19,12 +19,14 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
+    Top(crate::top::Args),
     Check(crate::check::Args),
 }
 
 impl Command {
     pub async fn run(self, connection: &connection::Options) -> Result<ExitCode, Error> {
         match self {
+            Command::Top(args) => crate::top::run(args, connection).await,
             Command::Check(args) => crate::check::run(args, connection).await,
         }
     }

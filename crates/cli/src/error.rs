@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use tokio_postgres::error::DbError;
+use tokio_postgres::Client;
+use tokio_postgres::error::{DbError, Severity};
 
 /// The exit codes. docs/program.md explains them.
 pub mod exit {
@@ -28,6 +30,8 @@ pub enum Error {
     },
     /// A statement failed, or the session was lost.
     Statement(tokio_postgres::Error),
+    /// The server says nothing, or the session has ended without a word.
+    Lost(String),
     /// The server's answer is not what this version knows.
     Answer(serde_json::Error),
     /// The terminal, a file or a pipe.
@@ -40,10 +44,29 @@ impl Error {
         matches!(self, Error::Io(source) if source.kind() == std::io::ErrorKind::BrokenPipe)
     }
 
+    pub fn no_answer(limit: Duration) -> Self {
+        Error::Lost(format!("no answer for {} seconds", limit.as_secs()))
+    }
+
+    pub fn closed() -> Self {
+        Error::Lost("the session has ended".to_owned())
+    }
+
+    /// Another session is needed, in which the same may well work. What the server refuses it would refuse there, too.
+    pub fn has_lost(&self, client: &Client) -> bool {
+        match self {
+            Error::Connect { .. } | Error::Lost(_) => true,
+            Error::Statement(source) => {
+                client.is_closed() || source.as_db_error().is_none_or(ends_session)
+            }
+            _ => false,
+        }
+    }
+
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Error::Usage(_) => exit::USAGE,
-            Error::Connect { .. } => exit::NO_SERVER,
+            Error::Connect { .. } | Error::Lost(_) => exit::NO_SERVER,
             Error::Statement(source) if source.as_db_error().is_none() => exit::NO_SERVER,
             Error::Statement(_) | Error::Answer(_) | Error::Io(_) => exit::REFUSED,
         })
@@ -71,7 +94,7 @@ impl From<std::io::Error> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Usage(message) => formatter.write_str(message),
+            Error::Usage(message) | Error::Lost(message) => formatter.write_str(message),
             Error::Connect { place, source } => {
                 write!(formatter, "no connection to {place}: ")?;
                 tell(formatter, source)
@@ -84,6 +107,13 @@ impl fmt::Display for Error {
             Error::Io(source) => source.fmt(formatter),
         }
     }
+}
+
+fn ends_session(told: &DbError) -> bool {
+    matches!(
+        told.parsed_severity(),
+        Some(Severity::Fatal | Severity::Panic)
+    )
 }
 
 fn tell(formatter: &mut fmt::Formatter<'_>, error: &tokio_postgres::Error) -> fmt::Result {

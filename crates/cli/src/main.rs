@@ -7,12 +7,14 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod arguments;
 mod check;
 mod cli;
 mod connection;
 mod error;
 mod output;
 mod query;
+mod top;
 
 use std::process::ExitCode;
 

@@ -24,3 +24,14 @@ pub async fn rows<T: DeserializeOwned>(
         })
         .collect()
 }
+
+/// The only row of such a statement.
+pub async fn row<T: DeserializeOwned>(
+    client: &Client,
+    sql: &str,
+    parameters: &[Parameter<'_>],
+) -> Result<T, Error> {
+    let row = client.query_typed_one(sql, parameters).await?;
+    let value: serde_json::Value = row.try_get(0)?;
+    Ok(serde_json::from_value(value)?)
+}

@@ -12,7 +12,7 @@ use clap::Args;
 
 use crate::error::Error;
 use parameters::Parameters;
-pub use settings::Settings;
+pub use settings::{Session, Settings};
 
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Connection")]
