@@ -336,11 +336,10 @@ impl State {
             .checked_add_signed(step)
             .unwrap_or(columns.saturating_sub(1))
             % columns.max(1);
-        // Who sorts by a number looks for the greatest.
         let is_down = sheet
             .headings
             .get(column)
-            .is_some_and(|heading| heading.is_right);
+            .is_some_and(|heading| heading.is_down);
         self.choose(Order { column, is_down });
     }
 

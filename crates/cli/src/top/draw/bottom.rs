@@ -6,7 +6,7 @@ use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 
 use super::{bad, color, faint, strong};
-use crate::top::state::{Mode, State};
+use crate::top::state::{Link, Mode, State};
 
 const KEYS: [(&str, &str); 8] = [
     ("?", "help"),
@@ -20,19 +20,22 @@ const KEYS: [(&str, &str); 8] = [
 ];
 
 pub fn footer(state: &State, now: Instant) -> Line<'static> {
-    match (&state.mode, state.message(now)) {
-        (Mode::Filter, _) => Line::from(vec![
+    match (&state.mode, state.message(now), &state.link) {
+        (Mode::Filter, ..) => Line::from(vec![
             Span::styled("filter: ", strong()),
             format!("{}▏", state.filter).into(),
             Span::styled("  Enter keeps it, Esc drops it", faint()),
         ]),
-        (Mode::Confirm(order), _) => Line::from(vec![
+        (Mode::Confirm(order), ..) => Line::from(vec![
             Span::styled(order.question(), color(Color::Yellow)),
             Span::styled("  y/n", strong()),
         ]),
-        (_, Some(message)) => {
+        (_, Some(message), _) => {
             let style = if message.is_bad { bad() } else { Style::new() };
             Line::from(Span::styled(message.text.replace('\n', "  "), style))
+        }
+        (.., Link::Lost { error, .. }) => {
+            Line::from(Span::styled(error.replace('\n', "  "), bad()))
         }
         _ => Line::from(
             KEYS.into_iter()

@@ -48,21 +48,18 @@ fn link(state: &State, now: Instant) -> (String, Style) {
     match (&state.link, silent) {
         (
             Link::Lost {
-                since,
-                error,
-                again_at,
+                since, again_at, ..
             },
             _,
         ) => {
             let lost = format::seconds(now.saturating_duration_since(*since).as_secs_f64());
-            let reason = error.lines().next().unwrap_or_default();
             let next = again_at.saturating_duration_since(now).as_secs();
             let next = if state.asked_at.is_some() {
                 "trying again".to_owned()
             } else {
                 format!("again in {next}s")
             };
-            (format!("NO SERVER for {lost}, {next}: {reason}"), bad())
+            (format!("NO SERVER for {lost}, {next}"), bad())
         }
         (_, Some(silent)) => (
             format!("no answer for {}", format::seconds(silent.as_secs_f64())),
@@ -96,10 +93,10 @@ pub fn totals(state: &State) -> Line<'static> {
         (blocked, "blocked"),
     ] {
         spans.push(Span::styled(format::count(value), strong()));
-        spans.push(format!(" {word}  ").into());
+        spans.push(format!(" {word} ").into());
     }
     let pace = format!(
-        "{} start/min  {} end/min",
+        "{}/min start {}/min end",
         format::count(claimed_per_minute),
         format::count(finished_per_minute)
     );

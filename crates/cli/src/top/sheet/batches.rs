@@ -1,15 +1,15 @@
 //! Batches, with how far they are.
 
-use super::{Cell, Heading, Order, Row, Sheet, Subject, Tone, number, text};
+use super::{Cell, Heading, Order, Row, Sheet, Subject, Tone, bar, number, text};
 use crate::top::figures::Batch;
 
 const HEADINGS: &[Heading] = &[
     number("ID", 10, 0),
     text("KIND", 12, 0),
     text("STATE", 9, 2),
-    text("PROGRESS", 22, 0),
+    bar("PROGRESS", 22, 0),
     number("LEFT", 7, 1),
-    text("RUNNING", 15, 3),
+    bar("RUNNING", 15, 3),
     number("WAITING", 7, 4),
     number("DISCARDED", 9, 5),
     number("CANCELLED", 9, 7),

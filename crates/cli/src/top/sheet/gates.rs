@@ -1,13 +1,13 @@
 //! Queues and tenants.
 
-use super::{Cell, Heading, Order, Row, Sheet, Subject, Tone, number, text};
+use super::{Cell, Heading, Order, Row, Sheet, Subject, Tone, bar, number, text};
 use crate::top::figures::Gate;
 use crate::top::percentiles::Spans;
 
 const HEADINGS: &[Heading] = &[
     text("NAME", 12, 0),
     text("STATE", 6, 1),
-    text("RUNNING", 19, 0),
+    bar("RUNNING", 19, 0),
     number("WAITING", 7, 0),
     number("OLDEST", 7, 2),
     number("START/MIN", 9, 3),

@@ -17,6 +17,8 @@ pub struct Heading {
     pub width: u16,
     /// Numbers are at the right.
     pub is_right: bool,
+    /// Who sorts by a number looks for the greatest.
+    pub is_down: bool,
     /// Where the screen is narrow, those with the highest go first; 0 never goes.
     pub rank: u8,
 }
@@ -26,6 +28,17 @@ const fn text(title: &'static str, width: u16, rank: u8) -> Heading {
         title,
         width,
         is_right: false,
+        is_down: false,
+        rank,
+    }
+}
+
+const fn bar(title: &'static str, width: u16, rank: u8) -> Heading {
+    Heading {
+        title,
+        width,
+        is_right: false,
+        is_down: true,
         rank,
     }
 }
@@ -35,6 +48,7 @@ const fn number(title: &'static str, width: u16, rank: u8) -> Heading {
         title,
         width,
         is_right: true,
+        is_down: true,
         rank,
     }
 }

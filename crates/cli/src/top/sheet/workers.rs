@@ -9,8 +9,8 @@ const SILENT_SECONDS: f64 = 300.0;
 const HEADINGS: &[Heading] = &[
     text("WORKER", 24, 0),
     text("QUEUE", 16, 0),
-    number("LAST SEEN", 9, 0),
-    number("FIRST SEEN", 10, 3),
+    number("LAST SEEN", 10, 0),
+    number("FIRST SEEN", 11, 3),
     number("JOBS", 8, 1),
     number("CLAIMS", 8, 2),
 ];
