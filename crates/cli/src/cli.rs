@@ -1,0 +1,33 @@
+//! The command line: what clap reads, and what the help, the manual pages and the completions are made from.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::connection;
+use crate::error::Error;
+
+/// Works on, watches and operates the job queues of Turnstile
+#[derive(Parser)]
+#[command(name = "turnstile", version)]
+pub struct Cli {
+    #[command(flatten)]
+    pub connection: connection::Options,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    Top(crate::top::Args),
+    Check(crate::check::Args),
+}
+
+impl Command {
+    pub async fn run(self, connection: &connection::Options) -> Result<ExitCode, Error> {
+        match self {
+            Command::Top(args) => crate::top::run(args, connection).await,
+            Command::Check(args) => crate::check::run(args, connection).await,
+        }
+    }
+}

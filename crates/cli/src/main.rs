@@ -1,0 +1,34 @@
+//! The program `turnstile`: it works, looks and operates from a terminal, through the public SQL of the extension alone.
+//!
+//! `cli` says what its command line is; each subcommand is a module with its `Args` and its `run`. `connection` knows where the server
+//! is and how to reach it,
+//! `query` runs statements, `output` prints, `error` says what went wrong and which exit code that is.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod arguments;
+mod check;
+mod cli;
+mod connection;
+mod error;
+mod output;
+mod query;
+mod top;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match cli.command.run(&cli.connection).await {
+        Ok(code) => code,
+        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&error);
+            error.exit_code()
+        }
+    }
+}
