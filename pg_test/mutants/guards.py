@@ -81,7 +81,7 @@ GUARDS = {
     "AbandonOuterWork": "findings/test_nested_claims.py::test_no_slot_is_lost[an exception that is caught-BEFORE]",
     "TrustNewStorage":
         "findings/test_rolled_back_rewrites.py::test_limits_of_settings_that_are_written_anew_are_not_learned",
-    "LookBeforeLocking": "findings/test_lock_before_look.py::test_a_call_behind_a_rewrite_of_the_jobs[a session that has worked-fail for good]",
+    "LookBeforeLocking": "findings/test_lock_before_look.py::test_a_call_behind_a_rewrite_of_the_jobs[a session that has worked-reprioritize]",
     "LetSleepersLie": "findings/test_smaller.py::test_who_sleeps_sleeps_no_longer_when_the_extension_is_dropped",
     "PermitEverything": "rights/test_sessions.py::test_a_permission_counts_from_the_commit_on",
     "KeepMemberships": "rights/test_sessions.py::test_membership_counts_from_the_next_call_on",
