@@ -4,6 +4,7 @@ use std::fmt;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use serde::Serialize;
 use tokio_postgres::Client;
 use tokio_postgres::error::{DbError, Severity};
 
@@ -63,6 +64,14 @@ impl Error {
         }
     }
 
+    /// What the server has refused, and why.
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Error::Statement(source) => source.as_db_error().map(Refusal::of),
+            _ => None,
+        }
+    }
+
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Error::Usage(_) => exit::USAGE,
@@ -70,6 +79,26 @@ impl Error {
             Error::Statement(source) if source.as_db_error().is_none() => exit::NO_SERVER,
             Error::Statement(_) | Error::Answer(_) | Error::Io(_) => exit::REFUSED,
         })
+    }
+}
+
+/// An error of the server, for JSON.
+#[derive(Serialize)]
+pub struct Refusal {
+    sqlstate: String,
+    message: String,
+    detail: Option<String>,
+    hint: Option<String>,
+}
+
+impl Refusal {
+    fn of(told: &DbError) -> Self {
+        Self {
+            sqlstate: told.code().code().to_owned(),
+            message: told.message().to_owned(),
+            detail: told.detail().map(str::to_owned),
+            hint: told.hint().map(str::to_owned),
+        }
     }
 }
 

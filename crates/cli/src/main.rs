@@ -8,13 +8,21 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod arguments;
+mod cancel;
+mod change;
 mod check;
 mod cli;
 mod connection;
+mod each;
+mod enqueue;
 mod error;
+mod filter;
 mod output;
 mod query;
+mod retry;
+mod tail;
 mod top;
+mod why;
 
 use std::process::ExitCode;
 

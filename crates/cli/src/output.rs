@@ -17,7 +17,24 @@ pub fn json<T: Serialize>(value: &T) -> Result<(), Error> {
     line(&serde_json::to_string(value)?)
 }
 
+/// Text of others on one line, which cannot tell the terminal what to do.
+pub fn plain(text: &str) -> String {
+    text.chars()
+        .map(|each| if each.is_control() { ' ' } else { each })
+        .collect()
+}
+
 /// To standard error. Where even that is closed there is nothing left to say.
 pub fn complain(message: &dyn Display) {
     _ = writeln!(std::io::stderr().lock(), "turnstile: {message}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_others_moves_no_cursor() {
+        assert_eq!(plain("a\u{1b}[2J\nb\u{9b}c\té"), "a [2J b c é");
+    }
 }

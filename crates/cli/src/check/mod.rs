@@ -10,7 +10,6 @@ use crate::{output, query};
 
 const CHECK: &str = include_str!("check.sql");
 
-/// Compares the memory of the scheduler with the tables
 #[derive(clap::Args)]
 pub struct Args {
     /// Print a JSON object for each difference, one a line

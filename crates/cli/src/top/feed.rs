@@ -11,9 +11,8 @@ use super::figures::{self, Rows, Subject, Summary};
 use super::orders::Order;
 use crate::connection::{Session, Settings};
 use crate::error::Error;
+use crate::query::answered;
 
-/// After so long without an answer the session counts as lost.
-const ANSWER: Duration = Duration::from_secs(30);
 const REST: u32 = 9;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -182,24 +181,4 @@ async fn read(client: &Client, view: View) -> Result<Reading, Error> {
         rows,
         view,
     })
-}
-
-/// A statement that takes too long is cancelled, so that it does not go on in a server that only seemed lost.
-async fn answered<T>(
-    session: &Session,
-    settings: &Settings,
-    work: impl Future<Output = Result<T, Error>>,
-) -> Result<T, Error> {
-    match tokio::time::timeout(ANSWER, work).await {
-        Ok(outcome) => outcome,
-        Err(_) => {
-            let cancel = session.client.cancel_token();
-            _ = tokio::time::timeout(
-                Duration::from_secs(2),
-                cancel.cancel_query(settings.tls.clone()),
-            )
-            .await;
-            Err(Error::no_answer(ANSWER))
-        }
-    }
 }

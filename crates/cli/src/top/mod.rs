@@ -26,7 +26,6 @@ use crate::error::Error;
 use crate::{arguments, output};
 use figures::{Batch, Gate, Rows, Subject, Summary, Worker};
 
-/// Show queues, tenants, batches and workers as they change
 #[derive(clap::Args)]
 pub struct Args {
     /// What to show first; with --once, what alone to print
