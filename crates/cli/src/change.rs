@@ -13,16 +13,20 @@ use crate::{connection, output, query};
 #[derive(clap::Args)]
 pub struct Args {
     /// The ids of the jobs
-    #[arg(value_name = "ID", required_unless_present = "filter", conflicts_with = "filter")]
+    #[arg(
+        value_name = "ID",
+        required_unless_present = "filter",
+        conflicts_with = "filter"
+    )]
     ids: Vec<i64>,
-    #[command(flatten)]
-    filter: Option<Filter>,
     /// At most so many of the jobs that the filters let through
     #[arg(long, value_name = "JOBS", requires = "filter")]
     limit: Option<u32>,
     /// Print a JSON object for each id, one a line; with filters, one object with the number of jobs
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    filter: Option<Filter>,
 }
 
 /// A change, with its statements: for one job, and for many.
@@ -64,8 +68,7 @@ impl Change {
                     &args.ids,
                     args.json,
                     async |client, id| {
-                        let state =
-                            query::row(client, self.one, &[(&id, Type::INT8)]).await?;
+                        let state = query::row(client, self.one, &[(&id, Type::INT8)]).await?;
                         Ok(Changed {
                             id,
                             state,
@@ -85,10 +88,11 @@ impl Change {
         args: &Args,
         connection: &connection::Options,
     ) -> Result<ExitCode, Error> {
-        let session = connection.settings(self.application_name)?.connect().await?;
-        let (jobs, outcome) = filter
-            .repeat(&session.client, self.many, args.limit)
-            .await;
+        let session = connection
+            .settings(self.application_name)?
+            .connect()
+            .await?;
+        let (jobs, outcome) = filter.repeat(&session.client, self.many, args.limit).await;
         session.close().await;
         if outcome.is_ok() || jobs > 0 {
             if args.json {

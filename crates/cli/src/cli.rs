@@ -1,4 +1,6 @@
 //! The command line: what clap reads, and what the help, the manual pages and the completions are made from.
+//!
+//! What stands behind the options of each subcommand is in its `manual.txt`.
 
 use std::process::ExitCode;
 
@@ -7,9 +9,12 @@ use clap::{Parser, Subcommand};
 use crate::connection;
 use crate::error::Error;
 
-/// Works on, watches and operates the job queues of Turnstile
+/// Watches and operates the job queues of Turnstile
+///
+/// Turnstile is a job queue inside PostgreSQL. This program is for people at a terminal and for scripts: it adds jobs, shows them as they
+/// wait, run and end, and tells why they wait. All that it does, SQL functions do for you, too.
 #[derive(Parser)]
-#[command(name = "turnstile", version)]
+#[command(name = "turnstile", version, after_long_help = include_str!("manual.txt"))]
 pub struct Cli {
     #[command(flatten)]
     pub connection: connection::Options,
@@ -20,19 +25,48 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     /// Show queues, tenants, batches and workers as they change
+    ///
+    /// It reads figures that the server keeps in memory, so that watching costs the same however many jobs there are, and rests for nine
+    /// tenths of the time. It can pause and resume what it shows, after a question.
+    #[command(after_long_help = concat!(include_str!("top/keys.txt"), include_str!("top/manual.txt")))]
     Top(crate::top::Args),
     /// Show jobs as they end
+    ///
+    /// The last ten that ended, and then each one soon after the commit that ended it: each once, also where transactions are committed
+    /// out of order, and where the server was lost meanwhile. It asks once a second, which costs the server what has ended since.
+    #[command(after_long_help = include_str!("tail/manual.txt"))]
     Tail(crate::tail::Args),
     /// Tell why a job waits, and when it may start
+    ///
+    /// It gives every reason: limits that are reached, pauses, rates, the session, the unique key, jobs that come before it. The figures are
+    /// those of this moment.
+    #[command(after_long_help = include_str!("why/manual.txt"))]
     Why(crate::why::Args),
     /// Add a job
+    ///
+    /// It can be claimed at once, unless --run-at, --in or --after put it off. What is not given is left to routes and to the settings of the
+    /// queue.
+    #[command(after_long_help = include_str!("enqueue/manual.txt"))]
     Enqueue(crate::enqueue::Args),
     /// Make jobs available that failed, ended or are put off
+    ///
+    /// A finished job comes back under its id, with its payload and errors, and with all of its attempts before it. Without --state, filters
+    /// choose among those that are retryable, cancelled or discarded.
+    #[command(after_long_help = include_str!("retry/manual.txt"))]
     Retry(crate::change::Args),
     /// Cancel jobs: those that wait end, and runs are asked to stop
+    ///
+    /// A worker learns of it with its next heartbeat. Children of a cancelled job are cancelled, too.
+    #[command(after_long_help = include_str!("cancel/manual.txt"))]
     Cancel(crate::change::Args),
     /// Compare the memory of the scheduler with the tables
+    ///
+    /// The memory says who runs next, and the tables are the truth. A difference is an error of Turnstile: please report it.
+    #[command(after_long_help = include_str!("check/manual.txt"))]
     Check(crate::check::Args),
+    /// Write manual pages and completions for shells
+    #[command(hide = true)]
+    Pages(crate::pages::Args),
 }
 
 impl Command {
@@ -45,6 +79,7 @@ impl Command {
             Command::Retry(args) => crate::retry::run(args, connection).await,
             Command::Cancel(args) => crate::cancel::run(args, connection).await,
             Command::Check(args) => crate::check::run(args, connection).await,
+            Command::Pages(args) => crate::pages::run(&args),
         }
     }
 }

@@ -18,6 +18,7 @@ mod enqueue;
 mod error;
 mod filter;
 mod output;
+mod pages;
 mod query;
 mod retry;
 mod tail;

@@ -34,11 +34,20 @@ mod tests {
 
     #[test]
     fn json_is_passed_on_as_it_is() {
-        for text in ["{}", " [1, 1.000000000000000000001]\n", "\"a\"", "null", "7"] {
+        for text in [
+            "{}",
+            " [1, 1.000000000000000000001]\n",
+            "\"a\"",
+            "null",
+            "7",
+        ] {
             assert_eq!(read("payload", text).unwrap(), text);
         }
         for text in ["", "{", "order 7", "{} {}", "@/nowhere/at all"] {
-            assert!(matches!(read("payload", text), Err(Error::Usage(_))), "{text}");
+            assert!(
+                matches!(read("payload", text), Err(Error::Usage(_))),
+                "{text}"
+            );
         }
     }
 }

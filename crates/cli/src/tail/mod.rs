@@ -23,8 +23,6 @@ const OLDEST: &str = "oldest";
 
 #[derive(clap::Args)]
 pub struct Args {
-    #[command(flatten)]
-    filter: Filter,
     /// Begin with so many of the last ten jobs that ended, of those that the filters let through
     #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 10, value_parser = clap::value_parser!(u8).range(0..=10))]
     lines: u8,
@@ -43,6 +41,8 @@ pub struct Args {
     /// Print a JSON object for each job, one a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    filter: Filter,
 }
 
 /// More often would cost the server more than it shows the reader.

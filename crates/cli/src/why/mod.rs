@@ -99,8 +99,15 @@ impl Reason {
 
 impl Estimate {
     fn text(&self) -> String {
-        let more = if self.is_capped == Some(true) { "more than " } else { "" };
-        let mut text = format!("estimate: {more}{} before it", self.ahead.unwrap_or_default());
+        let more = if self.is_capped == Some(true) {
+            "more than "
+        } else {
+            ""
+        };
+        let mut text = format!(
+            "estimate: {more}{} before it",
+            self.ahead.unwrap_or_default()
+        );
         if let Some(pace) = self.starts_per_minute {
             text.push_str(&format!(", {pace} a minute start"));
         }
