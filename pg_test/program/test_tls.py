@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,13 @@ def _signed(path: Path, by: Path, *more: str) -> None:
              "-addext", "basicConstraints=critical,CA:FALSE", *more)  # fmt: skip
 
 
+def _expired(path: Path, *names: str) -> None:
+    (path.parent / "names").write_text("\n".join(names))
+    _openssl("req", "-new", "-subj", f"/CN={path.name}", *_key_options(path))
+    Path(f"{path}.crt").rename(path)
+    _openssl("x509", "-req", "-days", "-1", "-in", path, "-signkey", f"{path}.key", "-extfile", path.parent / "names", "-out", f"{path}.crt")
+
+
 class Certificates:
     def __init__(self, folder: Path):
         self.folder = folder
@@ -49,6 +57,7 @@ class Certificates:
         _signed(folder / "certified", folder / "authority")
         # As the manual of PostgreSQL makes one, which is its own authority.
         _self_signed(folder / "alone", *names)
+        _expired(folder / "expired", "subjectAltName=DNS:localhost", "basicConstraints=critical,CA:TRUE")
         (folder / "rules").write_text(RULES)
         for path in folder.iterdir():
             path.chmod(0o600)
@@ -156,22 +165,42 @@ def test_the_session_is_encrypted_and_named(secured, certificates):
             assert admin.execute(seen).fetchall() == [(True, "TLSv1.3")]
 
 
-@pytest.mark.parametrize("mode", ["require", "verify-ca", "verify-full"])
-def test_a_certificate_that_is_its_own_authority(secured, certificates, attempt, mode):
-    for setting, kind in (("ssl_cert_file", "crt"), ("ssl_key_file", "key")):
+@pytest.fixture
+def presents(secured, certificates):
+    """Has the server present another certificate."""
+
+    def present(name: str) -> None:
         with server() as admin:
-            admin.execute(f"ALTER SYSTEM SET {setting} = '{certificates.file('alone.' + kind)}'")
-    with server() as admin:
-        admin.execute("SELECT pg_reload_conf()")
-    try:
-        given = {} if mode == "require" else {"sslrootcert": "alone.crt"}
-        done = attempt(sslmode=mode, **given)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert attempt(sslmode="verify-full", sslrootcert="authority.crt").returncode == program.NO_SERVER
-        by_another_name = attempt("127.0.0.1", sslmode="verify-full", sslrootcert="alone.crt")
-        assert by_another_name.returncode == program.NO_SERVER
-    finally:
-        with server() as admin:
-            admin.execute("ALTER SYSTEM RESET ALL")
-        with server() as admin:
+            admin.execute(f"ALTER SYSTEM SET ssl_cert_file = '{certificates.file(name + '.crt')}'")
+            admin.execute(f"ALTER SYSTEM SET ssl_key_file = '{certificates.file(name + '.key')}'")
             admin.execute("SELECT pg_reload_conf()")
+
+    yield present
+    present("server")
+
+
+def test_a_certificate_that_is_its_own_authority(attempt, presents):
+    presents("alone")
+    _await(attempt, sslmode="verify-full", sslrootcert="alone.crt")
+    assert attempt(sslmode="require").returncode == 0
+    assert attempt("127.0.0.1", sslmode="verify-ca", sslrootcert="alone.crt").returncode == 0
+    assert attempt("127.0.0.1", sslmode="verify-full", sslrootcert="alone.crt").returncode == program.NO_SERVER
+    assert attempt(sslmode="verify-full", sslrootcert="authority.crt").returncode == program.NO_SERVER
+
+
+def test_a_certificate_that_has_expired(attempt, presents):
+    presents("expired")
+    give_up = time.monotonic() + program.GIVE_UP
+    while (done := attempt(sslmode="verify-ca", sslrootcert="authority.crt")).returncode == 0:
+        assert time.monotonic() < give_up, "the server does not present it"
+    for mode in ("verify-ca", "verify-full"):
+        done = attempt(sslmode=mode, sslrootcert="expired.crt")
+        assert done.returncode == program.NO_SERVER and "xpired" in done.stderr
+    assert attempt(sslmode="require").returncode == 0
+
+
+def _await(attempt, **given) -> None:
+    """A reload takes a moment."""
+    give_up = time.monotonic() + program.GIVE_UP
+    while (done := attempt(**given)).returncode != 0:
+        assert time.monotonic() < give_up, done.stderr

@@ -1,22 +1,25 @@
 //! TLS by rustls, with the meanings that libpq gives to sslmode.
 
+mod verifiers;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::files;
 use super::parameters::Parameters;
 use super::settings::wrong;
 use crate::error::Error;
+use verifiers::{AnyCertificate, Known};
+
+type Certificate = CertificateDer<'static>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -87,18 +90,21 @@ fn verifier(
         Mode::VerifyCa => false,
         Mode::VerifyFull => true,
     };
-    let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots(parameters)?), provider)
+    let (roots, given) = roots(parameters)?;
+    let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
         .build()
         .map_err(|error| Error::Usage(format!("the root certificates cannot be used: {error}")))?;
-    Ok(if is_name_compared {
-        inner
-    } else {
-        Arc::new(AnyName(inner))
-    })
+    Ok(Arc::new(Known {
+        inner,
+        given,
+        is_name_compared,
+    }))
 }
 
-fn roots(parameters: &Parameters) -> Result<RootCertStore, Error> {
+/// The certificates that are trusted, and those of them that a file of the user's has.
+fn roots(parameters: &Parameters) -> Result<(RootCertStore, Vec<Certificate>), Error> {
     let mut roots = RootCertStore::empty();
+    let mut given = Vec::new();
     let file = match parameters.get("sslrootcert") {
         Some("system") => None,
         Some(file) => Some(PathBuf::from(file)),
@@ -106,9 +112,10 @@ fn roots(parameters: &Parameters) -> Result<RootCertStore, Error> {
     };
     match file {
         Some(file) => {
-            for certificate in certificates(&file)? {
+            given = certificates(&file)?;
+            for certificate in &given {
                 roots
-                    .add(certificate)
+                    .add(certificate.clone())
                     .map_err(|error| unusable(&file, &error))?;
             }
         }
@@ -120,14 +127,14 @@ fn roots(parameters: &Parameters) -> Result<RootCertStore, Error> {
                 .to_owned(),
         ));
     }
-    Ok(roots)
+    Ok((roots, given))
 }
 
 fn default_file(name: &str) -> Option<PathBuf> {
     files::of_home(name).filter(|file| file.is_file())
 }
 
-fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+fn certificates(file: &Path) -> Result<Vec<Certificate>, Error> {
     CertificateDer::pem_file_iter(file)
         .and_then(Iterator::collect)
         .map_err(|error| unusable(file, &error))
@@ -139,7 +146,7 @@ fn unusable(file: &Path, error: &dyn std::fmt::Display) -> Error {
 
 // ---- The certificate of the client ----------------------------------------------------------------
 
-type OwnCertificate = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+type OwnCertificate = (Vec<Certificate>, PrivateKeyDer<'static>);
 
 fn own_certificate(parameters: &Parameters) -> Result<Option<OwnCertificate>, Error> {
     let named = |name: &str, default: &str| {
@@ -159,103 +166,4 @@ fn own_certificate(parameters: &Parameters) -> Result<Option<OwnCertificate>, Er
     };
     let read = PrivateKeyDer::from_pem_file(&key).map_err(|error| unusable(&key, &error))?;
     Ok(Some((certificates(&chain)?, read)))
-}
-
-// ---- Verifiers ------------------------------------------------------------------------------------
-
-/// sslmode=prefer and require: encrypted, and no word on who the server is.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(
-            message,
-            certificate,
-            signed,
-            &self.0.signature_verification_algorithms,
-        )
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(
-            message,
-            certificate,
-            signed,
-            &self.0.signature_verification_algorithms,
-        )
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-/// sslmode=verify-ca: a certificate of a known authority, whatever name it has.
-#[derive(Debug)]
-struct AnyName(Arc<WebPkiServerVerifier>);
-
-impl ServerCertVerifier for AnyName {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        use rustls::Error::InvalidCertificate;
-        match self
-            .0
-            .verify_server_cert(certificate, intermediates, name, ocsp, now)
-        {
-            Err(InvalidCertificate(
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
-            verdict => verdict,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
 }
