@@ -19,6 +19,8 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
+    #[cfg(target_os = "linux")]
+    Work(crate::work::Args),
     Top(crate::top::Args),
     Check(crate::check::Args),
 }
@@ -26,6 +28,8 @@ pub enum Command {
 impl Command {
     pub async fn run(self, connection: &connection::Options) -> Result<ExitCode, Error> {
         match self {
+            #[cfg(target_os = "linux")]
+            Command::Work(args) => crate::work::run(args, connection).await,
             Command::Top(args) => crate::top::run(args, connection).await,
             Command::Check(args) => crate::check::run(args, connection).await,
         }
