@@ -19,7 +19,13 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// Run a command for each job
+    ///
+    /// It claims jobs and starts the command for each, without a shell, tells the server that the runs are alive for as long as the commands
+    /// last, and how they have ended. Without work it sleeps in the server. When the connection was lost it goes on by itself. The role
+    /// needs turnstile.allow_worker for the queues.
     #[cfg(target_os = "linux")]
+    #[command(after_long_help = include_str!("work/manual.txt"))]
     Work(crate::work::Args),
     Top(crate::top::Args),
     Check(crate::check::Args),

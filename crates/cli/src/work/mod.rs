@@ -30,13 +30,7 @@ use program::Program;
 /// How long after its grace a command counts as hopeless.
 const LAST_RESORT: Duration = Duration::from_secs(30);
 
-/// Run a command for each job
-///
-/// Claims jobs and starts COMMAND for each of them, without a shell. Says to the server that the runs are alive for as long as the
-/// commands last. Sleeps in the server while there is no work, and goes on by itself when the connection was lost. The role needs
-/// turnstile.allow_worker for the queues.
 #[derive(clap::Args)]
-#[command(after_long_help = HELP)]
 pub struct Args {
     /// The queues to claim from, in this order: the second is looked at where the first has too few jobs. '*' stands for all
     #[arg(
@@ -50,7 +44,7 @@ pub struct Args {
     /// How many jobs run at once
     #[arg(short, long, value_name = "JOBS", default_value_t = 1)]
     concurrency: usize,
-    /// Keep the commands and give them one job after the other, as lines of JSON: see below
+    /// Keep the commands and give them one job after the other, as lines of JSON
     #[arg(short, long)]
     persistent: bool,
     /// How long a job may run. A command that takes longer is stopped, and the run fails. Without it a command that hangs keeps its run
@@ -78,57 +72,6 @@ pub struct Args {
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
-
-const HELP: &str = "\
-A command for each job:
-  The command finds the payload of the job, which is JSON, on its standard input, and the rest in variables: TURNSTILE_JOB_ID,
-  TURNSTILE_ATTEMPT, TURNSTILE_MAX_ATTEMPTS, TURNSTILE_QUEUE, TURNSTILE_KIND, TURNSTILE_PRIORITY, TURNSTILE_CREATED_AT, and where the
-  job has them TURNSTILE_TENANT, TURNSTILE_ACCOUNT, TURNSTILE_SESSION, TURNSTILE_METADATA and TURNSTILE_CHILDREN. A variable of
-  more than 100,000 bytes is left out.
-
-  Its exit code says how the run has ended:
-    0       completed. If the last line of standard output that is not blank is JSON, that is the result.
-    75      failed; the next attempt, if any is left, is due after --retry-in.
-    65      failed for good: the job is discarded.
-    others  failed; the queue says when the next attempt is due. So does the death by a signal.
-  The last 4,000 characters of standard error are kept as the error. All of it is also passed on.
-
-Persistent commands (--persistent):
-  As many commands as jobs run at once are started when they are needed, and kept. Each reads a line for each job:
-    {\"id\": 7, \"attempt\": 1, \"queue\": \"mail\", \"kind\": \"welcome\", \"payload\": {…}, …}
-  and writes one, and nothing else, to standard output, without delay, when it is done:
-    {\"id\": 7, \"attempt\": 1, \"status\": \"complete\", \"result\": {…}}
-  The status is one of
-    complete        with or without a result
-    fail            with an error; the queue says when the next attempt is due
-    retry           with an error; the next attempt is due \"in\" so many seconds
-    discard         with an error; there is no other attempt
-    snooze          the job is put off for \"in\" seconds, and the attempt does not count
-    await_children  the job waits for children that the run has added
-  A command that ends without an answer, or answers something else, fails the run and is started anew, after pauses that grow if that
-  happens again and again. Without work it waits for its input, whose end tells it to go.
-
-How commands are stopped:
-  SIGTERM goes to the command and to all that it has started, and SIGKILL after --grace: when the job was cancelled, when the run was
-  lost (its lease is over, since the server or this program was out of reach for too long), after --timeout, and after --drain when
-  this program ends. What a command has left running when it ends is killed. So is everything if this program is killed itself.
-  Only what moves to a process group of its own, as daemons do, gets away.
-  The first SIGTERM or SIGINT to this program has it drain: it claims no further job. Another one stops the jobs at once.
-
-Exit codes:
-  0  it was told to end, and the server knows what has become of all jobs
-  1  the server refuses the work, such as for lack of a permission
-  2  the command line means nothing, or there is no such command
-  3  it could not tell the server what has become of some jobs; they come back when their leases are over
-
-Environment:
-  TURNSTILE_LOG says what is written to standard error: error, warn, info (the default), debug.
-
-Examples:
-  turnstile work --queues mail,'*' --concurrency 8 -- ./handle
-  turnstile work -q thumbnails -c 4 --timeout 2m -- sh -c 'convert - -resize 200 out/$TURNSTILE_JOB_ID.png'
-  turnstile work -q mail -c 2 --persistent -- ruby mail.rb
-";
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile work")?;
