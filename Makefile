@@ -29,10 +29,10 @@ TEST_FEATURES := seeded_faults,fault_injection
 TEST_BUILD := TURNSTILE_FEATURES=$(TEST_FEATURES)
 # The longest of each list first, since several run at a time.
 QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-batches test-concurrent test-surroundings test-security \
-  test-rights test-upgrades isolation test-docs test-servers regress
+  test-rights test-program test-upgrades isolation test-docs test-servers regress
 # What takes long, or another build; of parts that are above, too, what they have left out.
 REST_PARTS := test-mutants test-findings test-histories test-fuzz test-cron test-examples test-seeded-faults test-surroundings \
-  test-upgrades test-batches test-packages test-storm test-failover test-injected test-monitoring
+  test-upgrades test-batches test-program test-packages test-storm test-failover test-injected test-monitoring
 ALL_PARTS := $(REST_PARTS) $(filter-out $(REST_PARTS),$(QUICK_PARTS))
 # TURNSTILE_TIER=quick leaves out of a part what is marked as long, TURNSTILE_TIER=rest runs only that.
 TIER_quick := -m 'not long'
@@ -217,6 +217,12 @@ test-docs: install ## run the SQL of the documentation, follow its links, compar
 test-examples: install ## the workers of examples/, by themselves and through PgBouncer
 	@scripts/setup examples
 	@scripts/run-pytest pg_test/examples
+
+.PHONY: test-program
+test-program: install ## the program `turnstile` and the worker runtime against a server, also through PgBouncer
+	@scripts/setup program
+	@cargo build --quiet --release --package turnstile-cli --package turnstile-client --bins --examples
+	@TURNSTILE_CLUSTER=program scripts/run-pytest pg_test/program $(TIER)
 
 .PHONY: test-monitoring
 test-monitoring: install ## the exporter, alert rules and dashboard, with the exporter and Prometheus of the distribution

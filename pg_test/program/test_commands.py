@@ -104,7 +104,7 @@ def test_what_means_nothing_is_refused_before_anything_is_done(attempt, conn, ar
     assert conn.execute("SELECT count(*) FROM turnstile.job").fetchone() == (0,)
 
 
-@pytest.mark.parametrize("name", ["top", "tail", "why", "enqueue", "retry", "cancel", "check"])
+@pytest.mark.parametrize("name", ["work", "top", "tail", "why", "enqueue", "retry", "cancel", "check"])
 def test_each_command_has_a_page_of_help(name):
     page = program.attempt("help", name)
     assert (page.returncode, page.stderr) == (0, "")

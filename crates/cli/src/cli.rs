@@ -9,10 +9,10 @@ use clap::{Parser, Subcommand};
 use crate::connection;
 use crate::error::Error;
 
-/// Watches and operates the job queues of Turnstile
+/// Works on, watches and operates the job queues of Turnstile
 ///
-/// Turnstile is a job queue inside PostgreSQL. This program is for people at a terminal and for scripts: it adds jobs, shows them as they
-/// wait, run and end, and tells why they wait. All that it does, SQL functions do for you, too.
+/// Turnstile is a job queue inside PostgreSQL. This program is for people at a terminal and for scripts: it runs a command for each job,
+/// adds jobs, shows them as they wait, run and end, and tells why they wait. All that it does, SQL functions do for you, too.
 #[derive(Parser)]
 #[command(name = "turnstile", version, after_long_help = include_str!("manual.txt"))]
 pub struct Cli {
@@ -24,6 +24,14 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// Run a command for each job
+    ///
+    /// It claims jobs and starts the command for each, without a shell, tells the server that the runs are alive for as long as the commands
+    /// last, and how they have ended. Without work it sleeps in the server. When the connection was lost it goes on by itself. The role
+    /// needs turnstile.allow_worker for the queues.
+    #[cfg(target_os = "linux")]
+    #[command(after_long_help = include_str!("work/manual.txt"))]
+    Work(crate::work::Args),
     /// Show queues, tenants, batches and workers as they change
     ///
     /// It reads figures that the server keeps in memory, so that watching costs the same however many jobs there are, and rests for nine
@@ -72,6 +80,8 @@ pub enum Command {
 impl Command {
     pub async fn run(self, connection: &connection::Options) -> Result<ExitCode, Error> {
         match self {
+            #[cfg(target_os = "linux")]
+            Command::Work(args) => crate::work::run(args, connection).await,
             Command::Top(args) => crate::top::run(args, connection).await,
             Command::Tail(args) => crate::tail::run(args, connection).await,
             Command::Why(args) => crate::why::run(args, connection).await,

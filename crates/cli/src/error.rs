@@ -120,6 +120,19 @@ impl From<std::io::Error> for Error {
     }
 }
 
+impl From<turnstile_client::Error> for Error {
+    fn from(source: turnstile_client::Error) -> Self {
+        use turnstile_client::Error as Of;
+        match source {
+            Of::Database(source) => Error::Statement(source),
+            Of::Json(source) => Error::Answer(source),
+            Of::Setup(message) => Error::Usage(message.to_owned()),
+            Of::Signals(source) => Error::Io(source),
+            other => Error::Lost(other.to_string()),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

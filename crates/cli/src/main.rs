@@ -4,7 +4,6 @@
 //! is and how to reach it,
 //! `query` runs statements, `output` prints, `error` says what went wrong and which exit code that is.
 
-#![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod arguments;
@@ -24,13 +23,23 @@ mod retry;
 mod tail;
 mod top;
 mod why;
+#[cfg(target_os = "linux")]
+mod work;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
+fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if work::process::keeper::is_asked_for() {
+        return work::process::keeper::run();
+    }
+    act()
+}
+
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn act() -> ExitCode {
     let cli = cli::Cli::parse();
     match cli.command.run(&cli.connection).await {
         Ok(code) => code,

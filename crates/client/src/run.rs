@@ -5,7 +5,8 @@ use crate::held::{RunId, Stop};
 use crate::link::Link;
 use crate::outcome::StopReason;
 use crate::statement::Statement;
-use serde::{Deserialize, Serialize};
+use crate::time::rfc3339;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -49,7 +50,7 @@ pub struct Job {
     /// The session, if there is one.
     pub session: Option<String>,
     /// When the job was enqueued.
-    #[serde(skip)]
+    #[serde(serialize_with = "as_rfc3339")]
     pub created_at: SystemTime,
     /// What the producer passed as metadata.
     pub metadata: Option<Box<RawValue>>,
@@ -101,6 +102,13 @@ impl Claimed {
         let lease = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         Ok(Self { job, lease })
     }
+}
+
+fn as_rfc3339<S: Serializer>(
+    time: &SystemTime,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(&rfc3339(*time))
 }
 
 impl Job {
