@@ -59,15 +59,15 @@ build: setup ## compile the extension in release mode, without installing it
 all: build
 
 .PHONY: install
-install: setup ## build and put the extension into the server's directories (TURNSTILE_FEATURES=…)
+install: setup ## build, put the extension into the server's directories and the program below /usr/local (PREFIX=…, TURNSTILE_FEATURES=…)
 	@scripts/install
 
 .PHONY: uninstall
-uninstall: ## remove what `make install` has put into the server's directories
+uninstall: ## remove what `make install` has put there
 	@scripts/uninstall
 
 .PHONY: deb
-deb: ## build the Debian package postgresql-NN-turnstile, into target/deb (PG=NN)
+deb: ## build the Debian packages postgresql-NN-turnstile and turnstile-cli, into target/deb (PG=NN)
 	@scripts/setup packaging
 	@scripts/package
 
@@ -268,7 +268,7 @@ test-suite: install
 	@TURNSTILE_CLUSTER=packages scripts/run-pytest pg_test/packages/test_package.py pg_test/packages/test_container.py
 
 .PHONY: lint
-lint: setup ## check formatting, clippy and the rules of the house
+lint: setup ## check formatting, clippy, the rules of the house and the crates of others
 	@status=0; \
 	cargo fmt --all --check || status=1; \
 	cargo clippy --workspace --all-targets -- -D warnings || status=1; \
@@ -278,6 +278,7 @@ lint: setup ## check formatting, clippy and the rules of the house
 	cargo fmt --manifest-path examples/rust/Cargo.toml --check || status=1; \
 	cargo clippy --quiet --locked --manifest-path examples/rust/Cargo.toml --target-dir target/examples -- -D warnings || status=1; \
 	scripts/check-house || status=1; \
+	scripts/check-crates || status=1; \
 	exit $$status
 
 # ---- Benchmarks -----------------------------------------------------------------------------------

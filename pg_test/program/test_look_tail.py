@@ -160,6 +160,9 @@ def test_who_follows_needs_leave(attempt, conn, role):
     call(conn, "fail", job_id=failed, attempt=claim_next(conn).attempt, error="secret")
     shown = attempt("tail", "--no-follow", "--json", **program.as_role(role))
     assert [(job["id"], job["error"]) for job in program.objects(shown.stdout)] == [(failed, None)]
+    conn.execute(f"SELECT turnstile.allow_tenant('{role}', '{{*}}')")
+    shown = attempt("tail", "--no-follow", "--json", **program.as_role(role))
+    assert [job["error"] for job in program.objects(shown.stdout)] == ["secret"]
 
 
 @pytest.mark.parametrize("cursor", ["", "nonsense", "oldest?"])
