@@ -114,6 +114,21 @@ def test_a_pause_is_asked_for_and_confirmed(db, conn, queues):
         assert not _paused(conn, "alpha")
 
 
+def test_a_batch_is_paused_and_resumed(db, conn):
+    batch = conn.execute("SELECT turnstile.enqueue_batch('rollout', children => '[{\"kind\": \"a\"}]')").fetchone()[0]
+    with _top(db, "batches") as top:
+        top.await_screen("rollout", "open")
+        top.press("p")
+        top.await_screen(f"Pause the batch {batch}?")
+        top.press("y")
+        top.await_screen("rollout", "paused", without=("open",))
+        assert conn.execute("SELECT paused FROM turnstile.batches WHERE id = %s", [batch]).fetchone() == (True,)
+        top.press("r")
+        top.await_screen(f"Resume the batch {batch}?")
+        top.press("y")
+        top.await_screen("rollout", "open")
+
+
 def test_who_may_only_look_is_told(db, conn, queues, role, monkeypatch):
     conn.execute(f"SELECT turnstile.allow_monitor('{role}')")
     monkeypatch.setenv("PGOPTIONS", f"-c role={role}")
@@ -187,6 +202,11 @@ def test_once_prints_each_table(turnstile, conn, queues):
 def test_once_shows_batches(turnstile, conn):
     batch = conn.execute("SELECT turnstile.enqueue_batch('rollout', children => '[{\"kind\": \"a\"}, {\"kind\": \"b\"}]')").fetchone()[0]
     (shown,) = json.loads(turnstile("top", "batches", "--once", "--json"))["batches"]
-    assert (shown["id"], shown["kind"], shown["total"], shown["tenant"]) == (batch, "rollout", 2, None)
+    named = [shown[name] for name in ("id", "kind", "total", "tenant", "paused", "paused_until")]
+    assert named == [batch, "rollout", 2, None, False, None]
+    assert "open" in turnstile("top", "batches", "--once")
+    conn.execute("SELECT turnstile.set_batch(%s, paused => true)", [batch])
+    assert json.loads(turnstile("top", "batches", "--once", "--json"))["batches"][0]["paused"] is True
+    assert "paused" in turnstile("top", "batches", "--once")
     assert "rollout" in turnstile("top", "batches", "--once", "--filter", "rollout")
     assert "rollout" not in turnstile("top", "batches", "--once", "--filter", "other")

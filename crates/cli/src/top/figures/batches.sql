@@ -5,6 +5,8 @@ SELECT pg_catalog.jsonb_build_object(
     'queue', batches.queue,
     'tenant', batches.tenant,
     'state', batches.state,
+    'paused', batches.paused OR coalesce(batches.paused_until > pg_catalog.statement_timestamp(), false),
+    'paused_until', batches.paused_until,
     'slots', batches.slots,
     'running', batches.running,
     'waiting', batches.waiting,

@@ -127,6 +127,8 @@ pub struct Batch {
     pub queue: String,
     pub tenant: Option<String>,
     pub state: String,
+    pub paused: bool,
+    pub paused_until: Option<String>,
     pub slots: Option<i64>,
     pub running: i64,
     pub waiting: i64,

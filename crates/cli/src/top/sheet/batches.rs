@@ -67,6 +67,7 @@ fn cells(batch: &Batch) -> Vec<Cell> {
 /// A batch is blocked while its children live, which its other figures say better.
 fn state(batch: &Batch) -> Cell {
     match batch.state.as_str() {
+        "blocked" if batch.paused => Cell::Text("paused".to_owned(), Tone::Bad),
         "blocked" if batch.started_at.is_some() => Cell::text("open"),
         "discarded" | "cancelled" => Cell::Text(batch.state.clone(), Tone::Bad),
         other => Cell::text(other),
