@@ -154,7 +154,7 @@ def test_many_jobs_through_a_pooler(db, conn):
     assert conn.execute("SELECT count(*) FROM turnstile.jobs WHERE result <> to_jsonb((payload->>'a')::int + 1)").fetchone() == (0,)
 
 
-@pytest.mark.parametrize("immediate", [False, True], ids=["a clean restart", "a crash"])
+@pytest.mark.parametrize("immediate", [False, pytest.param(True, marks=pytest.mark.long)], ids=["a clean restart", "a crash"])
 def test_a_run_outlives_a_restart_of_the_server(immediate):
     """So does the worker: it ends the run that it had, and does the next job."""
     with own_cluster("program_restart", max_connections=20) as cluster, fresh_database() as db:
