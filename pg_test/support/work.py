@@ -12,22 +12,22 @@ from support.sleepers import PATIENCE, until
 ROOT = Path(__file__).parents[2]
 # TURNSTILE_PROGRAM: another build of it.
 PROGRAM = os.environ.get("TURNSTILE_PROGRAM") or str(ROOT / "target/release/turnstile")
+EVERYTHING = Path(PROGRAM).parent / "examples" / "everything"
 # In the environment of all that a program has started, whatever becomes of its parents.
 MARK = "TURNSTILE_TEST_MARK"
 
 
-class Work:
-    """A `turnstile work`."""
+class Started:
+    """A process with all that it starts."""
 
-    def __init__(self, database: str, *arguments, command: list, **environment: str):
+    def __init__(self, words: list, **environment: str):
         self.mark = secrets.token_hex(8)
-        self.said = tempfile.TemporaryFile("w+", errors="replace")
-        words = [PROGRAM, "work", "--database", database, *arguments, "--", *command]
+        self.printed, self.said = (tempfile.TemporaryFile("w+", errors="replace") for _ in range(2))
         self.process = subprocess.Popen(
             list(map(str, words)),
-            env=os.environ | {"TURNSTILE_LOG": "info"} | environment | {MARK: self.mark},
+            env=os.environ | environment | {MARK: self.mark},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=self.printed,
             stderr=self.said,
         )
 
@@ -47,8 +47,10 @@ class Work:
         return status, self.stderr()
 
     def stderr(self) -> str:
-        self.said.seek(0)
-        return self.said.read()
+        return read(self.said)
+
+    def stdout(self) -> str:
+        return read(self.printed)
 
     def family(self) -> dict[int, str]:
         """The command lines of all that it has started and that still runs, by process."""
@@ -56,14 +58,34 @@ class Work:
         family.pop(self.process.pid, None)
         return family
 
+    def leaves_nothing(self) -> None:
+        until(lambda: not self.family(), "no process is left", self.family)
+
+
+class Work(Started):
+    """A `turnstile work`."""
+
+    def __init__(self, database: str, *arguments, command: list, **environment: str):
+        words = [PROGRAM, "work", "--database", database, *arguments, "--", *command]
+        super().__init__(words, **{"TURNSTILE_LOG": "info"} | environment)
+
     def commands(self) -> dict[int, str]:
         return {pid: line for pid, line in self.family().items() if "keep-process-groups" not in line}
 
     def keepers(self) -> list[int]:
         return [pid for pid, line in self.family().items() if "keep-process-groups" in line]
 
-    def leaves_nothing(self) -> None:
-        until(lambda: not self.family(), "no process is left", self.family)
+
+class Library(Started):
+    """A worker on the library for Rust: crates/client/examples/everything.rs."""
+
+    def __init__(self, url: str, drain: float = 30, grace: float = 10):
+        super().__init__([EVERYTHING, drain, grace], DATABASE_URL=url)
+
+
+def read(file) -> str:
+    """By another offset than that of the process, which goes on writing at its end."""
+    return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode(errors="replace")
 
 
 def marked(mark: str) -> dict[int, str]:

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 pub(crate) struct Backoff {

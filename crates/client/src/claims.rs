@@ -3,6 +3,7 @@
 use crate::backoff::Backoff;
 use crate::connector::Session;
 use crate::error::{Error, Remedy, Result, remedy};
+use crate::held::HeldRuns;
 use crate::link::Link;
 use crate::run::Claimed;
 use crate::shutdown::Shutdown;
@@ -34,16 +35,23 @@ const AFTER_VAIN_WAKE_UPS: Duration = Duration::from_millis(100);
 pub(crate) struct Claims {
     link: Link,
     settings: Arc<Settings>,
+    held: Arc<HeldRuns>,
     shutdown: Shutdown,
     failures: Backoff,
     in_vain: u32,
 }
 
 impl Claims {
-    pub(crate) fn new(link: Link, settings: Arc<Settings>, shutdown: Shutdown) -> Self {
+    pub(crate) fn new(
+        link: Link,
+        settings: Arc<Settings>,
+        held: Arc<HeldRuns>,
+        shutdown: Shutdown,
+    ) -> Self {
         Self {
             link,
             settings,
+            held,
             shutdown,
             failures: Backoff::default(),
             in_vain: 0,
@@ -118,12 +126,17 @@ impl Claims {
         }
     }
 
+    /// Before it sleeps. Ends go first: behind a pooler the sleeper may have the last connection to the server.
     async fn rest(&self) {
-        if self.in_vain > VAIN_WAKE_UPS {
-            tokio::select! {
-                () = sleep(AFTER_VAIN_WAKE_UPS) => {}
-                () = self.shutdown.drains() => {}
+        let rest = async {
+            self.held.all_ends_known().await;
+            if self.in_vain > VAIN_WAKE_UPS {
+                sleep(AFTER_VAIN_WAKE_UPS).await;
             }
+        };
+        tokio::select! {
+            () = rest => {}
+            () = self.shutdown.drains() => {}
         }
     }
 

@@ -56,8 +56,10 @@ pub(crate) struct Beat {
 #[derive(Default)]
 pub(crate) struct HeldRuns {
     runs: Mutex<HashMap<RunId, Held>>,
-    /// A run has come or gone.
+    /// A run has come.
     changed: Notify,
+    /// A run has gone.
+    gone: Notify,
 }
 
 impl HeldRuns {
@@ -86,6 +88,18 @@ impl HeldRuns {
 
     pub(crate) fn remove(&self, run: RunId) {
         self.lock().remove(&run);
+        self.gone.notify_waiters();
+    }
+
+    /// Returns when the server knows the end of each run whose handler is done.
+    pub(crate) async fn all_ends_known(&self) {
+        loop {
+            let gone = self.gone.notified();
+            if !self.lock().values().any(|held| held.is_ending) {
+                return;
+            }
+            gone.await;
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -200,6 +214,22 @@ mod tests {
         runs.beat((1, 1), asked);
         assert_eq!(runs.lease_ends((1, 1)), Some(asked + LEASE));
         assert_eq!(runs.lease_ends((9, 1)), None);
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_ends_waits_for_all_of_them_and_for_no_other_run() {
+        let runs = HeldRuns::default();
+        for id in 1..=3 {
+            runs.add((id, 1), LEASE, HOUR);
+        }
+        runs.all_ends_known().await;
+        runs.is_ending((1, 1));
+        runs.is_ending((2, 1));
+        let mut known = std::pin::pin!(runs.all_ends_known());
+        runs.remove((1, 1));
+        assert!(futures_util::poll!(&mut known).is_pending());
+        runs.remove((2, 1));
+        known.await;
     }
 
     #[tokio::test]

@@ -186,21 +186,24 @@ async fn send_one(client: &Client, ending: &Ending) -> Answer {
     let (id, attempt): RunId = ending.run;
     let none: Option<f64> = None;
     let seconds = Duration::as_secs_f64;
+    // PostgreSQL keeps no NUL in a text.
+    let kept = |error: &str| error.replace('\0', "\u{FFFD}");
     Answer::of(match &ending.outcome {
         Outcome::Complete(result) => {
             let result = result.as_ref().map(Json);
             COMPLETE.row(client, &[&id, &attempt, &result]).await
         }
         Outcome::Fail(error) => {
-            FAIL.row(client, &[&id, &attempt, error, &none, &false])
+            FAIL.row(client, &[&id, &attempt, &kept(error), &none, &false])
                 .await
         }
         Outcome::Retry { after, error } => {
-            let values: [Value<'_>; 5] = [&id, &attempt, error, &Some(seconds(after)), &false];
+            let (error, after) = (kept(error), Some(seconds(after)));
+            let values: [Value<'_>; 5] = [&id, &attempt, &error, &after, &false];
             FAIL.row(client, &values).await
         }
         Outcome::Discard(error) => {
-            FAIL.row(client, &[&id, &attempt, error, &none, &true])
+            FAIL.row(client, &[&id, &attempt, &kept(error), &none, &true])
                 .await
         }
         Outcome::Snooze(delay) => SNOOZE.row(client, &[&id, &attempt, &seconds(delay)]).await,

@@ -228,7 +228,8 @@ impl<H: Handler> Working<H> {
 
     async fn claim_and_run(&self, ends: &mpsc::UnboundedSender<Ending>) -> Result<()> {
         let link = Link::new("claims", self.connector.clone());
-        let mut claims = Claims::new(link, Arc::clone(&self.settings), self.shutdown.clone());
+        let (settings, held) = (Arc::clone(&self.settings), Arc::clone(&self.held));
+        let mut claims = Claims::new(link, settings, held, self.shutdown.clone());
         while let Some(room) = self.await_room().await {
             for claimed in claims.next(room).await? {
                 self.start(claimed, ends);
@@ -263,7 +264,8 @@ impl<H: Handler> Working<H> {
         let id = job.run();
         let stop = self.held.add(id, lease, self.settings.heartbeat);
         let permit = Arc::clone(&self.room).try_acquire_owned().ok();
-        let span = tracing::info_span!(
+        // Of the highest level, so that whatever is logged of a run says which one it is.
+        let span = tracing::error_span!(
             "run",
             id = job.id,
             attempt = job.attempt,

@@ -52,6 +52,7 @@ def test_it_has_two_connections_however_many_jobs_run(conn, work, tmp_path):
     await_counts(conn, completed=8)
 
 
+HELD_UP = f"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND {OF_THE_PROGRAM}"
 LOSE_ALL = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {OF_THE_PROGRAM}"
 
 
@@ -89,3 +90,18 @@ def test_through_a_pooler(db, conn, work, mode, command):
         for worker in workers:
             assert worker.ended()[0] == 0
     assert counts(conn) == {"completed": 200}
+
+
+@pytest.mark.long
+def test_who_cannot_tell_the_server_what_has_become_of_a_job_says_so(db, conn, work):
+    """After as long as it is worth waiting for."""
+    job = enqueue(conn)
+    with db.connect(autocommit=False) as blocker:
+        blocker.execute("LOCK TABLE turnstile.job_history IN EXCLUSIVE MODE")
+        worker = work(command=["true"])
+        await_state(conn, job, "running")
+        until(lambda: conn.execute(HELD_UP).fetchone() == (1,), "its completion waits")
+        worker.terminate()
+        status, said = worker.ended()
+    assert status == 3
+    assert "the server does not know how 1 run(s) have ended" in said

@@ -29,8 +29,7 @@ impl Limits {
             reason = run.stopped() => Stop::Asked(reason),
             timeout = over(self.timeout) => Stop::Overtime(timeout),
         };
-        let (id, attempt) = (run.job.id, run.job.attempt);
-        tracing::warn!(id, attempt, "the command is stopped: {stop}");
+        tracing::warn!("the command is stopped: {stop}");
         stop
     }
 }

@@ -29,10 +29,9 @@ impl Tail {
         self.0.clear();
     }
 
-    /// As the database can keep it: in UTF-8, and without NUL.
     pub fn text(&self) -> String {
         let bytes: Vec<u8> = self.0.iter().copied().collect();
-        let text = String::from_utf8_lossy(&bytes).replace('\0', "\u{FFFD}");
+        let text = String::from_utf8_lossy(&bytes);
         let text = text.trim();
         let excess = text.chars().count().saturating_sub(TAIL);
         text.chars().skip(excess).collect()
@@ -149,7 +148,7 @@ mod tests {
         assert_eq!(text.chars().count(), TAIL);
         assert!(text.ends_with("ääälast"));
         tail.clear();
-        tail.add(b"a\0b\xff");
-        assert_eq!(tail.text(), "a\u{FFFD}b\u{FFFD}");
+        tail.add(b"a\xff");
+        assert_eq!(tail.text(), "a\u{FFFD}");
     }
 }

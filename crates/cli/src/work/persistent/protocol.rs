@@ -63,7 +63,6 @@ impl Answer {
         let seconds = self.seconds.map(Duration::try_from_secs_f64);
         let after = seconds.and_then(Result::ok).unwrap_or(retry_in);
         let error = self.error.unwrap_or_else(|| "no reason given".to_owned());
-        let error = error.replace('\0', "\u{FFFD}");
         match self.status {
             Status::Complete => Outcome::Complete(self.result),
             Status::Fail => Outcome::Fail(error),
