@@ -199,6 +199,15 @@ def test_once_prints_each_table(turnstile, conn, queues):
     assert [tenant["name"] for tenant in alone["tenants"]] == ["zenith"] and "queues" not in alone
 
 
+def test_names_move_no_cursor(db, conn, turnstile):
+    name = "wipe\x1b[2J\rout"
+    conn.execute("SELECT turnstile.enqueue('work', queue => %s)", [name])
+    assert "wipe [2J out" in turnstile("top", "queues", "--once")
+    assert json.loads(turnstile("top", "queues", "--once", "--json"))["queues"][0]["name"] == name
+    with _top(db) as top:
+        top.await_screen("turnstile top", "wipe", "NAME")
+
+
 def test_once_shows_batches(turnstile, conn):
     batch = conn.execute("SELECT turnstile.enqueue_batch('rollout', children => '[{\"kind\": \"a\"}, {\"kind\": \"b\"}]')").fetchone()[0]
     (shown,) = json.loads(turnstile("top", "batches", "--once", "--json"))["batches"]

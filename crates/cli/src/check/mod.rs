@@ -33,7 +33,8 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
         } else {
             output::line(&format_args!(
                 "{}: {}",
-                difference.problem, difference.detail
+                difference.problem,
+                output::plain(&difference.detail)
             ))?;
         }
     }

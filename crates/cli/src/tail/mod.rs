@@ -73,8 +73,7 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
         let outcome = tail.serve(&session, &settings).await;
         match outcome {
             Err(error) if !tail.args.no_follow && error.has_lost(&session.client) => {
-                output::complain(&error);
-                session = connect_again(&settings).await?;
+                session = connect_again(&settings, &error).await;
             }
             outcome => {
                 session.close().await;
@@ -84,16 +83,25 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     }
 }
 
-async fn connect_again(settings: &Settings) -> Result<Session, Error> {
+/// Says each reason once for as long as it stays the same.
+async fn connect_again(settings: &Settings, lost: &Error) -> Session {
+    let mut told = lost.to_string();
+    output::complain(&told);
     let mut wait = FIRST_WAIT;
     loop {
         tokio::time::sleep(wait).await;
         match settings.connect().await {
             Ok(session) => {
                 output::complain(&"connected again");
-                return Ok(session);
+                return session;
             }
-            Err(error) => tracing::debug!(%error, "still no server"),
+            Err(error) => {
+                let reason = error.to_string();
+                if reason != told {
+                    output::complain(&reason);
+                    told = reason;
+                }
+            }
         }
         wait = (wait * 2).min(LONGEST_WAIT);
     }

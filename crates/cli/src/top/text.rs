@@ -3,6 +3,7 @@
 use super::figures::{Subject, Summary};
 use super::format;
 use super::sheet::{Heading, Row, Sheet};
+use crate::output;
 
 /// The first lines: how much there is altogether.
 pub fn summary(summary: &Summary) -> String {
@@ -50,7 +51,10 @@ pub fn sheet(subject: Subject, sheet: &Sheet) -> String {
 }
 
 fn written(row: &Row) -> Vec<String> {
-    row.cells.iter().map(|cell| cell.written()).collect()
+    row.cells
+        .iter()
+        .map(|cell| output::plain(&cell.written()))
+        .collect()
 }
 
 fn width(headings: &[Heading], rows: &[Vec<String>], at: usize) -> usize {
