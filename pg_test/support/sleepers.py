@@ -41,9 +41,19 @@ class Sleeper(threading.Thread):
         assert not self.is_alive(), "the sleeper was not woken"
         return self
 
+    def returned_without_sleeping_on_changes(self, conn) -> "Sleeper":
+        """Others would wait for changes that a sleeper keeps uncommitted, whatever wakes it in the end."""
+        until(lambda: not self.is_alive() or asleep_on_changes(conn), "the sleeper returns")
+        assert not asleep_on_changes(conn), "it sleeps in a transaction that has changed something"
+        return self.returned()
+
 
 def asleep(conn) -> int:
     return conn.execute(ASLEEP).fetchone()[0]
+
+
+def asleep_on_changes(conn) -> int:
+    return conn.execute(f"{ASLEEP} AND backend_xid IS NOT NULL").fetchone()[0]
 
 
 def await_asleep(conn, number: int) -> None:

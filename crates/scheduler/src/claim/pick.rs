@@ -172,7 +172,7 @@ impl Scheduler<'_> {
             picked.reserved += 1;
         }
         if picked.reserved > 0 && self.is_fair(path.queue)? {
-            let cost = self.charge_starts(path.tenant, &picked)?;
+            let cost = self.charge_starts(path.tenant, &mut picked)?;
             for &id in reservations.iter().take(picked.reserved) {
                 self.mark_charged(id, cost, picked.level)?;
             }

@@ -15,6 +15,17 @@ struct Heard {
     followed_from: i64,
 }
 
+impl Heard {
+    /// Whatever was drawn before this time is that old.
+    fn before_all(time: i64) -> Self {
+        Self {
+            position: i64::MIN,
+            time,
+            followed_from: time,
+        }
+    }
+}
+
 #[derive(Default)]
 pub struct Dates {
     /// From when intervals are counted.
@@ -75,15 +86,19 @@ impl World {
             })
             .collect();
         samples.dedup_by_key(|sample| sample.time);
-        let heard = samples.iter().map(|sample| Heard {
+        let as_heard = |sample: &Sample| Heard {
             position: sample.position,
             time: sample.time,
             followed_from: sample.time,
-        });
+        };
+        let mut heard: Vec<_> = samples.iter().map(as_heard).collect();
+        if heard.is_empty() {
+            heard.push(Heard::before_all(self.clock.now));
+        }
         self.dates = Dates {
             epoch: self.clock.now,
             newest,
-            heard: heard.collect(),
+            heard,
         };
         self.tally.count("calendar begun from the table");
         let mut scheduler = self.arena.scheduler();

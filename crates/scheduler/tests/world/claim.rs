@@ -339,19 +339,22 @@ impl World {
 
     fn settle_shares(&mut self, picked: &Picked, ids: &[ReservationId], taken: usize) -> Checked {
         let mut reserved = self.transactions.iter_mut().flat_map(|it| &mut it.reserved);
+        let mut is_charged = false;
         for (index, id) in ids.iter().enumerate() {
             let charged = reserved.find(|it| it.id == *id);
             let charged = charged.map_or(0, |it| std::mem::take(&mut it.charged));
+            is_charged |= charged > 0;
             if charged > 0 && index >= taken {
                 self.fairness.take_back(&picked.spec, picked.level, charged);
                 self.tally.count("charge that is taken back");
             }
         }
-        self.check_clock(picked, taken)
+        self.check_clock(picked, taken, is_charged)
     }
 
-    /// The clock of a fair queue goes on to the last start, unless a tenant waits with a lesser tag.
-    fn check_clock(&mut self, picked: &Picked, taken: usize) -> Checked {
+    /// The clock of a fair queue goes on to the last start, unless a tenant waits with a lesser tag, or a key group with the
+    /// least that its tenant's may become. A pick that is not charged is one from before the shares began again.
+    fn check_clock(&mut self, picked: &Picked, taken: usize, is_charged: bool) -> Checked {
         let known = Known::read(&mut self.arena, self.clock.advanced, &[], Vec::new())?
             .with_fairness(&self.fairness);
         let spec = &picked.spec;
@@ -364,7 +367,7 @@ impl World {
         let further = taken.saturating_sub(1) as u64 * cost(known.weight(spec.tenant));
         let last = before.max(picked.tag + further);
         let least = known.least_tag(spec, picked.level).unwrap_or(u64::MAX);
-        let is_plain = known.is_plain(spec, picked.level);
+        let is_plain = is_charged && spec.concurrency == 0 && known.is_plain(spec, picked.level);
         let is_right = match is_plain && taken > 1 {
             true => clock == last.min(least).max(before),
             false => (before..=last.min(least).max(before)).contains(&clock),

@@ -257,7 +257,12 @@ impl Known {
         let lane = of_picked
             .find(|lane| lane.spec == picked.spec)
             .ok_or_else(|| format!("{picked:?} may not run"))?;
-        if picked.level != lane.level || picked.tag != self.tag(&picked.spec, picked.level) {
+        // Then this pick has all shares begin again.
+        let tag = match self.is_fair(picked.spec.queue) && self.fairness.is_full() {
+            true => 0,
+            false => self.tag(&picked.spec, picked.level),
+        };
+        if (picked.level, picked.tag) != (lane.level, tag) {
             return Err(format!("{picked:?} has another tag"));
         }
         let better = next.iter().find(|other| self.comes_before(other, lane));

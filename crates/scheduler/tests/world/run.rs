@@ -15,8 +15,11 @@ pub fn run(seed: u64, steps: u64, shape: fn(&mut SmallRng) -> Shape) -> Checked<
     let describe = |world: &World, step: u64, error: String| {
         format!("seed {seed}, step {step}: {error}\n{:?}", world.shape)
     };
-    for step in 0..steps {
-        let outcome = world.step().and_then(|()| world.check());
+    for step in 0..=steps {
+        let outcome = match step < steps {
+            true => world.step().and_then(|()| world.check()),
+            false => world.run_dry(),
+        };
         match outcome {
             Err(error) if error.starts_with("Full") && world.all_gates_are_in_use()? => {
                 world.tally.count("world that ran out of gates");
@@ -25,8 +28,6 @@ pub fn run(seed: u64, steps: u64, shape: fn(&mut SmallRng) -> Shape) -> Checked<
             outcome => outcome.map_err(|error| describe(&world, step, error))?,
         }
     }
-    let outcome = world.run_dry();
-    outcome.map_err(|error| describe(&world, steps, error))?;
     Ok(world.tally)
 }
 
