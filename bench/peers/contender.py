@@ -32,6 +32,8 @@ ORDER = (
     "tenant_query",
     "session_query",
     "same_row",
+    "turnstile_work",
+    "turnstile_client",
 )
 REFERENCE = "bare"
 

@@ -1,0 +1,1 @@
+../turnstile_work/install.sh
