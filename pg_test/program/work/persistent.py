@@ -7,6 +7,8 @@ import sys
 import time
 
 answered = 0
+before = {}
+in_hand = []
 
 
 def say(**answer) -> None:
@@ -19,6 +21,14 @@ for line in sys.stdin:
     match job["kind"]:
         case "work":
             say(**run, status="complete", result={"pid": os.getpid(), "answered": answered, "job": job})
+        case "again":
+            say(**before, status="complete")
+            say(**run, status="complete")
+        case "together":
+            in_hand.append(run)
+            if len(in_hand) == job["payload"]["jobs"]:
+                for each in reversed(in_hand):
+                    say(**each, status="complete", result=os.getpid())
         case "answer":
             say(**run, **job["payload"])
         case "raw":
@@ -35,4 +45,5 @@ for line in sys.stdin:
         case "last_word":
             signal.signal(signal.SIGTERM, lambda *_: (say(**run, status="complete", result="in time"), sys.exit(0)))
             time.sleep(1000)
+    before = run
     answered += 1

@@ -126,6 +126,43 @@ def test_a_line_that_is_wrong_fails_the_run_and_the_command_is_started_anew(conn
     assert result(conn, after)["answered"] == 0
 
 
+def test_a_second_answer_to_a_job_does_not_count(conn, persistent):
+    first, second = enqueue(conn), enqueue(conn, kind="again")
+    worker = persistent()
+    await_counts(conn, completed=2)
+    assert result(conn, first)["job"]["id"] == first
+    assert (result(conn, second), errors(conn, second)) == (None, [])
+    until(lambda: "a second answer" in worker.stderr(), "it is told")
+
+
+def test_a_command_may_have_several_jobs_and_answers_in_any_order(conn, persistent):
+    jobs = [enqueue(conn, kind="together", payload={"jobs": 3}) for _ in range(3)]
+    worker = persistent("--concurrency", "6", "--jobs-each", "3")
+    await_counts(conn, completed=3)
+    assert {result(conn, job) for job in jobs} == set(worker.commands())
+
+
+def test_a_command_that_dies_fails_all_the_jobs_that_it_has(conn, persistent):
+    enqueue_many(conn, [{"kind": "together", "payload": {"jobs": 9}}] * 2)
+    persistent("--concurrency", "3", "--jobs-each", "3")
+    await_counts(conn, running=2)
+    enqueue(conn, kind="error")
+    await_counts(conn, retryable=3)
+
+
+def test_the_other_jobs_of_a_command_that_is_stopped_are_given_back(conn, persistent):
+    cancelled, other = (enqueue(conn, kind="together", payload={"jobs": 9}) for _ in range(2))
+    worker = persistent("--concurrency", "2", "--jobs-each", "2", "--heartbeat", "100ms")
+    await_counts(conn, running=2)
+    until(worker.commands, "the command has begun")
+    [command] = worker.commands()
+    call(conn, "cancel", job_id=cancelled)
+    await_state(conn, cancelled, "cancelled")
+    until(lambda: set(worker.commands()) - {command}, "another command has the other job")
+    await_state(conn, other, "running")
+    assert errors(conn, other) == []
+
+
 def test_a_command_that_dies_fails_its_job_and_no_other(conn, persistent):
     before, wrong, after = enqueue(conn), enqueue(conn, kind="error"), enqueue(conn)
     worker = persistent()

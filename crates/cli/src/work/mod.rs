@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::{arguments, connection};
 use command::Commands;
 use limits::Limits;
-use persistent::Persistent;
+use persistent::{Crew, Persistent};
 use process::Spawner;
 use program::Program;
 
@@ -47,6 +47,9 @@ pub struct Args {
     /// Keep the commands and give them one job after the other, as lines of JSON
     #[arg(short, long)]
     persistent: bool,
+    /// With --persistent: how many jobs a command has at once. It answers them in any order
+    #[arg(long, value_name = "JOBS", default_value_t = 1, requires = "persistent", value_parser = at_least_one)]
+    jobs_each: usize,
     /// How long a job may run. A command that takes longer is stopped, and the run fails. Without it a command that hangs keeps its run
     #[arg(long, value_name = "TIME", value_parser = arguments::interval)]
     timeout: Option<Duration>,
@@ -82,10 +85,16 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let (spawner, thread) = Spawner::start()?;
     let limits = args.limits();
     let worked = if args.persistent {
-        let commands = Persistent::new(program, limits, spawner);
-        let idle = commands.idle();
+        let crew = Crew::default();
+        let commands = Persistent {
+            program,
+            limits,
+            spawner,
+            jobs_each: args.jobs_each,
+            crew: crew.clone(),
+        };
         let worked = worker.run(commands, shutdown).await;
-        idle.close(limits).await;
+        crew.close().await;
         worked
     } else {
         let commands = Commands {
@@ -125,6 +134,13 @@ impl Args {
             grace: self.grace,
             retry_in: self.retry_in,
         }
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a number from 1 on is needed".to_owned()),
+        Ok(number) => Ok(number),
     }
 }
 

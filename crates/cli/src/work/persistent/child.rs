@@ -1,122 +1,101 @@
-//! A child that talks in lines.
+//! A child that talks in lines, as others see it. `talk` is what goes on with it.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 use turnstile_client::Job;
 
 use super::protocol::{Answer, question};
-use crate::work::command::with_words;
+use super::talk::{Order, Talk};
 use crate::work::process::{Group, Spawner};
 use crate::work::program::Program;
-use crate::work::streams::{Tail, pass_on};
 
-const LONGEST_ANSWER: u64 = 64 * 1024 * 1024;
-/// Who closes its output is about to end.
-const LAST_MOMENTS: Duration = Duration::from_secs(1);
+/// What has become of a job that a child was given.
+pub enum Reply {
+    Answer(Answer),
+    /// The child has died of it, or has said what is no answer.
+    Failed(String),
+    /// The child was stopped for the sake of another job.
+    Interrupted,
+    /// The child was gone already.
+    NotTaken,
+}
 
+/// Closed when it is dropped.
 pub struct Child {
-    pub group: Group,
-    pub lines: Lines,
-    tail: Arc<Mutex<Tail>>,
-    errors: JoinHandle<()>,
+    orders: mpsc::UnboundedSender<Order>,
+    talk: JoinHandle<()>,
+    record: Arc<Record>,
 }
 
-/// Why there is no answer.
-pub enum NoAnswer {
-    /// The pipes are closed.
-    Gone,
-    /// It has said something else.
-    Wrong(String),
+/// What a child leaves to be known of it.
+#[derive(Default)]
+pub struct Record {
+    has_answered: AtomicBool,
+    has_failed: AtomicBool,
 }
 
-/// Both directions of the talk.
-pub struct Lines {
-    input: Sender,
-    output: BufReader<Receiver>,
+impl Record {
+    pub fn answered(&self) {
+        self.has_answered.store(true, Ordering::Relaxed);
+    }
+
+    pub fn failed(&self) {
+        self.has_failed.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Child {
-    pub async fn start(program: &Program, spawner: &Spawner) -> io::Result<Self> {
+    pub async fn start(program: &Program, spawner: &Spawner, grace: Duration) -> io::Result<Self> {
         let (group, pipes) = Group::start(spawner, program.command()).await?;
-        let tail = Arc::new(Mutex::new(Tail::default()));
-        let kept = Arc::clone(&tail);
-        let errors = tokio::spawn(pass_on(pipes.errors, move |piece| lock(&kept).add(piece)));
-        let lines = Lines {
-            input: pipes.input,
-            output: BufReader::new(pipes.output),
-        };
+        let (orders, coming) = mpsc::unbounded_channel();
+        let record = Arc::new(Record::default());
+        let talk = Talk::new(group, pipes, grace, Arc::clone(&record));
         Ok(Self {
-            group,
-            lines,
-            tail,
-            errors,
+            orders,
+            talk: tokio::spawn(talk.go_on(coming)),
+            record,
         })
     }
 
-    /// What it says to standard error from now on belongs to another job.
-    pub fn forget_errors(&self) {
-        lock(&self.tail).clear();
-    }
-
-    /// Its last words, once its pipes are closed.
-    pub async fn end(mut self) -> String {
-        let Ok(Ok(ended)) = timeout(LAST_MOMENTS, self.group.end()).await else {
-            return self.described("the command has closed its output and was killed");
+    /// The reply comes when the child has answered or is gone.
+    pub fn ask(&self, job: &Job) -> serde_json::Result<oneshot::Receiver<Reply>> {
+        let (reply, replied) = oneshot::channel();
+        let order = Order::Do {
+            run: (job.id, job.attempt),
+            line: question(job)?,
+            reply,
         };
-        _ = timeout(LAST_MOMENTS, &mut self.errors).await;
-        self.described(&format!(
-            "the command has ended before it answered: {ended}"
-        ))
+        if let Err(mpsc::error::SendError(Order::Do { reply, .. })) = self.orders.send(order) {
+            _ = reply.send(Reply::NotTaken);
+        }
+        Ok(replied)
     }
 
-    fn described(&self, fact: &str) -> String {
-        with_words(fact, &lock(&self.tail))
+    /// It has to stop, and takes no other job.
+    pub fn stop(&self) {
+        _ = self.orders.send(Order::Stop);
     }
 
-    pub async fn close(self, grace: Duration) {
-        let Self {
-            mut group, lines, ..
-        } = self;
-        drop(lines);
-        if timeout(grace, group.end()).await.is_err() {
-            tracing::warn!("a command did not end with its input and is killed");
-        }
+    pub fn takes_jobs(&self) -> bool {
+        !self.orders.is_closed()
     }
-}
 
-impl Lines {
-    pub async fn ask(&mut self, job: &Job) -> Result<Answer, NoAnswer> {
-        let question = question(job).map_err(|error| NoAnswer::Wrong(error.to_string()))?;
-        let (input, output) = (&mut self.input, &mut self.output);
-        let mut line = Vec::new();
-        let mut answer = (&mut *output).take(LONGEST_ANSWER);
-        // One that has not begun to read its line may have to get rid of others first.
-        let (written, read) = tokio::join!(
-            input.write_all(&question),
-            answer.read_until(b'\n', &mut line),
-        );
-        if written.is_err() || read.is_err() || line.is_empty() {
-            return Err(NoAnswer::Gone);
-        }
-        if !line.ends_with(b"\n") {
-            return Err(NoAnswer::Wrong(
-                "the answer does not end, or is too long".to_owned(),
-            ));
-        }
-        let answer = Answer::read(line.trim_ascii(), job).map_err(NoAnswer::Wrong)?;
-        match output.buffer().is_empty() {
-            true => Ok(answer),
-            false => Err(NoAnswer::Wrong("the answer has several lines".to_owned())),
-        }
+    pub fn has_answered(&self) -> bool {
+        self.record.has_answered.load(Ordering::Relaxed)
     }
-}
 
-fn lock(tail: &Mutex<Tail>) -> MutexGuard<'_, Tail> {
-    tail.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn has_failed(&self) -> bool {
+        self.record.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// The end of its input tells it to go.
+    pub async fn close(self) {
+        drop(self.orders);
+        _ = self.talk.await;
+    }
 }

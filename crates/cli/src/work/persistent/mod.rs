@@ -1,10 +1,12 @@
-//! Long-lived children, one for each job that runs at a time: a line with the job goes in, a line with the answer comes out.
+//! Long-lived children: a line with a job goes in, a line with the answer comes out.
 //!
-//! `protocol` is what the lines say, `child` a child that talks, `slot` its life and that of the next one.
+//! `protocol` is what the lines say, `talk` what goes on with a child, `child` how others see it, `slot` its life and that of the next
+//! one.
 
 mod child;
 mod protocol;
 mod slot;
+mod talk;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,49 +22,74 @@ pub struct Persistent {
     pub program: Program,
     pub limits: Limits,
     pub spawner: Spawner,
-    idle: Idle,
+    /// How many jobs a child may have at once.
+    pub jobs_each: usize,
+    pub crew: Crew,
 }
 
-/// The slots in which no job runs. The one that was used last is used next, so there are no more children than are needed.
+/// All slots.
 #[derive(Clone, Default)]
-pub struct Idle(Arc<Mutex<Vec<Slot>>>);
+pub struct Crew(Arc<Mutex<Vec<Member>>>);
 
-impl Persistent {
-    pub fn new(program: Program, limits: Limits, spawner: Spawner) -> Self {
-        Self {
-            program,
-            limits,
-            spawner,
-            idle: Idle::default(),
-        }
-    }
+#[derive(Default)]
+struct Member {
+    slot: Arc<Slot>,
+    jobs: usize,
+}
 
-    pub fn idle(&self) -> Idle {
-        self.idle.clone()
-    }
+/// Room for a job, until it is dropped.
+struct Place<'c> {
+    crew: &'c Crew,
+    slot: Arc<Slot>,
 }
 
 impl Handler for Persistent {
     async fn handle(&self, run: Run) -> Outcome {
-        let mut slot = self.idle.lock().pop().unwrap_or_default();
-        let outcome = slot.work(&run, self).await;
-        self.idle.lock().push(slot);
-        outcome
+        let place = self.crew.take_place(self.jobs_each);
+        place.slot.work(&run, self).await
     }
 }
 
-impl Idle {
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut members = self.crew.lock();
+        let mut members = members.iter_mut();
+        if let Some(member) = members.find(|member| Arc::ptr_eq(&member.slot, &self.slot)) {
+            member.jobs -= 1;
+        }
+    }
+}
+
+impl Crew {
+    /// In the first slot that has room, so there are no more children than are needed.
+    fn take_place(&self, jobs_each: usize) -> Place<'_> {
+        let mut members = self.lock();
+        let with_room = members.iter().position(|member| member.jobs < jobs_each);
+        let at = with_room.unwrap_or_else(|| {
+            members.push(Member::default());
+            members.len() - 1
+        });
+        let slot = members.get_mut(at).map(|member| {
+            member.jobs += 1;
+            Arc::clone(&member.slot)
+        });
+        Place {
+            crew: self,
+            slot: slot.unwrap_or_default(),
+        }
+    }
+
     /// The end of their input tells the children to go.
-    pub async fn close(&self, limits: Limits) {
-        let slots = std::mem::take(&mut *self.lock());
+    pub async fn close(&self) {
+        let members = std::mem::take(&mut *self.lock());
         let mut leaving = JoinSet::new();
-        for slot in slots {
-            leaving.spawn(slot.close(limits.grace));
+        for member in members {
+            leaving.spawn(member.slot.close());
         }
         leaving.join_all().await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Slot>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Member>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,6 +6,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use turnstile_client::{Job, Outcome};
 
+/// The id of the job, and the attempt.
+pub type RunId = (i64, i32);
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
@@ -38,17 +41,11 @@ pub fn question(job: &Job) -> Result<Vec<u8>, serde_json::Error> {
 
 impl Answer {
     /// An error says what is wrong with the line.
-    pub fn read(line: &[u8], job: &Job) -> Result<Self, String> {
+    pub fn read(line: &[u8]) -> Result<Self, String> {
         let answer: Self = serde_json::from_slice(line).map_err(|error| {
             let line: String = String::from_utf8_lossy(line).chars().take(200).collect();
             format!("the answer is not as it should be: {error}: {line}")
         })?;
-        if (answer.id, answer.attempt) != (job.id, job.attempt) {
-            return Err(format!(
-                "the answer is for job {}, attempt {}, and not for the job that was given",
-                answer.id, answer.attempt
-            ));
-        }
         let seconds = answer.seconds.map(Duration::try_from_secs_f64);
         if matches!(seconds, Some(Err(_))) {
             return Err("\"in\" must be seconds, and not below 0".to_owned());
@@ -57,6 +54,10 @@ impl Answer {
             return Err("\"snooze\" needs \"in\"".to_owned());
         }
         Ok(answer)
+    }
+
+    pub fn run(&self) -> RunId {
+        (self.id, self.attempt)
     }
 
     pub fn outcome(self, retry_in: Duration) -> Outcome {

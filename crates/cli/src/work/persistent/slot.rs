@@ -1,13 +1,15 @@
-//! Room for one job at a time, with a child that is replaced when it dies.
+//! Room for one child, which is replaced when it dies.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::sync::Mutex;
+use tokio::sync::oneshot::error::RecvError;
+use tokio::time::sleep;
 use turnstile_client::{Outcome, Run};
 
 use super::Persistent;
-use super::child::{Child, NoAnswer};
-use super::protocol::Answer;
+use super::child::{Child, Reply};
 use crate::work::command::cannot_start;
 use crate::work::limits::Stop;
 
@@ -15,86 +17,83 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
-pub struct Slot {
-    child: Option<Child>,
-    /// Children that have gone without an answer, one after the other.
+pub struct Slot(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    child: Option<Arc<Child>>,
+    /// Children that have failed without an answer, one after the other.
     failures: u32,
 }
 
-/// What has come of a question.
-enum Talk {
-    Said(Result<Answer, NoAnswer>),
-    /// The child was told to stop, and may have answered all the same.
-    Stopped(Stop, Option<Answer>),
-}
-
 impl Slot {
-    pub async fn work(&mut self, run: &Run, all: &Persistent) -> Outcome {
-        let mut child = match self.ready(run, all).await {
-            Ok(child) => child,
-            Err(outcome) => return outcome,
-        };
-        child.forget_errors();
-        match talk(&mut child, run, all).await {
-            Talk::Said(Ok(answer)) => {
-                self.failures = 0;
-                self.child = Some(child);
-                answer.outcome(all.limits.retry_in)
+    pub async fn work(&self, run: &Run, all: &Persistent) -> Outcome {
+        loop {
+            let child = tokio::select! {
+                child = self.child(all) => child,
+                _ = run.stopped() => return Outcome::Release,
+            };
+            let outcome = match child {
+                Ok(child) => talk(&child, run, all).await,
+                Err(error) => Some(cannot_start(&error)),
+            };
+            if let Some(outcome) = outcome {
+                return outcome;
             }
-            Talk::Said(Err(NoAnswer::Gone)) => {
-                self.failures = self.failures.saturating_add(1);
-                Outcome::Fail(child.end().await)
-            }
-            Talk::Said(Err(NoAnswer::Wrong(what))) => {
-                // The next line might be the rest of this answer.
-                self.failures = self.failures.saturating_add(1);
-                Outcome::Fail(what)
-            }
-            Talk::Stopped(Stop::Asked(_), Some(answer)) => answer.outcome(all.limits.retry_in),
-            Talk::Stopped(stop, _) => Outcome::Fail(stop.to_string()),
         }
     }
 
-    /// A child that lives. An outcome where there is none, or where the run has to stop before there is one.
-    async fn ready(&mut self, run: &Run, all: &Persistent) -> Result<Child, Outcome> {
-        if let Some(child) = self.child.take() {
-            if !child.group.is_over() {
-                return Ok(child);
-            }
-            tracing::warn!("a command has ended between two jobs");
+    /// One that takes jobs.
+    async fn child(&self, all: &Persistent) -> std::io::Result<Arc<Child>> {
+        let mut state = self.0.lock().await;
+        if let Some(child) = state.child.as_ref().filter(|child| child.takes_jobs()) {
+            return Ok(Arc::clone(child));
         }
-        tokio::select! {
-            () = pause_after(self.failures) => {}
-            _ = run.stopped() => return Err(Outcome::Release),
+        if let Some(gone) = state.child.take() {
+            state.failures = match (gone.has_failed(), gone.has_answered()) {
+                (true, false) => state.failures.saturating_add(1),
+                (failed, _) => u32::from(failed),
+            };
         }
-        let started = Child::start(&all.program, &all.spawner).await;
-        started.map_err(|error| cannot_start(&error))
+        pause_after(state.failures).await;
+        let child = Child::start(&all.program, &all.spawner, all.limits.grace).await?;
+        Ok(Arc::clone(state.child.insert(Arc::new(child))))
     }
 
-    pub async fn close(self, grace: Duration) {
-        if let Some(child) = self.child {
-            child.close(grace).await;
+    pub async fn close(self: Arc<Self>) {
+        let child = self.0.lock().await.child.take();
+        if let Some(child) = child.and_then(Arc::into_inner) {
+            child.close().await;
         }
     }
 }
 
-async fn talk(child: &mut Child, run: &Run, all: &Persistent) -> Talk {
-    let Child { group, lines, .. } = child;
-    let mut asking = std::pin::pin!(lines.ask(&run.job));
+/// None where the child was gone before it took the job.
+async fn talk(child: &Child, run: &Run, all: &Persistent) -> Option<Outcome> {
+    let mut replied = match child.ask(&run.job) {
+        Ok(replied) => replied,
+        Err(error) => return Some(Outcome::Fail(error.to_string())),
+    };
     let stop = tokio::select! {
-        said = &mut asking => return Talk::Said(said),
+        reply = &mut replied => return outcome(known(reply), None, all),
         stop = all.limits.reached(run) => stop,
     };
-    group.terminate();
-    let deadline = Instant::now() + all.limits.grace;
-    let answer = timeout_at(deadline, asking).await;
-    let answer = answer.ok().and_then(Result::ok);
-    if timeout_at(deadline, group.end()).await.is_err() {
-        tracing::warn!("the command did not stop in time and is killed");
-        group.kill();
-        _ = timeout(all.limits.grace, group.end()).await;
-    }
-    Talk::Stopped(stop, answer)
+    child.stop();
+    outcome(known(replied.await), Some(stop), all)
+}
+
+fn known(reply: Result<Reply, RecvError>) -> Reply {
+    reply.unwrap_or_else(|_| Reply::Failed("the talk with the command has broken off".to_owned()))
+}
+
+fn outcome(reply: Reply, stop: Option<Stop>, all: &Persistent) -> Option<Outcome> {
+    Some(match (reply, stop) {
+        (Reply::NotTaken, None) => return None,
+        (Reply::Answer(answer), None | Some(Stop::Asked(_))) => answer.outcome(all.limits.retry_in),
+        (_, Some(stop)) => Outcome::Fail(stop.to_string()),
+        (Reply::Failed(why), None) => Outcome::Fail(why),
+        (Reply::Interrupted, None) => Outcome::Release,
+    })
 }
 
 async fn pause_after(failures: u32) {
