@@ -10,7 +10,7 @@ from lib.project import ROOT
 from peers.python import STAMPS, address, ready
 
 BUILT = ROOT / "target" / "release"
-COMMANDS = "32"
+JOBS, JOBS_EACH = "400", "200"
 # Where its commands tell the driver when a job began: their standard output is the program's.
 STAMPS_GO_TO = 3
 
@@ -18,5 +18,6 @@ command = [sys.executable, str(HERE / "stamps.py")] if STAMPS else [str(BUILT / 
 os.dup2(1, STAMPS_GO_TO, inheritable=True)
 ready()
 os.execv(
-    BUILT / "turnstile", ["turnstile", "work", "-d", address(), "--concurrency", COMMANDS, "--persistent", "--", *command]
+    BUILT / "turnstile",
+    ["turnstile", "work", "-d", address(), "--concurrency", JOBS, "--persistent", "--jobs-each", JOBS_EACH, "--", *command],
 )
