@@ -248,7 +248,7 @@ impl Talk {
     }
 }
 
-/// Whoever comes now needs another child.
+/// An order that comes now needs another child.
 fn refuse(orders: &mut mpsc::UnboundedReceiver<Order>) {
     orders.close();
     while let Ok(order) = orders.try_recv() {
