@@ -29,10 +29,10 @@ TEST_FEATURES := seeded_faults,fault_injection
 TEST_BUILD := TURNSTILE_FEATURES=$(TEST_FEATURES)
 # The longest of each list first, since several run at a time.
 QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-batches test-concurrent test-surroundings test-security \
-  test-rights test-upgrades isolation test-docs test-servers regress
+  test-rights test-program test-upgrades isolation test-docs test-servers regress
 # What takes long, or another build; of parts that are above, too, what they have left out.
 REST_PARTS := test-mutants test-findings test-histories test-fuzz test-cron test-examples test-seeded-faults test-surroundings \
-  test-upgrades test-batches test-packages test-storm test-failover test-injected test-monitoring
+  test-upgrades test-batches test-program test-packages test-storm test-failover test-injected test-monitoring
 ALL_PARTS := $(REST_PARTS) $(filter-out $(REST_PARTS),$(QUICK_PARTS))
 # TURNSTILE_TIER=quick leaves out of a part what is marked as long, TURNSTILE_TIER=rest runs only that.
 TIER_quick := -m 'not long'
@@ -59,15 +59,15 @@ build: setup ## compile the extension in release mode, without installing it
 all: build
 
 .PHONY: install
-install: setup ## build and put the extension into the server's directories (TURNSTILE_FEATURES=…)
+install: setup ## build, put the extension into the server's directories and the program below /usr/local (PREFIX=…, TURNSTILE_FEATURES=…)
 	@scripts/install
 
 .PHONY: uninstall
-uninstall: ## remove what `make install` has put into the server's directories
+uninstall: ## remove what `make install` has put there
 	@scripts/uninstall
 
 .PHONY: deb
-deb: ## build the Debian package postgresql-NN-turnstile, into target/deb (PG=NN)
+deb: ## build the Debian packages postgresql-NN-turnstile and turnstile-cli, into target/deb (PG=NN)
 	@scripts/setup packaging
 	@scripts/package
 
@@ -218,6 +218,12 @@ test-examples: install ## the workers of examples/, by themselves and through Pg
 	@scripts/setup examples
 	@scripts/run-pytest pg_test/examples
 
+.PHONY: test-program
+test-program: install ## the program `turnstile` and the worker runtime against a server, also through PgBouncer
+	@scripts/setup program
+	@cargo build --quiet --release --package turnstile-cli --package turnstile-client --bins --examples
+	@TURNSTILE_CLUSTER=program scripts/run-pytest pg_test/program $(TIER)
+
 .PHONY: test-monitoring
 test-monitoring: install ## the exporter, alert rules and dashboard, with the exporter and Prometheus of the distribution
 	@scripts/setup monitoring
@@ -262,7 +268,7 @@ test-suite: install
 	@TURNSTILE_CLUSTER=packages scripts/run-pytest pg_test/packages/test_package.py pg_test/packages/test_container.py
 
 .PHONY: lint
-lint: setup ## check formatting, clippy and the rules of the house
+lint: setup ## check formatting, clippy, the rules of the house and the crates of others
 	@status=0; \
 	cargo fmt --all --check || status=1; \
 	cargo clippy --workspace --all-targets -- -D warnings || status=1; \
@@ -272,6 +278,7 @@ lint: setup ## check formatting, clippy and the rules of the house
 	cargo fmt --manifest-path examples/rust/Cargo.toml --check || status=1; \
 	cargo clippy --quiet --locked --manifest-path examples/rust/Cargo.toml --target-dir target/examples -- -D warnings || status=1; \
 	scripts/check-house || status=1; \
+	scripts/check-crates || status=1; \
 	exit $$status
 
 # ---- Benchmarks -----------------------------------------------------------------------------------

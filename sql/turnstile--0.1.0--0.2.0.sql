@@ -1064,7 +1064,8 @@ SELECT
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
     CASE WHEN live.finished_per_minute > 0 THEN
         statement_timestamp() + make_interval(secs => 60.0 * (live.waiting + live.running) / live.finished_per_minute)
-    END AS estimated_end
+    END AS estimated_end,
+    batch.paused, batch.paused_until
 FROM turnstile.batch
 CROSS JOIN LATERAL (
     (
@@ -1118,6 +1119,8 @@ COMMENT ON COLUMN turnstile.batches.started_at IS 'Since when children may start
 COMMENT ON COLUMN turnstile.batches.finished_per_minute IS 'Children that have ended in the last minute.';
 COMMENT ON COLUMN turnstile.batches.estimated_end IS
     'When the last child will have ended if they end as fast as in the last minute. NULL: none has ended in it, or none is live.';
+COMMENT ON COLUMN turnstile.batches.paused IS 'No child starts.';
+COMMENT ON COLUMN turnstile.batches.paused_until IS 'No child starts before this time.';
 
 -- Statistics since they were last reset.
 
@@ -1388,7 +1391,7 @@ role: the role, with all its members.
 tenants: * stands for all.
 Errors: 22004; 22023; 42501; 54000.';
 COMMENT ON FUNCTION turnstile.allow_monitor(regrole) IS
-    'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys, stat_queue, stat_tenant, workers, metrics, memory and history_partition, and why_waiting_summary. Uses the rights of the caller.
+    'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys, batches, stat_queue, stat_tenant, workers, metrics, memory and history_partition, and why_waiting_summary. Uses the rights of the caller.
 role: the role, with all its members. pg_monitor is a good argument.
 Errors: 22004; 42501.';
 

@@ -1,9 +1,10 @@
-"""The pages of docs/reference, made of the catalog's COMMENTs and of what the sources raise.
+"""The pages of docs/reference, made of the catalog's COMMENTs, of what the sources raise, and of the help of the program.
 
 python pg_test/docs/reference.py writes them; a test compares.
 """
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from docs import metrics  # noqa: E402
 from docs.raised import all_errors, all_warnings  # noqa: E402
 from rights.page import GROUPS  # noqa: E402
 from support.database import fresh_database  # noqa: E402
+from support.program import PROGRAM  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
 MADE = "<!-- made by pg_test/docs/reference.py; run: make reference -->\n\n"
@@ -281,10 +283,15 @@ def errors() -> str:
     return "\n".join(lines) + "\n"
 
 
+def program() -> str:
+    """What the program that scripts/install has built says of itself."""
+    return subprocess.run([PROGRAM, "pages", "--reference"], check=True, capture_output=True, text=True).stdout
+
+
 def pages(conn) -> dict[str, str]:
     return {
         "functions.md": functions(conn), "tables.md": tables(conn), "views.md": views(conn), "settings.md": settings(conn),
-        "errors.md": errors(), "metrics.md": metrics.page(MADE.strip()),
+        "errors.md": errors(), "metrics.md": metrics.page(MADE.strip()), "program.md": program(),
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ def pages(module_conn):
     return reference.pages(module_conn)
 
 
-@pytest.mark.parametrize("name", ["functions.md", "tables.md", "views.md", "settings.md", "errors.md", "metrics.md"])
+@pytest.mark.parametrize("name", ["functions.md", "tables.md", "views.md", "settings.md", "errors.md", "metrics.md", "program.md"])
 def test_a_page_is_up_to_date(pages, name):
     assert (reference.FOLDER / name).read_text() == pages[name], "run: make reference"
 

@@ -11,6 +11,8 @@ from support.examples import COMMANDS, Worker
 from support.pgbouncer import POOL_SIZE, SECOND_ENTRY, free_port
 from support.sleepers import Sleeper, asleep, await_asleep, until
 
+# On a library of Turnstile's own, which goes on where the loop of the others ends.
+ON_RUNTIME = {"rust"}
 COUNTS = "SELECT state, count(*) FROM turnstile.jobs GROUP BY state"
 
 
@@ -33,6 +35,13 @@ def await_running(conn) -> None:
 
 def await_claimed(conn) -> None:
     until(lambda: "available" not in counts(conn), "all jobs are claimed", lambda: counts(conn))
+
+
+def says(worker, what: str) -> None:
+    line = worker.process.stdout.readline()
+    while what not in line.lower():
+        assert line, worker.ended()
+        line = worker.process.stdout.readline()
 
 
 def leaves(*workers) -> None:
@@ -125,7 +134,8 @@ def test_who_is_told_during_the_call_that_brings_the_next_job_gives_it_back(db, 
         await_held_up(conn)
         worker.terminate()
     leaves(worker)
-    assert counts(conn) == {"completed": 1, "available": 1}
+    # By its other connection the runtime may have got the next job, and have done it, by then.
+    assert counts(conn) in [{"completed": 1, "available": 1}, *([{"completed": 2}] if language in ON_RUNTIME else [])]
 
 
 @pytest.mark.parametrize("url", ["direct"], indirect=True)
@@ -145,6 +155,8 @@ def test_a_signal_at_any_moment_leaves_no_job_behind(conn, crew, language, seed)
 
 
 def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, language):
+    """The runtime knows what to do with such an error: it says so and goes on."""
+    call(conn, "set_queue", name="*", retry_base="1 hour")
     add(conn, 1, seconds=1)
     worker = crew(language)
     await_running(conn)
@@ -152,23 +164,21 @@ def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, lan
     conn.execute("UPDATE turnstile.job SET lease_expires_at = clock_timestamp() - interval '1 minute'")
     call(conn, "rescue")
     worker.go_on()
-    status, output = worker.ended()
-    assert status != 0, output
+    if language in ON_RUNTIME:
+        says(worker, "the runs were lost")
+        worker.terminate()
+        leaves(worker)
+    else:
+        status, output = worker.ended()
+        assert status != 0, output
     assert conn.execute("SELECT attempt, errors->0->>'error' FROM turnstile.job").fetchone() == (1, "lease expired")
-
-
-def looks_in_vain(worker) -> None:
-    line = worker.process.stdout.readline()
-    while "refused" not in line.lower():
-        assert line, worker.ended()
-        line = worker.process.stdout.readline()
 
 
 def test_who_finds_no_server_looks_again_until_told(language):
     worker = Worker(language, f"postgresql://worker@127.0.0.1:{free_port()}/mydb?connect_timeout=5")
     try:
-        looks_in_vain(worker)
-        looks_in_vain(worker)
+        says(worker, "refused")
+        says(worker, "refused")
         worker.terminate()
         leaves(worker)
     finally:

@@ -21,7 +21,7 @@ def _output(*command, **environment) -> str:
 
 
 class Packages:
-    """What scripts/package has built: the same files under two numbers."""
+    """What scripts/package has built, the extension and the program: the same files under two numbers."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -35,9 +35,20 @@ class Packages:
         (found,) = self.folder.glob(f"*-turnstile{'-dbgsym' * symbols}_*-{revision}_*.deb")
         return found
 
+    def program(self, revision: str) -> Path:
+        (found,) = self.folder.glob(f"turnstile-cli_*-{revision}_*.deb")
+        return found
+
+    def both(self, revision: str) -> list[Path]:
+        return [self.of(revision), self.program(revision)]
+
     def files(self, **of) -> dict[str, int]:
+        return self.contents(self.of(**of))
+
+    @staticmethod
+    def contents(package: Path) -> dict[str, int]:
         """The size of each file in a package, by its path."""
-        listed = [line.split(None, 5) for line in _output("dpkg-deb", "--contents", self.of(**of)).splitlines()]
+        listed = [line.split(None, 5) for line in _output("dpkg-deb", "--contents", package).splitlines()]
         return {line[5].lstrip("."): int(line[2]) for line in listed if line[0].startswith("-")}
 
 

@@ -69,7 +69,8 @@ def image(packages, tmp_path):
     (context / "target").mkdir(parents=True)
     (context / "packaging").symlink_to(ROOT / "packaging")
     (context / "target/deb").mkdir()
-    (context / "target/deb" / packages.of("1").name).symlink_to(packages.of("1"))
+    for package in packages.both("1"):
+        (context / "target/deb" / package.name).symlink_to(package)
     given = {"SUITE": packages.suite, "PG": packages.major}
     image = Image(ROOT / "packaging/Dockerfile", context, given, packages.folder / "image")
     try:
@@ -97,6 +98,8 @@ def test_it_takes_jobs_is_healthy_and_keeps_them(container, image):
         conn.execute("CREATE EXTENSION turnstile")
         first, second = (conn.execute("SELECT turnstile.enqueue('work')").fetchone()[0] for _ in range(2))
         assert conn.execute("SELECT turnstile.complete(id, attempt) FROM turnstile.claim_next()").fetchone() == (True,)
+    checked = container.attempt("turnstile", "-d", "postgres", "check")
+    assert (checked.returncode, checked.stderr) == (0, "")
     with pytest.raises(psycopg.OperationalError):
         container.connect(password="another")
     assert container.stop() == 0

@@ -54,7 +54,8 @@ def _of_this_version(lines: list[str], packages) -> list[str]:
 
 
 def test_it_is_installed_upgraded_and_removed(system, server, packages):
-    system.put(packages.of("1"), "/srv/")
+    for package in packages.both("1"):
+        system.put(package, "/srv/")
     install, preload, create = _of_this_version(INSTALL, packages)
     system.script(install, cwd="/srv")
     server.ctl("start")
@@ -64,18 +65,22 @@ def test_it_is_installed_upgraded_and_removed(system, server, packages):
     assert server.sql("CREATE TABLE orders (item text);" + EXAMPLE).splitlines()[:3] == ["1", '1|1|{"order": 7}', "t"]
     assert server.sql("SELECT state FROM turnstile.jobs") == "completed"
     assert server.sql("SELECT turnstile.version()") == _version()
-    server.sql("SELECT turnstile.enqueue('left', '{}', queue => 'left')")
+    left = ["turnstile", "-d", "mydb", "enqueue", "left", "--queue", "left"]
+    assert system.run(*left, user="postgres") == "2\n"
 
-    system.put(packages.of("2"), "/tmp/")
-    system.run("apt", "install", "/tmp/" + packages.of("2").name)
-    assert system.run("dpkg-query", "--show", "--showformat", "${Version}", packages.name).endswith("-2")
+    for package in packages.both("2"):
+        system.put(package, "/tmp/")
+    system.run("apt", "install", *[f"/tmp/{package.name}" for package in packages.both("2")])
+    for name in (packages.name, "turnstile-cli"):
+        assert system.run("dpkg-query", "--show", "--showformat", "${Version}", name).endswith("-2")
     server.work()
     server.ctl("restart")
     server.work()
     assert server.sql("SELECT kind FROM turnstile.claim_next('left')") == "left"
 
-    files = [path for path in system.run("dpkg", "-L", packages.name).splitlines() if not system.inside(path).is_dir()]
-    assert set(files) >= set(packages.files(revision="2"))
+    listed = system.run("dpkg", "-L", packages.name, "turnstile-cli").splitlines()
+    files = [path for path in listed if path and not system.inside(path).is_dir()]
+    assert set(files) >= set(packages.files(revision="2")) | set(packages.contents(packages.program("2")))
     drop, forget, purge = _of_this_version(REMOVE, packages)
     system.script(drop + "\n" + forget)
     assert server.sql("SHOW shared_preload_libraries") == ""
@@ -83,7 +88,7 @@ def test_it_is_installed_upgraded_and_removed(system, server, packages):
     system.script(purge)
     assert [path for path in files if system.has(path)] == []
     assert system.attempt("dpkg-query", "--show", packages.name).returncode == 1
-    system.run("rm", "/srv/" + packages.of("1").name, "/tmp/" + packages.of("2").name)
+    system.run("rm", *[f"/srv/{package.name}" for package in packages.both("1")], *[f"/tmp/{package.name}" for package in packages.both("2")])
     assert system.run("find", "/", "-xdev", "-iname", "*turnstile*") == ""
     server.ctl("restart")
     assert server.sql("TABLE orders") == "book"
@@ -106,6 +111,21 @@ def test_it_holds_the_library_without_symbols_and_each_script(packages):
     assert files[library] < built / 2
     (symbols,) = packages.files(revision="1", symbols=True)
     assert symbols.startswith("/usr/lib/debug/.build-id/")
+
+
+def test_the_program_has_manual_pages_and_completions(packages):
+    files = set(packages.contents(packages.program("1")))
+    commands = subprocess.run([ROOT / "target/release/turnstile", "help"], capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^  ([a-z]+) {2,}", commands.split("\nCommands:\n")[1].split("\n\n")[0], re.MULTILINE)
+    assert {"work", "top", "tail", "why", "enqueue", "retry", "cancel", "check"} <= set(names)
+    pages = {f"turnstile-{name}" for name in names if name != "help"} | {"turnstile"}
+    assert {path for path in files if path.startswith("/usr/share/man/")} == {f"/usr/share/man/man1/{page}.1.gz" for page in pages}
+    assert {
+        "/usr/bin/turnstile",
+        "/usr/share/bash-completion/completions/turnstile",
+        "/usr/share/zsh/vendor-completions/_turnstile",
+        "/usr/share/fish/vendor_completions.d/turnstile.fish",
+    } <= files
 
 
 def test_its_pages_lead_to_no_page_that_is_missing(packages):

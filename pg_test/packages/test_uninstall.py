@@ -25,7 +25,17 @@ def test_nothing_of_it_stays_and_nothing_else_goes(tmp_path):
         (tmp_path / path).touch()
     _script("install", tmp_path)
     installed = _files(tmp_path) - others
-    assert {Path(path).suffix for path in installed} == {".so", ".control", ".sql"}
+    assert {Path(path).suffix for path in installed} == {".so", ".control", ".sql", "", ".1", ".fish"}
+    share = "usr/local/share/"
+    program = {
+        "usr/local/bin/turnstile",
+        f"{share}man/man1/turnstile.1",
+        f"{share}man/man1/turnstile-tail.1",
+        f"{share}bash-completion/completions/turnstile",
+        f"{share}zsh/site-functions/_turnstile",
+        f"{share}fish/vendor_completions.d/turnstile.fish",
+    }
+    assert program <= installed
     for path in installed:
         beside = f"{Path(path).parent}/turnstile--own--script.sql"
         (tmp_path / beside).touch()

@@ -81,7 +81,8 @@ SELECT
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
     CASE WHEN live.finished_per_minute > 0 THEN
         statement_timestamp() + make_interval(secs => 60.0 * (live.waiting + live.running) / live.finished_per_minute)
-    END AS estimated_end
+    END AS estimated_end,
+    batch.paused, batch.paused_until
 FROM turnstile.batch
 CROSS JOIN LATERAL (
     (
@@ -135,6 +136,8 @@ COMMENT ON COLUMN turnstile.batches.started_at IS 'Since when children may start
 COMMENT ON COLUMN turnstile.batches.finished_per_minute IS 'Children that have ended in the last minute.';
 COMMENT ON COLUMN turnstile.batches.estimated_end IS
     'When the last child will have ended if they end as fast as in the last minute. NULL: none has ended in it, or none is live.';
+COMMENT ON COLUMN turnstile.batches.paused IS 'No child starts.';
+COMMENT ON COLUMN turnstile.batches.paused_until IS 'No child starts before this time.';
 
 CREATE FUNCTION turnstile.batch_results(id bigint)
     RETURNS TABLE (id bigint, kind text, payload jsonb, state text, result jsonb, error text)

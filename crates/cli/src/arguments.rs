@@ -1,0 +1,57 @@
+//! Values of arguments that several subcommands take.
+
+use std::time::Duration;
+
+const UNITS: [(&str, f64); 5] = [
+    ("ms", 0.001),
+    ("s", 1.0),
+    ("m", 60.0),
+    ("h", 3600.0),
+    ("d", 86_400.0),
+];
+const LONGEST: f64 = 365.0 * 86_400.0;
+
+/// 500ms, 2s, 1.5m, 1h, 7d; a number alone is seconds.
+pub fn interval(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is no time such as 500ms, 2s, 5m, 1h or 7d");
+    let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
+    let unit = text.strip_prefix(digits).unwrap_or_default();
+    let scale = match unit {
+        "" => 1.0,
+        unit => UNITS
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .map(|(_, scale)| *scale)
+            .ok_or_else(wrong)?,
+    };
+    let seconds = digits.parse::<f64>().map_err(|_| wrong())? * scale;
+    if !seconds.is_finite() || seconds <= 0.0 || seconds > LONGEST {
+        return Err(format!("{text:?} is not between 0 and a year"));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        for (text, milliseconds) in [
+            ("500ms", 500),
+            ("2", 2_000),
+            ("1.5m", 90_000),
+            ("1h", 3_600_000),
+            ("7d", 604_800_000),
+        ] {
+            assert_eq!(
+                interval(text).unwrap(),
+                Duration::from_millis(milliseconds),
+                "{text}"
+            );
+        }
+        for text in ["", "s", "1x", "0", "-1s", "inf", "1 s", "1000d", "nan"] {
+            assert!(interval(text).is_err(), "{text}");
+        }
+    }
+}

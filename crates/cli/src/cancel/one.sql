@@ -1,0 +1,1 @@
+SELECT pg_catalog.to_jsonb(turnstile.cancel($1))

@@ -1,0 +1,40 @@
+//! Where the server is and how to reach it: as libpq users expect, from a URL or conninfo string, PG… variables, the service file and
+//! the password file.
+
+mod conninfo;
+mod files;
+mod keywords;
+mod parameters;
+mod settings;
+mod tls;
+
+use clap::Args;
+
+use crate::error::Error;
+use parameters::Parameters;
+pub use settings::{Session, Settings};
+
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Connection")]
+pub struct Options {
+    /// The database: a name, a URL (postgresql://…) or a conninfo string (host=… dbname=…)
+    ///
+    /// What it leaves out comes from the environment (PGHOST, PGPORT, PGUSER, PGDATABASE, PGSERVICE, PGSSLMODE and so on), and passwords
+    /// from PGPASSWORD or the password file, as for psql.
+    #[arg(short, long, global = true, value_name = "DATABASE")]
+    pub database: Option<String>,
+}
+
+impl Options {
+    /// `application_name`: unless the user gives another.
+    pub fn settings(&self, application_name: &str) -> Result<Settings, Error> {
+        let mut parameters = match self.database.as_deref() {
+            Some(text) => conninfo::read(text)?,
+            None => Parameters::default(),
+        };
+        files::add_service(&mut parameters)?;
+        parameters.add_environment();
+        parameters.set_default("application_name", application_name);
+        settings::make(parameters)
+    }
+}

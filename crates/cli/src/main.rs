@@ -1,0 +1,52 @@
+//! The program `turnstile`: it works, looks and operates from a terminal, through the public SQL of the extension alone.
+//!
+//! `cli` says what its command line is; each subcommand is a module with its `Args` and its `run`. `connection` knows where the server
+//! is and how to reach it,
+//! `query` runs statements, `output` prints, `error` says what went wrong and which exit code that is.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod arguments;
+mod cancel;
+mod change;
+mod check;
+mod cli;
+mod connection;
+mod each;
+mod enqueue;
+mod error;
+mod filter;
+mod output;
+mod pages;
+mod query;
+mod retry;
+mod tail;
+mod top;
+mod why;
+#[cfg(target_os = "linux")]
+mod work;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if work::process::keeper::is_asked_for() {
+        return work::process::keeper::run();
+    }
+    act()
+}
+
+#[tokio::main]
+async fn act() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match cli.command.run(&cli.connection).await {
+        Ok(code) => code,
+        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&error);
+            error.exit_code()
+        }
+    }
+}

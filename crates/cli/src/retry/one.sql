@@ -1,0 +1,1 @@
+SELECT pg_catalog.to_jsonb(turnstile.retry($1))

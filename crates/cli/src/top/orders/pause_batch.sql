@@ -1,0 +1,1 @@
+SELECT FROM turnstile.set_batch(id => $1, paused => $2)

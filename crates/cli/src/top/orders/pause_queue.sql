@@ -1,0 +1,1 @@
+SELECT FROM turnstile.pause_queue(name => $1)

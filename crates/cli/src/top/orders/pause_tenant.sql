@@ -1,0 +1,1 @@
+SELECT FROM turnstile.pause_tenant(name => $1)

@@ -1,0 +1,1 @@
+SELECT FROM turnstile.resume_queue(name => $1)

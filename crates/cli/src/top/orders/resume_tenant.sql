@@ -1,0 +1,1 @@
+SELECT FROM turnstile.resume_tenant(name => $1)

@@ -1,0 +1,86 @@
+//! Queues and tenants.
+
+use super::{Cell, Heading, Order, Row, Sheet, Subject, Tone, bar, number, text};
+use crate::top::figures::Gate;
+use crate::top::percentiles::Spans;
+
+const HEADINGS: &[Heading] = &[
+    text("NAME", 12, 0),
+    text("STATE", 6, 1),
+    bar("RUNNING", 19, 0),
+    number("WAITING", 7, 0),
+    number("OLDEST", 7, 2),
+    number("START/MIN", 9, 3),
+    number("END/MIN", 7, 3),
+    number("SCHED", 6, 7),
+    number("RETRY", 6, 6),
+    number("BLOCKED", 7, 9),
+    number("WAIT p50", 8, 8),
+    number("p95", 7, 4),
+    number("p99", 7, 11),
+    number("RUN p50", 8, 8),
+    number("p95", 7, 5),
+    number("p99", 7, 11),
+    number("FAILED", 6, 10),
+    number("RESCUED", 7, 12),
+    number("DISCARDED", 9, 12),
+];
+
+pub fn sheet(
+    gates: &[Gate],
+    subject: fn(String) -> Subject,
+    spans: impl Fn(&Gate) -> Spans,
+) -> Sheet {
+    let rows = gates.iter().map(|gate| Row {
+        subject: subject(gate.name.clone()),
+        cells: cells(gate, spans(gate)),
+    });
+    Sheet {
+        headings: HEADINGS,
+        rows: rows.collect(),
+        order: Order {
+            column: 0,
+            is_down: false,
+        },
+    }
+}
+
+fn cells(gate: &Gate, spans: Spans) -> Vec<Cell> {
+    let count = |part: fn(&super::super::figures::Statistics) -> i64| {
+        gate.statistics.as_ref().map(part).unwrap_or_default()
+    };
+    vec![
+        Cell::text(&gate.name),
+        state(gate),
+        Cell::Running {
+            running: gate.running,
+            slots: gate.slots,
+        },
+        Cell::count(gate.waiting),
+        Cell::seconds(gate.oldest_waiting_seconds),
+        Cell::count(gate.claimed_per_minute),
+        Cell::count(gate.finished_per_minute),
+        Cell::count(gate.scheduled),
+        Cell::count(gate.retryable),
+        Cell::count(gate.blocked),
+        Cell::milliseconds(spans.wait.p50),
+        Cell::milliseconds(spans.wait.p95),
+        Cell::milliseconds(spans.wait.p99),
+        Cell::milliseconds(spans.run.p50),
+        Cell::milliseconds(spans.run.p95),
+        Cell::milliseconds(spans.run.p99),
+        Cell::bad(count(|statistics| statistics.failed)),
+        Cell::bad(count(|statistics| statistics.rescued)),
+        Cell::bad(count(|statistics| statistics.discarded)),
+    ]
+}
+
+fn state(gate: &Gate) -> Cell {
+    if gate.paused {
+        Cell::Text("paused".to_owned(), Tone::Bad)
+    } else if gate.waiting > 0 && gate.free == Some(0) {
+        Cell::Text("full".to_owned(), Tone::Notable)
+    } else {
+        Cell::text("")
+    }
+}

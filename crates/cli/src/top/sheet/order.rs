@@ -1,0 +1,25 @@
+//! By which column rows are sorted.
+
+use super::{Row, Sheet};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    pub column: usize,
+    pub is_down: bool,
+}
+
+impl Sheet {
+    /// Rows that are the same in the column go by their first one, so that they keep their places.
+    pub fn sort(&mut self, order: Order) {
+        self.rows.sort_by(|one, two| {
+            compare(one, two, order.column, order.is_down).then_with(|| compare(one, two, 0, false))
+        });
+    }
+}
+
+fn compare(one: &Row, two: &Row, column: usize, is_down: bool) -> std::cmp::Ordering {
+    match (one.cells.get(column), two.cells.get(column)) {
+        (Some(one), Some(two)) => one.compare(two, is_down),
+        _ => std::cmp::Ordering::Equal,
+    }
+}

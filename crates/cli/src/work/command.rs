@@ -1,0 +1,155 @@
+//! A command for each job.
+
+use std::process::Command;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use turnstile_client::{Handler, Outcome, Run};
+
+use super::limits::{Limits, Stop};
+use super::process::{Ended, Group, Pipes, Spawner};
+use super::program::Program;
+use super::streams::{LastLine, Tail, collect, feed, pass_on};
+use super::variables;
+
+/// What these exit codes are to programs of Unix: EX_TEMPFAIL and EX_DATAERR of sysexits.h.
+const TRY_AGAIN: i32 = 75;
+const NEVER_MIND: i32 = 65;
+
+/// What has left the group of a command may hold its pipes for ever.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Before a job is tried again whose command could not be started: it is not the job's fault.
+pub const CANNOT_START: Duration = Duration::from_secs(10);
+
+pub struct Commands {
+    pub program: Program,
+    pub limits: Limits,
+    pub spawner: Spawner,
+}
+
+impl Handler for Commands {
+    async fn handle(&self, run: Run) -> Outcome {
+        let mut command = self.program.command();
+        variables::set(&mut command, &run.job);
+        self.work(&run, command)
+            .await
+            .unwrap_or_else(|error| cannot_start(&error))
+    }
+}
+
+impl Commands {
+    async fn work(&self, run: &Run, command: Command) -> std::io::Result<Outcome> {
+        let (mut group, pipes) = Group::start(&self.spawner, command).await?;
+        let (mut last, mut tail) = (LastLine::default(), Tail::default());
+        let (ended, stop) = {
+            let payload = run.job.payload.get();
+            let mut streams = std::pin::pin!(pump(pipes, payload, &mut last, &mut tail));
+            let mut is_silent = false;
+            let end = until_end(&mut group, run, &self.limits);
+            let mut end = std::pin::pin!(end);
+            let ended = loop {
+                tokio::select! {
+                    ended = &mut end => break ended?,
+                    () = &mut streams, if !is_silent => is_silent = true,
+                }
+            };
+            if !is_silent {
+                _ = timeout(LAST_WORDS, streams).await;
+            }
+            ended
+        };
+        Ok(match stop {
+            Some(stop) => Outcome::Fail(with_words(&stop.to_string(), &tail)),
+            None => outcome(ended, last, &tail, self.limits.retry_in),
+        })
+    }
+}
+
+pub fn cannot_start(error: &std::io::Error) -> Outcome {
+    tracing::error!(%error, "the command cannot be started; the job is put off");
+    Outcome::Snooze(CANNOT_START)
+}
+
+async fn pump(pipes: Pipes, payload: &str, last: &mut LastLine, tail: &mut Tail) {
+    tokio::join!(
+        feed(pipes.input, payload),
+        collect(pipes.output, last),
+        pass_on(pipes.errors, |piece| tail.add(piece)),
+    );
+}
+
+async fn until_end(
+    group: &mut Group,
+    run: &Run,
+    limits: &Limits,
+) -> std::io::Result<(Ended, Option<Stop>)> {
+    let stop = tokio::select! {
+        ended = group.end() => return Ok((ended?, None)),
+        stop = limits.reached(run) => stop,
+    };
+    group.terminate();
+    let ended = match timeout(limits.grace, group.end()).await {
+        Ok(ended) => ended,
+        Err(_) => {
+            tracing::warn!("the command did not stop in time and is killed");
+            group.kill();
+            group.end().await
+        }
+    };
+    Ok((ended?, Some(stop)))
+}
+
+fn outcome(ended: Ended, last: LastLine, tail: &Tail, retry_in: Duration) -> Outcome {
+    let error = || match (ended, tail.text()) {
+        (_, text) if text.is_empty() => ended.to_string(),
+        // Nothing else tells of it.
+        (Ended::Signal(_), text) => format!("{ended}\n{text}"),
+        (Ended::Exit(_), text) => text,
+    };
+    match ended {
+        Ended::Exit(0) => Outcome::Complete(last.json()),
+        Ended::Exit(TRY_AGAIN) => Outcome::Retry {
+            after: retry_in,
+            error: error(),
+        },
+        Ended::Exit(NEVER_MIND) => Outcome::Discard(error()),
+        Ended::Exit(_) | Ended::Signal(_) => Outcome::Fail(error()),
+    }
+}
+
+/// A fact, and what standard error has had to say.
+pub fn with_words(fact: &str, tail: &Tail) -> String {
+    match tail.text() {
+        text if text.is_empty() => fact.to_owned(),
+        text => format!("{fact}\n{text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(ended: Ended, errors: &str) -> Outcome {
+        let (mut last, mut tail) = (LastLine::default(), Tail::default());
+        last.add(b"{\"sent\": 1}\n");
+        tail.add(errors.as_bytes());
+        outcome(ended, last, &tail, Duration::from_secs(60))
+    }
+
+    #[test]
+    fn the_exit_status_decides() {
+        let complete = ended(Ended::Exit(0), "a warning");
+        assert!(
+            matches!(complete, Outcome::Complete(Some(result)) if result.get() == "{\"sent\": 1}")
+        );
+        let retry = ended(Ended::Exit(75), "busy\n");
+        assert!(matches!(retry, Outcome::Retry { after, error }
+            if after == Duration::from_secs(60) && error == "busy"));
+        let discard = ended(Ended::Exit(65), "no such user\n");
+        assert!(matches!(discard, Outcome::Discard(error) if error == "no such user"));
+        let fail = ended(Ended::Exit(1), "");
+        assert!(matches!(fail, Outcome::Fail(error) if error == "exit status 1"));
+        let killed = ended(Ended::Signal(9), "half done");
+        assert!(matches!(killed, Outcome::Fail(error) if error == "killed by signal 9\nhalf done"));
+    }
+}

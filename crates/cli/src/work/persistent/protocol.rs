@@ -1,0 +1,75 @@
+//! The lines that go to and fro between the program and a long-lived child.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use turnstile_client::{Job, Outcome};
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Complete,
+    Fail,
+    Retry,
+    Discard,
+    Snooze,
+    AwaitChildren,
+}
+
+/// A line of a child.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    id: i64,
+    attempt: i32,
+    status: Status,
+    result: Option<Box<RawValue>>,
+    error: Option<String>,
+    #[serde(rename = "in")]
+    seconds: Option<f64>,
+}
+
+pub fn question(job: &Job) -> Result<Vec<u8>, serde_json::Error> {
+    let mut line = serde_json::to_vec(job)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+impl Answer {
+    /// An error says what is wrong with the line.
+    pub fn read(line: &[u8], job: &Job) -> Result<Self, String> {
+        let answer: Self = serde_json::from_slice(line).map_err(|error| {
+            let line: String = String::from_utf8_lossy(line).chars().take(200).collect();
+            format!("the answer is not as it should be: {error}: {line}")
+        })?;
+        if (answer.id, answer.attempt) != (job.id, job.attempt) {
+            return Err(format!(
+                "the answer is for job {}, attempt {}, and not for the job that was given",
+                answer.id, answer.attempt
+            ));
+        }
+        let seconds = answer.seconds.map(Duration::try_from_secs_f64);
+        if matches!(seconds, Some(Err(_))) {
+            return Err("\"in\" must be seconds, and not below 0".to_owned());
+        }
+        if matches!(answer.status, Status::Snooze) && seconds.is_none() {
+            return Err("\"snooze\" needs \"in\"".to_owned());
+        }
+        Ok(answer)
+    }
+
+    pub fn outcome(self, retry_in: Duration) -> Outcome {
+        let seconds = self.seconds.map(Duration::try_from_secs_f64);
+        let after = seconds.and_then(Result::ok).unwrap_or(retry_in);
+        let error = self.error.unwrap_or_else(|| "no reason given".to_owned());
+        match self.status {
+            Status::Complete => Outcome::Complete(self.result),
+            Status::Fail => Outcome::Fail(error),
+            Status::Retry => Outcome::Retry { after, error },
+            Status::Discard => Outcome::Discard(error),
+            Status::Snooze => Outcome::Snooze(after),
+            Status::AwaitChildren => Outcome::AwaitChildren,
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The runs that this worker has: from the claim until the server knows how they have ended.
+
+use crate::outcome::StopReason;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// The run's name: the id of the job, and the attempt.
+pub(crate) type RunId = (i64, i32);
+
+/// A request to stop, seen by the handler.
+#[derive(Clone, Default)]
+pub(crate) struct Stop {
+    token: CancellationToken,
+    reason: Arc<OnceLock<StopReason>>,
+}
+
+impl Stop {
+    /// The first reason counts.
+    pub(crate) fn ask(&self, reason: StopReason) {
+        let _ = self.reason.set(reason);
+        self.token.cancel();
+    }
+
+    pub(crate) fn reason(&self) -> Option<StopReason> {
+        self.reason.get().copied()
+    }
+
+    pub(crate) fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+}
+
+struct Held {
+    stop: Stop,
+    lease: Duration,
+    /// How often it says that it is alive.
+    interval: Duration,
+    next_beat: Instant,
+    /// By the clock of this machine, and rather too early.
+    lease_ends: Instant,
+    /// The handler is done; the server does not know it yet.
+    is_ending: bool,
+}
+
+/// A run that has to say that it is alive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Beat {
+    pub run: RunId,
+    pub lease: Duration,
+}
+
+#[derive(Default)]
+pub(crate) struct HeldRuns {
+    runs: Mutex<HashMap<RunId, Held>>,
+    /// A run has come.
+    changed: Notify,
+    /// A run has gone.
+    gone: Notify,
+}
+
+impl HeldRuns {
+    pub(crate) fn add(&self, run: RunId, lease: Duration, longest_interval: Duration) -> Stop {
+        let now = Instant::now();
+        let interval = (lease / 3).min(longest_interval);
+        let stop = Stop::default();
+        let held = Held {
+            stop: stop.clone(),
+            lease,
+            interval,
+            next_beat: now + interval,
+            lease_ends: now + lease,
+            is_ending: false,
+        };
+        self.lock().insert(run, held);
+        self.changed.notify_one();
+        stop
+    }
+
+    pub(crate) fn is_ending(&self, run: RunId) {
+        if let Some(held) = self.lock().get_mut(&run) {
+            held.is_ending = true;
+        }
+    }
+
+    pub(crate) fn remove(&self, run: RunId) {
+        self.lock().remove(&run);
+        self.gone.notify_waiters();
+    }
+
+    /// Returns when the server knows the end of each run whose handler is done.
+    pub(crate) async fn all_ends_known(&self) {
+        loop {
+            let gone = self.gone.notified();
+            if !self.lock().values().any(|held| held.is_ending) {
+                return;
+            }
+            gone.await;
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// When the lease of a run is over, unless a heartbeat extends it meanwhile.
+    pub(crate) fn lease_ends(&self, run: RunId) -> Option<Instant> {
+        self.lock().get(&run).map(|held| held.lease_ends)
+    }
+
+    pub(crate) fn stop(&self, run: RunId, reason: StopReason) {
+        if let Some(held) = self.lock().get(&run) {
+            // What it has done by now is sent as it is, and the server decides.
+            if !held.is_ending {
+                held.stop.ask(reason);
+            }
+        }
+    }
+
+    pub(crate) fn stop_all(&self, reason: StopReason) {
+        for held in self.lock().values() {
+            held.stop.ask(reason);
+        }
+    }
+
+    pub(crate) fn next_beat(&self) -> Option<Instant> {
+        self.lock().values().map(|held| held.next_beat).min()
+    }
+
+    /// The runs that are due, with those that are nearly so, which saves a call.
+    pub(crate) fn take_due(&self) -> Vec<Beat> {
+        let now = Instant::now();
+        let mut due: Vec<Beat> = (self.lock().iter_mut())
+            .filter(|(_, held)| held.next_beat <= now + held.interval / 3)
+            .map(|(&run, held)| {
+                held.next_beat = now + held.interval;
+                let lease = held.lease;
+                Beat { run, lease }
+            })
+            .collect();
+        // Everybody locks rows by id.
+        due.sort_unstable_by_key(|beat| beat.run);
+        due
+    }
+
+    /// The server has extended the lease, after it was asked at that time.
+    pub(crate) fn beat(&self, run: RunId, asked: Instant) {
+        if let Some(held) = self.lock().get_mut(&run) {
+            held.lease_ends = asked + held.lease;
+        }
+    }
+
+    /// Returns when a run has come since the last time.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Held>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: Duration = Duration::from_secs(30);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn due(runs: &HeldRuns) -> Vec<RunId> {
+        runs.take_due().iter().map(|beat| beat.run).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_beats_three_times_in_its_lease() {
+        let runs = HeldRuns::default();
+        runs.add((1, 1), LEASE, HOUR);
+        assert!(due(&runs).is_empty());
+        for _ in 0..3 {
+            tokio::time::advance(LEASE / 3).await;
+            assert_eq!(due(&runs), [(1, 1)]);
+            assert!(due(&runs).is_empty());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn under_a_long_lease_it_still_hears_of_its_cancellation() {
+        let runs = HeldRuns::default();
+        runs.add((1, 1), HOUR, Duration::from_secs(15));
+        tokio::time::advance(Duration::from_secs(15)).await;
+        assert_eq!(due(&runs), [(1, 1)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_nearly_due_beats_with_the_others_and_all_by_id() {
+        let runs = HeldRuns::default();
+        runs.add((2, 1), LEASE, HOUR);
+        tokio::time::advance(LEASE / 10).await;
+        runs.add((1, 1), LEASE, HOUR);
+        tokio::time::advance(LEASE / 4).await;
+        runs.add((3, 1), LEASE, HOUR);
+        assert_eq!(due(&runs), [(1, 1), (2, 1)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_is_extended_from_the_moment_of_asking() {
+        let runs = HeldRuns::default();
+        runs.add((1, 1), LEASE, HOUR);
+        let asked = Instant::now();
+        tokio::time::advance(LEASE / 2).await;
+        runs.beat((1, 1), asked);
+        assert_eq!(runs.lease_ends((1, 1)), Some(asked + LEASE));
+        assert_eq!(runs.lease_ends((9, 1)), None);
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_ends_waits_for_all_of_them_and_for_no_other_run() {
+        let runs = HeldRuns::default();
+        for id in 1..=3 {
+            runs.add((id, 1), LEASE, HOUR);
+        }
+        runs.all_ends_known().await;
+        runs.is_ending((1, 1));
+        runs.is_ending((2, 1));
+        let mut known = std::pin::pin!(runs.all_ends_known());
+        runs.remove((1, 1));
+        assert!(futures_util::poll!(&mut known).is_pending());
+        runs.remove((2, 1));
+        known.await;
+    }
+
+    #[tokio::test]
+    async fn the_first_reason_to_stop_counts_and_none_after_the_end() {
+        let runs = HeldRuns::default();
+        let stop = runs.add((1, 1), LEASE, HOUR);
+        runs.stop((1, 1), StopReason::Cancelled);
+        runs.stop_all(StopReason::Shutdown);
+        assert_eq!(stop.reason(), Some(StopReason::Cancelled));
+        assert!(stop.token().is_cancelled());
+
+        let ended = runs.add((2, 1), LEASE, HOUR);
+        runs.is_ending((2, 1));
+        runs.stop((2, 1), StopReason::Lost);
+        assert_eq!(ended.reason(), None);
+        assert_eq!(runs.len(), 2);
+    }
+}

@@ -1,0 +1,363 @@
+//! A worker: what it is told, and its life from the first claim to the last end.
+
+use crate::attempt::attempt;
+use crate::claims::Claims;
+use crate::connector::Connector;
+use crate::ending::{Ending, Endings};
+use crate::error::{Error, Result};
+use crate::handler::Handler;
+use crate::held::HeldRuns;
+use crate::link::Link;
+use crate::outcome::{Outcome, StopReason};
+use crate::pulse::Pulse;
+use crate::run::{Claimed, Run};
+use crate::shutdown::Shutdown;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+/// How long the last ends may take to reach the server.
+const LAST_ENDS: Duration = Duration::from_secs(15);
+/// The server can wake a sleeper for so many queues.
+const MOST_QUEUES: usize = 32;
+const MOST_AT_ONCE: usize = 100_000;
+
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub queues: Vec<String>,
+    pub concurrency: usize,
+    pub name: String,
+    pub lease: Option<Duration>,
+    pub heartbeat: Duration,
+    pub wait: Duration,
+    pub drain: Duration,
+    pub grace: Duration,
+}
+
+/// Claims jobs, runs a handler for each, and tells the server how they have ended. See the [crate's page](crate).
+#[must_use = "a worker does nothing until it runs"]
+pub struct Worker {
+    connector: Connector,
+    settings: Settings,
+}
+
+impl Worker {
+    /// One that works on the queue `default`, on one job at a time.
+    pub fn new(connector: Connector) -> Self {
+        let settings = Settings {
+            queues: vec!["default".into()],
+            concurrency: 1,
+            name: default_name(),
+            lease: None,
+            heartbeat: Duration::from_secs(15),
+            wait: Duration::from_secs(5 * 60),
+            drain: Duration::from_secs(30),
+            grace: Duration::from_secs(10),
+        };
+        Self {
+            connector,
+            settings,
+        }
+    }
+
+    /// The queues to claim from, in this order: the second is looked at where the first has too few jobs. `*` stands for all.
+    pub fn queues<Q: Into<String>>(mut self, queues: impl IntoIterator<Item = Q>) -> Self {
+        self.settings.queues = queues.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// How many jobs run at once.
+    pub fn concurrency(mut self, jobs: usize) -> Self {
+        self.settings.concurrency = jobs;
+        self
+    }
+
+    /// The name that is kept in `job.worker`: by default that of the machine, and the number of the process.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.settings.name = name.into();
+        self
+    }
+
+    /// How long a run counts as alive without a heartbeat: by default what the queue says.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.settings.lease = Some(lease);
+        self
+    }
+
+    /// The longest time between heartbeats, from which a run also learns that its job was cancelled: 15 seconds. A third of the lease
+    /// if that is shorter.
+    pub fn heartbeat(mut self, interval: Duration) -> Self {
+        self.settings.heartbeat = interval;
+        self
+    }
+
+    /// How long it sleeps in the server at a stretch while there is no work: 5 minutes.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.settings.wait = wait;
+        self
+    }
+
+    /// How long runs may go on after the worker was told to stop, before they are told to: 30 seconds.
+    pub fn drain(mut self, drain: Duration) -> Self {
+        self.settings.drain = drain;
+        self
+    }
+
+    /// How long a handler may go on after its run was told to stop, before it is dropped: 10 seconds.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.settings.grace = grace;
+        self
+    }
+
+    /// Works until it is told to stop. Then all that it has claimed has ended, or was given back.
+    ///
+    /// It survives lost connections and restarts of the server. An error of a claim that no second try would mend, such as a missing
+    /// permission, makes it drain and is returned.
+    pub async fn run(self, handler: impl Handler, shutdown: Shutdown) -> Result<()> {
+        self.settings.check()?;
+        Working::new(self, handler, shutdown).run().await
+    }
+}
+
+impl Settings {
+    fn check(&self) -> Result<()> {
+        let setup = |is_wrong: bool, what| {
+            if is_wrong {
+                Err(Error::Setup(what))
+            } else {
+                Ok(())
+            }
+        };
+        setup(self.queues.is_empty(), "a worker needs at least one queue")?;
+        setup(
+            self.queues.len() > MOST_QUEUES,
+            "a worker can wait for 32 queues at most; * stands for all",
+        )?;
+        setup(
+            !(1..=MOST_AT_ONCE).contains(&self.concurrency),
+            "the concurrency must be between 1 and 100000",
+        )?;
+        setup(
+            self.lease.is_some_and(|lease| lease.is_zero()),
+            "the lease must be more than 0",
+        )?;
+        setup(
+            self.heartbeat.is_zero(),
+            "the time between heartbeats must be more than 0",
+        )
+    }
+}
+
+fn default_name() -> String {
+    let system = rustix::system::uname();
+    format!(
+        "{}:{}",
+        system.nodename().to_string_lossy(),
+        std::process::id()
+    )
+}
+
+/// A worker that works.
+struct Working<H> {
+    settings: Arc<Settings>,
+    shutdown: Shutdown,
+    handler: Arc<H>,
+    held: Arc<HeldRuns>,
+    /// Endings, heartbeats and progress. Claims have a connection of their own, since they sleep there.
+    link: Arc<Link>,
+    connector: Connector,
+    /// A permit for each handler that may run.
+    room: Arc<Semaphore>,
+    /// Told when the server knows of ends.
+    freed: Arc<Notify>,
+    tasks: TaskTracker,
+}
+
+impl<H: Handler> Working<H> {
+    fn new(worker: Worker, handler: H, shutdown: Shutdown) -> Self {
+        let Worker {
+            connector,
+            settings,
+        } = worker;
+        Self {
+            room: Arc::new(Semaphore::new(settings.concurrency)),
+            link: Arc::new(Link::new("runs", connector.clone())),
+            settings: Arc::new(settings),
+            handler: Arc::new(handler),
+            held: Arc::default(),
+            freed: Arc::default(),
+            tasks: TaskTracker::new(),
+            connector,
+            shutdown,
+        }
+    }
+
+    async fn run(self) -> Result<()> {
+        let (link, held) = (Arc::clone(&self.link), Arc::clone(&self.held));
+        let pulse = Pulse { link, held };
+        tokio::select! {
+            result = self.work() => result,
+            () = pulse.beat() => Ok(()),
+        }
+    }
+
+    async fn work(&self) -> Result<()> {
+        let (ends, coming) = mpsc::unbounded_channel();
+        let endings = Endings {
+            link: Arc::clone(&self.link),
+            held: Arc::clone(&self.held),
+            freed: Arc::clone(&self.freed),
+        };
+        let give_up = CancellationToken::new();
+        let told = give_up.clone();
+        let endings = tokio::spawn(async move { endings.send_all(coming, told).await });
+        let claimed = self.claim_and_run(&ends).await;
+        self.drain().await;
+        drop(ends);
+        let undelivered = last_ends(endings, &give_up).await;
+        claimed?;
+        match undelivered {
+            0 => Ok(()),
+            runs => Err(Error::Undelivered(runs)),
+        }
+    }
+
+    async fn claim_and_run(&self, ends: &mpsc::UnboundedSender<Ending>) -> Result<()> {
+        let link = Link::new("claims", self.connector.clone());
+        let (settings, held) = (Arc::clone(&self.settings), Arc::clone(&self.held));
+        let mut claims = Claims::new(link, settings, held, self.shutdown.clone());
+        while let Some(room) = self.await_room().await {
+            for claimed in claims.next(room).await? {
+                self.start(claimed, ends);
+            }
+        }
+        Ok(())
+    }
+
+    /// How many jobs it can take, at least one; None when it is to stop. While the server does not hear of ends it takes no more
+    /// than twice as many as may run.
+    async fn await_room(&self) -> Option<usize> {
+        let most_held = self.settings.concurrency.saturating_mul(2);
+        loop {
+            let freed = self.freed.notified();
+            let room = self.room.available_permits();
+            let room = room.min(most_held.saturating_sub(self.held.len()));
+            if self.shutdown.is_draining() {
+                return None;
+            }
+            if room > 0 {
+                return Some(room);
+            }
+            tokio::select! {
+                () = freed => {}
+                () = self.shutdown.drains() => return None,
+            }
+        }
+    }
+
+    fn start(&self, claimed: Claimed, ends: &mpsc::UnboundedSender<Ending>) {
+        let Claimed { job, lease } = claimed;
+        let id = job.run();
+        let stop = self.held.add(id, lease, self.settings.heartbeat);
+        let permit = Arc::clone(&self.room).try_acquire_owned().ok();
+        // Of the highest level, so that whatever is logged of a run says which one it is.
+        let span = tracing::error_span!(
+            "run",
+            id = job.id,
+            attempt = job.attempt,
+            queue = job.queue,
+            kind = job.kind
+        );
+        let run = Run {
+            job,
+            stop,
+            link: Arc::clone(&self.link),
+        };
+        let life = Life {
+            handler: Arc::clone(&self.handler),
+            held: Arc::clone(&self.held),
+            freed: Arc::clone(&self.freed),
+            ends: ends.clone(),
+            grace: self.settings.grace,
+        };
+        let is_late = self.shutdown.is_draining();
+        self.tasks
+            .spawn(async move { life.of(run, permit, is_late).await }.instrument(span));
+    }
+
+    /// Runs may end by themselves for a while, and are then told to stop.
+    async fn drain(&self) {
+        self.tasks.close();
+        let deadline = async {
+            tokio::select! {
+                () = sleep(self.settings.drain) => {}
+                () = self.shutdown.stops() => {}
+            }
+        };
+        tokio::select! {
+            () = self.tasks.wait() => return,
+            () = deadline => {}
+        }
+        tracing::warn!(runs = self.tasks.len(), "runs are told to stop");
+        self.held.stop_all(StopReason::Shutdown);
+        self.tasks.wait().await;
+    }
+}
+
+async fn last_ends(
+    mut endings: tokio::task::JoinHandle<usize>,
+    give_up: &CancellationToken,
+) -> usize {
+    if let Ok(undelivered) = timeout(LAST_ENDS, &mut endings).await {
+        return undelivered.unwrap_or(0);
+    }
+    give_up.cancel();
+    endings.await.unwrap_or(0)
+}
+
+/// What one run needs.
+struct Life<H> {
+    handler: Arc<H>,
+    held: Arc<HeldRuns>,
+    freed: Arc<Notify>,
+    ends: mpsc::UnboundedSender<Ending>,
+    grace: Duration,
+}
+
+impl<H: Handler> Life<H> {
+    async fn of(self, run: Run, permit: Option<OwnedSemaphorePermit>, is_late: bool) {
+        let id = run.job.run();
+        let outcome = if is_late {
+            // Claimed at the very moment that the worker was told to stop.
+            Some(Outcome::Release)
+        } else {
+            attempt(&*self.handler, run, &self.held, self.grace).await
+        };
+        if let Some(outcome) = outcome {
+            log(&outcome);
+            self.held.is_ending(id);
+            // It fails only if the worker has given up what is left.
+            let _ = self.ends.send(Ending { run: id, outcome });
+        } else {
+            self.held.remove(id);
+        }
+        drop(permit);
+        self.freed.notify_one();
+    }
+}
+
+fn log(outcome: &Outcome) {
+    match outcome {
+        Outcome::Complete(_) => tracing::debug!("completes"),
+        Outcome::Fail(error) => tracing::warn!(error, "fails"),
+        Outcome::Retry { after, error } => tracing::warn!(error, ?after, "fails"),
+        Outcome::Discard(error) => tracing::warn!(error, "is discarded"),
+        Outcome::Snooze(delay) => tracing::debug!(?delay, "is put off"),
+        Outcome::AwaitChildren => tracing::debug!("waits for its children"),
+        Outcome::Release => tracing::info!("is given back"),
+    }
+}

@@ -1,0 +1,38 @@
+"""A long-lived command for the tests: does with each job what its payload says."""
+
+import json
+import os
+import signal
+import sys
+import time
+
+answered = 0
+
+
+def say(**answer) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+for line in sys.stdin:
+    job = json.loads(line)
+    run = {"id": job["id"], "attempt": job["attempt"]}
+    match job["kind"]:
+        case "work":
+            say(**run, status="complete", result={"pid": os.getpid(), "answered": answered, "job": job})
+        case "answer":
+            say(**run, **job["payload"])
+        case "raw":
+            sys.stdout.write(job["payload"]["text"].replace("ID", str(job["id"])))
+            sys.stdout.flush()
+        case "error":
+            print("a bug", file=sys.stderr, flush=True)
+            sys.exit(3)
+        case "hang":
+            time.sleep(1000)
+        case "deaf":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            time.sleep(1000)
+        case "last_word":
+            signal.signal(signal.SIGTERM, lambda *_: (say(**run, status="complete", result="in time"), sys.exit(0)))
+            time.sleep(1000)
+    answered += 1

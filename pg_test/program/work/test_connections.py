@@ -1,0 +1,107 @@
+"""`turnstile work` and its connections: how many it has, what goes over them, and what happens when they are lost."""
+
+import time
+
+import pytest
+
+from support.calls import enqueue, enqueue_many
+from support.ended import await_counts, await_state, counts
+from support.pgbouncer import pgbouncer
+from support.sleepers import await_asleep, until
+
+OF_THE_PROGRAM = "application_name = 'turnstile work' AND datname = current_database()"
+STATEMENTS = f"SELECT pid, query_start, state_change, state FROM pg_stat_activity WHERE {OF_THE_PROGRAM} ORDER BY pid"
+
+
+# A long-lived command that completes each job.
+COMPLETES = ["sed", "-u", 's/.*"id":\\([0-9]*\\).*/{"id":\\1,"attempt":1,"status":"complete"}/']
+MODES = [pytest.param([], ["true"], id="command"), pytest.param(["--persistent"], COMPLETES, id="persistent")]
+
+
+def idle_for(conn, seconds: float) -> None:
+    """Whoever runs a statement or ends one has another line then."""
+    before = conn.execute(STATEMENTS).fetchall()
+    assert before
+    time.sleep(seconds)
+    assert conn.execute(STATEMENTS).fetchall() == before
+
+
+@pytest.mark.parametrize("mode, command", MODES)
+@pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.long)])
+def test_without_work_it_runs_no_statement(conn, work, mode, command, seconds):
+    """Also once it has had some."""
+    work("--concurrency", "4", *mode, command=command)
+    jobs = 10
+    enqueue_many(conn, [{"kind": "work"}] * jobs)
+    await_counts(conn, completed=jobs)
+    await_asleep(conn, 1)
+    idle_for(conn, seconds)
+    before = conn.execute(STATEMENTS).fetchall()
+    enqueue(conn)
+    await_counts(conn, completed=jobs + 1)
+    assert conn.execute(STATEMENTS).fetchall() != before
+
+
+def test_it_has_two_connections_however_many_jobs_run(conn, work, tmp_path):
+    script = f"while ! [ -e {tmp_path}/go ]; do sleep 0.05; done"
+    enqueue_many(conn, [{"kind": "work"}] * 8)
+    work("--concurrency", "8", "--heartbeat", "100ms", command=["sh", "-c", script])
+    await_counts(conn, running=8)
+    assert len(conn.execute(STATEMENTS).fetchall()) <= 2
+    (tmp_path / "go").touch()
+    await_counts(conn, completed=8)
+
+
+HELD_UP = f"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND {OF_THE_PROGRAM}"
+LOSE_ALL = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {OF_THE_PROGRAM}"
+
+
+def test_connections_that_are_lost_come_back(conn, work, tmp_path):
+    """While it sleeps, and while a job runs that goes on meanwhile."""
+    worker = work(command=["sh", "-c", f"touch {tmp_path}/begun; while ! [ -e {tmp_path}/go ]; do sleep 0.01; done"])
+    await_asleep(conn, 1)
+    assert conn.execute(LOSE_ALL).fetchone()[0] == 1
+    job = enqueue(conn)
+    until((tmp_path / "begun").exists, "it has begun the job")
+    conn.execute(LOSE_ALL)
+    (tmp_path / "go").touch()
+    await_state(conn, job, "completed")
+    assert conn.execute("SELECT attempt FROM turnstile.jobs").fetchone() == (1,)
+    assert "lost" in worker.stderr()
+
+
+def test_it_waits_for_a_server_that_is_not_there_yet(db, conn, work):
+    """Who starts both at once must not care about their order."""
+    worker = work(command=["true"], database=f"host=127.0.0.1 port=1 dbname={db.name} connect_timeout=2")
+    until(lambda: worker.stderr().count("cannot connect") > 1, "it tries again", worker.stderr)
+    worker.terminate()
+    assert worker.ended()[0] == 0
+
+
+@pytest.mark.parametrize("mode, command", MODES)
+def test_through_a_pooler(db, conn, work, mode, command):
+    with pgbouncer(db.name) as pooler:
+        where = f"host=127.0.0.1 port={pooler.port} dbname={db.name}"
+        workers = [work("--concurrency", "4", *mode, command=command, database=where) for _ in range(2)]
+        enqueue_many(conn, [{"kind": "work"}] * 200)
+        await_counts(conn, completed=200)
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            assert worker.ended()[0] == 0
+    assert counts(conn) == {"completed": 200}
+
+
+@pytest.mark.long
+def test_who_cannot_tell_the_server_what_has_become_of_a_job_says_so(db, conn, work):
+    """After as long as it is worth waiting for."""
+    job = enqueue(conn)
+    with db.connect(autocommit=False) as blocker:
+        blocker.execute("LOCK TABLE turnstile.job_history IN EXCLUSIVE MODE")
+        worker = work(command=["true"])
+        await_state(conn, job, "running")
+        until(lambda: conn.execute(HELD_UP).fetchone() == (1,), "its completion waits")
+        worker.terminate()
+        status, said = worker.ended()
+    assert status == 3
+    assert "the server does not know how 1 run(s) have ended" in said

@@ -1,0 +1,177 @@
+"""The worker runtime for Rust, crates/client, by a worker that uses all of it."""
+
+import os
+
+import pytest
+
+from faults.cluster import own_cluster, wait_until_up
+from support.calls import call, enqueue, enqueue_many
+from support.database import fresh_database
+from support.ended import await_counts, await_state, counts, errors, result, state
+from support.pgbouncer import pgbouncer
+from support.sleepers import await_asleep, until
+from support.work import Library
+
+
+def url(database: str, port: str | int | None = None) -> str:
+    return f"postgresql://{os.environ['PGUSER']}@127.0.0.1:{port or os.environ['PGPORT']}/{database}"
+
+
+@pytest.fixture
+def library(db, conn):
+    """Starts workers; in the end those that still run are killed."""
+    call(conn, "set_queue", name="*", retry_base="1 hour", retry_cap="1 hour")
+    started = []
+
+    def start(**settings) -> Library:
+        started.append(Library(url(db.name), **settings))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+
+
+def prints(worker, line: str) -> None:
+    until(lambda: line in worker.stdout().splitlines(), line, lambda: worker.stdout() + worker.stderr())
+
+
+def test_payloads_and_results_have_types(conn, library):
+    good, wrong, unknown = enqueue(conn, "sum", payload={"a": 3, "b": 4}), enqueue(conn, "sum", payload={"a": "x"}), enqueue(conn, "other")
+    library()
+    await_counts(conn, completed=1, retryable=2)
+    assert result(conn, good) == 7
+    assert "the payload is not as its kind has it" in errors(conn, wrong)[0]
+    assert errors(conn, unknown) == ["no handler for the kind other"]
+
+
+@pytest.mark.parametrize(
+    "kind, payload, ends, error",
+    [
+        ("retry", 1000.0, "retryable", "busy"),
+        ("discard", "no such user", "discarded", "no such user"),
+        ("fail", "a bug", "retryable", "a bug"),
+        ("nul", "a", "retryable", "a\ufffdb"),
+        ("panics", "a bug", "retryable", "the handler has panicked: a bug"),
+    ],
+)
+def test_what_a_handler_returns_ends_the_run(conn, library, kind, payload, ends, error):
+    job = enqueue(conn, kind, payload=payload)
+    library()
+    await_state(conn, job, ends)
+    assert errors(conn, job) == [error]
+
+
+def test_a_job_that_is_put_off_comes_back_with_the_same_attempts_left(conn, library):
+    job = enqueue(conn, "snooze", payload=0.05, max_attempts=1)
+    library()
+    await_state(conn, job, "completed")
+    assert errors(conn, job) == []
+
+
+@pytest.mark.parametrize("number", [0, 1, 20])
+def test_a_run_waits_for_the_children_that_it_has_added(conn, library, number):
+    parent = enqueue(conn, "parent", payload={"children": number})
+    library()
+    if number:
+        await_state(conn, parent, "completed")
+        assert result(conn, parent) == {"completed": number, "discarded": 0, "cancelled": 0}
+        assert counts(conn) == {"completed": number + 1}
+    else:
+        # It would add none again and again.
+        until(lambda: conn.execute("SELECT attempt FROM turnstile.jobs").fetchone()[0] >= 1, "it runs")
+        call(conn, "cancel", job_id=parent)
+        await_state(conn, parent, "cancelled")
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_job_that_is_added_in_a_transaction_is_there_when_that_commits(conn, library, is_kept):
+    job = enqueue(conn, "transfer", payload=is_kept)
+    library()
+    await_state(conn, job, "completed")
+    added = conn.execute("SELECT id, kind FROM turnstile.jobs WHERE queue = 'elsewhere'").fetchall()
+    assert added == ([(result(conn, job), "transferred")] if is_kept else [])
+
+
+def test_progress_is_seen_and_a_cancelled_job_stops_its_handler(conn, library):
+    job = enqueue(conn, "listens")
+    worker = library()
+    prints(worker, f"begun {job} true")
+    assert conn.execute("SELECT progress FROM turnstile.jobs").fetchone()[0]["total"] == 4
+    call(conn, "cancel", job_id=job)
+    await_state(conn, job, "cancelled")
+    prints(worker, f"stopped {job} Cancelled")
+
+
+def lose_lease(conn) -> None:
+    conn.execute("UPDATE turnstile.job SET lease_expires_at = clock_timestamp() - interval '1 minute' WHERE state = 'running'")
+    call(conn, "rescue")
+
+
+def test_the_handler_of_a_lost_run_is_told_and_its_end_counts_for_nothing(conn, library):
+    job = enqueue(conn, "listens")
+    worker = library()
+    prints(worker, f"begun {job} true")
+    lose_lease(conn)
+    prints(worker, f"stopped {job} Lost")
+    worker.terminate()
+    assert worker.ended()[0] == 0
+    assert (state(conn, job), errors(conn, job)) == ("retryable", ["lease expired"])
+
+
+def test_a_shutdown_tells_handlers_and_gives_back_what_they_have_not_done(conn, library):
+    given_back, done = enqueue(conn, "listens"), enqueue(conn, "finishes")
+    worker = library(drain=0.2)
+    prints(worker, f"begun {given_back} true")
+    prints(worker, f"begun {done}")
+    worker.terminate()
+    assert worker.ended()[0] == 0
+    assert f"stopped {given_back} Shutdown" in worker.stdout()
+    assert (state(conn, given_back), errors(conn, given_back)) == ("available", [])
+    assert (state(conn, done), result(conn, done)) == ("completed", True)
+
+
+def test_a_handler_that_does_not_listen_is_dropped(conn, library):
+    job = enqueue(conn, "deaf")
+    worker = library(drain=0.1, grace=0.1)
+    prints(worker, f"begun {job}")
+    worker.terminate()
+    assert worker.ended()[0] == 0
+    assert f"dropped {job}" in worker.stdout()
+    assert state(conn, job) == "available"
+
+
+def test_many_jobs_through_a_pooler(db, conn):
+    with pgbouncer(db.name) as pooler:
+        worker = Library(url(db.name, pooler.port))
+        try:
+            enqueue_many(conn, [{"kind": "sum", "payload": {"a": number, "b": 1}} for number in range(500)])
+            await_counts(conn, completed=500)
+            worker.terminate()
+            assert worker.ended()[0] == 0
+        finally:
+            worker.kill()
+    assert conn.execute("SELECT count(*) FROM turnstile.jobs WHERE result <> to_jsonb((payload->>'a')::int + 1)").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("immediate", [False, pytest.param(True, marks=pytest.mark.long)], ids=["a clean restart", "a crash"])
+def test_a_run_outlives_a_restart_of_the_server(immediate):
+    """So does the worker: it ends the run that it had, and does the next job."""
+    with own_cluster("program_restart", max_connections=20) as cluster, fresh_database() as db:
+        conn = db.connect()
+        job = enqueue(conn, "finishes")
+        worker = Library(url(db.name), drain=0)
+        try:
+            prints(worker, f"begun {job}")
+            cluster.restart(immediate=immediate)
+            wait_until_up()
+            conn = db.connect()
+            after = enqueue(conn, "sum", payload={"a": 1, "b": 1})
+            await_state(conn, after, "completed")
+            await_asleep(conn, 1)
+            assert state(conn, job) == "running"
+            worker.terminate()
+            assert worker.ended()[0] == 0
+            assert (state(conn, job), result(conn, job)) == ("completed", True)
+        finally:
+            worker.kill()

@@ -1,0 +1,203 @@
+"""`turnstile work` with a command for each job: what the command gets, and what becomes of the job."""
+
+import os
+import sys
+
+import pytest
+
+from support.calls import call, enqueue
+from support.ended import await_counts, await_state, errors, result, state
+from support.sleepers import await_asleep, until
+
+BY_KIND = """case $TURNSTILE_KIND in
+  done) exit 0 ;;
+  result) echo 'first'; echo '{"sent": 1}'; echo ;;
+  text) echo '{"sent": 1}'; echo 'sent' ;;
+  later) echo 'busy' >&2; exit 75 ;;
+  never) echo 'no such user' >&2; exit 65 ;;
+  wrong) echo 'a bug' >&2; exit 3 ;;
+  silent) exit 3 ;;
+  killed) echo 'half done' >&2; kill -9 $$ ;;
+esac"""
+
+
+@pytest.mark.parametrize(
+    "kind, ends, value, error",
+    [
+        ("done", "completed", None, None),
+        ("result", "completed", {"sent": 1}, None),
+        ("text", "completed", None, None),
+        ("later", "retryable", None, "busy"),
+        ("never", "discarded", None, "no such user"),
+        ("wrong", "retryable", None, "a bug"),
+        ("silent", "retryable", None, "exit status 3"),
+        ("killed", "retryable", None, "killed by signal 9\nhalf done"),
+    ],
+)
+def test_the_exit_code_says_how_the_run_ends(conn, work, kind, ends, value, error):
+    job = enqueue(conn, kind=kind)
+    work(command=["sh", "-c", BY_KIND])
+    await_state(conn, job, ends)
+    assert result(conn, job) == value
+    assert errors(conn, job) == ([error] if error else [])
+
+
+DUE = "SELECT extract(epoch FROM run_at - clock_timestamp()) FROM turnstile.jobs WHERE id = %s"
+
+
+def test_exit_code_75_is_tried_again_when_the_command_line_says(conn, work):
+    later, wrong = enqueue(conn, kind="later"), enqueue(conn, kind="wrong")
+    work("--retry-in", "7d", command=["sh", "-c", BY_KIND])
+    await_counts(conn, retryable=2)
+    day = 24 * 3600
+    assert conn.execute(DUE, [later]).fetchone()[0] > 6 * day
+    assert conn.execute(DUE, [wrong]).fetchone()[0] < day
+
+
+PRINT_ALL = """
+import json, os, sys
+seen = {name: value for name, value in os.environ.items() if name.startswith("TURNSTILE_")}
+print(json.dumps({"payload": json.load(sys.stdin), "variables": seen}))
+"""
+
+
+def test_a_command_gets_the_payload_and_the_job(conn, work):
+    names = {"tenant": "acme", "account": "a1", "session": "s 1", "queue": "mail"}
+    full = enqueue(conn, payload={"text": "ä\n\"b\""}, priority=7, metadata={"trace": "x"}, **names)
+    bare = enqueue(conn)
+    work("--queues", "mail,*", command=[sys.executable, "-c", PRINT_ALL], TURNSTILE_TENANT="of the parent")
+    await_counts(conn, completed=2)
+    seen = result(conn, full)
+    assert seen["payload"] == {"text": "ä\n\"b\""}
+    created = seen["variables"].pop("TURNSTILE_CREATED_AT")
+    assert conn.execute("SELECT created_at = %s FROM turnstile.jobs WHERE id = %s", [created, full]).fetchone() == (True,)
+    of_the_parent = {name for name in os.environ if name.startswith("TURNSTILE_")} | {"TURNSTILE_LOG", "TURNSTILE_TEST_MARK"}
+    given = {name: value for name, value in seen["variables"].items() if name not in of_the_parent}
+    assert {name.removeprefix("TURNSTILE_").lower(): value for name, value in given.items()} == {
+        "job_id": str(full),
+        "attempt": "1",
+        "max_attempts": str(conn.execute("SELECT max_attempts FROM turnstile.jobs WHERE id = %s", [full]).fetchone()[0]),
+        "kind": "work",
+        "priority": "7",
+        "metadata": '{"trace": "x"}',
+        **names,
+    }
+    assert not {"TURNSTILE_TENANT", "TURNSTILE_METADATA"} & result(conn, bare)["variables"].keys()
+
+
+def test_much_goes_in_and_out_at_the_same_time(conn, work):
+    payload = {"text": "x" * 1_000_000}
+    job = enqueue(conn, payload=payload)
+    work(command=["cat"])
+    await_state(conn, job, "completed")
+    assert result(conn, job) == payload
+
+
+def test_a_command_need_not_read_its_input(conn, work):
+    job = enqueue(conn, payload={"text": "x" * 1_000_000})
+    work(command=["true"])
+    await_state(conn, job, "completed")
+
+
+def test_all_of_standard_error_is_passed_on_and_its_end_is_kept(conn, work):
+    script = "import sys; sys.stderr.write('begin ' + 'ä' * 10_000 + ' end\\n'); sys.exit(1)"
+    job = enqueue(conn)
+    worker = work(command=[sys.executable, "-c", script])
+    await_state(conn, job, "retryable")
+    [error] = errors(conn, job)
+    assert len(error) == 4000 and error.endswith("ä end")
+    worker.terminate()
+    assert "begin " + "ä" * 10_000 + " end" in worker.ended()[1]
+
+
+def test_an_error_may_have_any_bytes(conn, work):
+    job = enqueue(conn)
+    work(command=["sh", "-c", r"printf 'a\000b\377' >&2; exit 1"])
+    await_state(conn, job, "retryable")
+    assert errors(conn, job) == ["a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}"]
+
+
+def test_a_result_that_the_database_refuses_fails_the_run(conn, work):
+    job, other = enqueue(conn, kind="nul"), enqueue(conn)
+    work("-c", "2", command=["sh", "-c", r"""[ $TURNSTILE_KIND = nul ] && printf '"\\u0000"' || echo 1"""])
+    await_state(conn, job, "retryable")
+    await_state(conn, other, "completed")
+    assert "22P05" in errors(conn, job)[0]
+
+
+def test_what_a_command_leaves_running_is_killed(conn, work):
+    job = enqueue(conn)
+    worker = work(command=["sh", "-c", "sleep 1000 >/dev/null 2>&1 & sleep 1000 & echo 1"])
+    await_state(conn, job, "completed")
+    assert result(conn, job) == 1
+    until(lambda: not worker.commands(), "its children are gone", worker.commands)
+
+
+def test_who_leaves_the_group_with_the_pipes_holds_nothing_up(conn, work):
+    job = enqueue(conn)
+    worker = work(command=["sh", "-c", "setsid sleep 5 & echo 2"])
+    await_state(conn, job, "completed")
+    assert result(conn, job) == 2
+    worker.terminate()
+    assert worker.ended()[0] == 0
+
+
+def test_as_many_commands_as_it_was_told_run_at_once(conn, work, tmp_path):
+    """Each waits until three are there, and there are never more."""
+    script = f"touch {tmp_path}/$TURNSTILE_JOB_ID; while [ $(ls {tmp_path} | wc -l) -lt 3 ]; do sleep 0.01; done"
+    for _ in range(3):
+        enqueue(conn)
+    work("--concurrency", "3", command=["sh", "-c", script])
+    await_counts(conn, completed=3)
+
+
+def test_a_job_that_comes_later_wakes_it(conn, work):
+    work(command=["true"])
+    await_asleep(conn, 1)
+    job = enqueue(conn)
+    await_state(conn, job, "completed")
+
+
+def test_other_queues_are_left_alone(conn, work):
+    other, own = enqueue(conn, queue="other"), enqueue(conn, queue="mail")
+    work("--queues", "mail", command=["true"])
+    await_state(conn, own, "completed")
+    assert state(conn, other) == "available"
+
+
+def test_a_command_that_vanishes_costs_no_attempt(conn, work, tmp_path):
+    script = tmp_path / "handle"
+    script.write_text("#!/bin/sh\nexit 0\n")
+    script.chmod(0o755)
+    worker = work(command=[script])
+    await_asleep(conn, 1)
+    script.unlink()
+    job = enqueue(conn)
+    await_state(conn, job, "scheduled")
+    assert "cannot be started" in worker.stderr()
+
+
+@pytest.mark.parametrize("arguments", [["--concurrency", "0"], ["--queues", ",".join(map(str, range(33)))], ["--drain", "x"]])
+def test_a_command_line_that_means_nothing_is_refused(conn, work, arguments):
+    assert work(*arguments, command=["true"]).ended()[0] == 2
+
+
+def test_a_program_that_is_not_there_is_told_before_any_job_is_claimed(conn, work):
+    job = enqueue(conn)
+    status, said = work(command=["no-such-program"]).ended()
+    assert (status, state(conn, job)) == (2, "available")
+    assert "no-such-program" in said
+
+
+def test_who_may_not_work_is_told(db, conn, work, role):
+    call(conn, "allow_producer", role=role)
+    status, said = work(command=["true"], database=f"dbname={db.name} options='-c role={role}'").ended()
+    assert status == 1
+    assert "42501" in said
+
+
+def test_who_may_work_can(db, conn, work, role):
+    call(conn, "allow_worker", role=role, queues=["mail"])
+    job = enqueue(conn, queue="mail")
+    work("-q", "mail", command=["true"], database=f"dbname={db.name} options='-c role={role}'")
+    await_state(conn, job, "completed")

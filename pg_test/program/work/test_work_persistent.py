@@ -1,0 +1,224 @@
+"""`turnstile work --persistent`: lines to and from long-lived commands."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.calls import call, enqueue, enqueue_many
+from support.ended import await_counts, await_state, errors, result, state
+from support.sleepers import await_asleep, until
+
+COMMAND = [sys.executable, Path(__file__).with_name("persistent.py")]
+
+
+@pytest.fixture
+def persistent(work):
+    return lambda *arguments, command=COMMAND: work("--persistent", *arguments, command=command)
+
+
+def test_one_command_does_one_job_after_the_other(conn, persistent):
+    jobs = [enqueue(conn) for _ in range(5)]
+    worker = persistent()
+    await_counts(conn, completed=5)
+    results = [result(conn, job) for job in jobs]
+    assert {each["pid"] for each in results} == set(worker.commands())
+    assert sorted(each["answered"] for each in results) == [0, 1, 2, 3, 4]
+
+
+def test_no_more_commands_than_jobs_at_once(conn, persistent):
+    enqueue_many(conn, [{"kind": "work"}] * 200)
+    worker = persistent("--concurrency", "3")
+    await_counts(conn, completed=200)
+    assert len(worker.commands()) <= 3
+
+
+def test_a_line_has_the_job(conn, persistent):
+    names = {"tenant": "acme", "account": "a1", "session": "s"}
+    job = enqueue(conn, payload={"text": "ä\n"}, priority=7, metadata={"trace": "x"}, **names)
+    persistent()
+    await_state(conn, job, "completed")
+    given = result(conn, job)["job"]
+    created = given.pop("created_at")
+    assert conn.execute("SELECT created_at = %s FROM turnstile.jobs WHERE id = %s", [created, job]).fetchone() == (True,)
+    assert given.pop("max_attempts") > 1
+    assert given == {
+        "id": job,
+        "attempt": 1,
+        "queue": "default",
+        "kind": "work",
+        "payload": {"text": "ä\n"},
+        "priority": 7,
+        "metadata": {"trace": "x"},
+        "children": None,
+        **names,
+    }
+
+
+@pytest.mark.parametrize(
+    "answer, ends, value, error",
+    [
+        ({"status": "complete"}, "completed", None, None),
+        ({"status": "complete", "result": {"a": [1]}}, "completed", {"a": [1]}, None),
+        ({"status": "fail", "error": "a bug"}, "retryable", None, "a bug"),
+        ({"status": "fail"}, "retryable", None, "no reason given"),
+        ({"status": "retry", "error": "busy", "in": 1000}, "retryable", None, "busy"),
+        ({"status": "discard", "error": "no such user"}, "discarded", None, "no such user"),
+        ({"status": "snooze", "in": 1000}, "scheduled", None, None),
+    ],
+)
+def test_the_status_says_how_the_run_ends(conn, persistent, answer, ends, value, error):
+    job = enqueue(conn, kind="answer", payload=answer)
+    persistent()
+    await_state(conn, job, ends)
+    assert result(conn, job) == value
+    assert errors(conn, job) == ([error] if error else [])
+
+
+def test_a_run_that_has_added_children_waits_for_them(conn, persistent):
+    parent = enqueue(conn, kind="answer", payload={"status": "await_children"})
+    worker = persistent("--queues", "default")
+    # Without a child the run goes on at once, as another one.
+    until(lambda: attempts(conn, parent) >= 1, "a first run")
+    child = enqueue(conn, parent=parent, queue="elsewhere")
+    await_state(conn, parent, "blocked")
+    call(conn, "cancel", job_id=child)
+    until(lambda: state(conn, parent) != "blocked", "it runs again")
+    worker.kill()
+
+
+def attempts(conn, job: int) -> int:
+    return conn.execute("SELECT attempt FROM turnstile.jobs WHERE id = %s", [job]).fetchone()[0]
+
+
+def test_an_error_may_have_what_the_database_has_not(conn, persistent):
+    job = enqueue(conn, kind="raw", payload={"text": '{"id": ID, "attempt": 1, "status": "fail", "error": "a\\u0000b"}\n'})
+    persistent()
+    await_state(conn, job, "retryable")
+    assert errors(conn, job) == ["a\N{REPLACEMENT CHARACTER}b"]
+
+
+WRONG = {
+    "no JSON": ("hello\n", "not as it should be"),
+    "another job": ('{"id": 0, "attempt": 1, "status": "complete"}\n', "is for job 0"),
+    "another attempt": ('{"id": ID, "attempt": 2, "status": "complete"}\n', "attempt 2"),
+    "no status": ('{"id": ID, "attempt": 1}\n', "missing field `status`"),
+    "an unknown status": ('{"id": ID, "attempt": 1, "status": "completed"}\n', "unknown variant `completed`"),
+    "an unknown field": ('{"id": ID, "attempt": 1, "status": "complete", "resul": 1}\n', "unknown field `resul`"),
+    "a time that is none": ('{"id": ID, "attempt": 1, "status": "snooze", "in": -1}\n', "not below 0"),
+    "a snooze without a time": ('{"id": ID, "attempt": 1, "status": "snooze"}\n', 'needs "in"'),
+    "two lines": ('{"id": ID, "attempt": 1, "status": "complete"}\n{}\n', "several lines"),
+    "an empty line": ("\n", "not as it should be"),
+}
+
+
+@pytest.mark.parametrize("line, error", WRONG.values(), ids=WRONG)
+def test_a_line_that_is_wrong_fails_the_run_and_the_command_is_started_anew(conn, persistent, line, error):
+    before = enqueue(conn)
+    wrong = enqueue(conn, kind="raw", payload={"text": line})
+    after = enqueue(conn)
+    persistent()
+    await_counts(conn, completed=2, retryable=1)
+    assert error in errors(conn, wrong)[0]
+    assert result(conn, before)["pid"] != result(conn, after)["pid"]
+    assert result(conn, after)["answered"] == 0
+
+
+def test_a_command_that_dies_fails_its_job_and_no_other(conn, persistent):
+    before, wrong, after = enqueue(conn), enqueue(conn, kind="error"), enqueue(conn)
+    worker = persistent()
+    await_counts(conn, completed=2, retryable=1)
+    assert errors(conn, wrong) == ["the command has ended before it answered: exit status 3\na bug"]
+    assert result(conn, before)["pid"] != result(conn, after)["pid"]
+    assert "a bug" in worker.stderr()
+
+
+def test_a_command_that_dies_between_two_jobs_fails_none(conn, persistent):
+    before = enqueue(conn)
+    worker = persistent()
+    await_counts(conn, completed=1)
+    os.kill(result(conn, before)["pid"], signal.SIGKILL)
+    until(lambda: not worker.commands(), "it is gone")
+    after = enqueue(conn)
+    await_state(conn, after, "completed")
+
+
+def test_a_command_that_dies_at_once_fails_its_jobs_until_it_is_mended(conn, persistent, tmp_path):
+    call(conn, "set_queue", name="*", retry_base="1 millisecond")
+    fixed = tmp_path / "fixed"
+    command = ["sh", "-c", f"[ -e {fixed} ] || exit 1; exec {' '.join(map(str, COMMAND))}"]
+    job = enqueue(conn, max_attempts=1000)
+    persistent(command=command)
+    until(lambda: attempts(conn, job) > 2, "several attempts")
+    fixed.touch()
+    await_state(conn, job, "completed")
+
+
+def test_what_belongs_to_another_job_is_not_in_the_error(conn, persistent):
+    first, second = enqueue(conn), enqueue(conn, kind="error")
+    script = Path(COMMAND[1]).read_text().replace('case "work":', 'case "work":\n            print("of the first", file=sys.stderr, flush=True)')
+    assert script.count("of the first") == 1
+    persistent(command=[sys.executable, "-c", script])
+    await_counts(conn, completed=1, retryable=1)
+    assert state(conn, first) == "completed"
+    assert "of the first" not in errors(conn, second)[0]
+
+
+def test_a_command_without_work_is_told_to_go_by_the_end_of_its_input(conn, persistent, tmp_path):
+    gone = tmp_path / "gone"
+    script = Path(COMMAND[1]).read_text() + f"\nopen({str(gone)!r}, 'w')\n"
+    enqueue(conn)
+    worker = persistent(command=[sys.executable, "-c", script])
+    await_counts(conn, completed=1)
+    await_asleep(conn, 1)
+    worker.terminate()
+    assert worker.ended()[0] == 0
+    assert gone.exists()
+
+
+def test_a_command_that_hangs_loses_its_run_after_its_time(conn, persistent):
+    slow, after = enqueue(conn, kind="deaf"), enqueue(conn)
+    worker = persistent("--timeout", "500ms", "--grace", "200ms")
+    await_state(conn, slow, "retryable")
+    await_state(conn, after, "completed")
+    assert errors(conn, slow) == ["no end after 0.5 s"]
+    assert "the command is stopped: no end after 0.5 s" in worker.stderr()
+
+
+def test_a_cancelled_job_stops_its_command(conn, persistent):
+    job, after = enqueue(conn, kind="hang"), enqueue(conn)
+    persistent("--heartbeat", "100ms")
+    await_state(conn, job, "running")
+    call(conn, "cancel", job_id=job)
+    await_state(conn, job, "cancelled")
+    await_state(conn, after, "completed")
+
+
+def test_an_answer_after_the_signal_counts(conn, persistent):
+    job = enqueue(conn, kind="last_word")
+    worker = persistent("--drain", "0")
+    await_state(conn, job, "running")
+    until(worker.commands, "the command has begun")
+    await_reading(conn, worker)
+    worker.terminate()
+    assert worker.ended()[0] == 0
+    assert (state(conn, job), result(conn, job)) == ("completed", "in time")
+
+
+def await_reading(conn, worker) -> None:
+    """The command handles SIGTERM by now."""
+    [pid] = worker.commands()
+    caught = lambda: int(Path(f"/proc/{pid}/status").read_text().split("SigCgt:")[1].split()[0], 16)
+    until(lambda: caught() & 1 << (signal.SIGTERM - 1), "it handles SIGTERM")
+
+
+def test_who_is_not_done_in_time_gives_the_job_back(conn, persistent):
+    job = enqueue(conn, kind="hang")
+    worker = persistent("--drain", "0")
+    await_state(conn, job, "running")
+    worker.terminate()
+    assert worker.ended()[0] == 0
+    assert state(conn, job) == "available"
+    assert errors(conn, job) == []
