@@ -2,16 +2,19 @@
 
 use crate::backoff::Backoff;
 use crate::connector::Session;
+use crate::done::Done;
 use crate::error::{Error, Remedy, Result, remedy};
-use crate::held::HeldRuns;
+use crate::held::{HeldRuns, RunId};
 use crate::link::Link;
 use crate::run::Claimed;
+use crate::send::{patient, warn_of_late};
 use crate::shutdown::Shutdown;
 use crate::statement::{Statement, Value};
 use crate::worker::Settings;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
+use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
@@ -19,6 +22,25 @@ static CLAIM: Statement = Statement {
     text: "SELECT *, extract(epoch FROM lease_expires_at - clock_timestamp())::float8 AS lease
              FROM turnstile.claim($1, $2, worker => $3, lease => make_interval(secs => $4))",
     types: &[Type::TEXT_ARRAY, Type::INT4, Type::TEXT, Type::FLOAT8],
+};
+/// The runs that are completed make room for those that are claimed, as in `turnstile.complete_and_claim_next`.
+static COMPLETE_AND_CLAIM: Statement = Statement {
+    text: patient!(
+        "ended.runs AS ended, job.*, extract(epoch FROM job.lease_expires_at - clock_timestamp())::float8 AS lease
+           FROM patience,
+                LATERAL (SELECT turnstile.complete_many($5, $6) OFFSET 0) AS ended(runs),
+                LATERAL (SELECT $2 WHERE ended.runs >= 0 OFFSET 0) AS room(jobs)
+                LEFT JOIN LATERAL
+                turnstile.claim($1, room.jobs, worker => $3, lease => make_interval(secs => $4)) AS job ON true"
+    ),
+    types: &[
+        Type::TEXT_ARRAY,
+        Type::INT4,
+        Type::TEXT,
+        Type::FLOAT8,
+        Type::INT8_ARRAY,
+        Type::INT4_ARRAY,
+    ],
 };
 /// Unlike a claim that waits it holds no snapshot while it sleeps, which would keep vacuum from its work.
 static SLEEP: Statement = Statement {
@@ -32,13 +54,19 @@ const LAST_ANSWER: Duration = Duration::from_secs(5);
 const VAIN_WAKE_UPS: u32 = 3;
 const AFTER_VAIN_WAKE_UPS: Duration = Duration::from_millis(100);
 
+const PATIENCE: u32 = 4;
+const LONGEST_PATIENCE: Duration = Duration::from_millis(5);
+
 pub(crate) struct Claims {
     link: Link,
     settings: Arc<Settings>,
     held: Arc<HeldRuns>,
+    done: Arc<Done>,
     shutdown: Shutdown,
     failures: Backoff,
     in_vain: u32,
+    /// How long the last claim took that found jobs.
+    usual_time: Duration,
 }
 
 impl Claims {
@@ -46,15 +74,18 @@ impl Claims {
         link: Link,
         settings: Arc<Settings>,
         held: Arc<HeldRuns>,
+        done: Arc<Done>,
         shutdown: Shutdown,
     ) -> Self {
         Self {
             link,
             settings,
             held,
+            done,
             shutdown,
             failures: Backoff::default(),
             in_vain: 0,
+            usual_time: Duration::ZERO,
         }
     }
 
@@ -86,14 +117,76 @@ impl Claims {
         }
     }
 
+    /// How long it is worth waiting for more room: a part of the time that a claim takes.
+    pub(crate) fn patience(&self) -> Duration {
+        (self.usual_time / PATIENCE).min(LONGEST_PATIENCE)
+    }
+
+    async fn claim(&mut self, client: &Session, room: usize) -> Result<Vec<Claimed>> {
+        let done = self.done.take();
+        let began = Instant::now();
+        let rows = match self.call(client, room, &done).await {
+            Err(error) => {
+                self.done.send_again(done);
+                self.done.let_go();
+                if remedy(&error) == Remedy::Reconnect {
+                    return Err(error.into());
+                }
+                // It may have been the fault of those that have ended.
+                self.call(client, room, &[]).await?
+            }
+            Ok(rows) => {
+                self.know(&done, &rows)?;
+                rows
+            }
+        };
+        let jobs = rows.iter().filter_map(|row| match row.try_get("id") {
+            Ok(None::<i64>) => None,
+            _ => Some(Claimed::from_row(row)),
+        });
+        let jobs = jobs.collect::<Result<Vec<_>>>()?;
+        if !jobs.is_empty() {
+            self.usual_time = began.elapsed();
+        }
+        Ok(jobs)
+    }
+
+    /// The server knows now that these are completed.
+    fn know(&self, done: &[RunId], rows: &[Row]) -> Result<()> {
+        if let Some(row) = rows.first().filter(|_| !done.is_empty()) {
+            warn_of_late(done.len(), row.try_get("ended")?);
+        }
+        for &run in done {
+            self.held.remove(run);
+        }
+        Ok(())
+    }
+
     /// It is waited for also when the worker has to stop: what it has claimed has to be given back.
-    async fn claim(&self, client: &Session, room: usize) -> Result<Vec<Claimed>> {
+    async fn call(
+        &self,
+        client: &Session,
+        room: usize,
+        done: &[RunId],
+    ) -> std::result::Result<Vec<Row>, tokio_postgres::Error> {
         let settings = &self.settings;
         let room = i32::try_from(room).unwrap_or(i32::MAX);
         let lease = settings.lease.as_ref().map(Duration::as_secs_f64);
-        let values: [Value<'_>; 4] = [&settings.queues, &room, &settings.name, &lease];
-        let mut answer = std::pin::pin!(CLAIM.rows(&**client, &values));
-        let rows = tokio::select! {
+        let (ids, attempts): (Vec<_>, Vec<_>) = done.iter().copied().unzip();
+        let values: [Value<'_>; 6] = [
+            &settings.queues,
+            &room,
+            &settings.name,
+            &lease,
+            &ids,
+            &attempts,
+        ];
+        let (statement, values) = match done.is_empty() {
+            true => (&CLAIM, values.get(..4).unwrap_or_default()),
+            false => (&COMPLETE_AND_CLAIM, &values[..]),
+        };
+        let mut answer = std::pin::pin!(statement.rows(&**client, values));
+        tokio::select! {
             rows = &mut answer => rows,
             () = self.shutdown.stops() => match timeout(LAST_ANSWER, &mut answer).await {
                 Ok(rows) => rows,
@@ -102,8 +195,7 @@ impl Claims {
                     answer.await
                 }
             },
-        }?;
-        rows.iter().map(Claimed::from_row).collect()
+        }
     }
 
     /// Who is told to drain meanwhile hangs up, and the server sees that at once.
@@ -128,6 +220,7 @@ impl Claims {
 
     /// Before it sleeps. Ends go first: behind a pooler the sleeper may have the last connection to the server.
     async fn rest(&self) {
+        self.done.let_go();
         let rest = async {
             self.held.all_ends_known().await;
             if self.in_vain > VAIN_WAKE_UPS {

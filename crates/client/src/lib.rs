@@ -61,6 +61,7 @@ mod attempt;
 mod backoff;
 mod claims;
 mod connector;
+mod done;
 mod ending;
 mod enqueue;
 mod error;

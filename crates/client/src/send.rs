@@ -148,17 +148,18 @@ async fn complete_many(client: &Client, endings: &[&Ending]) -> Option<Answer> {
     let (ids, attempts) = runs(endings);
     let result = COMPLETE_MANY.row(client, &[&ids, &attempts]).await;
     let counted = result.and_then(|row| row.map_or(Ok(0), |row| row.try_get::<_, i32>(0)));
-    of_all(counted.map(|counted| {
-        let uncounted = endings
-            .len()
-            .saturating_sub(usize::try_from(counted).unwrap_or(0));
-        if uncounted > 0 {
-            tracing::warn!(
-                uncounted,
-                "completions came too late: the runs were lost, or the server knew of their ends"
-            );
-        }
-    }))
+    of_all(counted.map(|counted| warn_of_late(endings.len(), counted)))
+}
+
+/// `complete_many` leaves alone what is not its to complete.
+pub(crate) fn warn_of_late(sent: usize, completed: i32) {
+    let late = sent.saturating_sub(usize::try_from(completed).unwrap_or(0));
+    if late > 0 {
+        tracing::warn!(
+            late,
+            "completions came too late: the runs were lost, or the server knew of their ends"
+        );
+    }
 }
 
 async fn complete_with_results(client: &Client, endings: &[&Ending]) -> Option<Answer> {

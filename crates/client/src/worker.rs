@@ -3,7 +3,8 @@
 use crate::attempt::attempt;
 use crate::claims::Claims;
 use crate::connector::Connector;
-use crate::ending::{Ending, Endings};
+use crate::done::Done;
+use crate::ending::Endings;
 use crate::error::{Error, Result};
 use crate::handler::Handler;
 use crate::held::HeldRuns;
@@ -215,9 +216,11 @@ impl<H: Handler> Working<H> {
         let give_up = CancellationToken::new();
         let told = give_up.clone();
         let endings = tokio::spawn(async move { endings.send_all(coming, told).await });
-        let claimed = self.claim_and_run(&ends).await;
+        let done = Arc::new(Done::new(ends));
+        let claimed = self.claim_and_run(&done).await;
+        done.let_go();
         self.drain().await;
-        drop(ends);
+        drop(done);
         let undelivered = last_ends(endings, &give_up).await;
         claimed?;
         match undelivered {
@@ -226,40 +229,59 @@ impl<H: Handler> Working<H> {
         }
     }
 
-    async fn claim_and_run(&self, ends: &mpsc::UnboundedSender<Ending>) -> Result<()> {
+    async fn claim_and_run(&self, done: &Arc<Done>) -> Result<()> {
         let link = Link::new("claims", self.connector.clone());
-        let (settings, held) = (Arc::clone(&self.settings), Arc::clone(&self.held));
-        let mut claims = Claims::new(link, settings, held, self.shutdown.clone());
-        while let Some(room) = self.await_room().await {
-            for claimed in claims.next(room).await? {
-                self.start(claimed, ends);
+        let mut claims = Claims::new(
+            link,
+            Arc::clone(&self.settings),
+            Arc::clone(&self.held),
+            Arc::clone(done),
+            self.shutdown.clone(),
+        );
+        while self.await_room().await {
+            self.gather_room(claims.patience()).await;
+            for claimed in claims.next(self.room()).await? {
+                self.start(claimed, done);
             }
         }
         Ok(())
     }
 
-    /// How many jobs it can take, at least one; None when it is to stop. While the server does not hear of ends it takes no more
-    /// than twice as many as may run.
-    async fn await_room(&self) -> Option<usize> {
+    /// How many jobs it can take. While the server does not hear of ends it takes no more than twice as many as may run.
+    fn room(&self) -> usize {
         let most_held = self.settings.concurrency.saturating_mul(2);
+        let room = self.room.available_permits();
+        room.min(most_held.saturating_sub(self.held.len()))
+    }
+
+    /// Until it can take a job. False: it is to stop.
+    async fn await_room(&self) -> bool {
         loop {
             let freed = self.freed.notified();
-            let room = self.room.available_permits();
-            let room = room.min(most_held.saturating_sub(self.held.len()));
             if self.shutdown.is_draining() {
-                return None;
+                return false;
             }
-            if room > 0 {
-                return Some(room);
+            if self.room() > 0 {
+                return true;
             }
             tokio::select! {
                 () = freed => {}
-                () = self.shutdown.drains() => return None,
+                () = self.shutdown.drains() => return false,
             }
         }
     }
 
-    fn start(&self, claimed: Claimed, ends: &mpsc::UnboundedSender<Ending>) {
+    /// Short jobs end soon after each other: then one claim is enough for all of them.
+    async fn gather_room(&self, longest: Duration) {
+        let all_free = async {
+            while self.room.available_permits() < self.settings.concurrency {
+                self.freed.notified().await;
+            }
+        };
+        let _ = timeout(longest, all_free).await;
+    }
+
+    fn start(&self, claimed: Claimed, done: &Arc<Done>) {
         let Claimed { job, lease } = claimed;
         let id = job.run();
         let stop = self.held.add(id, lease, self.settings.heartbeat);
@@ -281,7 +303,7 @@ impl<H: Handler> Working<H> {
             handler: Arc::clone(&self.handler),
             held: Arc::clone(&self.held),
             freed: Arc::clone(&self.freed),
-            ends: ends.clone(),
+            done: Arc::clone(done),
             grace: self.settings.grace,
         };
         let is_late = self.shutdown.is_draining();
@@ -324,7 +346,7 @@ struct Life<H> {
     handler: Arc<H>,
     held: Arc<HeldRuns>,
     freed: Arc<Notify>,
-    ends: mpsc::UnboundedSender<Ending>,
+    done: Arc<Done>,
     grace: Duration,
 }
 
@@ -340,8 +362,7 @@ impl<H: Handler> Life<H> {
         if let Some(outcome) = outcome {
             log(&outcome);
             self.held.is_ending(id);
-            // It fails only if the worker has given up what is left.
-            let _ = self.ends.send(Ending { run: id, outcome });
+            self.done.add(id, outcome);
         } else {
             self.held.remove(id);
         }

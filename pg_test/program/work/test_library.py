@@ -175,3 +175,22 @@ def test_a_run_outlives_a_restart_of_the_server(immediate):
             assert (state(conn, job), result(conn, job)) == ("completed", True)
         finally:
             worker.kill()
+
+
+REFUSE = """
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not this one'; END $$;
+CREATE TRIGGER refuse BEFORE DELETE ON turnstile.job FOR EACH ROW WHEN (OLD.queue = 'refused') EXECUTE FUNCTION refuse();
+"""
+
+
+def test_a_completion_that_the_server_refuses_fails_that_run_alone(conn, work):
+    """Many complete in one call, which goes along with a claim."""
+    conn.execute(REFUSE)
+    for number in range(30):
+        enqueue(conn, queue="refused" if number % 10 == 5 else "default")
+    work("--queues", "*", "--concurrency", "3", command=["true"])
+    await_counts(conn, completed=27, retryable=3)
+    said = conn.execute("SELECT errors->0->>'error' FROM turnstile.jobs WHERE state = 'retryable'").fetchall()
+    assert ["not this one" in error for (error,) in said] == [True] * 3
+    after = enqueue(conn)
+    await_state(conn, after, "completed")
