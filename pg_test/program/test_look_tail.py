@@ -8,6 +8,7 @@ import pytest
 from support import program
 from support.calls import call, claim_next, enqueue
 from support.program import Follower
+from support.sleepers import until
 
 FIELDS = [
     "id", "queue", "kind", "tenant", "state", "attempt", "worker", "created_at", "claimed_at", "finished_at", "run_seconds", "error",
@@ -118,9 +119,16 @@ def test_a_late_commit_comes_late_and_once(db, conn):
         assert tail.object()["id"] == last
 
 
-def test_it_follows_an_empty_history(db, conn):
-    with Follower("-d", db.name, "tail", "--json") as tail:
-        ids = [_end(conn) for _ in range(3)]
+LOOKED = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'turnstile tail' AND datname = %s AND state = 'idle' AND query LIKE '%%recent%%'"
+
+
+def test_after_an_empty_history_all_is_shown(db, conn):
+    """Also more than the last ten, and whatever --lines says of what had ended before."""
+    ids = [row.id for row in call(conn, "enqueue_many", jobs=[{"kind": "work"}] * 25)]
+    runs = call(conn, "claim", queues=["default"], max_jobs=25)
+    with Follower("-d", db.name, "tail", "--json", "-n", "0") as tail:
+        until(lambda: conn.execute(LOOKED, [db.name]).fetchone(), "it has looked once")
+        call(conn, "complete_many", job_ids=[run.id for run in runs], attempts=[run.attempt for run in runs])
         assert [tail.object()["id"] for _ in ids] == ids
 
 
