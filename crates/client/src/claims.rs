@@ -3,7 +3,7 @@
 use crate::backoff::Backoff;
 use crate::connector::Session;
 use crate::done::Done;
-use crate::error::{Error, Remedy, Result, remedy};
+use crate::error::{Error, Remedy, Result, described, remedy};
 use crate::held::{HeldRuns, RunId};
 use crate::link::Link;
 use crate::run::Claimed;
@@ -238,7 +238,10 @@ impl Claims {
         if remedy == Remedy::Never {
             return Err(error.into());
         }
-        tracing::debug!(%error, "a claim has failed");
+        // Otherwise nobody learns why a server that takes no writes is left again and again.
+        if error.as_db_error().is_some() {
+            tracing::warn!(error = described(&error), "a claim has failed");
+        }
         let pause = async {
             match remedy {
                 Remedy::Reconnect => self.link.give_up(client).await,

@@ -145,6 +145,20 @@ def test_a_command_that_dies_between_two_jobs_fails_none(conn, persistent):
     await_state(conn, after, "completed")
 
 
+def test_what_a_command_says_between_two_jobs_fails_no_other(conn, persistent, tmp_path):
+    script = Path(COMMAND[1]).read_text().replace(
+        "    answered += 1",
+        f"    answered += 1\n    time.sleep(0.2)\n    say(**run, status='complete')\n    open({str(tmp_path / 'said')!r}, 'w')",
+    )
+    before = enqueue(conn)
+    worker = persistent(command=[sys.executable, "-c", script])
+    until((tmp_path / "said").exists, "it has answered once more")
+    after = enqueue(conn)
+    await_state(conn, after, "completed")
+    assert result(conn, before)["pid"] != result(conn, after)["pid"]
+    assert "nobody asked" in worker.stderr()
+
+
 def test_a_command_that_dies_at_once_fails_its_jobs_until_it_is_mended(conn, persistent, tmp_path):
     call(conn, "set_queue", name="*", retry_base="1 millisecond")
     fixed = tmp_path / "fixed"

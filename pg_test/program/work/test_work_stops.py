@@ -179,3 +179,14 @@ def test_a_keeper_that_was_killed_is_replaced_with_all_that_it_knew(conn, work, 
     assert len(worker.keepers()) == 1
     worker.kill()
     worker.leaves_nothing()
+
+
+def test_a_keeper_that_was_killed_is_replaced_before_another_command_starts(conn, work):
+    enqueue(conn)
+    worker = work(command=DEAF)
+    until(lambda: len(worker.commands()) == 2, "the command and its child have begun")
+    [keeper] = worker.keepers()
+    os.kill(keeper, signal.SIGKILL)
+    until(lambda: worker.keepers() not in ([], [keeper]), "there is another")
+    worker.kill()
+    worker.leaves_nothing()

@@ -64,6 +64,11 @@ impl Child {
         lock(&self.tail).clear();
     }
 
+    /// Whether it can be given a job: it lives, and has said nothing that would be taken for the next answer.
+    pub fn is_ready(&self) -> bool {
+        !self.group.is_over() && self.lines.is_silent()
+    }
+
     /// Its last words, once its pipes are closed.
     pub async fn end(mut self) -> String {
         let Ok(Ok(ended)) = timeout(LAST_MOMENTS, self.group.end()).await else {
@@ -91,6 +96,11 @@ impl Child {
 }
 
 impl Lines {
+    fn is_silent(&self) -> bool {
+        let unread = self.output.get_ref().try_read(&mut [0]);
+        unread.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+
     pub async fn ask(&mut self, job: &Job) -> Result<Answer, NoAnswer> {
         let question = question(job).map_err(|error| NoAnswer::Wrong(error.to_string()))?;
         let (input, output) = (&mut self.input, &mut self.output);

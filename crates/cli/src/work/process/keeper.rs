@@ -13,6 +13,8 @@ use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::spawner::pid_of;
+
 /// Not for users, so the command line does not know it.
 const ARGUMENT: &str = "keep-process-groups";
 
@@ -90,8 +92,18 @@ impl Keeper {
         })
     }
 
-    /// Where a child announces its group; there is another keeper if this one was killed.
+    /// Where a child announces its group.
     pub fn input(&mut self) -> io::Result<OwnedFd> {
+        self.renew()?;
+        self.input.as_fd().try_clone_to_owned()
+    }
+
+    pub fn pid(&self) -> Option<Pid> {
+        pid_of(&self.process)
+    }
+
+    /// There is another keeper if this one was killed.
+    pub fn renew(&mut self) -> io::Result<()> {
         if self.process.try_wait()?.is_some() {
             tracing::warn!("the keeper of the commands was killed; there is another");
             let groups = std::mem::take(&mut self.groups);
@@ -101,7 +113,7 @@ impl Keeper {
             }
             self.groups = groups;
         }
-        self.input.as_fd().try_clone_to_owned()
+        Ok(())
     }
 
     pub fn has_begun(&mut self, group: i32) {
