@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::task::JoinHandle;
@@ -64,9 +65,15 @@ impl Child {
         lock(&self.tail).clear();
     }
 
-    /// Whether it can be given a job: it lives, and has said nothing that would be taken for the next answer.
-    pub fn is_ready(&self) -> bool {
-        !self.group.is_over() && self.lines.is_silent()
+    /// Why it can be given no job: it has ended, or has said what would be taken for the next answer.
+    pub fn unfit(&self) -> Option<&'static str> {
+        if self.group.is_over() {
+            return Some("a command has ended between two jobs");
+        }
+        let is_silent = self.lines.are_silent();
+        (!is_silent).then_some(
+            "a command has said something that nobody asked, or closed its output, and is replaced",
+        )
     }
 
     /// Its last words, once its pipes are closed.
@@ -96,9 +103,14 @@ impl Child {
 }
 
 impl Lines {
-    fn is_silent(&self) -> bool {
-        let unread = self.output.get_ref().try_read(&mut [0]);
-        unread.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    /// Nothing is there to be read, not even the end.
+    fn are_silent(&self) -> bool {
+        const AT_ONCE: Timespec = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let output = &mut [PollFd::new(self.output.get_ref(), PollFlags::IN)];
+        matches!(poll(output, Some(&AT_ONCE)), Ok(0))
     }
 
     pub async fn ask(&mut self, job: &Job) -> Result<Answer, NoAnswer> {

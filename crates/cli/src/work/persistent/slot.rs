@@ -58,10 +58,10 @@ impl Slot {
     /// A child that lives. An outcome where there is none, or where the run has to stop before there is one.
     async fn ready(&mut self, run: &Run, all: &Persistent) -> Result<Child, Outcome> {
         if let Some(child) = self.child.take() {
-            if child.is_ready() {
-                return Ok(child);
+            match child.unfit() {
+                None => return Ok(child),
+                Some(why) => tracing::warn!("{why}"),
             }
-            tracing::warn!("a command has ended between two jobs, or has said what nobody asked");
         }
         tokio::select! {
             () = pause_after(self.failures) => {}

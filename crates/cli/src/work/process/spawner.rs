@@ -70,17 +70,23 @@ impl Spawner {
 /// Who kills the keeper, and then the program, must not find a moment in which nobody knows the groups.
 fn watch(keeper: &Weak<Mutex<Keeper>>) {
     while let Some(process) = keeper.upgrade().and_then(|keeper| lock(&keeper).pid()) {
-        // It is left to be reaped by its owner, who may also have done so by now.
+        // No other thread reaps it before the end, so its number stands for no other process.
         _ = waitid(
             WaitId::Pid(process),
-            WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+            WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT,
         );
         let Some(keeper) = keeper.upgrade() else {
             return;
         };
-        if let Err(error) = lock(&keeper).renew() {
-            tracing::warn!(%error, "there is no other keeper of the commands yet");
-            std::thread::sleep(TRY_AGAIN);
+        let renewed = lock(&keeper).renew();
+        match renewed {
+            Ok(()) => {
+                tracing::warn!("the keeper of the commands was killed or stopped; there is another")
+            }
+            Err(error) => {
+                tracing::warn!(%error, "there is no other keeper of the commands yet");
+                std::thread::sleep(TRY_AGAIN);
+            }
         }
     }
 }
