@@ -41,6 +41,30 @@ async fn parent(parent: Parent, run: Run) -> Result<Outcome, Failure> {
     Ok(Outcome::AwaitChildren)
 }
 
+#[derive(Deserialize)]
+struct Hasty {
+    waits_again: bool,
+}
+
+/// Waits for children that have ended before it does.
+async fn hasty(hasty: Hasty, run: Run) -> Result<Outcome, Failure> {
+    if let Some(children) = run.job.children {
+        return Ok(match hasty.waits_again {
+            true => Outcome::AwaitChildren,
+            false => Outcome::result(&children),
+        });
+    }
+    let child = NewJob::new("sum", &())?
+        .queue("elsewhere")
+        .parent(run.job.id);
+    let client = connect().await?;
+    for added in enqueue_many(&client, &[child.clone(), child]).await? {
+        let cancel = "SELECT turnstile.cancel($1)";
+        client.query_one(cancel, &[&added.id]).await?;
+    }
+    Ok(Outcome::AwaitChildren)
+}
+
 /// Adds a job in a transaction of its own, and keeps it or does not.
 async fn transfer(is_kept: bool, _run: Run) -> Result<Outcome, Failure> {
     let mut client = connect().await?;
@@ -142,6 +166,7 @@ async fn main() -> Result<(), Failure> {
     let kinds = Kinds::new()
         .on("sum", sum)
         .on("parent", parent)
+        .on("hasty", hasty)
         .on("transfer", transfer)
         .on("snooze", snooze)
         .on("retry", retry)

@@ -3,15 +3,16 @@
 use crate::backoff::Backoff;
 use crate::connector::Session;
 use crate::done::Done;
-use crate::error::{Error, Remedy, Result, remedy};
+use crate::error::{Error, Remedy, Result, described, is_refused_by_isolation, remedy};
 use crate::held::{HeldRuns, RunId};
-use crate::link::Link;
+use crate::link::{LOST, Link, READ_ONLY};
 use crate::run::Claimed;
 use crate::send::{patient, warn_of_late};
 use crate::shutdown::Shutdown;
 use crate::statement::{Statement, Value};
 use crate::worker::Settings;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::Row;
@@ -67,6 +68,8 @@ pub(crate) struct Claims {
     in_vain: u32,
     /// How long the last claim took that found jobs.
     usual_time: Duration,
+    /// The server has refused a claim under the isolation level that sessions have by default.
+    has_own_isolation: AtomicBool,
 }
 
 impl Claims {
@@ -86,6 +89,7 @@ impl Claims {
             failures: Backoff::default(),
             in_vain: 0,
             usual_time: Duration::ZERO,
+            has_own_isolation: AtomicBool::new(false),
         }
     }
 
@@ -129,7 +133,7 @@ impl Claims {
             Err(error) => {
                 self.done.send_again(done);
                 self.done.let_go();
-                if remedy(&error) == Remedy::Reconnect {
+                if remedy(&error, client) == Remedy::Reconnect {
                     return Err(error.into());
                 }
                 // It may have been the fault of those that have ended.
@@ -185,7 +189,7 @@ impl Claims {
             true => (&CLAIM, values.get(..4).unwrap_or_default()),
             false => (&COMPLETE_AND_CLAIM, &values[..]),
         };
-        let mut answer = std::pin::pin!(statement.rows(&**client, values));
+        let mut answer = std::pin::pin!(self.rows(client, statement, values));
         tokio::select! {
             rows = &mut answer => rows,
             () = self.shutdown.stops() => match timeout(LAST_ANSWER, &mut answer).await {
@@ -196,6 +200,25 @@ impl Claims {
                 }
             },
         }
+    }
+
+    /// What works everywhere costs two more messages, and only those pay who need it.
+    async fn rows(
+        &self,
+        client: &Session,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> std::result::Result<Vec<Row>, tokio_postgres::Error> {
+        if !self.has_own_isolation.load(Ordering::Relaxed) {
+            match statement.rows(&**client, values).await {
+                Err(error) if is_refused_by_isolation(&error) => {
+                    tracing::info!("claims are READ COMMITTED from now on, unlike the default");
+                    self.has_own_isolation.store(true, Ordering::Relaxed);
+                }
+                answer => return answer,
+            }
+        }
+        statement.rows_as_committed(&**client, values).await
     }
 
     /// Who is told to drain meanwhile hangs up, and the server sees that at once.
@@ -234,15 +257,19 @@ impl Claims {
     }
 
     async fn survive(&mut self, client: &Arc<Session>, error: tokio_postgres::Error) -> Result<()> {
-        let remedy = remedy(&error);
+        let remedy = remedy(&error, client);
         if remedy == Remedy::Never {
             return Err(error.into());
         }
-        tracing::debug!(%error, "a claim has failed");
+        let reason = described(&error);
         let pause = async {
             match remedy {
-                Remedy::Reconnect => self.link.give_up(client).await,
-                Remedy::Again | Remedy::Never => sleep(self.failures.next_pause()).await,
+                Remedy::Reconnect => self.link.give_up(client, LOST, &reason).await,
+                Remedy::Elsewhere => self.link.give_up(client, READ_ONLY, &reason).await,
+                Remedy::Again | Remedy::Never => {
+                    self.link.tell("a claim has failed", &reason);
+                    sleep(self.failures.next_pause()).await;
+                }
             }
         };
         tokio::select! {

@@ -1,6 +1,6 @@
 //! How to get to the server: the configuration, and what encrypts.
 
-use crate::error::Result;
+use crate::error::{Result, described};
 use futures_util::future::BoxFuture;
 use std::ops::Deref;
 use std::str::FromStr;
@@ -117,7 +117,8 @@ where
     let (client, connection) = config.connect(tls).await?;
     let driver = tokio::spawn(async move {
         if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection has ended");
+            let error = described(&error);
+            tracing::warn!(error, "a connection has ended");
         }
     });
     let driver = driver.abort_handle();

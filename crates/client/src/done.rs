@@ -4,8 +4,9 @@
 use crate::ending::Ending;
 use crate::held::RunId;
 use crate::outcome::Outcome;
+use crate::run::Children;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 pub(crate) struct Done {
     ends: mpsc::UnboundedSender<Ending>,
@@ -25,8 +26,15 @@ impl Done {
         if let (Outcome::Complete(None), Some(runs)) = (&outcome, &mut *self.lock()) {
             runs.push(run);
         } else {
-            self.send(run, outcome);
+            self.send(Ending::new(run, outcome));
         }
+    }
+
+    /// The run waits for its children. Without live ones it goes on: they are how all have ended.
+    pub(crate) async fn await_children(&self, run: RunId) -> Option<Children> {
+        let (answer, answered) = oneshot::channel();
+        self.send(Ending::unless_children(run, answer));
+        answered.await.ok()
     }
 
     /// The runs that the claim is to complete. Others may follow while it lasts.
@@ -46,13 +54,13 @@ impl Done {
     /// A claim had no answer. The server ends no run twice.
     pub(crate) fn send_again(&self, runs: Vec<RunId>) {
         for run in runs {
-            self.send(run, Outcome::Complete(None));
+            self.send(Ending::new(run, Outcome::Complete(None)));
         }
     }
 
-    fn send(&self, run: RunId, outcome: Outcome) {
+    fn send(&self, ending: Ending) {
         // It fails only if the worker has given up what is left.
-        let _ = self.ends.send(Ending { run, outcome });
+        let _ = self.ends.send(ending);
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Vec<RunId>>> {

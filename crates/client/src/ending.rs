@@ -1,21 +1,32 @@
 //! Endings on their way to the server. While one round trip lasts others gather, and go together in the next: no run waits for a
-//! timer, and short jobs end many at a time.
+//! timer, and short jobs end many at a time. One that the server has refused for the moment goes alone from then on.
 
 use crate::backoff::Backoff;
 use crate::held::{HeldRuns, RunId};
-use crate::link::Link;
+use crate::link::{LOST, Link, READ_ONLY};
 use crate::outcome::Outcome;
+use crate::run::Children;
 use crate::send::{Answer, send};
+use crate::told::Told;
 use std::sync::Arc;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 /// So many runs end in one call at most.
 const MOST: usize = 1000;
+/// About a minute. Then it is not the moment that is wrong with an end.
+const MOST_REFUSALS: u32 = 20;
 
 pub(crate) struct Ending {
     pub run: RunId,
     pub outcome: Outcome,
+    /// Of one that waits for children: told how they have ended if none is live, and then it is no end.
+    children: Option<oneshot::Sender<Children>>,
+    refusals: u32,
+    backoff: Backoff,
+    told: Told,
+    due: Option<Instant>,
 }
 
 pub(crate) struct Endings {
@@ -23,6 +34,52 @@ pub(crate) struct Endings {
     pub held: Arc<HeldRuns>,
     /// Told each time that the server knows of an end.
     pub freed: Arc<Notify>,
+}
+
+impl Ending {
+    pub(crate) fn new(run: RunId, outcome: Outcome) -> Self {
+        Self {
+            run,
+            outcome,
+            children: None,
+            refusals: 0,
+            backoff: Backoff::default(),
+            told: Told::default(),
+            due: None,
+        }
+    }
+
+    pub(crate) fn unless_children(run: RunId, children: oneshot::Sender<Children>) -> Self {
+        Self {
+            children: Some(children),
+            ..Self::new(run, Outcome::AwaitChildren)
+        }
+    }
+
+    /// It has made no call of many fail so far.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.refusals == 0
+    }
+
+    /// To be sent again. False: that was done often enough.
+    fn put_off(&mut self, reason: &str) -> bool {
+        let (id, attempt) = self.run;
+        if self.told.is_news(reason) {
+            tracing::warn!(
+                id,
+                attempt,
+                error = reason,
+                "the server does not take the end of the run now; it is sent again"
+            );
+        }
+        self.refusals = self.refusals.saturating_add(1);
+        self.due = Some(Instant::now() + self.backoff.next_pause());
+        self.refusals <= MOST_REFUSALS
+    }
+
+    fn is_due(&self) -> bool {
+        self.due.is_none_or(|due| due <= Instant::now())
+    }
 }
 
 impl Endings {
@@ -33,13 +90,12 @@ impl Endings {
         give_up: CancellationToken,
     ) -> usize {
         let mut waiting = Vec::new();
-        let mut backoff = Backoff::default();
-        loop {
-            if waiting.is_empty() && coming.recv_many(&mut waiting, MOST).await == 0 {
-                return 0;
-            }
+        let mut is_open = true;
+        while is_open || !waiting.is_empty() {
+            let due = first_due(&waiting);
             tokio::select! {
-                () = self.round(&mut waiting, &mut backoff) => {}
+                received = coming.recv_many(&mut waiting, MOST), if is_open => is_open = received > 0,
+                () = reached(due) => {}
                 () = give_up.cancelled() => return waiting.len() + coming.len(),
             }
             while waiting.len() < MOST
@@ -47,39 +103,53 @@ impl Endings {
             {
                 waiting.push(ending);
             }
+            let mut sending: Vec<_> = waiting.extract_if(.., |ending| ending.is_due()).collect();
+            if sending.is_empty() {
+                continue;
+            }
+            tokio::select! {
+                () = self.round(&mut sending) => waiting.append(&mut sending),
+                () = give_up.cancelled() => return waiting.len() + sending.len() + coming.len(),
+            }
         }
+        0
     }
 
     /// What had no answer stays, and is sent again: the server knows a run by its attempt, and ends none of them twice.
-    async fn round(&self, waiting: &mut Vec<Ending>, backoff: &mut Backoff) {
+    async fn round(&self, sending: &mut Vec<Ending>) {
         // An error only where the very first connection is refused, and then the claims have ended with it.
         let Ok(client) = self.link.client().await else {
             return std::future::pending().await;
         };
-        let answers = send(&client, waiting).await;
-        let lost = answers.contains(&Answer::Unanswered);
-        *waiting = std::mem::take(waiting)
+        let answers = send(&client, sending).await;
+        let lost = answers.iter().find_map(Answer::lost);
+        let no_writes = match answers.iter().find_map(Answer::refused_writes) {
+            Some(reason) if self.link.is_read_only(&client).await => Some(reason),
+            _ => None,
+        };
+        *sending = std::mem::take(sending)
             .into_iter()
-            .zip(answers)
-            .filter_map(|(ending, answer)| self.settle(ending, answer))
+            .zip(answers.iter().cloned())
+            .filter_map(|(ending, answer)| self.settle(ending, answer, no_writes.is_some()))
             .collect();
         self.freed.notify_one();
-        if lost {
-            self.link.give_up(&client).await;
-        } else {
-            self.link.works();
-        }
-        match waiting.is_empty() {
-            true => backoff.reset(),
-            false => tokio::time::sleep(backoff.next_pause()).await,
+        match (lost, no_writes) {
+            (Some(reason), _) => self.link.give_up(&client, LOST, reason).await,
+            (None, Some(reason)) => self.link.give_up(&client, READ_ONLY, reason).await,
+            (None, None) => self.link.works(),
         }
     }
 
     /// Returns what has to be sent again.
-    fn settle(&self, ending: Ending, answer: Answer) -> Option<Ending> {
+    fn settle(&self, mut ending: Ending, answer: Answer, is_read_only: bool) -> Option<Ending> {
         let (id, attempt) = ending.run;
         match answer {
             Answer::Known => {}
+            Answer::NoLiveChildren(children) => {
+                self.held.goes_on(ending.run);
+                _ = ending.children.take().map(|run| run.send(children));
+                return None;
+            }
             Answer::Superseded => {
                 tracing::warn!(
                     id,
@@ -87,27 +157,60 @@ impl Endings {
                     "the run was lost, or its end was known: what it did now counts for nothing"
                 );
             }
-            Answer::Unanswered | Answer::Later => return Some(ending),
-            Answer::Refused(error) if matches!(ending.outcome, Outcome::Fail(_)) => {
-                tracing::error!(
-                    id,
-                    attempt,
-                    error,
-                    "the run cannot be ended; it fails when its lease is over"
-                );
+            Answer::Unanswered(_) => return Some(ending),
+            Answer::NoWrites(_) if is_read_only => return Some(ending),
+            // However often: others may hold a lock for as long as they like.
+            Answer::Locked(reason) => {
+                ending.put_off(&reason);
+                return Some(ending);
             }
-            Answer::Refused(error) => {
-                tracing::error!(
-                    id,
-                    attempt,
-                    error,
-                    "the server refuses how the run has ended, so it fails"
-                );
-                let outcome = Outcome::Fail(error);
-                return Some(Ending { outcome, ..ending });
+            Answer::Later(reason) | Answer::NoWrites(reason) => {
+                return match ending.put_off(&reason) {
+                    true => Some(ending),
+                    false => self.refused(ending, reason),
+                };
             }
+            Answer::Refused(error) => return self.refused(ending, error),
         }
         self.held.remove(ending.run);
         None
+    }
+
+    /// The run fails instead, if that is not what was refused.
+    fn refused(&self, ending: Ending, error: String) -> Option<Ending> {
+        let (id, attempt) = ending.run;
+        if matches!(ending.outcome, Outcome::Fail(_)) {
+            tracing::error!(
+                id,
+                attempt,
+                error,
+                "the run cannot be ended; it fails when its lease is over"
+            );
+            self.held.remove(ending.run);
+            return None;
+        }
+        tracing::error!(
+            id,
+            attempt,
+            error,
+            "the server refuses how the run has ended, so it fails"
+        );
+        Some(Ending {
+            children: ending.children,
+            ..Ending::new(ending.run, Outcome::Fail(error))
+        })
+    }
+}
+
+fn first_due(waiting: &[Ending]) -> Option<Instant> {
+    let now = Instant::now();
+    waiting.iter().map(|ending| ending.due.unwrap_or(now)).min()
+}
+
+/// Never, if there is none.
+async fn reached(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
     }
 }

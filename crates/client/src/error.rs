@@ -1,7 +1,9 @@
 //! What can go wrong, and which errors of the server a worker survives.
 
+use crate::held::RunId;
 use std::fmt;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::Client;
+use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// Why a call, or a worker, has ended.
 #[derive(Debug)]
@@ -77,51 +79,74 @@ pub(crate) fn described(error: &tokio_postgres::Error) -> String {
 /// What becomes of a worker whose call has failed.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub(crate) enum Remedy {
-    /// The connection is of no use any more, or leads to a server that takes no writes.
+    /// The connection is of no use any more.
     Reconnect,
     /// The call may work a moment later.
     Again,
+    /// The same, but the server may be one that takes no writes.
+    Elsewhere,
     /// It fails each time.
     Never,
 }
 
-pub(crate) fn remedy(error: &tokio_postgres::Error) -> Remedy {
-    match error.code() {
-        _ if error.is_closed() => Remedy::Reconnect,
-        Some(code) => remedy_by_code(code),
-        // No word of the server: the socket has failed, or what came was not the protocol.
-        None => Remedy::Reconnect,
+/// What a statement says that leaves the connection open is no loss of it, whatever the SQLSTATE: triggers raise any.
+pub(crate) fn remedy(error: &tokio_postgres::Error, client: &Client) -> Remedy {
+    if error.is_closed() || client.is_closed() || ends_session(error) {
+        return Remedy::Reconnect;
     }
+    error.code().map_or(Remedy::Never, remedy_by_code)
+}
+
+/// Whether another attempt to connect may do better.
+pub(crate) fn is_worth_waiting(error: &tokio_postgres::Error) -> bool {
+    // Without a word of the server it was not reached.
+    error
+        .code()
+        .is_none_or(|code| remedy_by_code(code) != Remedy::Never)
+}
+
+fn ends_session(error: &tokio_postgres::Error) -> bool {
+    let severity = error.as_db_error().and_then(DbError::parsed_severity);
+    matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
 fn remedy_by_code(code: &SqlState) -> Remedy {
-    const OF_THE_MOMENT: [SqlState; 5] = [
-        SqlState::QUERY_CANCELED,
-        SqlState::T_R_SERIALIZATION_FAILURE,
-        SqlState::T_R_DEADLOCK_DETECTED,
-        SqlState::LOCK_NOT_AVAILABLE,
-        SqlState::OUT_OF_MEMORY,
+    const OF_THE_MOMENT: [&str; 10] = [
+        "57014", "40001", "40P01", "55P03", "53200", "53300", "25P03", "25P04", "08", "57P",
     ];
-    if OF_THE_MOMENT.contains(code) {
-        return Remedy::Again;
-    }
-    let of_connections = ["08", "57P", "53300", "25006", "25P03", "25P04"];
-    match of_connections
-        .iter()
-        .any(|class| code.code().starts_with(class))
-    {
-        true => Remedy::Reconnect,
+    let code = code.code();
+    match OF_THE_MOMENT.iter().any(|class| code.starts_with(class)) {
+        true => Remedy::Again,
+        false if code == SqlState::READ_ONLY_SQL_TRANSACTION.code() => Remedy::Elsewhere,
         false => Remedy::Never,
     }
 }
 
-/// Whether the server says that the run has ended: by others, or by the call before, of which there was no answer.
-pub(crate) fn is_superseded(error: &tokio_postgres::Error) -> bool {
-    let states = [
-        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-        SqlState::NO_DATA_FOUND,
-    ];
-    error.code().is_some_and(|code| states.contains(code))
+pub(crate) fn is_locked(error: &tokio_postgres::Error) -> bool {
+    error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE)
+}
+
+/// Whether the server says that the run has ended: by others, or by the call before, of which there was no answer. Triggers may raise
+/// the same SQLSTATE, so the message has to be that of the run.
+pub(crate) fn is_superseded(error: &tokio_postgres::Error, (id, attempt): RunId) -> bool {
+    let Some(told) = error.as_db_error() else {
+        return false;
+    };
+    let message = match told.code() {
+        code if *code == SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => {
+            format!("attempt {attempt} of job {id} is not running")
+        }
+        code if *code == SqlState::NO_DATA_FOUND => format!("job {id} does not exist"),
+        _ => return false,
+    };
+    told.message() == message
+}
+
+/// Claims are refused where SERIALIZABLE is the default of the role or the database.
+pub(crate) fn is_refused_by_isolation(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|told| {
+        *told.code() == SqlState::FEATURE_NOT_SUPPORTED && told.message().contains("SERIALIZABLE")
+    })
 }
 
 #[cfg(test)]
@@ -131,12 +156,12 @@ mod tests {
     #[test]
     fn only_errors_that_pass_are_tried_again() {
         let by_code = |code| remedy_by_code(&SqlState::from_code(code));
-        for code in ["57014", "40001", "40P01", "55P03"] {
+        for code in [
+            "57014", "40001", "40P01", "55P03", "57P01", "08006", "53300",
+        ] {
             assert_eq!(by_code(code), Remedy::Again, "{code}");
         }
-        for code in ["57P01", "08006", "08P01", "53300", "25006"] {
-            assert_eq!(by_code(code), Remedy::Reconnect, "{code}");
-        }
+        assert_eq!(by_code("25006"), Remedy::Elsewhere);
         for code in ["42501", "54000", "22023", "42883", "0A000", "28P01"] {
             assert_eq!(by_code(code), Remedy::Never, "{code}");
         }

@@ -86,6 +86,13 @@ impl HeldRuns {
         }
     }
 
+    /// Unless it was lost meanwhile.
+    pub(crate) fn goes_on(&self, run: RunId) {
+        if let Some(held) = self.lock().get_mut(&run) {
+            held.is_ending = false;
+        }
+    }
+
     pub(crate) fn remove(&self, run: RunId) {
         self.lock().remove(&run);
         self.gone.notify_waiters();

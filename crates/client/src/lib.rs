@@ -76,6 +76,7 @@ mod send;
 mod shutdown;
 mod statement;
 mod time;
+mod told;
 mod worker;
 
 pub use connector::Connector;

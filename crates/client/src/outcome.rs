@@ -26,7 +26,9 @@ pub enum Outcome {
     Discard(String),
     /// Put off: the job can be claimed again after this time. The attempt does not count.
     Snooze(Duration),
-    /// The job waits for children that the run has added, and runs again once none of them is live.
+    /// The job waits for children that the run has added, and runs again once none of them is live. Where none is live by now the
+    /// handler is called again for the same run, with [`Job::children`](crate::Job::children); and if it was told of the same ones before,
+    /// or the job has none at all, the run fails.
     AwaitChildren,
     /// Given back: another worker takes the job, and the attempt does not count.
     Release,

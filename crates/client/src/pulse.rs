@@ -2,7 +2,7 @@
 
 use crate::error::{Remedy, described, is_superseded, remedy};
 use crate::held::{Beat, HeldRuns, RunId};
-use crate::link::Link;
+use crate::link::{LOST, Link, READ_ONLY};
 use crate::outcome::StopReason;
 use crate::send::patient;
 use crate::statement::Statement;
@@ -51,13 +51,19 @@ impl Pulse {
             };
             match self.beat_all(&client, &due).await {
                 Ok(()) => return self.link.works(),
-                Err(error) if remedy(&error) == Remedy::Reconnect => {
-                    self.link.give_up(&client).await;
-                }
-                // One was lost or is locked, and so none has beaten.
-                Err(_) => {
-                    join_all(due.iter().map(|&beat| self.beat_alone(&client, beat))).await;
-                    return;
+                Err(error) => {
+                    let reason = described(&error);
+                    match remedy(&error, &client) {
+                        Remedy::Reconnect => self.link.give_up(&client, LOST, &reason).await,
+                        Remedy::Elsewhere if self.link.is_read_only(&client).await => {
+                            self.link.give_up(&client, READ_ONLY, &reason).await;
+                        }
+                        // One was lost or is locked, and so none has beaten.
+                        _ => {
+                            join_all(due.iter().map(|&beat| self.beat_alone(&client, beat))).await;
+                            return;
+                        }
+                    }
                 }
             }
         }
@@ -68,7 +74,7 @@ impl Pulse {
             return;
         };
         let (id, attempt) = beat.run;
-        if is_superseded(&error) {
+        if is_superseded(&error, beat.run) {
             self.held.stop(beat.run, StopReason::Lost);
         } else {
             let error = described(&error);

@@ -149,6 +149,15 @@ pub struct Run {
 }
 
 impl Run {
+    /// For a handler that has to go on with it.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            job: self.job.clone(),
+            stop: self.stop.clone(),
+            link: Arc::clone(&self.link),
+        }
+    }
+
     /// Cancelled when the run should stop. Handlers that take long look at it, and return soon.
     pub fn token(&self) -> &CancellationToken {
         self.stop.token()

@@ -24,6 +24,22 @@ impl Statement {
         client.query_typed(self.text, &typed).await
     }
 
+    /// In a transaction of its own that is READ COMMITTED, whatever the default of the session; in the same round trip.
+    pub(crate) async fn rows_as_committed(
+        &self,
+        client: &impl GenericClient,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        let (begun, rows, ended) = futures_util::join!(
+            client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED"),
+            self.rows(client, values),
+            client.batch_execute("COMMIT"),
+        );
+        begun?;
+        let rows = rows?;
+        ended.map(|()| rows)
+    }
+
     pub(crate) async fn row(
         &self,
         client: &impl GenericClient,

@@ -23,6 +23,8 @@ use tracing::Instrument;
 
 /// How long the last ends may take to reach the server.
 const LAST_ENDS: Duration = Duration::from_secs(15);
+/// Of a run that would wait for ever, or go on and on.
+const NO_OTHER_CHILDREN: &str = "the run waits for children, but the job has none, or the run was told already how all have ended";
 /// The server can wake a sleeper for so many queues.
 const MOST_QUEUES: usize = 32;
 const MOST_AT_ONCE: usize = 100_000;
@@ -357,7 +359,7 @@ impl<H: Handler> Life<H> {
             // Claimed at the very moment that the worker was told to stop.
             Some(Outcome::Release)
         } else {
-            attempt(&*self.handler, run, &self.held, self.grace).await
+            self.until_end(run).await
         };
         if let Some(outcome) = outcome {
             log(&outcome);
@@ -368,6 +370,26 @@ impl<H: Handler> Life<H> {
         }
         drop(permit);
         self.freed.notify_one();
+    }
+
+    /// A run that waits for children of which none is live goes on, with how they have ended. None: there is nothing to say any more.
+    async fn until_end(&self, mut run: Run) -> Option<Outcome> {
+        loop {
+            let again = run.again();
+            let outcome = attempt(&*self.handler, run, &self.held, self.grace).await;
+            if !matches!(outcome, Some(Outcome::AwaitChildren)) {
+                return outcome;
+            }
+            let id = again.job.run();
+            log(&Outcome::AwaitChildren);
+            self.held.is_ending(id);
+            let children = self.done.await_children(id).await?;
+            if again.job.children.unwrap_or_default() == children {
+                return Some(Outcome::Fail(NO_OTHER_CHILDREN.to_owned()));
+            }
+            run = again;
+            run.job.children = Some(children);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ import time
 answered = 0
 before = {}
 in_hand = []
+seen = []
 
 
 def say(**answer) -> None:
@@ -34,6 +35,12 @@ for line in sys.stdin:
         case "raw":
             sys.stdout.write(job["payload"]["text"].replace("ID", str(job["id"])))
             sys.stdout.flush()
+        case "parent" | "waits_again":
+            seen.append(job["children"])
+            while not os.path.exists(job["payload"]["go"]):
+                time.sleep(0.01)
+            is_told = job["kind"] == "parent" and job["children"]
+            say(**run, status="complete", result=seen) if is_told else say(**run, status="await_children")
         case "error":
             print("a bug", file=sys.stderr, flush=True)
             sys.exit(3)

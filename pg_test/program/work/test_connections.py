@@ -78,6 +78,15 @@ def test_it_waits_for_a_server_that_is_not_there_yet(db, conn, work):
     assert worker.ended()[0] == 0
 
 
+def test_a_server_that_takes_no_writes_is_told_of(db, conn, work):
+    """It may take some again, so the program goes on."""
+    job = enqueue(conn)
+    worker = work(command=["true"], database=f"dbname={db.name} options='-c default_transaction_read_only=on'")
+    until(lambda: "25006" in worker.stderr(), "it says what the server has said")
+    assert worker.process.poll() is None
+    assert state(conn, job) == "available"
+
+
 @pytest.mark.parametrize("mode, command", MODES)
 def test_through_a_pooler(db, conn, work, mode, command):
     with pgbouncer(db.name) as pooler:

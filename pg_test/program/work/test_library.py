@@ -69,19 +69,33 @@ def test_a_job_that_is_put_off_comes_back_with_the_same_attempts_left(conn, libr
     assert errors(conn, job) == []
 
 
-@pytest.mark.parametrize("number", [0, 1, 20])
+@pytest.mark.parametrize("number", [1, 20])
 def test_a_run_waits_for_the_children_that_it_has_added(conn, library, number):
     parent = enqueue(conn, "parent", payload={"children": number})
     library()
-    if number:
-        await_state(conn, parent, "completed")
-        assert result(conn, parent) == {"completed": number, "discarded": 0, "cancelled": 0}
-        assert counts(conn) == {"completed": number + 1}
-    else:
-        # It would add none again and again.
-        until(lambda: conn.execute("SELECT attempt FROM turnstile.jobs").fetchone()[0] >= 1, "it runs")
-        call(conn, "cancel", job_id=parent)
-        await_state(conn, parent, "cancelled")
+    await_state(conn, parent, "completed")
+    assert result(conn, parent) == {"completed": number, "discarded": 0, "cancelled": 0}
+    assert counts(conn) == {"completed": number + 1}
+
+
+def test_a_run_that_waits_for_children_and_has_none_fails(conn, library):
+    parent = enqueue(conn, "parent", payload={"children": 0})
+    library()
+    await_state(conn, parent, "retryable")
+    assert "waits for children" in errors(conn, parent)[0]
+    assert conn.execute("SELECT attempt FROM turnstile.jobs").fetchall() == [(1,)]
+
+
+def test_a_run_whose_children_have_ended_goes_on_with_them(conn, library):
+    """The same run, and the handler is told."""
+    parent = enqueue(conn, "hasty", payload={"waits_again": False})
+    loops = enqueue(conn, "hasty", payload={"waits_again": True})
+    library()
+    await_state(conn, parent, "completed")
+    await_state(conn, loops, "retryable")
+    assert result(conn, parent) == {"completed": 0, "discarded": 0, "cancelled": 2}
+    assert "waits for children" in errors(conn, loops)[0]
+    assert conn.execute("SELECT attempt FROM turnstile.jobs WHERE kind = 'hasty'").fetchall() == [(1,), (1,)]
 
 
 @pytest.mark.parametrize("is_kept", [True, False])

@@ -77,16 +77,58 @@ def test_the_status_says_how_the_run_ends(conn, persistent, answer, ends, value,
     assert errors(conn, job) == ([error] if error else [])
 
 
-def test_a_run_that_has_added_children_waits_for_them(conn, persistent):
-    parent = enqueue(conn, kind="answer", payload={"status": "await_children"})
-    worker = persistent("--queues", "default")
-    # Without a child the run goes on at once, as another one.
-    until(lambda: attempts(conn, parent) >= 1, "a first run")
-    child = enqueue(conn, parent=parent, queue="elsewhere")
-    await_state(conn, parent, "blocked")
+@pytest.fixture
+def parent(conn, tmp_path):
+    """A run that has begun, with a child; it waits for its children once the file is there."""
+    go = tmp_path / "go"
+
+    def begin(kind: str) -> tuple[int, int, Path]:
+        job = enqueue(conn, kind=kind, payload={"go": str(go)})
+        await_state(conn, job, "running")
+        return job, enqueue(conn, parent=job, queue="elsewhere"), go
+
+    return begin
+
+
+def test_a_run_that_has_added_children_waits_for_them(conn, persistent, parent):
+    persistent("--queues", "default")
+    job, child, go = parent("parent")
+    go.touch()
+    await_state(conn, job, "blocked")
     call(conn, "cancel", job_id=child)
-    until(lambda: state(conn, parent) != "blocked", "it runs again")
-    worker.kill()
+    await_state(conn, job, "completed")
+    assert result(conn, job) == [None, {"completed": 0, "discarded": 0, "cancelled": 1}]
+    assert attempts(conn, job) == 2
+
+
+def test_a_run_whose_children_have_ended_goes_on_with_them(conn, persistent, parent):
+    persistent("--queues", "default")
+    job, child, go = parent("parent")
+    call(conn, "cancel", job_id=child)
+    go.touch()
+    await_state(conn, job, "completed")
+    assert result(conn, job) == [None, {"completed": 0, "discarded": 0, "cancelled": 1}]
+    assert attempts(conn, job) == 1
+
+
+def test_a_run_that_waits_again_for_children_that_have_ended_fails(conn, persistent, parent):
+    persistent("--queues", "default")
+    job, child, go = parent("waits_again")
+    call(conn, "cancel", job_id=child)
+    go.touch()
+    await_state(conn, job, "retryable")
+    assert "waits for children" in errors(conn, job)[0]
+    assert attempts(conn, job) == 1
+
+
+def test_a_run_that_waits_for_children_and_has_none_fails(conn, persistent):
+    job = enqueue(conn, kind="answer", payload={"status": "await_children"})
+    after = enqueue(conn)
+    persistent()
+    await_state(conn, job, "retryable")
+    await_state(conn, after, "completed")
+    assert "waits for children" in errors(conn, job)[0]
+    assert attempts(conn, job) == 1
 
 
 def attempts(conn, job: int) -> int:
@@ -180,6 +222,20 @@ def test_a_command_that_dies_between_two_jobs_fails_none(conn, persistent):
     until(lambda: not worker.commands(), "it is gone")
     after = enqueue(conn)
     await_state(conn, after, "completed")
+
+
+def test_what_a_command_says_between_two_jobs_fails_no_other(conn, persistent, tmp_path):
+    script = Path(COMMAND[1]).read_text().replace(
+        "    answered += 1",
+        f"    answered += 1\n    time.sleep(0.2)\n    print('hello', flush=True)\n    open({str(tmp_path / 'said')!r}, 'w')",
+    )
+    before = enqueue(conn)
+    worker = persistent(command=[sys.executable, "-c", script])
+    until((tmp_path / "said").exists, "it has said more than its answer")
+    after = enqueue(conn)
+    await_state(conn, after, "completed")
+    assert result(conn, before)["pid"] != result(conn, after)["pid"]
+    assert "what was not asked" in worker.stderr()
 
 
 def test_a_command_that_dies_at_once_fails_its_jobs_until_it_is_mended(conn, persistent, tmp_path):

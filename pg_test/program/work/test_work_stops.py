@@ -1,5 +1,6 @@
 """How `turnstile work` stops commands, and how it ends itself: nothing is left in whatever way that comes."""
 
+import contextlib
 import os
 import signal
 
@@ -179,3 +180,29 @@ def test_a_keeper_that_was_killed_is_replaced_with_all_that_it_knew(conn, work, 
     assert len(worker.keepers()) == 1
     worker.kill()
     worker.leaves_nothing()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_keeper_that_can_kill_nothing_is_replaced_before_another_command_starts(conn, work, number):
+    enqueue(conn)
+    worker = work(command=DEAF)
+    until(lambda: len(worker.commands()) == 2, "the command and its child have begun")
+    [keeper] = worker.keepers()
+    os.kill(keeper, number)
+    until(lambda: worker.keepers() not in ([], [keeper]) and keeper not in worker.keepers(), "there is another, and not that one")
+    until(lambda: "there is another" in worker.stderr(), "it is told of all groups")
+    worker.kill()
+    worker.leaves_nothing()
+
+
+def test_commands_start_and_end_while_keepers_are_killed(conn, work):
+    for _ in range(60):
+        enqueue(conn)
+    worker = work("--concurrency", "4", command=["sh", "-c", "sleep 1000 </dev/null >/dev/null 2>&1 & sleep 0.03"])
+    while counts(conn) != {"completed": 60}:
+        for keeper in worker.keepers():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(keeper, signal.SIGKILL)
+        assert set(counts(conn)) <= {"available", "running", "completed"}
+    assert worker.stderr().count("there is another") > 1
+    until(lambda: not worker.commands(), "nothing is left", worker.commands)

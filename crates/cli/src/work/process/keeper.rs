@@ -5,16 +5,26 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::write;
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::spawner::pid_of;
+
 /// Not for users, so the command line does not know it.
 const ARGUMENT: &str = "keep-process-groups";
+const LONGEST_WAIT: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 
 pub fn is_asked_for() -> bool {
     std::env::args_os().nth(1).as_deref() == Some(OsStr::new(ARGUMENT))
@@ -64,48 +74,46 @@ pub fn kill(group: i32) {
     }
 }
 
-/// The keeper as the program sees it.
+/// The keeper as the program sees it. There is another one when it dies or is stopped.
 pub struct Keeper {
     process: Child,
-    input: ChildStdin,
+    pipe: Pipe,
     groups: HashSet<i32>,
 }
 
 impl Keeper {
     pub fn start() -> io::Result<Self> {
-        // The file of the program may have been replaced meanwhile.
-        let mut process = Command::new("/proc/self/exe")
-            .arg0("turnstile")
-            .arg(ARGUMENT)
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let input = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let pipe = Pipe::new()?;
         Ok(Self {
-            process,
-            input,
+            process: begin(&pipe)?,
+            pipe,
             groups: HashSet::new(),
         })
     }
 
-    /// Where a child announces its group; there is another keeper if this one was killed.
-    pub fn input(&mut self) -> io::Result<OwnedFd> {
-        if self.process.try_wait()?.is_some() {
-            tracing::warn!("the keeper of the commands was killed; there is another");
-            let groups = std::mem::take(&mut self.groups);
-            *self = Self::start()?;
-            for &group in &groups {
-                self.tell(group);
-            }
-            self.groups = groups;
-        }
-        self.input.as_fd().try_clone_to_owned()
+    /// Where a child announces its group.
+    pub fn input(&self) -> io::Result<OwnedFd> {
+        self.pipe.input.try_clone()
     }
 
+    pub fn pid(&self) -> Option<Pid> {
+        pid_of(&self.process)
+    }
+
+    /// Another one, which is told of all groups. A process that was stopped would kill nothing.
+    pub fn renew(&mut self) -> io::Result<()> {
+        _ = self.process.kill();
+        let mut old = std::mem::replace(&mut self.process, begin(&self.pipe)?);
+        _ = old.wait();
+        let told = (self.groups.iter()).try_for_each(|&group| self.pipe.tell_in_time(group));
+        // One that does not know all is replaced in its turn.
+        told.inspect_err(|_| _ = self.process.kill())
+    }
+
+    /// The child has announced it, maybe to one that is gone by now.
     pub fn has_begun(&mut self, group: i32) {
         self.groups.insert(group);
+        self.tell(group);
     }
 
     /// To be called while the leader is not reaped yet, so that its number stands for no other group.
@@ -115,17 +123,65 @@ impl Keeper {
     }
 
     fn tell(&mut self, number: i32) {
-        // It fails only if the keeper was killed, and the next one is told of all.
-        _ = self.input.write_all(&number.to_ne_bytes());
+        if self.pipe.tell(number).is_err() {
+            // It does not read. The next one is told of all.
+            _ = self.process.kill();
+        }
     }
 
     /// It goes when its input ends.
     pub fn close(self) {
         let Self {
-            mut process, input, ..
+            mut process, pipe, ..
         } = self;
-        drop(input);
+        drop(pipe);
         _ = process.wait();
+    }
+}
+
+fn begin(pipe: &Pipe) -> io::Result<Child> {
+    // The file of the program may have been replaced meanwhile.
+    Command::new("/proc/self/exe")
+        .arg0("turnstile")
+        .arg(ARGUMENT)
+        .process_group(0)
+        .stdin(pipe.output.try_clone()?)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+/// From the program and its commands to the keeper. The program keeps its end, too, so that nobody is killed by SIGPIPE while there is
+/// no keeper; and what one has not read, the next one reads.
+struct Pipe {
+    input: OwnedFd,
+    output: OwnedFd,
+}
+
+impl Pipe {
+    fn new() -> io::Result<Self> {
+        let (output, input) = pipe_with(PipeFlags::CLOEXEC)?;
+        // Who reads it waits; nobody waits for a reader that does not read.
+        fcntl_setfl(&input, fcntl_getfl(&input)? | OFlags::NONBLOCK)?;
+        Ok(Self { input, output })
+    }
+
+    /// So few bytes go into a pipe at once or not at all.
+    fn tell(&self, number: i32) -> io::Result<()> {
+        write(&self.input, &number.to_ne_bytes())?;
+        Ok(())
+    }
+
+    /// To one that has just begun to read.
+    fn tell_in_time(&self, number: i32) -> io::Result<()> {
+        if self.tell(number).is_ok() {
+            return Ok(());
+        }
+        poll(
+            &mut [PollFd::new(&self.input, PollFlags::OUT)],
+            Some(&LONGEST_WAIT),
+        )?;
+        self.tell(number)
     }
 }
 
@@ -140,5 +196,14 @@ mod tests {
             .flat_map(|number| number.to_ne_bytes())
             .collect();
         assert_eq!(groups_left(&mut told.as_slice()), HashSet::from([7, 8, 9]));
+    }
+    #[test]
+    fn who_tells_does_not_wait_for_one_that_does_not_read() {
+        let pipe = Pipe::new().unwrap();
+        let room = (0..1_000_000).find(|&number| pipe.tell(number).is_err());
+        assert!(room.is_some());
+        assert!(pipe.tell_in_time(1).is_err());
+        rustix::io::read(&pipe.output, &mut [0_u8; 8192]).unwrap();
+        pipe.tell_in_time(1).unwrap();
     }
 }

@@ -26,15 +26,15 @@ pub fn bind(command: &mut Command, keeper: OwnedFd) {
                     rustix::io::Errno::SRCH.raw_os_error(),
                 ));
             }
-            announce(&keeper, getpid())
+            announce(&keeper, getpid());
+            Ok(())
         });
     }
 }
 
-/// So few bytes go into a pipe at once or not at all.
-fn announce(keeper: &OwnedFd, group: Pid) -> io::Result<()> {
-    rustix::io::write(keeper, &group.as_raw_nonzero().get().to_ne_bytes())?;
-    Ok(())
+/// Where that fails, as nobody reads, the parent sees to it.
+fn announce(keeper: &OwnedFd, group: Pid) {
+    _ = rustix::io::write(keeper, &group.as_raw_nonzero().get().to_ne_bytes());
 }
 
 /// A descriptor of a process is readable when the process has ended.

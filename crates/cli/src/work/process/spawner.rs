@@ -4,7 +4,7 @@
 use std::io;
 use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use super::keeper::{self, Keeper};
 use super::raw;
 
+const TRY_AGAIN: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 enum Order {
@@ -37,6 +38,10 @@ impl Spawner {
             orders,
             keeper: Arc::clone(&keeper),
         };
+        let watched = Arc::downgrade(&keeper);
+        std::thread::Builder::new()
+            .name("keeper".to_owned())
+            .spawn(move || watch(&watched))?;
         let thread = std::thread::Builder::new()
             .name("spawner".to_owned())
             .spawn(move || serve(&coming, keeper))?;
@@ -59,6 +64,30 @@ impl Spawner {
     /// Kills what the leader has left behind. It must be dead, and not reaped.
     pub fn end_group(&self, leader: Pid) {
         end_group(&self.keeper, leader);
+    }
+}
+
+/// Who kills the keeper, and then the program, must not find a moment in which nobody knows the groups.
+fn watch(keeper: &Weak<Mutex<Keeper>>) {
+    while let Some(process) = keeper.upgrade().and_then(|keeper| lock(&keeper).pid()) {
+        // No other thread reaps it before the end, so its number stands for no other process.
+        _ = waitid(
+            WaitId::Pid(process),
+            WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT,
+        );
+        let Some(keeper) = keeper.upgrade() else {
+            return;
+        };
+        let renewed = lock(&keeper).renew();
+        match renewed {
+            Ok(()) => {
+                tracing::warn!("the keeper of the commands was killed or stopped; there is another")
+            }
+            Err(error) => {
+                tracing::warn!(%error, "there is no other keeper of the commands yet");
+                std::thread::sleep(TRY_AGAIN);
+            }
+        }
     }
 }
 
