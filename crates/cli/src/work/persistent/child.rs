@@ -1,6 +1,5 @@
 //! A child that talks in lines.
 
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,12 +8,13 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use turnstile_client::Job;
+use turnstile_client::{Job, Outcome, Run};
 
 use super::protocol::{Answer, question};
 use crate::work::command::with_words;
 use crate::work::process::{Group, Spawner};
 use crate::work::program::Program;
+use crate::work::start::start;
 use crate::work::streams::{Tail, pass_on};
 
 const LONGEST_ANSWER: u64 = 64 * 1024 * 1024;
@@ -43,8 +43,8 @@ pub struct Lines {
 }
 
 impl Child {
-    pub async fn start(program: &Program, spawner: &Spawner) -> io::Result<Self> {
-        let (group, pipes) = Group::start(spawner, program.command()).await?;
+    pub async fn start(run: &Run, program: &Program, spawner: &Spawner) -> Result<Self, Outcome> {
+        let (group, pipes) = start(spawner, run, || program.command()).await?;
         let tail = Arc::new(Mutex::new(Tail::default()));
         let kept = Arc::clone(&tail);
         let errors = tokio::spawn(pass_on(pipes.errors, move |piece| lock(&kept).add(piece)));

@@ -8,7 +8,6 @@ use turnstile_client::{Outcome, Run};
 use super::Persistent;
 use super::child::{Child, NoAnswer};
 use super::protocol::Answer;
-use crate::work::command::cannot_start;
 use crate::work::limits::Stop;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -67,8 +66,7 @@ impl Slot {
             () = pause_after(self.failures) => {}
             _ = run.stopped() => return Err(Outcome::Release),
         }
-        let started = Child::start(&all.program, &all.spawner).await;
-        started.map_err(|error| cannot_start(&error))
+        Child::start(run, &all.program, &all.spawner).await
     }
 
     pub async fn close(self, grace: Duration) {
