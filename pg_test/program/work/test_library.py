@@ -211,10 +211,9 @@ def test_a_completion_that_the_server_refuses_fails_that_run_alone(conn, work):
 
 
 RAISE = """
-CREATE TABLE raised (id bigint);
-CREATE TABLE switch AS SELECT true AS is_on;
+CREATE TABLE public.switch AS SELECT true AS is_on;
 CREATE FUNCTION raise() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    IF (SELECT is_on FROM switch) THEN RAISE 'not now' USING ERRCODE = TG_ARGV[0]; END IF;
+    IF (SELECT is_on FROM public.switch) THEN RAISE 'not now' USING ERRCODE = TG_ARGV[0]; END IF;
     RETURN OLD;
 END $$;
 CREATE TRIGGER raise BEFORE DELETE ON turnstile.job FOR EACH ROW WHEN (OLD.queue = 'refused') EXECUTE FUNCTION raise('SQLSTATE');
