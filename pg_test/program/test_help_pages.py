@@ -69,3 +69,17 @@ def test_other_shells_have_theirs(share):
     for place in ("zsh/site-functions/_turnstile", "fish/vendor_completions.d/turnstile.fish"):
         text = (share / place).read_text()
         assert all(command in text for command in _commands())
+
+
+@pytest.mark.parametrize("words", [["help"], ["--help"], ["--version"], ["work", "--help"], ["help", "tail"], ["pages", "--reference"]], ids=str)
+def test_help_that_cannot_be_printed_is_an_error(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([program.PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+
+
+def test_help_that_nobody_reads_to_its_end_is_none():
+    with subprocess.Popen([program.PROGRAM, "help"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as helped:
+        helped.stdout.close()
+        assert (helped.wait(program.GIVE_UP), helped.stderr.read()) == (0, b"")

@@ -194,3 +194,13 @@ def test_who_reads_no_further_ends_it_without_a_word(db, conn):
         while shell.poll() is None:
             _end(conn)
         assert (shell.returncode, shell.stderr.read()) == (0, "")
+
+
+def test_who_reads_no_more_ends_it_without_another_job(db, conn):
+    """As `tail | head -1` does, where nothing ends any more."""
+    _end(conn)
+    command = [program.PROGRAM, "-d", db.name, "tail"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
+        assert b"completed" in reader.stdout.readline()
+        reader.stdout.close()
+        assert (reader.wait(program.GIVE_UP), reader.stderr.read()) == (0, b"")

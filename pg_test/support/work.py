@@ -65,8 +65,11 @@ class Started:
 class Work(Started):
     """A `turnstile work`."""
 
-    def __init__(self, database: str, *arguments, command: list, **environment: str):
+    def __init__(self, database: str, *arguments, command: list, limits: str | None = None, **environment: str):
+        """`limits`: what a shell runs before it becomes the program."""
         words = [PROGRAM, "work", "--database", database, *arguments, "--", *command]
+        if limits:
+            words = ["sh", "-c", f'{limits}; exec "$@"', "sh", *words]
         super().__init__(words, **{"TURNSTILE_LOG": "info"} | environment)
 
     def commands(self) -> dict[int, str]:

@@ -26,6 +26,7 @@ mod why;
 #[cfg(target_os = "linux")]
 mod work;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -38,10 +39,23 @@ fn main() -> ExitCode {
     act()
 }
 
+/// Help, or what is wrong with the command line.
+fn tell(said: &clap::Error) -> Result<ExitCode, error::Error> {
+    if said.use_stderr() {
+        said.exit();
+    }
+    said.print()?;
+    std::io::stdout().flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
 #[tokio::main]
 async fn act() -> ExitCode {
-    let cli = cli::Cli::parse();
-    match cli.command.run(&cli.connection).await {
+    let done = match cli::Cli::try_parse() {
+        Ok(cli) => cli.command.run(&cli.connection).await,
+        Err(said) => tell(&said),
+    };
+    match done {
         Ok(code) => code,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {

@@ -161,10 +161,12 @@ impl Endings {
             Answer::NoWrites(_) if is_read_only => return Some(ending),
             // However often: others may hold a lock for as long as they like.
             Answer::Locked(reason) => {
+                self.held.is_put_off(ending.run);
                 ending.put_off(&reason);
                 return Some(ending);
             }
             Answer::Later(reason) | Answer::NoWrites(reason) => {
+                self.held.is_put_off(ending.run);
                 return match ending.put_off(&reason) {
                     true => Some(ending),
                     false => self.refused(ending, reason),

@@ -44,6 +44,8 @@ struct Held {
     lease_ends: Instant,
     /// The handler is done; the server does not know it yet.
     is_ending: bool,
+    /// The server has not taken its end so far, and nobody waits for that.
+    is_put_off: bool,
 }
 
 /// A run that has to say that it is alive.
@@ -74,6 +76,7 @@ impl HeldRuns {
             next_beat: now + interval,
             lease_ends: now + lease,
             is_ending: false,
+            is_put_off: false,
         };
         self.lock().insert(run, held);
         self.changed.notify_one();
@@ -84,6 +87,13 @@ impl HeldRuns {
         if let Some(held) = self.lock().get_mut(&run) {
             held.is_ending = true;
         }
+    }
+
+    pub(crate) fn is_put_off(&self, run: RunId) {
+        if let Some(held) = self.lock().get_mut(&run) {
+            held.is_put_off = true;
+        }
+        self.gone.notify_waiters();
     }
 
     /// Unless it was lost meanwhile.
@@ -98,11 +108,15 @@ impl HeldRuns {
         self.gone.notify_waiters();
     }
 
-    /// Returns when the server knows the end of each run whose handler is done.
+    /// Returns when the server knows the end of each run whose handler is done, but for those that it does not take now.
     pub(crate) async fn all_ends_known(&self) {
         loop {
             let gone = self.gone.notified();
-            if !self.lock().values().any(|held| held.is_ending) {
+            if !self
+                .lock()
+                .values()
+                .any(|held| held.is_ending && !held.is_put_off)
+            {
                 return;
             }
             gone.await;

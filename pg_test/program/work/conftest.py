@@ -12,8 +12,8 @@ def work(db, conn):
     call(conn, "set_queue", name="*", retry_base="1 hour", retry_cap="1 hour")
     started = []
 
-    def start(*arguments, command: list, database: str | None = None, **environment: str) -> Work:
-        started.append(Work(database or db.name, *arguments, command=command, **environment))
+    def start(*arguments, command: list, database: str | None = None, **more) -> Work:
+        started.append(Work(database or db.name, *arguments, command=command, **more))
         return started[-1]
 
     yield start

@@ -1,11 +1,12 @@
 """`turnstile work` and its connections: how many it has, what goes over them, and what happens when they are lost."""
 
+import contextlib
 import time
 
 import pytest
 
 from support.calls import enqueue, enqueue_many
-from support.ended import await_counts, await_state, counts
+from support.ended import await_counts, await_state, counts, state
 from support.pgbouncer import pgbouncer
 from support.sleepers import await_asleep, until
 
@@ -82,9 +83,41 @@ def test_a_server_that_takes_no_writes_is_told_of(db, conn, work):
     """It may take some again, so the program goes on."""
     job = enqueue(conn)
     worker = work(command=["true"], database=f"dbname={db.name} options='-c default_transaction_read_only=on'")
-    until(lambda: "25006" in worker.stderr(), "it says what the server has said")
-    assert worker.process.poll() is None
+    seen = set()
+    until(lambda: len(seen_by(conn, seen)) > 3, "it has tried several times", worker.stderr)
+    assert worker.stderr().count("(25006)") == 1
+    assert "takes no writes" in worker.stderr()
     assert state(conn, job) == "available"
+
+
+def seen_by(conn, seen: set) -> set:
+    """With the connections that there are now."""
+    seen.update(conn.execute(f"SELECT pid FROM pg_stat_activity WHERE {OF_THE_PROGRAM}").fetchall())
+    return seen
+
+
+@pytest.mark.parametrize("mode, command", MODES)
+@pytest.mark.parametrize("way", ["direct", "pgbouncer"])
+def test_where_serializable_is_the_default_claims_are_not(db, conn, work, mode, command, way):
+    conn.execute(f"ALTER DATABASE {db.name} SET default_transaction_isolation = serializable")
+    with contextlib.ExitStack() as around:
+        port = around.enter_context(pgbouncer(db.name)).port if way == "pgbouncer" else None
+        worker = work("--concurrency", "8", *mode, command=command, database=f"host=127.0.0.1 port={port} dbname={db.name}" if port else db.name)
+        enqueue_many(conn, [{"kind": "work"}] * 300)
+        await_counts(conn, completed=300)
+        await_asleep(conn, 1)
+        enqueue(conn)
+        await_counts(conn, completed=301)
+        worker.terminate()
+        assert worker.ended()[0] == 0
+
+
+def test_the_reason_of_a_loss_is_told(conn, work):
+    worker = work(command=["true"])
+    await_asleep(conn, 1)
+    conn.execute(LOSE_ALL)
+    until(lambda: "connected to the server again" in worker.stderr(), "it goes on")
+    assert "(57P01)" in worker.stderr()
 
 
 @pytest.mark.parametrize("mode, command", MODES)

@@ -208,3 +208,60 @@ def test_a_completion_that_the_server_refuses_fails_that_run_alone(conn, work):
     assert ["not this one" in error for (error,) in said] == [True] * 3
     after = enqueue(conn)
     await_state(conn, after, "completed")
+
+
+RAISE = """
+CREATE TABLE public.switch AS SELECT true AS is_on;
+CREATE FUNCTION raise() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF (SELECT is_on FROM public.switch) THEN RAISE 'not now' USING ERRCODE = TG_ARGV[0]; END IF;
+    RETURN OLD;
+END $$;
+CREATE TRIGGER raise BEFORE DELETE ON turnstile.job FOR EACH ROW WHEN (OLD.queue = 'refused') EXECUTE FUNCTION raise('SQLSTATE');
+"""
+LEASE = "SELECT lease_expires_at FROM turnstile.jobs WHERE id = %s"
+OF_THE_PROGRAM = "SELECT pid, backend_start FROM pg_stat_activity WHERE application_name = 'turnstile work' AND datname = current_database() ORDER BY 1"
+
+
+@pytest.mark.parametrize("mode, command", [([], ["true"]), ([], ["echo", "1"])], ids=["plain", "with a result"])
+@pytest.mark.parametrize("sqlstate", ["40001", "25006", "08006", "57P01"])
+def test_an_end_that_a_trigger_refuses_for_now_holds_nothing_up(conn, work, sqlstate, mode, command):
+    """No connection is lost for it, heartbeats go on, others end, and so does it when it may."""
+    conn.execute(RAISE.replace("SQLSTATE", sqlstate))
+    refused = enqueue(conn, queue="refused")
+    worker = work("--queues", "*", "--concurrency", "2", "--heartbeat", "100ms", *mode, command=command)
+    until(lambda: f"not now ({sqlstate})" in worker.stderr(), "it is told of", worker.stderr)
+    enqueue(conn)
+    await_counts(conn, completed=1, running=1)
+    await_asleep(conn, 1)
+    connections = conn.execute(OF_THE_PROGRAM).fetchall()
+    lease = conn.execute(LEASE, [refused]).fetchone()
+    for done in range(2, 12):
+        enqueue(conn)
+        await_counts(conn, completed=done, running=1)
+    until(lambda: conn.execute(LEASE, [refused]).fetchone() > lease, "the run goes on")
+    assert conn.execute(OF_THE_PROGRAM).fetchall() == connections and len(connections) == 2
+    said = worker.stderr()
+    assert said.count(f"not now ({sqlstate})") == 1 and "lost" not in said
+    conn.execute("UPDATE switch SET is_on = false")
+    await_counts(conn, completed=12)
+    assert conn.execute("SELECT max(attempt) FROM turnstile.jobs").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("sqlstate", ["55000", "P0002"])
+def test_what_a_trigger_says_is_not_taken_for_a_lost_run(conn, work, sqlstate):
+    conn.execute(RAISE.replace("SQLSTATE", sqlstate))
+    job = enqueue(conn, queue="refused")
+    worker = work("--queues", "*", command=["true"])
+    await_state(conn, job, "retryable")
+    assert "not now" in errors(conn, job)[0]
+    assert "lost" not in worker.stderr()
+
+
+def test_a_run_is_lost_only_where_the_server_says_that_of_it(conn, work, tmp_path):
+    job = enqueue(conn)
+    worker = work(command=["sh", "-c", f"touch {tmp_path}/begun; while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 1"])
+    until((tmp_path / "begun").exists, "it has begun")
+    lose_lease(conn)
+    (tmp_path / "go").touch()
+    until(lambda: "the run was lost" in worker.stderr(), "it is told of", worker.stderr)
+    assert errors(conn, job) == ["lease expired"]

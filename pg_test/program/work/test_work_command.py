@@ -1,14 +1,17 @@
 """`turnstile work` with a command for each job: what the command gets, and what becomes of the job."""
 
 import os
+import resource
 import sys
+from pathlib import Path
 
 import pytest
 
-from support.calls import call, enqueue
-from support.ended import await_counts, await_state, errors, result, state
+from support.calls import call, enqueue, enqueue_many
+from support.ended import await_counts, await_state, counts, errors, result, state
 from support.sleepers import await_asleep, until
 
+ECHO = Path(__file__).with_name("echo.py")
 BY_KIND = """case $TURNSTILE_KIND in
   done) exit 0 ;;
   result) echo 'first'; echo '{"sent": 1}'; echo ;;
@@ -201,3 +204,67 @@ def test_who_may_work_can(db, conn, work, role):
     job = enqueue(conn, queue="mail")
     work("-q", "mail", command=["true"], database=f"dbname={db.name} options='-c role={role}'")
     await_state(conn, job, "completed")
+
+
+# ---- Few resources --------------------------------------------------------------------------------
+
+
+def test_more_commands_than_open_files_allow_are_refused(conn, work):
+    job = enqueue(conn)
+    status, said = work("--concurrency", "1000", command=["true"], limits="ulimit -n 64").ended()
+    assert (status, state(conn, job)) == (2, "available")
+    assert "4040 open files, and the limit is 64" in said
+
+
+@pytest.mark.parametrize("mode, command", [([], ["sh", "-c", "sleep 0.1"]), (["--persistent"], [sys.executable, ECHO])], ids=["command", "persistent"])
+def test_as_many_commands_as_it_says_can_run(conn, work, mode, command):
+    """With exactly the limit that it asks for."""
+    enqueue_many(conn, [{"kind": "work"}] * 60)
+    worker = work("--concurrency", "6", *mode, command=command, limits="ulimit -n 64")
+    await_counts(conn, completed=60)
+    assert conn.execute("SELECT max(attempt) FROM turnstile.jobs").fetchone() == (1,)
+    assert "cannot be started" not in worker.stderr()
+
+
+def test_the_soft_limit_is_raised_for_the_program_alone(conn, work):
+    job = enqueue(conn)
+    work("--concurrency", "30", command=["sh", "-c", "ulimit -n"], limits="ulimit -S -n 100")
+    await_state(conn, job, "completed")
+    assert result(conn, job) == 100
+
+
+@pytest.mark.parametrize("mode, command", [([], ["true"]), (["--persistent"], [sys.executable, ECHO])], ids=["command", "persistent"])
+def test_a_shortage_spends_no_jobs(conn, work, mode, command):
+    worker = work("--concurrency", "2", *mode, command=command)
+    await_asleep(conn, 1)
+    limits = resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE, (8, limits[1]))
+    enqueue_many(conn, [{"kind": "work"}] * 20)
+    until(lambda: "cannot be started yet" in worker.stderr(), "it has none", worker.stderr)
+    assert counts(conn) == {"running": 2, "available": 18}
+    resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE, limits)
+    await_counts(conn, completed=20)
+    assert conn.execute("SELECT max(attempt) FROM turnstile.jobs").fetchone() == (1,)
+
+
+def test_who_is_told_to_end_in_a_shortage_gives_its_jobs_back(conn, work):
+    worker = work("--drain", "0", command=["true"])
+    await_asleep(conn, 1)
+    limits = resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE, (8, limits[1]))
+    job = enqueue(conn)
+    until(lambda: "cannot be started yet" in worker.stderr(), "it has none", worker.stderr)
+    worker.terminate()
+    until(lambda: "is given back" in worker.stderr(), "it is given back", worker.stderr)
+    resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE, limits)
+    assert worker.ended()[0] == 0
+    assert state(conn, job) == "available"
+
+
+def test_a_result_that_is_too_large_fails_its_run_alone(conn, work):
+    large = enqueue(conn, kind="large")
+    enqueue_many(conn, [{"kind": "work"}] * 5)
+    script = "import os; print('\"' + 'x' * (2_000_000 if os.environ['TURNSTILE_KIND'] == 'large' else 900_000) + '\"')"
+    work("--concurrency", "6", command=[sys.executable, "-c", script])
+    await_counts(conn, completed=5, retryable=1)
+    assert "(54000)" in errors(conn, large)[0]

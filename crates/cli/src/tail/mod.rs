@@ -73,7 +73,7 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
         let outcome = tail.serve(&session, &settings).await;
         match outcome {
             Err(error) if !tail.args.no_follow && error.has_lost(&session.client) => {
-                session = connect_again(&settings, &error).await;
+                session = connect_again(&settings, &error).await?;
             }
             outcome => {
                 session.close().await;
@@ -84,16 +84,16 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
 }
 
 /// Says each reason once for as long as it stays the same.
-async fn connect_again(settings: &Settings, lost: &Error) -> Session {
+async fn connect_again(settings: &Settings, lost: &Error) -> Result<Session, Error> {
     let mut told = lost.to_string();
     output::complain(&told);
     let mut wait = FIRST_WAIT;
     loop {
-        tokio::time::sleep(wait).await;
+        output::pause(wait).await?;
         match settings.connect().await {
             Ok(session) => {
                 output::complain(&"connected again");
-                return session;
+                return Ok(session);
             }
             Err(error) => {
                 let reason = error.to_string();
@@ -121,7 +121,7 @@ impl Tail {
             if self.args.no_follow {
                 return Ok(());
             }
-            tokio::time::sleep(self.args.every).await;
+            output::pause(self.args.every).await?;
         }
     }
 

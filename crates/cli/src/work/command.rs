@@ -1,6 +1,5 @@
 //! A command for each job.
 
-use std::process::Command;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -9,6 +8,7 @@ use turnstile_client::{Handler, Outcome, Run};
 use super::limits::{Limits, Stop};
 use super::process::{Ended, Group, Pipes, Spawner};
 use super::program::Program;
+use super::start::{cannot_start, start};
 use super::streams::{LastLine, Tail, collect, feed, pass_on};
 use super::variables;
 
@@ -18,8 +18,6 @@ const NEVER_MIND: i32 = 65;
 
 /// What has left the group of a command may hold its pipes for ever.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Before a job is tried again whose command could not be started: it is not the job's fault.
-pub const CANNOT_START: Duration = Duration::from_secs(10);
 
 pub struct Commands {
     pub program: Program,
@@ -29,17 +27,23 @@ pub struct Commands {
 
 impl Handler for Commands {
     async fn handle(&self, run: Run) -> Outcome {
-        let mut command = self.program.command();
-        variables::set(&mut command, &run.job);
-        self.work(&run, command)
-            .await
-            .unwrap_or_else(|error| cannot_start(&error))
+        let command = || {
+            let mut command = self.program.command();
+            variables::set(&mut command, &run.job);
+            command
+        };
+        match start(&self.spawner, &run, command).await {
+            Ok((group, pipes)) => self
+                .work(&run, group, pipes)
+                .await
+                .unwrap_or_else(|error| cannot_start(&error)),
+            Err(outcome) => outcome,
+        }
     }
 }
 
 impl Commands {
-    async fn work(&self, run: &Run, command: Command) -> std::io::Result<Outcome> {
-        let (mut group, pipes) = Group::start(&self.spawner, command).await?;
+    async fn work(&self, run: &Run, mut group: Group, pipes: Pipes) -> std::io::Result<Outcome> {
         let (mut last, mut tail) = (LastLine::default(), Tail::default());
         let (ended, stop) = {
             let payload = run.job.payload.get();
@@ -63,11 +67,6 @@ impl Commands {
             None => outcome(ended, last, &tail, self.limits.retry_in),
         })
     }
-}
-
-pub fn cannot_start(error: &std::io::Error) -> Outcome {
-    tracing::error!(%error, "the command cannot be started; the job is put off");
-    Outcome::Snooze(CANNOT_START)
 }
 
 async fn pump(pipes: Pipes, payload: &str, last: &mut LastLine, tail: &mut Tail) {

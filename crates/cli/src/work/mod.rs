@@ -4,10 +4,12 @@
 //! codes say. `process` sees to it that no command outlives this program.
 
 mod command;
+mod files;
 mod limits;
 mod persistent;
 pub mod process;
 mod program;
+mod start;
 mod streams;
 mod variables;
 
@@ -80,9 +82,10 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let settings = connection.settings("turnstile work")?;
     log_to_stderr();
     let program = Program::find(args.command.clone())?;
+    let files = files::allow(args.concurrency)?;
     let shutdown = Shutdown::on_signals()?;
     let worker = args.worker(Connector::new(settings.config, settings.tls));
-    let (spawner, thread) = Spawner::start()?;
+    let (spawner, thread) = Spawner::start(files)?;
     let limits = args.limits();
     let worked = if args.persistent {
         let crew = Crew::default();

@@ -1,18 +1,18 @@
 //! A child that talks in lines, as others see it. `talk` is what goes on with it.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use turnstile_client::Job;
+use turnstile_client::{Job, Outcome, Run};
 
 use super::protocol::{Answer, question};
 use super::talk::{Order, Talk};
-use crate::work::process::{Group, Spawner};
+use crate::work::process::Spawner;
 use crate::work::program::Program;
+use crate::work::start::start;
 
 /// What has become of a job that a child was given.
 pub enum Reply {
@@ -50,8 +50,13 @@ impl Record {
 }
 
 impl Child {
-    pub async fn start(program: &Program, spawner: &Spawner, grace: Duration) -> io::Result<Self> {
-        let (group, pipes) = Group::start(spawner, program.command()).await?;
+    pub async fn start(
+        run: &Run,
+        program: &Program,
+        spawner: &Spawner,
+        grace: Duration,
+    ) -> Result<Self, Outcome> {
+        let (group, pipes) = start(spawner, run, || program.command()).await?;
         let (orders, coming) = mpsc::unbounded_channel();
         let record = Arc::new(Record::default());
         let talk = Talk::new(group, pipes, grace, Arc::clone(&record));

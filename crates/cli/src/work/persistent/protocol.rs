@@ -9,6 +9,9 @@ use turnstile_client::{Job, Outcome};
 /// The id of the job, and the attempt.
 pub type RunId = (i64, i32);
 
+/// PostgreSQL knows times far beyond, but not for ever.
+const LONGEST: f64 = 31_557_600_000.0;
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
@@ -46,9 +49,11 @@ impl Answer {
             let line: String = String::from_utf8_lossy(line).chars().take(200).collect();
             format!("the answer is not as it should be: {error}: {line}")
         })?;
-        let seconds = answer.seconds.map(Duration::try_from_secs_f64);
-        if matches!(seconds, Some(Err(_))) {
-            return Err("\"in\" must be seconds, and not below 0".to_owned());
+        let seconds = answer.seconds;
+        if !seconds.is_none_or(|seconds| (0.0..=LONGEST).contains(&seconds)) {
+            return Err(format!(
+                "\"in\" must be seconds, from 0 to {LONGEST} (1,000 years)"
+            ));
         }
         if matches!(answer.status, Status::Snooze) && seconds.is_none() {
             return Err("\"snooze\" needs \"in\"".to_owned());

@@ -10,7 +10,6 @@ use turnstile_client::{Outcome, Run};
 
 use super::Persistent;
 use super::child::{Child, Reply};
-use crate::work::command::cannot_start;
 use crate::work::limits::Stop;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -30,12 +29,12 @@ impl Slot {
     pub async fn work(&self, run: &Run, all: &Persistent) -> Outcome {
         loop {
             let child = tokio::select! {
-                child = self.child(all) => child,
+                child = self.child(run, all) => child,
                 _ = run.stopped() => return Outcome::Release,
             };
             let outcome = match child {
                 Ok(child) => talk(&child, run, all).await,
-                Err(error) => Some(cannot_start(&error)),
+                Err(outcome) => Some(outcome),
             };
             if let Some(outcome) = outcome {
                 return outcome;
@@ -44,7 +43,7 @@ impl Slot {
     }
 
     /// One that takes jobs.
-    async fn child(&self, all: &Persistent) -> std::io::Result<Arc<Child>> {
+    async fn child(&self, run: &Run, all: &Persistent) -> Result<Arc<Child>, Outcome> {
         let mut state = self.0.lock().await;
         if let Some(child) = state.child.as_ref().filter(|child| child.takes_jobs()) {
             return Ok(Arc::clone(child));
@@ -56,7 +55,7 @@ impl Slot {
             };
         }
         pause_after(state.failures).await;
-        let child = Child::start(&all.program, &all.spawner, all.limits.grace).await?;
+        let child = Child::start(run, &all.program, &all.spawner, all.limits.grace).await?;
         Ok(Arc::clone(state.child.insert(Arc::new(child))))
     }
 

@@ -6,16 +6,19 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, getpid, getppid, getrlimit, set_parent_process_death_signal,
+    setrlimit,
+};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// The child leads a group of its own, is killed when the thread ends that has started it, and tells the keeper of its group before
 /// it can have children itself.
-pub fn bind(command: &mut Command, keeper: OwnedFd) {
+pub fn bind(command: &mut Command, keeper: OwnedFd, files: Option<u64>) {
     let parent = getpid();
     command.process_group(0);
-    // SAFETY: between fork and exec only what is safe in a signal handler may be called. These are four system calls, without any
+    // SAFETY: between fork and exec only what is safe in a signal handler may be called. These are six system calls, without any
     // allocation, and the errors are numbers of the system.
     unsafe {
         command.pre_exec(move || {
@@ -26,10 +29,21 @@ pub fn bind(command: &mut Command, keeper: OwnedFd) {
                     rustix::io::Errno::SRCH.raw_os_error(),
                 ));
             }
+            allow(files);
             announce(&keeper, getpid());
             Ok(())
         });
     }
+}
+
+/// As many open files as there were for this program at first.
+fn allow(files: Option<u64>) {
+    let limit = Rlimit {
+        current: files,
+        ..getrlimit(Resource::Nofile)
+    };
+    // It fails only where the system has lowered the other limit, and then the child keeps that.
+    _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// Where that fails, as nobody reads, the parent sees to it.

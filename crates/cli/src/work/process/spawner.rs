@@ -30,8 +30,8 @@ pub struct Spawner {
 }
 
 impl Spawner {
-    /// The handle ends when all clones, and with them all groups, are gone.
-    pub fn start() -> io::Result<(Self, JoinHandle<()>)> {
+    /// `files`: how many commands may have open, if there is a limit. The handle ends when all clones, and with them all groups, are gone.
+    pub fn start(files: Option<u64>) -> io::Result<(Self, JoinHandle<()>)> {
         let keeper = Arc::new(Mutex::new(Keeper::start()?));
         let (orders, coming) = channel();
         let spawner = Self {
@@ -44,7 +44,7 @@ impl Spawner {
             .spawn(move || watch(&watched))?;
         let thread = std::thread::Builder::new()
             .name("spawner".to_owned())
-            .spawn(move || serve(&coming, keeper))?;
+            .spawn(move || serve(&coming, keeper, files))?;
         Ok((spawner, thread))
     }
 
@@ -91,7 +91,7 @@ fn watch(keeper: &Weak<Mutex<Keeper>>) {
     }
 }
 
-fn serve(orders: &Receiver<Order>, keeper: Arc<Mutex<Keeper>>) {
+fn serve(orders: &Receiver<Order>, keeper: Arc<Mutex<Keeper>>, files: Option<u64>) {
     let mut dying = Vec::new();
     loop {
         let order = match dying.is_empty() {
@@ -100,7 +100,7 @@ fn serve(orders: &Receiver<Order>, keeper: Arc<Mutex<Keeper>>) {
         };
         match order {
             Ok(Order::Start(command, answer)) => {
-                let child = start(*command, &keeper);
+                let child = start(*command, &keeper, files);
                 if let Err(Ok(unwanted)) = answer.send(child)
                     && let Some(leader) = pid_of(&unwanted)
                 {
@@ -126,9 +126,9 @@ fn serve(orders: &Receiver<Order>, keeper: Arc<Mutex<Keeper>>) {
     }
 }
 
-fn start(mut command: Command, keeper: &Mutex<Keeper>) -> io::Result<Child> {
+fn start(mut command: Command, keeper: &Mutex<Keeper>, files: Option<u64>) -> io::Result<Child> {
     let input = lock(keeper).input()?;
-    raw::bind(&mut command, input);
+    raw::bind(&mut command, input, files);
     let child = command.spawn()?;
     if let Some(leader) = pid_of(&child) {
         lock(keeper).has_begun(leader.as_raw_nonzero().get());
