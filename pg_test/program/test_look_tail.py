@@ -201,6 +201,9 @@ def test_who_reads_no_more_ends_it_without_another_job(db, conn):
     _end(conn)
     command = [program.PROGRAM, "-d", db.name, "tail"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
-        assert b"completed" in reader.stdout.readline()
-        reader.stdout.close()
-        assert (reader.wait(program.GIVE_UP), reader.stderr.read()) == (0, b"")
+        try:
+            assert b"completed" in reader.stdout.readline()
+            reader.stdout.close()
+            assert (reader.wait(program.GIVE_UP), reader.stderr.read()) == (0, b"")
+        finally:
+            reader.kill()

@@ -71,6 +71,7 @@ mod enqueue;
 mod error;
 mod handler;
 mod held;
+mod life;
 mod link;
 mod outcome;
 mod pulse;
