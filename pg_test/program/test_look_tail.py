@@ -132,6 +132,7 @@ def test_after_an_empty_history_all_is_shown(db, conn):
         assert [tail.object()["id"] for _ in ids] == ids
 
 
+@pytest.mark.long
 def test_a_lost_session_costs_no_job(db, conn):
     first = _end(conn)
     with Follower("-d", db.name, "tail", "--json") as tail:
