@@ -132,6 +132,7 @@ def test_after_an_empty_history_all_is_shown(db, conn):
         assert [tail.object()["id"] for _ in ids] == ids
 
 
+@pytest.mark.long
 def test_a_lost_session_costs_no_job(db, conn):
     first = _end(conn)
     with Follower("-d", db.name, "tail", "--json") as tail:
@@ -201,6 +202,9 @@ def test_who_reads_no_more_ends_it_without_another_job(db, conn):
     _end(conn)
     command = [program.PROGRAM, "-d", db.name, "tail"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
-        assert b"completed" in reader.stdout.readline()
-        reader.stdout.close()
-        assert (reader.wait(program.GIVE_UP), reader.stderr.read()) == (0, b"")
+        try:
+            assert b"completed" in reader.stdout.readline()
+            reader.stdout.close()
+            assert (reader.wait(program.GIVE_UP), reader.stderr.read()) == (0, b"")
+        finally:
+            reader.kill()

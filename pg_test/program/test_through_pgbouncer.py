@@ -41,7 +41,7 @@ def test_commands(place, conn):
 
 def test_tail(place, conn):
     with Follower("-d", place, "tail", "--json") as tail:
-        for _ in range(3):
+        for _ in range(2):
             enqueue(conn)
             ended = _end(conn)
             assert tail.object()["id"] == ended

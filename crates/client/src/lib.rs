@@ -50,6 +50,9 @@
 //! how they have ended is told when it is there again. A run whose lease ends meanwhile is lost, and is told to stop. A
 //! job whose claim had no answer comes back when its lease is over.
 //!
+//! An end that the server does not take now, as a trigger raises an error, goes alone, again after pauses that grow; after 20 refusals the
+//! run fails with what the server has said. Only a lock is waited for without an end.
+//!
 //! # Producing
 //!
 //! [`enqueue`] adds a [`NewJob`] by the caller's own connection or open transaction.
@@ -68,6 +71,7 @@ mod enqueue;
 mod error;
 mod handler;
 mod held;
+mod life;
 mod link;
 mod outcome;
 mod pulse;

@@ -1,6 +1,5 @@
 //! A worker: what it is told, and its life from the first claim to the last end.
 
-use crate::attempt::attempt;
 use crate::claims::Claims;
 use crate::connector::Connector;
 use crate::done::Done;
@@ -8,14 +7,15 @@ use crate::ending::Endings;
 use crate::error::{Error, Result};
 use crate::handler::Handler;
 use crate::held::HeldRuns;
+use crate::life::Life;
 use crate::link::Link;
-use crate::outcome::{Outcome, StopReason};
+use crate::outcome::StopReason;
 use crate::pulse::Pulse;
 use crate::run::{Claimed, Run};
 use crate::shutdown::Shutdown;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -23,8 +23,6 @@ use tracing::Instrument;
 
 /// How long the last ends may take to reach the server.
 const LAST_ENDS: Duration = Duration::from_secs(15);
-/// Of a run that would wait for ever, or go on and on.
-const NO_OTHER_CHILDREN: &str = "the run waits for children, but the job has none, or the run was told already how all have ended";
 /// The server can wake a sleeper for so many queues.
 const MOST_QUEUES: usize = 32;
 const MOST_AT_ONCE: usize = 100_000;
@@ -341,66 +339,4 @@ async fn last_ends(
     }
     give_up.cancel();
     endings.await.unwrap_or(0)
-}
-
-/// What one run needs.
-struct Life<H> {
-    handler: Arc<H>,
-    held: Arc<HeldRuns>,
-    freed: Arc<Notify>,
-    done: Arc<Done>,
-    grace: Duration,
-}
-
-impl<H: Handler> Life<H> {
-    async fn of(self, run: Run, permit: Option<OwnedSemaphorePermit>, is_late: bool) {
-        let id = run.job.run();
-        let outcome = if is_late {
-            // Claimed at the very moment that the worker was told to stop.
-            Some(Outcome::Release)
-        } else {
-            self.until_end(run).await
-        };
-        if let Some(outcome) = outcome {
-            log(&outcome);
-            self.held.is_ending(id);
-            self.done.add(id, outcome);
-        } else {
-            self.held.remove(id);
-        }
-        drop(permit);
-        self.freed.notify_one();
-    }
-
-    /// A run that waits for children of which none is live goes on, with how they have ended. None: there is nothing to say any more.
-    async fn until_end(&self, mut run: Run) -> Option<Outcome> {
-        loop {
-            let again = run.again();
-            let outcome = attempt(&*self.handler, run, &self.held, self.grace).await;
-            if !matches!(outcome, Some(Outcome::AwaitChildren)) {
-                return outcome;
-            }
-            let id = again.job.run();
-            log(&Outcome::AwaitChildren);
-            self.held.is_ending(id);
-            let children = self.done.await_children(id).await?;
-            if again.job.children.unwrap_or_default() == children {
-                return Some(Outcome::Fail(NO_OTHER_CHILDREN.to_owned()));
-            }
-            run = again;
-            run.job.children = Some(children);
-        }
-    }
-}
-
-fn log(outcome: &Outcome) {
-    match outcome {
-        Outcome::Complete(_) => tracing::debug!("completes"),
-        Outcome::Fail(error) => tracing::warn!(error, "fails"),
-        Outcome::Retry { after, error } => tracing::warn!(error, ?after, "fails"),
-        Outcome::Discard(error) => tracing::warn!(error, "is discarded"),
-        Outcome::Snooze(delay) => tracing::debug!(?delay, "is put off"),
-        Outcome::AwaitChildren => tracing::debug!("waits for its children"),
-        Outcome::Release => tracing::info!("is given back"),
-    }
 }

@@ -27,8 +27,7 @@ def idle_for(conn, seconds: float) -> None:
     assert conn.execute(STATEMENTS).fetchall() == before
 
 
-@pytest.mark.parametrize("mode, command", MODES)
-@pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("mode, command, seconds", [(*MODES[1].values, 3), *[pytest.param(*mode.values, 60, marks=pytest.mark.long) for mode in MODES]])
 def test_without_work_it_runs_no_statement(conn, work, mode, command, seconds):
     """Also once it has had some."""
     work("--concurrency", "4", *mode, command=command)

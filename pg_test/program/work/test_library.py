@@ -223,7 +223,7 @@ OF_THE_PROGRAM = "SELECT pid, backend_start FROM pg_stat_activity WHERE applicat
 
 
 @pytest.mark.parametrize("mode, command", [([], ["true"]), ([], ["echo", "1"])], ids=["plain", "with a result"])
-@pytest.mark.parametrize("sqlstate", ["40001", "25006", "08006", "57P01"])
+@pytest.mark.parametrize("sqlstate", ["40001", "25006", *[pytest.param(each, marks=pytest.mark.long) for each in ("08006", "57P01")]])
 def test_an_end_that_a_trigger_refuses_for_now_holds_nothing_up(conn, work, sqlstate, mode, command):
     """No connection is lost for it, heartbeats go on, others end, and so does it when it may."""
     conn.execute(RAISE.replace("SQLSTATE", sqlstate))

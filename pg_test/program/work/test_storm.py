@@ -65,9 +65,14 @@ def deeds(conn, crew: Crew) -> list:
     return [crew.kill_one, crew.tell_one, cancel_some, lambda: conn.execute(LOSE_ONE)]
 
 
-@pytest.mark.parametrize("mode", COMMANDS)
-@pytest.mark.parametrize("way", ["direct", "pgbouncer"])
-@pytest.mark.parametrize("number", [600, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "mode, way, number",
+    [
+        ("command", "direct", 600),
+        ("persistent", "pgbouncer", 600),
+        *[pytest.param(mode, way, 10_000, marks=pytest.mark.long) for mode in COMMANDS for way in ("direct", "pgbouncer")],
+    ],
+)
 def test_all_is_done_whatever_happens(db, conn, work, seed, mode, way, number):
     chance = random.Random(seed)
     # A lease that is over costs an attempt, and none of these jobs fails.
