@@ -473,6 +473,15 @@ max_jobs: 0 or more.
 parent: only children of this job.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';
 
+COMMENT ON FUNCTION turnstile.claim_next(text, text, interval, boolean, interval) IS
+    'Claims the eligible job of a queue with the least (priority, position). Returns that job, or no row.
+queue: * stands for all queues that the caller may work on.
+worker: a name for the worker, kept in job.worker.
+lease: how long the run counts as alive without a heartbeat. More than 0, at most 100 years. NULL: the setting of the queue.
+bind_to_connection: the run fails with the error "connection lost" as soon as the backend of this connection is gone.
+wait: sleeps up to this long until there is a job. A call that has looked after other jobs in passing may return no row sooner: claim again. The snapshot of the statement stays open meanwhile; wait_for_job avoids that.
+Errors: 22004; 22023; 54000; 42501; 0A000 in a SERIALIZABLE transaction; 55000 the transaction has rewritten a table of the extension; 25006.';
+
 COMMENT ON FUNCTION turnstile.cancel(bigint) IS
     'Cancels a job that waits, and returns "cancelled"; or asks a run to stop, and returns "running". The worker learns it from heartbeat, progress or complete. The job ends as cancelled if the run then fails, is released, snoozed or rescued, and as completed if it completes.
 job_id: a live job, or one that is cancelled already.

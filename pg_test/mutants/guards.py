@@ -62,7 +62,7 @@ GUARDS = {
     "LineUpEarly": "batches/test_turns.py::test_children_of_batches_that_share_sessions_do_not_wait_in_a_circle",
     "TakeAnyEnd": "batches/test_after.py::test_after_what_has_ended_otherwise_a_job_is_discarded[discarded]",
     "TellNoPredecessor": "batches/test_after.py::test_a_chain_runs_link_by_link",
-    "SleepOnOpening": "batches/test_turns.py::test_whoever_sleeps_is_woken_by_a_batch_that_can_be_opened[claim_next]",
+    "SleepOnChanges": "rules/work/test_waiting.py::test_a_claim_that_waits_never_sleeps_on_what_it_has_changed[_lease_ends]",
     "FreeSessionOnRetry": "rules/work/test_sessions.py::test_a_job_waiting_to_be_retried_holds_its_session_and_is_next",
     "HoldOtherSession": "rules/work/test_sessions.py::test_a_job_that_held_its_session_waits_its_turn_in_another[by UPDATE]",
     "LookNowhereElse": "faults/test_overflow.py::test_a_claim_finds_what_may_run_although_memory_has_only_what_may_not",

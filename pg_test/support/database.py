@@ -78,6 +78,14 @@ def fresh_database(extension: bool = True):
         _drop(name)
 
 
+@contextlib.contextmanager
+def checked_database():
+    """A new database that must be in order when the block ends."""
+    with fresh_database() as database:
+        yield database
+        assert disagreements(database) == [], "turnstile.check() found the scheduler's memory and the tables to differ"
+
+
 def disagreements(database: Database) -> list:
     """What turnstile.check() says of a database once all its connections are gone."""
     database.close()

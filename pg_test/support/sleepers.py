@@ -43,9 +43,13 @@ class Sleeper(threading.Thread):
 
     def returned_without_sleeping_on_changes(self, conn) -> "Sleeper":
         """Others would wait for changes that a sleeper keeps uncommitted, whatever wakes it in the end."""
-        until(lambda: not self.is_alive() or asleep_on_changes(conn), "the sleeper returns")
-        assert not asleep_on_changes(conn), "it sleeps in a transaction that has changed something"
-        return self.returned()
+
+        def has_returned() -> bool:
+            assert not asleep_on_changes(conn), "it sleeps in a transaction that has changed something"
+            return not self.is_alive()
+
+        until(has_returned, "the sleeper returns")
+        return self
 
 
 def asleep(conn) -> int:

@@ -112,8 +112,8 @@ pub enum Seeded {
     TakeAnyEnd,
     /// A job is not told that others come after it.
     TellNoPredecessor,
-    /// A waiting claim sleeps on what it has opened.
-    SleepOnOpening,
+    /// A waiting claim sleeps on what it has changed.
+    SleepOnChanges,
     /// A job that waits to be retried lets its session go on.
     FreeSessionOnRetry,
     /// A job that held its session also holds the session to which it is moved, beside what runs there.

@@ -2,7 +2,6 @@
 
 use crate::pg::call::datum;
 use crate::pg::error::Result;
-use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::transaction::pending;
 use pgrx::pg_sys;
@@ -17,8 +16,8 @@ pub fn open(spi: &Spi, jobs: &[i64]) -> Result<usize> {
         return Ok(0);
     }
     let opened = spi.run(&OPEN, &[datum(jobs)])?.len();
-    if opened > 0 && !armed(Seeded::SleepOnOpening) {
-        pending::with(|pending| pending.must_not_sleep = true);
+    if opened > 0 {
+        pending::must_commit_before_sleep();
     }
     Ok(opened)
 }

@@ -46,7 +46,7 @@ pub struct Pending {
     works: Vec<(i32, Work)>,
     /// Backlogs about which the client was warned in this transaction.
     pub warned: Vec<Id>,
-    /// Others wait for what it has done, so no call of it may sleep before it has committed.
+    /// A claim of it has done what others may wait for: no call of it may sleep before it has committed.
     pub must_not_sleep: bool,
     /// It has stopped a batch, of which none of its own claims may start a job.
     pub must_not_claim: bool,
@@ -92,6 +92,14 @@ pub fn stays() -> bool {
             .iter()
             .any(|(_, work)| matches!(work, Work::Stay))
     })
+}
+
+/// A claim has changed or locked jobs beside those that it returns. Others may wait for that, and for what it made available
+/// it may itself not be the one that takes it.
+pub fn must_commit_before_sleep() {
+    if !armed(Seeded::SleepOnChanges) {
+        with(|pending| pending.must_not_sleep = true);
+    }
 }
 
 /// A lower bound of the leases must know of a shorter lease, and of the old one if this is undone.

@@ -107,9 +107,8 @@ pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effor
         left,
     };
     look.at(&jobs)?;
-    // Others may wait for what was locked.
     if transaction::has_id() {
-        pending::with(|pending| pending.must_not_sleep = true);
+        pending::must_commit_before_sleep();
     }
     look.left.put_back(job_table)
 }

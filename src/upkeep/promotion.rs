@@ -49,6 +49,9 @@ pub fn perform(spi: &Spi, job_table: pg_sys::Oid, due: &Due, batch: i64) -> Resu
         Some(Work::Promotion(_, jobs)) => jobs,
         _ => Vec::new(),
     };
+    if outcome.promoted > 0 {
+        pending::must_commit_before_sleep();
+    }
     shmem::with(job_table, |memory| {
         announce(memory, &jobs)?;
         if let Some((next, at)) = outcome.next {

@@ -98,6 +98,7 @@ pub fn fail_locked(spi: &Spi, found: &[Found], error: &str) -> Result<usize> {
         is_rescue: true,
         ..Failing::default()
     };
+    pending::must_commit_before_sleep();
     Ok(fail_runs(spi, &ids, &attempts, &failing)?.len())
 }
 

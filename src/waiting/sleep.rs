@@ -102,7 +102,7 @@ impl Sleep<'_> {
         }))
     }
 
-    /// A backend that stays in a transaction keeps locked what it makes available while it sleeps on. So it does that
+    /// A backend that stays in a transaction keeps locked what it makes available until its call returns. So it does that
     /// for its own queues only, and wakes one backend of each other queue.
     fn see_to_events(&self, memory: &mut Locked, now: i64) {
         memory.waiting.note_alarm_fired(now);

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from support.calls import call, claim_next, complete, enqueue_many
-from support.database import fresh_database
+from support.database import checked_database
 from support.settings import configure
 
 WORKERS = 8
@@ -99,7 +99,7 @@ def test_nine_of_ten_are_right_within_a_factor_of_two(seed, load):
     rng = random.Random(seed)
     tries = []
     for _ in range(3):
-        with fresh_database() as db:
+        with checked_database() as db:
             tries.append(_ratios(db, db.connect(), rng, load(rng)))
         right = [ratio for ratio in tries[-1] if 0.5 <= ratio <= 2]
         if len(right) >= ASKED / 3 and len(right) >= 0.9 * len(tries[-1]):

@@ -395,7 +395,7 @@ def test_a_count_that_stands_still_stops_no_producer(db, conn, other):
 
 
 def _stop_outside_of_locks(db, backend) -> bool:
-    """Whoever stands still with a light-weight lock, or in the row for one, holds up others that have nothing to count."""
+    """Whoever stands still with a light-weight lock, or in the wait queue of one, holds up others that have nothing to count."""
     os.kill(backend, signal.SIGSTOP)
     probe_conn = db.connect()
     probe = threading.Thread(target=enqueue, args=[probe_conn], kwargs={"queue": "another"})

@@ -311,6 +311,10 @@ def _hang_up(conn):
         end.shutdown(socket.SHUT_RDWR)
 
 
+def _count_claimed(sleepers) -> int:
+    return sum(len(sleeper.rows) for sleeper in sleepers)
+
+
 def test_due_jobs_wake_sleepers_of_their_queue_while_others_sleep_on(db, conn):
     other_queue = put_to_sleep(db, conn, 3, WAIT, queues=["mail"], timeout="60 s")
     sleepers = [Sleeper(db.connect(), CLAIM) for _ in range(3)]
@@ -318,7 +322,7 @@ def test_due_jobs_wake_sleepers_of_their_queue_while_others_sleep_on(db, conn):
     with woken_by_the_end(conn, [*other_queue, *sleepers]):
         soon = conn.execute("SELECT clock_timestamp() + interval '0.2 s'").fetchone()[0]
         enqueue_many(conn, [{"kind": "work", "run_at": soon.isoformat()}] * 2)
-        until(lambda: count_returned(sleepers) == 2, "two have claimed what fell due")
+        until(lambda: _count_claimed(sleepers) == 2, "two have claimed what fell due")
         assert count_returned(other_queue) == 0
 
 
@@ -366,6 +370,38 @@ def test_a_claim_that_waits_writes_nothing_while_there_is_nothing(conn):
     assert call(conn, "claim_next", wait="20 milliseconds") == []
     after = conn.execute("SELECT pg_current_xact_id_if_assigned(), pg_snapshot_xmax(pg_current_snapshot())").fetchone()
     assert before == after
+
+
+def _falls_due_where_there_is_no_room(conn, another):
+    configure(conn, "tenant", "acme", slots=1)
+    enqueue(conn, tenant="acme")
+    assert claim_next(conn) is not None
+    enqueue(conn, tenant="acme", run_at=_soon(conn))
+
+
+def _lease_ends(conn, another):
+    enqueue(conn)
+    assert claim_next(conn, lease="0.1 s") is not None
+
+
+def _connection_is_lost(conn, another):
+    enqueue(conn)
+    assert claim_next(another, bind_to_connection=True) is not None
+    another.close()
+
+
+def _soon(conn):
+    return conn.execute("SELECT clock_timestamp() + interval '0.1 s'").fetchone()[0].isoformat()
+
+
+@pytest.mark.parametrize("change", [_falls_due_where_there_is_no_room, _lease_ends, _connection_is_lost])
+def test_a_claim_that_waits_never_sleeps_on_what_it_has_changed(db, conn, change):
+    """The job comes back, and has no room or is to be retried later. Others wait for that to be committed."""
+    change(conn, db.connect())
+    sleeper = Sleeper(db.connect(), CLAIM)
+    with woken_by_the_end(conn, [sleeper]):
+        sleeper.returned_without_sleeping_on_changes(conn)
+    assert (sleeper.error, sleeper.rows) == (None, [])
 
 
 def test_hand_over_waits_for_the_next_job(db, conn):

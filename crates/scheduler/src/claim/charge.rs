@@ -14,14 +14,14 @@ use std::cmp::Ordering;
 
 impl Scheduler<'_> {
     /// A lane of the tenant was picked. The clock moves to its tag, and all starts that the pick may lead to
-    /// are charged. Returns what each costs. If all shares begin again just now, so does the tag.
+    /// are charged. Returns what each costs. Where all shares have to begin again, so does the tag.
     pub(crate) fn charge_starts(&mut self, tenant: u32, picked: &mut Picked) -> Step<u32> {
         let share_key = share_key_of(&picked.spec, picked.level);
         if self.shares.left() < 2 {
             self.forget_shares()?;
+            picked.tag = self.tag_of(tenant, share_key.level)?;
         }
-        let tag = self.tag_of(tenant, share_key.level)?;
-        picked.tag = tag;
+        let tag = picked.tag;
         let clock = clock_key(picked.spec.queue, share_key.level);
         let clock = self.find_or_make_share(clock)?;
         self.shares.get_mut(clock)?.tag = tag;

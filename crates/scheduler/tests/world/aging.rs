@@ -16,10 +16,10 @@ struct Heard {
 }
 
 impl Heard {
-    /// Whatever was drawn before this time is that old.
-    fn before_all(time: i64) -> Self {
+    /// When the calendar began: later positions are no older.
+    fn at_first(position: i64, time: i64) -> Self {
         Self {
-            position: i64::MIN,
+            position,
             time,
             followed_from: time,
         }
@@ -86,14 +86,12 @@ impl World {
             })
             .collect();
         samples.dedup_by_key(|sample| sample.time);
-        let as_heard = |sample: &Sample| Heard {
-            position: sample.position,
-            time: sample.time,
-            followed_from: sample.time,
-        };
-        let mut heard: Vec<_> = samples.iter().map(as_heard).collect();
+        let mut heard: Vec<_> = samples
+            .iter()
+            .map(|sample| Heard::at_first(sample.position, sample.time))
+            .collect();
         if heard.is_empty() {
-            heard.push(Heard::before_all(self.clock.now));
+            heard.push(Heard::at_first(i64::MIN, self.clock.now));
         }
         self.dates = Dates {
             epoch: self.clock.now,

@@ -57,12 +57,20 @@ impl Fairness {
         share.end.max(clock.unwrap_or(0))
     }
 
+    /// The tag with which the tenant is served: where that has all begin again, the first one.
+    pub fn tag_when_served(&self, spec: &LaneSpec, level: i32) -> u64 {
+        match self.is_full() {
+            true => 0,
+            false => self.tag(spec, level),
+        }
+    }
+
     /// Returns what was charged for each of the starts.
     pub fn serve(&mut self, spec: &LaneSpec, level: i32, weight: u32, starts: usize) -> u64 {
+        let tag = self.tag_when_served(spec, level);
         if self.is_full() {
             self.start_over();
         }
-        let tag = self.tag(spec, level);
         self.clocks.insert((spec.queue, level), tag);
         self.shares.entry(key(spec, level)).or_default().end = tag + starts as u64 * cost(weight);
         cost(weight)

@@ -257,10 +257,9 @@ impl Known {
         let lane = of_picked
             .find(|lane| lane.spec == picked.spec)
             .ok_or_else(|| format!("{picked:?} may not run"))?;
-        // Then this pick has all shares begin again.
-        let tag = match self.is_fair(picked.spec.queue) && self.fairness.is_full() {
-            true => 0,
-            false => self.tag(&picked.spec, picked.level),
+        let tag = match self.is_fair(picked.spec.queue) {
+            true => self.fairness.tag_when_served(&picked.spec, picked.level),
+            false => 0,
         };
         if (picked.level, picked.tag) != (lane.level, tag) {
             return Err(format!("{picked:?} has another tag"));
