@@ -473,6 +473,30 @@ max_jobs: 0 or more.
 parent: only children of this job.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';
 
+CREATE FUNCTION turnstile.complete_and_claim(
+    job_ids bigint[],
+    attempts int[],
+    queues text[],
+    max_jobs int DEFAULT 1,
+    worker text DEFAULT NULL,
+    lease interval DEFAULT NULL,
+    bind_to_connection boolean DEFAULT false,
+    wait interval DEFAULT NULL
+) RETURNS SETOF turnstile.claimed_job
+    LANGUAGE c VOLATILE ROWS 10
+    AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim';
+COMMENT ON FUNCTION turnstile.complete_and_claim(bigint[], int[], text[], int, text, interval, boolean, interval) IS
+    'Does complete_many and claim in one transaction. The next jobs may use the slots that the finished ones free. A NOTICE says how many runs were left alone because they were superseded or had ended before.
+job_ids: as for complete_many.
+attempts: as for complete_many.
+queues: as for claim.
+max_jobs: as for claim.
+worker: as for claim_next.
+lease: as for claim_next.
+bind_to_connection: as for claim_next.
+wait: as for complete_and_claim_next.
+Errors: as complete_many and claim.';
+
 COMMENT ON FUNCTION turnstile.claim_next(text, text, interval, boolean, interval) IS
     'Claims the eligible job of a queue with the least (priority, position). Returns that job, or no row.
 queue: * stands for all queues that the caller may work on.
@@ -1356,7 +1380,7 @@ AS $function$
     FROM (VALUES
         ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'enqueue_batch', 'route_of']),
         ('worker', 'EXECUTE', ARRAY[
-            'claim_next', 'claim', 'complete', 'complete_many', 'complete_and_claim_next', 'fail', 'release', 'snooze',
+            'claim_next', 'claim', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'release', 'snooze',
             'heartbeat', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results'
         ]),
         ('tenant', 'EXECUTE', ARRAY[

@@ -27,6 +27,7 @@ WRITES = [
     "turnstile.complete(1, 1)",
     "turnstile.complete_many(ARRAY[1]::bigint[], ARRAY[1])",
     "turnstile.complete_and_claim_next(1, 1)",
+    "turnstile.complete_and_claim(ARRAY[1]::bigint[], ARRAY[1], ARRAY['default'])",
     "turnstile.fail(1, 1)",
     "turnstile.release(1, 1)",
     "turnstile.listen_channel('default')",

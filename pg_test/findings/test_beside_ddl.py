@@ -78,7 +78,7 @@ CHANGES = {
 
 
 CALLS = [
-    "enqueue", "enqueue with a key", "enqueue_many", "claim_next", "claim", "complete_and_claim_next", "complete", "complete_many",
+    "enqueue", "enqueue with a key", "enqueue_many", "claim_next", "claim", "complete_and_claim_next", "complete_and_claim", "complete", "complete_many",
     "fail", "fail for good", "heartbeat", "cancel", "retry", "rescue", "promote",
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ from support.calls import call, claim_next, complete, discard, enqueue, enqueue_
 CALLS = {name: verb for name, verb in (PRODUCERS | CLAIMS | ENDS | OTHERS).items() if "limit" not in name and name != "check"}
 # These write nothing, as the key is held.
 del CALLS["enqueue with a key"]
-FINISHES = ["complete", "complete_many", "complete_and_claim_next", "fail for good", "cancel", "discard", "cancel_many", "discard_many"]
+FINISHES = ["complete", "complete_many", "complete_and_claim_next", "complete_and_claim", "fail for good", "cancel", "discard", "cancel_many", "discard_many"]
 
 # Of a user's own, and some that calls raise themselves.
 SQLSTATES = ["U0001", "P0001", "23505", "55000", "P0002", "0A000"]

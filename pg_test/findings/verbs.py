@@ -7,7 +7,7 @@ from typing import Any
 from psycopg import Connection
 
 from support.calls import (
-    Run, call, cancel, claim, claim_next, complete, complete_and_claim_next, complete_many, discard, enqueue, enqueue_many,
+    Run, call, cancel, claim, claim_next, complete, complete_and_claim, complete_and_claim_next, complete_many, discard, enqueue, enqueue_many,
     enqueue_times, fail, release, retry, snooze,
 )  # fmt: skip
 from support.settings import configure
@@ -116,12 +116,23 @@ def went_on(conn, run):
     return complete_and_claim_next(conn, run).attempt
 
 
+def all_went_on(conn, runs):
+    return [run.attempt for run in complete_and_claim(conn, runs, ["default"], 3)]
+
+
+def two_running_and_waiting(conn):
+    runs = two_running(conn)
+    enqueue(conn)
+    return runs
+
+
 CLAIMS = {
     "claim_next": Verb(waiting, claimed_one, ("work", 1), {"running": 1}),
     "claim": Verb(lambda conn: enqueue_times(conn, 2), claimed, [("work", 1)] * 2, {"running": 2}),
     "claim_next at a limit": Verb(full, claimed_one, None, {"running": 1, "available": 1}),
     "claim at a limit": Verb(full, claimed, [], {"running": 1, "available": 1}),
     "complete_and_claim_next": Verb(running_and_waiting, went_on, 1, {"completed": 1, "running": 1}),
+    "complete_and_claim": Verb(two_running_and_waiting, all_went_on, [1], {"completed": 2, "running": 1}),
 }
 PRODUCERS = {
     "enqueue": Verb(nothing, lambda conn, _: enqueue(conn) > 0, True, {"available": 1}),

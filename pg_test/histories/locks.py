@@ -9,14 +9,14 @@ from histories.model import EVERY_QUEUE, NEVER, Call, Rest, Transaction
 
 # The calls that may lock jobs that wait.
 LOCKING = {
-    "claim", "claim_next", "complete_and_claim_next", "rerank", "move", "put off", "hurry", "delete", "lock", "cancel", "retry",
+    "claim", "claim_next", "complete_and_claim_next", "complete_and_claim", "rerank", "move", "put off", "hurry", "delete", "lock", "cancel", "retry",
     "discard", "reprioritize", "cancel_many", "discard_many", "retry_many", "reroute", "rescue", "promote", "maintain",
 }  # fmt: skip
-CLAIMS = {"claim", "claim_next", "complete_and_claim_next"}
+CLAIMS = {"claim", "claim_next", "complete_and_claim_next", "complete_and_claim"}
 # Those that choose by what the jobs are like; a claim looks for what is due, and for leases that are over. A job that somebody
 # changes meanwhile so that it is not chosen any more stays locked, and the answer does not name it.
 SWEEPING = {
-    "claim", "claim_next", "complete_and_claim_next", "wait_for_job", "rerank", "move", "put off", "hurry", "delete",
+    "claim", "claim_next", "complete_and_claim_next", "complete_and_claim", "wait_for_job", "rerank", "move", "put off", "hurry", "delete",
     "cancel_many", "discard_many", "retry_many", "reroute", "rescue", "promote", "maintain",
 }  # fmt: skip
 Times = list[tuple[float, float]]

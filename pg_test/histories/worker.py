@@ -15,6 +15,9 @@ CLAIM_NEXT = _ANSWER.format(f"turnstile.claim_next(%(queue)s, {_HOW})")
 COMPLETE_AND_CLAIM = _ANSWER.format(
     f"turnstile.complete_and_claim_next(%(id)s, %(attempt)s, %(result)s, %(queue)s, {_HOW})"
 )
+COMPLETE_MANY_AND_CLAIM = _ANSWER.format(
+    f"turnstile.complete_and_claim(%(ids)s, %(attempts)s, %(queues)s, %(most)s, {_HOW})"
+)
 PLAIN = {"lease": None, "bound": False, "wait": None}
 WAIT = "CALL turnstile.wait_for_job(%(queues)s, '10 milliseconds')"
 ENQUEUE_MANY = f"SELECT (SELECT jsonb_agg(id) FROM turnstile.enqueue_many(%(jobs)s)), {XID}"
@@ -22,6 +25,10 @@ LEFT_BEHIND = (
     "SELECT coalesce(jsonb_agg(jsonb_build_array(id, attempt)), '[]'), NULL FROM turnstile.job"
     " WHERE state = 'running' AND worker LIKE %(name)s || ':%'"
 )
+
+
+def _keys(runs: list[list[int]]) -> dict:
+    return {"ids": [run[0] for run in runs], "attempts": [run[1] for run in runs]}
 
 
 class Worker(Client):
@@ -32,7 +39,7 @@ class Worker(Client):
         super().__init__(station, name, seed)
         self.held: list[list[int]] = []
         self.over: list[list[int]] = []
-        often = [*[self.complete] * 6, *[self.complete_many] * 3, *[self.hand_on] * 6, *[self.heartbeat] * 2, *[self.fail] * 2]
+        often = [*[self.complete] * 6, *[self.complete_many] * 3, *[self.hand_on] * 4, *[self.hand_many_on] * 2, *[self.heartbeat] * 2, *[self.fail] * 2]
         self.ways_with_a_run = [*often, self.release, self.snooze, self.progress, self.discard, self.hold, self.step_aside]
 
     def remember(self):
@@ -73,13 +80,15 @@ class Worker(Client):
             queues, most = [self.chance.choice([*mix.QUEUES, EVERY_QUEUE])], 1
             verb, query, values["queue"] = "claim_next", CLAIM_NEXT, queues[0]
         else:
-            queues = self.chance.sample(mix.QUEUES, self.chance.randint(1, 4)) if self.chance.random() < 0.8 else [EVERY_QUEUE]
-            most = self.chance.randint(1, 4)
+            queues, most = self.some_queues(), self.chance.randint(1, 4)
             verb, query, values["queues"], values["most"] = "claim", CLAIM, queues, most
         taken = self.call(verb, query, values, queues=queues, most=most, bound=values["bound"])
         self.held += taken
         if not taken and not values["wait"] and not self.in_block:
             self.wait_for(queues)
+
+    def some_queues(self) -> list[str]:
+        return self.chance.sample(mix.QUEUES, self.chance.randint(1, 4)) if self.chance.random() < 0.8 else [EVERY_QUEUE]
 
     def how(self) -> dict:
         """For how long a claim holds, whether while the connection lasts, and whether it waits for jobs."""
@@ -110,10 +119,12 @@ class Worker(Client):
         self.on_run("complete", ", %(result)s", self.pick(), result={"by": self.next_me})
 
     def complete_many(self) -> None:
-        runs = [self.pick() for _ in range(min(len(self.held), self.chance.randint(1, 4)))]
+        runs = self.pick_some()
         query = f"SELECT turnstile.complete_many(%(ids)s, %(attempts)s), {XID}"
-        values = {"ids": [run[0] for run in runs], "attempts": [run[1] for run in runs]}
-        self.call("complete_many", query, values, runs=runs)
+        self.call("complete_many", query, _keys(runs), runs=runs)
+
+    def pick_some(self) -> list[list[int]]:
+        return [self.pick() for _ in range(min(len(self.held), self.chance.randint(1, 4)))]
 
     def hand_on(self) -> None:
         """One run is completed and the next claimed, from a queue that is named, or from that of the run."""
@@ -123,6 +134,14 @@ class Worker(Client):
         named = {"queues": [queue]} if queue else {}
         self.held += self.call(
             "complete_and_claim_next", COMPLETE_AND_CLAIM, values, runs=[run], most=1, bound=values["bound"], **named
+        )
+
+    def hand_many_on(self) -> None:
+        """Runs are completed and the next claimed."""
+        runs, queues, most = self.pick_some(), self.some_queues(), self.chance.randint(0, 4)
+        values = {**_keys(runs), "queues": queues, "most": most, **self.how()}
+        self.held += self.call(
+            "complete_and_claim", COMPLETE_MANY_AND_CLAIM, values, runs=runs, queues=queues, most=most, bound=values["bound"]
         )
 
     def fail(self) -> None:

@@ -155,6 +155,8 @@ def ends_and_others() -> list[Case]:
         change = f"UPDATE turnstile.job SET queue = {literal(queue)}, tenant = {literal(tenant)} WHERE id = {{waiting}}"
         cases.append(Case(f"UPDATE to: {target}", change, (("manage", "mail", "acme"), ("manage", queue, tenant)), "own"))
         claim = f"SELECT * FROM turnstile.complete_and_claim_next({{running}}, 1, queue => {literal(queue)})"
+        many = f"SELECT * FROM turnstile.complete_and_claim('{{}}', '{{}}', ARRAY[{literal(queue)}])"
+        cases.append(Case(f"complete many and claim: {target}", many, (("work", queue, ALL),)))
         cases.append(Case(f"complete and claim: {target}", claim, (("work", "mail", ALL), ("work", queue, ALL)), "own"))
     return cases
 

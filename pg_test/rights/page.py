@@ -34,6 +34,7 @@ GROUPS = {
         "wait_for_job": "`work` on each queue; `*`: on some queue, and waits for those",
         "listen_channel": "`work` on the queue; `*`: on `*`", "complete": _RUN,
         "complete_many": "`work` on the run's queue, else it is not counted",
+        "complete_and_claim": "as `complete_many` and `claim`",
         "complete_and_claim_next": "as `complete` and `claim_next`", "fail": _RUN, "release": _RUN, "snooze": _RUN,
         "heartbeat": _RUN, "progress": _RUN, "await_children": _RUN,
         "batch_results": "`work` on the parent's queue, else `see` on its queue and tenant, and on those of the children that are shown",

@@ -28,6 +28,10 @@ CALLS = {
     "complete": RUN | {"result": {}},
     "complete_many": {"job_ids": [1], "attempts": [1]},
     "complete_and_claim_next": RUN | {"result": {}, "queue": "q", "worker": "w", "lease": "1 minute", "bind_to_connection": False, "wait": "0"},
+    "complete_and_claim": {
+        "job_ids": [1], "attempts": [1], "queues": ["q"], "max_jobs": 1, "worker": "w", "lease": "1 minute",
+        "bind_to_connection": False, "wait": "0",
+    },
     "fail": RUN | {"error": "no", "retry_in": "1 minute", "discard": False},
     "release": RUN,
     "make_history_partitions": {"days_ahead": 7},
@@ -71,6 +75,7 @@ NEEDED = {
     "complete": ["job_id", "attempt"],
     "complete_many": ["job_ids", "attempts"],
     "complete_and_claim_next": ["job_id", "attempt", "bind_to_connection"],
+    "complete_and_claim": ["job_ids", "attempts", "queues", "max_jobs", "bind_to_connection"],
     "fail": ["job_id", "attempt", "discard"],
     "release": ["job_id", "attempt"],
     "make_history_partitions": ["days_ahead"],
@@ -104,7 +109,7 @@ NEEDED = {
 
 OPTIONAL = [
     (function, argument)
-    for function in ("enqueue", "claim_next", "claim", "complete", "complete_and_claim_next", "fail")
+    for function in ("enqueue", "claim_next", "claim", "complete", "complete_and_claim_next", "complete_and_claim", "fail")
     for argument in CALLS[function]
     if argument not in NEEDED[function]
 ] + [("enqueue", "unique_by")]
@@ -180,6 +185,9 @@ def _without_times(conn):
         ("claim", {"queues": [None]}),
         ("complete_many", {"job_ids": [1, None], "attempts": [1, 1]}),
         ("complete_many", {"job_ids": [1, 2], "attempts": [None, 1]}),
+        ("complete_and_claim", {"job_ids": [1, None], "attempts": [1, 1], "queues": []}),
+        ("complete_and_claim", {"job_ids": [1], "attempts": [None], "queues": []}),
+        ("complete_and_claim", {"job_ids": [], "attempts": [], "queues": ["q", None]}),
         ("enqueue_many", {"jobs": [{"kind": None}]}),
         ("enqueue", {"kind": "work", "unique_by": ["kind", None]}),
     ],
@@ -246,6 +254,10 @@ BAD = [
     ("claim_next", {"wait": "-1 second"}),
     ("claim", {"wait": "-1 microsecond"}),
     ("complete_and_claim_next", {"wait": "-1 day"}),
+    ("complete_and_claim", {"wait": "-1 day"}),
+    ("complete_and_claim", {"lease": "0"}),
+    ("complete_and_claim", {"max_jobs": -1}),
+    ("complete_and_claim", {"job_ids": [1, 2]}),
     ("claim_next", {"lease": "110 years"}),
     ("fail", {"retry_in": "-1 second"}),
     ("fail", {"retry_in": "200000 years"}),

@@ -63,5 +63,5 @@ def test_arguments_have_the_places_that_the_library_knows(conn):
     of_claimers = known.pop("last_of_claims")
     assert len(known) > 20
     assert known == {function: declared.get(function) for function in known}
-    for function in ("claim_next", "claim", "complete_and_claim_next"):
+    for function in ("claim_next", "claim", "complete_and_claim_next", "complete_and_claim"):
         assert declared[function][-len(of_claimers) :] == of_claimers

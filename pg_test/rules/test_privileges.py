@@ -17,6 +17,7 @@ VERBS = {
     "complete": {"job_id": 1, "attempt": 1},
     "complete_many": {"job_ids": [], "attempts": []},
     "complete_and_claim_next": {"job_id": 1, "attempt": 1},
+    "complete_and_claim": {"job_ids": [], "attempts": [], "queues": ["default"]},
     "fail": {"job_id": 1, "attempt": 1},
     "release": {"job_id": 1, "attempt": 1},
     "listen_channel": {"queue": "default"},

@@ -5,7 +5,7 @@ import pytest
 
 from support import naive, rows
 from support.calls import (
-    claim, claim_all, claim_next, complete, complete_and_claim_next, complete_many, discard, enqueue, enqueue_many,
+    claim, claim_all, claim_next, complete, complete_and_claim, complete_and_claim_next, complete_many, discard, enqueue, enqueue_many,
     enqueue_times, fail, ids, release,
 )  # fmt: skip
 from support.errors import NOT_SUPPORTED, refused
@@ -19,6 +19,7 @@ VERBS = {
     "complete": complete,
     "complete_many": lambda conn, run: complete_many(conn, [run]),
     "complete_and_claim_next": complete_and_claim_next,
+    "complete_and_claim": lambda conn, run: complete_and_claim(conn, [run], ["default"], 3),
     "fail": lambda conn, run: fail(conn, run, retry_in="1 millisecond"),
     "fail for good": discard,
     "release": release,

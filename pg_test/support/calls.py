@@ -67,6 +67,11 @@ def complete_and_claim_next(conn, run, **arguments):
     return rows[0] if rows else None
 
 
+def complete_and_claim(conn, runs, queues, max_jobs=1, **arguments):
+    ids, attempts = [run.id for run in runs], [run.attempt for run in runs]
+    return call(conn, "complete_and_claim", job_ids=ids, attempts=attempts, queues=queues, max_jobs=max_jobs, **arguments)
+
+
 def fail(conn, run, **arguments) -> str:
     return call(conn, "fail", job_id=run.id, attempt=run.attempt, **arguments)[0][0]
 

@@ -49,7 +49,7 @@ fn tell(said: &clap::Error) -> Result<ExitCode, error::Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn act() -> ExitCode {
     let done = match cli::Cli::try_parse() {
         Ok(cli) => cli.command.run(&cli.connection).await,

@@ -22,7 +22,7 @@ async fn stamp(run: Run) -> Result<()> {
     Ok(())
 }
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let server = std::env::var("DATABASE_URL").unwrap_or_default();
     let jobs = std::env::args()

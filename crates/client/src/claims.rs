@@ -7,7 +7,6 @@ use crate::error::{Error, Remedy, Result, described, is_refused_by_isolation, re
 use crate::held::{HeldRuns, RunId};
 use crate::link::{LOST, Link, READ_ONLY};
 use crate::run::Claimed;
-use crate::send::{patient, warn_of_late};
 use crate::shutdown::Shutdown;
 use crate::statement::{Statement, Value};
 use crate::worker::Settings;
@@ -24,16 +23,13 @@ static CLAIM: Statement = Statement {
              FROM turnstile.claim($1, $2, worker => $3, lease => make_interval(secs => $4))",
     types: &[Type::TEXT_ARRAY, Type::INT4, Type::TEXT, Type::FLOAT8],
 };
-/// The runs that are completed make room for those that are claimed, as in `turnstile.complete_and_claim_next`.
+/// Row locks are waited for no longer than `lock_timeout`, as in `send`. It is set by an argument, because that is planned in half the
+/// time that a statement with a WITH clause takes.
 static COMPLETE_AND_CLAIM: Statement = Statement {
-    text: patient!(
-        "ended.runs AS ended, job.*, extract(epoch FROM job.lease_expires_at - clock_timestamp())::float8 AS lease
-           FROM patience,
-                LATERAL (SELECT turnstile.complete_many($5, $6) OFFSET 0) AS ended(runs),
-                LATERAL (SELECT $2 WHERE ended.runs >= 0 OFFSET 0) AS room(jobs)
-                LEFT JOIN LATERAL
-                turnstile.claim($1, room.jobs, worker => $3, lease => make_interval(secs => $4)) AS job ON true"
-    ),
+    text: "SELECT *, extract(epoch FROM lease_expires_at - clock_timestamp())::float8 AS lease
+             FROM turnstile.complete_and_claim($5, $6, $1,
+                  CASE WHEN set_config('lock_timeout', '2s', true) <> '' THEN $2 END,
+                  worker => $3, lease => make_interval(secs => $4))",
     types: &[
         Type::TEXT_ARRAY,
         Type::INT4,
@@ -140,30 +136,20 @@ impl Claims {
                 self.call(client, room, &[]).await?
             }
             Ok(rows) => {
-                self.know(&done, &rows)?;
+                for &run in &done {
+                    self.held.remove(run);
+                }
                 rows
             }
         };
-        let jobs = rows.iter().filter_map(|row| match row.try_get("id") {
-            Ok(None::<i64>) => None,
-            _ => Some(Claimed::from_row(row)),
-        });
-        let jobs = jobs.collect::<Result<Vec<_>>>()?;
+        let jobs = rows
+            .iter()
+            .map(Claimed::from_row)
+            .collect::<Result<Vec<_>>>()?;
         if !jobs.is_empty() {
             self.usual_time = began.elapsed();
         }
         Ok(jobs)
-    }
-
-    /// The server knows now that these are completed.
-    fn know(&self, done: &[RunId], rows: &[Row]) -> Result<()> {
-        if let Some(row) = rows.first().filter(|_| !done.is_empty()) {
-            warn_of_late(done.len(), row.try_get("ended")?);
-        }
-        for &run in done {
-            self.held.remove(run);
-        }
-        Ok(())
     }
 
     /// It is waited for also when the worker has to stop: what it has claimed has to be given back.

@@ -1,14 +1,17 @@
 //! How to get to the server: the configuration, and what encrypts.
 
 use crate::error::{Result, described};
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
+use futures_util::stream::poll_fn;
 use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::AbortHandle;
+use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
-use tokio_postgres::{CancelToken, Client, Config, NoTls, Socket};
+use tokio_postgres::{AsyncMessage, CancelToken, Client, Config, NoTls, Socket};
 
 /// A sleeper says nothing for minutes; who does not answer by then is noticed all the same.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
@@ -114,15 +117,30 @@ where
     T: MakeTlsConnect<Socket>,
     T::Stream: Send + 'static,
 {
-    let (client, connection) = config.connect(tls).await?;
+    let (client, mut connection) = config.connect(tls).await?;
+    let mut messages = poll_fn(move |context| connection.poll_message(context));
     let driver = tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            let error = described(&error);
-            tracing::warn!(error, "a connection has ended");
+        while let Some(message) = messages.next().await {
+            match message {
+                Ok(AsyncMessage::Notice(notice)) => pass_on(&notice),
+                Ok(_) => {}
+                Err(error) => {
+                    let error = described(&error);
+                    tracing::warn!(error, "a connection has ended");
+                    return;
+                }
+            }
         }
     });
     let driver = driver.abort_handle();
     Ok(Session { client, driver })
+}
+
+fn pass_on(notice: &DbError) {
+    match notice.parsed_severity() {
+        Some(Severity::Warning) => tracing::warn!(notice = notice.message(), "the server warns"),
+        _ => tracing::info!(notice = notice.message(), "the server says"),
+    }
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@ macro_rules! patient {
     };
 }
 pub(crate) use patient;
-
 static COMPLETE_MANY: Statement = Statement {
     text: patient!("turnstile.complete_many($1, $2) FROM patience"),
     types: &[Type::INT8_ARRAY, Type::INT4_ARRAY],
@@ -228,7 +227,7 @@ async fn send_group(client: &Client, group: &[&Ending]) -> Option<Answer> {
 }
 
 /// `complete_many` leaves alone what is not its to complete.
-pub(crate) fn warn_of_late(sent: usize, completed: i32) {
+fn warn_of_late(sent: usize, completed: i32) {
     let late = sent.saturating_sub(usize::try_from(completed).unwrap_or(0));
     if late > 0 {
         tracing::warn!(

@@ -9,7 +9,7 @@ from histories.model import Change, Commit, is_claim
 
 # Calls about a run that do not end it.
 GOES_ON = ("heartbeat", "progress")
-CLAIMS = ("claim", "claim_next", "complete_and_claim_next")
+CLAIMS = ("claim", "claim_next", "complete_and_claim_next", "complete_and_claim")
 
 
 def claims_take_available_jobs(history: History):

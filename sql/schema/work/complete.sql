@@ -42,3 +42,27 @@ lease: as for claim_next.
 bind_to_connection: as for claim_next.
 wait: as for claim_next. No other session sees the completion before the call ends, so keep it short where others wait for the slot.
 Errors: as complete and claim_next.';
+
+CREATE FUNCTION turnstile.complete_and_claim(
+    job_ids bigint[],
+    attempts int[],
+    queues text[],
+    max_jobs int DEFAULT 1,
+    worker text DEFAULT NULL,
+    lease interval DEFAULT NULL,
+    bind_to_connection boolean DEFAULT false,
+    wait interval DEFAULT NULL
+) RETURNS SETOF turnstile.claimed_job
+    LANGUAGE c VOLATILE ROWS 10
+    AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim';
+COMMENT ON FUNCTION turnstile.complete_and_claim(bigint[], int[], text[], int, text, interval, boolean, interval) IS
+    'Does complete_many and claim in one transaction. The next jobs may use the slots that the finished ones free. A NOTICE says how many runs were left alone because they were superseded or had ended before.
+job_ids: as for complete_many.
+attempts: as for complete_many.
+queues: as for claim.
+max_jobs: as for claim.
+worker: as for claim_next.
+lease: as for claim_next.
+bind_to_connection: as for claim_next.
+wait: as for complete_and_claim_next.
+Errors: as complete_many and claim.';

@@ -1,6 +1,6 @@
-//! `complete`, `complete_many` and `complete_and_claim_next`.
+//! `complete`, `complete_many`, and both together with a claim.
 
-use crate::api::arguments::{check_size, queue_to_claim, run};
+use crate::api::arguments::{bound, check_size, queue_keys, queue_to_claim, run};
 use crate::api::work::claimer::claimer;
 use crate::claims::or_wait::claim_or_wait;
 use crate::job::lane::queue_key;
@@ -16,9 +16,13 @@ use pgrx::pg_sys::Datum;
 
 arguments!(complete: JOB_ID, ATTEMPT, RESULT);
 arguments!(complete_many: JOB_IDS, ATTEMPTS);
+arguments!(complete_and_claim: JOB_IDS, ATTEMPTS, QUEUES, MAX_JOBS, WORKER, LEASE, BIND_TO_CONNECTION, WAIT);
 arguments!(complete_and_claim_next: JOB_ID, ATTEMPT, RESULT, QUEUE, WORKER, LEASE, BIND_TO_CONNECTION, WAIT);
 
 static WAS_COMPLETED: Statement = statement!("was_completed", [INT8OID, INT4OID]);
+
+/// The id of a job and the attempt.
+type RunKey = (i64, i32);
 
 /// A run that is completed, now or before.
 struct Completed {
@@ -61,8 +65,15 @@ fn notice_too_late(count: usize) {
 
 pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let job_ids = required(call.int8s(complete_many::JOB_IDS, "job_ids")?, "job_ids")?;
-    let attempts = required(call.int4s(complete_many::ATTEMPTS, "attempts")?, "attempts")?;
+    let runs = runs(call)?;
+    Ok(count(with_spi(|spi| complete_runs(spi, &runs))?))
+}
+
+/// The runs that the first two arguments name, each once.
+fn runs(call: &Call) -> Result<Vec<RunKey>> {
+    use complete_many::{ATTEMPTS, JOB_IDS};
+    let job_ids = required(call.int8s(JOB_IDS, "job_ids")?, "job_ids")?;
+    let attempts = required(call.int4s(ATTEMPTS, "attempts")?, "attempts")?;
     if job_ids.iter().any(Option::is_none) {
         return Err(null_element("job_ids"));
     }
@@ -85,15 +96,42 @@ pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
         .collect();
     runs.sort_unstable();
     runs.dedup();
+    Ok(runs)
+}
+
+/// Returns how many took effect.
+fn complete_runs(spi: &Spi, runs: &[RunKey]) -> Result<usize> {
     let caller = permission::restricted(Verb::Work)?;
     let endings: Vec<_> = runs
-        .into_iter()
-        .map(|run| Ending::of_worker(run, "completed", caller.as_ref()))
+        .iter()
+        .map(|&run| Ending::of_worker(run, "completed", caller.as_ref()))
         .collect();
-    let finished = with_spi(|spi| end_jobs(spi, &endings, None))?;
+    let finished = end_jobs(spi, &endings, None)?;
     let too_late = finished.iter().filter(|run| run.was_to_be_cancelled);
     notice_too_late(too_late.count());
-    Ok(count(finished.len()))
+    Ok(finished.len())
+}
+
+/// A claim returns jobs, so a notice says what `complete_many` returns.
+pub fn complete_and_claim(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let runs = runs(call)?;
+    let queues = queue_keys(call, complete_and_claim::QUEUES)?;
+    let most = bound(call, complete_and_claim::MAX_JOBS)?;
+    let claimer = claimer(call, complete_and_claim::WORKER, &queues)?;
+    let mut output = Output::of(call);
+    with_spi(|spi| {
+        let completed = complete_runs(spi, &runs)?;
+        if completed < runs.len() {
+            notice(format!(
+                "{} of {} runs were not completed: they were superseded, or had ended before",
+                runs.len() - completed,
+                runs.len()
+            ));
+        }
+        claim_or_wait(spi, most, &claimer, &mut output)
+    })?;
+    Ok(None)
 }
 
 /// The queue to claim from, if one is named.

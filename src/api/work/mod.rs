@@ -44,6 +44,11 @@ sql_verb!(
     pg_finfo_turnstile_complete_and_claim_next,
     complete::complete_and_claim_next
 );
+sql_verb!(
+    turnstile_complete_and_claim,
+    pg_finfo_turnstile_complete_and_claim,
+    complete::complete_and_claim
+);
 sql_verb!(turnstile_fail, pg_finfo_turnstile_fail, fail::fail);
 sql_verb!(
     turnstile_release,
