@@ -98,8 +98,8 @@ impl Claimed {
                 .try_get::<_, Option<Json<Children>>>("children")?
                 .map(|json| json.0),
         };
-        let seconds: f64 = row.try_get("lease")?;
-        let lease = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let ends: SystemTime = row.try_get("lease_expires_at")?;
+        let lease = ends.duration_since(row.try_get("now")?).unwrap_or_default();
         Ok(Self { job, lease })
     }
 }
