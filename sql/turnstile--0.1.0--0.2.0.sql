@@ -899,6 +899,19 @@ max_rows: 1 to 100,000. The next call goes on where it ends.
 Returns: the job as it is in job_history; error: what the last failed attempt said, unless the job was completed (NULL for a caller that may only manage); cursor: the place behind the row, for the next call. The jobs of one reading come in order of finished_at and id; one whose transaction was committed later comes with a later reading.
 Errors: 22004; 22023 a bad value, or a cursor of another database, or of transactions that this server has lost; 42501; 25006.';
 
+CREATE FUNCTION turnstile.recent_failures(since bigint DEFAULT NULL)
+    RETURNS TABLE (
+        id bigint, queue text, kind text, tenant text, attempt int, worker text,
+        failed_at timestamptz, retry_at timestamptz, error text, cursor bigint
+    )
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_recent_failures';
+COMMENT ON FUNCTION turnstile.recent_failures(bigint) IS
+    'Gives runs that failed, were lost or rescued and will be repeated, each once and soon after its commit; recent gives those after which the job ended. Memory has the last 512 of the database, none from before a restart of the server. The caller needs the permission manage or see on all queues and tenants.
+since: the cursor of a row: what comes after it. NULL: all that memory has.
+Returns: attempt: the run; retry_at: when the job falls due again, NULL if it has gone on since; error: what the run said (NULL for a caller that may only manage); cursor: the place of the row. Where the first row''s cursor is not the next after since, those between are no longer known. queue, kind, tenant, worker and error are NULL where the job is gone or the transaction has an older snapshot.
+Errors: 42501; 25006.';
+
 -- Views for operators: the settings in force for every name that has a row, jobs or statistics, next to live figures.
 --
 -- Figures are in memory, and change with each commit: a query reads as many of them as it shows, however many jobs there are. The
@@ -1393,7 +1406,7 @@ AS $function$
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
             'pause_session', 'resume_session',
-            'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent',
+            'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
             'rescue', 'promote', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'

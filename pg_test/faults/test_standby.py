@@ -32,6 +32,7 @@ WRITES = [
     "turnstile.release(1, 1)",
     "turnstile.listen_channel('default')",
     "turnstile.recent()",
+    "turnstile.recent_failures()",
     "turnstile.check()",
     "turnstile.rebuild()",
     "turnstile.stat_reset()",

@@ -62,6 +62,7 @@ GUARDS = {
     "LineUpEarly": "batches/test_turns.py::test_children_of_batches_that_share_sessions_do_not_wait_in_a_circle",
     "TakeAnyEnd": "batches/test_after.py::test_after_what_has_ended_otherwise_a_job_is_discarded[discarded]",
     "TellNoPredecessor": "batches/test_after.py::test_a_chain_runs_link_by_link",
+    "ForgetFailedRun": "rules/operate/test_recent_failures.py::test_it_says_which_run_failed_and_why",
     "SleepOnChanges": "rules/work/test_waiting.py::test_a_claim_that_waits_never_sleeps_on_what_it_has_changed[_lease_ends]",
     "FreeSessionOnRetry": "rules/work/test_sessions.py::test_a_job_waiting_to_be_retried_holds_its_session_and_is_next",
     "HoldOtherSession": "rules/work/test_sessions.py::test_a_job_that_held_its_session_waits_its_turn_in_another[by UPDATE]",

@@ -12,7 +12,7 @@ from support.sleepers import until
 
 FIELDS = [
     "id", "queue", "kind", "tenant", "state", "attempt", "worker", "created_at", "claimed_at", "finished_at", "run_seconds", "error",
-    "cursor",
+    "retry_at", "cursor",
 ]  # fmt: skip
 
 
@@ -92,6 +92,57 @@ def test_filters_let_through_what_fits_all_of_them(turnstile, conn):
     assert shown("--state", "completed", "--state", "cancelled", "--queue", "sms") == [third, fourth]
     assert shown("--worker", "nobody") == []
     assert shown("--kind", "a", "-n", "1") == [second]
+
+
+def test_runs_that_will_be_repeated_are_shown_as_they_fail(db, conn):
+    before, job, other = enqueue(conn), enqueue(conn, kind="send"), enqueue(conn, queue="mail")
+    call(conn, "fail", job_id=before, attempt=claim_next(conn).attempt, error="too early to be seen")
+    ended = _end(conn, queue="sms")
+    with Follower("-d", db.name, "tail", "--json") as tail:
+        assert tail.object()["id"] == ended
+        for queue, error in [("default", "no route"), ("mail", "no address")]:
+            run = claim_next(conn, queue, worker="me")
+            call(conn, "fail", job_id=run.id, attempt=1, error=error, retry_in="1 hour")
+        failed = tail.object()
+        assert list(failed) == FIELDS
+        named = {name: failed[name] for name in ("id", "queue", "kind", "state", "attempt", "worker", "error", "claimed_at")}
+        assert named == {
+            "id": job, "queue": "default", "kind": "send", "state": "retryable", "attempt": 1, "worker": "me", "error": "no route",
+            "claimed_at": None,
+        }  # fmt: skip
+        assert tail.object()["id"] == other
+        due = "SELECT run_at = %s::timestamptz FROM turnstile.job WHERE id = %s"
+        assert conn.execute(due, [failed["retry_at"], job]).fetchone() == (True,)
+        last = _end(conn, queue="sms")
+        assert tail.object()["id"] == last
+
+
+def test_a_failed_run_has_the_cursor_of_what_came_before(turnstile, conn):
+    first = _end(conn)
+    failed = enqueue(conn)
+    call(conn, "fail", job_id=failed, attempt=claim_next(conn).attempt)
+    second = _end(conn)
+    lines = program.objects(turnstile("tail", "--no-follow", "--json", "--oldest"))
+    assert [line["id"] for line in lines] == [first, failed, second]
+    assert lines[1]["cursor"] == lines[0]["cursor"]
+    assert _ids(turnstile("tail", "--no-follow", "--json", "--after", lines[1]["cursor"])) == [second]
+    assert _ids(turnstile("tail", "--no-follow", "--json", "--oldest", "--state", "retryable")) == [failed]
+    assert _ids(turnstile("tail", "--no-follow", "--json", "--oldest", "--state", "completed")) == [first, second]
+    assert "  retryable  " in turnstile("tail", "--no-follow", "--oldest", "--state", "retryable")
+
+
+def test_runs_that_the_server_knows_no_longer_are_owned_up_to(db, conn):
+    ended = _end(conn)
+    with Follower("-d", db.name, "tail", "--json", "--every", "5s") as tail:
+        assert tail.object()["id"] == ended
+        enqueue(conn)
+        call(conn, "fail", job_id=(first := claim_next(conn).id), attempt=1, retry_in="1 hour")
+        assert tail.object()["id"] == first
+        call(conn, "enqueue_many", jobs=[{"kind": "work"}] * 600)
+        for run in call(conn, "claim", queues=["default"], max_jobs=600):
+            call(conn, "fail", job_id=run.id, attempt=run.attempt, retry_in="1 hour")
+        assert tail.object()["id"] > first + 1
+        assert "no longer knows some of the runs" in tail.complaint()
 
 
 def test_more_than_one_page(turnstile, conn):

@@ -177,7 +177,7 @@ OPERATED = [
     "set_concurrency('c', slots => 3)", "pause_tenant('acme')", "resume_tenant('acme')", "pause_account('acme', 'a')",
     "resume_account('acme', 'a')", "pause_session('mail', 'acme', 's')", "resume_session('mail', 'acme', 's')",
     "set_route('k', queue => 'mail')", "drop_route('to sms')", "reroute('k')", "rescue()", "promote()", "check()",
-    "rebuild()", "prune_unique_keys()", "recent()", "recent('oldest')",
+    "rebuild()", "prune_unique_keys()", "recent()", "recent('oldest')", "recent_failures()",
     "stat_reset()", "set_batch(1)",
 ]  # fmt: skip
 OF_A_QUEUE = ["set_queue('{}')", "set_queue('{}', max_running => 3)", "pause_queue('{}')", "resume_queue('{}')"]

@@ -112,6 +112,8 @@ pub enum Seeded {
     TakeAnyEnd,
     /// A job is not told that others come after it.
     TellNoPredecessor,
+    /// Nobody hears of runs that will be repeated.
+    ForgetFailedRun,
     /// A waiting claim sleeps on what it has changed.
     SleepOnChanges,
     /// A job that waits to be retried lets its session go on.

@@ -60,22 +60,27 @@ pub fn fail_runs(
     };
     let mut failing = ids.to_vec();
     failing.sort_unstable();
-    pending::begin(catalog::job_table()?, Work::Fail(failing, event));
+    let job_table = catalog::job_table()?;
+    pending::begin(job_table, Work::Fail(failing, event));
     let rows = spi.run(&FAIL, &arguments)?;
     let mut states = Vec::with_capacity(rows.len());
     let mut endings = Vec::with_capacity(rows.len());
+    let mut repeated = Vec::new();
     for row in 0..rows.len() {
         let state: String = rows.required(row, 2)?;
         if rows.required(row, 5)? {
             return Err(cancelled_by_trigger("update"));
         }
-        if state != "retryable" {
-            endings.push(ending(&rows, row, Some(rows.required(row, 4)?))?);
+        let attempt = rows.required(row, 4)?;
+        match state == "retryable" {
+            true => repeated.push((rows.required(row, 1)?, attempt)),
+            false => endings.push(ending(&rows, row, Some(attempt))?),
         }
         states.push(state);
     }
     end_locked(spi, endings)?;
     pending::end();
+    pending::note(job_table, |level| level.failed_runs.extend(repeated));
     Ok(states)
 }
 

@@ -3,6 +3,7 @@
 mod backlog;
 mod directory;
 mod due;
+mod failed_runs;
 mod file;
 mod follow_ups;
 mod growth;
@@ -35,6 +36,7 @@ use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
 pub use backlog::{Admission, BOUNDED_KINDS, Bound, Means};
 use directory::{Entry, Guard};
+pub use failed_runs::{FailedRun, FailedRuns};
 pub use follow_ups::{FollowUp, FollowUps};
 use growth::Growth;
 use layout::Sizes;
@@ -78,6 +80,7 @@ pub struct DatabaseState {
     pub stragglers: Stragglers,
     pub gone: GoneOwners,
     pub follow_ups: FollowUps,
+    pub failed_runs: FailedRuns,
     pub patrol: Patrol,
     /// When a claim last checked how far positions have been drawn.
     pub sequence_seen_at: i64,

@@ -73,6 +73,8 @@ pub struct Level {
     pub follow_ups: Vec<i64>,
     /// The same that were taken from memory, to look at them; an abort brings them back.
     pub followed_up: FollowUp,
+    /// Runs (id, attempt) that failed and will be repeated.
+    pub failed_runs: Vec<(i64, i32)>,
     /// Parents that this transaction keeps from ending.
     pub parents: Vec<(i64, Rc<Parent>)>,
     /// The tables changed in a way that rows do not tell: `TRUNCATE`.
@@ -163,6 +165,7 @@ impl Level {
             gone,
             follow_ups,
             followed_up,
+            failed_runs,
             parents,
             rebuild,
             is_dropped,
@@ -185,6 +188,7 @@ impl Level {
         self.gone.absorb(gone);
         self.follow_ups.extend(follow_ups);
         self.followed_up.absorb(followed_up);
+        self.failed_runs.extend(failed_runs);
         self.parents.extend(parents);
         self.rebuild |= rebuild;
         self.is_dropped |= is_dropped;

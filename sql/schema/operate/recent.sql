@@ -13,3 +13,16 @@ since: the cursor of a row: what comes after it. NULL: the last ten jobs that en
 max_rows: 1 to 100,000. The next call goes on where it ends.
 Returns: the job as it is in job_history; error: what the last failed attempt said, unless the job was completed (NULL for a caller that may only manage); cursor: the place behind the row, for the next call. The jobs of one reading come in order of finished_at and id; one whose transaction was committed later comes with a later reading.
 Errors: 22004; 22023 a bad value, or a cursor of another database, or of transactions that this server has lost; 42501; 25006.';
+
+CREATE FUNCTION turnstile.recent_failures(since bigint DEFAULT NULL)
+    RETURNS TABLE (
+        id bigint, queue text, kind text, tenant text, attempt int, worker text,
+        failed_at timestamptz, retry_at timestamptz, error text, cursor bigint
+    )
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_recent_failures';
+COMMENT ON FUNCTION turnstile.recent_failures(bigint) IS
+    'Gives runs that failed, were lost or rescued and will be repeated, each once and soon after its commit; recent gives those after which the job ended. Memory has the last 512 of the database, none from before a restart of the server. The caller needs the permission manage or see on all queues and tenants.
+since: the cursor of a row: what comes after it. NULL: all that memory has.
+Returns: attempt: the run; retry_at: when the job falls due again, NULL if it has gone on since; error: what the run said (NULL for a caller that may only manage); cursor: the place of the row. Where the first row''s cursor is not the next after since, those between are no longer known. queue, kind, tenant, worker and error are NULL where the job is gone or the transaction has an older snapshot.
+Errors: 42501; 25006.';

@@ -7,6 +7,7 @@ pub mod figures;
 pub mod filter;
 pub mod memory;
 pub mod recent;
+pub mod recent_failures;
 pub mod reroute;
 pub mod retry;
 pub mod why;
@@ -70,6 +71,11 @@ sql_verb!(
     batch_results::batch_results
 );
 sql_verb!(turnstile_recent, pg_finfo_turnstile_recent, recent::recent);
+sql_verb!(
+    turnstile_recent_failures,
+    pg_finfo_turnstile_recent_failures,
+    recent_failures::recent_failures
+);
 sql_verb!(turnstile_cancel, pg_finfo_turnstile_cancel, cancel::cancel);
 sql_verb!(
     turnstile_discard,

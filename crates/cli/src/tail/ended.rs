@@ -1,4 +1,4 @@
-//! A job that ended, as JSON and as a line of text.
+//! A job that ended, or a run of it that failed, as JSON and as a line of text.
 
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
@@ -20,13 +20,16 @@ pub struct Ended {
     pub state: String,
     pub attempt: i32,
     pub worker: Option<String>,
-    pub created_at: String,
+    pub created_at: Option<String>,
     pub claimed_at: Option<String>,
     pub finished_at: String,
     pub run_seconds: Option<f64>,
     #[serde(skip_serializing)]
     clock: String,
     pub error: Option<String>,
+    /// When the job falls due again after a run that failed.
+    pub retry_at: Option<String>,
+    #[serde(default)]
     pub cursor: String,
 }
 

@@ -1,4 +1,4 @@
-//! Which of the jobs that ended are shown.
+//! Which of the jobs that ended and of the runs that failed are shown.
 
 use clap::ValueEnum;
 
@@ -19,7 +19,7 @@ pub struct Filter {
     /// Jobs that this worker ran; again for another
     #[arg(long)]
     worker: Vec<String>,
-    /// Jobs that ended so; again for another
+    /// Jobs that ended so, or runs that failed and will be repeated (retryable); again for another
     #[arg(long, value_enum)]
     state: Vec<State>,
 }
@@ -29,6 +29,7 @@ enum State {
     Completed,
     Cancelled,
     Discarded,
+    Retryable,
 }
 
 impl State {
@@ -37,6 +38,7 @@ impl State {
             State::Completed => "completed",
             State::Cancelled => "cancelled",
             State::Discarded => "discarded",
+            State::Retryable => "retryable",
         }
     }
 }

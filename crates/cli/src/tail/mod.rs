@@ -1,9 +1,10 @@
-//! `turnstile tail`: jobs as they end.
+//! `turnstile tail`: jobs as they end, and runs as they fail.
 //!
 //! The server keeps the place: each row of `turnstile.recent` has a cursor, and a reading gives what comes after it, each job once,
 //! whatever the order of commits. So a lost session costs nothing but time.
 
 mod ended;
+mod failures;
 mod filter;
 
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ use crate::error::Error;
 use crate::query::answered;
 use crate::{arguments, output};
 use ended::{Ended, PAGE};
+use failures::Failures;
 use filter::Filter;
 
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -58,6 +60,7 @@ struct Tail {
     args: Args,
     /// The cursor of the last job, or where to begin; none before the first reading of the last few.
     since: Option<String>,
+    failures: Failures,
 }
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
@@ -66,7 +69,11 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
         true => Some(OLDEST.to_owned()),
         false => args.after.clone(),
     };
-    let mut tail = Tail { args, since };
+    let mut tail = Tail {
+        failures: Failures::new(args.oldest),
+        since,
+        args,
+    };
     // What is wrong from the beginning is told at once.
     let mut session = settings.connect().await?;
     loop {
@@ -114,7 +121,11 @@ impl Tail {
             let read = ended::read(&session.client, self.since.as_deref());
             let jobs = answered(session, settings, read).await?;
             let is_full = self.since.is_some() && jobs.len() >= PAGE;
-            self.show(jobs)?;
+            let failed = match is_full {
+                true => Vec::new(),
+                false => answered(session, settings, self.failures.read(&session.client)).await?,
+            };
+            self.show(jobs, failed)?;
             if is_full {
                 continue;
             }
@@ -125,8 +136,10 @@ impl Tail {
         }
     }
 
-    fn show(&mut self, jobs: Vec<Ended>) -> Result<(), Error> {
+    /// The runs that failed have the cursor of the job before them.
+    fn show(&mut self, jobs: Vec<Ended>, failed: Vec<Ended>) -> Result<(), Error> {
         let is_first = self.since.is_none();
+        let begun_at = self.since.clone().unwrap_or_else(|| OLDEST.to_owned());
         match jobs.last() {
             Some(last) => self.since = Some(last.cursor.clone()),
             // An empty history: what ends from now on is all that it will have.
@@ -140,6 +153,19 @@ impl Tail {
         if is_first {
             let skipped = shown.len().saturating_sub(usize::from(self.args.lines));
             shown.drain(..skipped);
+        }
+        shown.extend(
+            failed
+                .into_iter()
+                .filter(|run| self.args.filter.lets_through(run)),
+        );
+        shown.sort_by(|a, b| a.finished_at.cmp(&b.finished_at));
+        let mut cursor = begun_at;
+        for job in &mut shown {
+            match job.cursor.is_empty() {
+                true => job.cursor.clone_from(&cursor),
+                false => cursor.clone_from(&job.cursor),
+            }
         }
         for job in &shown {
             match self.args.json {

@@ -1,0 +1,52 @@
+//! Runs that failed and will be repeated. The server knows the last few of them.
+
+use serde::Deserialize;
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use super::ended::Ended;
+use crate::error::Error;
+use crate::{output, query};
+
+const FAILURES: &str = include_str!("failures.sql");
+
+#[derive(Deserialize)]
+struct Failed {
+    number: i64,
+    #[serde(flatten)]
+    run: Ended,
+}
+
+/// The place of who follows them.
+pub struct Failures {
+    since: Option<i64>,
+    /// Those that the server knows already are shown, too.
+    from_the_beginning: bool,
+}
+
+impl Failures {
+    pub fn new(from_the_beginning: bool) -> Self {
+        Self {
+            since: None,
+            from_the_beginning,
+        }
+    }
+
+    /// What has failed since the last reading.
+    pub async fn read(&mut self, client: &Client) -> Result<Vec<Ended>, Error> {
+        let failed: Vec<Failed> =
+            query::rows(client, FAILURES, &[(&self.since, Type::INT8)]).await?;
+        let shows = self.since.is_some() || self.from_the_beginning;
+        self.from_the_beginning = true;
+        if let (Some(since), Some(first)) = (self.since, failed.first())
+            && first.number > since + 1
+        {
+            output::complain(&"the server no longer knows some of the runs that failed meanwhile");
+        }
+        if let Some(last) = failed.last() {
+            self.since = Some(last.number);
+        }
+        let shown = failed.into_iter().filter(|_| shows);
+        Ok(shown.map(|failed| failed.run).collect())
+    }
+}
