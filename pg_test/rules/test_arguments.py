@@ -58,6 +58,7 @@ CALLS = {
     "why_waiting": {"job_id": 1},
     "wait_estimate": {"job_id": 1},
     "recent": {"since": "oldest", "max_rows": 1},
+    "recent_failures": {"since": 0},
     "discard": RUN | {"error": "no"},
     "retry": {"job_id": 1},
     "reprioritize": {"job_id": 1, "priority": 1},
@@ -159,6 +160,8 @@ def test_null_where_the_default_is_null_is_the_default(conn, function, argument)
         if plain is None:
             run = claim_next(conn, "q")
             plain = {"job_id": run.id, "attempt": run.attempt}
+        if function == "complete_and_claim":
+            plain = {"job_ids": [run.id], "attempts": [run.attempt], "queues": ["q"]}
     outcomes = []
     for arguments in (plain, plain | {argument: None}):
         conn.execute("BEGIN")

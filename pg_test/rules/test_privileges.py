@@ -51,6 +51,7 @@ VERBS = {
     "why_waiting_summary": {},
     "wait_estimate": {"job_id": 2},
     "recent": {},
+    "recent_failures": {},
     "stat_reset": {},
     "histogram_bounds": {},
     "discard": {"job_id": 1, "attempt": 1},
