@@ -47,7 +47,7 @@ def test_what_stands_behind_the_options_fits_a_terminal(command):
     [
         (["t"], {"top", "tail"}),
         (["tail", "--st"], {"--state"}),
-        (["tail", "--state", ""], {"completed", "cancelled", "discarded"}),
+        (["tail", "--state", ""], {"completed", "cancelled", "discarded", "retryable"}),
         (["top", "q"], {"queues"}),
     ],
     ids=str,
