@@ -138,7 +138,7 @@ class Worker(Client):
 
     def hand_many_on(self) -> None:
         """Runs are completed and the next claimed."""
-        runs, queues, most = self.pick_some(), self.some_queues(), self.chance.randint(0, 4)
+        runs, queues, most = self.pick_some(), self.some_queues(), self.chance.randint(1, 4)
         values = {**_keys(runs), "queues": queues, "most": most, **self.how()}
         self.held += self.call(
             "complete_and_claim", COMPLETE_MANY_AND_CLAIM, values, runs=runs, queues=queues, most=most, bound=values["bound"]

@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from support.calls import call, enqueue_many
@@ -60,7 +61,8 @@ class Crew:
 def deeds(conn, crew: Crew) -> list:
     def cancel_some() -> None:
         for (job,) in conn.execute(LIVE).fetchall():
-            call(conn, "cancel", job_id=job)
+            with contextlib.suppress(psycopg.errors.ObjectNotInPrerequisiteState):  # It has ended meanwhile.
+                call(conn, "cancel", job_id=job)
 
     return [crew.kill_one, crew.tell_one, cancel_some, lambda: conn.execute(LOSE_ONE)]
 
