@@ -503,7 +503,7 @@ queue: * stands for all queues that the caller may work on.
 worker: a name for the worker, kept in job.worker.
 lease: how long the run counts as alive without a heartbeat. More than 0, at most 100 years. NULL: the setting of the queue.
 bind_to_connection: the run fails with the error "connection lost" as soon as the backend of this connection is gone.
-wait: sleeps up to this long until there is a job. A call that has looked after other jobs in passing may return no row sooner: claim again. The snapshot of the statement stays open meanwhile; wait_for_job avoids that.
+wait: sleeps up to this long until there is a job. A call that has looked after other jobs in passing may return no row sooner: commit and claim again. The snapshot of the statement stays open meanwhile; wait_for_job avoids that.
 Errors: 22004; 22023; 54000; 42501; 0A000 in a SERIALIZABLE transaction; 55000 the transaction has rewritten a table of the extension; 25006.';
 
 COMMENT ON FUNCTION turnstile.cancel(bigint) IS

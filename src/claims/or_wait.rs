@@ -27,11 +27,14 @@ pub fn claim_or_wait(spi: &Spi, most: usize, claimer: &Claimer, output: &mut Out
         is_between_transactions: false,
     };
     sleep::staying(sleep.job_table, || {
+        // What earlier calls of this transaction have left uncommitted is the caller's affair.
+        pending::with(|pending| pending.must_not_sleep = false);
         while permitted::claim(spi, most, claimer, output)? == 0 && most > 0 {
-            if pending::with(|pending| pending.must_not_sleep) {
-                break;
-            }
-            match sleep.run()? {
+            let end = match pending::with(|pending| pending.must_not_sleep) {
+                true => End::Timeout,
+                false => sleep.run()?,
+            };
+            match end {
                 End::Timeout => return channels::arm(spi, sleep.job_table, sleep.queues),
                 End::Gone => break,
                 End::Work | End::Due | End::Rebuild => {}

@@ -46,7 +46,7 @@ pub struct Pending {
     works: Vec<(i32, Work)>,
     /// Backlogs about which the client was warned in this transaction.
     pub warned: Vec<Id>,
-    /// A claim of it has done what others may wait for: no call of it may sleep before it has committed.
+    /// The claim has done what others may wait for, so it must not sleep.
     pub must_not_sleep: bool,
     /// It has stopped a batch, of which none of its own claims may start a job.
     pub must_not_claim: bool,

@@ -404,6 +404,29 @@ def test_a_claim_that_waits_never_sleeps_on_what_it_has_changed(db, conn, change
     assert (sleeper.error, sleeper.rows) == (None, [])
 
 
+def test_a_claim_that_returns_early_has_listeners_told_of_what_comes(conn, other):
+    channel = conn.execute("SELECT turnstile.listen_channel('default')").fetchone()[0]
+    conn.execute(f'LISTEN "{channel}"')
+    _lease_ends(conn, other)
+    time.sleep(0.2)
+    assert call(conn, "claim_next", wait="30 s") == []
+    enqueue(other)
+    assert [notice.channel for notice in conn.notifies(timeout=30, stop_after=1)] == [channel]
+
+
+def test_within_a_transaction_only_the_call_that_has_changed_something_returns_early(db, conn):
+    _lease_ends(conn, None)
+    time.sleep(0.2)
+    conn.execute("BEGIN")
+    assert call(conn, "claim_next", wait="60 s") == []
+    sleeper = Sleeper(conn, CLAIM)
+    watcher = db.connect()
+    await_asleep(watcher, 1)
+    enqueue(watcher)
+    assert len(sleeper.returned().rows) == 1
+    conn.execute("COMMIT")
+
+
 def test_hand_over_waits_for_the_next_job(db, conn):
     enqueue(conn)
     run = claim_next(conn)
