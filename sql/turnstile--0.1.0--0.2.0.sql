@@ -486,7 +486,7 @@ CREATE FUNCTION turnstile.complete_and_claim(
     LANGUAGE c VOLATILE ROWS 10
     AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim';
 COMMENT ON FUNCTION turnstile.complete_and_claim(bigint[], int[], text[], int, text, interval, boolean, interval) IS
-    'Does complete_many and claim in one transaction. The next jobs may use the slots that the finished ones free. A NOTICE says how many runs were left alone because they were superseded or had ended before.
+    'Does complete_many and claim in one transaction. The next jobs may use the slots that the finished ones free. A NOTICE says how many runs were left alone because they were superseded, had ended before or are not the caller''s to end.
 job_ids: as for complete_many.
 attempts: as for complete_many.
 queues: as for claim.
@@ -909,7 +909,7 @@ CREATE FUNCTION turnstile.recent_failures(since bigint DEFAULT NULL)
 COMMENT ON FUNCTION turnstile.recent_failures(bigint) IS
     'Gives runs that failed, were lost or rescued and will be repeated, each once and soon after its commit; recent gives those after which the job ended. Memory has the last 512 of the database, none from before a restart of the server. The caller needs the permission manage or see on all queues and tenants.
 since: the cursor of a row: what comes after it. NULL: all that memory has.
-Returns: attempt: the run; retry_at: when the job falls due again, NULL if it has gone on since; error: what the run said (NULL for a caller that may only manage); cursor: the place of the row. Where the first row''s cursor is not the next after since, those between are no longer known. queue, kind, tenant, worker and error are NULL where the job is gone or the transaction has an older snapshot.
+Returns: attempt: the run; retry_at: when the job falls due again, NULL if it has gone on since; error: what the run said (NULL for a caller that may only manage); cursor: the place of the row. Where the first row''s cursor is not the next after since, those between are no longer known. Nor are they after a restart of the server, from which on cursors are higher. failed_at: when the failure was committed. queue, kind, tenant, worker and error are NULL where the job is gone.
 Errors: 42501; 25006.';
 
 -- Views for operators: the settings in force for every name that has a row, jobs or statistics, next to live figures.
@@ -1441,7 +1441,7 @@ COMMENT ON FUNCTION turnstile.allow_monitor(regrole) IS
 role: the role, with all its members. pg_monitor is a good argument.
 Errors: 22004; 42501.';
 
--- Those who read views of figures need the function that they are made of.
+-- Those who read views of figures need the function that they are made of. Those who complete and claim one job may do so with many.
 SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
     SELECT coalesce(pg_catalog.jsonb_agg(DISTINCT made.granted), '[]')::text
     FROM (
@@ -1453,6 +1453,11 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         WHERE granted ->> 'kind' = 'TABLE' AND granted ->> 'privilege' = 'SELECT'
             AND granted ->> 'name' IN ('queues', 'tenants', 'accounts', 'concurrency_keys')
+        UNION ALL
+        SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', 'complete_and_claim')
+        FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
+        WHERE granted ->> 'kind' = 'ROUTINE' AND (granted ->> 'object')::pg_catalog.oid =
+            'turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval, boolean, interval)'::pg_catalog.regprocedure
     ) AS made
 ), true);
 

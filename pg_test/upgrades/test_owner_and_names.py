@@ -84,3 +84,16 @@ def test_a_users_type_stays_usable(release):
         conn.execute("CREATE TYPE turnstile.mine AS (a int)")
         conn.execute("ALTER EXTENSION turnstile UPDATE")
         assert conn.execute("SELECT typacl FROM pg_type WHERE oid = 'turnstile.mine'::regtype").fetchone() == (None,)
+
+
+@pytest.mark.parametrize("release", [release for release in releases() if release != CURRENT])
+def test_those_who_complete_and_claim_one_job_may_do_so_with_many(release, worker_role):
+    one = "turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval, boolean, interval)"
+    many = "turnstile.complete_and_claim(bigint[], int[], text[], int, text, interval, boolean, interval)"
+    with fresh_database(extension=False) as database:
+        conn = database.connect()
+        conn.execute(f"CREATE EXTENSION turnstile VERSION '{release}'")
+        conn.execute(sql.SQL(f"GRANT EXECUTE ON FUNCTION {one} TO {{}}").format(sql.Identifier(worker_role)))
+        conn.execute("ALTER EXTENSION turnstile UPDATE")
+        may = "SELECT has_function_privilege(%s, %s, 'EXECUTE'), has_function_privilege('pg_monitor', %s, 'EXECUTE')"
+        assert conn.execute(may, [worker_role, many, many]).fetchone() == (True, False)

@@ -38,9 +38,10 @@ impl FailedRuns {
         if armed(Seeded::ForgetFailedRun) {
             return;
         }
+        let next = self.last.saturating_add(1);
         self.last = match self.count {
-            0 => now,
-            _ => self.last.saturating_add(1),
+            0 => next.max(now),
+            _ => next,
         };
         let run = FailedRun {
             number: self.last,
@@ -52,6 +53,11 @@ impl FailedRuns {
             *place = run;
         }
         self.count = self.count.saturating_add(1).min(MOST as u32);
+    }
+
+    /// The tables were emptied: other jobs may get the same ids.
+    pub fn forget(&mut self) {
+        self.count = 0;
     }
 
     /// Those after a number, in order.

@@ -98,6 +98,9 @@ fn commit() {
         for &job in &changes.follow_ups {
             memory.state.follow_ups.add(job, i64::MIN);
         }
+        if changes.rebuild {
+            memory.state.failed_runs.forget();
+        }
         for &(job, attempt) in &changes.failed_runs {
             let now = server::now();
             memory.state.failed_runs.add(job, attempt, now);

@@ -133,6 +133,10 @@ impl Claims {
                     return Err(error.into());
                 }
                 // It may have been the fault of those that have ended.
+                self.link.tell(
+                    "runs could not be completed with a claim, and are by themselves",
+                    &described(&error),
+                );
                 self.call(client, room, &[]).await?
             }
             Ok(rows) => {

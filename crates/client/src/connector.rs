@@ -138,7 +138,9 @@ where
 
 fn pass_on(notice: &DbError) {
     match notice.parsed_severity() {
-        Some(Severity::Warning) => tracing::warn!(notice = notice.message(), "the server warns"),
+        Some(Severity::Warning | Severity::Notice) => {
+            tracing::warn!(notice = notice.message(), "the server says");
+        }
         _ => tracing::info!(notice = notice.message(), "the server says"),
     }
 }

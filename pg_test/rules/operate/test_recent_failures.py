@@ -151,6 +151,19 @@ def test_a_rebuild_forgets_none(conn):
     assert failures(conn) == before
 
 
+def test_jobs_that_get_the_same_ids_are_not_taken_for_them(conn):
+    enqueue(conn, queue="mail")
+    fail(conn, claim_next(conn, "mail"))
+    [before] = failures(conn)
+    conn.execute("TRUNCATE turnstile.job, turnstile.job_history RESTART IDENTITY CASCADE")
+    enqueue(conn)
+    assert failures(conn) == []
+    fail(conn, claim_next(conn))
+    [after] = failures(conn)
+    assert after.cursor > before.cursor
+    assert (after.id, after.queue) == (before.id, "default")
+
+
 def test_a_cursor_of_another_time_is_no_error(conn):
     enqueue(conn)
     fail(conn, claim_next(conn))

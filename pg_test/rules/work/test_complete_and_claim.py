@@ -55,7 +55,7 @@ def test_runs_that_are_over_are_left_alone_and_a_notice_says_so(conn, notices):
     complete(conn, first)
     stale = third._replace(attempt=7)
     assert len(complete_and_claim(conn, [first, second, second, stale], ["default"], 9)) == 1
-    assert notices == ["2 of 3 runs were not completed: they were superseded, or had ended before"]
+    assert notices == ["2 of 3 runs were not completed: they were superseded, had ended before, or are not the caller's to end"]
     assert rows.counts(conn) == {"completed": 2, "running": 2}
 
 

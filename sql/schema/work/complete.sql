@@ -56,7 +56,7 @@ CREATE FUNCTION turnstile.complete_and_claim(
     LANGUAGE c VOLATILE ROWS 10
     AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim';
 COMMENT ON FUNCTION turnstile.complete_and_claim(bigint[], int[], text[], int, text, interval, boolean, interval) IS
-    'Does complete_many and claim in one transaction. The next jobs may use the slots that the finished ones free. A NOTICE says how many runs were left alone because they were superseded or had ended before.
+    'Does complete_many and claim in one transaction. The next jobs may use the slots that the finished ones free. A NOTICE says how many runs were left alone because they were superseded, had ended before or are not the caller''s to end.
 job_ids: as for complete_many.
 attempts: as for complete_many.
 queues: as for claim.

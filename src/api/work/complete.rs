@@ -124,7 +124,7 @@ pub fn complete_and_claim(call: &Call) -> Result<Option<Datum>> {
         let completed = complete_runs(spi, &runs)?;
         if completed < runs.len() {
             notice(format!(
-                "{} of {} runs were not completed: they were superseded, or had ended before",
+                "{} of {} runs were not completed: they were superseded, had ended before, or are not the caller's to end",
                 runs.len() - completed,
                 runs.len()
             ));

@@ -10,12 +10,14 @@ use crate::{output, query};
 const RECENT: &str = include_str!("recent.sql");
 /// How many are read at a time.
 pub const PAGE: usize = 1_000;
+const UNKNOWN: &str = "?";
 
 #[derive(Serialize, Deserialize)]
 pub struct Ended {
     pub id: i64,
-    pub queue: String,
-    pub kind: String,
+    /// None: the job of a run that failed was deleted.
+    pub queue: Option<String>,
+    pub kind: Option<String>,
     pub tenant: Option<String>,
     pub state: String,
     pub attempt: i32,
@@ -24,6 +26,9 @@ pub struct Ended {
     pub claimed_at: Option<String>,
     pub finished_at: String,
     pub run_seconds: Option<f64>,
+    /// The same in seconds, if it is finite.
+    #[serde(skip_serializing)]
+    pub at: Option<f64>,
     #[serde(skip_serializing)]
     clock: String,
     pub error: Option<String>,
@@ -46,8 +51,8 @@ impl Ended {
             self.clock,
             self.state,
             self.id,
-            output::plain(&self.queue),
-            output::plain(&self.kind),
+            output::plain(self.queue.as_deref().unwrap_or(UNKNOWN)),
+            output::plain(self.kind.as_deref().unwrap_or(UNKNOWN)),
             self.attempt
         );
         if let Some(seconds) = self.run_seconds {

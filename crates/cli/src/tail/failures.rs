@@ -41,7 +41,7 @@ impl Failures {
         if let (Some(since), Some(first)) = (self.since, failed.first())
             && first.number > since + 1
         {
-            output::complain(&"the server no longer knows some of the runs that failed meanwhile");
+            output::complain(&"the server may have forgotten runs that failed meanwhile");
         }
         if let Some(last) = failed.last() {
             self.since = Some(last.number);

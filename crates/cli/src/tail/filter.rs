@@ -45,9 +45,9 @@ impl State {
 
 impl Filter {
     pub fn lets_through(&self, job: &Ended) -> bool {
-        is_one_of(&self.queue, Some(&job.queue))
+        is_one_of(&self.queue, job.queue.as_deref())
             && is_one_of(&self.tenant, job.tenant.as_deref())
-            && is_one_of(&self.kind, Some(&job.kind))
+            && is_one_of(&self.kind, job.kind.as_deref())
             && is_one_of(&self.worker, job.worker.as_deref())
             && (self.state.is_empty() || self.state.iter().any(|state| state.name() == job.state))
     }

@@ -154,12 +154,10 @@ impl Tail {
             let skipped = shown.len().saturating_sub(usize::from(self.args.lines));
             shown.drain(..skipped);
         }
-        shown.extend(
-            failed
-                .into_iter()
-                .filter(|run| self.args.filter.lets_through(run)),
-        );
-        shown.sort_by(|a, b| a.finished_at.cmp(&b.finished_at));
+        let failed = failed
+            .into_iter()
+            .filter(|run| self.args.filter.lets_through(run));
+        let mut shown = merged(shown, failed.collect());
         let mut cursor = begun_at;
         for job in &mut shown {
             match job.cursor.is_empty() {
@@ -175,4 +173,18 @@ impl Tail {
         }
         Ok(())
     }
+}
+
+/// Both by time, each in the order that it has.
+fn merged(jobs: Vec<Ended>, failed: Vec<Ended>) -> Vec<Ended> {
+    let mut failed = failed.into_iter().peekable();
+    let mut both = Vec::new();
+    for job in jobs {
+        while let Some(run) = failed.next_if(|run| run.at < job.at) {
+            both.push(run);
+        }
+        both.push(job);
+    }
+    both.extend(failed);
+    both
 }

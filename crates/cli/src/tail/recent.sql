@@ -13,6 +13,7 @@ SELECT pg_catalog.jsonb_build_object(
     'run_seconds', CASE WHEN pg_catalog.isfinite(ended.claimed_at) AND pg_catalog.isfinite(ended.finished_at)
         THEN extract(epoch FROM ended.finished_at - ended.claimed_at)
     END,
+    'at', CASE WHEN pg_catalog.isfinite(ended.finished_at) THEN extract(epoch FROM ended.finished_at) END,
     'clock', pg_catalog.to_char(ended.finished_at, 'YYYY-MM-DD HH24:MI:SS'),
     'error', ended.error,
     'cursor', ended.cursor
