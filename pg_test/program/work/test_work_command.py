@@ -1,5 +1,6 @@
 """`turnstile work` with a command for each job: what the command gets, and what becomes of the job."""
 
+import contextlib
 import os
 import resource
 import sys
@@ -268,3 +269,27 @@ def test_a_result_that_is_too_large_fails_its_run_alone(conn, work):
     work("--concurrency", "6", command=[sys.executable, "-c", script])
     await_counts(conn, completed=5, retryable=1)
     assert "(54000)" in errors(conn, large)[0]
+
+
+@pytest.fixture
+def full_pipe():
+    """The path of a pipe that is full and that nobody reads."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x")
+    yield f"/proc/{os.getpid()}/fd/{writer}"
+    os.close(reader)
+    os.close(writer)
+
+
+def test_a_log_that_nobody_reads_holds_up_no_run(conn, work, full_pipe):
+    """A run that fails is worth a line of it."""
+    stays, fails = enqueue(conn, kind="stays"), enqueue(conn, kind="fails")
+    command = ["sh", "-c", "case $TURNSTILE_KIND in stays) sleep 3600 ;; *) exit 3 ;; esac"]
+    work("--concurrency", 2, "--lease", "3s", "--heartbeat", "100ms", command=command, limits=f"exec 2>{full_pipe}")
+    await_state(conn, fails, "retryable")
+    lease = "SELECT lease_expires_at FROM turnstile.job WHERE id = %s AND attempt = 1"
+    before = conn.execute(lease, [stays]).fetchone()
+    until(lambda: conn.execute(lease, [stays]).fetchone() > before, "a heartbeat")

@@ -18,6 +18,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
 use turnstile_client::{Connector, Shutdown, Worker};
 
@@ -80,7 +81,7 @@ pub struct Args {
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile work")?;
-    log_to_stderr();
+    let _logs = log_to_stderr();
     let program = Program::find(args.command.clone())?;
     let files = files::allow(args.concurrency)?;
     let shutdown = Shutdown::on_signals()?;
@@ -154,15 +155,19 @@ fn zero_or_interval(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn log_to_stderr() {
+/// Where nobody reads standard error, lines are lost in the end. Else they would keep the heartbeats waiting. What is returned writes the
+/// last lines when it is dropped.
+fn log_to_stderr() -> WorkerGuard {
     let filter =
         EnvFilter::try_from_env("TURNSTILE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let (stderr, last_lines) = tracing_appender::non_blocking(std::io::stderr());
     // It fails only where there is a log already.
     _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .log_internal_errors(false)
         .try_init();
+    last_lines
 }
