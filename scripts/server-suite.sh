@@ -21,7 +21,8 @@ run_suite() {
   [ $# -eq 0 ] || names=("$@")
   [ "${#names[@]}" -gt 0 ] || die "no tests in $directory/$subdirectory"
 
-  output=$ROOT/target/${directory##*/}/$TEST_CLUSTER
+  # Two versions of the server may be tested at the same time.
+  output=$ROOT/target/${directory##*/}/${TURNSTILE_SERVER:-default}/$TEST_CLUSTER
   database=turnstile_${directory##*/}_$$
   rm -rf "$output"
   mkdir -p "$output"

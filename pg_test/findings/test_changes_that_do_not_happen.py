@@ -17,8 +17,8 @@ CALLS = VERBS | {
     "enqueue with a new key": Verb(nothing, lambda conn, _: enqueue(conn, unique_key="new") > 0, True, {"available": 1}),
     "enqueue_many with new keys": Verb(nothing, _many_with_keys, [True, True], {"available": 2}),
 }
-# It does two things, of which one may happen alone.
-del CALLS["complete_and_claim_next"]
+# They do two things, of which one may happen alone.
+del CALLS["complete_and_claim_next"], CALLS["complete_and_claim"]
 TABLES = ["job", "job_history", "unique_key"]
 NOTHING = {
     "a trigger": "CREATE TRIGGER a_nothing BEFORE {} ON turnstile.{} FOR EACH ROW EXECUTE FUNCTION public.nothing()",
