@@ -165,7 +165,7 @@ def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, lan
     call(conn, "rescue")
     worker.go_on()
     if language in ON_RUNTIME:
-        says(worker, "the runs were lost")
+        says(worker, "they were superseded")
         worker.terminate()
         leaves(worker)
     else:
