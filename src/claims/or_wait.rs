@@ -30,14 +30,16 @@ pub fn claim_or_wait(spi: &Spi, most: usize, claimer: &Claimer, output: &mut Out
         // What earlier calls of this transaction have left uncommitted is the caller's affair.
         pending::with(|pending| pending.must_not_sleep = false);
         while permitted::claim(spi, most, claimer, output)? == 0 && most > 0 {
-            let end = match pending::with(|pending| pending.must_not_sleep) {
-                true => End::Timeout,
-                false => sleep.run()?,
+            let slept = match pending::with(|pending| pending.must_not_sleep) {
+                true => None,
+                false => Some(sleep.run()?),
             };
-            match end {
-                End::Timeout => return channels::arm(spi, sleep.job_table, sleep.queues),
-                End::Gone => break,
-                End::Work | End::Due | End::Rebuild => {}
+            match slept {
+                None | Some(End::Timeout) => {
+                    return channels::arm(spi, sleep.job_table, sleep.queues);
+                }
+                Some(End::Gone) => break,
+                Some(End::Work | End::Due | End::Rebuild) => {}
             }
         }
         Ok(())

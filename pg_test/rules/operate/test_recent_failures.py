@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.calls import cancel, claim, claim_next, complete, discard, enqueue, enqueue_times, fail, ids, release, retry, snooze
+from support.calls import call, cancel, claim, claim_next, complete, discard, enqueue, enqueue_times, fail, ids, release, retry, snooze
 from support.errors import NO_PRIVILEGE, refused
 from support.losses import terminate
 
@@ -10,19 +10,11 @@ KEPT = 512
 
 
 def failures(conn, since=None):
-    return conn.execute("SELECT * FROM turnstile.recent_failures(%s)", [since]).fetchall()
+    return call(conn, "recent_failures", since=since)
 
 
 def keys(found) -> list:
     return [(row.id, row.attempt) for row in found]
-
-
-@pytest.fixture
-def conn(conn):
-    from psycopg.rows import namedtuple_row
-
-    conn.row_factory = namedtuple_row
-    return conn
 
 
 def test_it_says_which_run_failed_and_why(conn):

@@ -26,7 +26,7 @@ pub struct Ended {
     pub claimed_at: Option<String>,
     pub finished_at: String,
     pub run_seconds: Option<f64>,
-    /// The same in seconds, if it is finite.
+    /// `finished_at` in seconds of the epoch, if it is finite.
     #[serde(skip_serializing)]
     pub at: Option<f64>,
     #[serde(skip_serializing)]

@@ -20,15 +20,15 @@ struct Failed {
 /// The place of who follows them.
 pub struct Failures {
     since: Option<i64>,
-    /// Those that the server knows already are shown, too.
-    from_the_beginning: bool,
+    /// Whether what the next reading finds is shown: the first one may find what is older than the reader.
+    shows_next: bool,
 }
 
 impl Failures {
     pub fn new(from_the_beginning: bool) -> Self {
         Self {
             since: None,
-            from_the_beginning,
+            shows_next: from_the_beginning,
         }
     }
 
@@ -36,8 +36,7 @@ impl Failures {
     pub async fn read(&mut self, client: &Client) -> Result<Vec<Ended>, Error> {
         let failed: Vec<Failed> =
             query::rows(client, FAILURES, &[(&self.since, Type::INT8)]).await?;
-        let shows = self.since.is_some() || self.from_the_beginning;
-        self.from_the_beginning = true;
+        let shows = std::mem::replace(&mut self.shows_next, true);
         if let (Some(since), Some(first)) = (self.since, failed.first())
             && first.number > since + 1
         {
