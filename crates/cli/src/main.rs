@@ -12,10 +12,16 @@ mod change;
 mod check;
 mod cli;
 mod connection;
+#[cfg(target_os = "linux")]
+mod dispatch;
 mod each;
 mod enqueue;
 mod error;
 mod filter;
+mod http;
+mod log;
+#[cfg(target_os = "linux")]
+mod open_files;
 mod output;
 mod pages;
 mod query;

@@ -6,6 +6,7 @@ mod files;
 mod keywords;
 mod parameters;
 mod settings;
+mod shared;
 mod tls;
 
 use clap::Args;
@@ -13,6 +14,7 @@ use clap::Args;
 use crate::error::Error;
 use parameters::Parameters;
 pub use settings::{Session, Settings};
+pub use shared::Shared;
 
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Connection")]

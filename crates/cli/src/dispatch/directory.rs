@@ -1,0 +1,117 @@
+//! Which endpoint a kind has, by the server's rows; and what is told to the server of endpoints.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex as AsyncMutex;
+use tokio_postgres::types::Type;
+use turnstile_client::Job;
+
+use super::endpoint::{Endpoint, Row};
+use super::verdict::Report;
+use crate::connection::Shared;
+use crate::error::Error;
+use crate::query;
+
+/// A changed row is in force after so long.
+const FRESH: Duration = Duration::from_secs(1);
+/// The most kinds that are remembered.
+const MOST_KINDS: usize = 10_000;
+
+const ENDPOINT_OF: &str = "SELECT pg_catalog.to_jsonb(endpoint)
+        || pg_catalog.jsonb_build_object('timeout', pg_catalog.date_part('epoch', endpoint.timeout))
+    FROM turnstile.endpoint_of($1) AS endpoint";
+const REPORT: &str =
+    "SELECT pg_catalog.to_jsonb(turnstile.report_endpoint($1, $2, $3, pg_catalog.make_interval(secs => $4))::text)";
+
+/// None: the kind has no endpoint. The error is one of its row.
+pub type Found = Option<Arc<Result<Endpoint, String>>>;
+
+/// One asks at a time.
+#[derive(Default)]
+struct Entry(AsyncMutex<Option<(Instant, Found)>>);
+
+pub struct Directory {
+    database: Shared,
+    kinds: Mutex<HashMap<String, Arc<Entry>>>,
+}
+
+impl Directory {
+    pub fn new(database: Shared) -> Self {
+        Self {
+            database,
+            kinds: Mutex::default(),
+        }
+    }
+
+    /// Fails where the role may not ask, or the server is older than endpoints.
+    pub async fn check(&self) -> Result<(), Error> {
+        self.ask("*").await.map(drop)
+    }
+
+    pub async fn endpoint_of(&self, kind: &str) -> Result<Found, Error> {
+        let entry = self.entry(kind);
+        let mut known = entry.0.lock().await;
+        if let Some((since, found)) = &*known
+            && since.elapsed() < FRESH
+        {
+            return Ok(found.clone());
+        }
+        let asked = Instant::now();
+        let row = self.ask(kind).await?;
+        let found = match (row, known.take()) {
+            (None, _) => None,
+            (Some(row), Some((_, Some(before)))) if is_of(&before, &row) => Some(before),
+            (Some(row), _) => Some(Arc::new(Endpoint::read(row))),
+        };
+        *known = Some((asked, found.clone()));
+        Ok(found)
+    }
+
+    /// What a run has met. The next job of its kind asks for the endpoint anew.
+    pub async fn report(&self, job: &Job, report: Report) -> Result<(), Error> {
+        let (answer, pause) = report.words();
+        let seconds = pause.map(|pause| pause.as_secs_f64());
+        let session = self.database.session().await?;
+        session
+            .client
+            .query_typed(
+                REPORT,
+                &[
+                    (&job.id, Type::INT8),
+                    (&job.attempt, Type::INT4),
+                    (&answer, Type::TEXT),
+                    (&seconds, Type::FLOAT8),
+                ],
+            )
+            .await?;
+        self.kinds().remove(&job.kind);
+        Ok(())
+    }
+
+    async fn ask(&self, kind: &str) -> Result<Option<Row>, Error> {
+        let session = self.database.session().await?;
+        let rows = query::rows(&session.client, ENDPOINT_OF, &[(&kind, Type::TEXT)]).await?;
+        Ok(rows.into_iter().next())
+    }
+
+    fn entry(&self, kind: &str) -> Arc<Entry> {
+        let mut kinds = self.kinds();
+        if let Some(entry) = kinds.get(kind) {
+            return Arc::clone(entry);
+        }
+        if kinds.len() >= MOST_KINDS {
+            kinds.clear();
+        }
+        Arc::clone(kinds.entry(kind.to_owned()).or_default())
+    }
+
+    fn kinds(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Entry>>> {
+        self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_of(before: &Result<Endpoint, String>, row: &Row) -> bool {
+    before.as_ref().is_ok_and(|endpoint| endpoint.row == *row)
+}
