@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod arguments;
+mod callbacks;
 mod cancel;
 mod change;
 mod check;
@@ -16,10 +17,13 @@ mod each;
 mod enqueue;
 mod error;
 mod filter;
+mod http;
+mod listener;
 mod output;
 mod pages;
 mod query;
 mod retry;
+
 mod tail;
 mod top;
 mod why;
