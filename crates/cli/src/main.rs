@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod arguments;
+mod callbacks;
 mod cancel;
 mod change;
 mod check;
@@ -19,6 +20,7 @@ mod enqueue;
 mod error;
 mod filter;
 mod http;
+mod listener;
 mod log;
 #[cfg(target_os = "linux")]
 mod open_files;
@@ -26,6 +28,7 @@ mod output;
 mod pages;
 mod query;
 mod retry;
+
 mod tail;
 mod top;
 mod why;

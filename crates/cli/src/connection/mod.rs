@@ -5,16 +5,16 @@ mod conninfo;
 mod files;
 mod keywords;
 mod parameters;
+mod pool;
 mod settings;
-mod shared;
 mod tls;
 
 use clap::Args;
 
 use crate::error::Error;
 use parameters::Parameters;
+pub use pool::{Failure, Pool};
 pub use settings::{Session, Settings};
-pub use shared::Shared;
 
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Connection")]

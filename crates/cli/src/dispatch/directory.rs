@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio_postgres::types::Type;
 use turnstile_client::Job;
 
 use super::endpoint::{Endpoint, Row};
 use super::verdict::Report;
-use crate::connection::Shared;
+use crate::connection::Pool;
 use crate::error::Error;
-use crate::query;
+use crate::query::Parameter;
 
 /// A changed row is in force after so long.
 const FRESH: Duration = Duration::from_secs(1);
@@ -23,7 +24,7 @@ const ENDPOINT_OF: &str = "SELECT pg_catalog.to_jsonb(endpoint)
         || pg_catalog.jsonb_build_object('timeout', pg_catalog.date_part('epoch', endpoint.timeout))
     FROM turnstile.endpoint_of($1) AS endpoint";
 const REPORT: &str =
-    "SELECT pg_catalog.to_jsonb(turnstile.report_endpoint($1, $2, $3, pg_catalog.make_interval(secs => $4))::text)";
+    "SELECT turnstile.report_endpoint($1, $2, $3, pg_catalog.make_interval(secs => $4))";
 
 /// None: the kind has no endpoint. The error is one of its row.
 pub type Found = Option<Arc<Result<Endpoint, String>>>;
@@ -33,21 +34,24 @@ pub type Found = Option<Arc<Result<Endpoint, String>>>;
 struct Entry(AsyncMutex<Option<(Instant, Found)>>);
 
 pub struct Directory {
-    database: Shared,
+    database: Pool,
     kinds: Mutex<HashMap<String, Arc<Entry>>>,
 }
 
 impl Directory {
-    pub fn new(database: Shared) -> Self {
+    pub fn new(database: Pool) -> Self {
         Self {
             database,
             kinds: Mutex::default(),
         }
     }
 
-    /// Fails where the role may not ask, or the server is older than endpoints.
+    /// Fails where the role may not ask, or the server is older than endpoints. One that is out of reach is waited for.
     pub async fn check(&self) -> Result<(), Error> {
-        self.ask("*").await.map(drop)
+        match self.ask("*").await {
+            Ok(_) | Err(Error::Lost(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     pub async fn endpoint_of(&self, kind: &str) -> Result<Found, Error> {
@@ -73,27 +77,24 @@ impl Directory {
     pub async fn report(&self, job: &Job, report: Report) -> Result<(), Error> {
         let (answer, pause) = report.words();
         let seconds = pause.map(|pause| pause.as_secs_f64());
-        let session = self.database.session().await?;
-        session
-            .client
-            .query_typed(
-                REPORT,
-                &[
-                    (&job.id, Type::INT8),
-                    (&job.attempt, Type::INT4),
-                    (&answer, Type::TEXT),
-                    (&seconds, Type::FLOAT8),
-                ],
-            )
-            .await?;
+        let values: [Parameter<'_>; 4] = [
+            (&job.id, Type::INT8),
+            (&job.attempt, Type::INT4),
+            (&answer, Type::TEXT),
+            (&seconds, Type::FLOAT8),
+        ];
+        self.database.rows(None, REPORT, &values).await?;
         self.kinds().remove(&job.kind);
         Ok(())
     }
 
     async fn ask(&self, kind: &str) -> Result<Option<Row>, Error> {
-        let session = self.database.session().await?;
-        let rows = query::rows(&session.client, ENDPOINT_OF, &[(&kind, Type::TEXT)]).await?;
-        Ok(rows.into_iter().next())
+        let rows = self.database.rows(None, ENDPOINT_OF, &[(&kind, Type::TEXT)]).await?;
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        let endpoint: Value = row.try_get(0)?;
+        Ok(Some(serde_json::from_value(endpoint)?))
     }
 
     fn entry(&self, kind: &str) -> Arc<Entry> {

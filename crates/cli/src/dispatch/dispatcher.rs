@@ -1,19 +1,18 @@
 //! What becomes of a run: the endpoint of its kind is asked, and its answer decides.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use turnstile_client::{Handler, Outcome, Run, StopReason};
 
 use super::directory::Directory;
 use super::endpoint::{Endpoint, Mode};
-use super::exchange::{Trouble, exchange};
+use super::exchange::exchange;
 use super::hosts::Hosts;
 use super::request::{Requests, body};
 use super::verdict::{self, Report, Verdict};
-use crate::http::client::{Clients, Payload};
-use crate::http::resolve::vet_literal;
+use crate::http::client::Clients;
+use crate::http::payload::{Payload, Touched};
 
 /// Jobs of an endpoint that is paused, though others of its host are not, are looked at again so often.
 const WHILE_PAUSED: Duration = Duration::from_secs(60);
@@ -29,16 +28,16 @@ pub struct Dispatcher {
 
 impl Handler for Dispatcher {
     async fn handle(&self, run: Run) -> Outcome {
-        let sent = Arc::new(AtomicBool::new(false));
+        let sent = OnceLock::new();
         tokio::select! {
             outcome = self.deliver(&run, &sent) => outcome,
-            reason = run.stopped() => stopped(reason, sent.load(Ordering::Relaxed)),
+            reason = run.stopped() => stopped(reason, sent.get().is_some_and(Touched::get)),
         }
     }
 }
 
 impl Dispatcher {
-    async fn deliver(&self, run: &Run, sent: &Arc<AtomicBool>) -> Outcome {
+    async fn deliver(&self, run: &Run, sent: &OnceLock<Touched>) -> Outcome {
         let kind = &run.job.kind;
         let found = match self.directory.endpoint_of(kind).await {
             Ok(found) => found,
@@ -55,19 +54,17 @@ impl Dispatcher {
         }
     }
 
-    async fn ask(&self, endpoint: &Endpoint, run: &Run, sent: &Arc<AtomicBool>) -> Outcome {
+    async fn ask(&self, endpoint: &Endpoint, run: &Run, sent: &OnceLock<Touched>) -> Outcome {
         let time = endpoint.time_for(run.lease());
-        let payload = Payload::new(body(endpoint, &run.job), Arc::clone(sent));
-        let (url, request) = match self.requests.of(endpoint, &run.job, time, payload) {
-            Ok(made) => made,
+        let payload = Payload::new(body(endpoint, &run.job));
+        let touched = sent.get_or_init(|| payload.touched());
+        let request = match self.requests.of(endpoint, &run.job, time, payload) {
+            Ok(request) => request,
             Err(error) => return Outcome::Fail(error),
         };
-        let private = endpoint.row.allow_private;
+        let client = self.clients.of(endpoint.row.allow_private);
         let wants_body = endpoint.row.keep_response || endpoint.row.mode == Mode::Fireworq;
-        let met = match vet_literal(&url, private) {
-            Err(refusal) => Err(Trouble::Refused(refusal.to_string())),
-            Ok(()) => exchange(self.clients.for_reach(private), request, sent, time, wants_body).await,
-        };
+        let met = exchange(client, request, touched, time, wants_body).await;
         self.settle(endpoint, run, verdict::of(&endpoint.row, met)).await
     }
 

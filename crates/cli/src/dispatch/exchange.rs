@@ -1,7 +1,6 @@
 //! One request and its answer, in the time that there is.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
@@ -11,15 +10,16 @@ use hyper::header::RETRY_AFTER;
 use hyper::{Request, Response, StatusCode};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::http::client::{Client, Payload};
-use crate::http::resolve::refusal_behind;
+use crate::http::client::Client;
+use crate::http::payload::{Payload, Touched};
+use crate::http::resolve::Refused;
 use crate::http::retry_after;
 
 /// The longest body that is kept.
 const LONGEST: usize = 1024 * 1024;
 /// So much of a body that nobody wants is read, so that the connection can be used again.
 const SKIPPED: usize = 64 * 1024;
-const LONGEST_CONNECT: Duration = Duration::from_secs(10);
+pub const LONGEST_CONNECT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct Answer {
@@ -65,11 +65,11 @@ impl Deadlines {
     }
 }
 
-/// `sent`: set as soon as anything of the request may have gone out. `wants_body`: else it is only read to its end.
+/// `wants_body`: else it is only read to its end.
 pub async fn exchange(
     client: &Client,
     request: Request<Payload>,
-    sent: &AtomicBool,
+    sent: &Touched,
     time: Duration,
     wants_body: bool,
 ) -> Result<Answer, Trouble> {
@@ -95,14 +95,14 @@ pub async fn exchange(
 async fn head(
     client: &Client,
     request: Request<Payload>,
-    sent: &AtomicBool,
+    sent: &Touched,
     deadlines: &Deadlines,
 ) -> Result<Response<Incoming>, Trouble> {
     let mut answered = std::pin::pin!(client.request(request));
     tokio::select! {
         response = &mut answered => return response.map_err(|error| trouble(&error)),
         () = sleep_until(deadlines.connected) => {
-            if !sent.load(Ordering::Relaxed) {
+            if !sent.get() {
                 return Err(Trouble::Late("no connection in time"));
             }
         }
@@ -132,7 +132,7 @@ async fn read(mut body: Incoming, limit: usize) -> Result<(Bytes, bool), Trouble
 }
 
 fn trouble(error: &hyper_util::client::legacy::Error) -> Trouble {
-    match refusal_behind(error) {
+    match Refused::behind(error) {
         Some(refusal) => Trouble::Refused(refusal.to_string()),
         None => Trouble::Network(with_causes(error)),
     }

@@ -18,10 +18,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use turnstile_client::{Connector, Shutdown, Worker};
 
-use crate::connection::{self, Shared};
+use crate::connection::{self, Pool};
 use crate::error::Error;
 use crate::http::client::Clients;
 use crate::http::secrets::Secrets;
@@ -29,6 +30,7 @@ use crate::http::token::Tokens;
 use crate::{arguments, callbacks, log, open_files};
 use directory::Directory;
 use dispatcher::Dispatcher;
+use exchange::LONGEST_CONNECT;
 use hosts::Hosts;
 use request::{Callbacks, Requests};
 
@@ -36,6 +38,8 @@ use request::{Callbacks, Requests};
 const OF_THE_PROGRAM: u64 = 100;
 /// A connection, and one that is not used any more but not closed yet.
 const OF_A_REQUEST: u64 = 2;
+/// To ask for endpoints, and for calls back.
+const CONNECTIONS: usize = 8;
 /// The handler of a run that has to stop returns at once.
 const TO_STOP: Duration = Duration::from_secs(5);
 
@@ -89,22 +93,30 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let settings = connection.settings("turnstile dispatch")?;
     let _logs = log::to_stderr();
     open_files::allow(args.concurrency, OF_A_REQUEST, OF_THE_PROGRAM)?;
-    let called_back = args.called_back()?;
-    let directory = Directory::new(Shared::new(settings.clone()));
+    let tokens = args.tokens()?;
+    let database = Pool::new(settings.clone(), CONNECTIONS)?;
+    let directory = Directory::new(database.clone());
     directory.check().await?;
     let dispatcher = Dispatcher {
         directory,
         requests: Requests {
             secrets: Secrets::below(args.secrets.clone()),
             source: args.source.clone(),
-            callbacks: called_back,
+            callbacks: args.callbacks(tokens.as_ref()),
         },
-        clients: Clients::new()?,
+        clients: Clients::new(LONGEST_CONNECT, args.concurrency)?,
         hosts: Hosts::default(),
     };
     let shutdown = Shutdown::on_signals()?;
-    let worker = args.worker(Connector::new(settings.config.clone(), settings.tls.clone()));
-    worker.run(dispatcher, shutdown).await?;
+    let over = CancellationToken::new();
+    let listener = args.listen(database, tokens, over.clone()).await?;
+    let worker = args.worker(Connector::new(settings.config, settings.tls));
+    let worked = worker.run(dispatcher, shutdown).await;
+    over.cancel();
+    if let Some(listener) = listener {
+        _ = listener.await;
+    }
+    worked?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -126,13 +138,33 @@ impl Args {
         worker
     }
 
-    fn called_back(&self) -> Result<Option<Callbacks>, Error> {
-        let (Some(url), Some(key)) = (&self.callback_url, &self.callback_key) else {
+    fn tokens(&self) -> Result<Option<Arc<Tokens>>, Error> {
+        let tokens = self.callback_key.as_deref().map(Tokens::from_file);
+        Ok(tokens.transpose()?.map(Arc::new))
+    }
+
+    fn callbacks(&self, tokens: Option<&Arc<Tokens>>) -> Option<Callbacks> {
+        Some(Callbacks {
+            url: self.callback_url.clone()?,
+            tokens: Arc::clone(tokens?),
+        })
+    }
+
+    /// Takes calls back until `over`.
+    async fn listen(
+        &self,
+        database: Pool,
+        tokens: Option<Arc<Tokens>>,
+        over: CancellationToken,
+    ) -> Result<Option<JoinHandle<()>>, Error> {
+        let (Some(address), Some(tokens)) = (self.callbacks, tokens) else {
             return Ok(None);
         };
-        Ok(Some(Callbacks {
-            url: url.clone(),
-            tokens: Arc::new(Tokens::from_file(key)?),
-        }))
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            Error::Usage(format!("--callbacks {address} cannot be listened on: {error}"))
+        })?;
+        tracing::info!(address = %listener.local_addr()?, "takes calls back");
+        let ended = over.cancelled_owned();
+        Ok(Some(tokio::spawn(callbacks::serve(listener, database, tokens, ended))))
     }
 }

@@ -1,6 +1,7 @@
 //! The request for a run: its payload as body, and headers that say which run it is, prove where it comes from, and let an endpoint
 //! tell a repetition.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -8,11 +9,11 @@ use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT
 use hyper::{Method, Request};
 use serde::Deserialize;
 use turnstile_client::{Job, rfc3339};
-use url::Url;
 
 use super::endpoint::{Endpoint, Mode};
-use crate::http::client::Payload;
+use crate::http::payload::Payload;
 use crate::http::secrets::Secrets;
+use crate::http::token::Tokens;
 use crate::http::{headers, signature};
 
 const AGENT: &str = concat!("turnstile/", env!("CARGO_PKG_VERSION"));
@@ -29,7 +30,7 @@ pub struct Requests {
 /// Where endpoints call back, and what proves that they may.
 pub struct Callbacks {
     pub url: String,
-    pub tokens: std::sync::Arc<crate::http::token::Tokens>,
+    pub tokens: Arc<Tokens>,
 }
 
 /// Where the trace goes on.
@@ -47,8 +48,8 @@ impl Requests {
         job: &Job,
         time: Duration,
         payload: Payload,
-    ) -> Result<(Url, Request<Payload>), String> {
-        let url = endpoint.url.expand(job.payload.get()).map_err(|error| error.to_string())?;
+    ) -> Result<Request<Payload>, String> {
+        let url = endpoint.url.expand(&job.payload).map_err(|error| error.to_string())?;
         let mut request = Request::builder()
             .method(endpoint.method.clone())
             .uri(url.as_str())
@@ -74,7 +75,7 @@ impl Requests {
                 .ok_or("the endpoint is async, and this dispatcher has no --callbacks")?
                 .add(headers, job);
         }
-        Ok((url, request))
+        Ok(request)
     }
 }
 
