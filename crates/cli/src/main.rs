@@ -16,6 +16,8 @@ mod each;
 mod enqueue;
 mod error;
 mod filter;
+#[allow(dead_code)]
+mod http;
 mod output;
 mod pages;
 mod query;

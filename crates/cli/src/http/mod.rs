@@ -1,0 +1,8 @@
+//! HTTP out: what requests to endpoints are made of, without the jobs that they are for.
+//!
+//! `address` says which addresses are never asked, `resolve` and `client` see to it that no connection goes anywhere else. `template`
+//! makes the URL, `headers` and `signature` the headers; `secrets` finds what they are signed with. `retry_after` reads an answer.
+
+pub mod address;
+#[cfg(test)]
+mod tests;

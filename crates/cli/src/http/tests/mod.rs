@@ -1,0 +1,3 @@
+//! What holds for the modules together, and tables that are too long to stand in them.
+
+mod addresses;
