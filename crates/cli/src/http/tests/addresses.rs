@@ -156,10 +156,13 @@ fn each_address_is_refused_or_not() {
     }
 }
 
-/// Every /16 of IPv4, in each of its forms: none reaches what the address itself does not.
+/// In each form of an IPv4 address: none reaches what the address itself does not.
 #[test]
 fn no_form_of_an_address_reaches_more_than_the_address() {
-    for high in 0..=u16::MAX {
+    let special = [
+        0x0a00, 0x6440, 0x6464, 0x7f00, 0xa83f, 0xa9fe, 0xac1f, 0xc000, 0xc0a8,
+    ];
+    for high in (0..=u16::MAX).step_by(89).chain(special) {
         for low in [0, 1, 0xa9fe, 0x64c8, 0x8110, 0x00c0, u16::MAX] {
             let inner = Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
             for allow_private in [false, true] {
@@ -193,7 +196,7 @@ fn forms(high: u16, low: u16) -> [Ipv6Addr; 7] {
 /// The standard library's own predicates, which know less, never say more.
 #[test]
 fn what_the_standard_library_calls_special_is_refused() {
-    for bits in (0..=u32::MAX).step_by(4_093) {
+    for bits in (0..=u32::MAX).step_by(40_961) {
         let address = Ipv4Addr::from_bits(bits);
         let is_special = address.is_private()
             || address.is_loopback()

@@ -1,3 +1,5 @@
 //! What holds for the modules together, and tables that are too long to stand in them.
 
 mod addresses;
+mod resolver;
+mod urls;
