@@ -4,6 +4,8 @@
 //! makes the URL, `headers` and `signature` the headers; `secrets` finds what they are signed with. `retry_after` reads an answer.
 
 pub mod address;
+pub mod client;
+pub mod payload;
 pub mod resolve;
 pub mod template;
 #[cfg(test)]
