@@ -131,14 +131,14 @@ async def _bytes_for_ever(connection, byte: bytes) -> None:
 
 async def huge(_endpoints, connection, request, _payload) -> None:
     """JSON far beyond any limit, in pieces and only as fast as it is read."""
-    connection.transport.write(f"HTTP/1.1 200 OK\r\nContent-Length: {HUGE}\r\nContent-Type: application/json\r\n\r\n".encode())
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {HUGE}\r\nContent-Type: application/json\r\n\r\n"
+    connection.send_last(request, head.encode(), 200)
     sent = 0
     while sent < HUGE and not connection.transport.is_closing():
         if connection.transport.get_write_buffer_size() < PIECE:
             connection.transport.write(b"1" * PIECE)
             sent += PIECE
         await asyncio.sleep(0)
-    connection.endpoints.record.end(request)
 
 
 async def never(_endpoints, _connection, _request, _payload) -> None:
@@ -156,7 +156,7 @@ async def accept_and_complete(_endpoints, connection, request, payload) -> None:
     first = payload.get("first", False)
     if not first:
         connection.send(request, 202)
-    await loop.run_in_executor(None, call_back, request, "complete", {"result": {"late": True}})
+    await loop.run_in_executor(None, call_back, request, "complete", {"late": True})
     if first:
         connection.send(request, 202)
 
@@ -173,7 +173,7 @@ def call_back(request, verb: str, body=None, token: str | None = None) -> tuple[
     token = request.headers["turnstile-callback-token"] if token is None else token
     url = f"{request.headers['turnstile-callback']}/{verb}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    data = json.dumps(body if body is not None else {}).encode()
+    data = b"" if body is None else json.dumps(body).encode()
     try:
         with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=60) as answer:
             return answer.status, answer.read().decode()
