@@ -258,6 +258,176 @@ CREATE OR REPLACE VIEW turnstile.setting_of_batch AS
     FROM turnstile.batch;
 COMMENT ON VIEW turnstile.setting_of_batch IS 'Internal. Settings of batches, with the columns of gate_setting.';
 
+-- Endpoints: where the jobs of a kind are sent, changed while everything runs; and what slows their hosts.
+
+CREATE TABLE turnstile.endpoint (
+    pattern text NOT NULL,
+    url text NOT NULL,
+    method text NOT NULL DEFAULT 'POST',
+    headers jsonb NOT NULL DEFAULT '{}',
+    timeout interval,
+    mode text NOT NULL DEFAULT 'sync',
+    permanent_status int[] NOT NULL DEFAULT '{}',
+    key_by_host boolean NOT NULL DEFAULT true,
+    -- Functions of pg_catalog only: they run with the rights of the role that inserts.
+    concurrency_key text GENERATED ALWAYS AS (
+        CASE WHEN key_by_host THEN 'host:' || lower(regexp_replace(
+            substring(url FROM '^https?://([^/?]+)'), CASE WHEN url LIKE 'https:%' THEN ':443$' ELSE ':80$' END, ''
+        ) COLLATE "C") END
+    ) STORED,
+    secret text,
+    allow_private boolean NOT NULL DEFAULT false,
+    keep_response boolean NOT NULL DEFAULT false,
+    cloudevents boolean NOT NULL DEFAULT false,
+    trial_after int NOT NULL DEFAULT 5,
+    paused boolean NOT NULL DEFAULT false,
+    CONSTRAINT endpoint_pkey PRIMARY KEY (pattern),
+    CONSTRAINT endpoint_pattern_check CHECK (pattern <> '' AND octet_length(pattern) <= 255),
+    -- Scheme, host and port are fixed, so that no payload decides where a request goes.
+    CONSTRAINT endpoint_url_check CHECK (
+        url ~ '^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?([/?][^#\\[:space:][:cntrl:]]*)?$'
+        AND regexp_replace(url, '\{payload(\.[^{}.]+)+\}', '', 'g') !~ '[{}]' AND octet_length(url) <= 2000
+    ),
+    CONSTRAINT endpoint_concurrency_key_check CHECK (octet_length(concurrency_key) <= 255),
+    CONSTRAINT endpoint_method_check CHECK (method IN ('POST', 'PUT', 'PATCH', 'GET', 'DELETE')),
+    -- A value without control characters cannot begin another header.
+    CONSTRAINT endpoint_headers_check CHECK (
+        jsonb_typeof(headers) = 'object'
+        AND NOT jsonb_path_exists(headers, 'strict $.keyvalue() ? (
+            @.value.type() != "string"
+            || !(@.key like_regex "^[-!#$%&\u0027*+.^_`|~0-9A-Za-z]+$")
+            || @.key like_regex
+                "^(host|content-length|transfer-encoding|connection|upgrade|te|trailer|keep-alive|proxy-.*|expect)$" flag "i"
+        )')
+        AND NOT jsonb_path_exists(headers, 'strict $.* ? (@ like_regex "[[:cntrl:]]")')
+    ),
+    CONSTRAINT endpoint_timeout_check CHECK (timeout > '0' AND timeout <= '100 years'),
+    CONSTRAINT endpoint_mode_check CHECK (mode IN ('sync', 'async', 'fireworq')),
+    CONSTRAINT endpoint_permanent_status_check CHECK (
+        array_position(permanent_status, NULL) IS NULL AND 300 <= ALL (permanent_status) AND 599 >= ALL (permanent_status)
+        AND cardinality(permanent_status) <= 300
+    ),
+    CONSTRAINT endpoint_secret_check CHECK (
+        (secret ~ '^env:TURNSTILE_SECRET_[A-Za-z0-9_]+$'
+            OR secret ~ '^file:[^/\\[:cntrl:]][^\\[:cntrl:]]*$' AND secret !~ '[:/]\.\.(/|$)')
+        AND octet_length(secret) <= 255
+    ),
+    CONSTRAINT endpoint_trial_after_check CHECK (trial_after >= 0)
+);
+CREATE INDEX endpoint_concurrency_key_idx ON turnstile.endpoint (concurrency_key);
+COMMENT ON TABLE turnstile.endpoint IS
+    'Where turnstile dispatch sends the jobs of a kind. Of the patterns that match, the one with the most characters other than * applies, alone.';
+COMMENT ON COLUMN turnstile.endpoint.pattern IS
+    'A kind. * stands for any number of characters, everything else for itself.';
+COMMENT ON COLUMN turnstile.endpoint.url IS
+    'An address with http or https. {payload.a.b} in its path or query stands for that value of the payload, percent-encoded. The host is of letters, digits, dots, hyphens and underscores, or an IPv6 address in brackets. At most 2,000 bytes.';
+COMMENT ON COLUMN turnstile.endpoint.method IS 'POST, PUT, PATCH, GET or DELETE.';
+COMMENT ON COLUMN turnstile.endpoint.headers IS
+    'More headers of each request: an object of strings. Not a place for secrets: see secret.';
+COMMENT ON COLUMN turnstile.endpoint.timeout IS
+    'The longest time for a request. More than 0, at most 100 years. NULL: the lease of the run, which no request outlasts.';
+COMMENT ON COLUMN turnstile.endpoint.mode IS
+    'sync: the response ends the run. async: the same, but after 202 the endpoint ends the run by a later call. fireworq: the status in the body decides.';
+COMMENT ON COLUMN turnstile.endpoint.permanent_status IS
+    'Statuses, from 300 to 599, that discard the job at once. 410 always does.';
+COMMENT ON COLUMN turnstile.endpoint.key_by_host IS
+    'Jobs get the concurrency key of the host when they are enqueued, unless the producer or a route names one.';
+COMMENT ON COLUMN turnstile.endpoint.concurrency_key IS
+    'The concurrency key of the host: host: and the host with the port, in lower case, without the default port. NULL: key_by_host is false.';
+COMMENT ON COLUMN turnstile.endpoint.secret IS
+    'Where the dispatcher finds the secrets that sign requests: env:TURNSTILE_SECRET_… names a variable, file:… a path below its folder of secrets. Never the value. NULL: requests are not signed.';
+COMMENT ON COLUMN turnstile.endpoint.allow_private IS 'Whether the host may have private addresses.';
+COMMENT ON COLUMN turnstile.endpoint.keep_response IS
+    'Whether a JSON body of a 2xx, up to 1 MB, becomes the result of the job, and the first 1,000 characters of other bodies go into its error.';
+COMMENT ON COLUMN turnstile.endpoint.cloudevents IS 'Whether requests are CloudEvents in binary mode.';
+COMMENT ON COLUMN turnstile.endpoint.trial_after IS
+    'After so many failures in a row that one dispatcher sees, jobs of the host run one at a time until one succeeds. 0: never.';
+COMMENT ON COLUMN turnstile.endpoint.paused IS
+    'Nothing is sent. If all endpoints of a concurrency key are paused, no job of the key starts. A 410 sets it.';
+
+SELECT pg_catalog.pg_extension_config_dump('turnstile.endpoint', '');
+
+CREATE TABLE turnstile.slowed_key (
+    key text NOT NULL,
+    paused_until timestamptz,
+    one_at_a_time boolean NOT NULL DEFAULT false,
+    gate bigint NOT NULL,
+    CONSTRAINT slowed_key_pkey PRIMARY KEY (key),
+    CONSTRAINT slowed_key_key_check CHECK (key <> '' AND key <> '*' AND octet_length(key) <= 255)
+);
+CREATE INDEX slowed_key_gate_idx ON turnstile.slowed_key (gate);
+COMMENT ON TABLE turnstile.slowed_key IS
+    'Concurrency keys that are paused or on trial, beside their limits in turnstile.concurrency. A row whose pause is over, without a trial, means nothing.';
+COMMENT ON COLUMN turnstile.slowed_key.key IS 'The concurrency key.';
+COMMENT ON COLUMN turnstile.slowed_key.paused_until IS 'No job of the key starts before this time. NULL: it is not paused.';
+COMMENT ON COLUMN turnstile.slowed_key.one_at_a_time IS
+    'The key is on trial: one job of it runs at a time, or none where the limit is 0.';
+COMMENT ON COLUMN turnstile.slowed_key.gate IS
+    'The key by which the scheduler knows the concurrency key. Set by a trigger.';
+
+SELECT pg_catalog.pg_extension_config_dump('turnstile.slowed_key', '');
+
+CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.slowed_key
+    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('slowed_key');
+ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER set_gate;
+
+CREATE FUNCTION turnstile.endpoints_changed() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_endpoints_changed';
+COMMENT ON FUNCTION turnstile.endpoints_changed() IS
+    'Makes every backend read the endpoints again.';
+CREATE TRIGGER publish_endpoints AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.endpoint
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.endpoints_changed();
+ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER publish_endpoints;
+
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.endpoint
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('endpoint');
+CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.slowed_key
+    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('slowed_key');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.endpoint
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('endpoint');
+CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.slowed_key
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('slowed_key');
+ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER publish_setting;
+ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER publish_truncate;
+ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER publish_truncate;
+
+-- A row of slowed_key, or an endpoint that is paused, bends what holds for its key, and copies none of it: a key without a row of its
+-- own goes on following the row *. A key whose endpoints are all paused is closed.
+CREATE OR REPLACE VIEW turnstile.setting_of_concurrency AS
+    SELECT
+        own.gate,
+        CASE
+            WHEN (SELECT bool_and(endpoint.paused) FROM turnstile.endpoint WHERE endpoint.concurrency_key = own.key) THEN 0
+            WHEN slowed.one_at_a_time THEN least(own.slots, 1)
+            ELSE own.slots
+        END AS slots,
+        own.rate, (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst,
+        slowed.paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
+    FROM turnstile.concurrency AS own
+    LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = own.key
+    UNION ALL
+    SELECT
+        bent.gate,
+        CASE
+            WHEN (SELECT bool_and(endpoint.paused) FROM turnstile.endpoint WHERE endpoint.concurrency_key = bent.key) THEN 0
+            WHEN slowed.one_at_a_time THEN least(star.slots, 1)
+            ELSE star.slots
+        END,
+        star.rate, (extract(epoch FROM star.rate_per) * 1000000)::bigint, star.burst, slowed.paused_until, NULL, NULL, NULL, NULL
+    FROM (
+        SELECT slowed_key.key, slowed_key.gate FROM turnstile.slowed_key
+        UNION
+        SELECT endpoint.concurrency_key, turnstile.gate_key('concurrency', NULL, endpoint.concurrency_key)
+        FROM turnstile.endpoint
+        WHERE endpoint.paused AND endpoint.concurrency_key IS NOT NULL
+    ) AS bent
+    LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = bent.key
+    LEFT JOIN turnstile.concurrency AS star ON star.key = '*'
+    WHERE NOT EXISTS (SELECT FROM turnstile.concurrency AS own WHERE own.key = bent.key);
+COMMENT ON VIEW turnstile.setting_of_concurrency IS
+    'Internal. Settings of concurrency keys with what slows them, with the columns of gate_setting.';
+
 CREATE OR REPLACE VIEW turnstile.gate_setting AS
     SELECT 0 AS kind, setting.* FROM turnstile.setting_of_queue AS setting
     UNION ALL
@@ -522,6 +692,174 @@ COMMENT ON FUNCTION turnstile.retry(bigint) IS
     'Makes a scheduled, retryable or finished job available now, and returns "available". A finished job comes back under its id with payload and errors. Its attempt numbers go on, with all of max_attempts before it; its row in history stays.
 job_id: a job that does not run.
 Errors: 22004; P0002; 55000 the job runs, or another job holds its unique key; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';
+
+DROP FUNCTION turnstile.heartbeat(bigint, int, interval);
+CREATE FUNCTION turnstile.heartbeat(job_id bigint, attempt int, lease interval DEFAULT NULL, unbind boolean DEFAULT false)
+    RETURNS boolean
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_heartbeat';
+COMMENT ON FUNCTION turnstile.heartbeat(bigint, int, interval, boolean) IS
+    'Extends the lease of a run. Returns true, or false if the cancellation of the run was requested: it should stop.
+job_id: as for complete.
+attempt: as for complete.
+lease: the lease ends so long from now. More than 0, at most 100 years. NULL: the setting of the queue.
+unbind: the run is no longer bound to a connection: when that ends, the run goes on until its lease does.
+Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
+
+CREATE FUNCTION turnstile.pause_concurrency(key text, until timestamptz DEFAULT NULL) RETURNS void
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('key', pause_concurrency.key);
+    PERFORM turnstile.check_permission('manage');
+    -- Pauses that ended by themselves have left their rows. A row that another transaction has locked stays.
+    DELETE FROM turnstile.slowed_key AS ended
+    WHERE ended.key = ANY (ARRAY(
+        SELECT slowed.key
+        FROM turnstile.slowed_key AS slowed
+        WHERE NOT slowed.one_at_a_time AND coalesce(slowed.paused_until < clock_timestamp(), true)
+        FOR UPDATE SKIP LOCKED
+    ));
+    INSERT INTO turnstile.slowed_key AS slowed (key, paused_until)
+    VALUES (pause_concurrency.key, coalesce(pause_concurrency.until, 'infinity'))
+    ON CONFLICT ON CONSTRAINT slowed_key_pkey DO UPDATE SET paused_until = excluded.paused_until;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.pause_concurrency(text, timestamptz) IS
+    'No job of the concurrency key starts, from the next claim after the commit on. Runs go on.
+key: the concurrency key, not *.
+until: the pause ends at this time by itself. NULL: when it is resumed.
+Errors: 22004; 22023; 54000; 42501.';
+
+CREATE FUNCTION turnstile.resume_concurrency(key text) RETURNS void
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+BEGIN
+    PERFORM turnstile.check_name('key', resume_concurrency.key);
+    PERFORM turnstile.check_permission('manage');
+    DELETE FROM turnstile.slowed_key AS slowed WHERE slowed.key = resume_concurrency.key;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.resume_concurrency(text) IS
+    'Ends a pause and a trial of the concurrency key. An endpoint that is paused stays so.
+key: the concurrency key.
+Errors: 22004; 22023; 54000; 42501.';
+
+-- Endpoints, changed while everything runs.
+
+CREATE FUNCTION turnstile.endpoint_of(kind text)
+    RETURNS TABLE (
+        pattern text, url text, method text, headers jsonb, timeout interval, mode text, permanent_status int[], concurrency_key text,
+        secret text, allow_private boolean, keep_response boolean, cloudevents boolean, trial_after int, paused boolean, on_trial boolean
+    )
+    LANGUAGE c VOLATILE ROWS 1
+    AS 'MODULE_PATHNAME', 'turnstile_endpoint_of';
+COMMENT ON FUNCTION turnstile.endpoint_of(text) IS
+    'Returns the endpoint that applies to a kind, with the columns of turnstile.endpoint; on_trial: jobs of its host run one at a time. No row: there is none. For who may work on some queue, or manage some jobs.
+kind: as for enqueue.
+Errors: 22004; 22023; 54000; 42501; 25006.';
+
+CREATE FUNCTION turnstile.report_endpoint(job_id bigint, attempt int, answer text, pause interval DEFAULT NULL) RETURNS void
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_report_endpoint';
+COMMENT ON FUNCTION turnstile.report_endpoint(bigint, int, text, interval) IS
+    'Says how the endpoint of a run fares, for all dispatchers, from the next claim after the commit on. Nothing happens where the kind has no endpoint any more or, but for gone, where the endpoint has no concurrency key. The run goes on.
+job_id: as for complete.
+attempt: as for complete.
+answer: works: jobs of the host are no longer on trial. failing: they run one at a time until it works, unless trial_after is 0. busy: none starts for the time of pause. gone: the endpoint is paused.
+pause: for busy, more than 0, at most 24 hours. A longer pause is not shortened.
+Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 25006.';
+
+CREATE FUNCTION turnstile.set_endpoint(
+    pattern text,
+    url text DEFAULT NULL,
+    method text DEFAULT NULL,
+    headers jsonb DEFAULT NULL,
+    timeout interval DEFAULT NULL,
+    mode text DEFAULT NULL,
+    permanent_status int[] DEFAULT NULL,
+    key_by_host boolean DEFAULT NULL,
+    secret text DEFAULT NULL,
+    allow_private boolean DEFAULT NULL,
+    keep_response boolean DEFAULT NULL,
+    cloudevents boolean DEFAULT NULL,
+    trial_after int DEFAULT NULL,
+    paused boolean DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.endpoint
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.endpoint;
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('pattern', set_endpoint.pattern);
+    PERFORM turnstile.check_permission('manage');
+    PERFORM turnstile.check_clear(set_endpoint.clear, 'timeout', 'secret');
+    INSERT INTO turnstile.endpoint (pattern, url)
+    SELECT set_endpoint.pattern, set_endpoint.url
+    WHERE set_endpoint.url IS NOT NULL
+    ON CONFLICT DO NOTHING;
+    UPDATE turnstile.endpoint
+    SET url = coalesce(set_endpoint.url, url),
+        method = coalesce(set_endpoint.method, method),
+        headers = coalesce(set_endpoint.headers, headers),
+        timeout = turnstile.changed_setting('timeout', set_endpoint.clear, set_endpoint.timeout, timeout),
+        mode = coalesce(set_endpoint.mode, mode),
+        permanent_status = coalesce(set_endpoint.permanent_status, permanent_status),
+        key_by_host = coalesce(set_endpoint.key_by_host, key_by_host),
+        secret = turnstile.changed_setting('secret', set_endpoint.clear, set_endpoint.secret, secret),
+        allow_private = coalesce(set_endpoint.allow_private, allow_private),
+        keep_response = coalesce(set_endpoint.keep_response, keep_response),
+        cloudevents = coalesce(set_endpoint.cloudevents, cloudevents),
+        trial_after = coalesce(set_endpoint.trial_after, trial_after),
+        paused = coalesce(set_endpoint.paused, paused)
+    WHERE pattern = set_endpoint.pattern
+    RETURNING * INTO made;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'url must not be null' USING ERRCODE = '22004',
+            DETAIL = format('There is no endpoint "%s" yet.', set_endpoint.pattern), HINT = 'Say where its jobs are sent.';
+    END IF;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_endpoint(text, text, text, jsonb, interval, text, int[], boolean, text, boolean, boolean, boolean, int, boolean, text[]) IS
+    'Makes or changes an endpoint. Returns its row. NULL leaves a column as it is. Jobs that are enqueued after the commit get the key of its host; reroute() gives it to those that wait.
+pattern: the kinds that the endpoint is for. * stands for any number of characters.
+url: needed for a new endpoint.
+clear: columns to set to NULL: timeout, secret.
+The other arguments are the columns of turnstile.endpoint.
+Errors: 22004; 22023; 54000; 42501.';
+
+CREATE FUNCTION turnstile.drop_endpoint(pattern text) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    PERFORM turnstile.check_name('pattern', drop_endpoint.pattern);
+    PERFORM turnstile.check_permission('manage');
+    DELETE FROM turnstile.endpoint WHERE endpoint.pattern = drop_endpoint.pattern;
+    RETURN FOUND;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.drop_endpoint(text) IS
+    'Drops an endpoint. Returns false if there is none. Jobs that wait keep their concurrency key.
+pattern: as for set_endpoint.
+Errors: 22004; 22023; 54000; 42501.';
 
 CREATE FUNCTION turnstile.set_batch(
     id bigint,
@@ -1068,19 +1406,25 @@ WITH live AS MATERIALIZED (
     SELECT live.name AS key FROM live
     UNION
     SELECT concurrency.key FROM turnstile.concurrency WHERE concurrency.key <> '*'
+    UNION
+    SELECT slowed_key.key FROM turnstile.slowed_key
 )
 SELECT
-    known.key, setting.slots, setting.rate, setting.rate_per, setting.burst,
+    known.key, force.slots, setting.rate, setting.rate_per, setting.burst,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
     coalesce(live.running, 0) AS running,
-    setting.slots - least(coalesce(live.running + live.starting, 0), setting.slots) AS free,
+    CASE
+        WHEN slowed.paused_until > clock_timestamp() THEN 0
+        ELSE force.slots - least(coalesce(live.running + live.starting, 0), force.slots)
+    END AS free,
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
     coalesce(live.starting, 0) AS starting,
-    coalesce(live.blocked, 0) AS blocked
+    coalesce(live.blocked, 0) AS blocked,
+    slowed.paused_until, coalesce(slowed.one_at_a_time, false) AS one_at_a_time
 FROM known
 LEFT JOIN LATERAL (
     SELECT concurrency.*
@@ -1089,9 +1433,17 @@ LEFT JOIN LATERAL (
     ORDER BY concurrency.key = '*'
     LIMIT 1
 ) AS setting ON true
+LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = known.key
+CROSS JOIN LATERAL (
+    SELECT CASE
+        WHEN (SELECT bool_and(endpoint.paused) FROM turnstile.endpoint WHERE endpoint.concurrency_key = known.key) THEN 0
+        WHEN slowed.one_at_a_time THEN least(setting.slots, 1)
+        ELSE setting.slots
+    END AS slots
+) AS force
 LEFT JOIN live ON live.name = known.key;
 COMMENT ON VIEW turnstile.concurrency_keys IS
-    'The settings in force and live figures of every concurrency key that has a row or live jobs, or had some in the last minute; columns as in queues. Figures are in memory: a query does not depend on how many jobs there are.';
+    'The settings in force and live figures of every concurrency key that has a row or live jobs, or had some in the last minute; columns as in queues. slots: 1 at most while one_at_a_time, and 0 while all endpoints of the key are paused. Figures are in memory: a query does not depend on how many jobs there are.';
 
 CREATE VIEW turnstile.batches AS
 WITH live AS MATERIALIZED (
@@ -1394,7 +1746,8 @@ AS $function$
         ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'enqueue_batch', 'route_of']),
         ('worker', 'EXECUTE', ARRAY[
             'claim_next', 'claim', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'release', 'snooze',
-            'heartbeat', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results'
+            'heartbeat', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results',
+            'endpoint_of', 'report_endpoint'
         ]),
         ('tenant', 'EXECUTE', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
@@ -1405,7 +1758,8 @@ AS $function$
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
-            'pause_session', 'resume_session',
+            'pause_session', 'resume_session', 'pause_concurrency', 'resume_concurrency',
+            'set_endpoint', 'drop_endpoint', 'endpoint_of',
             'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
             'rescue', 'promote', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
@@ -1416,7 +1770,7 @@ AS $function$
             'history_partition'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
-            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route'
+            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key'
         ]),
         ('monitor', 'EXECUTE', ARRAY[
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary'
@@ -1436,12 +1790,17 @@ COMMENT ON FUNCTION turnstile.allow_tenant(regrole, text[]) IS
 role: the role, with all its members.
 tenants: * stands for all.
 Errors: 22004; 22023; 42501; 54000.';
+COMMENT ON FUNCTION turnstile.allow_operator(regrole) IS
+    'Allows a role to change settings, pauses, routes and endpoints, to cancel and retry jobs, and to run upkeep, in addition to what it may do already. It sees all jobs in the view job_status, without payload, result, metadata and errors. Uses the rights of the caller.
+role: the role, with all its members.
+Errors: 22004; 42501.';
 COMMENT ON FUNCTION turnstile.allow_monitor(regrole) IS
     'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys, batches, stat_queue, stat_tenant, workers, metrics, memory and history_partition, and why_waiting_summary. Uses the rights of the caller.
 role: the role, with all its members. pg_monitor is a good argument.
 Errors: 22004; 42501.';
 
 -- Those who read views of figures need the function that they are made of. Those who complete and claim one job may do so with many.
+-- Those who keep runs alive, set routes or pause sessions may do the same with endpoints and concurrency keys.
 SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
     SELECT coalesce(pg_catalog.jsonb_agg(DISTINCT made.granted), '[]')::text
     FROM (
@@ -1458,6 +1817,25 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         WHERE granted ->> 'kind' = 'ROUTINE' AND (granted ->> 'object')::pg_catalog.oid =
             'turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval, boolean, interval)'::pg_catalog.regprocedure
+        UNION ALL
+        SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)
+        FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
+        JOIN (VALUES
+            ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
+            ('drop_route', 'drop_endpoint'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
+        ) AS also (known, made) ON also.known = granted ->> 'name'
+        WHERE granted ->> 'kind' = 'ROUTINE'
+        UNION ALL
+        -- Who only reads the tables has no use for those that are new: headers of endpoints are not for everybody.
+        SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)
+        FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
+        JOIN (VALUES ('route', 'endpoint'), ('paused_session', 'slowed_key')) AS also (known, made) ON also.known = granted ->> 'name'
+        WHERE granted ->> 'kind' = 'TABLE' AND granted ->> 'part' IS NULL AND EXISTS (
+            SELECT
+            FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS writes
+            WHERE writes ->> 'kind' = 'TABLE' AND writes ->> 'name' = also.known AND writes ->> 'privilege' = 'INSERT'
+                AND writes ->> 'part' IS NULL AND writes -> 'grantee' = granted -> 'grantee'
+        )
     ) AS made
 ), true);
 

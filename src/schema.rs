@@ -24,9 +24,19 @@ extension_sql_file!(
     requires = ["tables_keys"]
 );
 extension_sql_file!(
+    "../sql/schema/tables/endpoint.sql",
+    name = "tables_endpoint",
+    requires = ["tables_settings"]
+);
+extension_sql_file!(
+    "../sql/schema/tables/gate_setting.sql",
+    name = "tables_gate_setting",
+    requires = ["tables_endpoint"]
+);
+extension_sql_file!(
     "../sql/schema/tables/job.sql",
     name = "tables_job",
-    requires = ["tables_settings"]
+    requires = ["tables_gate_setting"]
 );
 extension_sql_file!(
     "../sql/schema/tables/history.sql",
@@ -164,9 +174,14 @@ extension_sql_file!(
     requires = ["operate_pauses"]
 );
 extension_sql_file!(
+    "../sql/schema/operate/endpoints.sql",
+    name = "operate_endpoints",
+    requires = ["operate_routes"]
+);
+extension_sql_file!(
     "../sql/schema/operate/permissions.sql",
     name = "operate_permissions",
-    requires = ["operate_routes"]
+    requires = ["operate_endpoints"]
 );
 extension_sql_file!(
     "../sql/schema/operate/views.sql",

@@ -21,7 +21,7 @@ MADE = "<!-- made by pg_test/docs/reference.py; run: make reference -->\n\n"
 
 FUNCTIONS = {group: list(names) for group, names in GROUPS.items()}
 TABLES = ["job", "job_history", "dependency", "unique_key", "permission", "recurring"]
-SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "batch", "route"]
+SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "batch", "route", "endpoint", "slowed_key"]
 VIEWS = [
     "jobs", "my_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "batches", "permissions", "recurring_jobs",
     "workers", "history_partition", "stat_queue", "stat_tenant", "metrics", "memory",

@@ -107,6 +107,7 @@ ENDS = {
     "heartbeat": "SELECT turnstile.heartbeat({running}, 1)",
     "heartbeat, a stale attempt": "SELECT turnstile.heartbeat({running}, 7)",
     "progress": "SELECT turnstile.progress({running}, 1, 1)",
+    "report_endpoint": "SELECT turnstile.report_endpoint({running}, 1, 'works')",
     "await_children": "SELECT turnstile.await_children({running}, 1)",
     "discard a run": "SELECT turnstile.discard({running}, 1)",
 }
@@ -176,7 +177,8 @@ OPERATED = [
     "set_tenant('acme')", "set_tenant('acme', slots => 3)", "set_account('acme', 'a', slots => 3)",
     "set_concurrency('c', slots => 3)", "pause_tenant('acme')", "resume_tenant('acme')", "pause_account('acme', 'a')",
     "resume_account('acme', 'a')", "pause_session('mail', 'acme', 's')", "resume_session('mail', 'acme', 's')",
-    "set_route('k', queue => 'mail')", "drop_route('to sms')", "reroute('k')", "rescue()", "promote()", "check()",
+    "set_route('k', queue => 'mail')", "drop_route('to sms')", "reroute('k')", "set_endpoint('k', 'http://a.example')", "drop_endpoint('k')",
+    "pause_concurrency('c')", "resume_concurrency('c')", "rescue()", "promote()", "check()",
     "rebuild()", "prune_unique_keys()", "recent()", "recent('oldest')", "recent_failures()",
     "stat_reset()", "set_batch(1)",
 ]  # fmt: skip
@@ -190,6 +192,9 @@ SETTINGS = {
     "INSERT INTO turnstile.paused_session (queue, session) VALUES ('mail', 's')": (ALL, ALL),
     "INSERT INTO turnstile.route (pattern) VALUES ('fresh')": (ALL, ALL),
     "DELETE FROM turnstile.route": (ALL, ALL),
+    "INSERT INTO turnstile.endpoint (pattern, url) VALUES ('fresh', 'http://a.example')": (ALL, ALL),
+    "DELETE FROM turnstile.endpoint": (ALL, ALL),
+    "INSERT INTO turnstile.slowed_key (key, one_at_a_time) VALUES ('fresh', true)": (ALL, ALL),
 }
 
 

@@ -68,6 +68,8 @@ def test_who_is_allowed_everything_by_kind_needs_nothing_else(db, conn, role):
         "SELECT turnstile.pause_queue('q')", "SELECT turnstile.resume_queue('q')", "SELECT turnstile.pause_tenant('t')",
         "SELECT turnstile.resume_tenant('t')", "SELECT turnstile.pause_account('t', 'a')", "SELECT turnstile.resume_account('t', 'a')",
         "SELECT turnstile.pause_session('q', NULL, 's')", "SELECT turnstile.resume_session('q', NULL, 's')",
+        "SELECT turnstile.pause_concurrency('c')", "SELECT turnstile.resume_concurrency('c')",
+        "SELECT turnstile.set_endpoint('k', 'http://a.example')", "SELECT turnstile.endpoint_of('k')", "SELECT turnstile.drop_endpoint('k')",
         "SELECT turnstile.set_route('k', queue => 'q')", "SELECT turnstile.drop_route('k')", "SELECT turnstile.route_of('k')",
         "SELECT turnstile.reroute('k')", "SELECT turnstile.rescue()", "SELECT turnstile.promote()", "SELECT turnstile.check()",
         "SELECT turnstile.rebuild()", "SELECT turnstile.maintain()", "SELECT turnstile.prune_unique_keys()",

@@ -83,7 +83,7 @@ def _make_roles(conn, prefix: str, with_tables: bool) -> None:
             _statement(
                 "GRANT SELECT, INSERT, UPDATE, DELETE ON turnstile.job TO {r}; GRANT USAGE ON ALL SEQUENCES IN SCHEMA turnstile TO {r};"
                 " GRANT SELECT, INSERT, UPDATE, DELETE ON turnstile.queue, turnstile.tenant, turnstile.account, turnstile.concurrency,"
-                " turnstile.batch, turnstile.paused_session, turnstile.route, turnstile.my_jobs TO {r};"
+                " turnstile.batch, turnstile.paused_session, turnstile.route, turnstile.endpoint, turnstile.slowed_key, turnstile.my_jobs TO {r};"
                 " GRANT SELECT ON turnstile.job_status TO {r}",
                 r=role,
             )

@@ -32,6 +32,14 @@ CONTRACT = {
     "set_route": "(pattern text, queue text, priority_offset integer, override boolean, concurrency_key text, clear text[])"
     " -> turnstile.route",
     "drop_route": "(pattern text) -> boolean",
+    "endpoint_of": "(kind text) -> TABLE(pattern text, url text, method text, headers jsonb, timeout interval, mode text,"
+    " permanent_status integer[], concurrency_key text, secret text, allow_private boolean, keep_response boolean,"
+    " cloudevents boolean, trial_after integer, paused boolean, on_trial boolean)",
+    "report_endpoint": "(job_id bigint, attempt integer, answer text, pause interval) -> void",
+    "set_endpoint": "(pattern text, url text, method text, headers jsonb, timeout interval, mode text, permanent_status integer[],"
+    " key_by_host boolean, secret text, allow_private boolean, keep_response boolean, cloudevents boolean, trial_after integer,"
+    " paused boolean, clear text[]) -> turnstile.endpoint",
+    "drop_endpoint": "(pattern text) -> boolean",
     "set_queue": "(name text, max_running integer, paused boolean, paused_until timestamp with time zone, rate integer,"
     " rate_per interval, burst integer, policy text, aging interval, lease interval, max_attempts integer,"
     " retry_base interval, retry_cap interval, session_on_retry text, notify boolean, keep_completed interval,"
@@ -50,6 +58,8 @@ CONTRACT = {
     "resume_account": "(tenant text, name text) -> void",
     "pause_session": "(queue text, tenant text, session text, until timestamp with time zone) -> void",
     "resume_session": "(queue text, tenant text, session text) -> void",
+    "pause_concurrency": "(key text, until timestamp with time zone) -> void",
+    "resume_concurrency": "(key text) -> void",
     "make_history_partitions": "(days_ahead integer) -> integer",
     "maintain": "() -> TABLE(task text, affected bigint)",
     "rescue": "(max_jobs integer) -> integer",
@@ -61,7 +71,7 @@ CONTRACT = {
     " unique_for interval, metadata jsonb) -> bigint",
     "unschedule": "(name text) -> boolean",
     "enqueue_recurring": "(name text) -> bigint",
-    "heartbeat": "(job_id bigint, attempt integer, lease interval) -> boolean",
+    "heartbeat": "(job_id bigint, attempt integer, lease interval, unbind boolean) -> boolean",
     "progress": "(job_id bigint, attempt integer, done numeric, total numeric, message text) -> boolean",
     "snooze": "(job_id bigint, attempt integer, delay interval) -> boolean",
     "cancel": "(job_id bigint) -> text",
@@ -113,6 +123,9 @@ COLUMNS = {
     " finished_per_minute",
     "workers": "worker queue first_seen last_seen claims jobs",
     "route": "pattern queue priority_offset override concurrency_key",
+    "endpoint": "pattern url method headers timeout mode permanent_status key_by_host concurrency_key secret allow_private"
+    " keep_response cloudevents trial_after paused",
+    "slowed_key": "key paused_until one_at_a_time",
     "unique_key": "tenant key generation job_id mode expires_at",
 }
 COLUMNS["job_history"] = COLUMNS["jobs"] = COLUMNS["job"] + " finished_at result"

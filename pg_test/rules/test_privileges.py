@@ -25,6 +25,10 @@ VERBS = {
     "reroute": {"pattern": "work"},
     "set_route": {"pattern": "work"},
     "drop_route": {"pattern": "work"},
+    "endpoint_of": {"kind": "work"},
+    "report_endpoint": {"job_id": 1, "attempt": 1, "answer": "works"},
+    "set_endpoint": {"pattern": "sent", "url": "http://a.example"},
+    "drop_endpoint": {"pattern": "sent"},
     "set_queue": {"name": "q"},
     "set_tenant": {"name": "t"},
     "set_account": {"tenant": "t", "name": "a"},
@@ -37,6 +41,8 @@ VERBS = {
     "resume_account": {"tenant": "paused", "name": "a"},
     "pause_session": {"queue": "paused", "tenant": None, "session": "s"},
     "resume_session": {"queue": "paused", "tenant": None, "session": "s"},
+    "pause_concurrency": {"key": "paused"},
+    "resume_concurrency": {"key": "paused"},
     "make_history_partitions": {},
     "maintain": {},
     "rescue": {},
@@ -95,9 +101,9 @@ def _permit(conn, role: str, verb: str = "*") -> None:
 
 
 # Functions that run with their caller's rights, on tables that operators may write to anyway.
-SETTERS = [name for name in VERBS if name.startswith(("set_", "pause_", "resume_")) or name == "drop_route"]
+SETTERS = [name for name in VERBS if name.startswith(("set_", "pause_", "resume_")) or name in ("drop_route", "drop_endpoint")]
 HELPERS = ["check_permission", "check_name", "check_clear", "changed_setting", "refuse_setting", "gate_key", "session_gate"]
-SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route"]
+SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route", "endpoint", "slowed_key"]
 
 
 def _grant_settings(conn, role: str) -> None:
@@ -130,6 +136,7 @@ def test_a_role_without_rights_can_reach_no_table(conn, role, as_role, statement
     for table in ("job", "job_history", "jobs", "queue", "tenant", "account", "concurrency", "route",
                   "history_partition", "history_pass", "recurring", "recurring_jobs", "unique_key",
                   "queues", "tenants", "accounts", "concurrency_keys", "workers", "paused_session",
+                  "endpoint", "slowed_key",
                   "maintain_task"):  # fmt: skip
         with pytest.raises(psycopg.Error) as caught:
             as_role.execute(statement.format(table))

@@ -18,6 +18,7 @@ FUNCTIONS = {
     "settings_truncated": ["'queue'", "'tenant'", "'account'", "'concurrency'", "'session'", "'job'", ""],
     "set_gate": ["'queue'", "'session'", "'job'", ""],
     "routes_changed": [""],
+    "endpoints_changed": [""],
     "forget_unique_keys": [""],
 }
 

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 Run = namedtuple("Run", "id attempt")
 
-_JSON = {"payload", "metadata", "result", "jobs"}
+_JSON = {"payload", "metadata", "result", "jobs", "headers"}
 
 
 def call(conn, function: str, **arguments) -> list:

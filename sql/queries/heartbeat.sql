@@ -1,5 +1,5 @@
--- Extends the lease of the run ($1, $2) to $3 from now, or to the lease of its queue. Returns whether the run may go
--- on: its cancellation was not requested.
+-- Extends the lease of the run ($1, $2) to $3 from now, or to the lease of its queue; $4: the run is bound to no backend any more.
+-- Returns whether the run may go on: its cancellation was not requested.
 UPDATE ONLY turnstile.job
 SET lease_expires_at = clock_timestamp() + coalesce(
     $3,
@@ -11,6 +11,8 @@ SET lease_expires_at = clock_timestamp() + coalesce(
         LIMIT 1
     ),
     interval '5 minutes'
-)
+),
+owner_pid = CASE WHEN $4 THEN NULL ELSE job.owner_pid END,
+owner_started_at = CASE WHEN $4 THEN NULL ELSE job.owner_started_at END
 WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running'
 RETURNING job.cancel_requested_at IS NULL

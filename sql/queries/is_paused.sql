@@ -7,6 +7,11 @@ FROM (
     UNION ALL
     SELECT 2, account.gate, account.paused FROM turnstile.account
     UNION ALL
+    SELECT 4, turnstile.gate_key('concurrency', NULL, endpoint.concurrency_key), bool_and(endpoint.paused)
+    FROM turnstile.endpoint
+    WHERE endpoint.concurrency_key IS NOT NULL
+    GROUP BY endpoint.concurrency_key
+    UNION ALL
     SELECT 6, batch.gate, batch.paused FROM turnstile.batch
 ) AS setting
 WHERE setting.kind = $1 AND setting.gate = ANY ($2)

@@ -53,6 +53,11 @@ sql_function!(
     setting_triggers::routes_changed
 );
 sql_function!(
+    turnstile_endpoints_changed,
+    pg_finfo_turnstile_endpoints_changed,
+    setting_triggers::endpoints_changed
+);
+sql_function!(
     turnstile_permissions_changed,
     pg_finfo_turnstile_permissions_changed,
     permission::permissions_changed

@@ -43,6 +43,17 @@ pub struct Settings {
     pub has_defaults: bool,
     /// Reads the rows of the gates $1.
     pub statement: &'static Statement,
+    /// Other tables that the statement reads.
+    pub more: &'static [More],
+}
+
+/// A table whose rows change what is set for some names, and not for those without a row.
+pub struct More {
+    /// The argument of its triggers.
+    pub argument: &'static str,
+    pub table: &'static CStr,
+    /// The column with the name.
+    pub name: &'static CStr,
 }
 
 macro_rules! own_row {
@@ -64,6 +75,7 @@ static QUEUE: Descriptor = Descriptor {
         name: c"name",
         has_defaults: true,
         statement: own_row!("setting_of_queue"),
+        more: &[],
     }),
 };
 
@@ -79,6 +91,7 @@ static TENANT: Descriptor = Descriptor {
         name: c"name",
         has_defaults: true,
         statement: own_row!("setting_of_tenant"),
+        more: &[],
     }),
 };
 
@@ -94,6 +107,7 @@ static ACCOUNT: Descriptor = Descriptor {
         name: c"name",
         has_defaults: true,
         statement: own_row!("setting_of_account"),
+        more: &[],
     }),
 };
 
@@ -109,6 +123,7 @@ static SESSION: Descriptor = Descriptor {
         name: c"session",
         has_defaults: false,
         statement: own_row!("setting_of_session"),
+        more: &[],
     }),
 };
 
@@ -124,6 +139,18 @@ static CONCURRENCY: Descriptor = Descriptor {
         name: c"key",
         has_defaults: true,
         statement: own_row!("setting_of_concurrency"),
+        more: &[
+            More {
+                argument: "slowed_key",
+                table: c"slowed_key",
+                name: c"key",
+            },
+            More {
+                argument: "endpoint",
+                table: c"endpoint",
+                name: c"concurrency_key",
+            },
+        ],
     }),
 };
 
@@ -148,6 +175,7 @@ static BATCH: Descriptor = Descriptor {
         name: c"id",
         has_defaults: false,
         statement: own_row!("setting_of_batch"),
+        more: &[],
     }),
 };
 
@@ -171,6 +199,13 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
 /// The kinds that have a table of settings.
 pub fn with_settings() -> impl Iterator<Item = (&'static Descriptor, &'static Settings)> {
     all().filter_map(|gate| gate.settings.as_ref().map(|settings| (gate, settings)))
+}
+
+impl Settings {
+    /// All tables that the statement reads.
+    pub fn tables(&self) -> impl Iterator<Item = &'static CStr> {
+        std::iter::once(self.table).chain(self.more.iter().map(|more| more.table))
+    }
 }
 
 impl Descriptor {

@@ -4,6 +4,7 @@
 use crate::pg::call::datum;
 use crate::pg::catalog;
 use crate::pg::error::Result;
+use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::shmem;
 use crate::transaction::pending;
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 static ROUTES: Statement = statement!("routes", []);
+static ENDPOINTS: Statement = statement!("endpoints", []);
 static MAX_ATTEMPTS: Statement = statement!("queue_max_attempts", [TEXTOID]);
 
 const DEFAULT_QUEUE: &str = "default";
@@ -30,9 +32,20 @@ pub struct Route {
     pub concurrency_key: Option<String>,
 }
 
-/// All routes; where several match, the first one wins.
+/// Where the jobs of some kinds are sent.
+#[derive(Clone, Debug, Default)]
+pub struct Endpoint {
+    pub pattern: String,
+    /// Its jobs get it unless they have another.
+    pub concurrency_key: Option<String>,
+}
+
+/// All routes and endpoints; where several match, the first one wins.
 #[derive(Debug, Default)]
-pub struct Routes(Vec<Route>);
+pub struct Routes {
+    routes: Vec<Route>,
+    endpoints: Vec<Endpoint>,
+}
 
 /// What a producer names or a route decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,11 +68,39 @@ thread_local! {
 
 impl Routes {
     pub fn of_kind(&self, kind: &str) -> Option<&Route> {
-        self.0.iter().find(|route| matches(&route.pattern, kind))
+        let mut routes = self.routes.iter();
+        routes.find(|route| matches(&route.pattern, kind))
+    }
+
+    pub fn endpoint_of(&self, kind: &str) -> Option<&Endpoint> {
+        let mut endpoints = self.endpoints.iter();
+        endpoints.find(|endpoint| matches(&endpoint.pattern, kind))
+    }
+
+    /// The key of the host of the kind's endpoint.
+    fn host_key(&self, kind: &str) -> Option<&str> {
+        if self.endpoints.is_empty() || armed(Seeded::ForgetHost) {
+            return None;
+        }
+        self.endpoint_of(kind)?.concurrency_key.as_deref()
     }
 
     /// Where a job goes; a queue of `None` was left out by the producer.
     pub fn target<'a>(
+        &'a self,
+        kind: &str,
+        queue: Option<&'a str>,
+        concurrency_key: Option<&'a str>,
+        priority: i32,
+    ) -> Target<'a> {
+        let target = self.routed(kind, queue, concurrency_key, priority);
+        Target {
+            concurrency_key: target.concurrency_key.or_else(|| self.host_key(kind)),
+            ..target
+        }
+    }
+
+    fn routed<'a>(
         &'a self,
         kind: &str,
         queue: Option<&'a str>,
@@ -171,10 +212,16 @@ fn read(spi: &Spi) -> Result<Routes> {
             concurrency_key: rows.value(row, 5),
         })
     };
-    (0..rows.len())
-        .map(route)
-        .collect::<Result<_>>()
-        .map(Routes)
+    let routes = (0..rows.len()).map(route).collect::<Result<_>>()?;
+    let rows = spi.run(&ENDPOINTS, &[])?;
+    let endpoint = |row| {
+        Ok(Endpoint {
+            pattern: rows.required(row, 1)?,
+            concurrency_key: rows.value(row, 2),
+        })
+    };
+    let endpoints = (0..rows.len()).map(endpoint).collect::<Result<_>>()?;
+    Ok(Routes { routes, endpoints })
 }
 
 fn read_max_attempts(spi: &Spi, queue: &str) -> Result<i32> {
@@ -182,27 +229,31 @@ fn read_max_attempts(spi: &Spi, queue: &str) -> Result<i32> {
     Ok(rows.value(0, 1).unwrap_or(FALLBACK_ATTEMPTS))
 }
 
-/// Routes of some kinds as arrays, for the statements that route many jobs at once.
+/// Where the jobs of some kinds go, as arrays, for the statement that moves many jobs at once.
 #[derive(Default)]
 pub struct Columns {
     pub kinds: Vec<String>,
     pub queues: Vec<Option<String>>,
-    pub priority_offsets: Vec<i32>,
-    pub overrides: Vec<bool>,
     pub concurrency_keys: Vec<Option<String>>,
+    pub host_keys: Vec<Option<String>>,
 }
 
 impl Columns {
     pub fn of(routes: &Routes, kinds: impl Iterator<Item = String>) -> Self {
         let mut columns = Self::default();
         for kind in kinds {
-            if let Some(route) = routes.of_kind(&kind) {
-                columns.kinds.push(kind);
-                columns.queues.push(route.queue.clone());
-                columns.priority_offsets.push(route.priority_offset);
-                columns.overrides.push(route.is_override);
-                columns.concurrency_keys.push(route.concurrency_key.clone());
+            let (route, host_key) = (routes.of_kind(&kind), routes.host_key(&kind));
+            if route.is_none() && host_key.is_none() {
+                continue;
             }
+            columns.host_keys.push(host_key.map(String::from));
+            columns.kinds.push(kind);
+            columns
+                .queues
+                .push(route.and_then(|route| route.queue.clone()));
+            columns
+                .concurrency_keys
+                .push(route.and_then(|route| route.concurrency_key.clone()));
         }
         columns
     }

@@ -21,7 +21,9 @@ pub fn lock(job_table: Oid) -> Result<()> {
         return Err(recreated());
     }
     for (_, settings) in gates::with_settings() {
-        catalog::lock(settings.table, pg_sys::AccessShareLock)?;
+        for table in settings.tables() {
+            catalog::lock(table, pg_sys::AccessShareLock)?;
+        }
     }
     Ok(())
 }

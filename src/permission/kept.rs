@@ -48,8 +48,9 @@ impl Permissions {
         names.any(|name| queues.get(name).is_some_and(allows))
     }
 
-    pub fn has_work(&self) -> bool {
-        self.verbs.contains_key(&Verb::Work)
+    /// Whether it may do one of these somewhere.
+    pub fn has_any(&self, verbs: &[Verb]) -> bool {
+        verbs.iter().any(|verb| self.verbs.contains_key(verb))
     }
 
     /// The keys of the queues that the role may work on, in order.

@@ -111,9 +111,19 @@ pub fn enqueue(queue: &str, tenant: Option<&str>) -> Result<()> {
 /// Whether the caller may claim from a queue, or from some: `*` stands for those.
 pub fn claim(queue: &str) -> Result<()> {
     match restricted(Verb::Work)? {
-        Some(caller) if queue == EVERY_QUEUE && caller.permissions.has_work() => Ok(()),
+        Some(caller) if queue == EVERY_QUEUE && caller.permissions.has_any(&[Verb::Work]) => Ok(()),
         Some(caller) => caller.check(queue, None),
         None => Ok(()),
+    }
+}
+
+/// Whether the caller may work on some queue, or manage some jobs.
+pub fn work_or_manage() -> Result<()> {
+    match (restricted(Verb::Work)?, restricted(Verb::Manage)?) {
+        (Some(caller), Some(_)) if !caller.permissions.has_any(&[Verb::Work, Verb::Manage]) => {
+            caller.check(EVERY_QUEUE, Some(EVERY_QUEUE))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -112,6 +112,12 @@ pub enum Seeded {
     TakeAnyEnd,
     /// A job is not told that others come after it.
     TellNoPredecessor,
+    /// A run that is handed over stays bound to its connection.
+    KeepBound,
+    /// A key on trial runs as many jobs as before.
+    IgnoreTrial,
+    /// Jobs do not get the key of their host.
+    ForgetHost,
     /// Nobody hears of runs that will be repeated.
     ForgetFailedRun,
     /// A waiting claim sleeps on what it has changed.
@@ -247,6 +253,12 @@ mod switch {
             "tell_predecessors",
             "SET has_followers = true",
             "SET has_followers = NULL",
+        ),
+        (
+            Seeded::IgnoreTrial,
+            "setting_of_concurrency",
+            "setting.*",
+            "setting.gate, nullif(setting.slots, 1), setting.rate, setting.rate_per, setting.burst, setting.paused_until, setting.weight, setting.is_fair, setting.aging, setting.max_waiting",
         ),
         (
             Seeded::CountReleasedAttempt,

@@ -226,24 +226,26 @@ impl Spi {
         arguments: &[Option<Datum>],
     ) -> Result<Option<T>> {
         let mut first = None;
-        self.committed_rows(table, statement, arguments, |rows| {
+        self.committed_rows([table], statement, arguments, |rows| {
             first.get_or_insert_with(|| rows.value(0, 1));
             Ok(())
         })?;
         Ok(first.flatten())
     }
 
-    /// As [`Self::committed`], but visits all rows.
+    /// As [`Self::committed`] of several tables, but visits all rows.
     pub fn committed_rows(
         &self,
-        table: &'static CStr,
+        tables: impl IntoIterator<Item = &'static CStr>,
         statement: &Statement,
         arguments: &[Option<Datum>],
         visit: impl FnMut(&Rows) -> Result<()>,
     ) -> Result<()> {
-        let relation = Opened::of(catalog::lock(table, pg_sys::AccessShareLock)?);
-        if relation.has_new_storage() && !armed(Seeded::TrustNewStorage) {
-            return Err(not_committed(table));
+        for table in tables {
+            let relation = Opened::of(catalog::lock(table, pg_sys::AccessShareLock)?);
+            if relation.has_new_storage() && !armed(Seeded::TrustNewStorage) {
+                return Err(not_committed(table));
+            }
         }
         self.scan(
             statement,

@@ -6,7 +6,7 @@ use crate::pg::call::{Call, arguments, datum};
 use crate::pg::error::{Result, bad_value};
 use crate::pg::served;
 use crate::pg::trigger::Moment;
-use crate::sync::setting_triggers::trigger_on_settings;
+use crate::sync::setting_triggers::{Source, trigger_on_settings};
 use pgrx::pg_sys::Datum;
 use turnstile_scheduler::{GateKind, LaneSpec};
 
@@ -50,7 +50,7 @@ pub fn session_gate(call: &Call) -> Result<Option<Datum>> {
 
 /// BEFORE ROW trigger on the tables of settings.
 pub fn set_gate(call: &Call) -> Result<Option<Datum>> {
-    let (trigger, gate, settings) = trigger_on_settings(call, Moment::RowBefore)?;
+    let (trigger, Source { gate, settings, .. }) = trigger_on_settings(call, Moment::RowBefore)?;
     if gate.kind == GateKind::Batch {
         let id = trigger.new_number(settings.name)?.and_then(datum);
         return id.map_or(Ok(Some(trigger.row_unchanged())), |id| {

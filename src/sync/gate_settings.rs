@@ -118,7 +118,7 @@ fn read_those(
     };
     match armed(Seeded::ReadOwnLimits) {
         true => note(&spi.run(table.statement, &arguments)?)?,
-        false => spi.committed_rows(table.table, table.statement, &arguments, note)?,
+        false => spi.committed_rows(table.tables(), table.statement, &arguments, note)?,
     }
     let default = GateSettings {
         has_own_row: false,

@@ -1,6 +1,6 @@
 //! What changed settings, and a truncated table, mean to the scheduler. The transaction's end passes it on.
 
-use crate::job::gates::{self, DEFAULT_ROW, Descriptor, Settings};
+use crate::job::gates::{self, DEFAULT_ROW, Descriptor, More, Settings};
 use crate::permission;
 use crate::pg::call::Call;
 use crate::pg::catalog;
@@ -10,20 +10,55 @@ use crate::pg::trigger::{Moment, Trigger};
 use crate::shmem::BOUNDED_KINDS as BOUNDED;
 use crate::transaction::pending;
 use pgrx::pg_sys::Datum;
+use std::ffi::CStr;
 use turnstile_scheduler::GateKind;
 
+/// A table of settings, as the argument of its triggers names it.
+pub struct Source {
+    pub gate: &'static Descriptor,
+    pub settings: &'static Settings,
+    /// It is not the one with the defaults.
+    pub more: Option<&'static More>,
+}
+
+impl Source {
+    fn named(argument: &str) -> Option<(&'static CStr, Self)> {
+        gates::with_settings().find_map(|(gate, settings)| {
+            let mut others = settings.more.iter();
+            let more = others.find(|more| more.argument == argument);
+            let table = match more {
+                Some(more) => more.table,
+                None if settings.argument == argument => settings.table,
+                None => return None,
+            };
+            let source = Self {
+                gate,
+                settings,
+                more,
+            };
+            Some((table, source))
+        })
+    }
+
+    /// The gates of the old and the new row, and whether one of them holds for others.
+    fn changed(&self, trigger: &Trigger) -> Result<(Vec<u64>, bool)> {
+        if let Some(more) = self.more {
+            let names = trigger.names(more.name)?;
+            let keys = names.iter().map(|name| self.gate.key_anywhere(name));
+            return Ok((keys.collect(), false));
+        }
+        let names = match self.settings.has_defaults {
+            true => trigger.names(self.settings.name)?,
+            false => Vec::new(),
+        };
+        let is_default = names.iter().any(|name| name == DEFAULT_ROW);
+        Ok((trigger.gate_keys()?, is_default))
+    }
+}
+
 /// The call of a trigger on a table of settings, which the trigger's argument names, and what is known of that.
-pub fn trigger_on_settings(
-    call: &Call,
-    moment: Moment,
-) -> Result<(Trigger<'_>, &'static Descriptor, &'static Settings)> {
-    let named = |argument: &str| {
-        let mut all = gates::with_settings();
-        let found = all.find(|(_, settings)| settings.argument == argument);
-        found.map(|(gate, settings)| (settings.table, (gate, settings)))
-    };
-    let (trigger, (gate, settings)) = Trigger::of_argument(call, named, moment)?;
-    Ok((trigger, gate, settings))
+pub fn trigger_on_settings(call: &Call, moment: Moment) -> Result<(Trigger<'_>, Source)> {
+    Trigger::of_argument(call, Source::named, moment)
 }
 
 /// AFTER STATEMENT trigger for `TRUNCATE turnstile.job`.
@@ -37,14 +72,10 @@ pub fn job_truncated(call: &Call) -> Result<Option<Datum>> {
 
 /// AFTER ROW trigger on the tables of settings: the gate of the old and the new row is read again.
 pub fn setting_changed(call: &Call) -> Result<Option<Datum>> {
-    let (trigger, gate, settings) = trigger_on_settings(call, Moment::RowAfter)?;
+    let (trigger, source) = trigger_on_settings(call, Moment::RowAfter)?;
     permission::setting_changed(&trigger)?;
-    let keys = trigger.gate_keys()?;
-    let names = match settings.has_defaults {
-        true => trigger.names(settings.name)?,
-        false => Vec::new(),
-    };
-    let is_default = names.iter().any(|name| name == DEFAULT_ROW);
+    let gate = source.gate;
+    let (keys, is_default) = source.changed(&trigger)?;
     let bounds = BOUNDED.contains(&gate.kind) && trigger.changes(c"max_waiting")?;
     let job_table = catalog::job_table()?;
     if armed(Seeded::IgnoreSetting) {
@@ -69,7 +100,16 @@ pub fn setting_changed(call: &Call) -> Result<Option<Datum>> {
 
 /// AFTER STATEMENT trigger on `turnstile.route`.
 pub fn routes_changed(call: &Call) -> Result<Option<Datum>> {
-    Trigger::of(call, c"route", Moment::StatementAfter)?;
+    forget_routes(call, c"route")
+}
+
+/// AFTER STATEMENT trigger on `turnstile.endpoint`: its keys are kept with the routes.
+pub fn endpoints_changed(call: &Call) -> Result<Option<Datum>> {
+    forget_routes(call, c"endpoint")
+}
+
+fn forget_routes(call: &Call, table: &'static CStr) -> Result<Option<Datum>> {
+    Trigger::of(call, table, Moment::StatementAfter)?;
     permission::route_changed()?;
     pending::note(catalog::job_table()?, |level| level.routes = true);
     Ok(Trigger::NOTHING)
@@ -77,7 +117,7 @@ pub fn routes_changed(call: &Call) -> Result<Option<Datum>> {
 
 /// AFTER STATEMENT trigger for `TRUNCATE` of a table of settings.
 pub fn settings_truncated(call: &Call) -> Result<Option<Datum>> {
-    let (_, gate, _) = trigger_on_settings(call, Moment::Truncated)?;
+    let (_, Source { gate, .. }) = trigger_on_settings(call, Moment::Truncated)?;
     pending::note(catalog::job_table()?, |level| {
         level.bounds |= BOUNDED.contains(&gate.kind);
         level.defaults.push(gate.kind);

@@ -34,7 +34,7 @@ ORDER BY relname COLLATE "C";
 SELECT relname AS relation, attname AS column_without_comment
 FROM pg_attribute
 JOIN pg_class ON pg_class.oid = attrelid
-WHERE relnamespace = 'turnstile'::regnamespace AND relname IN ('queue', 'tenant', 'account', 'concurrency', 'route')
+WHERE relnamespace = 'turnstile'::regnamespace AND relname IN ('queue', 'tenant', 'account', 'concurrency', 'route', 'endpoint', 'slowed_key')
     AND attnum > 0 AND NOT attisdropped AND attname NOT IN ('name', 'tenant', 'key')
     AND col_description(attrelid, attnum) IS NULL
 ORDER BY relname COLLATE "C", attnum;

@@ -125,3 +125,51 @@ queue: the queue of the session.
 tenant: its tenant. NULL: the session of jobs without a tenant.
 session: the session.
 Errors: 22004; 22023; 54000; 42501.';
+
+CREATE FUNCTION turnstile.pause_concurrency(key text, until timestamptz DEFAULT NULL) RETURNS void
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('key', pause_concurrency.key);
+    PERFORM turnstile.check_permission('manage');
+    -- Pauses that ended by themselves have left their rows. A row that another transaction has locked stays.
+    DELETE FROM turnstile.slowed_key AS ended
+    WHERE ended.key = ANY (ARRAY(
+        SELECT slowed.key
+        FROM turnstile.slowed_key AS slowed
+        WHERE NOT slowed.one_at_a_time AND coalesce(slowed.paused_until < clock_timestamp(), true)
+        FOR UPDATE SKIP LOCKED
+    ));
+    INSERT INTO turnstile.slowed_key AS slowed (key, paused_until)
+    VALUES (pause_concurrency.key, coalesce(pause_concurrency.until, 'infinity'))
+    ON CONFLICT ON CONSTRAINT slowed_key_pkey DO UPDATE SET paused_until = excluded.paused_until;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.pause_concurrency(text, timestamptz) IS
+    'No job of the concurrency key starts, from the next claim after the commit on. Runs go on.
+key: the concurrency key, not *.
+until: the pause ends at this time by itself. NULL: when it is resumed.
+Errors: 22004; 22023; 54000; 42501.';
+
+CREATE FUNCTION turnstile.resume_concurrency(key text) RETURNS void
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+BEGIN
+    PERFORM turnstile.check_name('key', resume_concurrency.key);
+    PERFORM turnstile.check_permission('manage');
+    DELETE FROM turnstile.slowed_key AS slowed WHERE slowed.key = resume_concurrency.key;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.resume_concurrency(text) IS
+    'Ends a pause and a trial of the concurrency key. An endpoint that is paused stays so.
+key: the concurrency key.
+Errors: 22004; 22023; 54000; 42501.';

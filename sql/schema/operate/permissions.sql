@@ -9,7 +9,8 @@ AS $function$
         ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'enqueue_batch', 'route_of']),
         ('worker', 'EXECUTE', ARRAY[
             'claim_next', 'claim', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'release', 'snooze',
-            'heartbeat', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results'
+            'heartbeat', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results',
+            'endpoint_of', 'report_endpoint'
         ]),
         ('tenant', 'EXECUTE', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
@@ -20,7 +21,8 @@ AS $function$
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
-            'pause_session', 'resume_session',
+            'pause_session', 'resume_session', 'pause_concurrency', 'resume_concurrency',
+            'set_endpoint', 'drop_endpoint', 'endpoint_of',
             'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
             'rescue', 'promote', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
@@ -31,7 +33,7 @@ AS $function$
             'history_partition'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
-            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route'
+            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key'
         ]),
         ('monitor', 'EXECUTE', ARRAY[
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary'
@@ -123,7 +125,7 @@ AS $function$
     SELECT turnstile.allow(allow_operator.role, 'operator', '{manage}', '{*}', '{*}')
 $function$;
 COMMENT ON FUNCTION turnstile.allow_operator(regrole) IS
-    'Allows a role to change settings, pauses and routes, to cancel and retry jobs, and to run upkeep, in addition to what it may do already. It sees all jobs in the view job_status, without payload, result, metadata and errors. Uses the rights of the caller.
+    'Allows a role to change settings, pauses, routes and endpoints, to cancel and retry jobs, and to run upkeep, in addition to what it may do already. It sees all jobs in the view job_status, without payload, result, metadata and errors. Uses the rights of the caller.
 role: the role, with all its members.
 Errors: 22004; 42501.';
 

@@ -154,19 +154,25 @@ WITH live AS MATERIALIZED (
     SELECT live.name AS key FROM live
     UNION
     SELECT concurrency.key FROM turnstile.concurrency WHERE concurrency.key <> '*'
+    UNION
+    SELECT slowed_key.key FROM turnstile.slowed_key
 )
 SELECT
-    known.key, setting.slots, setting.rate, setting.rate_per, setting.burst,
+    known.key, force.slots, setting.rate, setting.rate_per, setting.burst,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
     coalesce(live.running, 0) AS running,
-    setting.slots - least(coalesce(live.running + live.starting, 0), setting.slots) AS free,
+    CASE
+        WHEN slowed.paused_until > clock_timestamp() THEN 0
+        ELSE force.slots - least(coalesce(live.running + live.starting, 0), force.slots)
+    END AS free,
     statement_timestamp() - live.waiting_since AS oldest_waiting,
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
     coalesce(live.starting, 0) AS starting,
-    coalesce(live.blocked, 0) AS blocked
+    coalesce(live.blocked, 0) AS blocked,
+    slowed.paused_until, coalesce(slowed.one_at_a_time, false) AS one_at_a_time
 FROM known
 LEFT JOIN LATERAL (
     SELECT concurrency.*
@@ -175,9 +181,17 @@ LEFT JOIN LATERAL (
     ORDER BY concurrency.key = '*'
     LIMIT 1
 ) AS setting ON true
+LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = known.key
+CROSS JOIN LATERAL (
+    SELECT CASE
+        WHEN (SELECT bool_and(endpoint.paused) FROM turnstile.endpoint WHERE endpoint.concurrency_key = known.key) THEN 0
+        WHEN slowed.one_at_a_time THEN least(setting.slots, 1)
+        ELSE setting.slots
+    END AS slots
+) AS force
 LEFT JOIN live ON live.name = known.key;
 COMMENT ON VIEW turnstile.concurrency_keys IS
-    'The settings in force and live figures of every concurrency key that has a row or live jobs, or had some in the last minute; columns as in queues. Figures are in memory: a query does not depend on how many jobs there are.';
+    'The settings in force and live figures of every concurrency key that has a row or live jobs, or had some in the last minute; columns as in queues. slots: 1 at most while one_at_a_time, and 0 while all endpoints of the key are paused. Figures are in memory: a query does not depend on how many jobs there are.';
 
 CREATE FUNCTION turnstile.memory_use()
     RETURNS TABLE (database oid, lanes bigint, gates bigint, bytes bigint, bytes_limit bigint, lanes_outside bigint)

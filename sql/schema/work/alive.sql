@@ -1,13 +1,15 @@
 -- What a run says while it lasts.
 
-CREATE FUNCTION turnstile.heartbeat(job_id bigint, attempt int, lease interval DEFAULT NULL) RETURNS boolean
+CREATE FUNCTION turnstile.heartbeat(job_id bigint, attempt int, lease interval DEFAULT NULL, unbind boolean DEFAULT false)
+    RETURNS boolean
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_heartbeat';
-COMMENT ON FUNCTION turnstile.heartbeat(bigint, int, interval) IS
+COMMENT ON FUNCTION turnstile.heartbeat(bigint, int, interval, boolean) IS
     'Extends the lease of a run. Returns true, or false if the cancellation of the run was requested: it should stop.
 job_id: as for complete.
 attempt: as for complete.
 lease: the lease ends so long from now. More than 0, at most 100 years. NULL: the setting of the queue.
+unbind: the run is no longer bound to a connection: when that ends, the run goes on until its lease does.
 Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.progress(

@@ -1,4 +1,4 @@
-//! Moves waiting jobs to the queues that the routes name now.
+//! Moves waiting jobs to the queues and keys that the routes and endpoints name now.
 
 use crate::api::arguments::{bound, name, required_name};
 use crate::job::routes::{self, Columns, matches};
@@ -14,7 +14,14 @@ arguments!(reroute: PATTERN, MAX_JOBS, FROM_QUEUE);
 static WAITING_KINDS: Statement = statement!("waiting_kinds", [TEXTOID]);
 static REROUTE: Statement = statement!(
     "reroute",
-    [TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, INT4OID, TEXTOID]
+    [
+        TEXTARRAYOID,
+        TEXTARRAYOID,
+        TEXTARRAYOID,
+        TEXTARRAYOID,
+        INT4OID,
+        TEXTOID
+    ]
 );
 
 pub fn route_of(call: &Call) -> Result<Option<Datum>> {
@@ -47,6 +54,7 @@ pub fn reroute(call: &Call) -> Result<Option<Datum>> {
             datum(columns.kinds),
             datum(columns.queues),
             datum(columns.concurrency_keys),
+            datum(columns.host_keys),
             datum(most),
             from_queue,
         ];

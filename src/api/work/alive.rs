@@ -4,14 +4,15 @@ use crate::api::arguments::{check_lease, run};
 use crate::permission::{self, Verb};
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::Result;
+use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Statement, statement, with_spi};
 use crate::runs::finish::of_run;
 use pgrx::pg_sys::Datum;
 
-arguments!(heartbeat: JOB_ID, ATTEMPT, LEASE);
+arguments!(heartbeat: JOB_ID, ATTEMPT, LEASE, UNBIND);
 arguments!(progress: JOB_ID, ATTEMPT, DONE, TOTAL, MESSAGE);
 
-static HEARTBEAT: Statement = statement!("heartbeat", [INT8OID, INT4OID, INTERVALOID]);
+static HEARTBEAT: Statement = statement!("heartbeat", [INT8OID, INT4OID, INTERVALOID, BOOLOID]);
 static PROGRESS: Statement = statement!(
     "progress",
     [INT8OID, INT4OID, NUMERICOID, NUMERICOID, TEXTOID]
@@ -21,7 +22,13 @@ pub fn heartbeat(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     run(call)?;
     check_lease(call, heartbeat::LEASE)?;
-    tell(call, &HEARTBEAT, &[call.raw(heartbeat::LEASE)])
+    let unbind = required(call.boolean(heartbeat::UNBIND), "unbind")?;
+    let unbind = unbind && !armed(Seeded::KeepBound);
+    tell(
+        call,
+        &HEARTBEAT,
+        &[call.raw(heartbeat::LEASE), datum(unbind)],
+    )
 }
 
 pub fn progress(call: &Call) -> Result<Option<Datum>> {

@@ -5,6 +5,7 @@ pub mod await_children;
 pub mod claim;
 pub mod claimer;
 pub mod complete;
+pub mod endpoint;
 pub mod fail;
 pub mod listen_channel;
 pub mod put_back;
@@ -48,6 +49,16 @@ sql_verb!(
     turnstile_complete_and_claim,
     pg_finfo_turnstile_complete_and_claim,
     complete::complete_and_claim
+);
+sql_verb!(
+    turnstile_endpoint_of,
+    pg_finfo_turnstile_endpoint_of,
+    endpoint::endpoint_of
+);
+sql_verb!(
+    turnstile_report_endpoint,
+    pg_finfo_turnstile_report_endpoint,
+    endpoint::report_endpoint
 );
 sql_verb!(turnstile_fail, pg_finfo_turnstile_fail, fail::fail);
 sql_verb!(
