@@ -31,6 +31,20 @@ pub fn interval(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a number from 1 on is needed".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+pub fn zero_or_interval(text: &str) -> Result<Duration, String> {
+    match text {
+        "0" => Ok(Duration::ZERO),
+        text => interval(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

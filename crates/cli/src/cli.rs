@@ -32,6 +32,14 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_long_help = include_str!("work/manual.txt"))]
     Work(crate::work::Args),
+    /// Post each job to the web endpoint of its kind
+    ///
+    /// It claims as many jobs as it may have under way, posts each to the URL that turnstile.endpoint has for its kind, and tells the
+    /// server how the runs have ended by the answers. Any number of them can run, on any machines. Without work it sleeps in the server. The role
+    /// needs turnstile.allow_worker for the queues.
+    #[cfg(target_os = "linux")]
+    #[command(after_long_help = include_str!("dispatch/manual.txt"))]
+    Dispatch(crate::dispatch::Args),
     /// Show queues, tenants, batches and workers as they change
     ///
     /// It reads figures that the server keeps in memory, so that watching costs the same however many jobs there are, and rests for nine
@@ -82,6 +90,8 @@ impl Command {
         match self {
             #[cfg(target_os = "linux")]
             Command::Work(args) => crate::work::run(args, connection).await,
+            #[cfg(target_os = "linux")]
+            Command::Dispatch(args) => crate::dispatch::run(args, connection).await,
             Command::Top(args) => crate::top::run(args, connection).await,
             Command::Tail(args) => crate::tail::run(args, connection).await,
             Command::Why(args) => crate::why::run(args, connection).await,

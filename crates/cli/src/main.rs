@@ -7,19 +7,28 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod arguments;
+mod callbacks;
 mod cancel;
 mod change;
 mod check;
 mod cli;
 mod connection;
+#[cfg(target_os = "linux")]
+mod dispatch;
 mod each;
 mod enqueue;
 mod error;
 mod filter;
+mod http;
+mod listener;
+mod log;
+#[cfg(target_os = "linux")]
+mod open_files;
 mod output;
 mod pages;
 mod query;
 mod retry;
+
 mod tail;
 mod top;
 mod why;

@@ -98,7 +98,7 @@ async fn snooze(seconds: f64, run: Run) -> Outcome {
 
 async fn retry(seconds: f64, _run: Run) -> Outcome {
     Outcome::Retry {
-        after: Duration::from_secs_f64(seconds),
+        after: Some(Duration::from_secs_f64(seconds)),
         error: "busy".into(),
     }
 }

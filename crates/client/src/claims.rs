@@ -21,20 +21,27 @@ use tokio_postgres::types::Type;
 /// A third of what such a call costs would be its plan, if its arguments were named: it is made anew for each call.
 static CLAIM: Statement = Statement {
     text: "SELECT *, clock_timestamp() AS now
-             FROM turnstile.claim($1, $2, $3, make_interval(0, 0, 0, 0, 0, 0, $4), false, NULL)",
-    types: &[Type::TEXT_ARRAY, Type::INT4, Type::TEXT, Type::FLOAT8],
-};
-/// Row locks are waited for no longer than `lock_timeout`, as in `send`. An argument sets it, which takes less to plan than WITH.
-static COMPLETE_AND_CLAIM: Statement = Statement {
-    text: "SELECT *, clock_timestamp() AS now
-             FROM turnstile.complete_and_claim($5, $6, $1,
-                  CASE WHEN set_config('lock_timeout', '2s', true) <> '' THEN $2 END,
-                  $3, make_interval(0, 0, 0, 0, 0, 0, $4), false, NULL)",
+             FROM turnstile.claim($1, $2, $3, make_interval(0, 0, 0, 0, 0, 0, $4), $5, NULL)",
     types: &[
         Type::TEXT_ARRAY,
         Type::INT4,
         Type::TEXT,
         Type::FLOAT8,
+        Type::BOOL,
+    ],
+};
+/// Row locks are waited for no longer than `lock_timeout`, as in `send`. An argument sets it, which takes less to plan than WITH.
+static COMPLETE_AND_CLAIM: Statement = Statement {
+    text: "SELECT *, clock_timestamp() AS now
+             FROM turnstile.complete_and_claim($6, $7, $1,
+                  CASE WHEN set_config('lock_timeout', '2s', true) <> '' THEN $2 END,
+                  $3, make_interval(0, 0, 0, 0, 0, 0, $4), $5, NULL)",
+    types: &[
+        Type::TEXT_ARRAY,
+        Type::INT4,
+        Type::TEXT,
+        Type::FLOAT8,
+        Type::BOOL,
         Type::INT8_ARRAY,
         Type::INT4_ARRAY,
     ],
@@ -167,16 +174,17 @@ impl Claims {
         let room = i32::try_from(room).unwrap_or(i32::MAX);
         let lease = settings.lease.as_ref().map(Duration::as_secs_f64);
         let (ids, attempts): (Vec<_>, Vec<_>) = done.iter().copied().unzip();
-        let values: [Value<'_>; 6] = [
+        let values: [Value<'_>; 7] = [
             &settings.queues,
             &room,
             &settings.name,
             &lease,
+            &settings.is_bound,
             &ids,
             &attempts,
         ];
         let (statement, values) = match done.is_empty() {
-            true => (&CLAIM, values.get(..4).unwrap_or_default()),
+            true => (&CLAIM, values.get(..5).unwrap_or_default()),
             false => (&COMPLETE_AND_CLAIM, &values[..]),
         };
         let mut answer = std::pin::pin!(self.rows(client, statement, values));
@@ -254,7 +262,12 @@ impl Claims {
         let reason = described(&error);
         let pause = async {
             match remedy {
-                Remedy::Reconnect => self.link.give_up(client, LOST, &reason).await,
+                Remedy::Reconnect => {
+                    if self.settings.is_bound {
+                        self.held.beat_now();
+                    }
+                    self.link.give_up(client, LOST, &reason).await;
+                }
                 Remedy::Elsewhere => self.link.give_up(client, READ_ONLY, &reason).await,
                 Remedy::Again | Remedy::Never => {
                     self.link.tell("a claim has failed", &reason);

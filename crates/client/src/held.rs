@@ -167,6 +167,15 @@ impl HeldRuns {
         due
     }
 
+    /// Whether the runs are still this worker's is to be asked soon.
+    pub(crate) fn beat_now(&self) {
+        let now = Instant::now();
+        for held in self.lock().values_mut() {
+            held.next_beat = now;
+        }
+        self.changed.notify_one();
+    }
+
     /// The server has extended the lease, after it was asked at that time.
     pub(crate) fn beat(&self, run: RunId, asked: Instant) {
         if let Some(held) = self.lock().get_mut(&run) {

@@ -71,6 +71,7 @@ fn log(outcome: &Outcome) {
         Outcome::Discard(error) => tracing::warn!(error, "is discarded"),
         Outcome::Snooze(delay) => tracing::debug!(?delay, "is put off"),
         Outcome::AwaitChildren => tracing::debug!("waits for its children"),
+        Outcome::HandOver => tracing::debug!("is handed over"),
         Outcome::Release => tracing::info!("is given back"),
     }
 }

@@ -15,10 +15,11 @@ pub enum Outcome {
     Complete(Option<Box<RawValue>>),
     /// The attempt has failed. The queue says when the next one is due, if any is left.
     Fail(String),
-    /// The attempt has failed, and the next one is due after this time, if any is left.
+    /// The attempt has failed, and the next one is due after this time, if any is left. Unlike `Fail` it stays a failure where the worker
+    /// shuts down.
     Retry {
-        /// How long from now.
-        after: Duration,
+        /// How long from now. Without it the queue says.
+        after: Option<Duration>,
         /// Kept with the job.
         error: String,
     },
@@ -30,6 +31,9 @@ pub enum Outcome {
     /// handler is called again for the same run, with [`Job::children`](crate::Job::children); and if it was told of the same ones before,
     /// or the job has none at all, the run fails.
     AwaitChildren,
+    /// Others go on with the run and end it: whoever knows the job and the attempt may. It must say that it is alive before its lease
+    /// is over, and is no longer bound to a connection.
+    HandOver,
     /// Given back: another worker takes the job, and the attempt does not count.
     Release,
 }

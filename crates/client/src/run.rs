@@ -144,6 +144,7 @@ impl Job {
 pub struct Run {
     /// What is to be done.
     pub job: Job,
+    pub(crate) lease: Duration,
     pub(crate) stop: Stop,
     pub(crate) link: Arc<Link>,
 }
@@ -153,9 +154,15 @@ impl Run {
     pub(crate) fn again(&self) -> Self {
         Self {
             job: self.job.clone(),
+            lease: self.lease,
             stop: self.stop.clone(),
             link: Arc::clone(&self.link),
         }
+    }
+
+    /// How long the run counts as alive after its claim, or after a heartbeat, which the worker sends by itself.
+    pub fn lease(&self) -> Duration {
+        self.lease
     }
 
     /// Cancelled when the run should stop. Handlers that take long look at it, and return soon.

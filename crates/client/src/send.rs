@@ -52,6 +52,10 @@ static RELEASE: Statement = Statement {
     text: patient!("turnstile.release($1, $2) FROM patience"),
     types: &[Type::INT8, Type::INT4],
 };
+static HAND_OVER: Statement = Statement {
+    text: patient!("turnstile.heartbeat($1, $2, unbind => true) FROM patience"),
+    types: &[Type::INT8, Type::INT4],
+};
 static AWAIT_CHILDREN: Statement = Statement {
     text: patient!("turnstile.await_children($1, $2) FROM patience"),
     types: &[Type::INT8, Type::INT4],
@@ -265,7 +269,7 @@ async fn send_one(client: &Client, ending: &Ending) -> Answer {
                 .await
         }
         Outcome::Retry { after, error } => {
-            let (error, after) = (kept(error), Some(seconds(after)));
+            let (error, after) = (kept(error), after.as_ref().map(seconds));
             let values: [Value<'_>; 5] = [&id, &attempt, &error, &after, &false];
             FAIL.row(client, &values).await
         }
@@ -274,6 +278,11 @@ async fn send_one(client: &Client, ending: &Ending) -> Answer {
                 .await
         }
         Outcome::Snooze(delay) => SNOOZE.row(client, &[&id, &attempt, &seconds(delay)]).await,
+        Outcome::HandOver => match HAND_OVER.row(client, &[&id, &attempt]).await {
+            // Who it was handed to may have ended it by now.
+            Err(error) if is_superseded(&error, ending.run) => Ok(None),
+            answer => answer,
+        },
         Outcome::Release => RELEASE.row(client, &[&id, &attempt]).await,
         Outcome::AwaitChildren => match await_children(client, ending.run).await {
             Ok(Some(children)) => return Answer::NoLiveChildren(children),

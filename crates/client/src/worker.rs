@@ -33,6 +33,7 @@ pub(crate) struct Settings {
     pub concurrency: usize,
     pub name: String,
     pub lease: Option<Duration>,
+    pub is_bound: bool,
     pub heartbeat: Duration,
     pub wait: Duration,
     pub drain: Duration,
@@ -54,6 +55,7 @@ impl Worker {
             concurrency: 1,
             name: default_name(),
             lease: None,
+            is_bound: false,
             heartbeat: Duration::from_secs(15),
             wait: Duration::from_secs(5 * 60),
             drain: Duration::from_secs(30),
@@ -86,6 +88,13 @@ impl Worker {
     /// How long a run counts as alive without a heartbeat: by default what the queue says.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.settings.lease = Some(lease);
+        self
+    }
+
+    /// Whether runs are bound to the worker's connection: where that is lost, as the worker has died, they fail at once and not at the
+    /// end of their leases. It needs a connection of its own in the server: no pooler in transaction mode.
+    pub fn bind_to_connection(mut self, is_bound: bool) -> Self {
+        self.settings.is_bound = is_bound;
         self
     }
 
@@ -217,11 +226,15 @@ impl<H: Handler> Working<H> {
         let told = give_up.clone();
         let endings = tokio::spawn(async move { endings.send_all(coming, told).await });
         let done = Arc::new(Done::new(ends));
-        let claimed = self.claim_and_run(&done).await;
+        let mut claims = self.claims(&done);
+        let claimed = self.claim_and_run(&mut claims, &done).await;
+        // The server fails runs whose connection is gone.
+        let claims = self.settings.is_bound.then_some(claims);
         done.let_go();
         self.drain().await;
         drop(done);
         let undelivered = last_ends(endings, &give_up).await;
+        drop(claims);
         claimed?;
         match undelivered {
             0 => Ok(()),
@@ -229,15 +242,17 @@ impl<H: Handler> Working<H> {
         }
     }
 
-    async fn claim_and_run(&self, done: &Arc<Done>) -> Result<()> {
-        let link = Link::new("claims", self.connector.clone());
-        let mut claims = Claims::new(
-            link,
+    fn claims(&self, done: &Arc<Done>) -> Claims {
+        Claims::new(
+            Link::new("claims", self.connector.clone()),
             Arc::clone(&self.settings),
             Arc::clone(&self.held),
             Arc::clone(done),
             self.shutdown.clone(),
-        );
+        )
+    }
+
+    async fn claim_and_run(&self, claims: &mut Claims, done: &Arc<Done>) -> Result<()> {
         while self.await_room().await {
             self.gather_room(claims.patience()).await;
             for claimed in claims.next(self.room()).await? {
@@ -296,6 +311,7 @@ impl<H: Handler> Working<H> {
         );
         let run = Run {
             job,
+            lease,
             stop,
             link: Arc::clone(&self.link),
         };

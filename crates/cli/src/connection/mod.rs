@@ -5,6 +5,7 @@ mod conninfo;
 mod files;
 mod keywords;
 mod parameters;
+mod pool;
 mod settings;
 mod tls;
 
@@ -12,6 +13,7 @@ use clap::Args;
 
 use crate::error::Error;
 use parameters::Parameters;
+pub use pool::{Failure, Pool};
 pub use settings::{Session, Settings};
 
 #[derive(Args, Clone, Debug, Default)]

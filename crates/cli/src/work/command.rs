@@ -108,7 +108,7 @@ fn outcome(ended: Ended, last: LastLine, tail: &Tail, retry_in: Duration) -> Out
     match ended {
         Ended::Exit(0) => Outcome::Complete(last.json()),
         Ended::Exit(TRY_AGAIN) => Outcome::Retry {
-            after: retry_in,
+            after: Some(retry_in),
             error: error(),
         },
         Ended::Exit(NEVER_MIND) => Outcome::Discard(error()),
@@ -143,7 +143,7 @@ mod tests {
         );
         let retry = ended(Ended::Exit(75), "busy\n");
         assert!(matches!(retry, Outcome::Retry { after, error }
-            if after == Duration::from_secs(60) && error == "busy"));
+            if after == Some(Duration::from_secs(60)) && error == "busy"));
         let discard = ended(Ended::Exit(65), "no such user\n");
         assert!(matches!(discard, Outcome::Discard(error) if error == "no such user"));
         let fail = ended(Ended::Exit(1), "");

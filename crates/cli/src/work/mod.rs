@@ -4,7 +4,6 @@
 //! codes say. `process` sees to it that no command outlives this program.
 
 mod command;
-mod files;
 mod limits;
 mod persistent;
 pub mod process;
@@ -14,22 +13,23 @@ mod streams;
 mod variables;
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tracing_appender::non_blocking::WorkerGuard;
-use tracing_subscriber::EnvFilter;
 use turnstile_client::{Connector, Shutdown, Worker};
 
 use crate::error::Error;
-use crate::{arguments, connection};
+use crate::{arguments, connection, log, open_files};
 use command::Commands;
 use limits::Limits;
 use persistent::{Crew, Persistent};
 use process::Spawner;
 use program::Program;
 
+/// The two connections, the keeper, signals, standard streams, and a command that is about to start.
+const OF_THE_PROGRAM: u64 = 40;
+/// Three pipes, and the descriptor of its process.
+const OF_A_COMMAND: u64 = 4;
 /// How long after its grace a command counts as hopeless.
 const LAST_RESORT: Duration = Duration::from_secs(30);
 
@@ -51,13 +51,13 @@ pub struct Args {
     #[arg(short, long)]
     persistent: bool,
     /// With --persistent: how many jobs a command has at once. It answers them in any order
-    #[arg(long, value_name = "JOBS", default_value_t = 1, requires = "persistent", value_parser = at_least_one)]
+    #[arg(long, value_name = "JOBS", default_value_t = 1, requires = "persistent", value_parser = arguments::at_least_one)]
     jobs_each: usize,
     /// How long a job may run. A command that takes longer is stopped, and the run fails. Without it a command that hangs keeps its run
     #[arg(long, value_name = "TIME", value_parser = arguments::interval)]
     timeout: Option<Duration>,
     /// How long jobs may go on after SIGTERM or SIGINT. Those that do not end by then are stopped and given back. 0 stops them at once
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = zero_or_interval)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = arguments::zero_or_interval)]
     drain: Duration,
     /// How long a command that is stopped has between SIGTERM and SIGKILL
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = arguments::interval)]
@@ -81,9 +81,9 @@ pub struct Args {
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile work")?;
-    let _logs = log_to_stderr();
+    let _logs = log::to_stderr();
     let program = Program::find(args.command.clone())?;
-    let files = files::allow(args.concurrency)?;
+    let files = open_files::allow(args.concurrency, OF_A_COMMAND, OF_THE_PROGRAM)?;
     let shutdown = Shutdown::on_signals()?;
     let worker = args.worker(Connector::new(settings.config, settings.tls));
     let (spawner, thread) = Spawner::start(files)?;
@@ -139,35 +139,4 @@ impl Args {
             retry_in: self.retry_in,
         }
     }
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("a number from 1 on is needed".to_owned()),
-        Ok(number) => Ok(number),
-    }
-}
-
-fn zero_or_interval(text: &str) -> Result<Duration, String> {
-    match text {
-        "0" => Ok(Duration::ZERO),
-        text => arguments::interval(text),
-    }
-}
-
-/// Where nobody reads standard error, lines are lost in the end. Else they would keep the heartbeats waiting. What is returned writes the
-/// last lines when it is dropped.
-fn log_to_stderr() -> WorkerGuard {
-    let filter =
-        EnvFilter::try_from_env("TURNSTILE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let (stderr, last_lines) = tracing_appender::non_blocking(std::io::stderr());
-    // It fails only where there is a log already.
-    _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
-        .log_internal_errors(false)
-        .try_init();
-    last_lines
 }

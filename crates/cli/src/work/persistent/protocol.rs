@@ -72,7 +72,10 @@ impl Answer {
         match self.status {
             Status::Complete => Outcome::Complete(self.result),
             Status::Fail => Outcome::Fail(error),
-            Status::Retry => Outcome::Retry { after, error },
+            Status::Retry => Outcome::Retry {
+                after: Some(after),
+                error,
+            },
             Status::Discard => Outcome::Discard(error),
             Status::Snooze => Outcome::Snooze(after),
             Status::AwaitChildren => Outcome::AwaitChildren,

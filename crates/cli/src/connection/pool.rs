@@ -1,0 +1,217 @@
+//! Connections that are lent to one request after the other.
+//!
+//! All that a request sets ends with its transaction, and is reset behind it once more. A connection of which that is not known is thrown
+//! away, so no request finds the role or a setting of another, whatever became of that.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, RecyclingMethod, Runtime};
+use tokio_postgres::types::Type;
+use tokio_postgres::{CancelToken, Client, Row};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::Settings;
+use crate::error::Error;
+use crate::query::Parameter;
+
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// For this transaction. Whom the role is not given stays what they are.
+const BECOME: &str = include_str!("become.sql");
+const COMMIT: &str = "COMMIT";
+const RESET: &str = "RESET ROLE; RESET ALL";
+
+/// The server itself ends a statement that takes longer, and the program gives up one that it hears no end of.
+const STATEMENT: Duration = Duration::from_secs(30);
+const ANSWER: Duration = Duration::from_secs(35);
+const CANCEL: Duration = Duration::from_secs(2);
+/// How long a request waits for a connection that others have.
+const TURN: Duration = Duration::from_secs(5);
+const CONNECT: Duration = Duration::from_secs(10);
+/// Who is silent for so long is lost.
+const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
+const UNANSWERED: Duration = Duration::from_secs(45);
+
+#[derive(Clone)]
+pub struct Pool {
+    lender: deadpool_postgres::Pool,
+    tls: MakeRustlsConnect,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Failure {
+    /// No connection could be had, or it was lost.
+    NoServer(String),
+    /// The server does not let this program act as the role.
+    Role(tokio_postgres::Error),
+    Statement(tokio_postgres::Error),
+}
+
+impl Pool {
+    pub fn new(settings: Settings, connections: usize) -> Result<Self, Error> {
+        let Settings { mut config, tls } = settings;
+        config.keepalives_idle(KEEPALIVES_IDLE);
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(UNANSWERED);
+        }
+        let recycling = ManagerConfig {
+            recycling_method: RecyclingMethod::Fast,
+        };
+        let lender =
+            deadpool_postgres::Pool::builder(Manager::from_config(config, tls.clone(), recycling))
+                .max_size(connections)
+                .wait_timeout(Some(TURN))
+                .create_timeout(Some(CONNECT))
+                .runtime(Runtime::Tokio1)
+                .build()
+                .map_err(|error| Error::Usage(error.to_string()))?;
+        Ok(Self { lender, tls })
+    }
+
+    /// Runs a statement in a transaction of its own, in one round trip, as the role if one is given. A statement that must not run as
+    /// anybody else says so itself, by comparing CURRENT_USER.
+    pub async fn rows(
+        &self,
+        role: Option<&str>,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, Failure> {
+        let mut lent = self.lend().await?;
+        let answered = match &lent.object {
+            Some(client) => {
+                tokio::time::timeout(ANSWER, exchange(client, role, sql, parameters)).await
+            }
+            None => return Err(Failure::NoServer("there is no connection".to_owned())),
+        };
+        let exchange = answered.map_err(|_| no_answer())?;
+        lent.is_clean = exchange.is_over();
+        exchange.outcome()
+    }
+
+    async fn lend(&self) -> Result<Lent, Failure> {
+        let object = self
+            .lender
+            .get()
+            .await
+            .map_err(|error| Failure::NoServer(with_causes(&error)))?;
+        Ok(Lent {
+            object: Some(object),
+            tls: self.tls.clone(),
+            is_clean: false,
+        })
+    }
+}
+
+fn no_answer() -> Failure {
+    Failure::NoServer(format!("no answer for {} seconds", ANSWER.as_secs()))
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
+type Answer<T> = Result<T, tokio_postgres::Error>;
+
+/// What the server has said to the parts of a transaction.
+struct Exchange {
+    begun: Answer<()>,
+    became: Answer<Vec<Row>>,
+    rows: Answer<Vec<Row>>,
+    ended: Answer<()>,
+    reset: Answer<()>,
+}
+
+/// Everything is sent at once. Where one part fails, those behind it do nothing, and COMMIT rolls back.
+async fn exchange(
+    client: &Client,
+    role: Option<&str>,
+    sql: &str,
+    parameters: &[Parameter<'_>],
+) -> Exchange {
+    let limit = STATEMENT.as_millis().to_string();
+    let settings: [Parameter<'_>; 2] = [(&role, Type::TEXT), (&limit, Type::TEXT)];
+    // In this order, which is that in which the server has them.
+    let (begun, became, rows, ended, reset) = tokio::join!(
+        biased;
+        client.batch_execute(BEGIN),
+        client.query_typed(BECOME, &settings),
+        client.query_typed(sql, parameters),
+        client.batch_execute(COMMIT),
+        client.batch_execute(RESET),
+    );
+    Exchange {
+        begun,
+        became,
+        rows,
+        ended,
+        reset,
+    }
+}
+
+impl Exchange {
+    /// Nothing of it is left in the connection.
+    fn is_over(&self) -> bool {
+        self.begun.is_ok() && self.ended.is_ok() && self.reset.is_ok()
+    }
+
+    fn outcome(self) -> Result<Vec<Row>, Failure> {
+        self.begun.map_err(Failure::of)?;
+        self.became.map_err(Failure::of_role)?;
+        let rows = self.rows.map_err(Failure::of)?;
+        self.ended.map_err(Failure::of)?;
+        Ok(rows)
+    }
+}
+
+impl Failure {
+    fn of(error: tokio_postgres::Error) -> Self {
+        if error.as_db_error().is_some() {
+            Failure::Statement(error)
+        } else {
+            Failure::NoServer(with_causes(&error))
+        }
+    }
+
+    /// 42501: this program is no member of the role. 22023: there is no such role.
+    fn of_role(error: tokio_postgres::Error) -> Self {
+        match error.code().map(|state| state.code()) {
+            Some("42501" | "22023") => Failure::Role(error),
+            _ => Failure::of(error),
+        }
+    }
+}
+
+/// A connection, until the request is over. One that is given back in the middle of something, as the client has hung up, is thrown away,
+/// and what runs there is cancelled.
+struct Lent {
+    object: Option<Object>,
+    tls: MakeRustlsConnect,
+    is_clean: bool,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if self.is_clean {
+            return;
+        }
+        if let Some(object) = self.object.take() {
+            let token = object.cancel_token();
+            drop(Object::take(object));
+            cancel(token, self.tls.clone());
+        }
+    }
+}
+
+fn cancel(token: CancelToken, tls: MakeRustlsConnect) {
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        runtime.spawn(async move {
+            _ = tokio::time::timeout(CANCEL, token.cancel_query(tls)).await;
+        });
+    }
+}

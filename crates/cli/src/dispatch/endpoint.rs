@@ -1,0 +1,71 @@
+//! An endpoint as the server has it, and as requests need it.
+
+use std::time::Duration;
+
+use hyper::{HeaderMap, Method};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::http::headers;
+use crate::http::template::Template;
+
+/// What `turnstile.endpoint_of` returns, as JSON.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Row {
+    pub url: String,
+    pub method: String,
+    pub headers: Map<String, Value>,
+    /// Seconds.
+    pub timeout: Option<f64>,
+    pub mode: Mode,
+    pub permanent_status: Vec<u16>,
+    pub concurrency_key: Option<String>,
+    pub secret: Option<String>,
+    pub allow_private: bool,
+    pub keep_response: bool,
+    pub cloudevents: bool,
+    pub trial_after: u32,
+    pub paused: bool,
+    pub on_trial: bool,
+}
+
+/// How the answer tells what has become of the run.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// By its status.
+    Sync,
+    /// By its status, and 202 announces a call back.
+    Async,
+    /// By its body.
+    Fireworq,
+}
+
+/// The parts of a row that have to be read, read once.
+#[derive(Debug)]
+pub struct Endpoint {
+    pub row: Row,
+    pub method: Method,
+    pub url: Template,
+    pub headers: HeaderMap,
+}
+
+impl Endpoint {
+    /// An error is one of the row, which no attempt mends.
+    pub fn read(row: Row) -> Result<Self, String> {
+        Ok(Self {
+            method: Method::from_bytes(row.method.as_bytes())
+                .map_err(|_| format!("{:?} is no method of HTTP", row.method))?,
+            url: Template::parse(&row.url).map_err(|error| error.to_string())?,
+            headers: headers::custom(&row.headers).map_err(|error| error.to_string())?,
+            row,
+        })
+    }
+
+    /// What the row allows a request, and never more than the lease: who is run again must not be running still.
+    pub fn time_for(&self, lease: Duration) -> Duration {
+        let wanted = self.row.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let spare = (lease / 20).min(Duration::from_secs(1));
+        wanted.unwrap_or(lease).min(lease.saturating_sub(spare))
+    }
+}

@@ -1,0 +1,11 @@
+//! What those that listen for HTTP have in common: connections and their limits, bodies, and answers that are errors.
+
+mod body;
+mod connections;
+mod patient;
+mod problem;
+mod refusal;
+
+pub use body::{Content, read};
+pub use connections::{Limits, serve};
+pub use problem::{Problem, not_found, wrong_method};

@@ -1,0 +1,100 @@
+//! Errors as RFC 9457 has them: application/problem+json.
+
+use axum::Json;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
+const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
+
+/// What is wrong with a request, or why it cannot be served now
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Problem {
+    /// The status of the answer
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// What the status means
+    title: String,
+    /// What is wrong this time
+    detail: String,
+    /// The error of the server, if it is one: five characters
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sqlstate: Option<String>,
+    /// What to do
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    #[serde(skip)]
+    retry_after: Option<u32>,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self {
+            status: status.as_u16(),
+            title: status.canonical_reason().unwrap_or("Error").to_owned(),
+            detail: detail.into(),
+            sqlstate: None,
+            hint: None,
+            retry_after: None,
+        }
+    }
+
+    pub fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    pub fn unauthorized(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, detail)
+    }
+
+    pub fn unavailable(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail).retry_after(2)
+    }
+
+    pub fn sqlstate(mut self, sqlstate: &str) -> Self {
+        self.sqlstate = Some(sqlstate.to_owned());
+        self
+    }
+
+    pub fn hint(mut self, hint: Option<impl Into<String>>) -> Self {
+        self.hint = hint.map(Into::into);
+        self
+    }
+
+    /// Seconds.
+    pub fn retry_after(mut self, seconds: u32) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let retry_after = self.retry_after;
+        let mut response = (status, Json(self)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, MEDIA_TYPE);
+        if let Some(seconds) = retry_after {
+            headers.insert(RETRY_AFTER, seconds.into());
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, BEARER);
+        }
+        response
+    }
+}
+
+pub async fn not_found() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "There is nothing at this path.")
+}
+
+pub async fn wrong_method() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "The path does not take this method.",
+    )
+}

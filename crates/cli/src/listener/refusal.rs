@@ -1,0 +1,102 @@
+//! What the server refuses, as an answer: the SQLSTATE decides on the status.
+
+use axum::http::StatusCode;
+use tokio_postgres::error::DbError;
+
+use super::Problem;
+use crate::connection::Failure;
+
+/// A backlog that is full has room when some of it has been worked off.
+const BACKLOG_SECONDS: u32 = 5;
+const SERVER_SECONDS: u32 = 2;
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::NoServer(reason) => {
+                tracing::warn!(error = reason, "a request had no answer of the server");
+                Problem::unavailable("The server cannot be reached, or does not answer.")
+            }
+            Failure::Role(error) => {
+                let error = error.as_db_error().map(DbError::message);
+                tracing::warn!(error, "a token names a role that cannot be used");
+                Problem::new(
+                    StatusCode::FORBIDDEN,
+                    "This program may not act as the role of the token.",
+                )
+            }
+            Failure::Statement(error) => match error.as_db_error() {
+                Some(told) => refused(told),
+                None => Problem::unavailable("The connection to the server was lost."),
+            },
+        }
+    }
+}
+
+fn refused(told: &DbError) -> Problem {
+    let sqlstate = told.code().code();
+    let (status, retry_after) = status_of(sqlstate);
+    if status == StatusCode::INTERNAL_SERVER_ERROR {
+        tracing::error!(sqlstate, error = told.message(), "the server has failed");
+        return Problem::new(status, "The server has failed. Its log says more.")
+            .sqlstate(sqlstate);
+    }
+    let detail = match told.detail() {
+        Some(detail) => format!("{}: {detail}", told.message()),
+        None => told.message().to_owned(),
+    };
+    let problem = Problem::new(status, detail)
+        .sqlstate(sqlstate)
+        .hint(told.hint());
+    match retry_after {
+        Some(seconds) => problem.retry_after(seconds),
+        None => problem,
+    }
+}
+
+fn status_of(sqlstate: &str) -> (StatusCode, Option<u32>) {
+    let class = sqlstate.get(..2).unwrap_or_default();
+    match (sqlstate, class) {
+        ("P0002", _) => (StatusCode::NOT_FOUND, None),
+        ("55000", _) => (StatusCode::CONFLICT, None),
+        ("42501", _) => (StatusCode::FORBIDDEN, None),
+        ("54000", _) => (StatusCode::PAYLOAD_TOO_LARGE, None),
+        ("53400", _) => (StatusCode::TOO_MANY_REQUESTS, Some(BACKLOG_SECONDS)),
+        // 54001: JSON that is nested too deeply. 09000 and P0001: a trigger of the user's.
+        ("54001" | "09000" | "P0001", _) | (_, "22" | "23") => (StatusCode::BAD_REQUEST, None),
+        // A standby; a connection that was lost; a server that stops, or a statement that it ended; conflicts that pass.
+        ("25006" | "55P03", _) | (_, "08" | "40" | "53" | "57") => {
+            (StatusCode::SERVICE_UNAVAILABLE, Some(SERVER_SECONDS))
+        }
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sqlstate_decides() {
+        for (sqlstate, status) in [
+            ("P0002", 404),
+            ("55000", 409),
+            ("22P02", 400),
+            ("22021", 400),
+            ("54000", 413),
+            ("54001", 400),
+            ("42501", 403),
+            ("53400", 429),
+            ("53300", 503),
+            ("25006", 503),
+            ("08006", 503),
+            ("57P01", 503),
+            ("40P01", 503),
+            ("XX000", 500),
+            ("42883", 500),
+            ("", 500),
+        ] {
+            assert_eq!(status_of(sqlstate).0.as_u16(), status, "{sqlstate}");
+        }
+    }
+}
