@@ -122,6 +122,16 @@ def test_the_pause_of_a_host_holds_for_all_dispatchers_and_ends_by_itself(conn, 
     assert min(request.begun for request in others) - refused.ended > 2
 
 
+def test_a_host_is_paused_for_a_day_at_most(conn, dispatch, endpoints):
+    """Or a slip of the other side would cost weeks."""
+    set_endpoint(conn, "*", endpoints.url("failing"))
+    job = enqueue(conn, payload={"how": "busy", "after": 30 * DAY})
+    dispatch()
+    await_state(conn, job, "retryable")
+    until(lambda: paused_until(conn, endpoints.host("failing")) is not None, "the host's key is paused")
+    assert DAY - HOUR < paused_until(conn, endpoints.host("failing")) < DAY + HOUR
+
+
 def test_a_retry_after_that_means_nothing_is_left_out(conn, dispatch, endpoints):
     set_endpoint(conn, "*", endpoints.url("failing"))
     jobs = [

@@ -7,6 +7,7 @@ import pytest
 from support.calls import call, enqueue, enqueue_many
 from support.dispatch import OF_THE_PROGRAM, set_endpoint
 from support.ended import await_counts, await_state, counts, errors, state
+from support.pgbouncer import pgbouncer
 from support.sleepers import await_asleep, until
 
 LOSE_ALL = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {OF_THE_PROGRAM}"
@@ -107,6 +108,21 @@ def test_with_unbound_runs_a_lost_connection_costs_no_run(conn, dispatch, endpoi
     endpoints.release()
     await_counts(conn, completed=5)
     assert len(endpoints.requests) == 5
+
+
+def test_through_a_pooler(db, conn, dispatch, endpoints):
+    set_endpoint(conn, "*", endpoints.url("slow"))
+    endpoints.seconds = 0.01
+    with pgbouncer(db.name) as pooler:
+        where = f"host=127.0.0.1 port={pooler.port} dbname={db.name}"
+        workers = [dispatch("--unbound", "--concurrency", 20, database=where) for _ in range(2)]
+        enqueue_many(conn, [{"kind": "work"}] * 300)
+        await_counts(conn, completed=300)
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            assert worker.ended()[0] == 0
+    assert len(endpoints.requests) == 300
 
 
 def test_connections_that_are_lost_come_back(conn, dispatch, endpoints):
