@@ -89,7 +89,10 @@ impl Directory {
     }
 
     async fn ask(&self, kind: &str) -> Result<Option<Row>, Error> {
-        let rows = self.database.rows(None, ENDPOINT_OF, &[(&kind, Type::TEXT)]).await?;
+        let rows = self
+            .database
+            .rows(None, ENDPOINT_OF, &[(&kind, Type::TEXT)])
+            .await?;
         let Some(row) = rows.first() else {
             return Ok(None);
         };

@@ -65,7 +65,8 @@ impl Dispatcher {
         let client = self.clients.of(endpoint.row.allow_private);
         let wants_body = endpoint.row.keep_response || endpoint.row.mode == Mode::Fireworq;
         let met = exchange(client, request, touched, time, wants_body).await;
-        self.settle(endpoint, run, verdict::of(&endpoint.row, met)).await
+        self.settle(endpoint, run, verdict::of(&endpoint.row, met))
+            .await
     }
 
     /// The server hears of the host before the run ends: only a run that lasts may tell of it.
@@ -84,8 +85,14 @@ impl Dispatcher {
 fn tell_log(url: &str, report: Report) {
     match report {
         Report::Works => tracing::info!(url, "the host works again"),
-        Report::Failing => tracing::warn!(url, "the host fails, and is tried with one job at a time"),
-        Report::Busy(pause) => tracing::warn!(url, ?pause, "the host is busy, and gets no jobs for a while"),
+        Report::Failing => {
+            tracing::warn!(url, "the host fails, and is tried with one job at a time")
+        }
+        Report::Busy(pause) => tracing::warn!(
+            url,
+            ?pause,
+            "the host is busy, and gets no jobs for a while"
+        ),
         Report::Gone => tracing::error!(url, "the endpoint is gone (410), and is paused"),
     }
 }

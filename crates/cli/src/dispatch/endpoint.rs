@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hyper::{HeaderMap, Method};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::http::headers;
 use crate::http::template::Template;
@@ -14,7 +14,7 @@ use crate::http::template::Template;
 pub struct Row {
     pub url: String,
     pub method: String,
-    pub headers: Map<String, Value>,
+    pub headers: Value,
     /// Seconds.
     pub timeout: Option<f64>,
     pub mode: Mode,
@@ -64,7 +64,10 @@ impl Endpoint {
 
     /// What the row allows a request, and never more than the lease: who is run again must not be running still.
     pub fn time_for(&self, lease: Duration) -> Duration {
-        let wanted = self.row.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let wanted = self
+            .row
+            .timeout
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let spare = (lease / 20).min(Duration::from_secs(1));
         wanted.unwrap_or(lease).min(lease.saturating_sub(spare))
     }

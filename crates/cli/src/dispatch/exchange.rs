@@ -79,7 +79,7 @@ pub async fn exchange(
     let retry_after = response
         .headers()
         .get(RETRY_AFTER)
-        .and_then(|value| retry_after::parse(value, SystemTime::now()));
+        .and_then(|value| retry_after::parse(value.to_str().ok()?, SystemTime::now()));
     let limit = if wants_body { LONGEST } else { SKIPPED };
     let (body, is_whole) = timeout_at(deadlines.end, read(response.into_body(), limit))
         .await

@@ -35,7 +35,9 @@ impl Hosts {
 fn begins_trial(failures: u32, enough: u32) -> bool {
     enough > 0
         && failures.is_multiple_of(enough)
-        && failures.checked_div(enough).is_some_and(u32::is_power_of_two)
+        && failures
+            .checked_div(enough)
+            .is_some_and(u32::is_power_of_two)
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let dispatcher = Dispatcher {
         directory,
         requests: Requests {
-            secrets: Secrets::below(args.secrets.clone()),
+            secrets: Secrets::new(args.secrets.clone()),
             source: args.source.clone(),
             callbacks: args.callbacks(tokens.as_ref()),
         },
@@ -161,10 +161,14 @@ impl Args {
             return Ok(None);
         };
         let listener = TcpListener::bind(address).await.map_err(|error| {
-            Error::Usage(format!("--callbacks {address} cannot be listened on: {error}"))
+            Error::Usage(format!(
+                "--callbacks {address} cannot be listened on: {error}"
+            ))
         })?;
         tracing::info!(address = %listener.local_addr()?, "takes calls back");
         let ended = over.cancelled_owned();
-        Ok(Some(tokio::spawn(callbacks::serve(listener, database, tokens, ended))))
+        Ok(Some(tokio::spawn(callbacks::serve(
+            listener, database, tokens, ended,
+        ))))
     }
 }

@@ -11,12 +11,14 @@ use serde::Deserialize;
 use turnstile_client::{Job, rfc3339};
 
 use super::endpoint::{Endpoint, Mode};
+use crate::http::headers::{self, CloudEvent, text};
 use crate::http::payload::Payload;
 use crate::http::secrets::Secrets;
+use crate::http::signature::Keys;
 use crate::http::token::Tokens;
-use crate::http::{headers, signature};
 
-const AGENT: &str = concat!("turnstile/", env!("CARGO_PKG_VERSION"));
+const AGENT: HeaderValue =
+    HeaderValue::from_static(concat!("turnstile/", env!("CARGO_PKG_VERSION")));
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// What all requests of a dispatcher have in common.
@@ -49,7 +51,10 @@ impl Requests {
         time: Duration,
         payload: Payload,
     ) -> Result<Request<Payload>, String> {
-        let url = endpoint.url.expand(&job.payload).map_err(|error| error.to_string())?;
+        let url = endpoint
+            .url
+            .expand(&job.payload)
+            .map_err(|error| error.to_string())?;
         let mut request = Request::builder()
             .method(endpoint.method.clone())
             .uri(url.as_str())
@@ -59,15 +64,19 @@ impl Requests {
         let headers = request.headers_mut();
         *headers = endpoint.headers.clone();
         headers.entry(CONTENT_TYPE).or_insert(JSON);
-        headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
+        headers.entry(USER_AGENT).or_insert(AGENT);
         add_run(headers, job, time);
         add_trace(headers, job);
         if endpoint.row.cloudevents {
-            headers.extend(headers::cloudevents(&name(job), &self.source, &job.kind, job.created_at));
+            self.event(job, &name(job), &rfc3339(job.created_at))
+                .write(headers);
         }
         if let Some(reference) = &endpoint.row.secret {
-            let secrets = self.secrets.get(reference).map_err(|error| error.to_string())?;
-            add_signature(headers, job, &secrets, &body);
+            let keys = self
+                .secrets
+                .get(reference)
+                .map_err(|error| error.to_string())?;
+            add_signature(headers, job, &keys, &body);
         }
         if endpoint.row.mode == Mode::Async {
             self.callbacks
@@ -76,6 +85,15 @@ impl Requests {
                 .add(headers, job);
         }
         Ok(request)
+    }
+
+    fn event<'a>(&'a self, job: &'a Job, id: &'a str, time: &'a str) -> CloudEvent<'a> {
+        CloudEvent {
+            id,
+            source: &self.source,
+            kind: &job.kind,
+            time,
+        }
     }
 }
 
@@ -93,28 +111,35 @@ fn name(job: &Job) -> String {
 }
 
 fn add_run(headers: &mut HeaderMap, job: &Job, time: Duration) {
+    let name = name(job);
     let deadline = rfc3339(SystemTime::now() + time);
-    let texts = [
-        ("webhook-id", Some(name(job))),
-        ("idempotency-key", Some(format!("\"{}\"", name(job)))),
-        ("turnstile-job-id", Some(job.id.to_string())),
-        ("turnstile-attempt", Some(job.attempt.to_string())),
-        ("turnstile-max-attempts", Some(job.max_attempts.to_string())),
-        ("turnstile-queue", Some(headers::text(&job.queue))),
-        ("turnstile-kind", Some(headers::text(&job.kind))),
-        ("turnstile-tenant", job.tenant.as_deref().map(headers::text)),
-        ("turnstile-deadline", Some(deadline)),
-    ];
-    for (name, text) in texts {
-        add(headers, HeaderName::from_static(name), text);
+    for (header, value) in [
+        ("webhook-id", Some(text(&name))),
+        ("idempotency-key", quoted(&name)),
+        ("turnstile-job-id", Some(job.id.into())),
+        ("turnstile-attempt", Some(job.attempt.into())),
+        ("turnstile-max-attempts", Some(job.max_attempts.into())),
+        ("turnstile-queue", Some(text(&job.queue))),
+        ("turnstile-kind", Some(text(&job.kind))),
+        ("turnstile-tenant", job.tenant.as_deref().map(text)),
+        ("turnstile-deadline", Some(text(&deadline))),
+    ] {
+        set(headers, header, value);
     }
 }
 
-fn add(headers: &mut HeaderMap, name: HeaderName, text: Option<String>) {
-    match text.and_then(|text| HeaderValue::try_from(text).ok()) {
+/// Without a value it is taken away: no row of endpoints says what only the run knows.
+fn set(headers: &mut HeaderMap, name: &'static str, value: Option<HeaderValue>) {
+    let name = HeaderName::from_static(name);
+    match value {
         Some(value) => _ = headers.insert(name, value),
         None => _ = headers.remove(name),
     }
+}
+
+/// The header is a string of Structured Fields.
+fn quoted(text: &str) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("\"{text}\"")).ok()
 }
 
 fn add_trace(headers: &mut HeaderMap, job: &Job) {
@@ -123,25 +148,36 @@ fn add_trace(headers: &mut HeaderMap, job: &Job) {
         .as_ref()
         .and_then(|metadata| serde_json::from_str(metadata.get()).ok())
         .unwrap_or_default();
-    let (parent, goes_on) = headers::traceparent(trace.traceparent.as_deref());
-    add(headers, HeaderName::from_static("traceparent"), Some(parent));
-    let state = trace.tracestate.filter(|_| goes_on);
-    add(headers, HeaderName::from_static("tracestate"), state);
+    let parent = headers::traceparent(trace.traceparent.as_deref());
+    set(headers, "traceparent", parent.as_deref().map(text));
+    let state = trace.tracestate.filter(|_| trace.traceparent.is_some());
+    set(
+        headers,
+        "tracestate",
+        state.and_then(|state| state.try_into().ok()),
+    );
 }
 
-fn add_signature(headers: &mut HeaderMap, job: &Job, secrets: &[signature::Secret], body: &[u8]) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = now.as_secs();
-    let signed = signature::sign(secrets, &name(job), seconds, body);
-    add(headers, HeaderName::from_static("webhook-timestamp"), Some(seconds.to_string()));
-    add(headers, HeaderName::from_static("webhook-signature"), Some(signed));
+fn add_signature(headers: &mut HeaderMap, job: &Job, keys: &Keys, body: &[u8]) {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let signatures = keys.sign(&name(job), seconds, body);
+    set(headers, "webhook-timestamp", Some(seconds.into()));
+    set(headers, "webhook-signature", signatures.try_into().ok());
 }
 
 impl Callbacks {
     fn add(&self, headers: &mut HeaderMap, job: &Job) {
-        let url = format!("{}/runs/{}/{}", self.url.trim_end_matches('/'), job.id, job.attempt);
+        let url = format!(
+            "{}/runs/{}/{}",
+            self.url.trim_end_matches('/'),
+            job.id,
+            job.attempt
+        );
         let token = self.tokens.token(job.id, job.attempt);
-        add(headers, HeaderName::from_static("turnstile-callback"), Some(url));
-        add(headers, HeaderName::from_static("turnstile-callback-token"), Some(token));
+        set(headers, "turnstile-callback", url.try_into().ok());
+        set(headers, "turnstile-callback-token", token.try_into().ok());
     }
 }

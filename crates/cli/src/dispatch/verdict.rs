@@ -171,7 +171,7 @@ mod tests {
         Row {
             url: "https://example.com/".into(),
             method: "POST".into(),
-            headers: serde_json::Map::new(),
+            headers: serde_json::json!({}),
             timeout: None,
             mode,
             permanent_status: vec![422],
@@ -238,16 +238,25 @@ mod tests {
 
     #[test]
     fn only_where_it_was_announced_is_a_run_handed_over() {
-        assert_eq!(kind(&met(Mode::Async, 202, None, "").outcome), "is handed over");
+        assert_eq!(
+            kind(&met(Mode::Async, 202, None, "").outcome),
+            "is handed over"
+        );
         assert_eq!(kind(&met(Mode::Async, 200, None, "").outcome), "completes");
     }
 
     #[test]
     fn for_fireworq_the_body_decides() {
         for (body, expected) in [
-            (r#"{"status": "success", "message": "ok"}"#, "completes with a result"),
+            (
+                r#"{"status": "success", "message": "ok"}"#,
+                "completes with a result",
+            ),
             (r#"{"status": "failure"}"#, "fails"),
-            (r#"{"status": "permanent-failure", "message": "no such user"}"#, "is discarded"),
+            (
+                r#"{"status": "permanent-failure", "message": "no such user"}"#,
+                "is discarded",
+            ),
             (r#"{"status": "else"}"#, "fails"),
             ("ok", "fails"),
         ] {
@@ -270,8 +279,14 @@ mod tests {
             Outcome::Fail(error) => error,
             other => panic!("{other:?}"),
         };
-        assert_eq!(error(of(&row, Ok(answer("secret")))), "HTTP 502 Bad Gateway\nsecret");
+        assert_eq!(
+            error(of(&row, Ok(answer("secret")))),
+            "HTTP 502 Bad Gateway\nsecret"
+        );
         row.keep_response = false;
-        assert_eq!(error(of(&row, Ok(answer("secret")))), "HTTP 502 Bad Gateway");
+        assert_eq!(
+            error(of(&row, Ok(answer("secret")))),
+            "HTTP 502 Bad Gateway"
+        );
     }
 }

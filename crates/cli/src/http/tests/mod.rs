@@ -1,0 +1,6 @@
+//! What holds for the modules together, and tables that are too long to stand in them.
+
+mod addresses;
+mod requests;
+mod resolver;
+mod urls;
