@@ -1,0 +1,1 @@
+SELECT turnstile.complete_many(%(ids)s, %(attempts)s);

@@ -1,0 +1,1 @@
+SELECT turnstile.set_endpoint('bench', %(url)s, allow_private => true);
