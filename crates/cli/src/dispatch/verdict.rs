@@ -50,10 +50,17 @@ pub struct Verdict {
 
 pub fn of(endpoint: &Row, met: Result<Answer, Trouble>) -> Verdict {
     match met {
-        Ok(answer) => Verdict {
-            outcome: outcome(endpoint, &answer),
-            sign: sign(answer.status),
-            report: report(&answer),
+        Ok(answer) => match said(endpoint, &answer) {
+            Some(outcome) => Verdict {
+                outcome,
+                sign: Sign::Works,
+                report: None,
+            },
+            None => Verdict {
+                outcome: outcome(endpoint, &answer),
+                sign: sign(answer.status),
+                report: report(&answer),
+            },
         },
         Err(trouble) => Verdict {
             sign: match trouble {
@@ -74,7 +81,9 @@ fn outcome(endpoint: &Row, answer: &Answer) -> Outcome {
     if status.is_success() {
         return match endpoint.mode {
             Mode::Async if status == StatusCode::ACCEPTED => Outcome::HandOver,
-            Mode::Fireworq => as_fireworq(endpoint, answer),
+            Mode::Fireworq => Outcome::Fail(format!(
+                "HTTP {status}, and the body is not as Fireworq has it"
+            )),
             Mode::Sync | Mode::Async => Outcome::Complete(result(endpoint, answer)),
         };
     }
@@ -148,18 +157,18 @@ enum FireworqStatus {
     PermanentFailure,
 }
 
-fn as_fireworq(endpoint: &Row, answer: &Answer) -> Outcome {
-    match serde_json::from_slice::<Fireworq>(&answer.body) {
-        Ok(said) => match said.status {
-            FireworqStatus::Success => Outcome::Complete(result(endpoint, answer)),
-            FireworqStatus::Failure => Outcome::Fail(said.message),
-            FireworqStatus::PermanentFailure => Outcome::Discard(said.message),
-        },
-        Err(_) => Outcome::Fail(format!(
-            "HTTP {}, and the body is not {{\"status\": \"success\", \"failure\" or \"permanent-failure\"}}",
-            answer.status
-        )),
+/// In mode fireworq the body decides, whatever the status, if it is of that form.
+fn said(endpoint: &Row, answer: &Answer) -> Option<Outcome> {
+    if endpoint.mode != Mode::Fireworq {
+        return None;
     }
+    let said: Fireworq = serde_json::from_slice(&answer.body).ok()?;
+    let message = said.message.chars().take(KEPT).collect();
+    Some(match said.status {
+        FireworqStatus::Success => Outcome::Complete(result(endpoint, answer)),
+        FireworqStatus::Failure => Outcome::Fail(message),
+        FireworqStatus::PermanentFailure => Outcome::Discard(message),
+    })
 }
 
 #[cfg(test)]
@@ -263,6 +272,9 @@ mod tests {
             let verdict = met(Mode::Fireworq, 200, None, body);
             assert_eq!(kind(&verdict.outcome), expected, "{body}");
         }
+        let failed = met(Mode::Fireworq, 500, None, r#"{"status": "success"}"#);
+        assert_eq!(kind(&failed.outcome), "completes with a result");
+        assert_eq!(failed.sign, Sign::Works);
         assert_eq!(kind(&met(Mode::Fireworq, 500, None, "").outcome), "fails");
     }
 
