@@ -22,14 +22,17 @@ const LARGEST: u64 = 64 * 1024;
 /// Why there is no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// The reference, not the value.
-    pub reference: String,
+    /// The reference, if it is one: a value that stands in its place is not told either.
+    pub reference: Option<String>,
     pub reason: &'static str,
 }
 
 impl fmt::Display for Missing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the secret {}: {}", self.reference, self.reason)
+        match &self.reference {
+            Some(reference) => write!(formatter, "the secret {reference}: {}", self.reason),
+            None => write!(formatter, "the secret: {}", self.reason),
+        }
     }
 }
 
@@ -62,7 +65,9 @@ impl Secrets {
             return Ok(keys);
         }
         let missing = |reason| Missing {
-            reference: reference.to_owned(),
+            reference: Some(reference)
+                .filter(|name| name.starts_with("env:") || name.starts_with("file:"))
+                .map(str::to_owned),
             reason,
         };
         let text = self.read(reference).map_err(missing)?;
@@ -258,7 +263,7 @@ mod tests {
         let inside = format!("file:{}", folder.0.join("secrets/bad").display());
         for reference in [
             "",
-            "hunter",
+            "whsec_hunter2",
             "env:",
             "file:",
             "vault:a",

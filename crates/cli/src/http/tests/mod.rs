@@ -1,6 +1,7 @@
 //! What holds for the modules together, and tables that are too long to stand in them.
 
 mod addresses;
+mod fuzz;
 mod requests;
 mod resolver;
 mod urls;

@@ -1,0 +1,272 @@
+//! Random templates and values, the same in each run: whatever a value is, a request goes where its template says.
+
+use hyper::Uri;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+use url::Url;
+
+use crate::http::template::Template;
+
+/// Splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % u64::try_from(limit).unwrap()).unwrap()
+    }
+
+    fn of(&mut self, parts: &[&str], most: usize) -> String {
+        let count = self.below(most + 1);
+        (0..count).map(|_| self.part(parts)).collect()
+    }
+
+    /// One of these, or any character.
+    fn part(&mut self, parts: &[&str]) -> String {
+        if self.below(8) > 0 {
+            return parts[self.below(parts.len())].to_owned();
+        }
+        loop {
+            let limit = [0x80, 0x3000, 0x11_0000][self.below(3)];
+            let code = u32::try_from(self.below(limit)).unwrap();
+            if let Some(letter) = char::from_u32(code) {
+                return letter.to_string();
+            }
+        }
+    }
+}
+
+const OF_VALUES: &[&str] = &[
+    "/",
+    "\\",
+    "?",
+    "#",
+    "&",
+    "=",
+    ":",
+    "@",
+    "%",
+    ".",
+    "..",
+    "%2e",
+    "%2F",
+    "%5c",
+    "%25",
+    "2e",
+    "2f",
+    "//",
+    "http://",
+    "evil.example",
+    "[",
+    "]",
+    ";",
+    " ",
+    "\r\n",
+    "\t",
+    "\0",
+    "{payload.a}",
+    "{",
+    "}",
+    "a",
+    "b",
+    "ä",
+    "。",
+    "．",
+    "／",
+    "？",
+    "＃",
+    "\u{ad}",
+    "\u{200b}",
+    "\u{feff}",
+];
+
+const OF_TEMPLATES: &[&str] = &[
+    "http://",
+    "https://",
+    "HTTP://",
+    "h.example",
+    "bücher.example",
+    "127.0.0.1",
+    "0x7f.1",
+    "[::1]",
+    ":80",
+    ":8443",
+    ":",
+    "/",
+    "/",
+    "/",
+    "//",
+    "?",
+    "&",
+    "=",
+    "#",
+    "@",
+    "\\",
+    ".",
+    "..",
+    "%2e",
+    "%2f",
+    "%",
+    "%2",
+    "a",
+    "b",
+    ";",
+    "|",
+    "^",
+    "`",
+    "\"",
+    "'",
+    "<",
+    ">",
+    "~",
+    "+",
+    "$",
+    "[",
+    "]",
+    "{payload.a}",
+    "{payload.a}",
+    "{payload.b}",
+    "{payload.a",
+    "{",
+    "}",
+    "ä",
+    "。",
+    "？",
+    "／",
+];
+
+/// What a URL says to a reader who knows only its separators.
+fn parts(url: &str) -> (&str, &str, Option<&str>) {
+    let behind = url.find("://").unwrap() + 3;
+    let end = url[behind..]
+        .find(['/', '?', '#'])
+        .map_or(url.len(), |at| at + behind);
+    let (place, rest) = url.split_at(end);
+    match rest.split_once('?') {
+        Some((path, query)) => (place, path, Some(query)),
+        None => (place, rest, None),
+    }
+}
+
+fn check(template: &Template, url: &Url, plain: &Url, told: &dyn std::fmt::Debug) {
+    let (place, path, query) = parts(url.as_str());
+    let (plain_place, plain_path, plain_query) = parts(plain.as_str());
+    assert_eq!(place, plain_place, "{told:?}");
+    assert_eq!(
+        path.matches('/').count(),
+        plain_path.matches('/').count(),
+        "{told:?}"
+    );
+    assert_eq!(query.is_some(), plain_query.is_some(), "{told:?}");
+    let separators =
+        |query: Option<&str>| query.unwrap_or_default().matches(['&', '=', '?']).count();
+    assert_eq!(separators(query), separators(plain_query), "{told:?}");
+    assert!(
+        url.as_str()
+            .bytes()
+            .all(|byte| (0x21..0x7f).contains(&byte) && byte != b'#'),
+        "{told:?}"
+    );
+    assert_eq!(url.host(), template.base().host(), "{told:?}");
+    // The client reads it with another parser.
+    let uri: Uri = url
+        .as_str()
+        .parse()
+        .unwrap_or_else(|error| panic!("{told:?}: {error}"));
+    assert_eq!(uri.scheme_str(), Some(url.scheme()), "{told:?}");
+    assert_eq!(uri.host(), url.host_str(), "{told:?}");
+    assert_eq!(uri.port_u16(), url.port(), "{told:?}");
+    assert_eq!(uri.path(), url.path(), "{told:?}");
+    assert_eq!(uri.query(), url.query(), "{told:?}");
+}
+
+fn payload(a: &str, b: &str) -> Box<RawValue> {
+    to_raw_value(&json!({ "a": a, "b": b })).unwrap()
+}
+
+/// Who decodes a value once has the value.
+fn check_values(url: &Url, a: &str, b: &str) {
+    let query: Vec<_> = url
+        .query_pairs()
+        .map(|(_, value)| value.into_owned())
+        .collect();
+    assert_eq!(query, [a, b]);
+    let path: Vec<_> = url
+        .path_segments()
+        .unwrap()
+        .map(|segment| {
+            percent_encoding::percent_decode_str(segment)
+                .decode_utf8()
+                .unwrap()
+        })
+        .collect();
+    assert_eq!(path, ["a", a, "b", b]);
+}
+
+#[test]
+fn no_value_changes_where_a_request_goes() {
+    let templates: Vec<Template> = [
+        "https://h.example/a/{payload.a}/b/{payload.b}?c={payload.a}&d={payload.b}#"
+            .trim_end_matches('#'),
+        "http://127.0.0.1:8080/{payload.a}{payload.b}/c",
+        "http://[2606:4700::1]/.{payload.a}/x.{payload.b}",
+        "https://bücher.example/a%2F{payload.a}?{payload.b}",
+        "http://h.example?{payload.a}={payload.b}",
+        "http://h.example/%25{payload.a}",
+    ]
+    .iter()
+    .map(|text| Template::parse(text).unwrap())
+    .collect();
+    let plain: Vec<Url> = templates
+        .iter()
+        .map(|template| template.expand(&payload("x", "y")).unwrap())
+        .collect();
+    let mut random = Random(24);
+    let mut made = 0;
+    for _ in 0..20_000 {
+        let (a, b) = (random.of(OF_VALUES, 5), random.of(OF_VALUES, 5));
+        let payload = payload(&a, &b);
+        for (template, plain) in templates.iter().zip(&plain) {
+            if let Ok(url) = template.expand(&payload) {
+                made += 1;
+                check(template, &url, plain, &(plain.as_str(), &a, &b));
+                if plain.path() == "/a/x/b/y" {
+                    check_values(&url, &a, &b);
+                }
+            }
+        }
+    }
+    assert!(made > 50_000, "{made}");
+}
+
+#[test]
+fn no_template_goes_where_it_does_not_say() {
+    let mut random = Random(42);
+    let mut made = 0;
+    for _ in 0..150_000 {
+        let text = match random.below(4) {
+            0 => random.of(OF_TEMPLATES, 10),
+            1 => format!("http://{}", random.of(OF_TEMPLATES, 8)),
+            _ => format!("http://h.example{}", random.of(OF_TEMPLATES, 8)),
+        };
+        let Ok(template) = Template::parse(&text) else {
+            continue;
+        };
+        // Some placeholders are of other keys.
+        let Ok(plain) = template.expand(&payload("x", "y")) else {
+            continue;
+        };
+        let (a, b) = (random.of(OF_VALUES, 4), random.of(OF_VALUES, 4));
+        if let Ok(url) = template.expand(&payload(&a, &b)) {
+            made += 1;
+            check(&template, &url, &plain, &(&text, &a, &b));
+        }
+    }
+    assert!(made > 10_000, "{made}");
+}
