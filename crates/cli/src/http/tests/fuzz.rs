@@ -229,7 +229,7 @@ fn no_value_changes_where_a_request_goes() {
         .collect();
     let mut random = Random(24);
     let mut made = 0;
-    for _ in 0..20_000 {
+    for _ in 0..16_000 {
         let (a, b) = (random.of(OF_VALUES, 5), random.of(OF_VALUES, 5));
         let payload = payload(&a, &b);
         for (template, plain) in templates.iter().zip(&plain) {
@@ -242,14 +242,14 @@ fn no_value_changes_where_a_request_goes() {
             }
         }
     }
-    assert!(made > 50_000, "{made}");
+    assert!(made > 40_000, "{made}");
 }
 
 #[test]
 fn no_template_goes_where_it_does_not_say() {
     let mut random = Random(42);
     let mut made = 0;
-    for _ in 0..150_000 {
+    for _ in 0..120_000 {
         let text = match random.below(4) {
             0 => random.of(OF_TEMPLATES, 10),
             1 => format!("http://{}", random.of(OF_TEMPLATES, 8)),
