@@ -81,6 +81,24 @@ impl Clients {
     }
 }
 
+/// What went wrong, with its causes: the client's own words name only the stage.
+pub fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(refused) = Refused::behind(error) {
+        return refused.to_string();
+    }
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !told.contains(&text) {
+            told.push_str(": ");
+            told.push_str(&text);
+        }
+        cause = error.source();
+    }
+    told
+}
+
 fn tls() -> Result<ClientConfig, Error> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

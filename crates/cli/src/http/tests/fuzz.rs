@@ -1,10 +1,14 @@
 //! Random templates and values, the same in each run: whatever a value is, a request goes where its template says.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use hyper::Uri;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use url::Url;
 
+use crate::http::address::refusal;
+use crate::http::resolve::vet_url;
 use crate::http::template::Template;
 
 /// Splitmix64.
@@ -269,4 +273,111 @@ fn no_template_goes_where_it_does_not_say() {
         }
     }
     assert!(made > 10_000, "{made}");
+}
+
+/// The last part of an address may stand for several bytes, and each part may be decimal, octal or hexadecimal.
+fn spelled(address: u32, random: &mut Random) -> String {
+    let parts = 1 + random.below(4);
+    let mut left = address;
+    let mut text = String::new();
+    for index in 0..parts {
+        let is_last = index + 1 == parts;
+        let number = if is_last {
+            left >> (8 * index)
+        } else {
+            left >> 24
+        };
+        left <<= 8;
+        let zeros = "0".repeat(random.below(3));
+        text += &match random.below(4) {
+            0 => format!("0{zeros}{number:o}"),
+            1 => format!("0x{zeros}{number:x}"),
+            2 => format!("0X{zeros}{number:X}"),
+            _ => number.to_string(),
+        };
+        if !is_last {
+            text.push('.');
+        }
+    }
+    if random.below(4) == 0 {
+        text.push('.');
+    }
+    text
+}
+
+#[test]
+fn no_spelling_hides_an_address() {
+    let mut random = Random(7);
+    for _ in 0..20_000 {
+        let bits = u32::try_from(random.next() >> 32).unwrap();
+        let address = [bits, bits % 256, 0x7f00_0000 | bits % 1_000, 0xa9fe_a9fe][random.below(4)];
+        let text = spelled(address, &mut random);
+        let template = Template::parse(&format!("http://{text}/{{payload.a}}")).unwrap();
+        let found = template.base().host();
+        assert_eq!(
+            found,
+            Some(url::Host::Ipv4(Ipv4Addr::from_bits(address))),
+            "{text}"
+        );
+        let answer = refusal(IpAddr::from(Ipv4Addr::from_bits(address)), false);
+        assert_eq!(
+            vet_url(template.base(), false).is_ok(),
+            answer.is_none(),
+            "{text}"
+        );
+    }
+}
+
+/// What is not ASCII, or encoded, is never taken for an address.
+#[test]
+fn no_letters_turn_into_an_address() {
+    let mut random = Random(8);
+    let mut parsed = 0;
+    for _ in 0..20_000 {
+        let plain = [
+            "127.0.0.1",
+            "169.254.169.254",
+            "localhost",
+            "0x7f.1",
+            "[::1]",
+            "2130706433",
+        ][random.below(6)];
+        let at = random.below(plain.len());
+        let text: String = plain
+            .chars()
+            .enumerate()
+            .map(|(index, letter)| {
+                if index == at {
+                    other(letter, &mut random)
+                } else {
+                    letter.to_string()
+                }
+            })
+            .collect();
+        if let Ok(template) = Template::parse(&format!("http://{text}/")) {
+            parsed += 1;
+            let domain = template.base().domain().unwrap_or_else(|| panic!("{text}"));
+            assert!(domain.contains("xn--"), "{text} {domain}");
+        }
+    }
+    assert!(parsed < 20_000);
+}
+
+/// A character that may be taken for this one.
+fn other(letter: char, random: &mut Random) -> String {
+    let code = u32::from(letter);
+    let of = |code| char::from_u32(code).unwrap().to_string();
+    match (letter, random.below(6)) {
+        ('0'..='9', 0) => of(0x1d7ce + code - 48),
+        ('0'..='9', 1) => of(0x0660 + code - 48),
+        ('1'..='9', 2) => of(0x2460 + code - 49),
+        ('a'..='z', 0) => of(0x24d0 + code - 97),
+        ('a'..='z', 1) => of(0x1d41a + code - 97),
+        ('.', 0) => "。".to_owned(),
+        ('.', 1) => "․".to_owned(),
+        (_, 3) => format!("%{code:02x}"),
+        (_, 4) => format!("{letter}\u{ad}"),
+        (_, 5) => format!("\u{200b}{letter}"),
+        _ => of(0xfee0 + code),
+    }
 }

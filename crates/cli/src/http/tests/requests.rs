@@ -12,7 +12,7 @@ use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::http::client::Clients;
+use crate::http::client::{self, Clients};
 use crate::http::payload::{Payload, Touched};
 use crate::http::resolve::{Lookup, Refused};
 
@@ -178,6 +178,10 @@ async fn a_connection_goes_to_the_vetted_address() {
         let told = answer.unwrap_err();
         let refused = Refused::behind(&told).unwrap();
         assert_eq!(refused.host, "service.example");
+        assert_eq!(
+            client::told(&told),
+            "service.example is refused: 127.0.0.1 is a loopback address"
+        );
         assert_eq!(refused.address, IpAddr::from([127, 0, 0, 1]));
         assert!(!touched.get());
     }
@@ -205,6 +209,8 @@ async fn nothing_is_sent_where_nobody_listens() {
     let (answer, touched) = post(&clients(), true, &format!("http://{address}/")).await;
     let told = answer.unwrap_err();
     assert!(told.is_connect());
+    let text = client::told(&told);
+    assert!(text.contains("Connection refused"), "{text}");
     assert!(Refused::behind(&told).is_none());
     assert!(!touched.get());
 }
