@@ -62,7 +62,6 @@ impl Clients {
                 .pool_idle_timeout(IDLE)
                 .pool_max_idle_per_host(max_idle)
                 .http2_keep_alive_interval(PING)
-                .http2_adaptive_window(true)
                 .build(https)
         };
         Ok(Self {

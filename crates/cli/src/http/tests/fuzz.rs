@@ -310,7 +310,8 @@ fn no_spelling_hides_an_address() {
     let mut random = Random(7);
     for _ in 0..20_000 {
         let bits = u32::try_from(random.next() >> 32).unwrap();
-        let address = [bits, bits % 256, 0x7f00_0000 | bits % 1_000, 0xa9fe_a9fe][random.below(4)];
+        let address =
+            [bits, bits % 256, 0x7f00_0000 | (bits % 1_000), 0xa9fe_a9fe][random.below(4)];
         let text = spelled(address, &mut random);
         let template = Template::parse(&format!("http://{text}/{{payload.a}}")).unwrap();
         let found = template.base().host();

@@ -1,5 +1,7 @@
 //! What holds for the modules together, and tables that are too long to stand in them.
 
+#![allow(clippy::indexing_slicing, clippy::panic)]
+
 mod addresses;
 mod fuzz;
 mod requests;
