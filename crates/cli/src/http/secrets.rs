@@ -309,6 +309,41 @@ mod tests {
         }
     }
 
+    /// All paths of up to four steps, through links of all kinds.
+    #[test]
+    fn no_path_leads_outside() {
+        let folder = Folder::new();
+        fs::create_dir_all(folder.0.join("secrets-too")).unwrap();
+        fs::write(folder.0.join("secrets-too/outside"), "hunter2").unwrap();
+        folder.write("below/inside", "inside");
+        folder.write("inside", "inside");
+        folder.link("../..", "below/up");
+        folder.link(".", "here");
+        folder.link("../secrets/below", "round");
+        folder.link("../secrets-too", "beside");
+        folder.link(&folder.0, "absolute");
+        let secrets = folder.secrets(Duration::ZERO);
+        let steps = [
+            "", ".", "..", "inside", "outside", "below", "below/up", "here", "round", "beside",
+            "absolute", "secrets", "/",
+        ];
+        let (mut paths, mut found) = (vec![String::new()], 0);
+        for _ in 0..4 {
+            paths = paths
+                .iter()
+                .flat_map(|path| steps.map(|step| format!("{path}/{step}")))
+                .collect();
+            for path in &paths {
+                let reference = format!("file:{}", path.trim_start_matches('/'));
+                if let Ok(keys) = secrets.get(&reference) {
+                    found += 1;
+                    assert_eq!(keys.sign("id", 0, b""), of_text("inside"), "{reference}");
+                }
+            }
+        }
+        assert!(found > 100, "{found}");
+    }
+
     #[test]
     fn without_a_folder_there_are_no_files() {
         let missing = Secrets::new(None).get("file:a").unwrap_err();

@@ -117,7 +117,7 @@ impl Template {
         };
         // What the texts alone are is known without a payload.
         let probe = template.fill(|_| Ok("x".to_owned()));
-        probe.map_err(|unfit| Invalid::because(unfit.to_string()))?;
+        probe.map_err(|unfit| Invalid::because(format!("it {}", unfit.reason)))?;
         Ok(template)
     }
 

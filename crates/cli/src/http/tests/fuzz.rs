@@ -7,44 +7,10 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use url::Url;
 
+use super::random::Random;
 use crate::http::address::refusal;
 use crate::http::resolve::vet_url;
 use crate::http::template::Template;
-
-/// Splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(limit).unwrap()).unwrap()
-    }
-
-    fn of(&mut self, parts: &[&str], most: usize) -> String {
-        let count = self.below(most + 1);
-        (0..count).map(|_| self.part(parts)).collect()
-    }
-
-    /// One of these, or any character.
-    fn part(&mut self, parts: &[&str]) -> String {
-        if self.below(8) > 0 {
-            return parts[self.below(parts.len())].to_owned();
-        }
-        loop {
-            let limit = [0x80, 0x3000, 0x11_0000][self.below(3)];
-            let code = u32::try_from(self.below(limit)).unwrap();
-            if let Some(letter) = char::from_u32(code) {
-                return letter.to_string();
-            }
-        }
-    }
-}
 
 const OF_VALUES: &[&str] = &[
     "/",

@@ -4,6 +4,8 @@
 
 mod addresses;
 mod fuzz;
+mod garbage;
+mod random;
 mod requests;
 mod resolver;
 mod urls;

@@ -226,3 +226,35 @@ async fn a_request_without_a_body_is_told_of_too() {
     assert_eq!(answer.unwrap().unwrap().status(), 200);
     assert!(touched.get());
 }
+
+#[tokio::test]
+async fn an_endpoint_that_breaks_off_may_have_seen_the_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_u8().await.unwrap()
+    });
+    let (answer, touched) = post(&clients(), true, &format!("http://{address}/")).await;
+    assert!(!answer.unwrap_err().is_connect());
+    assert!(touched.get());
+    assert_eq!(server.await.unwrap(), b'P');
+}
+
+/// A URL that never was a template goes through the same check.
+#[tokio::test]
+async fn what_stands_before_an_at_sign_is_not_the_host() {
+    let server = Server::answering(FINE).await;
+    for host in [
+        "1.1.1.1@127.0.0.1",
+        "example.com:80@127.0.0.1",
+        "1.1.1.1@localhost",
+    ] {
+        let told = post(&clients(), false, &server.at(host))
+            .await
+            .0
+            .unwrap_err();
+        assert!(Refused::behind(&told).is_some(), "{host}: {told:?}");
+    }
+    assert_eq!(server.seen(), (0, 0));
+}
