@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper_util::client::legacy::connect::dns::Name;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::{OnceCell, Semaphore, oneshot};
 use tower_service::Service;
 use url::{Host, Url};
 
@@ -144,7 +144,7 @@ pub struct Vetted {
     lookup: Lookup,
     limit: Duration,
     threads: Arc<Semaphore>,
-    /// By name. A name server that says nothing to one name holds one thread, however many connections wait for it.
+    /// By name: however many connections wait for one that no server answers for, it does not take all threads.
     under_way: Arc<Mutex<HashMap<String, Weak<OnceCell<Found>>>>>,
 }
 
@@ -219,13 +219,15 @@ impl Vetted {
         let turn = Arc::clone(&self.threads).acquire_owned().await;
         let turn = turn.map_err(io::Error::other)?;
         let lookup = Arc::clone(&self.lookup);
-        // The thread goes on when nobody waits for it any more; its turn ends with it.
-        let thread = tokio::task::spawn_blocking(move || {
-            let found = lookup(&host);
+        let (tell, told) = oneshot::channel();
+        // The thread goes on when nobody waits for it any more, and its turn ends with it. It is none of the runtime's, which would
+        // wait for it when the program ends.
+        let thread = std::thread::Builder::new().name("resolver".to_owned());
+        thread.spawn(move || {
+            _ = tell.send(lookup(&host));
             drop(turn);
-            found
-        });
-        thread.await.map_err(io::Error::other)?
+        })?;
+        told.await.map_err(io::Error::other)?
     }
 }
 
