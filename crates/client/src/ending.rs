@@ -121,7 +121,7 @@ impl Endings {
         let Ok(client) = self.link.client().await else {
             return std::future::pending().await;
         };
-        let answers = send(&client, sending).await;
+        let answers = send(&client, &self.held, sending).await;
         let lost = answers.iter().find_map(Answer::lost);
         let no_writes = match answers.iter().find_map(Answer::refused_writes) {
             Some(reason) if self.link.is_read_only(&client).await => Some(reason),

@@ -127,6 +127,11 @@ impl HeldRuns {
         self.lock().len()
     }
 
+    /// How long a run counts as alive after a heartbeat.
+    pub(crate) fn lease(&self, run: RunId) -> Option<Duration> {
+        self.lock().get(&run).map(|held| held.lease)
+    }
+
     /// When the lease of a run is over, unless a heartbeat extends it meanwhile.
     pub(crate) fn lease_ends(&self, run: RunId) -> Option<Instant> {
         self.lock().get(&run).map(|held| held.lease_ends)

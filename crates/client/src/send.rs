@@ -2,7 +2,7 @@
 
 use crate::ending::Ending;
 use crate::error::{Remedy, described, is_locked, is_superseded, remedy};
-use crate::held::RunId;
+use crate::held::{HeldRuns, RunId};
 use crate::outcome::Outcome;
 use crate::run::Children;
 use crate::statement::{Statement, Value};
@@ -53,8 +53,10 @@ static RELEASE: Statement = Statement {
     types: &[Type::INT8, Type::INT4],
 };
 static HAND_OVER: Statement = Statement {
-    text: patient!("turnstile.heartbeat($1, $2, unbind => true) FROM patience"),
-    types: &[Type::INT8, Type::INT4],
+    text: patient!(
+        "turnstile.heartbeat($1, $2, make_interval(secs => $3), unbind => true) FROM patience"
+    ),
+    types: &[Type::INT8, Type::INT4, Type::FLOAT8],
 };
 static AWAIT_CHILDREN: Statement = Statement {
     text: patient!("turnstile.await_children($1, $2) FROM patience"),
@@ -130,14 +132,14 @@ impl Answer {
 }
 
 /// One answer for each ending, in order. All calls are in one round trip, unless several completions have to be told apart.
-pub(crate) async fn send(client: &Client, endings: &[Ending]) -> Vec<Answer> {
+pub(crate) async fn send(client: &Client, held: &HeldRuns, endings: &[Ending]) -> Vec<Answer> {
     let groups = groups(endings);
     let (of_groups, each) = futures_util::join!(
         join_all(groups.iter().map(|group| send_group(client, group))),
         join_all(
             endings
                 .iter()
-                .map(|ending| send_unless_grouped(client, ending))
+                .map(|ending| send_unless_grouped(client, held, ending))
         ),
     );
     let mut of_runs: HashMap<RunId, Answer> = groups
@@ -154,7 +156,7 @@ pub(crate) async fn send(client: &Client, endings: &[Ending]) -> Vec<Answer> {
         match answer {
             Some(answer) => answer,
             // One of the group has made the call of all fail.
-            None => send_one(client, ending).await,
+            None => send_one(client, held, ending).await,
         }
     }))
     .await
@@ -241,14 +243,14 @@ fn warn_of_late(sent: usize, completed: i32) {
     }
 }
 
-async fn send_unless_grouped(client: &Client, ending: &Ending) -> Option<Answer> {
+async fn send_unless_grouped(client: &Client, held: &HeldRuns, ending: &Ending) -> Option<Answer> {
     match grouped(ending) {
         Some(_) => None,
-        None => Some(send_one(client, ending).await),
+        None => Some(send_one(client, held, ending).await),
     }
 }
 
-async fn send_one(client: &Client, ending: &Ending) -> Answer {
+async fn send_one(client: &Client, held: &HeldRuns, ending: &Ending) -> Answer {
     let (id, attempt): RunId = ending.run;
     let none: Option<f64> = None;
     let seconds = Duration::as_secs_f64;
@@ -278,11 +280,14 @@ async fn send_one(client: &Client, ending: &Ending) -> Answer {
                 .await
         }
         Outcome::Snooze(delay) => SNOOZE.row(client, &[&id, &attempt, &seconds(delay)]).await,
-        Outcome::HandOver => match HAND_OVER.row(client, &[&id, &attempt]).await {
-            // Who it was handed to may have ended it by now.
-            Err(error) if is_superseded(&error, ending.run) => Ok(None),
-            answer => answer,
-        },
+        Outcome::HandOver => {
+            let lease = held.lease(ending.run).as_ref().map(seconds);
+            match HAND_OVER.row(client, &[&id, &attempt, &lease]).await {
+                // Who it was handed to may have ended it by now.
+                Err(error) if is_superseded(&error, ending.run) => Ok(None),
+                answer => answer,
+            }
+        }
         Outcome::Release => RELEASE.row(client, &[&id, &attempt]).await,
         Outcome::AwaitChildren => match await_children(client, ending.run).await {
             Ok(Some(children)) => return Answer::NoLiveChildren(children),

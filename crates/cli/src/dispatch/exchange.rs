@@ -24,6 +24,7 @@ pub const LONGEST_CONNECT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,
+    /// More than nothing.
     pub retry_after: Option<Duration>,
     pub body: Bytes,
     /// The body was no longer than what is kept.
@@ -79,7 +80,9 @@ pub async fn exchange(
     let retry_after = response
         .headers()
         .get(RETRY_AFTER)
-        .and_then(|value| retry_after::parse(value.to_str().ok()?, SystemTime::now()));
+        .and_then(|value| retry_after::parse(value.to_str().ok()?, SystemTime::now()))
+        // No time at all, or a past one by a clock that is behind, would spend all attempts in a moment.
+        .filter(|pause| !pause.is_zero());
     let limit = if wants_body { LONGEST } else { SKIPPED };
     let (body, is_whole) = timeout_at(deadlines.end, read(response.into_body(), limit))
         .await

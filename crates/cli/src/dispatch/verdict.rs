@@ -50,10 +50,17 @@ pub struct Verdict {
 
 pub fn of(endpoint: &Row, met: Result<Answer, Trouble>) -> Verdict {
     match met {
-        Ok(answer) => Verdict {
-            outcome: outcome(endpoint, &answer),
-            sign: sign(answer.status),
-            report: report(&answer),
+        Ok(answer) => match said(endpoint, &answer) {
+            Some(outcome) => Verdict {
+                outcome,
+                sign: Sign::Works,
+                report: None,
+            },
+            None => Verdict {
+                outcome: outcome(endpoint, &answer),
+                sign: sign(answer.status),
+                report: report(&answer),
+            },
         },
         Err(trouble) => Verdict {
             sign: match trouble {
@@ -74,7 +81,9 @@ fn outcome(endpoint: &Row, answer: &Answer) -> Outcome {
     if status.is_success() {
         return match endpoint.mode {
             Mode::Async if status == StatusCode::ACCEPTED => Outcome::HandOver,
-            Mode::Fireworq => as_fireworq(endpoint, answer),
+            Mode::Fireworq => Outcome::Fail(format!(
+                "HTTP {status}, and the body is not as Fireworq has it"
+            )),
             Mode::Sync | Mode::Async => Outcome::Complete(result(endpoint, answer)),
         };
     }
@@ -102,7 +111,7 @@ fn report(answer: &Answer) -> Option<Report> {
     match (answer.status, answer.retry_after) {
         (StatusCode::GONE, _) => Some(Report::Gone),
         (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, Some(pause)) => {
-            (!pause.is_zero()).then_some(Report::Busy(pause))
+            Some(Report::Busy(pause))
         }
         _ => None,
     }
@@ -148,18 +157,18 @@ enum FireworqStatus {
     PermanentFailure,
 }
 
-fn as_fireworq(endpoint: &Row, answer: &Answer) -> Outcome {
-    match serde_json::from_slice::<Fireworq>(&answer.body) {
-        Ok(said) => match said.status {
-            FireworqStatus::Success => Outcome::Complete(result(endpoint, answer)),
-            FireworqStatus::Failure => Outcome::Fail(said.message),
-            FireworqStatus::PermanentFailure => Outcome::Discard(said.message),
-        },
-        Err(_) => Outcome::Fail(format!(
-            "HTTP {}, and the body is not {{\"status\": \"success\", \"failure\" or \"permanent-failure\"}}",
-            answer.status
-        )),
+/// In mode fireworq the body decides, whatever the status, if it is of that form.
+fn said(endpoint: &Row, answer: &Answer) -> Option<Outcome> {
+    if endpoint.mode != Mode::Fireworq {
+        return None;
     }
+    let said: Fireworq = serde_json::from_slice(&answer.body).ok()?;
+    let message = said.message.chars().take(KEPT).collect();
+    Some(match said.status {
+        FireworqStatus::Success => Outcome::Complete(result(endpoint, answer)),
+        FireworqStatus::Failure => Outcome::Fail(message),
+        FireworqStatus::PermanentFailure => Outcome::Discard(message),
+    })
 }
 
 #[cfg(test)]
@@ -224,7 +233,6 @@ mod tests {
             (425, None, "fails", Sign::Nothing, None),
             (429, None, "fails", Sign::Nothing, None),
             (429, Some(7), "fails until", Sign::Nothing, busy),
-            (429, Some(0), "fails until", Sign::Nothing, None),
             (500, None, "fails", Sign::Fails, None),
             (500, Some(7), "fails until", Sign::Fails, None),
             (503, Some(7), "fails until", Sign::Fails, busy),
@@ -263,6 +271,9 @@ mod tests {
             let verdict = met(Mode::Fireworq, 200, None, body);
             assert_eq!(kind(&verdict.outcome), expected, "{body}");
         }
+        let failed = met(Mode::Fireworq, 500, None, r#"{"status": "success"}"#);
+        assert_eq!(kind(&failed.outcome), "completes with a result");
+        assert_eq!(failed.sign, Sign::Works);
         assert_eq!(kind(&met(Mode::Fireworq, 500, None, "").outcome), "fails");
     }
 
@@ -275,18 +286,12 @@ mod tests {
             is_whole: true,
         };
         let mut row = row(Mode::Sync);
-        let error = |verdict: Verdict| match verdict.outcome {
-            Outcome::Fail(error) => error,
-            other => panic!("{other:?}"),
+        let is = |row: &Row, expected: &str| {
+            let verdict = of(row, Ok(answer("secret")));
+            assert!(matches!(verdict.outcome, Outcome::Fail(error) if error == expected));
         };
-        assert_eq!(
-            error(of(&row, Ok(answer("secret")))),
-            "HTTP 502 Bad Gateway\nsecret"
-        );
+        is(&row, "HTTP 502 Bad Gateway\nsecret");
         row.keep_response = false;
-        assert_eq!(
-            error(of(&row, Ok(answer("secret")))),
-            "HTTP 502 Bad Gateway"
-        );
+        is(&row, "HTTP 502 Bad Gateway");
     }
 }
