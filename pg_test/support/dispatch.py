@@ -1,7 +1,5 @@
 """`turnstile dispatch` as a process."""
 
-from psycopg.types.json import Jsonb
-
 from support.calls import call
 from support.work import PROGRAM, Started
 
@@ -16,7 +14,5 @@ class Dispatch(Started):
 
 def set_endpoint(conn, pattern: str, url: str | None = None, allow_private: bool = True, headers: dict | None = None, **more):
     """Its row. All endpoints of the tests are on the loopback network."""
-    given = {"url": url} if url else {}
-    if headers is not None:
-        given["headers"] = Jsonb(headers)
+    given = {name: value for name, value in {"url": url, "headers": headers}.items() if value is not None}
     return call(conn, "set_endpoint", pattern=pattern, allow_private=allow_private, **given, **more)[0]

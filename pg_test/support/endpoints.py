@@ -30,6 +30,8 @@ class Request:
     # The other side has gone before it had its answer.
     lost: bool = False
     status: int | None = None
+    # When the other side has closed its connection.
+    closed: list[float] = field(default_factory=list, repr=False)
 
     @property
     def host(self) -> str:
@@ -81,12 +83,14 @@ class Connection(asyncio.Protocol):
         self._buffer = b""
         self._current: Request | None = None
         self._task: asyncio.Task | None = None
+        self._closed: list[float] = []
 
     def connection_made(self, transport) -> None:
         self.transport = transport
         self.endpoints.record.connections += 1
 
     def connection_lost(self, _reason) -> None:
+        self._closed.append(time.monotonic())
         if self._task:
             self._task.cancel()
         if self._current:
@@ -98,7 +102,7 @@ class Connection(asyncio.Protocol):
 
     def _take(self) -> None:
         if self._current is None and (request := self._parsed()) is not None:
-            self._current = request
+            self._current, request.closed = request, self._closed
             self.endpoints.record.begin(request)
             self._task = asyncio.get_running_loop().create_task(self._answer(request))
 
@@ -224,13 +228,29 @@ class Endpoints:
         self.released.set()
 
 
+# Within it an endpoint that has much to do notices that the other side of a connection is gone.
+NOTICED = 5.0
+
+
+def certain_end(request: Request, kills: list[float]) -> float:
+    """Until when it was in flight for certain.
+
+    What a killed dispatcher has sent may be read long after: of a connection that was closed soon after a kill all that counts is
+    what was before the kill.
+    """
+    ended = request.ended if request.ended is not None else float("inf")
+    closed = request.closed[0] if request.closed else float("inf")
+    before = [kill for kill in kills if kill <= closed <= kill + NOTICED]
+    if request.lost and not before:
+        return request.begun
+    return min([ended, *before])
+
+
 def most_at_once(requests: list[Request], kills: list[float] = ()) -> int:
-    """How many were in flight at the same time for certain. One whose dispatcher was killed was so until just before."""
+    """How many were in flight at the same time for certain."""
     edges = []
     for request in requests:
-        ended = request.ended if request.ended is not None else float("inf")
-        if request.lost:
-            ended = max((kill for kill in kills if request.begun <= kill <= ended), default=request.begun)
+        ended = certain_end(request, kills)
         if ended > request.begun:
             edges += [(request.begun, 1), (ended, -1)]
     most = now = 0

@@ -60,7 +60,6 @@ def test_light_jobs_flow_while_a_heavy_kind_is_put_aside(db, conn, dispatch, end
         until(lambda: latency(conn, 0) is not None, "light jobs flow")
         normal = latency(conn, 0)
         enqueue_many(conn, [{"kind": "heavy", "queue": "http"}] * 5000)
-        behind = conn.execute(LAST).fetchone()[0]
         slow = max(20 * normal, 1.0)
         until(lambda: (conn.execute(WAITING).fetchone()[0] or 0) > slow, "light jobs wait behind heavy ones")
         call(conn, "set_concurrency", key="heavy", slots=2)
@@ -78,7 +77,6 @@ def test_light_jobs_flow_while_a_heavy_kind_is_put_aside(db, conn, dispatch, end
         until(lambda: len(heavy(endpoints)) > at_least, "heavy jobs go on")
     late = [request for request in heavy(endpoints) if request.begun > settled]
     assert most_at_once(late) == 2
-    assert behind < since
 
 
 def reroute_all(conn) -> int:

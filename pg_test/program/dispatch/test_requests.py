@@ -95,7 +95,7 @@ def test_headers_and_the_method_are_those_of_the_endpoint(conn, dispatch, endpoi
         (7, "7"),
         (True, "true"),
         ("a/b", "a%2Fb"),
-        ("../../etc", "..%2F..%2Fetc"),
+        ("a..b", "a..b"),
         ("a?b=c&d#e", "a%3Fb%3Dc%26d%23e"),
         ("ä €", "%C3%A4%20%E2%82%AC"),
         ("x\r\nX-Evil: 1", "x%0D%0AX-Evil%3A%201"),
@@ -110,8 +110,11 @@ def test_placeholders_are_filled_from_the_payload_and_encoded(conn, dispatch, en
     assert "x-evil" not in request.headers
 
 
-@pytest.mark.parametrize("payload", [{}, {"user": {}}, {"user": {"name": None}}, {"user": {"name": {"a": 1}}}, {"user": {"name": [1]}}, []])
-def test_a_placeholder_without_a_value_fails_the_job_and_says_so(conn, dispatch, endpoints, payload):
+NO_VALUES = [{}, {"user": {}}, [], *[{"user": {"name": value}} for value in [None, {"a": 1}, [1], "..", "../../etc"]]]
+
+
+@pytest.mark.parametrize("payload", NO_VALUES)
+def test_a_placeholder_without_a_value_for_it_fails_the_job_and_says_so(conn, dispatch, endpoints, payload):
     set_endpoint(conn, "*", endpoints.url("fast", "/fast/{payload.user.name}"))
     job = enqueue(conn, payload=payload)
     dispatch()
