@@ -11,7 +11,7 @@ use tokio_postgres::{CancelToken, Client, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::Settings;
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 use crate::query::Parameter;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
@@ -104,16 +104,6 @@ impl Pool {
 
 fn no_answer() -> Failure {
     Failure::NoServer(format!("no answer for {} seconds", ANSWER.as_secs()))
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }
 
 type Answer<T> = Result<T, tokio_postgres::Error>;

@@ -21,7 +21,7 @@ use tower_service::Service;
 
 use super::payload::Payload;
 use super::resolve::{self, Lookup, Refused, Vetted};
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 
 pub type Client = legacy::Client<HttpsConnector<Guarded>, Payload>;
 
@@ -80,22 +80,12 @@ impl Clients {
     }
 }
 
-/// What went wrong, with its causes: the client's own words name only the stage.
+/// What went wrong. Of an address that is refused only that.
 pub fn told(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(refused) = Refused::behind(error) {
         return refused.to_string();
     }
-    let mut told = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !told.contains(&text) {
-            told.push_str(": ");
-            told.push_str(&text);
-        }
-        cause = error.source();
-    }
-    told
+    with_causes(error)
 }
 
 fn tls() -> Result<ClientConfig, Error> {
