@@ -106,7 +106,7 @@ def test_settings_and_notes_can_be_changed(conn, slot):
         "SELECT c.oid::regclass::text, attname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid AND attnum = 1"
         " WHERE relnamespace = 'turnstile'::regnamespace AND relkind = 'r' AND NOT relispartition ORDER BY 1"
     ).fetchall()
-    assert len(tables) == 14
+    assert len(tables) == 16
     there = sum(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table, _ in tables)  # noqa: S608
     assert there > 9
     for table, column in tables:
