@@ -187,7 +187,7 @@ VERBS = PRODUCERS | CLAIMS | ENDS | OTHERS | REBUILDS
 
 def clear(conn) -> None:
     """Leaves no job, and nothing that was set for them."""
-    for table in ("job", "job_history", "tenant", "unique_key", "route"):
+    for table in ("job", "job_history", "tenant", "unique_key", "route", "endpoint", "slowed_key"):
         conn.execute(f"DELETE FROM turnstile.{table}")
 
 
