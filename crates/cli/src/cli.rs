@@ -32,6 +32,12 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_long_help = include_str!("work/manual.txt"))]
     Work(crate::work::Args),
+    /// Take jobs by HTTP
+    ///
+    /// Programs without a driver for PostgreSQL add jobs by POST, look at them, wait for their end and cancel them. A token stands for a role,
+    /// whose rights in the database decide on everything.
+    #[command(after_long_help = include_str!("serve/manual.txt"))]
+    Serve(crate::serve::Args),
     /// Show queues, tenants, batches and workers as they change
     ///
     /// It reads figures that the server keeps in memory, so that watching costs the same however many jobs there are, and rests for nine
@@ -82,6 +88,7 @@ impl Command {
         match self {
             #[cfg(target_os = "linux")]
             Command::Work(args) => crate::work::run(args, connection).await,
+            Command::Serve(args) => crate::serve::run(args, connection).await,
             Command::Top(args) => crate::top::run(args, connection).await,
             Command::Tail(args) => crate::tail::run(args, connection).await,
             Command::Why(args) => crate::why::run(args, connection).await,

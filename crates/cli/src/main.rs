@@ -19,10 +19,12 @@ mod error;
 mod filter;
 mod http;
 mod listener;
+mod logs;
 mod output;
 mod pages;
 mod query;
 mod retry;
+mod serve;
 
 mod tail;
 mod top;

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::query::Parameter;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-/// For this transaction. Whom the role is not given stays what they are.
+/// For this transaction.
 const BECOME: &str = include_str!("become.sql");
 const COMMIT: &str = "COMMIT";
 const RESET: &str = "RESET ROLE; RESET ALL";

@@ -14,16 +14,13 @@ mod streams;
 mod variables;
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tracing_appender::non_blocking::WorkerGuard;
-use tracing_subscriber::EnvFilter;
 use turnstile_client::{Connector, Shutdown, Worker};
 
 use crate::error::Error;
-use crate::{arguments, connection};
+use crate::{arguments, connection, logs};
 use command::Commands;
 use limits::Limits;
 use persistent::{Crew, Persistent};
@@ -57,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = arguments::interval)]
     timeout: Option<Duration>,
     /// How long jobs may go on after SIGTERM or SIGINT. Those that do not end by then are stopped and given back. 0 stops them at once
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = zero_or_interval)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = arguments::zero_or_interval)]
     drain: Duration,
     /// How long a command that is stopped has between SIGTERM and SIGKILL
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = arguments::interval)]
@@ -81,7 +78,7 @@ pub struct Args {
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile work")?;
-    let _logs = log_to_stderr();
+    let _logs = logs::to_stderr();
     let program = Program::find(args.command.clone())?;
     let files = files::allow(args.concurrency)?;
     let shutdown = Shutdown::on_signals()?;
@@ -146,28 +143,4 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(0) | Err(_) => Err("a number from 1 on is needed".to_owned()),
         Ok(number) => Ok(number),
     }
-}
-
-fn zero_or_interval(text: &str) -> Result<Duration, String> {
-    match text {
-        "0" => Ok(Duration::ZERO),
-        text => arguments::interval(text),
-    }
-}
-
-/// Where nobody reads standard error, lines are lost in the end. Else they would keep the heartbeats waiting. What is returned writes the
-/// last lines when it is dropped.
-fn log_to_stderr() -> WorkerGuard {
-    let filter =
-        EnvFilter::try_from_env("TURNSTILE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let (stderr, last_lines) = tracing_appender::non_blocking(std::io::stderr());
-    // It fails only where there is a log already.
-    _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
-        .log_internal_errors(false)
-        .try_init();
-    last_lines
 }
