@@ -1,6 +1,5 @@
 //! The arguments of enqueue in a query, and the element of enqueue_many that they make.
 
-use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::IntoParams;
@@ -50,12 +49,6 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn of(uri: &Uri) -> Result<Self, Problem> {
-        axum::extract::Query::try_from_uri(uri)
-            .map(|axum::extract::Query(arguments)| arguments)
-            .map_err(|error| Problem::bad_request(error.body_text()))
-    }
-
     /// `held`: the unique key of an Idempotency-Key.
     pub fn element(
         self,
@@ -170,11 +163,13 @@ fn numbers(ids: &str) -> Result<Vec<i64>, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serve::jobs::query;
 
-    fn made_of(query: &str, held: Option<&str>) -> Result<String, Problem> {
-        let uri = format!("/v1/jobs/mail?{query}").parse().unwrap();
+    fn made_of(text: &str, held: Option<&str>) -> Result<String, Problem> {
+        let uri = format!("/v1/jobs/mail?{text}").parse().unwrap();
         let payload = json("payload", " {\"n\": 1.10} ".to_owned())?;
-        let element = Arguments::of(&uri)?.element("mail", payload, held.map(str::to_owned))?;
+        let element =
+            query::read::<Arguments>(&uri)?.element("mail", payload, held.map(str::to_owned))?;
         Ok(serde_json::to_string(&element).unwrap())
     }
 
@@ -220,6 +215,7 @@ mod tests {
             "parent=1.5",
             "payload=1",
             "kind=a",
+            "queue=%FF",
         ] {
             assert!(made_of(query, None).is_err(), "{query}");
         }

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::answers::OfAdding;
 use super::arguments::{self, Arguments};
-use super::idempotency;
+use super::{idempotency, query};
 use crate::listener::{self, Content, Problem};
 use crate::serve::app::App;
 use crate::serve::caller::Caller;
@@ -107,7 +107,7 @@ pub async fn enqueue(
     Kind(kind): Kind,
     request: Request<Body>,
 ) -> Result<impl IntoResponse, Problem> {
-    let arguments = Arguments::of(request.uri())?;
+    let arguments = query::read::<Arguments>(request.uri())?;
     let held = idempotency::unique_key(request.headers(), &caller.role)?;
     let mut payload = listener::read(request, app.max_body(), Content::Json).await?;
     if payload.trim_ascii().is_empty() {

@@ -7,6 +7,7 @@ pub mod enqueue;
 pub mod enqueue_many;
 mod id;
 mod idempotency;
+mod query;
 pub mod show;
 
 use axum::Router;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -13,6 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::answers::OfLooking;
 use super::enqueue::of_another_version;
 use super::id::{Id, no_such_job};
+use super::query;
 use crate::listener::Problem;
 use crate::serve::app::App;
 use crate::serve::caller::Caller;
@@ -98,8 +99,7 @@ pub async fn show(
 }
 
 fn wait(uri: &Uri, most: Duration) -> Result<Duration, Problem> {
-    let Query(options) = Query::<Options>::try_from_uri(uri)
-        .map_err(|error| Problem::bad_request(error.body_text()))?;
+    let options: Options = query::read(uri)?;
     let seconds = options.wait.unwrap_or_default();
     if !seconds.is_finite() || seconds < 0.0 {
         return Err(Problem::bad_request("wait must be seconds, 0 or more."));
