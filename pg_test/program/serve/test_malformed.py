@@ -111,6 +111,7 @@ def test_a_wrong_path(served, producer):
     ):
         answer = served.ask(method, path, role=producer)
         assert (answer.status, answer.json["status"]) == (status, status), (method, path)
+        assert (answer.headers["Allow"] is not None) == (status == 405), (method, path)
 
 
 @pytest.mark.parametrize("value", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])

@@ -10,6 +10,7 @@ from psycopg import sql
 
 from support.calls import call, enqueue
 from support.ended import counts
+from support.pgbouncer import pgbouncer
 from support.program import USAGE, attempt
 from support.serve import OF_THE_PROGRAM, ask, hashed, token_of
 from support.sleepers import until
@@ -180,3 +181,19 @@ def test_the_log_has_no_token(serve, producer):
     ask(served.port, "POST", "/v1/jobs/a", token="a wrong secret")
     served.post("/v1/jobs/a", role=producer)
     assert "secret" not in served.stderr() and token_of(producer) not in served.stderr()
+
+
+def test_roles_are_kept_apart_through_a_pooler(db, conn, serve, make_role, producer):
+    """Whichever connection of PgBouncer a transaction gets."""
+    limited = make_role()
+    call(conn, "allow_producer", role=limited, queues=["mail"])
+    with pgbouncer(db.name) as pooler:
+        served = serve(producer, limited, database=f"host=127.0.0.1 port={pooler.port} dbname={db.name}")
+        for _ in range(30):
+            assert served.post("/v1/jobs/a?queue=other", role=producer).status == 201
+            assert served.post("/v1/jobs/a?queue=other", role=limited).status == 403
+        job = served.post("/v1/jobs/a?queue=other", role=producer).json["id"]
+        assert served.get(f"/v1/jobs/{job}?wait=0.3", role=producer).json["state"] == "available"
+        served.terminate()
+        assert served.ended()[0] == 0
+    assert counts(conn) == {"available": 31}

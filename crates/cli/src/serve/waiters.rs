@@ -15,6 +15,8 @@ use crate::listener::Problem;
 
 const GO_ON: &str = include_str!("go_on.sql");
 const PACE: Duration = Duration::from_millis(100);
+/// So that a server that comes back is not met by all at once.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const RETRY_SECONDS: u32 = 5;
 
 #[derive(Clone)]
@@ -97,7 +99,10 @@ impl Waiters {
             match self.go_on(&role, &jobs).await {
                 Ok(live) => self.wake_others(&role, &jobs, &live),
                 // The server may be there again before their time is over. Each learns of it when it looks at its job.
-                Err(failure) => tracing::debug!(?failure, "ends of jobs are not known"),
+                Err(failure) => {
+                    tracing::debug!(?failure, "ends of jobs are not known");
+                    tokio::time::sleep(AFTER_FAILURE).await;
+                }
             }
         }
     }
