@@ -8,14 +8,16 @@ use std::net::Ipv4Addr;
 use std::time::SystemTime;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode};
 use tokio::net::TcpListener;
 
-async fn nothing() -> StatusCode {
+/// The body is read: a connection on which some is left would be closed.
+async fn nothing(_body: Bytes) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-async fn stamp(headers: HeaderMap) -> StatusCode {
+async fn stamp(headers: HeaderMap, _body: Bytes) -> StatusCode {
     let came = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     let id = headers.get("turnstile-job-id");
     let id = id.and_then(|id| id.to_str().ok()).unwrap_or_default();
