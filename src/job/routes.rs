@@ -40,11 +40,18 @@ pub struct Endpoint {
     pub concurrency_key: Option<String>,
 }
 
-/// All routes and endpoints; where several match, the first one wins.
 #[derive(Debug, Default)]
 pub struct Routes {
-    routes: Vec<Route>,
-    endpoints: Vec<Endpoint>,
+    routes: ByPattern<Route>,
+    endpoints: ByPattern<Endpoint>,
+}
+
+/// Rows by their patterns. One without `*` has as many literal characters as the kind and wins over all others, so a kind is looked
+/// up, whatever the number of such rows. Of the others the first that matches wins.
+#[derive(Debug)]
+struct ByPattern<T> {
+    exact: HashMap<String, T>,
+    with_wildcards: Vec<(String, T)>,
 }
 
 /// What a producer names or a route decides.
@@ -68,13 +75,11 @@ thread_local! {
 
 impl Routes {
     pub fn of_kind(&self, kind: &str) -> Option<&Route> {
-        let mut routes = self.routes.iter();
-        routes.find(|route| matches(&route.pattern, kind))
+        self.routes.of_kind(kind)
     }
 
     pub fn endpoint_of(&self, kind: &str) -> Option<&Endpoint> {
-        let mut endpoints = self.endpoints.iter();
-        endpoints.find(|endpoint| matches(&endpoint.pattern, kind))
+        self.endpoints.of_kind(kind)
     }
 
     /// The key of the host of the kind's endpoint.
@@ -124,6 +129,42 @@ impl Routes {
                 false => concurrency_key.or(key),
             },
             priority: priority.saturating_add(route.priority_offset),
+        }
+    }
+}
+
+impl<T> ByPattern<T> {
+    /// In the order in which they win.
+    fn of(rows: impl Iterator<Item = Result<T>>, pattern: fn(&T) -> &str) -> Result<Self> {
+        let mut by_pattern = Self::default();
+        for row in rows {
+            let row = row?;
+            let pattern = pattern(&row).to_owned();
+            match pattern.contains('*') {
+                true => by_pattern.with_wildcards.push((pattern, row)),
+                false => _ = by_pattern.exact.insert(pattern, row),
+            }
+        }
+        Ok(by_pattern)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.with_wildcards.is_empty()
+    }
+
+    fn of_kind(&self, kind: &str) -> Option<&T> {
+        let mut others = self.with_wildcards.iter();
+        self.exact
+            .get(kind)
+            .or_else(|| Some(&others.find(|(pattern, _)| matches(pattern, kind))?.1))
+    }
+}
+
+impl<T> Default for ByPattern<T> {
+    fn default() -> Self {
+        Self {
+            exact: HashMap::new(),
+            with_wildcards: Vec::new(),
         }
     }
 }
@@ -212,7 +253,7 @@ fn read(spi: &Spi) -> Result<Routes> {
             concurrency_key: rows.value(row, 5),
         })
     };
-    let routes = (0..rows.len()).map(route).collect::<Result<_>>()?;
+    let routes = ByPattern::of((0..rows.len()).map(route), |route| &route.pattern)?;
     let rows = spi.run(&ENDPOINTS, &[])?;
     let endpoint = |row| {
         Ok(Endpoint {
@@ -220,7 +261,7 @@ fn read(spi: &Spi) -> Result<Routes> {
             concurrency_key: rows.value(row, 2),
         })
     };
-    let endpoints = (0..rows.len()).map(endpoint).collect::<Result<_>>()?;
+    let endpoints = ByPattern::of((0..rows.len()).map(endpoint), |endpoint| &endpoint.pattern)?;
     Ok(Routes { routes, endpoints })
 }
 

@@ -22,7 +22,6 @@ mod filter;
 mod http;
 mod listener;
 mod logs;
-#[cfg(target_os = "linux")]
 mod open_files;
 mod output;
 mod pages;

@@ -34,6 +34,7 @@ pub(crate) struct Settings {
     pub name: String,
     pub lease: Option<Duration>,
     pub is_bound: bool,
+    pub results_are_optional: bool,
     pub heartbeat: Duration,
     pub wait: Duration,
     pub drain: Duration,
@@ -56,6 +57,7 @@ impl Worker {
             name: default_name(),
             lease: None,
             is_bound: false,
+            results_are_optional: false,
             heartbeat: Duration::from_secs(15),
             wait: Duration::from_secs(5 * 60),
             drain: Duration::from_secs(30),
@@ -95,6 +97,12 @@ impl Worker {
     /// end of their leases. It needs a connection of its own in the server: no pooler in transaction mode.
     pub fn bind_to_connection(mut self, is_bound: bool) -> Self {
         self.settings.is_bound = is_bound;
+        self
+    }
+
+    /// Whether a run whose result the server refuses completes without it. Else it fails.
+    pub fn results_are_optional(mut self, are_optional: bool) -> Self {
+        self.settings.results_are_optional = are_optional;
         self
     }
 
@@ -221,6 +229,7 @@ impl<H: Handler> Working<H> {
             link: Arc::clone(&self.link),
             held: Arc::clone(&self.held),
             freed: Arc::clone(&self.freed),
+            results_are_optional: self.settings.results_are_optional,
         };
         let give_up = CancellationToken::new();
         let told = give_up.clone();

@@ -76,7 +76,7 @@ def test_a_key_of_idempotency_makes_one_job(conn, serve, producer):
     again = served.post("/v1/jobs/pay", {"n": 1}, **given)
     assert (first.status, again.status, again.json) == (201, 200, {"id": first.json["id"], "created": False})
     row = conn.execute("SELECT unique_key, unique_mode FROM turnstile.job").fetchone()
-    assert row == (f"idempotency-key:{producer}:a key", "until_expired")
+    assert row == (f"idempotency-key:{len(producer)}:{producer}:a key", "until_expired")
     # It is remembered when the job has ended.
     complete(conn, claim_next(conn))
     assert served.post("/v1/jobs/pay", **given).json["id"] == first.json["id"]

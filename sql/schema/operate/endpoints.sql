@@ -75,6 +75,12 @@ BEGIN
         RAISE EXCEPTION 'url must not be null' USING ERRCODE = '22004',
             DETAIL = format('There is no endpoint "%s" yet.', set_endpoint.pattern), HINT = 'Say where its jobs are sent.';
     END IF;
+    -- No success will end a trial of a key that no endpoint has any more.
+    UPDATE turnstile.slowed_key
+    SET one_at_a_time = false
+    WHERE one_at_a_time AND NOT EXISTS (
+        SELECT FROM turnstile.endpoint WHERE endpoint.concurrency_key = slowed_key.key AND endpoint.trial_after > 0
+    );
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -97,7 +103,16 @@ BEGIN
     PERFORM turnstile.check_name('pattern', drop_endpoint.pattern);
     PERFORM turnstile.check_permission('manage');
     DELETE FROM turnstile.endpoint WHERE endpoint.pattern = drop_endpoint.pattern;
-    RETURN FOUND;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    -- As set_endpoint().
+    UPDATE turnstile.slowed_key
+    SET one_at_a_time = false
+    WHERE one_at_a_time AND NOT EXISTS (
+        SELECT FROM turnstile.endpoint WHERE endpoint.concurrency_key = slowed_key.key AND endpoint.trial_after > 0
+    );
+    RETURN true;
 END
 $function$;
 COMMENT ON FUNCTION turnstile.drop_endpoint(text) IS

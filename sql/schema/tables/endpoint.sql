@@ -32,7 +32,7 @@ CREATE TABLE turnstile.endpoint (
     CONSTRAINT endpoint_method_check CHECK (method IN ('POST', 'PUT', 'PATCH', 'GET', 'DELETE')),
     -- A value without control characters cannot begin another header.
     CONSTRAINT endpoint_headers_check CHECK (
-        jsonb_typeof(headers) = 'object'
+        jsonb_typeof(headers) = 'object' AND octet_length(headers::text) <= 16384
         AND NOT jsonb_path_exists(headers, 'strict $.keyvalue() ? (
             @.value.type() != "string"
             || !(@.key like_regex "^[-!#$%&\u0027*+.^_`|~0-9A-Za-z]+$")
@@ -55,6 +55,9 @@ CREATE TABLE turnstile.endpoint (
     CONSTRAINT endpoint_trial_after_check CHECK (trial_after >= 0)
 );
 CREATE INDEX endpoint_concurrency_key_idx ON turnstile.endpoint (concurrency_key);
+-- Who reads the settings of a key must not pay for all endpoints that are paused.
+CREATE INDEX endpoint_paused_idx ON turnstile.endpoint (turnstile.gate_key('concurrency', NULL, concurrency_key))
+    WHERE paused AND concurrency_key IS NOT NULL;
 COMMENT ON TABLE turnstile.endpoint IS
     'Where turnstile dispatch sends the jobs of a kind. Of the patterns that match, the one with the most characters other than * applies, alone.';
 COMMENT ON COLUMN turnstile.endpoint.pattern IS
@@ -63,7 +66,7 @@ COMMENT ON COLUMN turnstile.endpoint.url IS
     'An address with http or https. {payload.a.b} in its path or query stands for that value of the payload, percent-encoded. The host is of letters, digits, dots, hyphens and underscores, or an IPv6 address in brackets. At most 2,000 bytes.';
 COMMENT ON COLUMN turnstile.endpoint.method IS 'POST, PUT, PATCH, GET or DELETE.';
 COMMENT ON COLUMN turnstile.endpoint.headers IS
-    'More headers of each request: an object of strings. Not a place for secrets: see secret.';
+    'More headers of each request: an object of strings, of at most 16 kB. Not a place for secrets: see secret.';
 COMMENT ON COLUMN turnstile.endpoint.timeout IS
     'The longest time for a request. More than 0, at most 100 years. NULL: the lease of the run, which no request outlasts.';
 COMMENT ON COLUMN turnstile.endpoint.mode IS

@@ -127,6 +127,8 @@ impl Args {
             .concurrency(self.concurrency)
             .heartbeat(self.heartbeat)
             .bind_to_connection(!self.unbound)
+            // Once more it would be sent for nothing.
+            .results_are_optional(true)
             .drain(self.grace)
             .grace(TO_STOP);
         if let Some(lease) = self.lease {

@@ -22,6 +22,9 @@ const FORBIDDEN: [&str; 9] = [
     "expect",
 ];
 
+/// A map of headers panics where there are tens of thousands.
+const MOST: usize = 1_000;
+
 /// A header that cannot be sent. Its value may be a secret and is not told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
@@ -46,6 +49,9 @@ pub fn custom(object: &Value) -> Result<HeaderMap, Wrong> {
     let Value::Object(members) = object else {
         return Err(wrong("", "is not in a JSON object"));
     };
+    if members.len() > MOST {
+        return Err(wrong("", "is one of too many"));
+    }
     let mut headers = HeaderMap::with_capacity(members.len());
     for (name, value) in members {
         let (key, value) = header(name, value).map_err(|reason| wrong(name, reason))?;

@@ -26,7 +26,7 @@ use crate::connection::{self, Pool};
 use crate::error::Error;
 use crate::http::token::Tokens;
 use crate::listener::{self, Limits};
-use crate::{arguments, logs};
+use crate::{arguments, logs, open_files};
 use app::App;
 use tokens::TokenFile;
 use waiters::Waiters;
@@ -65,9 +65,13 @@ pub struct Args {
     callback_key: Option<PathBuf>,
 }
 
+/// Calls back, connections to the server, signals, standard streams.
+const OF_THE_PROGRAM: u64 = 600;
+
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile serve")?;
     let _logs = logs::to_stderr();
+    let clients = open_files::connections(args.max_clients, OF_THE_PROGRAM);
     let tokens = TokenFile::read(args.tokens.clone())?;
     let callback_tokens = args.callback_key.as_deref().map(Tokens::from_file);
     let callback_tokens = callback_tokens.transpose()?;
@@ -86,7 +90,7 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
         args.max_wait,
     );
     let limits = Limits {
-        connections: args.max_clients,
+        connections: clients,
         grace: args.grace,
     };
     let jobs = listener::serve(listener, app.router(), limits, told(ends.clone()));

@@ -44,7 +44,8 @@ impl TokenFile {
     pub fn read(file: PathBuf) -> Result<Self, Error> {
         let unusable = |why| Error::Usage(format!("--tokens {}: {why}", file.display()));
         let metadata = fs::metadata(&file).map_err(|error| unusable(error.to_string()))?;
-        let roles = load(&file, &metadata).map_err(unusable)?;
+        let text = fs::read_to_string(&file).map_err(|error| unusable(error.to_string()))?;
+        let roles = roles(&text, &metadata).map_err(unusable)?;
         let state = State {
             roles,
             version: Version::of(&metadata),
@@ -79,8 +80,13 @@ impl TokenFile {
         if version == state.version {
             return;
         }
+        let text = match fs::read_to_string(&self.file) {
+            Ok(text) => text,
+            // It may be the moment that is wrong, and is not taken for the file: a token was taken back, perhaps.
+            Err(error) => return tracing::error!(%error, "{file} cannot be read again"),
+        };
         state.version = version;
-        match load(&self.file, &metadata) {
+        match roles(&text, &metadata) {
             Ok(roles) => {
                 tracing::info!(tokens = roles.len(), "{file} was read again");
                 state.roles = roles;
@@ -101,11 +107,11 @@ impl Version {
     }
 }
 
-fn load(file: &PathBuf, metadata: &Metadata) -> Result<Roles, String> {
+fn roles(text: &str, metadata: &Metadata) -> Result<Roles, String> {
     if metadata.mode() & READABLE_BY_OTHERS != 0 {
         return Err("others may read it; run: chmod o-rwx".to_owned());
     }
-    parse(&fs::read_to_string(file).map_err(|error| error.to_string())?)
+    parse(text)
 }
 
 fn parse(text: &str) -> Result<Roles, String> {

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::answers::OfAdding;
 use super::enqueue::{Added, add};
+use super::idempotency;
 use crate::listener::{self, Content, Problem};
 use crate::serve::app::App;
 use crate::serve::caller::Caller;
@@ -41,6 +42,11 @@ pub async fn enqueue_many(
     if request.uri().query().is_some_and(|query| !query.is_empty()) {
         return Err(Problem::bad_request(
             "There are no query parameters here: each element of the array has its own arguments.",
+        ));
+    }
+    if request.headers().contains_key(idempotency::NAME) {
+        return Err(Problem::bad_request(
+            "Idempotency-Key is for one job: here each element of the array has its own unique_key.",
         ));
     }
     let text = listener::read(request, app.max_body(), Content::Json).await?;

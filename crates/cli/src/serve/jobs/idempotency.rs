@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 
 use crate::listener::Problem;
 
-const NAME: &str = "idempotency-key";
+pub const NAME: &str = "idempotency-key";
 const LONGEST: usize = 128;
 /// For how long a key is remembered, whatever becomes of the job.
 pub const HELD_FOR: &str = "24 hours";
@@ -29,7 +29,7 @@ pub fn unique_key(headers: &HeaderMap, role: &str) -> Result<Option<String>, Pro
     if key.is_empty() || key.len() > LONGEST {
         return Err(wrong());
     }
-    Ok(Some(format!("idempotency-key:{role}:{key}")))
+    Ok(Some(format!("idempotency-key:{}:{role}:{key}", role.len())))
 }
 
 fn wrong() -> Problem {
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(made_of(&[]).unwrap(), None);
         for value in ["a b", "\"a b\"", " a b "] {
             let key = made_of(&[value]).unwrap().unwrap();
-            assert_eq!(key, "idempotency-key:shop:a b", "{value}");
+            assert_eq!(key, "idempotency-key:4:shop:a b", "{value}");
         }
     }
 
