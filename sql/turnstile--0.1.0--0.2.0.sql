@@ -1824,7 +1824,15 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
             ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
             ('drop_route', 'drop_endpoint'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
         ) AS also (known, made) ON also.known = granted ->> 'name'
-        WHERE granted ->> 'kind' = 'ROUTINE'
+        -- Not a user's function of the same name.
+        WHERE granted ->> 'kind' = 'ROUTINE' AND NOT EXISTS (
+            SELECT
+            FROM pg_catalog.pg_proc AS proc
+            WHERE proc.oid = (granted ->> 'object')::pg_catalog.oid AND NOT EXISTS (
+                SELECT FROM pg_catalog.pg_depend AS dep
+                WHERE dep.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND dep.objid = proc.oid AND dep.deptype = 'e'
+            )
+        )
         UNION ALL
         -- Who only reads the tables has no use for those that are new: headers of endpoints are not for everybody.
         SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)

@@ -30,7 +30,7 @@ VIEWS = [
 SAME_COLUMNS = {
     "jobs": ["job", "job_history"], "my_jobs": ["jobs", "job", "job_history"], "job_status": ["jobs", "job", "job_history"],
     "queues": ["queue"], "tenants": ["queues", "tenant"], "accounts": ["queues", "account"],
-    "concurrency_keys": ["queues", "concurrency"], "permissions": ["permission"], "recurring_jobs": ["recurring", "job"],
+    "concurrency_keys": ["queues", "concurrency", "slowed_key"], "permissions": ["permission"], "recurring_jobs": ["recurring", "job"],
     "recurring": ["job"], "stat_queue": ["queues", "queue"], "stat_tenant": ["stat_queue", "queues", "tenant"],
 }  # fmt: skip
 MEANING = {

@@ -25,6 +25,7 @@ TUTORIAL = ROOT / "docs" / "start.md"
 GIVEN = {
     "README.md": "CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY, item text)",
     "docs/concepts/waiting.md": "SELECT turnstile.enqueue('mail', queue => 'mail') FROM generate_series(1, 2)",
+    "docs/http-in.md": "DROP ROLE IF EXISTS shop, http_in",
     "docs/operations.md": "DROP ROLE IF EXISTS exporter",
     "docs/security.md": "DROP ROLE IF EXISTS app, mailer, acme, operator",
     "docs/recipes.md": "DROP ROLE IF EXISTS acme, authenticator, web_user, queue_gate, web_tenants, crawler",

@@ -94,6 +94,8 @@ def test_settings_and_notes_can_be_changed(conn, slot):
         "INSERT INTO turnstile.account (tenant, name) VALUES ('t', 'a')",
         "INSERT INTO turnstile.concurrency (key) VALUES ('c')",
         "INSERT INTO turnstile.route (pattern) VALUES ('r')",
+        "INSERT INTO turnstile.endpoint (pattern, url) VALUES ('e', 'http://a.example')",
+        "INSERT INTO turnstile.slowed_key (key, one_at_a_time) VALUES ('k', true)",
         "INSERT INTO turnstile.recurring (name, cron, kind) VALUES ('n', '* * * * *', 'k')",
         "INSERT INTO turnstile.unique_key VALUES ('', 'k', 1, 1, 'until_executed')",
         "INSERT INTO turnstile.permission VALUES ('pg_monitor', 'see', '*', '*')",
@@ -104,7 +106,7 @@ def test_settings_and_notes_can_be_changed(conn, slot):
         "SELECT c.oid::regclass::text, attname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid AND attnum = 1"
         " WHERE relnamespace = 'turnstile'::regnamespace AND relkind = 'r' AND NOT relispartition ORDER BY 1"
     ).fetchall()
-    assert len(tables) == 14
+    assert len(tables) == 16
     there = sum(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table, _ in tables)  # noqa: S608
     assert there > 9
     for table, column in tables:

@@ -80,6 +80,16 @@ def off_route(conn):
     conn.execute("SELECT turnstile.set_route('work', 'elsewhere')")
 
 
+def sent(conn):
+    conn.execute("SELECT turnstile.set_endpoint('work', 'http://a.example')")
+    return running(conn)
+
+
+def reported(conn, run):
+    conn.execute("SELECT turnstile.report_endpoint(%s, %s, 'failing')", [run.id, run.attempt])
+    return conn.execute("SELECT key FROM turnstile.slowed_key").fetchall()
+
+
 def rebuilt_and_claimed(conn, _):
     conn.execute("SELECT turnstile.rebuild()")
     return claim_next(conn)
@@ -150,6 +160,8 @@ ENDS = {
 }
 OTHERS = {
     "heartbeat": Verb(running, value("heartbeat(%(id)s, %(attempt)s)"), True, {"running": 1}),
+    "heartbeat that unbinds": Verb(running, value("heartbeat(%(id)s, %(attempt)s, unbind => true)"), True, {"running": 1}),
+    "report_endpoint": Verb(sent, reported, [("host:a.example",)], {"running": 1}),
     "progress": Verb(running, value("progress(%(id)s, %(attempt)s, 1)"), True, {"running": 1}),
     "cancel": Verb(waiting, lambda conn, run: cancel(conn, run.id), "cancelled", {"cancelled": 1}),
     "cancel a run": Verb(running, lambda conn, run: cancel(conn, run.id), "running", {"running": 1}),
@@ -175,7 +187,7 @@ VERBS = PRODUCERS | CLAIMS | ENDS | OTHERS | REBUILDS
 
 def clear(conn) -> None:
     """Leaves no job, and nothing that was set for them."""
-    for table in ("job", "job_history", "tenant", "unique_key", "route"):
+    for table in ("job", "job_history", "tenant", "unique_key", "route", "endpoint", "slowed_key"):
         conn.execute(f"DELETE FROM turnstile.{table}")
 
 

@@ -73,6 +73,9 @@ def make(conn, seed: int) -> Content:
     call(conn, "allow_worker", role="mover", queues=["kept"])
     conn.execute("INSERT INTO turnstile.paused_session (queue, session) VALUES ('kept', 'paused')")
     conn.execute("INSERT INTO turnstile.route (pattern, queue) VALUES ('letter*', 'kept')")
+    call(conn, "set_endpoint", pattern="web*", url="https://API.example:8443/{payload.a}", headers={"a": "b"}, timeout="1 minute", paused=True)
+    call(conn, "set_endpoint", pattern="sent*", url="http://b.example", secret="env:TURNSTILE_SECRET_A", permanent_status=[404])
+    call(conn, "pause_concurrency", key="host:b.example")
     conn.execute("INSERT INTO turnstile.recurring (name, cron, kind) VALUES ('nightly', '0 3 * * *', 'work')")
     conn.execute("UPDATE turnstile.queue SET keep_completed = NULL WHERE name = '*'")
     extra = [enqueue(conn, queue="kept", payload={"nth": nth}) for nth in range(3)]
@@ -116,6 +119,15 @@ def settle(conn, content: Content) -> None:
     await_true(lambda: rows.live(conn, content.bound).errors is not None, "the connection is known to be gone")
 
 
+def endpoints_go_on(conn) -> None:
+    """Endpoints apply, and what was paused is paused."""
+    for kind, key in (("web", "host:api.example:8443"), ("sent", "host:b.example")):
+        job = call(conn, "enqueue", kind=kind, queue="endpoints")[0][0]
+        assert rows.live(conn, job).concurrency_key == key
+        assert claim_next(conn, "endpoints") is None
+    conn.execute("DELETE FROM turnstile.job WHERE queue = 'endpoints'")
+
+
 def goes_on(conn, content: Content) -> None:
     """Runs end, keys and sessions are held, rights count, ids go on, and all jobs run in their order, each once."""
     settle(conn, content)
@@ -141,6 +153,7 @@ def goes_on(conn, content: Content) -> None:
         conn.execute("RESET ROLE")
     assert rows.live(conn, call(conn, "enqueue", kind="letters")[0][0]).queue == "kept"
     conn.execute("DELETE FROM turnstile.job WHERE kind = 'letters'; DELETE FROM turnstile.paused_session")
+    endpoints_go_on(conn)
     last = conn.execute("SELECT max(id), max(position) FROM turnstile.job").fetchone()
     new = enqueue(conn, queue="kept")
     assert new > last[0]

@@ -25,7 +25,7 @@ def _commands() -> list[str]:
 
 def test_each_command_has_a_manual_page(share):
     commands = _commands()
-    assert {"work", "top", "tail", "why", "enqueue", "retry", "cancel", "check"} <= set(commands) and "pages" not in commands
+    assert {"work", "serve", "top", "tail", "why", "enqueue", "retry", "cancel", "check"} <= set(commands) and "pages" not in commands
     pages = {path.name: path.read_text() for path in (share / "man/man1").iterdir()}
     assert set(pages) == {"turnstile.1", *[f"turnstile-{command}.1" for command in commands]}
     for name, page in pages.items():

@@ -13,7 +13,7 @@ class Case:
     # All of them: (verb, queue, tenant).
     needs: tuple
     target: str | None = None
-    # The verb for which any permission will do.
+    # The verbs for which any permission will do.
     any_of: str | None = None
 
 
@@ -90,6 +90,7 @@ def claims() -> list[Case]:
         Case("listen_channel: own", "SELECT turnstile.listen_channel('mail')", work("mail")),
         Case("listen_channel: other", "SELECT turnstile.listen_channel('sms')", work("sms")),
         Case("listen_channel: *", "SELECT turnstile.listen_channel('*')", work(ALL)),
+        Case("endpoint_of", "SELECT * FROM turnstile.endpoint_of('k')", (), any_of="work manage"),
         Case("wait_for_job: own", "CALL turnstile.wait_for_job('{mail}', '0')", work("mail")),
         Case("wait_for_job: own and other", "CALL turnstile.wait_for_job('{mail,sms}', '0')", work("mail", "sms")),
         Case("wait_for_job: *", "CALL turnstile.wait_for_job('{*}', '0')", (), any_of="work"),

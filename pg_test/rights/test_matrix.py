@@ -16,7 +16,7 @@ def given(request):
 
 
 def is_allowed(case: Case, role: str) -> bool:
-    if case.any_of and not any(verb in (case.any_of, ALL) for verb, *_ in PERMISSIONS[role]):
+    if case.any_of and not any(verb in (*case.any_of.split(), ALL) for verb, *_ in PERMISSIONS[role]):
         return False
     return all(allowed(role, *need) for need in case.needs)
 

@@ -92,7 +92,13 @@ resume_session('q', 'acme', 'nobody')
 set_route('b*', queue => 'routed', priority_offset => 2, override => true)
 route_of('bold')
 reroute('b', from_queue => 'default')
+set_endpoint('b*', 'http://a.example/{payload.n}', headers => '{"a": "b"}', timeout => '00:01:00', permanent_status => ARRAY[404])
+endpoint_of('bold')
+pause_concurrency('slow', '2101-01-01 00:00:00+00')
+pause_concurrency('over', '2001-01-01 00:00:00+00')
+resume_concurrency('nobody')
 heartbeat({run}, lease => '00:01:00')
+report_endpoint({last}, 'works')
 progress({last}, 1.5, 10, 'half')
 snooze({last}, '01:00:00')
 release({run})
@@ -119,6 +125,7 @@ maintain()
 listen_channel('q')
 unschedule('nobody')
 drop_route('b*')
+drop_endpoint('c*')
 resume_queue('q')
 resume_tenant('acme')
 check()
@@ -137,6 +144,8 @@ LEFT = {
     "concurrency": "TABLE turnstile.concurrency ORDER BY key",
     "paused_session": "TABLE turnstile.paused_session ORDER BY gate",
     "route": "TABLE turnstile.route ORDER BY pattern",
+    "endpoint": "TABLE turnstile.endpoint ORDER BY pattern",
+    "slowed_key": "TABLE turnstile.slowed_key ORDER BY key",
     "unique_key": "SELECT tenant, key, job_id, mode, generation FROM turnstile.unique_key ORDER BY 1, 2, 3",
     "partitions": "SELECT partition::text, begins, ends FROM turnstile.history_partition ORDER BY begins",
     "files": "SELECT relname, relpersistence, reltablespace, amname FROM pg_class LEFT JOIN pg_am ON pg_am.oid = relam"

@@ -62,6 +62,20 @@ def test_a_role_that_may_write_paused_sessions_pauses_one(conn, make_user):
     assert claim_next(conn, "mail")
 
 
+def test_a_role_that_may_write_endpoints_and_slowed_keys_needs_no_function(conn, make_user):
+    tables = ["SELECT, INSERT, UPDATE, DELETE ON turnstile.endpoint", "SELECT, INSERT, DELETE ON turnstile.slowed_key"]
+    session = make_user("USAGE ON SCHEMA turnstile", *tables).connect()
+    session.execute("INSERT INTO turnstile.endpoint (pattern, url) VALUES ('work', 'http://A.example:80/')")
+    job = enqueue(conn)
+    assert conn.execute("SELECT concurrency_key FROM turnstile.job").fetchone() == ("host:a.example",)
+    session.execute("INSERT INTO turnstile.slowed_key (key, paused_until, gate) VALUES ('host:a.example', 'infinity', 7)")
+    assert claim_next(conn) is None
+    session.execute("DELETE FROM turnstile.slowed_key; UPDATE turnstile.endpoint SET paused = true")
+    assert claim_next(conn) is None
+    session.execute("DELETE FROM turnstile.endpoint")
+    assert claim_next(conn).id == job
+
+
 @pytest.mark.parametrize("table", SETTINGS)
 def test_the_key_of_a_gate_is_what_the_name_says(conn, table):
     """Whatever is written there, on the way in and later."""

@@ -97,3 +97,44 @@ def test_those_who_complete_and_claim_one_job_may_do_so_with_many(release, worke
         conn.execute("ALTER EXTENSION turnstile UPDATE")
         may = "SELECT has_function_privilege(%s, %s, 'EXECUTE'), has_function_privilege('pg_monitor', %s, 'EXECUTE')"
         assert conn.execute(may, [worker_role, many, many]).fetchone() == (True, False)
+
+
+NEW_VERBS = """
+SELECT array_agg(proname::text ORDER BY 1)
+FROM pg_proc
+WHERE pronamespace = 'turnstile'::regnamespace AND proname ~ '(endpoint|_concurrency|heartbeat)'
+    AND proname NOT IN ('endpoints_changed', 'set_concurrency') AND has_function_privilege(%s, oid, 'EXECUTE')
+"""
+WORKS = ["endpoint_of", "heartbeat", "report_endpoint"]
+OPERATES = ["drop_endpoint", "endpoint_of", "pause_concurrency", "resume_concurrency", "set_endpoint"]
+
+
+@pytest.mark.parametrize("release", [release for release in releases() if release != CURRENT])
+@pytest.mark.parametrize(("kind", "verbs", "writes"), [("worker", WORKS, False), ("operator", OPERATES, True), ("producer", None, False)])
+def test_those_who_work_or_operate_may_do_so_with_endpoints(release, worker_role, kind, verbs, writes):
+    with fresh_database(extension=False) as database:
+        conn = database.connect()
+        conn.execute(f"CREATE EXTENSION turnstile VERSION '{release}'")
+        # What allow_... has granted: it cannot be called before the upgrade.
+        for privileges, name in conn.execute("SELECT privileges, object FROM turnstile.rights_of(%s)", [kind]).fetchall():
+            what = "ROUTINE" if privileges == "EXECUTE" else "TABLE"
+            conn.execute(f"GRANT {privileges} ON {what} turnstile.{name} TO {worker_role}")
+        conn.execute("ALTER EXTENSION turnstile UPDATE")
+        assert conn.execute(NEW_VERBS, [worker_role]).fetchone() == (verbs,)
+        may_write = "SELECT has_table_privilege(%s, %s, 'SELECT') AND has_table_privilege(%s, %s, 'INSERT')"
+        for table in ("turnstile.endpoint", "turnstile.slowed_key"):
+            assert conn.execute(may_write, [worker_role, table, worker_role, table]).fetchone() == (writes,)
+        assert conn.execute(NEW_VERBS, ["pg_monitor"]).fetchone() == (None,)
+
+
+@pytest.mark.parametrize("release", [release for release in releases() if release != CURRENT])
+def test_who_only_reads_routes_or_calls_a_users_function_gets_nothing_new(release, worker_role):
+    with fresh_database(extension=False) as database:
+        conn = database.connect()
+        conn.execute(f"CREATE EXTENSION turnstile VERSION '{release}'")
+        conn.execute("CREATE FUNCTION turnstile.heartbeat(int) RETURNS int LANGUAGE sql AS 'SELECT 1'")
+        conn.execute("REVOKE ALL ON FUNCTION turnstile.heartbeat(int) FROM PUBLIC")
+        conn.execute(f"GRANT EXECUTE ON FUNCTION turnstile.heartbeat(int) TO {worker_role}; GRANT SELECT ON turnstile.route TO {worker_role}")
+        conn.execute("ALTER EXTENSION turnstile UPDATE")
+        assert conn.execute(NEW_VERBS, [worker_role]).fetchone() == (["heartbeat"],)
+        assert conn.execute("SELECT has_table_privilege(%s, 'turnstile.endpoint', 'SELECT')", [worker_role]).fetchone() == (False,)

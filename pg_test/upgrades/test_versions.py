@@ -26,6 +26,8 @@ STATEMENTS = {
     "setter": "SELECT turnstile.set_queue('other', max_running => 1)",
     "all settings": "TRUNCATE turnstile.tenant",
     "route": "INSERT INTO turnstile.route (pattern, queue) VALUES ('letter', 'mail')",
+    "endpoint": "INSERT INTO turnstile.endpoint (pattern, url) VALUES ('letter', 'http://a.example')",
+    "slowed key": "INSERT INTO turnstile.slowed_key (key, one_at_a_time) VALUES ('k', true)",
     "permission": "INSERT INTO turnstile.permission (role, verb, queue, tenant) VALUES ('pg_monitor', 'enqueue', '*', '*')",
     "wait": "CALL turnstile.wait_for_job(ARRAY['default'], '1 minute')",
 }

@@ -10,6 +10,7 @@ const UNITS: [(&str, f64); 5] = [
     ("d", 86_400.0),
 ];
 const LONGEST: f64 = 365.0 * 86_400.0;
+const LARGEST: usize = 1 << 30;
 
 /// 500ms, 2s, 1.5m, 1h, 7d; a number alone is seconds.
 pub fn interval(text: &str) -> Result<Duration, String> {
@@ -45,6 +46,26 @@ pub fn zero_or_interval(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// 500kb, 1mb; a number alone is bytes. At most 1gb.
+pub fn size(text: &str) -> Result<usize, String> {
+    let wrong = || format!("{text:?} is no size such as 65536, 500kb or 1mb");
+    let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
+    let scale = match text.strip_prefix(digits).unwrap_or_default() {
+        "" | "b" => 1,
+        "kb" => 1 << 10,
+        "mb" => 1 << 20,
+        "gb" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    let bytes = digits
+        .parse::<usize>()
+        .map_err(|_| wrong())?
+        .checked_mul(scale);
+    bytes
+        .filter(|bytes| (1..=LARGEST).contains(bytes))
+        .ok_or_else(|| format!("{text:?} is not between 1 byte and 1gb"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +87,32 @@ mod tests {
         }
         for text in ["", "s", "1x", "0", "-1s", "inf", "1 s", "1000d", "nan"] {
             assert!(interval(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in [
+            ("1", 1),
+            ("7b", 7),
+            ("500kb", 512_000),
+            ("1mb", 1 << 20),
+            ("1gb", 1 << 30),
+        ] {
+            assert_eq!(size(text).unwrap(), bytes, "{text}");
+        }
+        for text in [
+            "",
+            "mb",
+            "0",
+            "-1",
+            "1.5mb",
+            "2gb",
+            "1tb",
+            "99999999999999999999",
+            "1 mb",
+        ] {
+            assert!(size(text).is_err(), "{text}");
         }
     }
 }

@@ -40,6 +40,12 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_long_help = include_str!("dispatch/manual.txt"))]
     Dispatch(crate::dispatch::Args),
+    /// Take jobs by HTTP
+    ///
+    /// Programs without a driver for PostgreSQL add jobs by POST, look at them, wait for their end and cancel them. A token stands for a role,
+    /// whose rights in the database decide on everything.
+    #[command(after_long_help = include_str!("serve/manual.txt"))]
+    Serve(crate::serve::Args),
     /// Show queues, tenants, batches and workers as they change
     ///
     /// It reads figures that the server keeps in memory, so that watching costs the same however many jobs there are, and rests for nine
@@ -92,6 +98,7 @@ impl Command {
             Command::Work(args) => crate::work::run(args, connection).await,
             #[cfg(target_os = "linux")]
             Command::Dispatch(args) => crate::dispatch::run(args, connection).await,
+            Command::Serve(args) => crate::serve::run(args, connection).await,
             Command::Top(args) => crate::top::run(args, connection).await,
             Command::Tail(args) => crate::tail::run(args, connection).await,
             Command::Why(args) => crate::why::run(args, connection).await,

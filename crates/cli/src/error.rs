@@ -172,7 +172,7 @@ fn ends_session(told: &DbError) -> bool {
 fn tell(formatter: &mut fmt::Formatter<'_>, error: &tokio_postgres::Error) -> fmt::Result {
     match error.as_db_error() {
         Some(told) => tell_as_server(formatter, told),
-        None => tell_with_causes(formatter, error),
+        None => formatter.write_str(&with_causes(error)),
     }
 }
 
@@ -187,21 +187,17 @@ fn tell_as_server(formatter: &mut fmt::Formatter<'_>, told: &DbError) -> fmt::Re
     Ok(())
 }
 
-/// The driver's own message names only the stage; the cause is in the errors behind it.
-fn tell_with_causes(
-    formatter: &mut fmt::Formatter<'_>,
-    error: &tokio_postgres::Error,
-) -> fmt::Result {
-    write!(formatter, "{error}")?;
+/// Many errors name only the stage; the cause is in the errors behind them.
+pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut told = error.to_string();
-    let mut cause = std::error::Error::source(error);
+    let mut cause = error.source();
     while let Some(error) = cause {
         let message = error.to_string();
         if !told.contains(&message) {
-            write!(formatter, ": {message}")?;
+            told.push_str(": ");
             told.push_str(&message);
         }
         cause = error.source();
     }
-    Ok(())
+    told
 }

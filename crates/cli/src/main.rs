@@ -21,13 +21,14 @@ mod error;
 mod filter;
 mod http;
 mod listener;
-mod log;
+mod logs;
 #[cfg(target_os = "linux")]
 mod open_files;
 mod output;
 mod pages;
 mod query;
 mod retry;
+mod serve;
 
 mod tail;
 mod top;

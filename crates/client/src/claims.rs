@@ -96,6 +96,11 @@ impl Claims {
         }
     }
 
+    /// The connection that runs may be bound to.
+    pub(crate) fn into_link(self) -> Link {
+        self.link
+    }
+
     /// Up to so many jobs; none where it has slept, or where the worker drains.
     pub(crate) async fn next(&mut self, room: usize) -> Result<Vec<Claimed>> {
         let client = tokio::select! {

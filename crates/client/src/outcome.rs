@@ -31,7 +31,7 @@ pub enum Outcome {
     /// handler is called again for the same run, with [`Job::children`](crate::Job::children); and if it was told of the same ones before,
     /// or the job has none at all, the run fails.
     AwaitChildren,
-    /// Others go on with the run and end it: whoever knows the job and the attempt may. It must say that it is alive before its lease
+    /// Others go on with the run and end it, by the job and the attempt. It must say that it is alive before its lease
     /// is over, and is no longer bound to a connection.
     HandOver,
     /// Given back: another worker takes the job, and the attempt does not count.

@@ -229,12 +229,13 @@ impl<H: Handler> Working<H> {
         let mut claims = self.claims(&done);
         let claimed = self.claim_and_run(&mut claims, &done).await;
         // The server fails runs whose connection is gone.
-        let claims = self.settings.is_bound.then_some(claims);
+        let connection = claims.into_link();
+        let connection = self.settings.is_bound.then_some(connection);
         done.let_go();
         self.drain().await;
         drop(done);
         let undelivered = last_ends(endings, &give_up).await;
-        drop(claims);
+        drop(connection);
         claimed?;
         match undelivered {
             0 => Ok(()),

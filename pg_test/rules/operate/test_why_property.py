@@ -56,6 +56,20 @@ def _limit(conn, rng) -> None:
     configure(conn, table, *key, **settings)
 
 
+def _slow(conn, rng) -> None:
+    change = rng.randrange(4)
+    if change == 0:
+        call(conn, "resume_concurrency", key="k")
+    elif change == 1:
+        call(conn, "pause_concurrency", key="k", until=rng.choice([None, "2001-01-01", "2999-01-01"]))
+    else:
+        conn.execute(
+            "INSERT INTO turnstile.slowed_key (key, one_at_a_time) VALUES ('k', %(on)s)"
+            " ON CONFLICT (key) DO UPDATE SET one_at_a_time = %(on)s",
+            {"on": change == 2},
+        )
+
+
 def _step(conn, rng, runs) -> None:
     what = rng.random()
     if what < 0.45:
@@ -70,6 +84,8 @@ def _step(conn, rng, runs) -> None:
         call(conn, "pause_session", queue="q", tenant=rng.choice(TENANTS), session="s")
     elif what < 0.86:
         call(conn, "resume_session", queue="q", tenant=rng.choice(TENANTS), session="s")
+    elif what < 0.88:
+        _slow(conn, rng)
     elif runs:
         run = runs.pop(rng.randrange(len(runs)))
         rng.choice([complete, lambda conn, run: fail(conn, run, retry_in="1000 hours")])(conn, run)
@@ -128,6 +144,7 @@ def _open(conn, job, gate) -> None:
         configure(conn, "account", tenant, account, slots=None, **free)
     elif gate == "concurrency":
         configure(conn, "concurrency", key, slots=None, rate=None)
+        call(conn, "resume_concurrency", key=key)
     else:
         call(conn, "resume_session", queue=queue, tenant=tenant, session=session)
 

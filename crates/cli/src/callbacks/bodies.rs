@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Number;
+use serde_json::value::RawValue;
 
 use crate::listener::Problem;
 
@@ -28,8 +28,9 @@ pub struct Heartbeat {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
-    pub done: Number,
-    pub total: Option<Number>,
+    /// As they were given, so that they stay what they are. The server refuses what is no number.
+    pub done: Box<RawValue>,
+    pub total: Option<Box<RawValue>>,
     pub message: Option<String>,
 }
 

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::Request;
 use axum::routing::post;
 use axum::{Json, extract::DefaultBodyLimit};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio_postgres::types::{FromSql, Type};
 
@@ -82,7 +83,7 @@ async fn progress(State(callbacks): State<Callbacks>, run: Run, request: Request
         total,
         message,
     } = parse(&body(request).await?)?;
-    let (done, total) = (done.to_string(), total.map(|total| total.to_string()));
+    let (done, total) = (done.get(), total.as_deref().map(RawValue::get));
     let goes_on: bool = callbacks
         .call(
             PROGRESS,

@@ -5,10 +5,9 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, request::Parts};
 
 use super::Callbacks;
-use crate::listener::Problem;
+use crate::listener::{self, Problem};
 
 const TOKEN: &str = "turnstile-callback-token";
-const BEARER: &str = "bearer ";
 
 /// (id, attempt) of a call whose token is good.
 pub struct Run {
@@ -40,11 +39,7 @@ fn token(headers: &HeaderMap) -> Option<&str> {
     if let Some(token) = headers.get(TOKEN) {
         return token.to_str().ok().map(str::trim);
     }
-    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
-    let scheme = value.get(..BEARER.len())?;
-    scheme
-        .eq_ignore_ascii_case(BEARER)
-        .then(|| value.get(BEARER.len()..).unwrap_or_default().trim())
+    headers.get(AUTHORIZATION).and_then(listener::bearer)
 }
 
 #[cfg(test)]

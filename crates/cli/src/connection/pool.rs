@@ -7,23 +7,27 @@ use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, RecyclingMethod, Runtime};
 use tokio_postgres::types::Type;
-use tokio_postgres::{CancelToken, Client, Row};
+use tokio_postgres::{Client, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::Settings;
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 use crate::query::Parameter;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-/// For this transaction. Whom the role is not given stays what they are.
+/// For this transaction.
 const BECOME: &str = include_str!("become.sql");
 const COMMIT: &str = "COMMIT";
 const RESET: &str = "RESET ROLE; RESET ALL";
+/// Wherever a transaction was left. Statements of before come to their end first.
+const SETTLE: &str = "ROLLBACK; RESET ROLE; RESET ALL";
 
 /// The server itself ends a statement that takes longer, and the program gives up one that it hears no end of.
 const STATEMENT: Duration = Duration::from_secs(30);
 const ANSWER: Duration = Duration::from_secs(35);
 const CANCEL: Duration = Duration::from_secs(2);
+/// For how long a statement goes on whose client has hung up.
+const UNWANTED: Duration = Duration::from_secs(1);
 /// How long a request waits for a connection that others have.
 const TURN: Duration = Duration::from_secs(5);
 const CONNECT: Duration = Duration::from_secs(10);
@@ -106,16 +110,6 @@ fn no_answer() -> Failure {
     Failure::NoServer(format!("no answer for {} seconds", ANSWER.as_secs()))
 }
 
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
-}
-
 type Answer<T> = Result<T, tokio_postgres::Error>;
 
 /// What the server has said to the parts of a transaction.
@@ -187,8 +181,7 @@ impl Failure {
     }
 }
 
-/// A connection, until the request is over. One that is given back in the middle of something, as the client has hung up, is thrown away,
-/// and what runs there is cancelled.
+/// A connection, until the request is over. One that is given back in the middle of something, as the client has hung up, is settled first.
 struct Lent {
     object: Option<Object>,
     tls: MakeRustlsConnect,
@@ -201,17 +194,21 @@ impl Drop for Lent {
             return;
         }
         if let Some(object) = self.object.take() {
-            let token = object.cancel_token();
-            drop(Object::take(object));
-            cancel(token, self.tls.clone());
+            match tokio::runtime::Handle::try_current() {
+                Ok(runtime) => _ = runtime.spawn(settle(object, self.tls.clone())),
+                Err(_) => drop(Object::take(object)),
+            }
         }
     }
 }
 
-fn cancel(token: CancelToken, tls: MakeRustlsConnect) {
-    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-        runtime.spawn(async move {
-            _ = tokio::time::timeout(CANCEL, token.cancel_query(tls)).await;
-        });
+/// What was sent soon ends, as a rule, and the connection is as good as new. Else it is thrown away, and what runs there is cancelled.
+async fn settle(object: Object, tls: MakeRustlsConnect) {
+    let settled = tokio::time::timeout(UNWANTED, object.batch_execute(SETTLE)).await;
+    if let Ok(Ok(())) = settled {
+        return;
     }
+    let token = object.cancel_token();
+    drop(Object::take(object));
+    _ = tokio::time::timeout(CANCEL, token.cancel_query(tls)).await;
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::http::headers;
+use crate::http::resolve::vet_url;
 use crate::http::template::Template;
 
 /// What `turnstile.endpoint_of` returns, as JSON.
@@ -53,10 +54,13 @@ pub struct Endpoint {
 impl Endpoint {
     /// An error is one of the row, which no attempt mends.
     pub fn read(row: Row) -> Result<Self, String> {
+        let url = Template::parse(&row.url).map_err(|error| error.to_string())?;
+        // Names are looked at when they are resolved.
+        vet_url(url.base(), row.allow_private).map_err(|error| error.to_string())?;
         Ok(Self {
+            url,
             method: Method::from_bytes(row.method.as_bytes())
                 .map_err(|_| format!("{:?} is no method of HTTP", row.method))?,
-            url: Template::parse(&row.url).map_err(|error| error.to_string())?,
             headers: headers::custom(&row.headers).map_err(|error| error.to_string())?,
             row,
         })

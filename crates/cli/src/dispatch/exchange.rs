@@ -10,7 +10,8 @@ use hyper::header::RETRY_AFTER;
 use hyper::{Request, Response, StatusCode};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::http::client::Client;
+use crate::error::with_causes;
+use crate::http::client::{Client, told};
 use crate::http::payload::{Payload, Touched};
 use crate::http::resolve::Refused;
 use crate::http::retry_after;
@@ -136,21 +137,7 @@ async fn read(mut body: Incoming, limit: usize) -> Result<(Bytes, bool), Trouble
 
 fn trouble(error: &hyper_util::client::legacy::Error) -> Trouble {
     match Refused::behind(error) {
-        Some(refusal) => Trouble::Refused(refusal.to_string()),
-        None => Trouble::Network(with_causes(error)),
+        Some(_) => Trouble::Refused(told(error)),
+        None => Trouble::Network(told(error)),
     }
-}
-
-/// The outer errors only say at which step it was.
-fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let message = error.to_string();
-        if !text.contains(&message) {
-            text = format!("{text}: {message}");
-        }
-        cause = error.source();
-    }
-    text
 }

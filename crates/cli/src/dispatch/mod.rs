@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::http::client::Clients;
 use crate::http::secrets::Secrets;
 use crate::http::token::Tokens;
-use crate::{arguments, callbacks, log, open_files};
+use crate::{arguments, callbacks, logs, open_files};
 use directory::Directory;
 use dispatcher::Dispatcher;
 use exchange::LONGEST_CONNECT;
@@ -91,7 +91,7 @@ pub struct Args {
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile dispatch")?;
-    let _logs = log::to_stderr();
+    let _logs = logs::to_stderr();
     open_files::allow(args.concurrency, OF_A_REQUEST, OF_THE_PROGRAM)?;
     let tokens = args.tokens()?;
     let database = Pool::new(settings.clone(), CONNECTIONS)?;

@@ -20,8 +20,8 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::payload::Payload;
-use super::resolve::{self, Lookup, Vetted};
-use crate::error::Error;
+use super::resolve::{self, Lookup, Refused, Vetted};
+use crate::error::{Error, with_causes};
 
 pub type Client = legacy::Client<HttpsConnector<Guarded>, Payload>;
 
@@ -62,7 +62,6 @@ impl Clients {
                 .pool_idle_timeout(IDLE)
                 .pool_max_idle_per_host(max_idle)
                 .http2_keep_alive_interval(PING)
-                .http2_adaptive_window(true)
                 .build(https)
         };
         Ok(Self {
@@ -79,6 +78,14 @@ impl Clients {
             &self.public
         }
     }
+}
+
+/// What went wrong. Of an address that is refused only that.
+pub fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(refused) = Refused::behind(error) {
+        return refused.to_string();
+    }
+    with_causes(error)
 }
 
 fn tls() -> Result<ClientConfig, Error> {
@@ -138,12 +145,26 @@ impl Service<Uri> for Guarded {
         let connecting = self.http.call(uri);
         Box::pin(async move {
             let connected = connecting.await?;
-            // Nothing has been sent yet. This can only fail if something above is wrong.
-            let peer = connected.inner().peer_addr()?.ip();
-            resolve::vet(&host, peer, allow_private)?;
+            // Nothing has been sent yet.
+            let stream = connected.inner();
+            let ends = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
+            vet_ends(&host, ends, allow_private)?;
             Ok(connected)
         })
     }
+}
+
+/// A global address that is this machine's own reaches what a firewall hides from others: packets to it never pass one.
+fn vet_ends(host: &str, (own, peer): (IpAddr, IpAddr), allow_private: bool) -> Result<(), Refused> {
+    resolve::vet(host, peer, allow_private)?;
+    if own == peer && !allow_private {
+        return Err(Refused {
+            host: host.to_owned(),
+            address: peer,
+            reason: "an address of this machine",
+        });
+    }
+    Ok(())
 }
 
 fn literal(host: &str) -> Option<IpAddr> {
@@ -151,4 +172,30 @@ fn literal(host: &str) -> Option<IpAddr> {
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'));
     bare.unwrap_or(host).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_of_a_connection_are_looked_at() {
+        for (own, peer, usually, with_private) in [
+            ("192.168.1.2", "1.1.1.1", true, true),
+            ("8.8.8.8", "1.1.1.1", true, true),
+            ("8.8.8.8", "8.8.8.8", false, true),
+            ("2606:4700::1", "2606:4700::1", false, true),
+            ("10.0.0.1", "10.0.0.1", false, true),
+            ("10.0.0.1", "10.0.0.2", false, true),
+            ("169.254.0.1", "169.254.169.254", false, false),
+        ] {
+            let ends = (own.parse().unwrap(), peer.parse().unwrap());
+            assert_eq!(vet_ends("h", ends, false).is_ok(), usually, "{own} {peer}");
+            assert_eq!(
+                vet_ends("h", ends, true).is_ok(),
+                with_private,
+                "{own} {peer}"
+            );
+        }
+    }
 }

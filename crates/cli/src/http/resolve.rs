@@ -4,17 +4,18 @@
 //! of a name server can lead elsewhere. One address that is refused refuses the name, since a public name with an internal address is
 //! an attack or a mistake.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper_util::client::legacy::connect::dns::Name;
-use tokio::sync::Semaphore;
+use tokio::sync::{OnceCell, Semaphore, oneshot};
 use tower_service::Service;
 use url::{Host, Url};
 
@@ -133,6 +134,9 @@ pub fn system() -> Lookup {
     })
 }
 
+/// What a look-up has found, for all that wait for it. An error of the system cannot be copied, its kind and its text can.
+type Found = Result<Vec<IpAddr>, (io::ErrorKind, String)>;
+
 /// The resolver of a connector, which gets vetted addresses only.
 #[derive(Clone)]
 pub struct Vetted {
@@ -140,6 +144,8 @@ pub struct Vetted {
     lookup: Lookup,
     limit: Duration,
     threads: Arc<Semaphore>,
+    /// By name: however many connections wait for one that no server answers for, it does not take all threads.
+    under_way: Arc<Mutex<HashMap<String, Weak<OnceCell<Found>>>>>,
 }
 
 impl Vetted {
@@ -149,6 +155,7 @@ impl Vetted {
             lookup,
             limit: TIME_LIMIT,
             threads: Arc::new(Semaphore::new(AT_ONCE)),
+            under_way: Arc::default(),
         }
     }
 
@@ -182,16 +189,45 @@ impl Vetted {
     }
 
     async fn look_up(&self, host: String) -> io::Result<Vec<IpAddr>> {
+        let asked = self.asked(&host);
+        let found = asked.get_or_init(|| async {
+            let found = self.look_up_in_thread(host).await;
+            found.map_err(|error| (error.kind(), error.to_string()))
+        });
+        found
+            .await
+            .clone()
+            .map_err(|(kind, text)| io::Error::new(kind, text))
+    }
+
+    /// The look-up of that name which others wait for, or a new one. It is no cache: nothing is kept when nobody waits.
+    fn asked(&self, host: &str) -> Arc<OnceCell<Found>> {
+        let mut under_way = self
+            .under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(asked) = under_way.get(host).and_then(Weak::upgrade) {
+            return asked;
+        }
+        under_way.retain(|_, asked| asked.strong_count() > 0);
+        let asked = Arc::default();
+        under_way.insert(host.to_owned(), Arc::downgrade(&asked));
+        asked
+    }
+
+    async fn look_up_in_thread(&self, host: String) -> io::Result<Vec<IpAddr>> {
         let turn = Arc::clone(&self.threads).acquire_owned().await;
         let turn = turn.map_err(io::Error::other)?;
         let lookup = Arc::clone(&self.lookup);
-        // The thread goes on when nobody waits for it any more; its turn ends with it.
-        let thread = tokio::task::spawn_blocking(move || {
-            let found = lookup(&host);
+        let (tell, told) = oneshot::channel();
+        // The thread goes on when nobody waits for it any more, and its turn ends with it. It is none of the runtime's, which would
+        // wait for it when the program ends.
+        let thread = std::thread::Builder::new().name("resolver".to_owned());
+        thread.spawn(move || {
+            _ = tell.send(lookup(&host));
             drop(turn);
-            found
-        });
-        thread.await.map_err(io::Error::other)?
+        })?;
+        told.await.map_err(io::Error::other)?
     }
 }
 

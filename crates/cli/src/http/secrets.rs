@@ -22,14 +22,17 @@ const LARGEST: u64 = 64 * 1024;
 /// Why there is no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// The reference, not the value.
-    pub reference: String,
+    /// The reference, if it is one: a value that stands in its place is not told either.
+    pub reference: Option<String>,
     pub reason: &'static str,
 }
 
 impl fmt::Display for Missing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the secret {}: {}", self.reference, self.reason)
+        match &self.reference {
+            Some(reference) => write!(formatter, "the secret {reference}: {}", self.reason),
+            None => write!(formatter, "the secret: {}", self.reason),
+        }
     }
 }
 
@@ -62,7 +65,9 @@ impl Secrets {
             return Ok(keys);
         }
         let missing = |reason| Missing {
-            reference: reference.to_owned(),
+            reference: Some(reference)
+                .filter(|name| name.starts_with("env:") || name.starts_with("file:"))
+                .map(str::to_owned),
             reason,
         };
         let text = self.read(reference).map_err(missing)?;
@@ -258,7 +263,7 @@ mod tests {
         let inside = format!("file:{}", folder.0.join("secrets/bad").display());
         for reference in [
             "",
-            "hunter",
+            "whsec_hunter2",
             "env:",
             "file:",
             "vault:a",
@@ -302,6 +307,41 @@ mod tests {
             let told = format!("{missing} {missing:?}");
             assert!(!told.contains("hunter2"), "{told}");
         }
+    }
+
+    /// All paths of up to four steps, through links of all kinds.
+    #[test]
+    fn no_path_leads_outside() {
+        let folder = Folder::new();
+        fs::create_dir_all(folder.0.join("secrets-too")).unwrap();
+        fs::write(folder.0.join("secrets-too/outside"), "hunter2").unwrap();
+        folder.write("below/inside", "inside");
+        folder.write("inside", "inside");
+        folder.link("../..", "below/up");
+        folder.link(".", "here");
+        folder.link("../secrets/below", "round");
+        folder.link("../secrets-too", "beside");
+        folder.link(&folder.0, "absolute");
+        let secrets = folder.secrets(Duration::ZERO);
+        let steps = [
+            "", ".", "..", "inside", "outside", "below", "below/up", "here", "round", "beside",
+            "absolute", "secrets", "/",
+        ];
+        let (mut paths, mut found) = (vec![String::new()], 0);
+        for _ in 0..4 {
+            paths = paths
+                .iter()
+                .flat_map(|path| steps.map(|step| format!("{path}/{step}")))
+                .collect();
+            for path in &paths {
+                let reference = format!("file:{}", path.trim_start_matches('/'));
+                if let Ok(keys) = secrets.get(&reference) {
+                    found += 1;
+                    assert_eq!(keys.sign("id", 0, b""), of_text("inside"), "{reference}");
+                }
+            }
+        }
+        assert!(found > 100, "{found}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod value;
 use std::borrow::Cow;
 use std::fmt;
 
+use hyper::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::value::RawValue;
 use url::{Position, Url};
@@ -21,6 +22,8 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 /// Many servers refuse longer ones.
 const LONGEST: usize = 8_000;
+/// How often a segment is decoded to see whether it climbs.
+const MOST_ENCODED: usize = 8;
 
 // ---- Errors ---------------------------------------------------------------------------------------
 
@@ -114,7 +117,7 @@ impl Template {
         };
         // What the texts alone are is known without a payload.
         let probe = template.fill(|_| Ok("x".to_owned()));
-        probe.map_err(|unfit| Invalid::because(unfit.to_string()))?;
+        probe.map_err(|unfit| Invalid::because(format!("it {}", unfit.reason)))?;
         Ok(template)
     }
 
@@ -139,18 +142,24 @@ impl Template {
             text.push('?');
             append(&mut text, query, &value)?;
         }
-        if text.len() > LONGEST {
-            return Err(Unfit::of(None, "is too long"));
-        }
+        check_length(&text)?;
         match Url::parse(&text) {
             Ok(url) if self.leads_to(&url) => Ok(url),
             _ => Err(Unfit::of(None, "would lead elsewhere than its template")),
         }
     }
 
+    /// The client reads the URL with a parser of its own, which must see the same in it.
     fn leads_to(&self, url: &Url) -> bool {
+        let is_read_alike = url.as_str().parse().is_ok_and(|uri: Uri| {
+            uri.host() == url.host_str()
+                && uri.port_u16() == url.port()
+                && uri.path() == url.path()
+                && uri.query() == url.query()
+        });
         let segments = url.path_segments().map_or(0, Iterator::count);
-        url.scheme() == self.base.scheme()
+        is_read_alike
+            && url.scheme() == self.base.scheme()
             && url.host() == self.base.host()
             && url.port_or_known_default() == self.base.port_or_known_default()
             && url.username().is_empty()
@@ -174,11 +183,19 @@ fn append<'a>(
             Piece::Value(name) => {
                 let found = value(name).map_err(|reason| Unfit::of(Some(name), reason))?;
                 text.extend(utf8_percent_encode(&found, ENCODED));
+                check_length(text)?;
                 last = Some(name.as_str());
             }
         }
     }
     Ok(last)
+}
+
+fn check_length(text: &str) -> Result<(), Unfit> {
+    if text.len() > LONGEST {
+        return Err(Unfit::of(None, "is too long"));
+    }
+    Ok(())
 }
 
 /// Dots are unreserved, and a URL with %2e%2e climbs, too. Servers that decode more than once see what is left in the end.
@@ -189,16 +206,9 @@ fn check_segment(segment: &str, last: Option<&str>) -> Result<(), Unfit> {
             "is empty, where a segment of the path is needed",
         ));
     }
-    let mut decoded = segment.to_owned();
-    while decoded.contains('%') {
-        let next = percent_decode_str(&decoded)
-            .decode_utf8_lossy()
-            .into_owned();
-        if next == decoded {
-            break;
-        }
-        decoded = next;
-    }
+    let Some(decoded) = decoded(segment) else {
+        return Err(Unfit::of(last, "is percent-encoded too often"));
+    };
     if decoded
         .split(['/', '\\'])
         .any(|part| matches!(part, "." | ".."))
@@ -206,6 +216,18 @@ fn check_segment(segment: &str, last: Option<&str>) -> Result<(), Unfit> {
         return Err(Unfit::of(last, "has . or .. in the path"));
     }
     Ok(())
+}
+
+fn decoded(segment: &str) -> Option<String> {
+    let mut text = segment.to_owned();
+    for _ in 0..MOST_ENCODED {
+        let next = percent_decode_str(&text).decode_utf8_lossy().into_owned();
+        if next == text {
+            return Some(text);
+        }
+        text = next;
+    }
+    None
 }
 
 // ---- Texts and placeholders -----------------------------------------------------------------------

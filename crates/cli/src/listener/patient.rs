@@ -1,4 +1,4 @@
-//! A connection whose other side must take what is written to it in good time.
+//! A connection whose other side must take what is written to it in good time, and may say the rest of what it was saying.
 
 use std::io;
 use std::pin::Pin;
@@ -11,11 +11,16 @@ use tokio::time::{Instant, Sleep, sleep};
 
 /// A client that takes nothing of its answer for so long is gone.
 const LONGEST: Duration = Duration::from_secs(30);
+/// A client that is answered before it has sent all would find no answer in a connection that is closed on it.
+const LINGER: Duration = Duration::from_secs(2);
+const UNREAD: usize = 16 * 1024;
 
 pub struct Patient {
     stream: TcpStream,
     /// While it waits to write.
     deadline: Option<Pin<Box<Sleep>>>,
+    /// Once all is written.
+    lingers: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patient {
@@ -23,6 +28,7 @@ impl Patient {
         Self {
             stream,
             deadline: None,
+            lingers: None,
         }
     }
 
@@ -82,6 +88,19 @@ impl AsyncWrite for Patient {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        if self.lingers.is_none() {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+        }
+        let this = &mut *self;
+        let lingers = this.lingers.get_or_insert_with(|| Box::pin(sleep(LINGER)));
+        let mut unread = [0; UNREAD];
+        while lingers.as_mut().poll(context).is_pending() {
+            let mut buffer = ReadBuf::new(&mut unread);
+            let read = ready!(Pin::new(&mut this.stream).poll_read(context, &mut buffer));
+            if read.is_err() || buffer.filled().is_empty() {
+                break;
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use turnstile_client::{Connector, Shutdown, Worker};
 
 use crate::error::Error;
-use crate::{arguments, connection, log, open_files};
+use crate::{arguments, connection, logs, open_files};
 use command::Commands;
 use limits::Limits;
 use persistent::{Crew, Persistent};
@@ -81,7 +81,7 @@ pub struct Args {
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile work")?;
-    let _logs = log::to_stderr();
+    let _logs = logs::to_stderr();
     let program = Program::find(args.command.clone())?;
     let files = open_files::allow(args.concurrency, OF_A_COMMAND, OF_THE_PROGRAM)?;
     let shutdown = Shutdown::on_signals()?;

@@ -53,7 +53,9 @@ fn is_as_written(authority: &str, base: &Url) -> bool {
         Some(Host::Ipv6(_)) => true,
         Some(Host::Ipv4(_)) => name.is_ascii(),
         Some(Host::Domain(domain)) => {
-            name.split('.').count() == domain.split('.').count()
+            let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            domain.bytes().all(is_letter)
+                && name.split('.').count() == domain.split('.').count()
                 && name
                     .split('.')
                     .zip(domain.split('.'))

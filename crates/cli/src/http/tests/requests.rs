@@ -12,7 +12,7 @@ use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::http::client::Clients;
+use crate::http::client::{self, Clients};
 use crate::http::payload::{Payload, Touched};
 use crate::http::resolve::{Lookup, Refused};
 
@@ -178,6 +178,10 @@ async fn a_connection_goes_to_the_vetted_address() {
         let told = answer.unwrap_err();
         let refused = Refused::behind(&told).unwrap();
         assert_eq!(refused.host, "service.example");
+        assert_eq!(
+            client::told(&told),
+            "service.example is refused: 127.0.0.1 is a loopback address"
+        );
         assert_eq!(refused.address, IpAddr::from([127, 0, 0, 1]));
         assert!(!touched.get());
     }
@@ -205,6 +209,8 @@ async fn nothing_is_sent_where_nobody_listens() {
     let (answer, touched) = post(&clients(), true, &format!("http://{address}/")).await;
     let told = answer.unwrap_err();
     assert!(told.is_connect());
+    let text = client::told(&told);
+    assert!(text.contains("Connection refused"), "{text}");
     assert!(Refused::behind(&told).is_none());
     assert!(!touched.get());
 }
@@ -219,4 +225,36 @@ async fn a_request_without_a_body_is_told_of_too() {
     let answer = tokio::time::timeout(LIMIT, clients().of(true).request(request)).await;
     assert_eq!(answer.unwrap().unwrap().status(), 200);
     assert!(touched.get());
+}
+
+#[tokio::test]
+async fn an_endpoint_that_breaks_off_may_have_seen_the_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_u8().await.unwrap()
+    });
+    let (answer, touched) = post(&clients(), true, &format!("http://{address}/")).await;
+    assert!(!answer.unwrap_err().is_connect());
+    assert!(touched.get());
+    assert_eq!(server.await.unwrap(), b'P');
+}
+
+/// A URL that never was a template goes through the same check.
+#[tokio::test]
+async fn what_stands_before_an_at_sign_is_not_the_host() {
+    let server = Server::answering(FINE).await;
+    for host in [
+        "1.1.1.1@127.0.0.1",
+        "example.com:80@127.0.0.1",
+        "1.1.1.1@localhost",
+    ] {
+        let told = post(&clients(), false, &server.at(host))
+            .await
+            .0
+            .unwrap_err();
+        assert!(Refused::behind(&told).is_some(), "{host}: {told:?}");
+    }
+    assert_eq!(server.seen(), (0, 0));
 }

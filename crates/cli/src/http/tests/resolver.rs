@@ -104,6 +104,34 @@ async fn a_name_server_that_says_nothing_is_waited_for_so_long() {
 }
 
 #[tokio::test]
+async fn connections_that_wait_for_the_same_name_share_its_look_up() {
+    let (done, waits) = std::sync::mpsc::channel::<()>();
+    let waits = Mutex::new(waits);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let lookup: Lookup = Arc::new(move |_| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        _ = waits.lock().unwrap().recv();
+        Ok(vec![IpAddr::from([1, 1, 1, 1])])
+    });
+    let resolver = Vetted::new(false, lookup);
+    let (mut one, mut two, mut other) = (resolver.clone(), resolver.clone(), resolver);
+    // Each waits before the sender is dropped.
+    let (first, second, third, ()) = tokio::join!(
+        ask(&mut one, "a.example"),
+        ask(&mut two, "a.example"),
+        ask(&mut other, "b.example"),
+        async { drop(done) },
+    );
+    for found in [first, second, third] {
+        assert_eq!(found.unwrap(), [IpAddr::from([1, 1, 1, 1])]);
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    assert!(ask(&mut one, "a.example").await.is_ok());
+    assert_eq!(asked.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
 async fn what_this_machine_calls_itself_is_refused() {
     let names = ["localhost", "127.1", "0x7f.1", "2130706433", "0177.0.0.1"];
     for name in names {

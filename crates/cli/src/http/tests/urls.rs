@@ -137,6 +137,21 @@ fn what_has_no_value_is_named() {
     assert_eq!(told.to_string(), "the URL is too long");
 }
 
+/// What has been encoded many times over costs no more than its length.
+#[test]
+fn a_value_is_decoded_a_few_times_only() {
+    for (times, reason) in [
+        (1_000, "is percent-encoded too often"),
+        (1_000_000, "the URL is too long"),
+    ] {
+        let payload = serde_json::json!({ "v": format!("%{}2e", "25".repeat(times)) }).to_string();
+        let told = expand("https://h.example/{payload.v}", &payload).unwrap_err();
+        assert!(told.to_string().ends_with(reason), "{told}");
+    }
+    let payload = r#"{"v": "100%2525"}"#;
+    assert!(expand("https://h.example/{payload.v}", payload).is_ok());
+}
+
 #[test]
 fn other_texts_are_no_templates() {
     for text in [

@@ -1,4 +1,4 @@
-//! The log of the subcommands that go on until they are told to end.
+//! What commands that go on for long write to standard error.
 
 use std::io::IsTerminal;
 

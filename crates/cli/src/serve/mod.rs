@@ -1,0 +1,137 @@
+//! `turnstile serve`: jobs by HTTP.
+//!
+//! `app` puts the routes together: those of `jobs`, `health` and `document`. `caller` finds the role of a request by the `tokens`,
+//! `waiters` wait for ends of jobs.
+
+mod app;
+mod caller;
+mod document;
+mod health;
+mod jobs;
+mod tokens;
+mod waiters;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::callbacks;
+use crate::connection::{self, Pool};
+use crate::error::Error;
+use crate::http::token::Tokens;
+use crate::listener::{self, Limits};
+use crate::{arguments, logs};
+use app::App;
+use tokens::TokenFile;
+use waiters::Waiters;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// The file that names a role for each token
+    #[arg(long, value_name = "FILE")]
+    tokens: PathBuf,
+    /// The longest body of a request
+    #[arg(long, value_name = "SIZE", default_value = "1mb", value_parser = arguments::size)]
+    max_body: usize,
+    /// The longest that a request waits for the end of a job
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::zero_or_interval)]
+    max_wait: Duration,
+    /// How many requests wait for the end of a job at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_000)]
+    max_waiters: usize,
+    /// How many connections of clients there are at once. Others wait until one of these has gone
+    #[arg(long, value_name = "NUMBER", default_value = "4000", value_parser = number)]
+    max_clients: usize,
+    /// How many connections to the server there are at most
+    #[arg(short, long, value_name = "NUMBER", default_value = "10", value_parser = number)]
+    connections: usize,
+    /// How long requests under way may take after SIGTERM or SIGINT
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = arguments::zero_or_interval)]
+    grace: Duration,
+    /// Where to listen for callbacks of runs that endpoints go on with
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "callback_key")]
+    callbacks: Option<SocketAddr>,
+    /// The file with the key of the tokens of callbacks, as for turnstile dispatch
+    #[arg(long, value_name = "FILE", requires = "callbacks")]
+    callback_key: Option<PathBuf>,
+}
+
+pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
+    let settings = connection.settings("turnstile serve")?;
+    let _logs = logs::to_stderr();
+    let tokens = TokenFile::read(args.tokens.clone())?;
+    let callback_tokens = args.callback_key.as_deref().map(Tokens::from_file);
+    let callback_tokens = callback_tokens.transpose()?;
+    let database = Pool::new(settings, args.connections)?;
+    let ends = ends_on_signals()?;
+    let listener = listen(args.listen, "jobs").await?;
+    let calls = match (args.callbacks, callback_tokens) {
+        (Some(address), Some(tokens)) => Some((listen(address, "callbacks").await?, tokens)),
+        _ => None,
+    };
+    let app = App::new(
+        database.clone(),
+        tokens,
+        Waiters::new(database.clone(), args.max_waiters, ends.clone()),
+        args.max_body,
+        args.max_wait,
+    );
+    let limits = Limits {
+        connections: args.max_clients,
+        grace: args.grace,
+    };
+    let jobs = listener::serve(listener, app.router(), limits, told(ends.clone()));
+    let callbacks = async {
+        if let Some((listener, tokens)) = calls {
+            callbacks::serve(listener, database, Arc::new(tokens), told(ends)).await;
+        }
+    };
+    tokio::join!(jobs, callbacks);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn number(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=100_000) => Ok(number),
+        _ => Err("a number from 1 to 100000 is needed".to_owned()),
+    }
+}
+
+async fn listen(address: SocketAddr, what: &str) -> Result<TcpListener, Error> {
+    let failed = |error| Error::Lost(format!("{address} cannot be listened on: {error}"));
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    tracing::info!("listens for {what} on http://{address}");
+    Ok(listener)
+}
+
+/// Says true once this program is asked to end.
+fn ends_on_signals() -> Result<watch::Receiver<bool>, Error> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let (ending, ends) = watch::channel(false);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("ends: takes no further connection");
+        _ = ending.send(true);
+        // Those that look at it later see it, too.
+        ending.closed().await;
+    });
+    Ok(ends)
+}
+
+async fn told(mut ends: watch::Receiver<bool>) {
+    _ = ends.wait_for(|ends| *ends).await;
+}
