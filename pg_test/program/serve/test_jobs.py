@@ -82,6 +82,8 @@ def test_a_key_of_idempotency_makes_one_job(conn, serve, producer):
     assert served.post("/v1/jobs/pay", **given).json["id"] == first.json["id"]
     for query in ("unique_key=a", "unique_by=kind", "unique_mode=replace", "unique_for=1h"):
         assert served.post(f"/v1/jobs/pay?{query}", **given).status == 400
+    # One of an array would have to say which job it is for.
+    assert served.post("/v1/jobs", [{"kind": "pay"}], **given).status == 400
 
 
 def test_keys_of_idempotency_at_the_same_time(conn, serve, producer):

@@ -401,3 +401,28 @@ def test_a_change_of_what_is_slowed_leaves_the_routes_that_backends_keep(conn, o
     conn.execute("BEGIN; LOCK turnstile.endpoint, turnstile.route")
     assert key_of(other, kind="web.a") == KEY
     conn.execute("ROLLBACK")
+
+
+# ---- Trials that nothing can end ------------------------------------------------------------------
+
+
+def on_trial(conn) -> list:
+    return [row[0] for row in conn.execute("SELECT key FROM turnstile.slowed_key WHERE one_at_a_time ORDER BY key")]
+
+
+@pytest.mark.parametrize("change", [{"url": "http://b.example/"}, {"key_by_host": False}, {"trial_after": 0}, None])
+def test_a_trial_ends_with_the_last_endpoint_that_has_trials(conn, change):
+    call(conn, "set_endpoint", pattern="one", url="http://a.example/")
+    call(conn, "set_endpoint", pattern="two", url="http://a.example/two")
+    conn.execute("INSERT INTO turnstile.slowed_key (key, one_at_a_time) VALUES ('host:a.example', true)")
+    for pattern, expected in [("one", ["host:a.example"]), ("two", [])]:
+        if change is None:
+            assert call(conn, "drop_endpoint", pattern=pattern)
+        else:
+            call(conn, "set_endpoint", pattern=pattern, **change)
+        assert on_trial(conn) == expected
+
+
+def test_headers_are_bounded(conn):
+    with refused(BAD_VALUE):
+        set_endpoint(conn, url=URL, headers={"a": "x" * 17_000})

@@ -11,39 +11,46 @@ use turnstile_client::Job;
 
 use super::endpoint::{Endpoint, Row};
 use super::verdict::Report;
-use crate::connection::Pool;
+use crate::connection::{Pool, Settings};
 use crate::error::Error;
 use crate::query::Parameter;
 
 /// A changed row is in force after so long.
 const FRESH: Duration = Duration::from_secs(1);
+/// Of each pool. They are opened as they are needed.
+const CONNECTIONS: usize = 4;
 /// The most kinds that are remembered.
 const MOST_KINDS: usize = 10_000;
 
 const ENDPOINT_OF: &str = "SELECT pg_catalog.to_jsonb(endpoint)
         || pg_catalog.jsonb_build_object('timeout', pg_catalog.date_part('epoch', endpoint.timeout))
     FROM turnstile.endpoint_of($1) AS endpoint";
+/// Who has locked the row holds up no answers.
 const REPORT: &str =
-    "SELECT turnstile.report_endpoint($1, $2, $3, pg_catalog.make_interval(secs => $4))";
+    "WITH patience AS MATERIALIZED (SELECT pg_catalog.set_config('lock_timeout', '200ms', true))
+    SELECT turnstile.report_endpoint($1, $2, $3, pg_catalog.make_interval(secs => $4)) FROM patience";
 
 /// None: the kind has no endpoint. The error is one of its row.
-pub type Found = Option<Arc<Result<Endpoint, String>>>;
+pub type Found = Option<Result<Arc<Endpoint>, String>>;
 
 /// One asks at a time.
 #[derive(Default)]
 struct Entry(AsyncMutex<Option<(Instant, Found)>>);
 
 pub struct Directory {
-    database: Pool,
+    questions: Pool,
+    /// They may wait for locks, and questions must not wait for them.
+    reports: Pool,
     kinds: Mutex<HashMap<String, Arc<Entry>>>,
 }
 
 impl Directory {
-    pub fn new(database: Pool) -> Self {
-        Self {
-            database,
+    pub fn new(settings: &Settings) -> Result<Self, Error> {
+        Ok(Self {
+            questions: Pool::new(settings.clone(), CONNECTIONS)?,
+            reports: Pool::new(settings.clone(), CONNECTIONS)?,
             kinds: Mutex::default(),
-        }
+        })
     }
 
     /// Fails where the role may not ask, or the server is older than endpoints. One that is out of reach is waited for.
@@ -66,8 +73,8 @@ impl Directory {
         let row = self.ask(kind).await?;
         let found = match (row, known.take()) {
             (None, _) => None,
-            (Some(row), Some((_, Some(before)))) if is_of(&before, &row) => Some(before),
-            (Some(row), _) => Some(Arc::new(Endpoint::read(row))),
+            (Some(row), Some((_, Some(Ok(before))))) if before.row == row => Some(Ok(before)),
+            (Some(row), _) => Some(Endpoint::read(row).map(Arc::new)),
         };
         *known = Some((asked, found.clone()));
         Ok(found)
@@ -83,14 +90,14 @@ impl Directory {
             (&answer, Type::TEXT),
             (&seconds, Type::FLOAT8),
         ];
-        self.database.rows(None, REPORT, &values).await?;
+        self.reports.rows(None, REPORT, &values).await?;
         self.kinds().remove(&job.kind);
         Ok(())
     }
 
     async fn ask(&self, kind: &str) -> Result<Option<Row>, Error> {
         let rows = self
-            .database
+            .questions
             .rows(None, ENDPOINT_OF, &[(&kind, Type::TEXT)])
             .await?;
         let Some(row) = rows.first() else {
@@ -114,8 +121,4 @@ impl Directory {
     fn kinds(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Entry>>> {
         self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn is_of(before: &Result<Endpoint, String>, row: &Row) -> bool {
-    before.as_ref().is_ok_and(|endpoint| endpoint.row == *row)
 }

@@ -1,12 +1,13 @@
 //! What becomes of a run: the endpoint of its kind is asked, and its answer decides.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use tokio::time::timeout;
 use turnstile_client::{Handler, Outcome, Run, StopReason};
 
 use super::directory::Directory;
-use super::endpoint::{Endpoint, Mode};
+use super::endpoint::{Endpoint, Mode, Row};
 use super::exchange::exchange;
 use super::hosts::Hosts;
 use super::request::{Requests, body};
@@ -16,6 +17,7 @@ use crate::http::payload::{Payload, Touched};
 
 /// Jobs of an endpoint that is paused, though others of its host are not, are looked at again so often.
 const WHILE_PAUSED: Duration = Duration::from_secs(60);
+const TO_REPORT: Duration = Duration::from_secs(1);
 /// The server did not say which endpoint a kind has.
 const WITHOUT_ANSWER: Duration = Duration::from_secs(5);
 
@@ -26,59 +28,75 @@ pub struct Dispatcher {
     pub hosts: Hosts,
 }
 
+/// Why nothing was asked, or what came of it.
+type Asked = Result<(Arc<Endpoint>, Verdict), Outcome>;
+
 impl Handler for Dispatcher {
     async fn handle(&self, run: Run) -> Outcome {
         let sent = OnceLock::new();
-        tokio::select! {
-            outcome = self.deliver(&run, &sent) => outcome,
-            reason = run.stopped() => stopped(reason, sent.get().is_some_and(Touched::get)),
+        let asked = tokio::select! {
+            biased;
+            asked = self.ask(&run, &sent) => asked,
+            reason = run.stopped() => return stopped(reason, sent.get().is_some_and(Touched::get)),
+        };
+        // An answer counts, whatever else is asked of the run from now on.
+        match asked {
+            Ok((endpoint, verdict)) => self.settle(&endpoint.row, &run, verdict).await,
+            Err(outcome) => outcome,
         }
     }
 }
 
 impl Dispatcher {
-    async fn deliver(&self, run: &Run, sent: &OnceLock<Touched>) -> Outcome {
-        let kind = &run.job.kind;
-        let found = match self.directory.endpoint_of(kind).await {
-            Ok(found) => found,
-            Err(error) => {
-                tracing::warn!(%error, "the server does not tell the endpoint");
-                return Outcome::Snooze(WITHOUT_ANSWER);
-            }
-        };
-        match found.as_deref() {
-            None => Outcome::Fail(format!("no endpoint for the kind {kind}")),
-            Some(Err(error)) => Outcome::Fail(error.clone()),
-            Some(Ok(endpoint)) if endpoint.row.paused => Outcome::Snooze(WHILE_PAUSED),
-            Some(Ok(endpoint)) => self.ask(endpoint, run, sent).await,
-        }
-    }
-
-    async fn ask(&self, endpoint: &Endpoint, run: &Run, sent: &OnceLock<Touched>) -> Outcome {
+    async fn ask(&self, run: &Run, sent: &OnceLock<Touched>) -> Asked {
+        let endpoint = self.endpoint_of(&run.job.kind).await?;
         let time = endpoint.time_for(run.lease());
-        let payload = Payload::new(body(endpoint, &run.job));
+        let payload = Payload::new(body(&endpoint, &run.job));
         let touched = sent.get_or_init(|| payload.touched());
-        let request = match self.requests.of(endpoint, &run.job, time, payload) {
-            Ok(request) => request,
-            Err(error) => return Outcome::Fail(error),
-        };
+        let request = self.requests.of(&endpoint, &run.job, time, payload);
+        let request = request.map_err(Outcome::Fail)?;
         let client = self.clients.of(endpoint.row.allow_private);
         let wants_body = endpoint.row.keep_response || endpoint.row.mode == Mode::Fireworq;
         let met = exchange(client, request, touched, time, wants_body).await;
-        self.settle(endpoint, run, verdict::of(&endpoint.row, met))
-            .await
+        let verdict = verdict::of(&endpoint.row, met);
+        Ok((endpoint, verdict))
+    }
+
+    async fn endpoint_of(&self, kind: &str) -> Result<Arc<Endpoint>, Outcome> {
+        match self.directory.endpoint_of(kind).await {
+            Ok(Some(Ok(endpoint))) if endpoint.row.paused => Err(Outcome::Snooze(WHILE_PAUSED)),
+            Ok(Some(Ok(endpoint))) => Ok(endpoint),
+            Ok(Some(Err(error))) => Err(Outcome::Fail(error)),
+            Ok(None) => Err(Outcome::Fail(format!("no endpoint for the kind {kind}"))),
+            Err(error) => {
+                tracing::warn!(%error, "the server does not tell the endpoint");
+                Err(Outcome::Snooze(WITHOUT_ANSWER))
+            }
+        }
     }
 
     /// The server hears of the host before the run ends: only a run that lasts may tell of it.
-    async fn settle(&self, endpoint: &Endpoint, run: &Run, verdict: Verdict) -> Outcome {
-        let of_host = self.hosts.note(&endpoint.row, verdict.sign);
+    async fn settle(&self, endpoint: &Row, run: &Run, verdict: Verdict) -> Outcome {
+        let of_host = self.hosts.note(endpoint, verdict.sign);
         for report in [of_host, verdict.report].into_iter().flatten() {
-            tell_log(&endpoint.row.url, report);
-            if let Err(error) = self.directory.report(&run.job, report).await {
-                tracing::warn!(%error, "the server was not told of the endpoint");
-            }
+            self.report(endpoint, run, report).await;
         }
         verdict.outcome
+    }
+
+    /// One at a time of a host, and not what is known: hundreds of answers may say the same at once. None waits long for it either.
+    async fn report(&self, endpoint: &Row, run: &Run, report: Report) {
+        let Some(turn) = self.hosts.turn(endpoint, report) else {
+            return;
+        };
+        match timeout(TO_REPORT, self.directory.report(&run.job, report)).await {
+            Ok(Ok(())) => {
+                tell_log(&endpoint.url, report);
+                turn.was_told();
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "the server was not told of the endpoint"),
+            Err(_) => tracing::warn!("the server was not told of the endpoint in time"),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use turnstile_client::{Connector, Shutdown, Worker};
 
-use crate::connection::{self, Pool};
+use crate::connection::{self, Pool, Settings};
 use crate::error::Error;
 use crate::http::client::Clients;
 use crate::http::secrets::Secrets;
@@ -38,7 +38,7 @@ use request::{Callbacks, Requests};
 const OF_THE_PROGRAM: u64 = 100;
 /// A connection, and one that is not used any more but not closed yet.
 const OF_A_REQUEST: u64 = 2;
-/// To ask for endpoints, and for calls back.
+/// For calls back.
 const CONNECTIONS: usize = 8;
 /// The handler of a run that has to stop returns at once.
 const TO_STOP: Duration = Duration::from_secs(5);
@@ -94,8 +94,7 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let _logs = logs::to_stderr();
     open_files::allow(args.concurrency, OF_A_REQUEST, OF_THE_PROGRAM)?;
     let tokens = args.tokens()?;
-    let database = Pool::new(settings.clone(), CONNECTIONS)?;
-    let directory = Directory::new(database.clone());
+    let directory = Directory::new(&settings)?;
     directory.check().await?;
     let dispatcher = Dispatcher {
         directory,
@@ -109,7 +108,7 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     };
     let shutdown = Shutdown::on_signals()?;
     let over = CancellationToken::new();
-    let listener = args.listen(database, tokens, over.clone()).await?;
+    let listener = args.listen(&settings, tokens, over.clone()).await?;
     let worker = args.worker(Connector::new(settings.config, settings.tls));
     let worked = worker.run(dispatcher, shutdown).await;
     over.cancel();
@@ -155,7 +154,7 @@ impl Args {
     /// Takes calls back until `over`.
     async fn listen(
         &self,
-        database: Pool,
+        settings: &Settings,
         tokens: Option<Arc<Tokens>>,
         over: CancellationToken,
     ) -> Result<Option<JoinHandle<()>>, Error> {
@@ -167,6 +166,7 @@ impl Args {
                 "--callbacks {address} cannot be listened on: {error}"
             ))
         })?;
+        let database = Pool::new(settings.clone(), CONNECTIONS)?;
         tracing::info!(address = %listener.local_addr()?, "takes calls back");
         let ended = over.cancelled_owned();
         Ok(Some(tokio::spawn(callbacks::serve(
