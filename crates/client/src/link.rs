@@ -22,6 +22,7 @@ static IS_READ_ONLY: Statement = Statement {
 pub(crate) struct Link {
     name: &'static str,
     connector: Connector,
+    may_be_refused: bool,
     state: Mutex<State>,
     told: Told,
 }
@@ -36,17 +37,27 @@ struct State {
 }
 
 impl Link {
+    /// For what the worker begins with: a server that refuses it at once will do so later, too.
+    pub(crate) fn first(name: &'static str, connector: Connector) -> Self {
+        Self {
+            may_be_refused: true,
+            ..Self::new(name, connector)
+        }
+    }
+
+    /// For what may be needed first when the server has long been known.
     pub(crate) fn new(name: &'static str, connector: Connector) -> Self {
         Self {
             name,
             connector,
+            may_be_refused: false,
             state: Mutex::default(),
             told: Told::default(),
         }
     }
 
     /// A connection that was not lost yet, as far as is known. Waits for the server for as long as it takes; it is an error
-    /// only that the server refuses the very first connection.
+    /// only that the server refuses the very first connection, where a first one may be refused.
     pub(crate) async fn client(&self) -> Result<Arc<Session>> {
         let mut state = self.state.lock().await;
         loop {
@@ -71,7 +82,9 @@ impl Link {
                 state.was_connected = true;
                 state.client = Some(Arc::new(client));
             }
-            Err(error) if !state.was_connected && !is_worth_waiting(&error) => {
+            Err(error)
+                if self.may_be_refused && !state.was_connected && !is_worth_waiting(&error) =>
+            {
                 return Err(error.into());
             }
             Err(error) => {

@@ -254,7 +254,7 @@ impl<H: Handler> Working<H> {
 
     fn claims(&self, done: &Arc<Done>) -> Claims {
         Claims::new(
-            Link::new("claims", self.connector.clone()),
+            Link::first("claims", self.connector.clone()),
             Arc::clone(&self.settings),
             Arc::clone(&self.held),
             Arc::clone(done),
@@ -263,7 +263,7 @@ impl<H: Handler> Working<H> {
     }
 
     async fn claim_and_run(&self, claims: &mut Claims, done: &Arc<Done>) -> Result<()> {
-        while self.await_room().await {
+        while self.await_room(done).await {
             self.gather_room(claims.patience()).await;
             for claimed in claims.next(self.room()).await? {
                 self.start(claimed, done);
@@ -280,7 +280,7 @@ impl<H: Handler> Working<H> {
     }
 
     /// Until it can take a job. False: it is to stop.
-    async fn await_room(&self) -> bool {
+    async fn await_room(&self, done: &Done) -> bool {
         loop {
             let freed = self.freed.notified();
             if self.shutdown.is_draining() {
@@ -288,6 +288,10 @@ impl<H: Handler> Working<H> {
             }
             if self.room() > 0 {
                 return true;
+            }
+            if self.room.available_permits() > 0 {
+                // It is ends that are waited for, and no claim will take them along.
+                done.let_go();
             }
             tokio::select! {
                 () = freed => {}

@@ -235,12 +235,12 @@ def test_all_of_them_gone_are_forgotten_and_a_truncate_counts(conn):
 
 def test_rows_that_mean_nothing_go_in_passing(conn, other):
     pause(conn, later(conn, "-1 second"), key="over")
+    call(conn, "set_endpoint", pattern="*", url=URL)
     trial(conn, key="on trial")
     trial(conn, False, key="ended")
     pause(conn, key="new")
     assert kept(conn) == ["new", "on trial"]
     pause(conn, later(conn, "-1 second"), key="over")
-    call(conn, "set_endpoint", pattern="*", url=URL)
     enqueue(conn)
     report(conn, claim_next(conn), "busy", pause="1 hour")
     assert kept(conn) == [KEY, "new", "on trial"]

@@ -15,8 +15,9 @@ use super::verdict::{self, Report, Verdict};
 use crate::http::client::Clients;
 use crate::http::payload::{Payload, Touched};
 
-/// Jobs of an endpoint that is paused, though others of its host are not, are looked at again so often.
-const WHILE_PAUSED: Duration = Duration::from_secs(60);
+/// Jobs of an endpoint that is paused, though others of its host are not, are looked at again so often. Each look is a start of the
+/// host, so more of them would use up its rate.
+const WHILE_PAUSED: Duration = Duration::from_secs(5 * 60);
 const TO_REPORT: Duration = Duration::from_secs(1);
 /// The server did not say which endpoint a kind has.
 const WITHOUT_ANSWER: Duration = Duration::from_secs(5);
@@ -51,9 +52,10 @@ impl Dispatcher {
     async fn ask(&self, run: &Run, sent: &OnceLock<Touched>) -> Asked {
         let endpoint = self.endpoint_of(&run.job.kind).await?;
         let time = endpoint.time_for(run.lease());
-        let payload = Payload::new(body(&endpoint, &run.job));
+        let body = body(&endpoint, &run.job);
+        let payload = Payload::new(body.clone());
         let touched = sent.get_or_init(|| payload.touched());
-        let request = self.requests.of(&endpoint, &run.job, time, payload);
+        let request = self.requests.of(&endpoint, &run.job, time, &body, payload);
         let request = request.map_err(Outcome::Fail)?;
         let client = self.clients.of(endpoint.row.allow_private);
         let wants_body = endpoint.row.keep_response || endpoint.row.mode == Mode::Fireworq;

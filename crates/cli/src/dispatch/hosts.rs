@@ -14,6 +14,8 @@ const THE_SAME: Duration = Duration::from_secs(1);
 #[derive(Default)]
 struct Host {
     failures: u32,
+    /// So many failures have been enough, and are reported again only after as many more.
+    reported_at: u32,
     paused_until: Option<Instant>,
     is_reported: bool,
 }
@@ -37,13 +39,13 @@ impl Hosts {
         match sign {
             Sign::Nothing => None,
             Sign::Works => {
-                let before = std::mem::take(&mut host.failures);
-                let began = endpoint.trial_after > 0 && before >= endpoint.trial_after;
+                host.failures = 0;
+                let began = std::mem::take(&mut host.reported_at) > 0;
                 (began || endpoint.on_trial).then_some(Report::Works)
             }
             Sign::Fails => {
                 host.failures = host.failures.saturating_add(1);
-                begins_trial(host.failures, endpoint.trial_after).then_some(Report::Failing)
+                host.begins_trial(endpoint).then_some(Report::Failing)
             }
         }
     }
@@ -72,6 +74,19 @@ impl Hosts {
 }
 
 impl Host {
+    /// Others of the host may want more failures, or none, and the trial may have been ended meanwhile.
+    fn begins_trial(&mut self, endpoint: &Row) -> bool {
+        let enough = endpoint.trial_after;
+        let is_enough = enough > 0
+            && self.failures >= enough
+            && self.failures >= self.reported_at.saturating_add(enough);
+        let begins = is_enough && !endpoint.on_trial;
+        if begins {
+            self.reported_at = self.failures;
+        }
+        begins
+    }
+
     fn knows(&self, report: Report) -> bool {
         match (report, self.paused_until) {
             (Report::Busy(pause), Some(until)) => Instant::now() + pause <= until + THE_SAME,
@@ -103,23 +118,53 @@ fn name(endpoint: &Row) -> &str {
     endpoint.concurrency_key.as_deref().unwrap_or(&endpoint.url)
 }
 
-/// At the first time that is enough, and again each time that the failures have doubled: another may have ended the trial.
-fn begins_trial(failures: u32, enough: u32) -> bool {
-    enough > 0
-        && failures.is_multiple_of(enough)
-        && failures
-            .checked_div(enough)
-            .is_some_and(u32::is_power_of_two)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dispatch::verdict::tests::row;
+
+    fn endpoint(trial_after: u32, on_trial: bool) -> Row {
+        Row {
+            concurrency_key: Some("host:a".into()),
+            trial_after,
+            on_trial,
+            ..row()
+        }
+    }
 
     #[test]
     fn a_trial_begins_after_enough_failures_in_a_row() {
-        let begins: Vec<_> = (1..=50).filter(|&count| begins_trial(count, 5)).collect();
-        assert_eq!(begins, [5, 10, 20, 40]);
-        assert!((1..=50).all(|count| !begins_trial(count, 0)));
+        let hosts = Hosts::default();
+        let (three, never) = (endpoint(3, false), endpoint(0, false));
+        let mut reports = Vec::new();
+        for failure in 1..=9 {
+            let of = if failure % 3 == 0 { &never } else { &three };
+            if hosts.note(of, Sign::Fails).is_some() {
+                reports.push(failure);
+            }
+        }
+        assert_eq!(reports, [4, 7]);
+        assert_eq!(hosts.note(&endpoint(3, true), Sign::Fails), None);
+        assert_eq!(hosts.note(&three, Sign::Works), Some(Report::Works));
+        assert_eq!(hosts.note(&three, Sign::Works), None);
+        assert_eq!(
+            hosts.note(&endpoint(3, true), Sign::Works),
+            Some(Report::Works)
+        );
+    }
+
+    #[test]
+    fn one_report_is_under_way_at_a_time_and_none_of_what_is_known() {
+        let hosts = Hosts::default();
+        let (endpoint, busy) = (endpoint(5, false), Report::Busy(Duration::from_secs(60)));
+        let turn = hosts.turn(&endpoint, busy).unwrap();
+        assert!(hosts.turn(&endpoint, Report::Gone).is_none());
+        drop(turn);
+        let turn = hosts.turn(&endpoint, busy).unwrap();
+        turn.was_told();
+        drop(turn);
+        assert!(hosts.turn(&endpoint, busy).is_none());
+        let longer = Report::Busy(Duration::from_secs(70));
+        assert!(hosts.turn(&endpoint, longer).is_some());
     }
 }

@@ -21,6 +21,9 @@ const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("turnstile/", env!("CARGO_PKG_VERSION")));
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
+/// W3C has all parties pass on as much; hosts may refuse heads that are much longer.
+const LONGEST_STATE: usize = 512;
+
 /// What all requests of a dispatcher have in common.
 pub struct Requests {
     pub secrets: Secrets,
@@ -49,6 +52,7 @@ impl Requests {
         endpoint: &Endpoint,
         job: &Job,
         time: Duration,
+        body: &[u8],
         payload: Payload,
     ) -> Result<Request<Payload>, String> {
         let url = endpoint
@@ -60,7 +64,6 @@ impl Requests {
             .uri(url.as_str())
             .body(payload)
             .map_err(|error| format!("{url} is no address of a request: {error}"))?;
-        let body = body(endpoint, job);
         let headers = request.headers_mut();
         *headers = endpoint.headers.clone();
         headers.entry(CONTENT_TYPE).or_insert(JSON);
@@ -76,7 +79,7 @@ impl Requests {
                 .secrets
                 .get(reference)
                 .map_err(|error| error.to_string())?;
-            add_signature(headers, job, &keys, &body);
+            add_signature(headers, job, &keys, body);
         }
         if endpoint.row.mode == Mode::Async {
             self.callbacks
@@ -150,7 +153,9 @@ fn add_trace(headers: &mut HeaderMap, job: &Job) {
         .unwrap_or_default();
     let parent = headers::traceparent(trace.traceparent.as_deref());
     set(headers, "traceparent", parent.as_deref().map(text));
-    let state = trace.tracestate.filter(|_| trace.traceparent.is_some());
+    let state = trace
+        .tracestate
+        .filter(|state| trace.traceparent.is_some() && state.len() <= LONGEST_STATE);
     set(
         headers,
         "tracestate",

@@ -172,11 +172,15 @@ fn said(endpoint: &Row, answer: &Answer) -> Option<Outcome> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use bytes::Bytes;
 
-    fn row(mode: Mode) -> Row {
+    pub fn row() -> Row {
+        in_mode(Mode::Sync)
+    }
+
+    fn in_mode(mode: Mode) -> Row {
         Row {
             url: "https://example.com/".into(),
             method: "POST".into(),
@@ -202,7 +206,7 @@ mod tests {
             body: Bytes::from_static(body.as_bytes()),
             is_whole: true,
         };
-        of(&row(mode), Ok(answer))
+        of(&in_mode(mode), Ok(answer))
     }
 
     fn kind(outcome: &Outcome) -> &'static str {
@@ -285,7 +289,7 @@ mod tests {
             body: Bytes::from_static(body.as_bytes()),
             is_whole: true,
         };
-        let mut row = row(Mode::Sync);
+        let mut row = row();
         let is = |row: &Row, expected: &str| {
             let verdict = of(row, Ok(answer("secret")));
             assert!(matches!(verdict.outcome, Outcome::Fail(error) if error == expected));
