@@ -204,16 +204,6 @@ def test_a_body_that_is_no_result_completes_without_one(conn, dispatch, endpoint
     assert (state(conn, job), result(conn, job)) == ("completed", None)
 
 
-def test_a_result_that_the_database_refuses_fails_the_run_alone(conn, dispatch, endpoints):
-    """As with `turnstile work`."""
-    set_endpoint(conn, "*", endpoints.url(), keep_response=True)
-    refused, other = (enqueue(conn, payload={"how": "ok", "body": body}) for body in ['"\\u0000"', "1"])
-    dispatch()
-    await_state(conn, refused, "retryable")
-    await_state(conn, other, "completed")
-    assert "22P05" in errors(conn, refused)[0]
-
-
 def test_a_huge_body_does_no_harm(conn, dispatch, endpoints):
     """It is not read to its end, and others go on."""
     set_endpoint(conn, "kept", endpoints.url("failing"), keep_response=True)
