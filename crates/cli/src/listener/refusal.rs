@@ -14,8 +14,17 @@ impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::NoServer(reason) => {
+                tracing::warn!(error = reason, "the server cannot be reached");
+                Problem::unavailable("The server cannot be reached.").retry_after(SERVER_SECONDS)
+            }
+            Failure::Busy => Problem::unavailable("Too many requests wait for the server.")
+                .retry_after(SERVER_SECONDS),
+            // Who sends it again may do it twice.
+            Failure::Lost(reason) => {
                 tracing::warn!(error = reason, "a request had no answer of the server");
-                Problem::unavailable("The server cannot be reached, or does not answer.")
+                Problem::unavailable(
+                    "The server has not answered. What was asked for may have been done.",
+                )
             }
             Failure::Role(error) => {
                 let error = error.as_db_error().map(DbError::message);

@@ -40,6 +40,6 @@ pub async fn health() -> &'static str {
     )
 )]
 pub async fn ready(State(app): State<App>) -> Result<&'static str, Problem> {
-    app.rows(None, READY, &[]).await?;
+    app.ask(READY).await.map_err(Problem::repeatable)?;
     Ok("ready\n")
 }

@@ -8,6 +8,7 @@ mod caller;
 mod document;
 mod health;
 mod jobs;
+mod shares;
 mod tokens;
 mod waiters;
 
@@ -27,7 +28,8 @@ use crate::error::Error;
 use crate::http::token::Tokens;
 use crate::listener::{self, Limits};
 use crate::{arguments, logs, open_files};
-use app::App;
+use app::{App, Servers};
+use shares::Shares;
 use tokens::TokenFile;
 use waiters::Waiters;
 
@@ -67,6 +69,10 @@ pub struct Args {
 
 /// Calls back, connections to the server, signals, standard streams.
 const OF_THE_PROGRAM: u64 = 600;
+/// Connections for /readyz.
+const FOR_HEALTH: usize = 1;
+/// How long a request waits for a transaction that has its unique key, or a lock.
+const LOCK: Duration = Duration::from_secs(10);
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile serve")?;
@@ -75,15 +81,21 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let tokens = TokenFile::read(args.tokens.clone())?;
     let callback_tokens = args.callback_key.as_deref().map(Tokens::from_file);
     let callback_tokens = callback_tokens.transpose()?;
-    let database = Pool::new(settings, args.connections)?;
+    let health = Pool::new(settings.clone(), FOR_HEALTH)?;
+    let database = Pool::new(settings, args.connections)?.with_lock_timeout(LOCK);
     let ends = ends_on_signals()?;
     let listener = listen(args.listen, "jobs").await?;
     let calls = match (args.callbacks, callback_tokens) {
         (Some(address), Some(tokens)) => Some((listen(address, "callbacks").await?, tokens)),
         _ => None,
     };
+    let servers = Servers {
+        database: database.clone(),
+        health,
+        shares: Shares::of_connections(args.connections),
+    };
     let app = App::new(
-        database.clone(),
+        servers,
         tokens,
         Waiters::new(database.clone(), args.max_waiters, ends.clone()),
         args.max_body,

@@ -42,11 +42,12 @@ pub async fn cancel(
 ) -> Result<Json<Cancelled>, Problem> {
     let rows = app
         .rows(
-            Some(&caller.role),
+            &caller.role,
             CANCEL,
             &[(&id, Type::INT8), (&caller.role, Type::TEXT)],
         )
-        .await?;
+        .await
+        .map_err(Problem::repeatable)?;
     let state = rows.first().and_then(|row| row.try_get(0).ok());
     let state = state.ok_or_else(of_another_version)?;
     Ok(Json(Cancelled { id, state }))
