@@ -27,9 +27,9 @@ pub struct Cancelled {
 /// Cancel a job
 #[utoipa::path(
     delete,
-    path = "/v1/jobs/{id}",
+    path = "/v1/jobs/{name}",
     tag = "jobs",
-    params(("id" = i64, Path, description = "The job")),
+    params(("name" = i64, Path, description = "The id of the job")),
     responses(
         (status = 200, description = "It is cancelled, or its run was asked to stop", body = Cancelled),
         OfChanging

@@ -83,10 +83,10 @@ impl FromRequestParts<App> for Kind {
 /// Add a job
 #[utoipa::path(
     post,
-    path = "/v1/jobs/{kind}",
+    path = "/v1/jobs/{name}",
     tag = "jobs",
     params(
-        ("kind" = String, Path, description = "What sort of job it is: workers and routes decide by it"),
+        ("name" = String, Path, description = "The kind: what sort of job it is: workers and routes decide by it"),
         Arguments,
         ("Idempotency-Key" = Option<String>, Header,
             description = "A request of the same role and tenant with the same key adds no second job for 24 hours. 1 to 128 characters of ASCII")

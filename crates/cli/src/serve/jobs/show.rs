@@ -78,9 +78,9 @@ pub struct Job {
 /// Show a job
 #[utoipa::path(
     get,
-    path = "/v1/jobs/{id}",
+    path = "/v1/jobs/{name}",
     tag = "jobs",
-    params(("id" = i64, Path, description = "The job"), Options),
+    params(("name" = i64, Path, description = "The id of the job"), Options),
     responses((status = 200, description = "The job", body = Job), OfLooking)
 )]
 pub async fn show(
