@@ -4,6 +4,7 @@ import re
 
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from support.database import fresh_database
 from support.serve import ask
 
 
@@ -60,3 +61,12 @@ def test_health_needs_no_token_and_no_server(serve, relay, db):
     assert (refused.status, refused.headers["Content-Type"]) == (503, "application/problem+json")
     relay.open()
     assert served.get("/readyz").status == 200
+
+
+def test_without_the_extension_it_is_not_ready(serve):
+    with fresh_database(extension=False) as empty:
+        served = serve(database=empty.name)
+        refused = served.get("/readyz")
+        assert (refused.status, "no extension turnstile" in refused.json["detail"]) == (503, True)
+        served.terminate()
+        assert served.ended()[0] == 0

@@ -9,6 +9,7 @@ from support.serve import OF_THE_PROGRAM, await_asking
 from support.sleepers import until
 
 HELD_UP = f"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND {OF_THE_PROGRAM}"
+SAY_VERSION = "CREATE OR REPLACE FUNCTION turnstile.catalog_version() RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT '{}'$$"
 LOSE_ALL = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {OF_THE_PROGRAM}"
 
 
@@ -129,3 +130,15 @@ def test_a_trigger_that_refuses_is_told(conn, serve, producer):
     refused = served.post("/v1/jobs/bad", role=producer)
     assert (refused.status, refused.sqlstate) == (400, "P0001") and "not today" in refused.json["detail"]
     assert served.post("/v1/jobs/good", role=producer).status == 201
+
+
+def test_a_server_that_is_set_up_wrongly_is_no_conflict(conn, serve, producer):
+    """As during an upgrade: clients come back, and whoever runs the server learns of it."""
+    served = serve(producer)
+    version = conn.execute("SELECT turnstile.catalog_version()").fetchone()[0]
+    conn.execute(SAY_VERSION.format("0.0.1"))
+    refused = served.post("/v1/jobs/a", role=producer)
+    assert (refused.status, refused.sqlstate) == (503, "55000") and int(refused.headers["Retry-After"]) > 0
+    assert "turnstile cannot be used" in served.stderr()
+    conn.execute(SAY_VERSION.format(version))
+    assert served.post("/v1/jobs/a", role=producer).status == 201
