@@ -141,6 +141,8 @@ def test_wrong_bodies_change_nothing(conn, callbacks):
         ("complete", b"[" * 100_000, 400),
         ("complete", b'"' + b"x" * (1 << 20) + b'"', 413),
         ("fail", b"[]x", 400),
+        ("fail", ["x", 1, True], 400),
+        ("progress", [1, 2, "x"], 400),
         ("fail", {"retry": 1}, 400),
         ("fail", {"retry_in": -1}, 400),
         ("fail", {"retry_in": 1e300}, 400),
