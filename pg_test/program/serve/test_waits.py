@@ -147,6 +147,19 @@ def test_grace_has_an_end(conn, other, serve, producer):
             assert served.ended()[0] == 0
 
 
+def test_a_second_signal_ends_it_at_once(serve):
+    served = serve(arguments=["--grace", "1h"])
+    with socket.create_connection(("127.0.0.1", served.port)) as client:
+        client.sendall(b"GET /hea")
+        # It is taken before another that is answered.
+        assert served.get("/healthz").status == 200
+        served.terminate()
+        until(lambda: not takes_connections(served.port), "it takes no connection")
+        served.terminate()
+        assert served.ended()[0] == 0
+    assert "ends at once" in served.stderr()
+
+
 def takes_connections(port: int) -> bool:
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
         return True

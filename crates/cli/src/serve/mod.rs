@@ -105,14 +105,31 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
         connections: clients,
         grace: args.grace,
     };
-    let jobs = listener::serve(listener, app.router(), limits, told(ends.clone()));
+    let jobs = listener::serve(
+        listener,
+        app.router(),
+        limits,
+        told(ends.clone(), Asked::Once),
+    );
     let callbacks = async {
         if let Some((listener, tokens)) = calls {
-            callbacks::serve(listener, database, Arc::new(tokens), told(ends)).await;
+            let ends = told(ends.clone(), Asked::Once);
+            callbacks::serve(listener, database, Arc::new(tokens), ends).await;
         }
     };
-    tokio::join!(jobs, callbacks);
+    tokio::select! {
+        _ = async { tokio::join!(jobs, callbacks) } => {}
+        () = told(ends.clone(), Asked::Again) => {}
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How often this program was asked to end.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Asked {
+    Never,
+    Once,
+    Again,
 }
 
 fn number(text: &str) -> Result<usize, String> {
@@ -130,24 +147,28 @@ async fn listen(address: SocketAddr, what: &str) -> Result<TcpListener, Error> {
     Ok(listener)
 }
 
-/// Says true once this program is asked to end.
-fn ends_on_signals() -> Result<watch::Receiver<bool>, Error> {
+/// Says so once this program is asked to end, and once it is asked again. Others see it who look later.
+fn ends_on_signals() -> Result<watch::Receiver<Asked>, Error> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let (ending, ends) = watch::channel(false);
+    let (asked, ends) = watch::channel(Asked::Never);
     tokio::spawn(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+        for (times, what) in [
+            (Asked::Once, "ends: takes no further connection"),
+            (Asked::Again, "ends at once"),
+        ] {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            tracing::info!("{what}");
+            _ = asked.send(times);
         }
-        tracing::info!("ends: takes no further connection");
-        _ = ending.send(true);
-        // Those that look at it later see it, too.
-        ending.closed().await;
+        asked.closed().await;
     });
     Ok(ends)
 }
 
-async fn told(mut ends: watch::Receiver<bool>) {
-    _ = ends.wait_for(|ends| *ends).await;
+async fn told(mut ends: watch::Receiver<Asked>, times: Asked) {
+    _ = ends.wait_for(|asked| *asked >= times).await;
 }
