@@ -11,7 +11,6 @@ from support.serve import LATEST, OF_THE_PROGRAM, await_asking, token_of
 from support.sleepers import PATIENCE, until
 
 
-
 class Wait(threading.Thread):
     def __init__(self, served, role: str, job: int, seconds: float = PATIENCE):
         super().__init__(daemon=True)
@@ -106,6 +105,16 @@ def test_a_job_that_one_may_no_longer_see_is_not_waited_for(conn, serve, make_ro
     await_asking(conn)
     conn.execute("DELETE FROM turnstile.permission")
     assert wait.answered().status == 404
+
+
+def test_who_loses_its_rights_waits_no_more(conn, serve, make_role):
+    role = make_role()
+    call(conn, "allow_tenant", role=role, tenants=["acme"])
+    served = serve(role, arguments=["--max-wait", "1h"])
+    wait = Wait(served, role, enqueue(conn, tenant="acme"), 3600)
+    await_asking(conn)
+    call(conn, "disallow", role=role)
+    assert wait.answered().status == 403
 
 
 def test_the_end_of_the_program_ends_waits(conn, serve, producer):

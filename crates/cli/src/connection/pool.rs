@@ -8,6 +8,7 @@ use std::time::Duration;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, PoolError, RecyclingMethod, Runtime, TimeoutType,
 };
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -202,6 +203,15 @@ impl Failure {
         match error.code().map(|state| state.code()) {
             Some(state) if state.starts_with("57") => Failure::Lost(with_causes(&error)),
             _ => Failure::of(error),
+        }
+    }
+
+    /// The role may not do that, or not any more.
+    pub fn is_about_rights(&self) -> bool {
+        match self {
+            Failure::Role(_) => true,
+            Failure::Statement(error) => error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE),
+            _ => false,
         }
     }
 

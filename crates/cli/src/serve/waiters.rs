@@ -99,6 +99,10 @@ impl Waiters {
             };
             match self.go_on(&role, &jobs).await {
                 Ok(live) => self.wake_others(&role, &jobs, &live),
+                // They learn of it at once, as the answer to looking at their job.
+                Err(failure) if failure.is_about_rights() => {
+                    self.wake_others(&role, &jobs, &HashSet::new());
+                }
                 // The server may be there again before their time is over. Each learns of it when it looks at its job.
                 Err(failure) => {
                     tracing::debug!(?failure, "ends of jobs are not known");
