@@ -96,8 +96,8 @@ fn status_of(sqlstate: &str) -> (StatusCode, Option<u32>) {
         ("53400", _) => (StatusCode::TOO_MANY_REQUESTS, Some(BACKLOG_SECONDS)),
         // 54001: JSON that is nested too deeply. 09000 and P0001: a trigger of the user's.
         ("54001" | "09000" | "P0001", _) | (_, "22" | "23") => (StatusCode::BAD_REQUEST, None),
-        // A standby; a connection that was lost; a server that stops, or a statement that it ended; conflicts that pass.
-        ("25006" | "55P03", _) | (_, "08" | "40" | "53" | "57") => {
+        // A standby; a lock that was not had in time; a server that stops, or a statement that it ended; conflicts that pass.
+        ("25006" | "55P03", _) | (_, "40" | "53" | "57") => {
             (StatusCode::SERVICE_UNAVAILABLE, Some(SERVER_SECONDS))
         }
         _ => (StatusCode::INTERNAL_SERVER_ERROR, None),
@@ -142,7 +142,7 @@ mod tests {
             ("53400", 429),
             ("53300", 503),
             ("25006", 503),
-            ("08006", 503),
+            ("55P03", 503),
             ("57P01", 503),
             ("40P01", 503),
             ("XX000", 500),
