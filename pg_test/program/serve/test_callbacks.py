@@ -26,6 +26,7 @@ def token(run: Run, key: str = KEY) -> str:
 def callbacks(serve, tmp_path):
     key = tmp_path / "key"
     key.write_text(f"{KEY}\n{BEFORE}\n")
+    key.chmod(0o640)
     served = serve(arguments=["--callbacks", "127.0.0.1:0", "--callback-key", key])
     port = served.port_for("callbacks")
 
@@ -140,6 +141,8 @@ def test_wrong_bodies_change_nothing(conn, callbacks):
         ("complete", b"[" * 100_000, 400),
         ("complete", b'"' + b"x" * (1 << 20) + b'"', 413),
         ("fail", b"[]x", 400),
+        ("fail", ["x", 1, True], 400),
+        ("progress", [1, 2, "x"], 400),
         ("fail", {"retry": 1}, 400),
         ("fail", {"retry_in": -1}, 400),
         ("fail", {"retry_in": 1e300}, 400),
@@ -159,10 +162,11 @@ def test_wrong_bodies_change_nothing(conn, callbacks):
     assert state(conn, run.id) == "running"
 
 
-@pytest.mark.parametrize("text", ["", "\n", "short", f"{KEY}\nshort"])
-def test_keys_that_are_too_short_are_refused(db, tmp_path, serve, text):
+@pytest.mark.parametrize("text, mode", [("", 0o600), ("\n", 0o600), ("short", 0o600), (f"{KEY}\nshort", 0o600), (KEY, 0o644), (KEY, 0o602)])
+def test_keys_that_are_too_short_or_that_others_have_are_refused(db, tmp_path, serve, text, mode):
     key = tmp_path / "key"
     key.write_text(text)
+    key.chmod(mode)
     tokens = serve().tokens
     done = attempt("-d", db.name, "serve", "--tokens", tokens, "--callbacks", "127.0.0.1:0", "--callback-key", key)
     assert done.returncode == USAGE and "--callback-key" in done.stderr

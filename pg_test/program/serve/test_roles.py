@@ -1,6 +1,7 @@
 """Tokens and the rights of their roles: who shows one has those of its role, and nobody has those of another."""
 
 import contextlib
+import os
 import socket
 import threading
 import time
@@ -158,6 +159,7 @@ def test_tokens_are_read_again_when_they_change(serve, producer, make_role):
         ("role sha256:00", 0o600, "line 1"),
         (f"none {hashed('x')}", 0o600, "no role"),
         (f"role {hashed('x')}", 0o644, "others may read it"),
+        (f"role {hashed('x')}", 0o602, "others may write it"),
         (None, 0, "No such file"),
     ],
 )
@@ -168,6 +170,17 @@ def test_a_file_of_tokens_with_a_mistake_is_a_usage_error(db, tmp_path, text, mo
         file.chmod(mode)
     done = attempt("-d", db.name, "serve", "--tokens", file, "--listen", "127.0.0.1:0")
     assert (done.returncode, said in done.stderr) == (USAGE, True), done
+
+
+def test_a_pipe_of_tokens_is_not_waited_for(db, tmp_path, serve, producer):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o600)
+    done = attempt("-d", db.name, "serve", "--tokens", pipe, "--listen", "127.0.0.1:0")
+    assert (done.returncode, "it is not a file" in done.stderr) == (USAGE, True), done
+    # Nor one that takes the place of the file.
+    served = serve(producer)
+    pipe.rename(served.tokens)
+    until(lambda: served.post("/v1/jobs/a", role=producer).status == 201 and "it is not a file" in served.stderr(), "it says so", served.stderr)
 
 
 def test_a_port_that_is_taken_is_told(db, tmp_path, serve):

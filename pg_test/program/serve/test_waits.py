@@ -11,7 +11,6 @@ from support.serve import LATEST, OF_THE_PROGRAM, await_asking, token_of
 from support.sleepers import PATIENCE, until
 
 
-
 class Wait(threading.Thread):
     def __init__(self, served, role: str, job: int, seconds: float = PATIENCE):
         super().__init__(daemon=True)
@@ -108,6 +107,16 @@ def test_a_job_that_one_may_no_longer_see_is_not_waited_for(conn, serve, make_ro
     assert wait.answered().status == 404
 
 
+def test_who_loses_its_rights_waits_no_more(conn, serve, make_role):
+    role = make_role()
+    call(conn, "allow_tenant", role=role, tenants=["acme"])
+    served = serve(role, arguments=["--max-wait", "1h"])
+    wait = Wait(served, role, enqueue(conn, tenant="acme"), 3600)
+    await_asking(conn)
+    call(conn, "disallow", role=role)
+    assert wait.answered().status == 403
+
+
 def test_the_end_of_the_program_ends_waits(conn, serve, producer):
     served = serve(producer, arguments=["--max-wait", "1h", "--grace", "1h"])
     job = enqueue(conn)
@@ -145,6 +154,19 @@ def test_grace_has_an_end(conn, other, serve, producer):
             until(lambda: conn.execute(held_up).fetchone(), "it waits for the lock")
             served.terminate()
             assert served.ended()[0] == 0
+
+
+def test_a_second_signal_ends_it_at_once(serve):
+    served = serve(arguments=["--grace", "1h"])
+    with socket.create_connection(("127.0.0.1", served.port)) as client:
+        client.sendall(b"GET /hea")
+        # It is taken before another that is answered.
+        assert served.get("/healthz").status == 200
+        served.terminate()
+        until(lambda: not takes_connections(served.port), "it takes no connection")
+        served.terminate()
+        assert served.ended()[0] == 0
+    assert "ends at once" in served.stderr()
 
 
 def takes_connections(port: int) -> bool:

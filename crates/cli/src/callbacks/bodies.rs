@@ -14,8 +14,7 @@ pub struct Fail {
     pub error: Option<String>,
     /// Seconds
     pub retry_in: Option<f64>,
-    #[serde(default)]
-    pub discard: bool,
+    pub discard: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]
@@ -35,6 +34,10 @@ pub struct Progress {
 }
 
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    // An array would be taken for the values in their order.
+    if !text.trim_ascii_start().starts_with('{') {
+        return Err(Problem::bad_request("The body must be an object of JSON."));
+    }
     serde_json::from_str(text)
         .map_err(|error| Problem::bad_request(format!("The body is wrong: {error}.")))
 }
@@ -63,7 +66,7 @@ mod tests {
     #[test]
     fn empty_bodies_say_nothing() {
         let empty: Fail = parse_or_default(" \n").unwrap();
-        assert!(empty.error.is_none() && empty.retry_in.is_none() && !empty.discard);
+        assert!(empty.error.is_none() && empty.retry_in.is_none() && empty.discard.is_none());
         assert!(parse_or_default::<Heartbeat>("").unwrap().lease.is_none());
         assert!(parse::<Progress>("").is_err());
     }
@@ -72,6 +75,8 @@ mod tests {
     fn what_is_not_known_is_refused() {
         for text in [
             "[]x",
+            "[]",
+            "[\"x\", 1, true]",
             "{\"retry\": 1}",
             "{\"retry_in\": \"1\"}",
             "{\"discard\": 1}",
@@ -80,10 +85,17 @@ mod tests {
         ] {
             assert!(parse_or_default::<Fail>(text).is_err(), "{text}");
         }
-        assert!(parse_or_default::<Progress2>("{}").is_err());
+        for text in ["{}", "null", "[1, 2, \"x\"]"] {
+            assert!(parse::<Progress>(text).is_err(), "{text}");
+        }
     }
 
-    type Progress2 = Option<Progress>;
+    #[test]
+    fn null_says_nothing() {
+        let text = r#"{"error": null, "retry_in": null, "discard": null}"#;
+        let empty = parse::<Fail>(text).unwrap();
+        assert!(empty.error.is_none() && empty.retry_in.is_none() && empty.discard.is_none());
+    }
 
     #[test]
     fn times_are_seconds() {

@@ -54,6 +54,7 @@ async fn fail(State(callbacks): State<Callbacks>, run: Run, request: Request<Bod
         discard,
     } = parse_or_default(&body(request).await?)?;
     let retry_in = seconds("retry_in", retry_in)?;
+    let discard = discard.unwrap_or_default();
     let state: String = callbacks
         .call(
             FAIL,

@@ -5,7 +5,10 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, PoolError, RecyclingMethod, Runtime, TimeoutType,
+};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -34,18 +37,26 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Who is silent for so long is lost.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
 const UNANSWERED: Duration = Duration::from_secs(45);
+/// After a loss of this class nobody knows what the server has done. A pooler tells of it, too.
+const LOST: &str = "08";
 
 #[derive(Clone)]
 pub struct Pool {
     lender: deadpool_postgres::Pool,
     tls: MakeRustlsConnect,
+    /// How long a statement waits for a lock, if not for as long as it may take.
+    lock: Option<Duration>,
 }
 
 /// Why there is no answer.
 #[derive(Debug)]
 pub enum Failure {
-    /// No connection could be had, or it was lost.
+    /// No connection could be had, so nothing was done.
     NoServer(String),
+    /// Others had all connections for too long, so nothing was done.
+    Busy,
+    /// The connection was lost, or there was no answer in time: it may have been done or not.
+    Lost(String),
     /// The server does not let this program act as the role.
     Role(tokio_postgres::Error),
     Statement(tokio_postgres::Error),
@@ -69,7 +80,17 @@ impl Pool {
                 .runtime(Runtime::Tokio1)
                 .build()
                 .map_err(|error| Error::Usage(error.to_string()))?;
-        Ok(Self { lender, tls })
+        Ok(Self {
+            lender,
+            tls,
+            lock: None,
+        })
+    }
+
+    /// So that what waits for the transaction of another keeps a connection no longer than this.
+    pub fn with_lock_timeout(mut self, lock: Duration) -> Self {
+        self.lock = Some(lock);
+        self
     }
 
     /// Runs a statement in a transaction of its own, in one round trip, as the role if one is given. A statement that must not run as
@@ -83,7 +104,8 @@ impl Pool {
         let mut lent = self.lend().await?;
         let answered = match &lent.object {
             Some(client) => {
-                tokio::time::timeout(ANSWER, exchange(client, role, sql, parameters)).await
+                let exchange = exchange(client, self.lock, role, sql, parameters);
+                tokio::time::timeout(ANSWER, exchange).await
             }
             None => return Err(Failure::NoServer("there is no connection".to_owned())),
         };
@@ -93,11 +115,10 @@ impl Pool {
     }
 
     async fn lend(&self) -> Result<Lent, Failure> {
-        let object = self
-            .lender
-            .get()
-            .await
-            .map_err(|error| Failure::NoServer(with_causes(&error)))?;
+        let object = self.lender.get().await.map_err(|error| match error {
+            PoolError::Timeout(TimeoutType::Wait) => Failure::Busy,
+            error => Failure::NoServer(with_causes(&error)),
+        })?;
         Ok(Lent {
             object: Some(object),
             tls: self.tls.clone(),
@@ -107,7 +128,7 @@ impl Pool {
 }
 
 fn no_answer() -> Failure {
-    Failure::NoServer(format!("no answer for {} seconds", ANSWER.as_secs()))
+    Failure::Lost(format!("no answer for {} seconds", ANSWER.as_secs()))
 }
 
 type Answer<T> = Result<T, tokio_postgres::Error>;
@@ -124,12 +145,18 @@ struct Exchange {
 /// Everything is sent at once. Where one part fails, those behind it do nothing, and COMMIT rolls back.
 async fn exchange(
     client: &Client,
+    lock: Option<Duration>,
     role: Option<&str>,
     sql: &str,
     parameters: &[Parameter<'_>],
 ) -> Exchange {
     let limit = STATEMENT.as_millis().to_string();
-    let settings: [Parameter<'_>; 2] = [(&role, Type::TEXT), (&limit, Type::TEXT)];
+    let lock = lock.map(|limit| limit.as_millis().to_string());
+    let settings: [Parameter<'_>; 3] = [
+        (&role, Type::TEXT),
+        (&limit, Type::TEXT),
+        (&lock, Type::TEXT),
+    ];
     // In this order, which is that in which the server has them.
     let (begun, became, rows, ended, reset) = tokio::join!(
         biased;
@@ -158,17 +185,33 @@ impl Exchange {
         self.begun.map_err(Failure::of)?;
         self.became.map_err(Failure::of_role)?;
         let rows = self.rows.map_err(Failure::of)?;
-        self.ended.map_err(Failure::of)?;
+        self.ended.map_err(Failure::of_commit)?;
         Ok(rows)
     }
 }
 
 impl Failure {
     fn of(error: tokio_postgres::Error) -> Self {
-        if error.as_db_error().is_some() {
-            Failure::Statement(error)
-        } else {
-            Failure::NoServer(with_causes(&error))
+        match error.code().map(|state| state.code()) {
+            Some(state) if !state.starts_with(LOST) => Failure::Statement(error),
+            _ => Failure::Lost(with_causes(&error)),
+        }
+    }
+
+    /// A server that stops, or crashes, may say so when it has committed.
+    fn of_commit(error: tokio_postgres::Error) -> Self {
+        match error.code().map(|state| state.code()) {
+            Some(state) if state.starts_with("57") => Failure::Lost(with_causes(&error)),
+            _ => Failure::of(error),
+        }
+    }
+
+    /// The role may not do that, or not any more.
+    pub fn is_about_rights(&self) -> bool {
+        match self {
+            Failure::Role(_) => true,
+            Failure::Statement(error) => error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE),
+            _ => false,
         }
     }
 

@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::private;
 use super::signature::Keys;
 
 const PREFIX: &str = "TURNSTILE_SECRET_";
@@ -137,10 +138,8 @@ fn read_below(folder: &Path, path: &Path) -> Result<String, &'static str> {
     if !file.starts_with(&folder) {
         return Err("its file is outside the folder for secrets");
     }
-    // A pipe would be waited for.
-    if !file.metadata().is_ok_and(|data| data.is_file()) {
-        return Err("it is not a file");
-    }
+    let metadata = file.metadata().map_err(|_| UNREADABLE)?;
+    private::check(&metadata)?;
     let mut text = Vec::new();
     std::fs::File::open(&file)
         .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut text))
@@ -154,7 +153,7 @@ fn read_below(folder: &Path, path: &Path) -> Result<String, &'static str> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
@@ -169,12 +168,18 @@ mod tests {
             let name = format!("turnstile-secrets-{}-{number}", std::process::id());
             let folder = Self(std::env::temp_dir().join(name));
             fs::create_dir_all(folder.0.join("secrets/below")).unwrap();
-            fs::write(folder.0.join("outside"), "hunter2").unwrap();
+            folder.write("../outside", "hunter2");
             folder
         }
 
         fn write(&self, name: &str, text: impl AsRef<[u8]>) {
             fs::write(self.0.join("secrets").join(name), text).unwrap();
+            self.allow(name, 0o640);
+        }
+
+        fn allow(&self, name: &str, mode: u32) {
+            let file = self.0.join("secrets").join(name);
+            fs::set_permissions(file, PermissionsExt::from_mode(mode)).unwrap();
         }
 
         fn link(&self, to: impl AsRef<Path>, name: &str) {
@@ -251,6 +256,10 @@ mod tests {
     fn nothing_else_is_read_and_no_value_is_told() {
         let folder = Folder::new();
         folder.write("empty", "\n");
+        folder.write("shared", "hunter2");
+        folder.allow("shared", 0o644);
+        folder.write("open", "hunter2");
+        folder.allow("open", 0o602);
         folder.write("binary", b"hunter2\xff");
         folder.write("bad", "whsec_hunter2!");
         folder.write("large", "hunter2 ".repeat(10_000));
@@ -290,6 +299,8 @@ mod tests {
             "file:loop",
             "file:empty",
             "file:binary",
+            "file:shared",
+            "file:open",
             "file:bad",
             "file:large",
             "file:bad\0",
@@ -314,7 +325,7 @@ mod tests {
     fn no_path_leads_outside() {
         let folder = Folder::new();
         fs::create_dir_all(folder.0.join("secrets-too")).unwrap();
-        fs::write(folder.0.join("secrets-too/outside"), "hunter2").unwrap();
+        folder.write("../secrets-too/outside", "hunter2");
         folder.write("below/inside", "inside");
         folder.write("inside", "inside");
         folder.link("../..", "below/up");

@@ -9,6 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac::{self, HMAC_SHA256, Key};
 
+use super::private;
 use crate::error::Error;
 
 /// So that the key makes nothing else that looks the same.
@@ -33,6 +34,8 @@ impl Tokens {
     pub fn from_file(file: &Path) -> Result<Self, Error> {
         let unusable =
             |why: &str| Error::Usage(format!("--callback-key {}: {why}", file.display()));
+        let metadata = std::fs::metadata(file).map_err(|error| unusable(&error.to_string()))?;
+        private::check(&metadata).map_err(unusable)?;
         let text = std::fs::read(file).map_err(|error| unusable(&error.to_string()))?;
         Self::from_lines(&text).map_err(|why| unusable(&why))
     }

@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
 
+const RETRY_SECONDS: u32 = 2;
+
 /// What is wrong with a request, or why it cannot be served now
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Problem {
@@ -51,7 +53,7 @@ impl Problem {
     }
 
     pub fn unavailable(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail).retry_after(2)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
     }
 
     pub fn sqlstate(mut self, sqlstate: &str) -> Self {
@@ -64,7 +66,15 @@ impl Problem {
         self
     }
 
-    /// Seconds.
+    /// Of a request that can be sent again whatever became of it.
+    pub fn repeatable(mut self) -> Self {
+        if self.status == StatusCode::SERVICE_UNAVAILABLE.as_u16() {
+            self.retry_after.get_or_insert(RETRY_SECONDS);
+        }
+        self
+    }
+
+    /// Seconds. Only where it is known that nothing was done.
     pub fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
         self

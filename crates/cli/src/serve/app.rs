@@ -7,6 +7,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use tokio_postgres::Row;
 
+use super::shares::Shares;
 use super::tokens::TokenFile;
 use super::waiters::Waiters;
 use super::{document, health, jobs};
@@ -19,22 +20,39 @@ pub struct App(Arc<Shared>);
 
 struct Shared {
     database: Pool,
+    /// Of its own, so that requests for jobs do not hold it up.
+    health: Pool,
+    shares: Shares,
     tokens: TokenFile,
     waiters: Waiters,
     max_body: usize,
     max_wait: Duration,
 }
 
+/// Who asks the server for something.
+pub struct Servers {
+    pub database: Pool,
+    pub health: Pool,
+    pub shares: Shares,
+}
+
 impl App {
     pub fn new(
-        database: Pool,
+        servers: Servers,
         tokens: TokenFile,
         waiters: Waiters,
         max_body: usize,
         max_wait: Duration,
     ) -> Self {
+        let Servers {
+            database,
+            health,
+            shares,
+        } = servers;
         Self(Arc::new(Shared {
             database,
+            health,
+            shares,
             tokens,
             waiters,
             max_body,
@@ -69,13 +87,19 @@ impl App {
         self.0.max_wait
     }
 
-    /// Runs a statement as a role, or as this program where there is none.
+    /// Runs a statement as a role, which has no more than its share of the connections.
     pub async fn rows(
         &self,
-        role: Option<&str>,
+        role: &str,
         sql: &str,
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<Row>, Problem> {
-        Ok(self.0.database.rows(role, sql, parameters).await?)
+        let _share = self.0.shares.of(role).await?;
+        Ok(self.0.database.rows(Some(role), sql, parameters).await?)
+    }
+
+    /// Runs a statement as this program, without waiting for those of others.
+    pub async fn ask(&self, sql: &str) -> Result<Vec<Row>, Problem> {
+        Ok(self.0.health.rows(None, sql, &[]).await?)
     }
 }

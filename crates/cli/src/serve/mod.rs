@@ -8,6 +8,7 @@ mod caller;
 mod document;
 mod health;
 mod jobs;
+mod shares;
 mod tokens;
 mod waiters;
 
@@ -27,7 +28,8 @@ use crate::error::Error;
 use crate::http::token::Tokens;
 use crate::listener::{self, Limits};
 use crate::{arguments, logs, open_files};
-use app::App;
+use app::{App, Servers};
+use shares::Shares;
 use tokens::TokenFile;
 use waiters::Waiters;
 
@@ -51,7 +53,7 @@ pub struct Args {
     /// How many connections of clients there are at once. Others wait until one of these has gone
     #[arg(long, value_name = "NUMBER", default_value = "4000", value_parser = number)]
     max_clients: usize,
-    /// How many connections to the server there are at most
+    /// How many connections to the server there are at most, besides one for /readyz
     #[arg(short, long, value_name = "NUMBER", default_value = "10", value_parser = number)]
     connections: usize,
     /// How long requests under way may take after SIGTERM or SIGINT
@@ -67,6 +69,10 @@ pub struct Args {
 
 /// Calls back, connections to the server, signals, standard streams.
 const OF_THE_PROGRAM: u64 = 600;
+/// Connections for /readyz.
+const FOR_HEALTH: usize = 1;
+/// How long a request waits for a transaction that has its unique key, or a lock.
+const LOCK: Duration = Duration::from_secs(10);
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile serve")?;
@@ -75,15 +81,21 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let tokens = TokenFile::read(args.tokens.clone())?;
     let callback_tokens = args.callback_key.as_deref().map(Tokens::from_file);
     let callback_tokens = callback_tokens.transpose()?;
-    let database = Pool::new(settings, args.connections)?;
+    let health = Pool::new(settings.clone(), FOR_HEALTH)?;
+    let database = Pool::new(settings, args.connections)?.with_lock_timeout(LOCK);
     let ends = ends_on_signals()?;
     let listener = listen(args.listen, "jobs").await?;
     let calls = match (args.callbacks, callback_tokens) {
         (Some(address), Some(tokens)) => Some((listen(address, "callbacks").await?, tokens)),
         _ => None,
     };
+    let servers = Servers {
+        database: database.clone(),
+        health,
+        shares: Shares::of_connections(args.connections),
+    };
     let app = App::new(
-        database.clone(),
+        servers,
         tokens,
         Waiters::new(database.clone(), args.max_waiters, ends.clone()),
         args.max_body,
@@ -93,14 +105,31 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
         connections: clients,
         grace: args.grace,
     };
-    let jobs = listener::serve(listener, app.router(), limits, told(ends.clone()));
+    let jobs = listener::serve(
+        listener,
+        app.router(),
+        limits,
+        told(ends.clone(), Asked::Once),
+    );
     let callbacks = async {
         if let Some((listener, tokens)) = calls {
-            callbacks::serve(listener, database, Arc::new(tokens), told(ends)).await;
+            let ends = told(ends.clone(), Asked::Once);
+            callbacks::serve(listener, database, Arc::new(tokens), ends).await;
         }
     };
-    tokio::join!(jobs, callbacks);
+    tokio::select! {
+        _ = async { tokio::join!(jobs, callbacks) } => {}
+        () = told(ends.clone(), Asked::Again) => {}
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How often this program was asked to end.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Asked {
+    Never,
+    Once,
+    Again,
 }
 
 fn number(text: &str) -> Result<usize, String> {
@@ -118,24 +147,28 @@ async fn listen(address: SocketAddr, what: &str) -> Result<TcpListener, Error> {
     Ok(listener)
 }
 
-/// Says true once this program is asked to end.
-fn ends_on_signals() -> Result<watch::Receiver<bool>, Error> {
+/// Says so once this program is asked to end, and once it is asked again. Others see it who look later.
+fn ends_on_signals() -> Result<watch::Receiver<Asked>, Error> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let (ending, ends) = watch::channel(false);
+    let (asked, ends) = watch::channel(Asked::Never);
     tokio::spawn(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+        for (times, what) in [
+            (Asked::Once, "ends: takes no further connection"),
+            (Asked::Again, "ends at once"),
+        ] {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            tracing::info!("{what}");
+            _ = asked.send(times);
         }
-        tracing::info!("ends: takes no further connection");
-        _ = ending.send(true);
-        // Those that look at it later see it, too.
-        ending.closed().await;
+        asked.closed().await;
     });
     Ok(ends)
 }
 
-async fn told(mut ends: watch::Receiver<bool>) {
-    _ = ends.wait_for(|ends| *ends).await;
+async fn told(mut ends: watch::Receiver<Asked>, times: Asked) {
+    _ = ends.wait_for(|asked| *asked >= times).await;
 }

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use ring::digest::{SHA256, digest};
 
 use crate::error::Error;
+use crate::http::private;
 
 const PACE: Duration = Duration::from_secs(1);
-const READABLE_BY_OTHERS: u32 = 0o004;
 const LONGEST_NAME: usize = 63;
 const HASH: usize = 32;
 
@@ -44,8 +44,9 @@ impl TokenFile {
     pub fn read(file: PathBuf) -> Result<Self, Error> {
         let unusable = |why| Error::Usage(format!("--tokens {}: {why}", file.display()));
         let metadata = fs::metadata(&file).map_err(|error| unusable(error.to_string()))?;
+        private::check(&metadata).map_err(|why| unusable(why.to_owned()))?;
         let text = fs::read_to_string(&file).map_err(|error| unusable(error.to_string()))?;
-        let roles = roles(&text, &metadata).map_err(unusable)?;
+        let roles = parse(&text).map_err(unusable)?;
         let state = State {
             roles,
             version: Version::of(&metadata),
@@ -80,13 +81,17 @@ impl TokenFile {
         if version == state.version {
             return;
         }
+        if let Err(error) = private::check(&metadata) {
+            state.version = version;
+            return tracing::error!(error, "{file} is not taken as it is now");
+        }
         let text = match fs::read_to_string(&self.file) {
             Ok(text) => text,
             // It may be the moment that is wrong, and is not taken for the file: a token was taken back, perhaps.
             Err(error) => return tracing::error!(%error, "{file} cannot be read again"),
         };
         state.version = version;
-        match roles(&text, &metadata) {
+        match parse(&text) {
             Ok(roles) => {
                 tracing::info!(tokens = roles.len(), "{file} was read again");
                 state.roles = roles;
@@ -107,15 +112,10 @@ impl Version {
     }
 }
 
-fn roles(text: &str, metadata: &Metadata) -> Result<Roles, String> {
-    if metadata.mode() & READABLE_BY_OTHERS != 0 {
-        return Err("others may read it; run: chmod o-rwx".to_owned());
-    }
-    parse(text)
-}
-
 fn parse(text: &str) -> Result<Roles, String> {
     let mut roles = Roles::new();
+    // Some editors begin a file with a mark of its encoding.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -170,6 +170,8 @@ mod tests {
         assert_eq!(roles.get(hash.as_ref()).unwrap(), "the shop");
         assert_eq!(roles.len(), 1);
         assert!(parse("").unwrap().is_empty());
+        let marked = parse(&format!("\u{feff}shop {HASHED}")).unwrap();
+        assert_eq!(marked.get(hash.as_ref()).unwrap(), "shop");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio_postgres::types::Type;
 
+use super::Asked;
 use crate::connection::{Failure, Pool};
 use crate::listener::Problem;
 
@@ -23,7 +24,7 @@ const RETRY_SECONDS: u32 = 5;
 pub struct Waiters {
     database: Pool,
     most: usize,
-    ends: watch::Receiver<bool>,
+    ends: watch::Receiver<Asked>,
     crowd: Arc<Mutex<Crowd>>,
 }
 
@@ -42,7 +43,7 @@ struct Waiter {
 }
 
 impl Waiters {
-    pub fn new(database: Pool, most: usize, ends: watch::Receiver<bool>) -> Self {
+    pub fn new(database: Pool, most: usize, ends: watch::Receiver<Asked>) -> Self {
         Self {
             database,
             most,
@@ -58,7 +59,7 @@ impl Waiters {
         tokio::select! {
             _ = woken => {}
             () = tokio::time::sleep(time) => {}
-            _ = ends.wait_for(|ends| *ends) => {}
+            _ = ends.wait_for(|asked| *asked != Asked::Never) => {}
         }
         drop(place);
         Ok(())
@@ -98,6 +99,10 @@ impl Waiters {
             };
             match self.go_on(&role, &jobs).await {
                 Ok(live) => self.wake_others(&role, &jobs, &live),
+                // They learn of it at once, as the answer to looking at their job.
+                Err(failure) if failure.is_about_rights() => {
+                    self.wake_others(&role, &jobs, &HashSet::new());
+                }
                 // The server may be there again before their time is over. Each learns of it when it looks at its job.
                 Err(failure) => {
                     tracing::debug!(?failure, "ends of jobs are not known");

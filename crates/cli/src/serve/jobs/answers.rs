@@ -10,14 +10,11 @@ const EVERYWHERE: [(u16, &str); 6] = [
     (400, "The request, or what it says, is wrong"),
     (401, "There is no token, or it is not known"),
     (403, "The role of the token may not do that"),
-    (
-        404,
-        "There is no such job, or it is not the caller's to see",
-    ),
+    (404, "There is no such job, or none that the caller may see"),
     (500, "The server has failed"),
     (
         503,
-        "The server cannot be reached, or takes no writes, or too many wait",
+        "The server cannot be reached, takes no writes, or is not set up, or too many wait. Without Retry-After the request may have been done: send it again only with Idempotency-Key",
     ),
 ];
 const WITH_BODIES: [(u16, &str); 5] = [
@@ -72,9 +69,9 @@ fn problem(status: u16, why: &str) -> Response {
         .content("application/problem+json", content);
     if matches!(status, 429 | 503) {
         let seconds = ObjectBuilder::new().schema_type(Type::Integer);
-        let header = HeaderBuilder::new()
-            .schema(seconds)
-            .description(Some("After how many seconds to ask again"));
+        let header = HeaderBuilder::new().schema(seconds).description(Some(
+            "After how many seconds to ask again, where that does nothing twice",
+        ));
         response = response.header("Retry-After", header.build());
     }
     if status == 401 {

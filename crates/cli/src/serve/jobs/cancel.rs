@@ -27,9 +27,9 @@ pub struct Cancelled {
 /// Cancel a job
 #[utoipa::path(
     delete,
-    path = "/v1/jobs/{id}",
+    path = "/v1/jobs/{name}",
     tag = "jobs",
-    params(("id" = i64, Path, description = "The job")),
+    params(("name" = i64, Path, description = "The id of the job")),
     responses(
         (status = 200, description = "It is cancelled, or its run was asked to stop", body = Cancelled),
         OfChanging
@@ -42,11 +42,12 @@ pub async fn cancel(
 ) -> Result<Json<Cancelled>, Problem> {
     let rows = app
         .rows(
-            Some(&caller.role),
+            &caller.role,
             CANCEL,
             &[(&id, Type::INT8), (&caller.role, Type::TEXT)],
         )
-        .await?;
+        .await
+        .map_err(Problem::repeatable)?;
     let state = rows.first().and_then(|row| row.try_get(0).ok());
     let state = state.ok_or_else(of_another_version)?;
     Ok(Json(Cancelled { id, state }))

@@ -58,7 +58,7 @@ pub fn of_another_version() -> Problem {
 pub async fn add(app: &App, caller: &Caller, jobs: &str) -> Result<Vec<Added>, Problem> {
     let rows = app
         .rows(
-            Some(&caller.role),
+            &caller.role,
             ENQUEUE_MANY,
             &[(&jobs, Type::TEXT), (&caller.role, Type::TEXT)],
         )
@@ -83,10 +83,10 @@ impl FromRequestParts<App> for Kind {
 /// Add a job
 #[utoipa::path(
     post,
-    path = "/v1/jobs/{kind}",
+    path = "/v1/jobs/{name}",
     tag = "jobs",
     params(
-        ("kind" = String, Path, description = "What sort of job it is: workers and routes decide by it"),
+        ("name" = String, Path, description = "The kind: what sort of job it is: workers and routes decide by it"),
         Arguments,
         ("Idempotency-Key" = Option<String>, Header,
             description = "A request of the same role and tenant with the same key adds no second job for 24 hours. 1 to 128 characters of ASCII")
@@ -114,10 +114,14 @@ pub async fn enqueue(
         payload = NO_PAYLOAD.to_owned();
     }
     let payload = arguments::json("body", payload)?;
+    let is_repeatable = held.is_some();
     let element = arguments.element(&kind, payload, held)?;
     let jobs = serde_json::to_string(&[element])
         .map_err(|error| Problem::bad_request(error.to_string()))?;
-    let added = add(&app, &caller, &jobs).await?.into_iter().next();
+    let added = match add(&app, &caller, &jobs).await {
+        Err(problem) if is_repeatable => return Err(problem.repeatable()),
+        added => added?.into_iter().next(),
+    };
     let added = added.ok_or_else(of_another_version)?;
     let status = if added.created {
         StatusCode::CREATED

@@ -78,9 +78,9 @@ pub struct Job {
 /// Show a job
 #[utoipa::path(
     get,
-    path = "/v1/jobs/{id}",
+    path = "/v1/jobs/{name}",
     tag = "jobs",
-    params(("id" = i64, Path, description = "The job"), Options),
+    params(("name" = i64, Path, description = "The id of the job"), Options),
     responses((status = 200, description = "The job", body = Job), OfLooking)
 )]
 pub async fn show(
@@ -111,11 +111,12 @@ fn wait(uri: &Uri, most: Duration) -> Result<Duration, Problem> {
 async fn read(app: &App, caller: &Caller, id: i64) -> Result<Job, Problem> {
     let rows = app
         .rows(
-            Some(&caller.role),
+            &caller.role,
             SHOW,
             &[(&id, Type::INT8), (&caller.role, Type::TEXT)],
         )
-        .await?;
+        .await
+        .map_err(Problem::repeatable)?;
     let row = rows.first().ok_or_else(|| no_such_job(id))?;
     let text: &str = row.try_get(0).map_err(|_| of_another_version())?;
     serde_json::from_str(text).map_err(|_| of_another_version())
