@@ -285,8 +285,9 @@ CREATE TABLE turnstile.endpoint (
     CONSTRAINT endpoint_pattern_check CHECK (pattern <> '' AND octet_length(pattern) <= 255),
     -- Scheme, host and port are fixed, so that no payload decides where a request goes.
     CONSTRAINT endpoint_url_check CHECK (
-        url ~ '^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?([/?][^#\\[:space:][:cntrl:]]*)?$'
-        AND regexp_replace(url, '\{payload(\.[^{}.]+)+\}', '', 'g') !~ '[{}]' AND octet_length(url) <= 2000
+        url ~ ('^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])'
+            '(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?([/?][^#\\[:space:][:cntrl:]]*)?$')
+        AND regexp_replace(url, '\{payload(\.[^{}./?]+)+\}', '', 'g') !~ '[{}]' AND octet_length(url) <= 2000
     ),
     CONSTRAINT endpoint_concurrency_key_check CHECK (octet_length(concurrency_key) <= 255),
     CONSTRAINT endpoint_method_check CHECK (method IN ('POST', 'PUT', 'PATCH', 'GET', 'DELETE')),
@@ -300,11 +301,14 @@ CREATE TABLE turnstile.endpoint (
                 "^(host|content-length|transfer-encoding|connection|upgrade|te|trailer|keep-alive|proxy-.*|expect)$" flag "i"
         )')
         AND NOT jsonb_path_exists(headers, 'strict $.* ? (@ like_regex "[[:cntrl:]]")')
+        -- No two names differ only in case: in lower case there are as many.
+        AND jsonb_array_length(jsonb_path_query_array(headers, '$.*'))
+            = jsonb_array_length(jsonb_path_query_array(lower(headers::text COLLATE "C")::jsonb, '$.*'))
     ),
     CONSTRAINT endpoint_timeout_check CHECK (timeout > '0' AND timeout <= '100 years'),
     CONSTRAINT endpoint_mode_check CHECK (mode IN ('sync', 'async', 'fireworq')),
     CONSTRAINT endpoint_permanent_status_check CHECK (
-        array_position(permanent_status, NULL) IS NULL AND 300 <= ALL (permanent_status) AND 599 >= ALL (permanent_status)
+        coalesce(array_ndims(permanent_status), 1) = 1 AND array_position(permanent_status, NULL) IS NULL AND 300 <= ALL (permanent_status) AND 599 >= ALL (permanent_status)
         AND cardinality(permanent_status) <= 300
     ),
     CONSTRAINT endpoint_secret_check CHECK (
@@ -323,10 +327,10 @@ COMMENT ON TABLE turnstile.endpoint IS
 COMMENT ON COLUMN turnstile.endpoint.pattern IS
     'A kind. * stands for any number of characters, everything else for itself.';
 COMMENT ON COLUMN turnstile.endpoint.url IS
-    'An address with http or https. {payload.a.b} in its path or query stands for that value of the payload, percent-encoded. The host is of letters, digits, dots, hyphens and underscores, or an IPv6 address in brackets. At most 2,000 bytes.';
+    'An address with http or https. {payload.a.b} in its path or query stands for that value of the payload, percent-encoded; its names are without / and ?. The host is of letters, digits, dots, hyphens and underscores, or an IPv6 address in brackets. At most 2,000 bytes.';
 COMMENT ON COLUMN turnstile.endpoint.method IS 'POST, PUT, PATCH, GET or DELETE.';
 COMMENT ON COLUMN turnstile.endpoint.headers IS
-    'More headers of each request: an object of strings, of at most 16 kB. Not a place for secrets: see secret.';
+    'More headers of each request: an object of strings, of at most 16 kB. No two names differ only in case. Not a place for secrets: see secret.';
 COMMENT ON COLUMN turnstile.endpoint.timeout IS
     'The longest time for a request. More than 0, at most 100 years. NULL: the lease of the run, which no request outlasts.';
 COMMENT ON COLUMN turnstile.endpoint.mode IS
@@ -477,7 +481,7 @@ CREATE FUNCTION turnstile.enqueue(
 COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
     'Adds a job and returns its id. The job can be claimed once the transaction commits.
 kind: what sort of job it is. Workers and routes decide by it. 1 to 255 bytes, like every name.
-payload: what the worker needs to know. At most turnstile.max_payload.
+payload: what the worker needs to know. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 queue: where the job waits. NULL: the queue of the parent, else that which a route gives the kind, else default.
 tenant: the customer that the job belongs to. Limits, fair shares, permissions and unique keys go by tenant. NULL: that of the parent, else none.
 account: a part of the tenant with limits of its own. NULL: that of the parent, if it is of the same tenant.
@@ -489,7 +493,7 @@ max_attempts: how many attempts may fail before the job is discarded. NULL: the 
 unique_key: while another job of the tenant holds the key, no job is added and the id of that job is returned.
 unique_mode: how long a job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing, or replace.
 unique_for: ends the hold so long after the enqueue, at most 1000 years. until_expired needs it.
-metadata: anything that the application wants to keep with the job. At most turnstile.max_payload.
+metadata: anything that the application wants to keep with the job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 unique_by: makes the key from these columns: kind, payload, queue, tenant, account, session, concurrency_key. Excludes unique_key.
 parent: the job that waits for this one: one that runs, that waits for its children, or whose batch is not open yet. Its settings in turnstile.batch hold for the job.
 after: jobs that must complete first. If one ends otherwise, the job is discarded.
@@ -670,6 +674,12 @@ bind_to_connection: as for claim_next.
 wait: as for complete_and_claim_next.
 Errors: as complete_many and claim.';
 
+COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
+    'Ends a run with success. Returns true, or false if this run was completed before.
+job_id: with attempt, the run.
+attempt: as the claim returned it.
+result: anything to keep with the finished job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
+Errors: 22004; 54000; P0002; 55000 the run was superseded; 42501; 09000 a trigger has cancelled the deletion; 25006.';
 COMMENT ON FUNCTION turnstile.claim_next(text, text, interval, boolean, interval) IS
     'Claims the eligible job of a queue with the least (priority, position). Returns that job, or no row.
 queue: * stands for all queues that the caller may work on.
@@ -767,7 +777,7 @@ CREATE FUNCTION turnstile.endpoint_of(kind text)
     LANGUAGE c VOLATILE ROWS 1
     AS 'MODULE_PATHNAME', 'turnstile_endpoint_of';
 COMMENT ON FUNCTION turnstile.endpoint_of(text) IS
-    'Returns the endpoint that applies to a kind, with the columns of turnstile.endpoint; on_trial: jobs of its host run one at a time. No row: there is none. For who may work on some queue, or manage some jobs.
+    'Returns the endpoint that applies to a kind, with the columns of turnstile.endpoint; on_trial: jobs of its host run one at a time. No row: there is none. For who may work on some queue, or manage some jobs: these see the endpoint of any kind.
 kind: as for enqueue.
 Errors: 22004; 22023; 54000; 42501; 25006.';
 
@@ -775,7 +785,7 @@ CREATE FUNCTION turnstile.report_endpoint(job_id bigint, attempt int, answer tex
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_report_endpoint';
 COMMENT ON FUNCTION turnstile.report_endpoint(bigint, int, text, interval) IS
-    'Says how the endpoint of a run fares, for all dispatchers, from the next claim after the commit on. Nothing happens where the kind has no endpoint any more or, but for gone, where the endpoint has no concurrency key. The run goes on.
+    'Says how the endpoint of a run fares, for all dispatchers, from the next claim after the commit on. Nothing happens where the kind has no endpoint any more or, but for gone, where the endpoint has no concurrency key. The run goes on. The kind is the producer''s word: who may add and work jobs of any one queue can report on the endpoint of any kind, and so on its host.
 job_id: as for complete.
 attempt: as for complete.
 answer: works: jobs of the host are no longer on trial. failing: they run one at a time until it works, unless trial_after is 0. busy: none starts for the time of pause. gone: the endpoint is paused.

@@ -68,6 +68,7 @@ MEANING = {
     "55P03": ("lock_not_available", "Others hold locks on the history. Try again later."),
     "P0002": ("no_data_found", "There is no such job, or no such recurring job."),
     "XX000": ("internal_error", "Please report it. The next call rebuilds the memory of the scheduler where that is needed."),
+    "XX001": ("data_corrupted", "A value that was passed is damaged."),
 }
 
 _ARGUMENT = re.compile(r"([a-z_]+): (.*)")

@@ -6,6 +6,7 @@ use crate::permission;
 use crate::pg::call::{Call, required};
 use crate::pg::error::{Result, bad_value, null_argument, null_element, too_long};
 use crate::pg::settings;
+use crate::pg::written::written_size;
 
 pub const LONGEST: usize = 255;
 
@@ -62,15 +63,24 @@ fn noted(queue: &str) -> u64 {
     key
 }
 
-/// Checks that a value to be stored with a job fits.
+/// Checks that a jsonb to be stored with a job fits.
 pub fn check_size(call: &Call, index: usize, argument: &str) -> Result<()> {
     let (size, most) = (call.raw_size(index), settings::max_payload());
-    if size <= most {
+    // What is too large is not even decompressed.
+    let jsonb = (size <= most).then(|| call.json_bytes(index)).flatten();
+    let written = jsonb.map_or(Ok(size), |jsonb| written_size(jsonb, most))?;
+    if written <= most {
         return Ok(());
     }
+    let numbers = match written > size {
+        true => " with all digits of its numbers",
+        false => "",
+    };
     Err(
         too_long(format!("{argument} is over turnstile.max_payload"))
-            .detail(format!("It has {size} bytes; {most} are allowed."))
+            .detail(format!(
+                "It has {written} bytes{numbers}; {most} are allowed."
+            ))
             .hint("Keep the data elsewhere and put a reference to it here."),
     )
 }

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "reads the frame of a call")]
 
 use crate::pg::error::{Failure, Result, null_argument, too_many};
-use crate::pg::jsonb::Json;
+use crate::pg::jsonb::{self, Json};
 use pgrx::datum::{Interval, UnboxDatum};
 use pgrx::pg_sys::{self, Datum};
 use pgrx::{Array, FromDatum, IntoDatum};
@@ -197,6 +197,12 @@ impl Call {
     pub fn json(&self, index: usize) -> Option<Json<'_>> {
         // SAFETY: the argument is declared as a jsonb, as `new` demands, and lives as long as the call.
         self.raw(index).map(|datum| unsafe { Json::of(datum) })
+    }
+
+    /// A jsonb as it is stored, without compression and its header.
+    pub fn json_bytes(&self, index: usize) -> Option<&[u8]> {
+        // SAFETY: as in `json`.
+        self.raw(index).map(|datum| unsafe { jsonb::bytes(datum) })
     }
 
     pub fn interval(&self, index: usize) -> Option<Interval> {

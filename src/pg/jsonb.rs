@@ -107,14 +107,13 @@ impl<'j> Json<'j> {
         }
     }
 
-    /// A copy as a jsonb of its own, and its size without the header.
-    pub fn to_datum(&self) -> (Option<Datum>, usize) {
+    /// A copy as a jsonb of its own, and its bytes.
+    pub fn to_datum(&self) -> (Option<Datum>, &'j [u8]) {
         let mut value = self.value;
-        // SAFETY: what is read is copied.
+        // SAFETY: what is read is copied, to the memory context of the call.
         unsafe {
-            let jsonb = pg_sys::JsonbValueToJsonb(&mut value);
-            let size = pgrx::varsize_any_exhdr(jsonb.cast());
-            (Some(Datum::from(jsonb)), size)
+            let jsonb = Datum::from(pg_sys::JsonbValueToJsonb(&mut value));
+            (Some(jsonb), bytes(jsonb))
         }
     }
 
@@ -178,6 +177,24 @@ impl<'j> Iterator for Items<'j> {
             (Token::WJB_KEY, key) => Some((key.text().unwrap_or_default(), self.step().1)),
             _ => None,
         }
+    }
+}
+
+/// A jsonb as it is stored, without compression and its header.
+///
+/// # Safety
+/// The datum must be a jsonb, and it and the memory context of the call must live as long as what is read.
+pub unsafe fn bytes<'j>(jsonb: Datum) -> &'j [u8] {
+    // SAFETY: as the caller promises. Only what is compressed or stored elsewhere is copied.
+    unsafe {
+        let jsonb = jsonb.cast_mut_ptr();
+        let is_whole = pgrx::varatt_is_4b_u(jsonb)
+            || pgrx::varatt_is_1b(jsonb) && !pgrx::varatt_is_1b_e(jsonb);
+        let jsonb = match is_whole {
+            true => jsonb,
+            false => pg_sys::pg_detoast_datum_packed(jsonb),
+        };
+        pgrx::varlena_to_byte_slice(jsonb)
     }
 }
 

@@ -24,3 +24,4 @@ pub mod statement; // prepared statements
 pub mod trigger; // what the server tells a trigger function
 pub mod tuple; // a row as stored
 pub mod unguarded; // functions of the server that raise no error
+pub mod written; // a jsonb with its numbers written out

@@ -57,7 +57,7 @@ pub fn register() {
     GucRegistry::define_int_guc(
         c"turnstile.max_payload",
         c"Largest payload, metadata or result of a job that the functions accept.",
-        c"Measured as stored before compression. Keep big data elsewhere and a reference in the job.",
+        c"Measured as stored before compression, and with all digits of its numbers: 1e999 has 1,000. Keep big data elsewhere and a reference in the job.",
         &MAX_PAYLOAD,
         64,
         1_073_741_823,

@@ -164,7 +164,8 @@ BAD = {
         "", "ftp://a.example", "//a.example", "a.example", "http://", "http:///x", "HTTP://a.example", "http://a b/", "http://a.example/a b",
         "http://user@a.example/", "http://user:secret@a.example/", "http://{payload.host}/", "http://a{payload.host}.example/",
         "http://a.example:{payload.port}/", "http://a.example\\@b.example/", "http://a.example:0080/", "http://a.example:123456/",
-        "http://a.example:/", "http://a.example/#x", "http://a.example/{payload}", "http://a.example/{other.a}", "http://a.example/{payload.}",
+        "http://a.example:/", "http://a.example:65536/", "http://a.example:70000", "http://a.example:99999/", "http://a.example/#x",
+        "http://a.example/{payload.a/b}", "http://a.example/{payload.a?b}", "http://a.example/?x={payload.a/b}", "http://a.example/{payload}", "http://a.example/{other.a}", "http://a.example/{payload.}",
         "http://a.example/{payload..a}", "http://a.example/{payload.a", "http://a.example/payload.a}", "http://a.example/{{payload.a}}",
         "http://a.example/\n", "http://[::1/", "http://[a.example]/", "http://a%2eexample/", "http://" + "a" * 260,
         "http://a.example/" + "x" * 2000, "http://a.example\r\nX: y", "http://a.example?{payload.a}{",
@@ -173,12 +174,12 @@ BAD = {
     "mode": ["", "Sync", "later"],
     "timeout": ["0", "-1 second", "101 years"],
     "trial_after": [-1],
-    "permanent_status": [[299], [600], [404, 600], [404, None]],
+    "permanent_status": [[299], [600], [404, 600], [404, None], [[400, 401]], [[400], [401]]],
     "headers": [
         [], "x", 1, {"a": 1}, {"a": None}, {"a": {}}, {"a": ["b"]}, {"": "x"}, {"a b": "x"}, {"a:": "x"}, {"é": "x"},
         {"Host": "x"}, {"content-LENGTH": "1"}, {"Transfer-Encoding": "x"}, {"connection": "x"}, {"upgrade": "x"}, {"te": "x"},
         {"trailer": "x"}, {"keep-alive": "x"}, {"Proxy-Authorization": "x"}, {"expect": "x"}, {"a": "x\r\ny: z"}, {"a": "x\ny"},
-        {"a": "x\ty"}, {"a\n": "x"}, {"a": "\x7f"},
+        {"a": "x\ty"}, {"a\n": "x"}, {"a": "\x7f"}, {"X-A": "x", "x-a": "x"}, {"a": "1", "b": "2", "A": "3"},
     ],
     "secret": [
         "", "s3cret", "env:HOME", "env:TURNSTILE_SECRET_", "env:TURNSTILE_SECRET_A-B", "file:", "file:/etc/passwd", "file:../a", "file:a/../b",
@@ -197,10 +198,10 @@ def test_what_is_no_good_is_refused(module_conn, column, value):
 GOOD = {
     "url": [
         "http://a", "http://a-b_c.example:1/x?y=z&{payload.a}", "https://a.example/{payload.a.0.b-c}/{payload.é}", "http://a.example/ü@b:c",
-        "http://a.example?{payload.a}", "http://[::1]:8080",
+        "http://a.example?{payload.a}", "http://[::1]:8080", "http://a.example:65535", "http://a.example:59999/", "http://a.example:9999",
     ],
     "permanent_status": [[], [300, 599]],
-    "headers": [{}, {"X-Api": "é !", "Hosts": "x", "a.b": "", "te2": "x", "!#$%&'*+-.^_`|~": "x"}],
+    "headers": [{}, {"X-Api": "é !", "Hosts": "x", "a.b": "", "te2": "x", "!#$%&'*+-.^_`|~": "x"}, {"a": "A \"\\ Ä", "b": "a \"\\ ä"}],
     "secret": ["env:TURNSTILE_SECRET_a1", "file:a", "file:a/b..c/..d", "file:.hidden"],
     "timeout": ["1 microsecond", "100 years"],
 }  # fmt: skip

@@ -8,7 +8,7 @@ CREATE FUNCTION turnstile.endpoint_of(kind text)
     LANGUAGE c VOLATILE ROWS 1
     AS 'MODULE_PATHNAME', 'turnstile_endpoint_of';
 COMMENT ON FUNCTION turnstile.endpoint_of(text) IS
-    'Returns the endpoint that applies to a kind, with the columns of turnstile.endpoint; on_trial: jobs of its host run one at a time. No row: there is none. For who may work on some queue, or manage some jobs.
+    'Returns the endpoint that applies to a kind, with the columns of turnstile.endpoint; on_trial: jobs of its host run one at a time. No row: there is none. For who may work on some queue, or manage some jobs: these see the endpoint of any kind.
 kind: as for enqueue.
 Errors: 22004; 22023; 54000; 42501; 25006.';
 
@@ -16,7 +16,7 @@ CREATE FUNCTION turnstile.report_endpoint(job_id bigint, attempt int, answer tex
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_report_endpoint';
 COMMENT ON FUNCTION turnstile.report_endpoint(bigint, int, text, interval) IS
-    'Says how the endpoint of a run fares, for all dispatchers, from the next claim after the commit on. Nothing happens where the kind has no endpoint any more or, but for gone, where the endpoint has no concurrency key. The run goes on.
+    'Says how the endpoint of a run fares, for all dispatchers, from the next claim after the commit on. Nothing happens where the kind has no endpoint any more or, but for gone, where the endpoint has no concurrency key. The run goes on. The kind is the producer''s word: who may add and work jobs of any one queue can report on the endpoint of any kind, and so on its host.
 job_id: as for complete.
 attempt: as for complete.
 answer: works: jobs of the host are no longer on trial. failing: they run one at a time until it works, unless trial_after is 0. busy: none starts for the time of pause. gone: the endpoint is paused.

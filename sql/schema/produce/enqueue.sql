@@ -28,7 +28,7 @@ CREATE FUNCTION turnstile.enqueue(
 COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
     'Adds a job and returns its id. The job can be claimed once the transaction commits.
 kind: what sort of job it is. Workers and routes decide by it. 1 to 255 bytes, like every name.
-payload: what the worker needs to know. At most turnstile.max_payload.
+payload: what the worker needs to know. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 queue: where the job waits. NULL: the queue of the parent, else that which a route gives the kind, else default.
 tenant: the customer that the job belongs to. Limits, fair shares, permissions and unique keys go by tenant. NULL: that of the parent, else none.
 account: a part of the tenant with limits of its own. NULL: that of the parent, if it is of the same tenant.
@@ -40,7 +40,7 @@ max_attempts: how many attempts may fail before the job is discarded. NULL: the 
 unique_key: while another job of the tenant holds the key, no job is added and the id of that job is returned.
 unique_mode: how long a job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing, or replace.
 unique_for: ends the hold so long after the enqueue, at most 1000 years. until_expired needs it.
-metadata: anything that the application wants to keep with the job. At most turnstile.max_payload.
+metadata: anything that the application wants to keep with the job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 unique_by: makes the key from these columns: kind, payload, queue, tenant, account, session, concurrency_key. Excludes unique_key.
 parent: the job that waits for this one: one that runs, that waits for its children, or whose batch is not open yet. Its settings in turnstile.batch hold for the job.
 after: jobs that must complete first. If one ends otherwise, the job is discarded.

@@ -25,8 +25,9 @@ CREATE TABLE turnstile.endpoint (
     CONSTRAINT endpoint_pattern_check CHECK (pattern <> '' AND octet_length(pattern) <= 255),
     -- Scheme, host and port are fixed, so that no payload decides where a request goes.
     CONSTRAINT endpoint_url_check CHECK (
-        url ~ '^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?([/?][^#\\[:space:][:cntrl:]]*)?$'
-        AND regexp_replace(url, '\{payload(\.[^{}.]+)+\}', '', 'g') !~ '[{}]' AND octet_length(url) <= 2000
+        url ~ ('^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])'
+            '(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?([/?][^#\\[:space:][:cntrl:]]*)?$')
+        AND regexp_replace(url, '\{payload(\.[^{}./?]+)+\}', '', 'g') !~ '[{}]' AND octet_length(url) <= 2000
     ),
     CONSTRAINT endpoint_concurrency_key_check CHECK (octet_length(concurrency_key) <= 255),
     CONSTRAINT endpoint_method_check CHECK (method IN ('POST', 'PUT', 'PATCH', 'GET', 'DELETE')),
@@ -40,11 +41,14 @@ CREATE TABLE turnstile.endpoint (
                 "^(host|content-length|transfer-encoding|connection|upgrade|te|trailer|keep-alive|proxy-.*|expect)$" flag "i"
         )')
         AND NOT jsonb_path_exists(headers, 'strict $.* ? (@ like_regex "[[:cntrl:]]")')
+        -- No two names differ only in case: in lower case there are as many.
+        AND jsonb_array_length(jsonb_path_query_array(headers, '$.*'))
+            = jsonb_array_length(jsonb_path_query_array(lower(headers::text COLLATE "C")::jsonb, '$.*'))
     ),
     CONSTRAINT endpoint_timeout_check CHECK (timeout > '0' AND timeout <= '100 years'),
     CONSTRAINT endpoint_mode_check CHECK (mode IN ('sync', 'async', 'fireworq')),
     CONSTRAINT endpoint_permanent_status_check CHECK (
-        array_position(permanent_status, NULL) IS NULL AND 300 <= ALL (permanent_status) AND 599 >= ALL (permanent_status)
+        coalesce(array_ndims(permanent_status), 1) = 1 AND array_position(permanent_status, NULL) IS NULL AND 300 <= ALL (permanent_status) AND 599 >= ALL (permanent_status)
         AND cardinality(permanent_status) <= 300
     ),
     CONSTRAINT endpoint_secret_check CHECK (
@@ -63,10 +67,10 @@ COMMENT ON TABLE turnstile.endpoint IS
 COMMENT ON COLUMN turnstile.endpoint.pattern IS
     'A kind. * stands for any number of characters, everything else for itself.';
 COMMENT ON COLUMN turnstile.endpoint.url IS
-    'An address with http or https. {payload.a.b} in its path or query stands for that value of the payload, percent-encoded. The host is of letters, digits, dots, hyphens and underscores, or an IPv6 address in brackets. At most 2,000 bytes.';
+    'An address with http or https. {payload.a.b} in its path or query stands for that value of the payload, percent-encoded; its names are without / and ?. The host is of letters, digits, dots, hyphens and underscores, or an IPv6 address in brackets. At most 2,000 bytes.';
 COMMENT ON COLUMN turnstile.endpoint.method IS 'POST, PUT, PATCH, GET or DELETE.';
 COMMENT ON COLUMN turnstile.endpoint.headers IS
-    'More headers of each request: an object of strings, of at most 16 kB. Not a place for secrets: see secret.';
+    'More headers of each request: an object of strings, of at most 16 kB. No two names differ only in case. Not a place for secrets: see secret.';
 COMMENT ON COLUMN turnstile.endpoint.timeout IS
     'The longest time for a request. More than 0, at most 100 years. NULL: the lease of the run, which no request outlasts.';
 COMMENT ON COLUMN turnstile.endpoint.mode IS

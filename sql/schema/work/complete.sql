@@ -7,7 +7,7 @@ COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
     'Ends a run with success. Returns true, or false if this run was completed before.
 job_id: with attempt, the run.
 attempt: as the claim returned it.
-result: anything to keep with the finished job. At most turnstile.max_payload.
+result: anything to keep with the finished job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 Errors: 22004; 54000; P0002; 55000 the run was superseded; 42501; 09000 a trigger has cancelled the deletion; 25006.';
 
 CREATE FUNCTION turnstile.complete_many(job_ids bigint[], attempts int[]) RETURNS int

@@ -9,6 +9,7 @@ use crate::job::values::JobValues;
 use crate::pg::call::{MOST_ELEMENTS, MOST_NAMES, datum};
 use crate::pg::error::{Failure, Result, bad_value, quoted, too_long, too_many};
 use crate::pg::jsonb::{Json, empty_object};
+use crate::pg::written::written_size;
 use crate::pg::{server, settings};
 use pgrx::PgTryBuilder;
 use pgrx::datum::Interval;
@@ -218,11 +219,10 @@ fn max_attempts(value: &Json) -> Result<i32> {
 
 /// What is stored with the job.
 fn stored(key: &str, value: &Json) -> Result<Option<Datum>> {
-    match value.to_datum() {
-        (_, size) if size > settings::max_payload() => {
-            Err(too_long(format!("{key} is over turnstile.max_payload")))
-        }
-        (stored, _) => Ok(stored),
+    let ((stored, jsonb), most) = (value.to_datum(), settings::max_payload());
+    match written_size(jsonb, most)? > most {
+        true => Err(too_long(format!("{key} is over turnstile.max_payload"))),
+        false => Ok(stored),
     }
 }
 
