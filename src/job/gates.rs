@@ -54,6 +54,8 @@ pub struct More {
     pub table: &'static CStr,
     /// The column with the name.
     pub name: &'static CStr,
+    /// The column from which the name is generated, if it is.
+    pub url: Option<&'static CStr>,
 }
 
 macro_rules! own_row {
@@ -144,11 +146,13 @@ static CONCURRENCY: Descriptor = Descriptor {
                 argument: "slowed_key",
                 table: c"slowed_key",
                 name: c"key",
+                url: None,
             },
             More {
                 argument: "endpoint",
                 table: c"endpoint",
                 name: c"concurrency_key",
+                url: Some(c"url"),
             },
         ],
     }),

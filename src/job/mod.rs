@@ -1,6 +1,7 @@
 //! A job: its row and columns, the kinds of gates, the key of its lane, its queue, its unique key.
 
 pub mod gates; // the kinds of gates
+pub mod hosts;
 pub mod lane; // the keys of lanes
 pub mod later; // columns that came with a later release
 pub mod queues; // their names by their keys

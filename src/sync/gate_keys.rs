@@ -1,6 +1,7 @@
 //! SQL functions for the keys of gates that the tables store, and for the library's version.
 
 use crate::job::gates::{self, NO_GATE};
+use crate::job::hosts;
 use crate::job::lane::{queue_key, session_key, tenant_key};
 use crate::pg::call::{Call, arguments, datum};
 use crate::pg::error::{Result, bad_value};
@@ -50,7 +51,8 @@ pub fn session_gate(call: &Call) -> Result<Option<Datum>> {
 
 /// BEFORE ROW trigger on the tables of settings.
 pub fn set_gate(call: &Call) -> Result<Option<Datum>> {
-    let (trigger, Source { gate, settings, .. }) = trigger_on_settings(call, Moment::RowBefore)?;
+    let (trigger, source) = trigger_on_settings(call, Moment::RowBefore)?;
+    let Source { gate, settings, .. } = source;
     if gate.kind == GateKind::Batch {
         let id = trigger.new_number(settings.name)?.and_then(datum);
         return id.map_or(Ok(Some(trigger.row_unchanged())), |id| {
@@ -62,7 +64,14 @@ pub fn set_gate(call: &Call) -> Result<Option<Datum>> {
         let key = trigger.with_new_text(column, |name| gates::of(kind).key_anywhere(name))?;
         *scope.key_mut(kind) = key.unwrap_or(NO_GATE);
     }
-    let key = trigger.with_new_text(settings.name, |name| gate.key(&scope, name))?;
+    let key = match source.more.and_then(|more| more.url) {
+        Some(url) => trigger
+            .with_new_text(url, |url| {
+                hosts::key(url).map(|name| gate.key(&scope, &name))
+            })?
+            .flatten(),
+        None => trigger.with_new_text(settings.name, |name| gate.key(&scope, name))?,
+    };
     // The table rejects a name that is NULL.
     let Some(gate) = key.and_then(|key| datum(key.cast_signed())) else {
         return Ok(Some(trigger.row_unchanged()));

@@ -122,6 +122,17 @@ def test_the_pattern_that_wins_is_the_one_that_would_among_routes(module_conn, p
     assert endpoint_of(module_conn, kind) is None
 
 
+@pytest.mark.parametrize("address", [
+    "http://A.example:80/x", "https://a.example:443", "https://a.example:80?q=http://b", "http://a.example:8080/?q=:80", "http://[::1]:80/",
+    "http://[FE80::A]:8443", "https://1.2.3.4", "http://a_b.example:443/{payload.a}",
+])  # fmt: skip
+def test_the_gate_of_an_endpoint_is_that_of_its_key(conn, address):
+    set_endpoint(conn, "k", url=address)
+    conn.execute("UPDATE turnstile.endpoint SET gate = 1")
+    query = "SELECT gate = turnstile.gate_key('concurrency', NULL, concurrency_key) FROM turnstile.endpoint"
+    assert conn.execute(query).fetchone() == (True,)
+
+
 def test_what_is_set_is_what_is_found(conn):
     given = {
         "url": "http://a.example/{payload.user.id}?q={payload.q}", "method": "PUT", "headers": {"X-A": "b"}, "mode": "async",

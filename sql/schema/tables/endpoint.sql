@@ -21,6 +21,7 @@ CREATE TABLE turnstile.endpoint (
     cloudevents boolean NOT NULL DEFAULT false,
     trial_after int NOT NULL DEFAULT 5,
     paused boolean NOT NULL DEFAULT false,
+    gate bigint,
     CONSTRAINT endpoint_pkey PRIMARY KEY (pattern),
     CONSTRAINT endpoint_pattern_check CHECK (pattern <> '' AND octet_length(pattern) <= 255),
     -- Scheme, host and port are fixed, so that no payload decides where a request goes.
@@ -60,8 +61,7 @@ CREATE TABLE turnstile.endpoint (
 );
 CREATE INDEX endpoint_concurrency_key_idx ON turnstile.endpoint (concurrency_key);
 -- Who reads the settings of a key must not pay for all endpoints that are paused.
-CREATE INDEX endpoint_paused_idx ON turnstile.endpoint (turnstile.gate_key('concurrency', NULL, concurrency_key))
-    WHERE paused AND concurrency_key IS NOT NULL;
+CREATE INDEX endpoint_paused_idx ON turnstile.endpoint (gate) WHERE paused AND concurrency_key IS NOT NULL;
 COMMENT ON TABLE turnstile.endpoint IS
     'Where turnstile dispatch sends the jobs of a kind. Of the patterns that match, the one with the most characters other than * applies, alone.';
 COMMENT ON COLUMN turnstile.endpoint.pattern IS
@@ -91,6 +91,8 @@ COMMENT ON COLUMN turnstile.endpoint.trial_after IS
     'After so many failures in a row that one dispatcher sees, jobs of the host run one at a time until one succeeds. 0: never.';
 COMMENT ON COLUMN turnstile.endpoint.paused IS
     'Nothing is sent. If all endpoints of a concurrency key are paused, no job of the key starts. A 410 sets it.';
+COMMENT ON COLUMN turnstile.endpoint.gate IS
+    'The key by which the scheduler knows the concurrency key of the host. Set by a trigger.';
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.endpoint', '');
 
@@ -114,6 +116,9 @@ COMMENT ON COLUMN turnstile.slowed_key.gate IS
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.slowed_key', '');
 
+CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.endpoint
+    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('endpoint');
+ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER set_gate;
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.slowed_key
     FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('slowed_key');
 ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER set_gate;

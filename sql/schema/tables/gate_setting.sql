@@ -60,7 +60,7 @@ CREATE VIEW turnstile.setting_of_concurrency AS
     FROM (
         SELECT slowed_key.key, slowed_key.gate FROM turnstile.slowed_key
         UNION
-        SELECT endpoint.concurrency_key, turnstile.gate_key('concurrency', NULL, endpoint.concurrency_key)
+        SELECT endpoint.concurrency_key, endpoint.gate
         FROM turnstile.endpoint
         WHERE endpoint.paused AND endpoint.concurrency_key IS NOT NULL
     ) AS bent

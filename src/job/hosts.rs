@@ -1,0 +1,36 @@
+//! The concurrency key of an endpoint's host.
+
+/// The longest key that the table takes.
+const LONGEST: usize = 255;
+
+/// As the generated column `concurrency_key` has it, which a BEFORE trigger cannot read yet. `None`: the table refuses the URL.
+pub fn key(url: &str) -> Option<String> {
+    let (address, port) = match url.strip_prefix("https://") {
+        Some(address) => (address, ":443"),
+        None => (url.strip_prefix("http://")?, ":80"),
+    };
+    let host = address.split(['/', '?']).next()?;
+    let host = host.strip_suffix(port).unwrap_or(host);
+    if host.len() > LONGEST {
+        return None;
+    }
+    Some(format!("host:{}", host.to_ascii_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::key;
+
+    #[test]
+    fn a_default_port_is_left_out() {
+        for (url, expected) in [
+            ("http://A.Example:80/x", "host:a.example"),
+            ("https://a:443?q=http://b", "host:a"),
+            ("https://a:80", "host:a:80"),
+            ("http://[::1]:8080/", "host:[::1]:8080"),
+        ] {
+            assert_eq!(key(url).as_deref(), Some(expected));
+        }
+        assert_eq!(key("ftp://a"), None);
+    }
+}
