@@ -9,8 +9,8 @@ from support import rows
 from support.calls import call, claim_next, complete, discard, enqueue, enqueue_times
 
 CALLS = {name: verb for name, verb in (PRODUCERS | CLAIMS | ENDS | OTHERS).items() if "limit" not in name and name != "check"}
-# These write nothing, as the key is held.
-del CALLS["enqueue with a key"]
+# These write no job: the key is held, and a host is slowed in a table of its own.
+del CALLS["enqueue with a key"], CALLS["report_endpoint"]
 FINISHES = ["complete", "complete_many", "complete_and_claim_next", "complete_and_claim", "fail for good", "cancel", "discard", "cancel_many", "discard_many"]
 
 # Of a user's own, and some that calls raise themselves.

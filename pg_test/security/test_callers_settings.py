@@ -136,7 +136,8 @@ check()
 LEFT = {
     "jobs": "SELECT id, state, queue, tenant, account, session, concurrency_key, unique_key, unique_mode, kind, payload, metadata,"
     " attempt, uncounted, max_attempts, priority, lane, lane_group, holds_session, worker, progress - 'at', unique_until IS NULL,"
-    " run_at < '2001-03-01', date_trunc('hour', run_at - now() + interval '2 minutes'),"
+    " CASE WHEN run_at BETWEEN '2001-03-01' AND '2100-01-01' THEN date_trunc('hour', run_at - now() + interval '2 minutes')::text"
+    " ELSE (run_at AT TIME ZONE 'UTC')::text END,"
     " (SELECT jsonb_agg(e - 'at') FROM jsonb_array_elements(errors) e) FROM turnstile.jobs ORDER BY id, state",
     "queue": "TABLE turnstile.queue ORDER BY name",
     "tenant": "TABLE turnstile.tenant ORDER BY name",
