@@ -1,0 +1,146 @@
+//! Forms. Those that change something are sent by POST and disable their button once they are sent.
+
+use maud::{Markup, html};
+
+use super::tone::Tone;
+
+/// Fields that are sent along and not shown.
+pub type Hidden<'a> = &'a [(&'a str, &'a str)];
+
+fn hidden(fields: Hidden<'_>) -> Markup {
+    html! {
+        @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+    }
+}
+
+/// A form that is nothing but its button.
+pub fn button(action: &str, label: &str, fields: Hidden<'_>, tone: Tone) -> Markup {
+    html! {
+        form.alone method="post" action=(action) data-busy {
+            (hidden(fields))
+            button class=(tone.class()) { (label) }
+        }
+    }
+}
+
+/// A link that looks like a button: to the page that shows what a change would do.
+pub fn link_button(href: &str, label: &str, tone: Tone) -> Markup {
+    html! { a class={ "button " (tone.class()) } href=(href) { (label) } }
+}
+
+/// Buttons and small forms in a row.
+pub fn row(content: &[Markup]) -> Markup {
+    html! { div.actions { @for one in content { (one) } } }
+}
+
+/// A form with fields, which are of `input`, `number`, `select` and the like.
+pub fn post(action: &str, fields: Markup, hide: Hidden<'_>, label: &str, tone: Tone) -> Markup {
+    html! {
+        form.fields method="post" action=(action) data-busy {
+            (hidden(hide))
+            (fields)
+            div.submit { button class=(tone.class()) { (label) } }
+        }
+    }
+}
+
+// ---- Fields ---------------------------------------------------------------------------------------
+
+pub fn input(name: &str, label: &str, value: &str, placeholder: &str) -> Markup {
+    html! {
+        label.field {
+            span { (label) }
+            input type="text" name=(name) value=(value) placeholder=[given(placeholder)] autocomplete="off" spellcheck="false";
+        }
+    }
+}
+
+/// The field that the key `/` leads to. One on a page.
+pub fn search(name: &str, label: &str, value: &str, placeholder: &str) -> Markup {
+    html! {
+        label.field.search {
+            span { (label) " " kbd aria-hidden="true" { "/" } }
+            input type="search" name=(name) value=(value) placeholder=[given(placeholder)] autocomplete="off" spellcheck="false"
+                data-filter aria-keyshortcuts="/";
+        }
+    }
+}
+
+pub fn number(name: &str, label: &str, value: Option<i64>, placeholder: &str) -> Markup {
+    html! {
+        label.field {
+            span { (label) }
+            input type="number" name=(name) value=[value] placeholder=[given(placeholder)] min="0" step="1" inputmode="numeric";
+        }
+    }
+}
+
+/// Options are values with their words.
+pub fn select(name: &str, label: &str, options: &[(&str, &str)], chosen: &str) -> Markup {
+    html! {
+        label.field {
+            span { (label) }
+            select name=(name) {
+                @for (value, text) in options {
+                    option value=(value) selected[*value == chosen] { (text) }
+                }
+            }
+        }
+    }
+}
+
+pub fn checkbox(name: &str, label: &str, checked: bool) -> Markup {
+    html! {
+        label.check {
+            input type="checkbox" name=(name) value="true" checked[checked];
+            span { (label) }
+        }
+    }
+}
+
+/// Text of several lines, as JSON.
+pub fn area(name: &str, label: &str, value: &str, placeholder: &str) -> Markup {
+    html! {
+        label.field.wide {
+            span { (label) }
+            textarea name=(name) rows="3" placeholder=[given(placeholder)] autocomplete="off" spellcheck="false" { (value) }
+        }
+    }
+}
+
+fn given(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+// ---- Forms of their own kind ----------------------------------------------------------------------
+
+/// Filters of a page. `clear` leads to the page without any; it is absent if none is set.
+pub fn filters(action: &str, fields: Markup, hide: Hidden<'_>, clear: Option<&str>) -> Markup {
+    html! {
+        form.filters method="get" action=(action) role="search" {
+            (hidden(hide))
+            (fields)
+            div.submit {
+                button.plain { "Filter" }
+                @if let Some(clear) = clear { a href=(clear) { "Clear" } }
+            }
+        }
+    }
+}
+
+/// A limit that is changed where it stands. Nothing in the field means none.
+pub fn inline_number(
+    action: &str,
+    name: &str,
+    value: Option<i64>,
+    label: &str,
+    hide: Hidden<'_>,
+) -> Markup {
+    html! {
+        form.inline method="post" action=(action) data-busy {
+            (hidden(hide))
+            input type="number" name=(name) value=[value] placeholder="none" min="0" step="1" inputmode="numeric" aria-label=(label);
+            button.plain aria-label={ "Set " (label) } { "Set" }
+        }
+    }
+}
