@@ -10,7 +10,7 @@ from typing import NamedTuple
 from support.sleepers import PATIENCE, until
 from support.work import PROGRAM, Started
 
-LISTENS = r"listens for {} on http://127\.0\.0\.1:(\d+)"
+LISTENS = r"listens for (?:viewers and )?{} on http://127\.0\.0\.1:(\d+)"
 OF_THE_PROGRAM = "application_name = 'turnstile serve' AND datname = current_database()"
 LATEST = f"SELECT max(query_start), max(query_start) > now() - interval '0.5 s' FROM pg_stat_activity WHERE {OF_THE_PROGRAM}"
 # Any path of the program, as its document names it.

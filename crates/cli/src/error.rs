@@ -119,7 +119,9 @@ impl From<serde_json::Error> for Error {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::NoServer(reason) | Failure::Lost(reason) => Error::Lost(reason),
+            Failure::NoServer(reason) | Failure::Login(reason) | Failure::Lost(reason) => {
+                Error::Lost(reason)
+            }
             Failure::Busy => Error::Lost("all connections are in use".to_owned()),
             Failure::Role(source) | Failure::Statement(source) => Error::Statement(source),
         }

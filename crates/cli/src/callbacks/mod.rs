@@ -20,6 +20,7 @@ use crate::listener::{self, Limits};
 const LIMITS: Limits = Limits {
     connections: 1_000,
     grace: Duration::from_secs(10),
+    tls: None,
 };
 
 #[derive(Clone)]

@@ -25,9 +25,10 @@ const RESET: &str = "RESET ROLE; RESET ALL";
 /// Wherever a transaction was left. Statements of before come to their end first.
 const SETTLE: &str = "ROLLBACK; RESET ROLE; RESET ALL";
 
-/// The server itself ends a statement that takes longer, and the program gives up one that it hears no end of.
+/// The server itself ends a statement that takes longer, unless the pool has a limit of its own.
 const STATEMENT: Duration = Duration::from_secs(30);
-const ANSWER: Duration = Duration::from_secs(35);
+/// So much later the program gives up a statement that it hears no end of.
+const MARGIN: Duration = Duration::from_secs(5);
 const CANCEL: Duration = Duration::from_secs(2);
 /// For how long a statement goes on whose client has hung up.
 const UNWANTED: Duration = Duration::from_secs(1);
@@ -44,6 +45,12 @@ const LOST: &str = "08";
 pub struct Pool {
     lender: deadpool_postgres::Pool,
     tls: MakeRustlsConnect,
+    limits: Limits,
+}
+
+#[derive(Clone, Copy)]
+struct Limits {
+    statement: Duration,
     /// How long a statement waits for a lock, if not for as long as it may take.
     lock: Option<Duration>,
 }
@@ -53,6 +60,8 @@ pub struct Pool {
 pub enum Failure {
     /// No connection could be had, so nothing was done.
     NoServer(String),
+    /// The server does not let the user in, or not with this password.
+    Login(String),
     /// Others had all connections for too long, so nothing was done.
     Busy,
     /// The connection was lost, or there was no answer in time: it may have been done or not.
@@ -83,13 +92,21 @@ impl Pool {
         Ok(Self {
             lender,
             tls,
-            lock: None,
+            limits: Limits {
+                statement: STATEMENT,
+                lock: None,
+            },
         })
+    }
+
+    pub fn with_statement_timeout(mut self, statement: Duration) -> Self {
+        self.limits.statement = statement;
+        self
     }
 
     /// So that what waits for the transaction of another keeps a connection no longer than this.
     pub fn with_lock_timeout(mut self, lock: Duration) -> Self {
-        self.lock = Some(lock);
+        self.limits.lock = Some(lock);
         self
     }
 
@@ -102,21 +119,45 @@ impl Pool {
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<Row>, Failure> {
         let mut lent = self.lend().await?;
-        let answered = match &lent.object {
-            Some(client) => {
-                let exchange = exchange(client, self.lock, role, sql, parameters);
-                tokio::time::timeout(ANSWER, exchange).await
-            }
-            None => return Err(Failure::NoServer("there is no connection".to_owned())),
-        };
-        let exchange = answered.map_err(|_| no_answer())?;
+        let exchange = self
+            .heard(exchange(lent.client()?, self.limits, role, sql, parameters))
+            .await?;
         lent.is_clean = exchange.is_over();
         exchange.outcome()
+    }
+
+    /// The same in two round trips: the statement is sent when it is known that it will run as the role, so it need not say so itself.
+    pub async fn rows_as(
+        &self,
+        role: &str,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, Failure> {
+        let mut lent = self.lend().await?;
+        let client = lent.client()?;
+        let (begun, became) = self.heard(begin(client, self.limits, Some(role))).await?;
+        begun.map_err(Failure::of)?;
+        became.map_err(Failure::of_role)?;
+        let (rows, ended, reset) = self.heard(end(client, sql, parameters)).await?;
+        lent.is_clean = ended.is_ok() && reset.is_ok();
+        let rows = rows.map_err(Failure::of)?;
+        ended.map_err(Failure::of_commit)?;
+        Ok(rows)
+    }
+
+    async fn heard<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
+        let limit = self.limits.answer();
+        tokio::time::timeout(limit, work)
+            .await
+            .map_err(|_| no_answer(limit))
     }
 
     async fn lend(&self) -> Result<Lent, Failure> {
         let object = self.lender.get().await.map_err(|error| match error {
             PoolError::Timeout(TimeoutType::Wait) => Failure::Busy,
+            PoolError::Backend(error) if is_about_login(&error) => {
+                Failure::Login(with_causes(&error))
+            }
             error => Failure::NoServer(with_causes(&error)),
         })?;
         Ok(Lent {
@@ -127,8 +168,21 @@ impl Pool {
     }
 }
 
-fn no_answer() -> Failure {
-    Failure::Lost(format!("no answer for {} seconds", ANSWER.as_secs()))
+impl Limits {
+    fn answer(self) -> Duration {
+        self.statement + MARGIN
+    }
+}
+
+fn no_answer(limit: Duration) -> Failure {
+    Failure::Lost(format!("no answer for {} seconds", limit.as_secs()))
+}
+
+/// 28000: the user may not log in, or not from here. 28P01: the password is wrong.
+fn is_about_login(error: &tokio_postgres::Error) -> bool {
+    error
+        .code()
+        .is_some_and(|state| state.code().starts_with("28"))
 }
 
 type Answer<T> = Result<T, tokio_postgres::Error>;
@@ -145,26 +199,16 @@ struct Exchange {
 /// Everything is sent at once. Where one part fails, those behind it do nothing, and COMMIT rolls back.
 async fn exchange(
     client: &Client,
-    lock: Option<Duration>,
+    limits: Limits,
     role: Option<&str>,
     sql: &str,
     parameters: &[Parameter<'_>],
 ) -> Exchange {
-    let limit = STATEMENT.as_millis().to_string();
-    let lock = lock.map(|limit| limit.as_millis().to_string());
-    let settings: [Parameter<'_>; 3] = [
-        (&role, Type::TEXT),
-        (&limit, Type::TEXT),
-        (&lock, Type::TEXT),
-    ];
     // In this order, which is that in which the server has them.
-    let (begun, became, rows, ended, reset) = tokio::join!(
+    let ((begun, became), (rows, ended, reset)) = tokio::join!(
         biased;
-        client.batch_execute(BEGIN),
-        client.query_typed(BECOME, &settings),
-        client.query_typed(sql, parameters),
-        client.batch_execute(COMMIT),
-        client.batch_execute(RESET),
+        begin(client, limits, role),
+        end(client, sql, parameters),
     );
     Exchange {
         begun,
@@ -173,6 +217,38 @@ async fn exchange(
         ended,
         reset,
     }
+}
+
+async fn begin(
+    client: &Client,
+    limits: Limits,
+    role: Option<&str>,
+) -> (Answer<()>, Answer<Vec<Row>>) {
+    let statement = limits.statement.as_millis().to_string();
+    let lock = limits.lock.map(|limit| limit.as_millis().to_string());
+    let settings: [Parameter<'_>; 3] = [
+        (&role, Type::TEXT),
+        (&statement, Type::TEXT),
+        (&lock, Type::TEXT),
+    ];
+    tokio::join!(
+        biased;
+        client.batch_execute(BEGIN),
+        client.query_typed(BECOME, &settings),
+    )
+}
+
+async fn end(
+    client: &Client,
+    sql: &str,
+    parameters: &[Parameter<'_>],
+) -> (Answer<Vec<Row>>, Answer<()>, Answer<()>) {
+    tokio::join!(
+        biased;
+        client.query_typed(sql, parameters),
+        client.batch_execute(COMMIT),
+        client.batch_execute(RESET),
+    )
 }
 
 impl Exchange {
@@ -229,6 +305,16 @@ struct Lent {
     object: Option<Object>,
     tls: MakeRustlsConnect,
     is_clean: bool,
+}
+
+impl Lent {
+    fn client(&self) -> Result<&Client, Failure> {
+        // It is there until the drop.
+        match &self.object {
+            Some(object) => Ok(object),
+            None => Err(Failure::NoServer("there is no connection".to_owned())),
+        }
+    }
 }
 
 impl Drop for Lent {

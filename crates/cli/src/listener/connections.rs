@@ -8,9 +8,11 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
 use super::patient::Patient;
 
@@ -20,12 +22,13 @@ const LONGEST_HEAD: usize = 64 * 1024;
 /// After an error such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Limits {
     /// Others wait until one of these has gone.
     pub connections: usize,
     /// How long requests under way may take once it is to end.
     pub grace: Duration,
+    pub tls: Option<TlsAcceptor>,
 }
 
 /// Until `shutdown`, and then for as long as requests are under way, but for `grace`.
@@ -43,7 +46,7 @@ pub async fn serve(
         tokio::select! {
             () = &mut shutdown => break,
             (stream, place) = accept(&listener, &places) => {
-                connections.spawn(talk(stream, router.clone(), ends.clone(), place));
+                connections.spawn(talk(stream, limits.tls.clone(), router.clone(), ends.clone(), place));
             }
             Some(_) = connections.join_next() => {}
         }
@@ -76,19 +79,35 @@ async fn accept(
 
 async fn talk(
     stream: TcpStream,
+    tls: Option<TlsAcceptor>,
     router: Router,
-    mut ends: watch::Receiver<bool>,
+    ends: watch::Receiver<bool>,
     _place: Option<OwnedSemaphorePermit>,
 ) {
     _ = stream.set_nodelay(true);
+    let stream = Patient::new(stream);
+    let Some(tls) = tls else {
+        return converse(stream, router, ends).await;
+    };
+    match tokio::time::timeout(HEAD, tls.accept(stream)).await {
+        Ok(Ok(stream)) => converse(stream, router, ends).await,
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a client does not speak TLS as this program does")
+        }
+        Err(_) => {}
+    }
+}
+
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    router: Router,
+    mut ends: watch::Receiver<bool>,
+) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(LONGEST_HEAD)
-        .serve_connection(
-            TokioIo::new(Patient::new(stream)),
-            TowerToHyperService::new(router),
-        );
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     let asked_to_end = async { _ = ends.wait_for(|ends| *ends).await };
     let ended = tokio::select! {

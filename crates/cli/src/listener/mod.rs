@@ -2,6 +2,7 @@
 
 mod bearer;
 mod body;
+mod certificate;
 mod connections;
 mod patient;
 mod problem;
@@ -9,5 +10,6 @@ mod refusal;
 
 pub use bearer::bearer;
 pub use body::{Content, read};
+pub use certificate::acceptor;
 pub use connections::{Limits, serve};
 pub use problem::{Problem, not_found, wrong_method};

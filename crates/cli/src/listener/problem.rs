@@ -13,7 +13,7 @@ const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
 const RETRY_SECONDS: u32 = 2;
 
 /// What is wrong with a request, or why it cannot be served now
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Problem {
     /// The status of the answer
     #[schema(minimum = 400, maximum = 599)]
@@ -52,8 +52,41 @@ impl Problem {
         Self::new(StatusCode::UNAUTHORIZED, detail)
     }
 
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    pub fn of_another_version() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "The server's answer is of another version.",
+        )
+    }
+
     pub fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+    }
+
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// The error of the server, if it is one.
+    pub fn code(&self) -> Option<&str> {
+        self.sqlstate.as_deref()
+    }
+
+    /// What to do.
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 
     pub fn sqlstate(mut self, sqlstate: &str) -> Self {
@@ -83,7 +116,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = self.status();
         let retry_after = self.retry_after;
         let mut response = (status, Json(self)).into_response();
         let headers = response.headers_mut();

@@ -15,7 +15,7 @@ const NOT_READY: &str = "55000";
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::NoServer(reason) => {
+            Failure::NoServer(reason) | Failure::Login(reason) => {
                 tracing::warn!(error = reason, "the server cannot be reached");
                 Problem::unavailable("The server cannot be reached.").retry_after(SERVER_SECONDS)
             }

@@ -18,11 +18,14 @@ use crate::output;
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to write manual pages and completions: a folder such as /usr/local/share
-    #[arg(required_unless_present = "reference")]
+    #[arg(required_unless_present_any = ["reference", "routes"])]
     folder: Option<PathBuf>,
     /// Print the page of the reference instead
     #[arg(long, conflicts_with = "folder")]
     reference: bool,
+    /// Print what the dashboard answers instead, as JSON
+    #[arg(long, conflicts_with_all = ["folder", "reference"])]
+    routes: bool,
 }
 
 const COMPLETIONS: [(Shell, &str); 3] = [
@@ -32,6 +35,10 @@ const COMPLETIONS: [(Shell, &str); 3] = [
 ];
 
 pub fn run(args: &Args) -> Result<ExitCode, Error> {
+    if args.routes {
+        output::line(&crate::serve::dashboard::routes::listed())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut command = described();
     match &args.folder {
         Some(folder) => write(&mut command, folder)?,

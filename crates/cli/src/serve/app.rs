@@ -23,7 +23,8 @@ struct Shared {
     /// Of its own, so that requests for jobs do not hold it up.
     health: Pool,
     shares: Shares,
-    tokens: TokenFile,
+    /// None: nobody adds jobs by HTTP.
+    tokens: Option<TokenFile>,
     waiters: Waiters,
     max_body: usize,
     max_wait: Duration,
@@ -39,7 +40,7 @@ pub struct Servers {
 impl App {
     pub fn new(
         servers: Servers,
-        tokens: TokenFile,
+        tokens: Option<TokenFile>,
         waiters: Waiters,
         max_body: usize,
         max_wait: Duration,
@@ -61,9 +62,11 @@ impl App {
     }
 
     pub fn router(self) -> Router {
-        jobs::routes()
-            .merge(health::routes())
-            .merge(document::routes())
+        let mut routes = health::routes();
+        if self.0.tokens.is_some() {
+            routes = routes.merge(jobs::routes()).merge(document::routes());
+        }
+        routes
             .method_not_allowed_fallback(listener::wrong_method)
             .fallback(listener::not_found)
             // Bodies have a limit of their own, which says so as other problems are said.
@@ -71,8 +74,8 @@ impl App {
             .with_state(self)
     }
 
-    pub fn tokens(&self) -> &TokenFile {
-        &self.0.tokens
+    pub fn role_of(&self, token: &str) -> Option<String> {
+        self.0.tokens.as_ref()?.role_of(token)
     }
 
     pub fn waiters(&self) -> &Waiters {

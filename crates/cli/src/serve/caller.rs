@@ -20,7 +20,7 @@ impl FromRequestParts<App> for Caller {
         let token = token.ok_or_else(|| {
             Problem::unauthorized("A token is needed: the header Authorization with Bearer.")
         })?;
-        let role = app.tokens().role_of(token);
+        let role = app.role_of(token);
         let role = role.ok_or_else(|| Problem::unauthorized("The token is not known here."))?;
         Ok(Self { role })
     }

@@ -1,11 +1,13 @@
-//! `turnstile serve`: jobs by HTTP.
+//! `turnstile serve`: the dashboard, and jobs by HTTP.
 //!
-//! `app` puts the routes together: those of `jobs`, `health` and `document`. `caller` finds the role of a request by the `tokens`,
-//! `waiters` wait for ends of jobs.
+//! `dashboard` is the one. `app` puts the routes of the other together: those of `jobs`, `health` and `document`. `caller` finds the role of a
+//! request by the `tokens`, `waiters` wait for ends of jobs. `doors` decides which of them is open, and to whom.
 
 mod app;
 mod caller;
+pub mod dashboard;
 mod document;
+mod doors;
 mod health;
 mod jobs;
 mod shares;
@@ -29,6 +31,7 @@ use crate::http::token::Tokens;
 use crate::listener::{self, Limits};
 use crate::{arguments, logs, open_files};
 use app::{App, Servers};
+use dashboard::Dashboard;
 use shares::Shares;
 use tokens::TokenFile;
 use waiters::Waiters;
@@ -38,9 +41,11 @@ pub struct Args {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// The file that names a role for each token
+    #[command(flatten)]
+    doors: doors::Args,
+    /// The file that names a role for each token: with it jobs can be added by HTTP
     #[arg(long, value_name = "FILE")]
-    tokens: PathBuf,
+    tokens: Option<PathBuf>,
     /// The longest body of a request
     #[arg(long, value_name = "SIZE", default_value = "1mb", value_parser = arguments::size)]
     max_body: usize,
@@ -78,15 +83,22 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let settings = connection.settings("turnstile serve")?;
     let _logs = logs::to_stderr();
     let clients = open_files::connections(args.max_clients, OF_THE_PROGRAM);
-    let tokens = TokenFile::read(args.tokens.clone())?;
+    let tokens = args.tokens.clone().map(TokenFile::read).transpose()?;
+    let doors = args.doors.open(args.listen, tokens.is_some())?;
     let callback_tokens = args.callback_key.as_deref().map(Tokens::from_file);
     let callback_tokens = callback_tokens.transpose()?;
     let health = Pool::new(settings.clone(), FOR_HEALTH)?;
-    let database = Pool::new(settings, args.connections)?.with_lock_timeout(LOCK);
+    let database = Pool::new(settings.clone(), args.connections)?.with_lock_timeout(LOCK);
     let ends = ends_on_signals()?;
-    let listener = listen(args.listen, "jobs").await?;
+    let listener = listen(args.listen, doors.scheme(), doors.said).await?;
+    let dashboard = doors
+        .dashboard
+        .map(|(options, mode)| Dashboard::new(options, mode, settings, ends.clone()))
+        .transpose()?;
     let calls = match (args.callbacks, callback_tokens) {
-        (Some(address), Some(tokens)) => Some((listen(address, "callbacks").await?, tokens)),
+        (Some(address), Some(tokens)) => {
+            Some((listen(address, "http", "callbacks").await?, tokens))
+        }
         _ => None,
     };
     let servers = Servers {
@@ -104,13 +116,16 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let limits = Limits {
         connections: clients,
         grace: args.grace,
+        tls: doors.tls,
     };
-    let jobs = listener::serve(
-        listener,
-        app.router(),
-        limits,
-        told(ends.clone(), Asked::Once),
-    );
+    let samples = dashboard.clone().map(Dashboard::sample);
+    let router = doors::router(app.router(), dashboard, &doors.base);
+    let requests = listener::serve(listener, router, limits, told(ends.clone(), Asked::Once));
+    let samples = async {
+        if let Some(samples) = samples {
+            samples.await;
+        }
+    };
     let callbacks = async {
         if let Some((listener, tokens)) = calls {
             let ends = told(ends.clone(), Asked::Once);
@@ -118,7 +133,7 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
         }
     };
     tokio::select! {
-        _ = async { tokio::join!(jobs, callbacks) } => {}
+        _ = async { tokio::join!(requests, samples, callbacks) } => {}
         () = told(ends.clone(), Asked::Again) => {}
     }
     Ok(ExitCode::SUCCESS)
@@ -139,11 +154,11 @@ fn number(text: &str) -> Result<usize, String> {
     }
 }
 
-async fn listen(address: SocketAddr, what: &str) -> Result<TcpListener, Error> {
+async fn listen(address: SocketAddr, scheme: &str, what: &str) -> Result<TcpListener, Error> {
     let failed = |error| Error::Lost(format!("{address} cannot be listened on: {error}"));
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    tracing::info!("listens for {what} on http://{address}");
+    tracing::info!("listens for {what} on {scheme}://{address}");
     Ok(listener)
 }
 

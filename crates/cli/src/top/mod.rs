@@ -10,7 +10,7 @@ mod format;
 mod keys;
 mod live;
 mod orders;
-mod percentiles;
+pub mod percentiles;
 mod sheet;
 mod state;
 mod text;

@@ -104,7 +104,7 @@ impl Minute {
 }
 
 /// Counts that fell were reset meanwhile: what is there came since.
-fn difference(now: &[i64], then: &[i64]) -> Vec<i64> {
+pub fn difference(now: &[i64], then: &[i64]) -> Vec<i64> {
     let before = then.iter().copied().chain(std::iter::repeat(0));
     let differences: Vec<i64> = now
         .iter()
@@ -120,7 +120,7 @@ fn difference(now: &[i64], then: &[i64]) -> Vec<i64> {
 
 // ---- Histograms -----------------------------------------------------------------------------------
 
-fn percentiles(counts: &[i64], bounds: &[f64]) -> Percentiles {
+pub fn percentiles(counts: &[i64], bounds: &[f64]) -> Percentiles {
     Percentiles {
         p50: percentile(counts, bounds, 0.50),
         p95: percentile(counts, bounds, 0.95),

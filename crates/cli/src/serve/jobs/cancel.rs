@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 use utoipa::ToSchema;
 
 use super::answers::OfChanging;
-use super::enqueue::of_another_version;
+
 use super::id::Id;
 use crate::listener::Problem;
 use crate::serve::app::App;
@@ -49,6 +49,6 @@ pub async fn cancel(
         .await
         .map_err(Problem::repeatable)?;
     let state = rows.first().and_then(|row| row.try_get(0).ok());
-    let state = state.ok_or_else(of_another_version)?;
+    let state = state.ok_or_else(Problem::of_another_version)?;
     Ok(Json(Cancelled { id, state }))
 }

@@ -43,15 +43,8 @@ impl Added {
                 created: row.try_get(1)?,
             })
         };
-        read().map_err(|_| of_another_version())
+        read().map_err(|_| Problem::of_another_version())
     }
-}
-
-pub fn of_another_version() -> Problem {
-    Problem::new(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "The server's answer is of another version.",
-    )
 }
 
 /// `jobs`: an array as enqueue_many takes it.
@@ -122,7 +115,7 @@ pub async fn enqueue(
         Err(problem) if is_repeatable => return Err(problem.repeatable()),
         added => added?.into_iter().next(),
     };
-    let added = added.ok_or_else(of_another_version)?;
+    let added = added.ok_or_else(Problem::of_another_version)?;
     let status = if added.created {
         StatusCode::CREATED
     } else {

@@ -11,7 +11,7 @@ use tokio_postgres::types::Type;
 use utoipa::{IntoParams, ToSchema};
 
 use super::answers::OfLooking;
-use super::enqueue::of_another_version;
+
 use super::id::{Id, no_such_job};
 use super::query;
 use crate::listener::Problem;
@@ -118,8 +118,8 @@ async fn read(app: &App, caller: &Caller, id: i64) -> Result<Job, Problem> {
         .await
         .map_err(Problem::repeatable)?;
     let row = rows.first().ok_or_else(|| no_such_job(id))?;
-    let text: &str = row.try_get(0).map_err(|_| of_another_version())?;
-    serde_json::from_str(text).map_err(|_| of_another_version())
+    let text: &str = row.try_get(0).map_err(|_| Problem::of_another_version())?;
+    serde_json::from_str(text).map_err(|_| Problem::of_another_version())
 }
 
 #[cfg(test)]

@@ -49,15 +49,7 @@ pub fn page(frame: Frame<'_>, content: Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (frame.title) " · Turnstile" }
-                link rel="icon" type="image/svg+xml" href=(asset(frame.base, "favicon.svg"));
-                link rel="stylesheet" href=(asset(frame.base, "style.css"));
-                script src=(asset(frame.base, "script.js")) defer {}
-            }
+            (head(frame.base, frame.title))
             body data-live-url=[frame.live_url] data-now=(frame.now) {
                 a.skip href="#main" { "Skip to the content" }
                 (header(&frame))
@@ -70,6 +62,31 @@ pub fn page(frame: Frame<'_>, content: Markup) -> Markup {
                     p { "Times on hover are in UTC." }
                 }
             }
+        }
+    }
+}
+
+/// For those of whom it is not known who they are.
+pub fn bare(base: &str, title: &str, content: Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(base, title))
+            body { main id="main" { h1 { (title) } (content) } }
+        }
+    }
+}
+
+fn head(base: &str, title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (title) " · Turnstile" }
+            link rel="icon" type="image/svg+xml" href=(asset(base, "favicon.svg"));
+            link rel="stylesheet" href=(asset(base, "style.css"));
+            script src=(asset(base, "script.js")) defer {}
         }
     }
 }

@@ -1,0 +1,259 @@
+//! Changes of all jobs that a filter chooses, in chunks: they go on when the browser has gone, and can be stopped.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::de::DeserializeOwned;
+
+use super::Dashboard;
+use super::filter::Filter;
+use super::identity::{Access, Identity};
+use super::readings;
+use super::value::Value;
+use crate::listener::Problem;
+use crate::serve::Asked;
+
+const RETRY: &str = include_str!("levers/sql/retry_many.sql");
+const CANCEL: &str = include_str!("levers/sql/cancel_many.sql");
+const DISCARD: &str = include_str!("levers/sql/discard_many.sql");
+
+/// Jobs a call: fewer where a call takes long, so that no transaction does.
+const FIRST_CHUNK: i32 = 200;
+const LARGEST_CHUNK: i32 = 2_000;
+const QUICK: Duration = Duration::from_millis(200);
+const SLOW: Duration = Duration::from_millis(800);
+/// A statement took longer than it may.
+const TIMED_OUT: &str = "57014";
+/// Changes that are remembered, and that go on at once.
+const REMEMBERED: usize = 200;
+const AT_ONCE: usize = 16;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    Retry,
+    Cancel,
+    Discard,
+}
+
+impl Deed {
+    fn sql(self) -> &'static str {
+        match self {
+            Deed::Retry => RETRY,
+            Deed::Cancel => CANCEL,
+            Deed::Discard => DISCARD,
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct Changes {
+    next: AtomicU64,
+    known: Mutex<BTreeMap<u64, Arc<Change>>>,
+}
+
+pub struct Change {
+    pub deed: Deed,
+    pub filter: Filter,
+    pub began: SystemTime,
+    /// What the preview counted, if it did.
+    pub expected: Option<i64>,
+    identity: Identity,
+    is_stopped: AtomicBool,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    pub jobs: i64,
+    pub end: Option<End>,
+}
+
+#[derive(Clone, Debug)]
+pub enum End {
+    /// Nothing is left that matches.
+    Done,
+    Stopped,
+    Failed(Problem),
+}
+
+impl Change {
+    pub fn progress(&self) -> Progress {
+        self.lock().clone()
+    }
+
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.lock().end.is_some()
+    }
+}
+
+impl Changes {
+    /// The number under which it can be found again, by whoever has the same identity.
+    pub fn start(
+        &self,
+        dashboard: &Dashboard,
+        access: &Access,
+        deed: Deed,
+        filter: Filter,
+        expected: Option<i64>,
+    ) -> Result<u64, Problem> {
+        let change = Arc::new(Change {
+            deed,
+            filter,
+            began: SystemTime::now(),
+            expected,
+            identity: access.identity().clone(),
+            is_stopped: AtomicBool::new(false),
+            progress: Mutex::default(),
+        });
+        let work = Work::of(&change, access)?;
+        let number = self.enter(Arc::clone(&change))?;
+        tokio::spawn(go_on(dashboard.clone(), change, work));
+        Ok(number)
+    }
+
+    fn enter(&self, change: Arc<Change>) -> Result<u64, Problem> {
+        let mut known = self.lock();
+        if known.values().filter(|each| !each.is_over()).count() >= AT_ONCE {
+            return Err(Problem::unavailable("Too many changes go on at once."));
+        }
+        while known.len() >= REMEMBERED {
+            let ended = known.iter().find(|(_, each)| each.is_over());
+            let Some(number) = ended.map(|(number, _)| *number) else {
+                break;
+            };
+            known.remove(&number);
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        known.insert(number, change);
+        Ok(number)
+    }
+
+    pub fn find(&self, access: &Access, number: u64) -> Option<Arc<Change>> {
+        let known = self.lock();
+        let change = known.get(&number)?;
+        (change.identity == *access.identity()).then(|| Arc::clone(change))
+    }
+
+    /// The newest first.
+    pub fn of(&self, access: &Access) -> Vec<(u64, Arc<Change>)> {
+        let known = self.lock();
+        let of_viewer = known
+            .iter()
+            .rev()
+            .filter(|(_, change)| change.identity == *access.identity());
+        of_viewer
+            .map(|(number, change)| (*number, Arc::clone(change)))
+            .collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Change>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The statement with its arguments.
+struct Work {
+    access: Access,
+    sql: &'static str,
+    filters: [Value; 7],
+    older: i64,
+    began: Instant,
+}
+
+impl Work {
+    fn of(change: &Change, access: &Access) -> Result<Self, Problem> {
+        let filter = &change.filter;
+        if !filter.payload.is_empty() {
+            return Err(Problem::bad_request(
+                "Jobs that are chosen by their payload are changed one by one.",
+            ));
+        }
+        Ok(Self {
+            access: access.clone(),
+            sql: change.deed.sql(),
+            filters: [
+                Filter::text(&filter.queue),
+                Filter::text(&filter.kind),
+                Filter::text(&filter.tenant),
+                Filter::text(&filter.account),
+                Filter::text(&filter.session),
+                Filter::text(&filter.state),
+                Value::from(filter.parent()?),
+            ],
+            older: filter.older()?.unwrap_or_default(),
+            began: Instant::now(),
+        })
+    }
+
+    /// A job that ends again after the change has begun is left alone, or one that always fails would be retried forever.
+    async fn chunk(&self, most: i32) -> Result<i64, Problem> {
+        let elapsed = self.began.elapsed().as_millis();
+        let older = u128::from(self.older.unsigned_abs()) * 1000;
+        let older = i64::try_from(older.max(elapsed)).unwrap_or(i64::MAX);
+        let mut arguments = self.filters.to_vec();
+        arguments.extend([Value::from(older), Value::from(most)]);
+        let rows = readings::ask(&self.access, self.sql, &arguments).await?;
+        first(&rows)
+    }
+}
+
+fn first<T: DeserializeOwned>(rows: &[String]) -> Result<T, Problem> {
+    let text = rows.first().ok_or_else(Problem::of_another_version)?;
+    serde_json::from_str(text).map_err(|_| Problem::of_another_version())
+}
+
+async fn go_on(dashboard: Dashboard, change: Arc<Change>, work: Work) {
+    let mut size = FIRST_CHUNK;
+    let end = loop {
+        if *dashboard.0.ends.borrow() != Asked::Never || change.is_stopped.load(Ordering::Relaxed) {
+            break End::Stopped;
+        }
+        let began = Instant::now();
+        match work.chunk(size).await {
+            Ok(0) => break End::Done,
+            Ok(jobs) => change.lock().jobs += jobs,
+            Err(problem) if problem.code() == Some(TIMED_OUT) && size > 1 => {
+                size = (size / 8).max(1);
+                continue;
+            }
+            Err(problem) => break End::Failed(problem),
+        }
+        let took = began.elapsed();
+        size = resized(size, took);
+        // As long as it works, it leaves the server to others.
+        tokio::time::sleep(took).await;
+    };
+    change.lock().end = Some(end);
+    dashboard.0.readings.forget(&change.identity);
+}
+
+fn resized(size: i32, took: Duration) -> i32 {
+    match took {
+        took if took < QUICK => (size * 2).min(LARGEST_CHUNK),
+        took if took > SLOW => (size / 2).max(1),
+        _ => size,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_fit_the_server() {
+        assert_eq!(resized(200, Duration::from_millis(10)), 400);
+        assert_eq!(resized(2_000, Duration::from_millis(10)), 2_000);
+        assert_eq!(resized(200, Duration::from_millis(500)), 200);
+        assert_eq!(resized(1, Duration::from_secs(2)), 1);
+    }
+}

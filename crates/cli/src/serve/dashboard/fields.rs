@@ -1,0 +1,79 @@
+//! The fields of a form that was sent.
+
+use serde::de::DeserializeOwned;
+use std::str::FromStr;
+
+use crate::listener::Problem;
+
+pub struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    pub fn read(body: &[u8]) -> Self {
+        Self(url::form_urlencoded::parse(body).into_owned().collect())
+    }
+
+    /// An empty field is one that is not there.
+    pub fn optional(&self, name: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    pub fn text(&self, name: &str) -> Result<&str, Problem> {
+        self.optional(name)
+            .ok_or_else(|| Problem::bad_request(format!("The field {name} is missing.")))
+    }
+
+    pub fn optional_number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Problem> {
+        self.optional(name)
+            .map(|text| {
+                text.trim()
+                    .parse()
+                    .map_err(|_| Problem::bad_request(format!("{name} must be a whole number.")))
+            })
+            .transpose()
+    }
+
+    pub fn number<T: FromStr>(&self, name: &str) -> Result<T, Problem> {
+        self.optional_number(name)?
+            .ok_or_else(|| Problem::bad_request(format!("The field {name} is missing.")))
+    }
+
+    /// Whether the form has the field at all, be it empty.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(key, _)| key == name)
+    }
+
+    /// As the parameters of a page.
+    pub fn parameters<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        let text = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(&self.0)
+            .finish();
+        let uri = axum::http::Uri::builder()
+            .path_and_query(format!("/?{text}"))
+            .build()
+            .map_err(|error| Problem::bad_request(error.to_string()))?;
+        axum::extract::Query::try_from_uri(&uri)
+            .map(|axum::extract::Query(read)| read)
+            .map_err(|error| Problem::bad_request(error.body_text()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_fields_are_not_there() {
+        let fields = Fields::read(b"name=a+b&slots=&count=7&count=8&id=x");
+        assert_eq!(fields.text("name").unwrap(), "a b");
+        assert!(fields.has("slots"));
+        assert_eq!(fields.optional_number::<i32>("slots").unwrap(), None);
+        assert_eq!(fields.number::<i32>("count").unwrap(), 7);
+        for wrong in ["slots", "id", "other"] {
+            assert!(fields.number::<i64>(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What keeps other sites out: who may send what to this dashboard from a browser, and what its pages may do.
+
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderMap, HeaderValue, ORIGIN, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderName, StatusCode, Uri};
+use axum::response::Response;
+
+use super::Options;
+use super::logins::Mode;
+use crate::listener::Problem;
+
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
+const SAME_ORIGIN: &[u8] = b"same-origin";
+
+/// Nothing from elsewhere, nothing inline.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+    form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const HEADERS: [(HeaderName, &str); 6] = [
+    (CONTENT_SECURITY_POLICY, POLICY),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (X_FRAME_OPTIONS, "DENY"),
+    (REFERRER_POLICY, "same-origin"),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
+/// For each answer. What was read for one viewer is kept for nobody.
+pub fn protect(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Where nobody logs in, a page of another site could have its name point to this machine and read all (DNS rebinding): the name decides.
+pub fn check_host(options: &Options, mode: &Mode, headers: &HeaderMap) -> Result<(), Problem> {
+    if !matches!(mode, Mode::Own) {
+        return Ok(());
+    }
+    let host = headers.get(HOST).and_then(|value| value.to_str().ok());
+    let name = host.and_then(name_of);
+    let is_known = name.as_deref().is_some_and(|name| {
+        is_loopback(name)
+            || options
+                .hosts
+                .iter()
+                .any(|host| host.eq_ignore_ascii_case(name))
+    });
+    if is_known {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::MISDIRECTED_REQUEST,
+        "This dashboard is not known under this name.",
+    )
+    .hint(Some(
+        "Ask for it as localhost, or start turnstile serve with --host and the name.",
+    )))
+}
+
+fn name_of(host: &str) -> Option<String> {
+    let uri: Uri = format!("http://{host}/").parse().ok()?;
+    let authority = uri.authority()?;
+    (!authority.as_str().contains('@')).then(|| authority.host().to_owned())
+}
+
+fn is_loopback(name: &str) -> bool {
+    let literal = name
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(name);
+    match literal.parse::<std::net::IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => name.eq_ignore_ascii_case("localhost"),
+    }
+}
+
+/// A request that changes something must come from a page of this dashboard. A proxy may change `Host`, but not what the browser says
+/// of itself.
+pub fn check_write(options: &Options, headers: &HeaderMap) -> Result<(), Problem> {
+    if !comes_from_here(headers) {
+        return Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "This request does not come from a page of this dashboard.",
+        ));
+    }
+    if !options.allow_writes {
+        return Err(
+            Problem::new(StatusCode::FORBIDDEN, "This dashboard is read-only.")
+                .hint(Some("Start turnstile serve with --allow-writes.")),
+        );
+    }
+    Ok(())
+}
+
+fn comes_from_here(headers: &HeaderMap) -> bool {
+    let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+    if let Some(site) = sites.next() {
+        return site.as_bytes() == SAME_ORIGIN && sites.next().is_none();
+    }
+    // Browsers that know no Sec-Fetch-Site, or see no TLS.
+    let mut origins = headers.get_all(ORIGIN).iter();
+    match (origins.next(), origins.next(), headers.get(HOST)) {
+        (Some(origin), None, Some(host)) => is_of_host(origin.as_bytes(), host.as_bytes()),
+        _ => false,
+    }
+}
+
+fn is_of_host(origin: &[u8], host: &[u8]) -> bool {
+    [&b"https://"[..], b"http://"]
+        .iter()
+        .filter_map(|scheme| origin.strip_prefix(*scheme))
+        .any(|authority| !host.is_empty() && authority.eq_ignore_ascii_case(host))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made_of(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn writes_come_from_here() {
+        for (headers, is_from_here) in [
+            (&[("sec-fetch-site", "same-origin")][..], true),
+            // Behind a proxy that changes Host.
+            (
+                &[
+                    ("sec-fetch-site", "same-origin"),
+                    ("origin", "https://queue.example"),
+                    ("host", "10.0.0.1:8080"),
+                ],
+                true,
+            ),
+            (&[("origin", "http://a:8080"), ("host", "a:8080")], true),
+            (&[("origin", "https://A"), ("host", "a")], true),
+            (&[], false),
+            (&[("host", "a")], false),
+            (&[("origin", "http://b"), ("host", "a")], false),
+            (&[("origin", "http://a.b"), ("host", "a")], false),
+            (&[("origin", "http://a:81"), ("host", "a:80")], false),
+            (&[("origin", "null"), ("host", "a")], false),
+            (&[("origin", "http://"), ("host", "")], false),
+            (&[("origin", "ftp://a"), ("host", "a")], false),
+            (&[("sec-fetch-site", "same-site")], false),
+            (&[("sec-fetch-site", "none")], false),
+            (
+                &[
+                    ("sec-fetch-site", "cross-site"),
+                    ("origin", "http://a"),
+                    ("host", "a"),
+                ],
+                false,
+            ),
+        ] {
+            assert_eq!(
+                comes_from_here(&made_of(headers)),
+                is_from_here,
+                "{headers:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn pages_without_a_login_have_names_of_this_machine() {
+        let options = Options {
+            base: String::new(),
+            allow_writes: false,
+            hosts: vec!["Queue.example".to_owned()],
+        };
+        let is_known =
+            |host: &str| check_host(&options, &Mode::Own, &made_of(&[("host", host)])).is_ok();
+        for host in [
+            "localhost",
+            "LOCALHOST:8080",
+            "127.0.0.1:8080",
+            "127.9.9.9",
+            "[::1]:8080",
+            "queue.example:1",
+        ] {
+            assert!(is_known(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "10.0.0.1",
+            "[::2]",
+            "evil@localhost",
+            "a b",
+        ] {
+            assert!(!is_known(host), "{host}");
+        }
+        assert!(check_host(&options, &Mode::Own, &HeaderMap::new()).is_err());
+        assert!(check_host(&options, &Mode::Basic, &HeaderMap::new()).is_ok());
+    }
+}

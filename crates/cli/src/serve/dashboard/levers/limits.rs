@@ -1,0 +1,78 @@
+//! A form of limits: a number sets one, an empty field takes it away, and a field that is not there leaves it.
+
+use crate::listener::Problem;
+use crate::serve::dashboard::fields::Fields;
+use crate::serve::dashboard::value::Value;
+
+pub struct Limits<'a> {
+    fields: &'a Fields,
+    cleared: Vec<String>,
+}
+
+impl<'a> Limits<'a> {
+    pub fn of(fields: &'a Fields) -> Self {
+        Self {
+            fields,
+            cleared: Vec::new(),
+        }
+    }
+
+    /// A column that may be NULL.
+    pub fn number(&mut self, name: &str) -> Result<Value, Problem> {
+        let value = self.kept(name)?;
+        if value == Value::Int(None) && self.fields.has(name) {
+            self.cleared.push(name.to_owned());
+        }
+        Ok(value)
+    }
+
+    /// A column that is never NULL.
+    pub fn kept(&self, name: &str) -> Result<Value, Problem> {
+        Ok(Value::Int(self.fields.optional_number(name)?))
+    }
+
+    /// An interval as PostgreSQL reads it.
+    pub fn interval(&self, name: &str) -> Value {
+        Value::from(self.fields.optional(name))
+    }
+
+    /// The argument `clear` of setters.
+    pub fn cleared(self) -> Value {
+        Value::Texts(self.cleared)
+    }
+}
+
+/// For how long a pause lasts; nothing: until it is ended.
+pub fn pause(fields: &Fields) -> Result<Value, Problem> {
+    match fields.optional_number("seconds")? {
+        Some(seconds) if seconds <= 0 => Err(Problem::bad_request("A pause takes some time.")),
+        given => Ok(Value::Long(given)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_fields_take_limits_away() {
+        let fields = Fields::read(b"slots=5&max_waiting=&weight=");
+        let mut limits = Limits::of(&fields);
+        assert_eq!(limits.number("slots").unwrap(), Value::Int(Some(5)));
+        for name in ["max_waiting", "rate"] {
+            assert_eq!(limits.number(name).unwrap(), Value::Int(None), "{name}");
+        }
+        assert_eq!(limits.kept("weight").unwrap(), Value::Int(None));
+        assert_eq!(
+            limits.cleared(),
+            Value::Texts(vec!["max_waiting".to_owned()])
+        );
+    }
+
+    #[test]
+    fn numbers_are_whole() {
+        let fields = Fields::read(b"slots=1.5&seconds=0");
+        assert!(Limits::of(&fields).number("slots").is_err());
+        assert!(pause(&fields).is_err());
+    }
+}

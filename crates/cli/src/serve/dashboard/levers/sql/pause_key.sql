@@ -1,0 +1,3 @@
+-- $2: seconds, or NULL for a pause that does not end by itself.
+SELECT 'null'::pg_catalog.text
+FROM turnstile.pause_concurrency(key => $1, until => pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs => $2))

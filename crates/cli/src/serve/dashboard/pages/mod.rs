@@ -1,0 +1,116 @@
+//! The pages: each reads what it shows and draws it as regions, of which some are live.
+
+pub mod batch;
+pub mod batches;
+pub mod change;
+pub mod failures;
+pub mod health;
+pub mod job;
+pub mod jobs;
+pub mod keys;
+pub mod overview;
+pub mod preview;
+pub mod problem;
+pub mod queue;
+pub mod queues;
+pub mod recurring;
+pub mod tenant;
+pub mod tenants;
+pub mod workers;
+
+use maud::{Markup, html};
+
+use super::html::layout::{self, Frame, NavItem};
+use super::levers;
+use super::routes::PAGES;
+use super::view::View;
+
+/// A page without what all pages have.
+pub struct Content {
+    pub title: String,
+    pub regions: Vec<Region>,
+}
+
+pub struct Region {
+    pub id: &'static str,
+    pub html: Markup,
+    /// Whether it is sent again when it has changed.
+    pub is_live: bool,
+}
+
+impl Content {
+    pub fn new(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            regions: Vec::new(),
+        }
+    }
+
+    pub fn live(mut self, id: &'static str, html: Markup) -> Self {
+        self.regions.push(Region {
+            id,
+            html,
+            is_live: true,
+        });
+        self
+    }
+
+    /// What a viewer types into must not change under its hands.
+    pub fn still(mut self, id: &'static str, html: Markup) -> Self {
+        self.regions.push(Region {
+            id,
+            html,
+            is_live: false,
+        });
+        self
+    }
+}
+
+/// `path`: that of the page, or nothing for an error.
+pub fn document(view: &View, path: &str, content: &Content) -> String {
+    let base = view.base();
+    let places: Vec<(&str, &str, String)> = PAGES
+        .iter()
+        .filter(|page| page.is_open_to(view))
+        .filter_map(|page| Some((page.path, page.label?, format!("{base}{}", page.path))))
+        .collect();
+    let nav: Vec<NavItem<'_>> = places
+        .iter()
+        .map(|(key, label, href)| NavItem { key, label, href })
+        .collect();
+    let is_live = content.regions.iter().any(|region| region.is_live);
+    let live_url = is_live.then(|| view.address());
+    let notice = levers::notice(view);
+    let frame = Frame {
+        base,
+        title: &content.title,
+        here: above(path),
+        nav: &nav,
+        who: &view.can.role,
+        writes: view.writes(),
+        live_url: live_url.as_deref(),
+        database: &view.can.database,
+        notice: notice.as_ref(),
+        now: view.now(),
+    };
+    let regions = html! {
+        @for region in &content.regions {
+            @if region.is_live { (layout::live(region.id, region.html.clone())) } @else { (region.html) }
+        }
+    };
+    layout::page(frame, regions).into_string()
+}
+
+/// The page of the navigation that a page belongs to.
+fn above(path: &str) -> &'static str {
+    match path {
+        "/queue" => "/queues",
+        "/tenant" => "/tenants",
+        "/job" | "/jobs/change" | "/change" => "/jobs",
+        "/batch" => "/batches",
+        _ => PAGES
+            .iter()
+            .find(|page| page.path == path)
+            .map_or("", |page| page.path),
+    }
+}

@@ -1,0 +1,27 @@
+//! What is wrong, as a page.
+
+use axum::response::Response;
+
+use super::Content;
+use crate::listener::Problem;
+use crate::serve::dashboard::handle;
+use crate::serve::dashboard::html::tone::Tone;
+use crate::serve::dashboard::html::{layout, note};
+
+pub fn content(problem: &Problem) -> Content {
+    Content::new(problem.title()).still("problem", told(problem))
+}
+
+/// For those of whom it is not known who they are.
+pub fn alone(base: &str, problem: &Problem) -> Response {
+    let page = layout::bare(base, problem.title(), told(problem));
+    handle::html(problem.status(), page.into_string())
+}
+
+fn told(problem: &Problem) -> maud::Markup {
+    let title = match problem.code() {
+        Some(code) => format!("{} (SQLSTATE {code})", problem.title()),
+        None => problem.title().to_owned(),
+    };
+    note::note(Tone::Bad, &title, problem.detail(), problem.advice())
+}

@@ -1,0 +1,117 @@
+//! Figures of the last hour, for charts. The server keeps none of the past, so this program reads some every few seconds.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use super::Dashboard;
+use super::identity::Access;
+use super::readings;
+use super::value::Value;
+use crate::top::percentiles::{Percentiles, difference, percentiles};
+
+const SAMPLE: &str = include_str!("sql/series.sql");
+const PACE: Duration = Duration::from_secs(5);
+/// An hour.
+const KEPT: usize = 720;
+const QUEUES: i64 = 8;
+/// Percentiles are of what started in so many samples.
+const WINDOW: usize = 12;
+/// Where the login of this program may not read figures, a viewer's does, for so long after the last visit.
+const LENT: Duration = Duration::from_secs(900);
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Sample {
+    /// Seconds since 1970.
+    pub at: f64,
+    pub totals: Totals,
+    /// The jobs that wait in the busiest queues.
+    pub queues: Vec<(String, i64)>,
+    /// Jobs that have started, by how long they had waited.
+    waits: Vec<i64>,
+    bounds_ms: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Totals {
+    pub waiting: i64,
+    pub running: i64,
+    pub claimed_per_minute: i64,
+    pub finished_per_minute: i64,
+}
+
+#[derive(Default)]
+pub struct Series {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    samples: VecDeque<Arc<Sample>>,
+    lent: Option<(Instant, Access)>,
+}
+
+impl Series {
+    /// For ever.
+    pub async fn sample(&self, dashboard: &Dashboard) {
+        loop {
+            let own = dashboard.0.logins.own();
+            if !self.take(&own).await
+                && let Some(lent) = self.lent()
+            {
+                self.take(&lent).await;
+            }
+            tokio::time::sleep(PACE).await;
+        }
+    }
+
+    /// The access of a viewer who reads figures.
+    pub fn lend(&self, access: &Access) {
+        self.lock().lent = Some((Instant::now(), access.clone()));
+    }
+
+    /// The oldest first.
+    pub fn samples(&self) -> Vec<Arc<Sample>> {
+        self.lock().samples.iter().cloned().collect()
+    }
+
+    async fn take(&self, access: &Access) -> bool {
+        let rows = readings::ask(access, SAMPLE, &[Value::from(QUEUES)]).await;
+        let sample = rows
+            .ok()
+            .and_then(|rows| serde_json::from_str(rows.first()?).ok());
+        let Some(sample) = sample else { return false };
+        let samples = &mut self.lock().samples;
+        samples.push_back(Arc::new(sample));
+        while samples.len() > KEPT {
+            samples.pop_front();
+        }
+        true
+    }
+
+    fn lent(&self) -> Option<Access> {
+        let state = self.lock();
+        let (at, access) = state.lent.as_ref()?;
+        (at.elapsed() < LENT).then(|| access.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic leaves a whole state.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long jobs had waited that started in the minute before each sample, with the time of the sample.
+pub fn waits(samples: &[Arc<Sample>]) -> Vec<(f64, Percentiles)> {
+    let before = samples.iter();
+    let after = samples.iter().skip(WINDOW);
+    before
+        .zip(after)
+        .map(|(before, after)| {
+            let started = difference(&after.waits, &before.waits);
+            (after.at, percentiles(&started, &after.bounds_ms))
+        })
+        .collect()
+}

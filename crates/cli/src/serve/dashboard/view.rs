@@ -1,0 +1,117 @@
+//! A request for a page or a lever: who asks, what it may do, and what it asks for.
+
+use std::sync::Arc;
+
+use axum::extract::Query;
+use axum::http::Uri;
+use serde::de::{DeserializeOwned, IgnoredAny};
+
+use super::Dashboard;
+use super::capabilities::Capabilities;
+use super::identity::Access;
+use super::links::Link;
+use super::readings::{self, Rows};
+use super::value::Value;
+use crate::listener::Problem;
+
+#[derive(Clone)]
+pub struct View {
+    pub dashboard: Dashboard,
+    pub access: Access,
+    pub can: Arc<Capabilities>,
+    uri: Uri,
+}
+
+impl View {
+    pub fn new(dashboard: Dashboard, access: Access, can: Arc<Capabilities>, uri: Uri) -> Self {
+        Self {
+            dashboard,
+            access,
+            can,
+            uri,
+        }
+    }
+
+    /// What a statement gives, at most a second old.
+    pub async fn rows<T: DeserializeOwned>(
+        &self,
+        sql: &'static str,
+        arguments: &[Value],
+    ) -> Result<Vec<T>, Problem> {
+        let readings = &self.dashboard.0.readings;
+        parsed(&readings.rows(&self.access, sql, arguments).await?)
+    }
+
+    pub async fn row<T: DeserializeOwned>(
+        &self,
+        sql: &'static str,
+        arguments: &[Value],
+    ) -> Result<Option<T>, Problem> {
+        Ok(self.rows(sql, arguments).await?.into_iter().next())
+    }
+
+    /// Runs a statement that changes something. What was read before is asked for anew.
+    pub async fn run<T: DeserializeOwned>(
+        &self,
+        sql: &'static str,
+        arguments: &[Value],
+    ) -> Result<Vec<T>, Problem> {
+        let rows = readings::ask(&self.access, sql, arguments).await?;
+        self.dashboard.0.readings.forget(self.access.identity());
+        parsed(&rows)
+    }
+
+    /// The same for one that gives nothing to know.
+    pub async fn change(&self, sql: &'static str, arguments: &[Value]) -> Result<(), Problem> {
+        self.run::<IgnoredAny>(sql, arguments).await.map(drop)
+    }
+
+    /// The parameters of the URL; those that are not known are left alone.
+    pub fn query<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        Query::try_from_uri(&self.uri)
+            .map(|Query(read)| read)
+            .map_err(|error| Problem::bad_request(error.body_text()))
+    }
+
+    /// Of the page itself, without what the last lever said.
+    pub fn address(&self) -> String {
+        let pairs = url::form_urlencoded::parse(self.uri.query().unwrap_or_default().as_bytes());
+        let link = Link::new(self.base(), self.uri.path());
+        pairs
+            .filter(|(name, _)| name != "done")
+            .fold(link, |link, (name, value)| link.with(&name, &value))
+            .text()
+    }
+
+    pub fn link(&self, path: &str) -> Link {
+        Link::new(self.base(), path)
+    }
+
+    /// Seconds since 1970, by the clock of the server, at most a second old.
+    pub fn now(&self) -> f64 {
+        self.can.now
+    }
+
+    pub fn base(&self) -> &str {
+        &self.dashboard.0.options.base
+    }
+
+    pub fn writes(&self) -> bool {
+        self.dashboard.0.options.allow_writes
+    }
+
+    /// Whether to offer a lever. The server decides again when it is used.
+    pub fn may(&self, function: &str) -> bool {
+        self.writes() && self.can.calls(function)
+    }
+}
+
+fn parsed<T: DeserializeOwned>(rows: &Rows) -> Result<Vec<T>, Problem> {
+    rows.iter()
+        .map(|text| serde_json::from_str(text))
+        .collect::<Result<_, _>>()
+        .map_err(|error| {
+            tracing::error!(%error, "an answer of the server is not understood");
+            Problem::of_another_version()
+        })
+}

@@ -1,0 +1,175 @@
+//! What is open, where and to whom: nothing without a login outside of this machine, and no password without TLS.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use axum::Router;
+use axum::http::HeaderName;
+use axum::response::Redirect;
+use axum::routing::get;
+use tokio_rustls::TlsAcceptor;
+
+use super::dashboard::{self, Dashboard, Mode, Options};
+use crate::error::Error;
+use crate::listener;
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Dashboard")]
+pub struct Args {
+    /// Let viewers change what their roles may change
+    #[arg(long)]
+    allow_writes: bool,
+    /// Have viewers log in as roles of the database, with their passwords
+    #[arg(long, conflicts_with = "role_header")]
+    basic: bool,
+    /// The header in which a proxy that everybody comes through says who a viewer is: a role that this program is a member of
+    #[arg(long, value_name = "HEADER", value_parser = dashboard::header)]
+    role_header: Option<HeaderName>,
+    /// Another name under which browsers may ask for pages that need no login
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// The path that all paths begin with
+    #[arg(long, value_name = "PATH", default_value = "/", value_parser = base)]
+    base_path: String,
+    /// The certificate of --listen and those above it, as PEM
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+    /// The key of the certificate, as PEM
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+    /// Only take jobs
+    #[arg(long, requires = "tokens", conflicts_with_all = ["allow_writes", "basic", "role_header", "hosts"])]
+    no_dashboard: bool,
+}
+
+/// As the arguments have it.
+pub struct Doors {
+    pub dashboard: Option<(Options, Mode)>,
+    pub tls: Option<TlsAcceptor>,
+    pub base: String,
+    /// What is listened for.
+    pub said: &'static str,
+}
+
+impl Doors {
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+}
+
+impl Args {
+    pub fn open(self, listen: SocketAddr, takes_jobs: bool) -> Result<Doors, Error> {
+        let tls = match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => Some(listener::acceptor(certificate, key)?),
+            _ => None,
+        };
+        let base = self.base_path.clone();
+        let dashboard = match self.mode(listen, tls.is_some(), takes_jobs)? {
+            Some(mode) => Some((
+                Options {
+                    base: base.clone(),
+                    allow_writes: self.allow_writes,
+                    hosts: self.hosts,
+                },
+                mode,
+            )),
+            None => None,
+        };
+        let said = match (&dashboard, takes_jobs) {
+            (Some(_), true) => "viewers and jobs",
+            (Some(_), false) => "viewers",
+            (None, _) => "jobs",
+        };
+        Ok(Doors {
+            dashboard,
+            said,
+            tls,
+            base,
+        })
+    }
+
+    fn mode(
+        &self,
+        listen: SocketAddr,
+        has_tls: bool,
+        takes_jobs: bool,
+    ) -> Result<Option<Mode>, Error> {
+        let is_local = listen.ip().is_loopback();
+        if self.no_dashboard {
+            return Ok(None);
+        }
+        if self.basic && !is_local && !has_tls {
+            return Err(Error::Usage(format!(
+                "--basic at {listen} needs TLS (--certificate and --key): anybody on the way could read the passwords"
+            )));
+        }
+        if self.basic {
+            return Ok(Some(Mode::Basic));
+        }
+        if let Some(name) = &self.role_header {
+            return Ok(Some(Mode::Header(name.clone())));
+        }
+        if is_local {
+            return Ok(Some(Mode::Own));
+        }
+        if takes_jobs && !self.allow_writes {
+            tracing::warn!("there is no dashboard: at {listen} it needs --basic or --role-header");
+            return Ok(None);
+        }
+        Err(Error::Usage(format!(
+            "at {listen} others than the users of this machine can reach the dashboard: it needs --basic or --role-header"
+        )))
+    }
+}
+
+/// `jobs`: jobs by HTTP, and what machines ask. What neither has is told by it, too.
+pub fn router(jobs: Router, dashboard: Option<Dashboard>, base: &str) -> Router {
+    let all = match dashboard {
+        Some(dashboard) => dashboard.router().fallback_service(jobs),
+        None => jobs,
+    };
+    if base.is_empty() {
+        return all;
+    }
+    let home = format!("{base}/");
+    let to_home = home.clone();
+    Router::new()
+        .nest(base, all)
+        .route(
+            &home,
+            get(move || async move { Redirect::permanent(to_home.trim_end_matches('/')) }),
+        )
+        .fallback(listener::not_found)
+}
+
+/// With a slash before it and none behind it; empty for the root.
+fn base(text: &str) -> Result<String, String> {
+    let base = text.trim_end_matches('/');
+    let is_plain = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte))
+            && part.bytes().any(|byte| byte != b'.')
+    };
+    match base.strip_prefix('/') {
+        None if base.is_empty() => Ok(String::new()),
+        Some(parts) if parts.split('/').all(is_plain) => Ok(base.to_owned()),
+        _ => Err("a path is needed such as /queue".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_is_a_plain_path() {
+        for (text, expected) in [("/", ""), ("", ""), ("/q", "/q"), ("/a/b.c/", "/a/b.c")] {
+            assert_eq!(base(text).unwrap(), expected, "{text}");
+        }
+        for text in ["q", "/a//b", "/{a}", "/a b", "/..", "/a/../b", "/é", "/a?b"] {
+            assert!(base(text).is_err(), "{text}");
+        }
+    }
+}
