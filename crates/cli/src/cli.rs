@@ -40,10 +40,11 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_long_help = include_str!("dispatch/manual.txt"))]
     Dispatch(crate::dispatch::Args),
-    /// Take jobs by HTTP
+    /// Show the dashboard in a browser, and take jobs by HTTP
     ///
-    /// Programs without a driver for PostgreSQL add jobs by POST, look at them, wait for their end and cancel them. A token stands for a role,
-    /// whose rights in the database decide on everything.
+    /// The dashboard shows queues, tenants, jobs, batches and failures as they change, and has levers for what a role may change. With
+    /// --tokens programs without a driver for PostgreSQL add jobs by POST, look at them, wait for their end and cancel them. The rights of roles
+    /// in the database decide on everything.
     #[command(after_long_help = include_str!("serve/manual.txt"))]
     Serve(crate::serve::Args),
     /// Show queues, tenants, batches and workers as they change

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::listener;
 
 #[derive(clap::Args)]
+#[group(id = "doors")]
 #[command(next_help_heading = "Dashboard")]
 pub struct Args {
     /// Let viewers change what their roles may change
@@ -37,9 +38,9 @@ pub struct Args {
     /// The key of the certificate, as PEM
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
-    /// Only take jobs
-    #[arg(long, requires = "tokens", conflicts_with_all = ["allow_writes", "basic", "role_header", "hosts"])]
-    no_dashboard: bool,
+    /// Show the dashboard beside --tokens to all who reach --listen, without a login
+    #[arg(long)]
+    dashboard: bool,
 }
 
 /// As the arguments have it.
@@ -95,9 +96,6 @@ impl Args {
         takes_jobs: bool,
     ) -> Result<Option<Mode>, Error> {
         let is_local = listen.ip().is_loopback();
-        if self.no_dashboard {
-            return Ok(None);
-        }
         if self.basic && !is_local && !has_tls {
             return Err(Error::Usage(format!(
                 "--basic at {listen} needs TLS (--certificate and --key): anybody on the way could read the passwords"
@@ -109,23 +107,33 @@ impl Args {
         if let Some(name) = &self.role_header {
             return Ok(Some(Mode::Header(name.clone())));
         }
+        // Who takes jobs is often behind a proxy that leads all the world to this address.
+        if takes_jobs && !self.dashboard {
+            return self.without();
+        }
         if is_local {
             return Ok(Some(Mode::Own));
-        }
-        if takes_jobs && !self.allow_writes {
-            tracing::warn!("there is no dashboard: at {listen} it needs --basic or --role-header");
-            return Ok(None);
         }
         Err(Error::Usage(format!(
             "at {listen} others than the users of this machine can reach the dashboard: it needs --basic or --role-header"
         )))
     }
+
+    fn without(&self) -> Result<Option<Mode>, Error> {
+        if self.allow_writes || !self.hosts.is_empty() {
+            return Err(Error::Usage(
+                "with --tokens there is a dashboard only with --dashboard, --basic or --role-header"
+                    .to_owned(),
+            ));
+        }
+        Ok(None)
+    }
 }
 
-/// `jobs`: jobs by HTTP, and what machines ask. What neither has is told by it, too.
+/// `jobs`: jobs by HTTP, and what machines ask.
 pub fn router(jobs: Router, dashboard: Option<Dashboard>, base: &str) -> Router {
     let all = match dashboard {
-        Some(dashboard) => dashboard.router().fallback_service(jobs),
+        Some(dashboard) => dashboard.router(jobs),
         None => jobs,
     };
     if base.is_empty() {

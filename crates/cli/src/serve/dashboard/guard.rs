@@ -14,6 +14,16 @@ use crate::listener::Problem;
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 const SAME_ORIGIN: &[u8] = b"same-origin";
 
+/// What proxies add that lead others here.
+const FORWARDED: [&str; 6] = [
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-real-ip",
+];
+
 /// Nothing from elsewhere, nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -48,6 +58,15 @@ pub fn protect(mut response: Response) -> Response {
 pub fn check_host(options: &Options, mode: &Mode, headers: &HeaderMap) -> Result<(), Problem> {
     if !matches!(mode, Mode::Own) {
         return Ok(());
+    }
+    if FORWARDED.iter().any(|name| headers.contains_key(*name)) {
+        return Err(Problem::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "A proxy leads to this dashboard, which asks for no login.",
+        )
+        .hint(Some(
+            "Start turnstile serve with --role-header, or with --basic.",
+        )));
     }
     let host = headers.get(HOST).and_then(|value| value.to_str().ok());
     let name = host.and_then(name_of);
@@ -208,6 +227,14 @@ mod tests {
             "a b",
         ] {
             assert!(!is_known(host), "{host}");
+        }
+        for name in FORWARDED {
+            let headers = made_of(&[("host", "localhost"), (name, "1")]);
+            assert!(
+                check_host(&options, &Mode::Own, &headers).is_err(),
+                "{name}"
+            );
+            assert!(check_host(&options, &Mode::Basic, &headers).is_ok());
         }
         assert!(check_host(&options, &Mode::Own, &HeaderMap::new()).is_err());
         assert!(check_host(&options, &Mode::Basic, &HeaderMap::new()).is_ok());

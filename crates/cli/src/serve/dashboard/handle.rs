@@ -12,6 +12,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http_body_util::{BodyExt, Limited};
+use tower::ServiceExt;
 
 use super::capabilities::Capabilities;
 use super::fields::Fields;
@@ -26,7 +27,7 @@ const BASIC: HeaderValue = HeaderValue::from_static(r#"Basic realm="turnstile", 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const LONGEST_FORM: usize = 64 * 1024;
 
-pub fn router(dashboard: Dashboard) -> Router {
+pub fn router(dashboard: Dashboard, others: Router) -> Router {
     let mut router = Router::new()
         .route("/metrics", get(metrics::answer))
         .merge(assets::routes());
@@ -42,10 +43,15 @@ pub fn router(dashboard: Dashboard) -> Router {
         };
         router = router.route(lever.path, post(act));
     }
+    let elsewhere = move |State(dashboard): State<Dashboard>, request: Request| {
+        elsewhere(dashboard, others.clone(), request)
+    };
     router
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(dashboard.clone(), guarded))
+        // Behind the guard, which knows nothing of those who take jobs.
+        .fallback(elsewhere)
         .with_state(dashboard)
 }
 
@@ -57,6 +63,20 @@ async fn guarded(State(dashboard): State<Dashboard>, request: Request, next: Nex
         Err(problem) => refused(&dashboard, &problem),
     };
     guard::protect(answered)
+}
+
+/// Who looks with a browser is told in a page that there is nothing.
+async fn elsewhere(dashboard: Dashboard, others: Router, request: Request) -> Response {
+    let is_browser = accepts(request.headers(), "text/html");
+    let answer = match others.oneshot(request).await {
+        Ok(answer) => answer,
+        Err(never) => match never {},
+    };
+    if is_browser && answer.status() == StatusCode::NOT_FOUND {
+        let problem = Problem::not_found("There is nothing at this path.");
+        return guard::protect(refused(&dashboard, &problem));
+    }
+    answer
 }
 
 async fn wrong_method(State(dashboard): State<Dashboard>) -> Response {
@@ -72,7 +92,7 @@ async fn wrong_method(State(dashboard): State<Dashboard>) -> Response {
 async fn show(dashboard: Dashboard, page: &'static Page, request: Request) -> Response {
     let began = Instant::now();
     let (parts, _) = request.into_parts();
-    let is_live = wants_events(&parts.headers);
+    let is_live = accepts(&parts.headers, "text/event-stream");
     let view = match viewed(&dashboard, &parts).await {
         Ok(view) => view,
         Err(problem) => return refused(&dashboard, &problem),
@@ -131,10 +151,11 @@ async fn fields(body: Body) -> Result<Fields, Problem> {
     Ok(Fields::read(&read.to_bytes()))
 }
 
-fn wants_events(headers: &HeaderMap) -> bool {
+fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     headers
         .get(ACCEPT)
-        .is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|value| value.contains(media_type))
 }
 
 fn closed() -> Problem {

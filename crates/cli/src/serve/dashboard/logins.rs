@@ -22,6 +22,8 @@ const CONNECTIONS: usize = 4;
 const STATEMENT: Duration = Duration::from_secs(2);
 /// Connections of a login that has asked for nothing so long are closed.
 const IDLE: Duration = Duration::from_secs(60);
+/// After so long the server is asked again whether the password is right.
+const BELIEVED: Duration = Duration::from_secs(600);
 const MOST_LOGINS: usize = 64;
 /// Passwords that are tried at the same time, and how long an answer to a wrong one takes.
 const TRIED_AT_ONCE: usize = 4;
@@ -44,7 +46,13 @@ pub struct Logins {
     own: Pool,
     key: hmac::Key,
     tries: Semaphore,
-    known: Mutex<HashMap<Identity, (Instant, Access)>>,
+    known: Mutex<HashMap<Identity, Known>>,
+}
+
+struct Known {
+    access: Access,
+    since: Instant,
+    used: Instant,
 }
 
 impl Logins {
@@ -122,10 +130,10 @@ impl Logins {
 
     fn known(&self, identity: &Identity) -> Option<Access> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, (used, _)| used.elapsed() < IDLE);
-        let (used, access) = known.get_mut(identity)?;
-        *used = Instant::now();
-        Some(access.clone())
+        known.retain(|_, login| login.used.elapsed() < IDLE && login.since.elapsed() < BELIEVED);
+        let login = known.get_mut(identity)?;
+        login.used = Instant::now();
+        Some(login.access.clone())
     }
 
     /// The server decides. Few are tried at a time, and who is wrong waits, so that guessing takes long.
@@ -158,7 +166,13 @@ impl Logins {
         if known.len() >= MOST_LOGINS {
             return Err(busy());
         }
-        known.insert(identity, (Instant::now(), access.clone()));
+        let now = Instant::now();
+        let login = Known {
+            access: access.clone(),
+            since: now,
+            used: now,
+        };
+        known.insert(identity, login);
         Ok(access)
     }
 }

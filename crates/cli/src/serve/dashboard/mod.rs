@@ -80,8 +80,9 @@ impl Dashboard {
         })))
     }
 
-    pub fn router(self) -> Router {
-        handle::router(self)
+    /// `others`: what answers what is not of the dashboard.
+    pub fn router(self, others: Router) -> Router {
+        handle::router(self, others)
     }
 
     /// Reads figures for the charts, until this program is to end.
