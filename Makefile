@@ -76,12 +76,12 @@ release: ## check and build a release, without publishing it (VERSION=…; CHECK
 	@scripts/release $(if $(CHECK),--check) "$(VERSION)"
 
 .PHONY: demo
-demo: install ## watch 16 workers checksum the files below DIR=/some/dir (default /usr/share/doc)
-	@demo/run $(if $(DIR),"$(DIR)")
+demo: install ## watch 16 workers checksum the files below DIR=/some/dir (default /usr/share/doc; SERVE=1: also in a browser)
+	@SERVE=$(SERVE) demo/run $(if $(DIR),"$(DIR)")
 
 .PHONY: demo-batch
-demo-batch: install ## watch 60 workers install an app on DEVICES=… devices (default 2000) while an operator slows them down
-	@demo/run-batch $(DEVICES)
+demo-batch: install ## watch 60 workers install an app on DEVICES=… devices (default 2000) while an operator slows them down (SERVE=1: also in a browser)
+	@SERVE=$(SERVE) demo/run-batch $(DEVICES)
 
 # ---- Tests ----------------------------------------------------------------------------------------
 

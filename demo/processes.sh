@@ -32,8 +32,43 @@ stop_children() {
     # A process that was started a moment ago may not lead its group yet.
     kill -TERM -- "-$pid" 2>/dev/null || kill -TERM "$pid" 2>/dev/null || true
   done
-  wait 2>/dev/null || true
+  ((${#children[@]} == 0)) || wait "${!children[@]}" 2>/dev/null || true
   children=()
+}
+
+# ---- The dashboard --------------------------------------------------------------------------------
+
+# With SERVE=1, at the port SERVE_PORT, for as long as it is wanted.
+readonly SERVE=${SERVE:-} SERVE_PORT=${SERVE_PORT:-8080}
+dashboard=
+
+serve_dashboard() {
+  setsid -- "$root/target/release/turnstile" serve --listen "127.0.0.1:$SERVE_PORT" --allow-writes 2>"$work/dashboard.log" &
+  dashboard=$!
+  # It ends at once where the port is taken.
+  sleep 1
+  kill -0 "$dashboard" 2>/dev/null || {
+    cat "$work/dashboard.log" >&2
+    exit 1
+  }
+  tell_dashboard
+}
+
+tell_dashboard() { printf 'dashboard: http://localhost:%s\n' "$SERVE_PORT"; }
+
+stop_dashboard() {
+  [[ -n $dashboard ]] || return 0
+  kill -TERM "$dashboard" 2>/dev/null || true
+  wait "$dashboard" 2>/dev/null || true
+}
+
+# Until Ctrl-C, which is no failure.
+keep_dashboard() {
+  [[ -n $dashboard ]] || return 0
+  trap 'exit 0' INT
+  tell_dashboard
+  echo 'Ctrl-C ends it.'
+  wait "$dashboard"
 }
 
 stop_everything() {
@@ -41,6 +76,7 @@ stop_everything() {
   trap '' INT TERM HUP
   trap - EXIT
   stop_children
+  stop_dashboard
   "$root/scripts/cluster" stop "$CLUSTER" >/dev/null || status=1
   exit "$status"
 }
@@ -84,4 +120,5 @@ begin() {
   export PYTHONDONTWRITEBYTECODE=1 PGAPPNAME=demo
   start_cluster
   create_database
+  [[ -z $SERVE ]] || serve_dashboard
 }
