@@ -9,6 +9,7 @@ pub mod job;
 pub mod jobs;
 pub mod keys;
 pub mod overview;
+pub mod parts;
 pub mod preview;
 pub mod problem;
 pub mod queue;

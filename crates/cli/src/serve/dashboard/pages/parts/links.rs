@@ -1,0 +1,66 @@
+//! Names of things as links to their pages, where the viewer may open those.
+
+use maud::Markup;
+
+use crate::serve::dashboard::html::{number, parts};
+use crate::serve::dashboard::view::View;
+
+pub fn queue(view: &View, name: &str) -> Markup {
+    figures(view, "/queue", name)
+}
+
+pub fn tenant(view: &View, name: &str) -> Markup {
+    figures(view, "/tenant", name)
+}
+
+pub fn tenant_or_none(view: &View, name: Option<&str>) -> Markup {
+    number::or_none(name, |name| tenant(view, name))
+}
+
+/// A concurrency key.
+pub fn key(view: &View, name: &str) -> Markup {
+    figures(view, "/keys", name)
+}
+
+pub fn key_or_none(view: &View, name: Option<&str>) -> Markup {
+    number::or_none(name, |name| key(view, name))
+}
+
+fn figures(view: &View, path: &str, name: &str) -> Markup {
+    if !view.can.figures() {
+        return parts::name(name);
+    }
+    parts::link(&view.link(path).with("name", name).text(), name)
+}
+
+pub fn job(view: &View, id: i64) -> Markup {
+    by_id(view, "/job", id, view.can.jobs())
+}
+
+pub fn job_or_none(view: &View, id: Option<i64>) -> Markup {
+    number::or_none(id, |id| job(view, id))
+}
+
+pub fn batch(view: &View, id: i64) -> Markup {
+    by_id(view, "/batch", id, view.can.figures())
+}
+
+fn by_id(view: &View, path: &str, id: i64, is_open: bool) -> Markup {
+    if !is_open {
+        return parts::mono(&id.to_string());
+    }
+    parts::job(&view.link(path).with("id", id.to_string()).text(), id)
+}
+
+/// A number of jobs that leads to them. `filter`: the parameters of the list of jobs.
+pub fn jobs(view: &View, count: i64, filter: &[(&str, &str)]) -> Markup {
+    if count == 0 || !view.can.jobs() {
+        return number::count_or_faint(count);
+    }
+    let link = filter
+        .iter()
+        .fold(view.link("/jobs"), |link, (name, value)| {
+            link.with(name, value)
+        });
+    maud::html! { a href=(link.text()) { (number::count(count)) } }
+}

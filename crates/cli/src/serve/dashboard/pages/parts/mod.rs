@@ -1,0 +1,3 @@
+//! What several pages show.
+
+pub mod links;
