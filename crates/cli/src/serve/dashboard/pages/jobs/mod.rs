@@ -1,3 +1,6 @@
+pub mod deed;
+pub mod words;
+
 use maud::html;
 
 use super::Content;
