@@ -45,7 +45,7 @@ pub fn paused(until: Option<f64>, now: f64) -> Markup {
     html! {
         span class={ "badge " (Tone::Warn.class()) } {
             (icon(Icon::Pause)) "paused"
-            @if let Some(until) = until { " (ends " (time::ago(Some(until), now)) ")" }
+            @if let Some(until) = until { span { "(ends " (time::ago(Some(until), now)) ")" } }
         }
     }
 }

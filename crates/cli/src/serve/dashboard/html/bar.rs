@@ -28,11 +28,11 @@ fn rounded(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// Running of slots: "12 of 20".
+/// Running of slots: "12 of 20". Bars stand behind the words, so that bars and numbers of a column are under each other.
 pub fn used(running: i64, slots: Option<i64>) -> Markup {
     let Some(slots) = slots else {
         return html! {
-            span.used { span { (grouped(running)) " " span.faint { "no limit" } } }
+            span.used { span { (grouped(running)) " " span.faint { "no limit" } } span.meter {} }
         };
     };
     let is_full = running >= slots;
@@ -43,11 +43,11 @@ pub fn used(running: i64, slots: Option<i64>) -> Markup {
     };
     html! {
         span.used {
-            (meter(part, if is_full { "full" } else { "" }))
             span {
+                @if is_full { span.word { "full" } " " }
                 (grouped(running)) span.faint { " of " } (grouped(slots))
-                @if is_full { " " span.word { "full" } }
             }
+            (meter(part, if is_full { "full" } else { "" }))
         }
     }
 }
@@ -59,7 +59,7 @@ pub fn share(part: i64, whole: i64) -> Markup {
     }
     let share = part as f64 / whole as f64;
     html! {
-        span.used title={ (grouped(part)) " of " (grouped(whole)) } { (meter(share, "")) span { (number::percent(share)) } }
+        span.used title={ (grouped(part)) " of " (grouped(whole)) } { span { (number::percent(share)) } (meter(share, "")) }
     }
 }
 
@@ -136,7 +136,7 @@ pub fn histogram(bounds_ms: &[i64], counts: &[i64]) -> Markup {
             .unwrap_or_else(|| "0".to_owned())
     };
     let buckets = counts.iter().enumerate().take(after).skip(first);
-    let every = (after - first).div_ceil(8);
+    let every = (after - first).div_ceil(6);
     html! {
         ol.histogram {
             @for (at, count) in buckets {
@@ -151,10 +151,26 @@ pub fn histogram(bounds_ms: &[i64], counts: &[i64]) -> Markup {
                     }
                     span.hidden { (words) ": " (grouped(*count)) }
                     span.bound aria-hidden="true" {
-                        @if (at - first).is_multiple_of(every) { "≤ " (bound(at).unwrap_or_else(|| "∞".to_owned())) }
+                        @if (at - first + 1).is_multiple_of(every) { (bounds_ms.get(at).map_or_else(|| "more".to_owned(), |ms| tick(*ms))) }
                     }
                 }
             }
         }
     }
+}
+
+/// A bound in one number.
+fn tick(ms: i64) -> String {
+    let ms = ms as f64;
+    let (size, unit) = match ms {
+        _ if ms < 1_000.0 => (1.0, "ms"),
+        _ if ms < 1_000_000.0 => (1_000.0, "s"),
+        _ if ms < 10_000_000.0 => (60_000.0, "min"),
+        _ if ms < 500_000_000.0 => (3_600_000.0, "h"),
+        _ => (86_400_000.0, "d"),
+    };
+    format!(
+        "{}\u{a0}{unit}",
+        number::short((ms / size * 10.0).round() / 10.0)
+    )
 }

@@ -108,7 +108,7 @@ fn legend(chart: &Chart<'_>) -> Markup {
                     }
                     (series.name)
                     @if let Some(latest) = latest(&series.points) {
-                        " " strong { (number::short(latest)) } " " span.unit { (chart.unit) }
+                        " " strong { (number::short(latest)) }
                     }
                 }
             }

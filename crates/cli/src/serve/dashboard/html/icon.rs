@@ -17,6 +17,8 @@ pub enum Icon {
     Alert,
     Info,
     Lock,
+    Up,
+    Down,
     Turnstile,
 }
 
@@ -64,6 +66,8 @@ impl Icon {
                 "M3.5 7.25h9v6.5h-9zM5.25 7V5a2.75 2.75 0 0 1 5.5 0v2",
                 false,
             ),
+            Self::Up => ("M3 11.5l5-7.5 5 7.5z", true),
+            Self::Down => ("M3 4.5l5 7.5 5-7.5z", true),
             Self::Turnstile => (
                 "M8 8V1.75M8 8l5.4 3.6M8 8l-5.4 3.6M8 6.25a1.75 1.75 0 1 0 0 3.5 1.75 1.75 0 0 0 0-3.5z",
                 false,

@@ -72,7 +72,10 @@ pub fn bare(base: &str, title: &str, content: Markup) -> Markup {
         (DOCTYPE)
         html lang="en" {
             (head(base, title))
-            body { main id="main" { h1 { (title) } (content) } }
+            body {
+                header.top.alone { div.bar { span.brand { (icon(Icon::Turnstile)) "Turnstile" } } }
+                main id="main" { h1 { (title) } (content) }
+            }
         }
     }
 }

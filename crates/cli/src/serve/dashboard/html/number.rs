@@ -98,6 +98,9 @@ pub fn at_least(value: i64, capped: bool) -> Markup {
 }
 
 pub fn rate(per_minute: f64) -> Markup {
+    if per_minute == 0.0 {
+        return html! { span.none { "0\u{a0}/min" } };
+    }
     with_unit(&short(per_minute), "/min", exact(per_minute, "a minute"))
 }
 

@@ -9,7 +9,7 @@ pub fn link(href: &str, text: &str) -> Markup {
 
 /// A job, by its number.
 pub fn job(href: &str, id: i64) -> Markup {
-    html! { a.mono href=(href) { (id) } }
+    html! { a href=(href) { (id) } }
 }
 
 /// A name that users gave. One that is empty is seen, too.

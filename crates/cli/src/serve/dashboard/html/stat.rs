@@ -22,7 +22,7 @@ pub fn tiles(tiles: &[Tile<'_>]) -> Markup {
             @for tile in tiles {
                 div class={ "tile " (tile.tone.class()) } {
                     dt {
-                        @if tile.tone != Tone::Plain { (icon(tile.tone.icon())) }
+                        @if !matches!(tile.tone, Tone::Plain | Tone::Info) { (icon(tile.tone.icon())) }
                         @match &tile.href {
                             Some(href) => a href=(href) { (tile.label) },
                             None => (tile.label),

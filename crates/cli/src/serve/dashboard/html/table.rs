@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::icon::{Icon, icon};
 use super::note;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,11 @@ impl<'a> Head<'a> {
             numeric: true,
             ..Self::default()
         }
+    }
+
+    /// Of what can be done with a row.
+    pub fn actions() -> Self {
+        Self::default()
     }
 
     pub fn titled(self, title: &'a str) -> Self {
@@ -108,11 +114,12 @@ fn heading(head: &Head<'_>) -> Markup {
                 Some(sort) => a href=(sort.href) {
                     (head.label)
                     @match sort.now {
-                        Some(Order::Ascending) => span.order aria-hidden="true" { "▲" },
-                        Some(Order::Descending) => span.order aria-hidden="true" { "▼" },
+                        Some(Order::Ascending) => (icon(Icon::Up)),
+                        Some(Order::Descending) => (icon(Icon::Down)),
                         None => {},
                     }
                 },
+                None if head.label.is_empty() => span.hidden { "Actions" },
                 None => (head.label),
             }
         }

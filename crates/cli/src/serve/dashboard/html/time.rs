@@ -85,7 +85,7 @@ pub fn ago(at: Option<f64>, now: f64) -> Markup {
 pub fn full(at: Option<f64>, now: f64) -> Markup {
     number::or_none(at, |at| match civil(at) {
         Some(_) => html! {
-            (absolute(Some(at))) " " span.faint { "(" (ago(Some(at), now)) ")" }
+            (absolute(Some(at))) " " span.faint.together { "(" (ago(Some(at), now)) ")" }
         },
         None => html! { (stamp(at)) },
     })
