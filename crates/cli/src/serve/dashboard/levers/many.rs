@@ -1,5 +1,7 @@
 //! Levers of all jobs that a filter chooses.
 
+use axum::http::StatusCode;
+
 use super::{Done, STOPPED};
 use crate::listener::Problem;
 use crate::serve::dashboard::changes::Deed;
@@ -8,15 +10,15 @@ use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::view::View;
 
 pub async fn retry(view: View, fields: Fields) -> Result<Done, Problem> {
-    start(&view, &fields, Deed::Retry)
+    start(&view, &fields, Deed::Retry, "retry_many")
 }
 
 pub async fn cancel(view: View, fields: Fields) -> Result<Done, Problem> {
-    start(&view, &fields, Deed::Cancel)
+    start(&view, &fields, Deed::Cancel, "cancel_many")
 }
 
 pub async fn discard(view: View, fields: Fields) -> Result<Done, Problem> {
-    start(&view, &fields, Deed::Discard)
+    start(&view, &fields, Deed::Discard, "discard_many")
 }
 
 pub async fn stop(view: View, fields: Fields) -> Result<Done, Problem> {
@@ -32,7 +34,12 @@ pub fn no_such_change() -> Problem {
     )
 }
 
-fn start(view: &View, fields: &Fields, deed: Deed) -> Result<Done, Problem> {
+/// Who may not call the function is told so at once: the change itself has nobody to tell it to.
+fn start(view: &View, fields: &Fields, deed: Deed, function: &str) -> Result<Done, Problem> {
+    if !view.can.calls(function) {
+        let text = format!("Your role may not call turnstile.{function}.");
+        return Err(Problem::new(StatusCode::FORBIDDEN, text).sqlstate("42501"));
+    }
     let filter: Filter = fields.parameters()?;
     if filter.is_empty() {
         return Err(Problem::bad_request(

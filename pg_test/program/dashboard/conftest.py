@@ -1,0 +1,60 @@
+"""Fixtures of the tests of the dashboard: a server of their own, which asks for passwords, and the program."""
+
+import pytest
+
+from faults.cluster import own_cluster
+from support.certificates import made_for
+from support.dashboard import Dashboard, viewers_of
+from support.dashboard_world import populate
+from support.database import fresh_database
+
+# By TCP with a password, by the socket as it comes.
+RULES = """\
+local all all trust
+host all all all scram-sha-256
+"""
+SETTINGS = {"fsync": "off", "shared_preload_libraries": "turnstile, pg_stat_statements"}
+
+
+@pytest.fixture(scope="package")
+def certificates():
+    with made_for(RULES) as made:
+        yield made
+
+
+@pytest.fixture(scope="package", autouse=True)
+def guarded(certificates):
+    with own_cluster("program_dashboard", hba_file=certificates.file("rules"), **SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def module_db(guarded):
+    """A database that all tests of a module share."""
+    with fresh_database() as database:
+        yield database
+
+
+@pytest.fixture(scope="module")
+def viewers(module_db):
+    with viewers_of(module_db) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def world(module_db):
+    return populate(module_db.connect())
+
+
+@pytest.fixture(scope="module")
+def dashboard(module_db):
+    """Starts the program on the module's database."""
+    started = []
+
+    def start(*arguments, place: str | None = None, **more) -> Dashboard:
+        started.append(Dashboard(place or f"dbname={module_db.name}", *arguments, **more))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
