@@ -4,7 +4,8 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderMap, HeaderValue, ORIGIN, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderName, StatusCode, Uri};
+use axum::http::uri::Authority;
+use axum::http::{HeaderName, StatusCode};
 use axum::response::Response;
 
 use super::Options;
@@ -90,8 +91,7 @@ pub fn check_host(options: &Options, mode: &Mode, headers: &HeaderMap) -> Result
 }
 
 fn name_of(host: &str) -> Option<String> {
-    let uri: Uri = format!("http://{host}/").parse().ok()?;
-    let authority = uri.authority()?;
+    let authority: Authority = host.parse().ok()?;
     (!authority.as_str().contains('@')).then(|| authority.host().to_owned())
 }
 
@@ -224,6 +224,7 @@ mod tests {
             "10.0.0.1",
             "[::2]",
             "evil@localhost",
+            "localhost/..",
             "a b",
         ] {
             assert!(!is_known(host), "{host}");
