@@ -97,7 +97,7 @@ impl Change {
 }
 
 impl Changes {
-    /// The number under which it can be found again, by whoever has the same identity.
+    /// The number under which it can be found again, by a viewer with the same identity.
     pub fn start(
         &self,
         dashboard: &Dashboard,

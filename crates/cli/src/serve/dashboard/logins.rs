@@ -73,7 +73,7 @@ impl Logins {
         &self.mode
     }
 
-    /// The login of this program, whoever asks.
+    /// The login of this program.
     pub fn own(&self) -> Access {
         Access::new(Identity::Own, self.own.clone())
     }
