@@ -1,0 +1,145 @@
+//! Why a job does not start, in words, with the ways to what holds it up; and when it may start.
+
+use maud::{Markup, html};
+
+use super::facts::account_of;
+use super::found::{Estimate, Reason};
+use crate::listener::Problem;
+use crate::serve::dashboard::html::icon::Icon;
+use crate::serve::dashboard::html::table::{Head, table};
+use crate::serve::dashboard::html::tone::Tone;
+use crate::serve::dashboard::html::{badge, bar, layout, note, number, parts, time};
+use crate::serve::dashboard::pages::parts::links;
+use crate::serve::dashboard::view::View;
+
+/// The reason as a person says it, with its shape.
+fn words(reason: &str) -> (Icon, Tone, &str) {
+    match reason {
+        "scheduled" => (Icon::Clock, Tone::Plain, "not due yet"),
+        "retry" => (Icon::Again, Tone::Warn, "waits for its retry"),
+        "paused" => (Icon::Pause, Tone::Warn, "paused"),
+        "full" => (Icon::Barred, Tone::Warn, "no free slot"),
+        "rate" => (Icon::Hourglass, Tone::Warn, "rate is used up"),
+        "session_busy" => (Icon::Play, Tone::Plain, "session is busy"),
+        "session_order" => (
+            Icon::Hourglass,
+            Tone::Plain,
+            "another is first in the session",
+        ),
+        "unique_running" => (Icon::Play, Tone::Plain, "unique key is in use"),
+        "behind" => (Icon::Hourglass, Tone::Plain, "others are first"),
+        "locked" => (Icon::Lock, Tone::Plain, "locked"),
+        "no_worker" => (Icon::Alert, Tone::Bad, "no worker"),
+        "outside_memory" => (Icon::Alert, Tone::Warn, "outside of memory"),
+        other => (Icon::Dot, Tone::Plain, other),
+    }
+}
+
+fn explanation(reason: &Reason) -> Markup {
+    match reason.reason.as_str() {
+        // The server names the column, which is beside it here.
+        "scheduled" => html! { "Its time has not come." },
+        "retry" => html! { "It failed, and is due again later." },
+        _ => html! { bdi { (reason.detail) } },
+    }
+}
+
+fn gate(view: &View, tenant: Option<&str>, reason: &Reason) -> Markup {
+    let (Some(gate), Some(name)) = (reason.gate.as_deref(), reason.name.as_deref()) else {
+        return number::none();
+    };
+    let link = match (gate, tenant, name.parse()) {
+        ("queue", ..) => links::queue(view, name),
+        ("tenant", ..) => links::tenant(view, name),
+        ("account", Some(tenant), _) => account_of(view, tenant, name),
+        ("concurrency", ..) => links::key(view, name),
+        ("batch", _, Ok(id)) => links::batch(view, id),
+        _ => parts::name(name),
+    };
+    let word = if gate == "concurrency" { "key" } else { gate };
+    html! { (word) " " (link) }
+}
+
+/// `tenant`: that of the job, to which its account belongs.
+pub fn reasons(
+    view: &View,
+    tenant: Option<&str>,
+    found: &Result<Vec<Reason>, Problem>,
+    estimate: Option<&Estimate>,
+) -> Markup {
+    let content = match found {
+        Err(problem) => note::note(
+            Tone::Info,
+            "It is not known why it waits.",
+            problem.detail(),
+            problem.advice(),
+        ),
+        Ok(reasons) if reasons.is_empty() => html! {
+            p { "Nothing keeps it: the next claim of one job from its queue takes it." }
+        },
+        Ok(reasons) => listed(view, tenant, reasons),
+    };
+    layout::section(
+        "Why it waits",
+        html! {
+            (content)
+            @if let Some(estimate) = estimate { p { (estimated(view, estimate)) } }
+        },
+    )
+}
+
+fn listed(view: &View, tenant: Option<&str>, reasons: &[Reason]) -> Markup {
+    let heads = [
+        Head::text("Reason"),
+        Head::text("What it says"),
+        Head::text("Where"),
+        Head::number("In use"),
+        Head::text("Opens"),
+        Head::text("Behind job"),
+    ];
+    let rows = reasons
+        .iter()
+        .map(|reason| {
+            let (icon, tone, text) = words(&reason.reason);
+            vec![
+                badge::shaped(icon, tone, text),
+                explanation(reason),
+                gate(view, tenant, reason),
+                number::or_none(reason.slots, |slots| {
+                    bar::used(reason.running.unwrap_or_default(), Some(slots))
+                }),
+                time::ago(reason.opens_at, view.now()),
+                links::job_or_none(view, reason.holder),
+            ]
+        })
+        .collect();
+    table(
+        &heads,
+        rows,
+        "All that keeps it from starting at this moment.",
+        "",
+    )
+}
+
+fn estimated(view: &View, estimate: &Estimate) -> Markup {
+    let slowest = estimate
+        .bottleneck
+        .as_deref()
+        .map(|gate| if gate == "concurrency" { "key" } else { gate });
+    html! {
+        @match estimate.starts_at {
+            Some(at) => {
+                "It may start " strong { (time::ago(Some(at), view.now())) }
+            },
+            None => "Nothing moves, so it is not known when it starts",
+        }
+        ": "
+        @if estimate.is_capped { "more than " }
+        (number::count(estimate.ahead)) @if estimate.ahead == 1 { " job is" } @else { " jobs are" } " before it"
+        @if let Some(pace) = estimate.starts_per_minute {
+            ", and " (number::short(pace)) " a minute start"
+        }
+        @if let Some(slowest) = slowest { " at its slowest gate, the " (slowest) }
+        "."
+    }
+}
