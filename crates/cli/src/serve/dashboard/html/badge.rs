@@ -35,6 +35,11 @@ pub fn state_large(state: &str) -> Markup {
     }
 }
 
+/// The shape that stands for a state of jobs.
+pub fn icon_of_state(state: &str) -> Icon {
+    look(state).0
+}
+
 /// How good a state of jobs is.
 pub fn tone_of_state(state: &str) -> Tone {
     look(state).1

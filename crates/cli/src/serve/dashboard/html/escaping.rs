@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::tone::Tone;
 use super::{
-    badge, bar, chart, form, json, layout, note, number, pager, parts, stat, table, timeline,
+    badge, bar, chart, form, json, layout, note, number, pager, parts, stat, table, tabs, timeline,
 };
 
 const EVIL: &str = "\"'><script>alert(1)</script>";
@@ -130,6 +130,16 @@ fn tables_and_tiles() {
     ] {
         kept("step", timeline::timeline(&[step], 0.0));
     }
+    let tab = |label, href: &str| tabs::Tab {
+        label,
+        href: href.to_owned(),
+        icon: None,
+        count: Some(1),
+        is_here: true,
+    };
+    kept("tabs", tabs::tabs(EVIL, &[tab("x", "x")]));
+    kept("tabs", tabs::tabs("x", &[tab(EVIL, "x")]));
+    kept("tabs", tabs::tabs("x", &[tab("x", EVIL)]));
     kept("pager", pager::pager(Some(EVIL), None, "x"));
     kept("pager", pager::pager(None, Some(EVIL), "x"));
     kept("pager", pager::pager(None, None, EVIL));
@@ -158,6 +168,9 @@ fn forms() {
         kept("field's value", field("x", "x", EVIL, "x"));
         kept("field's placeholder", field("x", "x", "x", EVIL));
     }
+    kept("suggest", form::suggest("x", EVIL, "x", "x", &["x"]));
+    kept("suggest", form::suggest("x", "x", "x", "x", &[EVIL]));
+    kept("suggest", form::suggest(EVIL, "x", "x", "x", &["x"]));
     kept("number", form::number(EVIL, "x", None, "x"));
     kept("number", form::number("x", EVIL, None, "x"));
     kept("number", form::number("x", "x", None, EVIL));

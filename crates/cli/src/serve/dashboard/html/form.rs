@@ -55,6 +55,24 @@ pub fn input(name: &str, label: &str, value: &str, placeholder: &str) -> Markup 
     }
 }
 
+/// A field that offers names which are known, and takes any.
+pub fn suggest(
+    name: &str,
+    label: &str,
+    value: &str,
+    placeholder: &str,
+    known: &[impl AsRef<str>],
+) -> Markup {
+    html! {
+        label.field {
+            span { (label) }
+            input type="text" name=(name) value=(value) placeholder=[given(placeholder)] autocomplete="off" spellcheck="false"
+                list={ "known-" (name) };
+            datalist id={ "known-" (name) } { @for one in known { option value=(one.as_ref()) {} } }
+        }
+    }
+}
+
 /// The field that the key `/` leads to. One on a page.
 pub fn search(name: &str, label: &str, value: &str, placeholder: &str) -> Markup {
     html! {
@@ -70,7 +88,7 @@ pub fn number(name: &str, label: &str, value: Option<i64>, placeholder: &str) ->
     html! {
         label.field {
             span { (label) }
-            input type="number" name=(name) value=[value] placeholder=[given(placeholder)] min="0" step="1" inputmode="numeric";
+            input type="number" name=(name) value=[value] placeholder=[given(placeholder)] min="0" step="1" inputmode="numeric" autocomplete="off";
         }
     }
 }
@@ -139,7 +157,7 @@ pub fn inline_number(
     html! {
         form.inline method="post" action=(action) data-busy {
             (hidden(hide))
-            input type="number" name=(name) value=[value] placeholder="none" min="0" step="1" inputmode="numeric" aria-label=(label);
+            input type="number" name=(name) value=[value] placeholder="none" min="0" step="1" inputmode="numeric" autocomplete="off" aria-label=(label);
             button.plain aria-label={ "Set " (label) } { "Set" }
         }
     }

@@ -21,6 +21,7 @@ pub mod pager;
 pub mod parts;
 pub mod stat;
 pub mod table;
+pub mod tabs;
 pub mod time;
 pub mod timeline;
 pub mod tone;

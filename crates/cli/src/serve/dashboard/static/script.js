@@ -39,11 +39,13 @@
   let source = null;
   let retry = 0;
   let timer = 0;
+  let lost = 0;
 
   const isRead = (region) => {
     const selection = getSelection();
     return (region.contains(document.activeElement) && document.activeElement !== region)
       || region.querySelector('details[open]') !== null
+      || [...all('input, textarea', region)].some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked)
       || (selection !== null && !selection.isCollapsed && region.contains(selection.anchorNode));
   };
 
@@ -83,6 +85,8 @@
 
   const stop = () => {
     clearTimeout(timer);
+    clearTimeout(lost);
+    lost = 0;
     if (source !== null) source.close();
     source = null;
   };
@@ -93,6 +97,8 @@
     source = new EventSource(url);
     source.onopen = () => {
       retry = 0;
+      clearTimeout(lost);
+      lost = 0;
       say('live', 'Live');
     };
     source.onmessage = (event) => {
@@ -100,10 +106,12 @@
       show();
     };
     source.onerror = () => {
-      say('lost', 'Connection lost, trying again');
+      // The server ends what is open for long, and the browser is back soon.
+      lost ||= setTimeout(say, 5000, 'lost', 'Connection lost, trying again');
       // A browser gives up when the answer is an error.
       if (source !== null && source.readyState === EventSource.CLOSED) {
         retry = Math.min(retry + 1, 5);
+        say('lost', 'Connection lost, trying again');
         timer = setTimeout(start, 1000 * 2 ** retry);
       }
     };
