@@ -1,9 +1,149 @@
-use maud::html;
+//! Concurrency keys: limits over all queues and tenants. One that was chosen shows its levers.
+
+use maud::{Markup, html};
+use serde::Deserialize;
 
 use super::Content;
+use super::parts::gate::{Gate, rate};
+use super::parts::listing::{Listing, MOST};
+use super::parts::{figures, levers, limits, links};
 use crate::listener::Problem;
+use crate::serve::dashboard::html::number::{self, count_or_faint};
+use crate::serve::dashboard::html::table::{Head, table};
+use crate::serve::dashboard::html::tone::Tone;
+use crate::serve::dashboard::html::{bar, form, layout, note, parts};
+use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 
+const KEYS: &str = include_str!("../sql/keys.sql");
+const PATH: &str = "/keys";
+
+#[derive(Debug, Deserialize)]
+struct Asked {
+    name: Option<String>,
+}
+
 pub async fn draw(view: View) -> Result<Content, Problem> {
-    Ok(Content::new("Soon").still("soon", html! { p { (view.now()) } }))
+    match view.query()? {
+        Asked { name: Some(name) } if !name.is_empty() => one(view, &name).await,
+        _ => all(view).await,
+    }
+}
+
+async fn read(view: &View, listing: &Listing, one: Option<&str>) -> Result<Vec<Gate>, Problem> {
+    let arguments = [
+        listing.part(),
+        Value::from(one),
+        Value::from(MOST),
+        listing.order(),
+    ];
+    view.rows(KEYS, &arguments).await
+}
+
+async fn all(view: View) -> Result<Content, Problem> {
+    let listing = Listing::of(&view)?;
+    let keys = read(&view, &listing, None).await?;
+    let matching = keys.first().map_or(0, |key| key.matching);
+    let content = html! {
+        (key_table(&view, &listing, &keys))
+        (listing.rest(matching, "keys"))
+    };
+    Ok(Content::new("Concurrency keys")
+        .still("head", layout::heading(html! { "Concurrency keys" }, html! {}, html! {}))
+        .still("filter", listing.filter(&view, PATH, "Key"))
+        .live("keys", content))
+}
+
+fn key_table(view: &View, listing: &Listing, keys: &[Gate]) -> Markup {
+    let head = |head, order| listing.head(view, PATH, head, order);
+    let heads = [
+        head(Head::text("Key"), "name"),
+        Head::text("State"),
+        head(Head::number("Running"), "running"),
+        head(Head::number("Waiting"), "waiting"),
+        head(Head::number("Oldest").titled("How long the first of those that wait has been due"), "oldest"),
+        head(Head::number("Later").titled("Scheduled, retryable and blocked jobs"), "later"),
+        head(Head::number("Started").titled("In the last minute"), "started"),
+        head(Head::number("Finished").titled("In the last minute"), "finished"),
+        Head::text("Rate"),
+    ];
+    let rows = keys.iter().map(|key| row(view, key)).collect();
+    let matching = keys.first().map_or(0, |key| key.matching);
+    let told = listing.told(matching, "key", "keys");
+    let caption = format!("{told}: jobs that share a key share its limits, over all queues and tenants");
+    let empty = listing.empty("No job has a concurrency key.");
+    table(&heads, rows, &caption, &empty)
+}
+
+fn row(view: &View, key: &Gate) -> Vec<Markup> {
+    vec![
+        links::key(view, &key.name),
+        key.state_cell(view.now()),
+        bar::used(key.running, key.slots),
+        count_or_faint(key.waiting),
+        key.oldest(),
+        count_or_faint(key.scheduled + key.retryable + key.blocked),
+        number::rate(key.claimed_per_minute as f64),
+        number::rate(key.finished_per_minute as f64),
+        rate(key),
+    ]
+}
+
+async fn one(view: View, name: &str) -> Result<Content, Problem> {
+    let found = read(&view, &Listing::default(), Some(name)).await?;
+    let is_known = !found.is_empty();
+    let key = found.into_iter().next().unwrap_or_else(|| Gate {
+        name: name.to_owned(),
+        rate_seconds: 1.0,
+        ..Gate::default()
+    });
+    Ok(Content::new(format!("Key {name}"))
+        .still("trail", layout::trail(&[(&view.link(PATH).text(), "Concurrency keys")]))
+        .live("head", head(&view, &key))
+        .live("figures", html! {
+            @if is_known { (tiles(&view, &key)) } @else { (note::empty("No live job has this key, and it has no limits of its own.")) }
+        })
+        .live("trial", trial(&key))
+        .still("limits", limits_form(&view, &key)))
+}
+
+fn head(view: &View, key: &Gate) -> Markup {
+    let name = [("key", key.name.as_str())];
+    layout::heading(
+        html! { "Key " (parts::name(&key.name)) },
+        key.state_beside(view.now()),
+        levers::switch(view, &levers::KEY, key, &name),
+    )
+}
+
+fn tiles(view: &View, key: &Gate) -> Markup {
+    // The list of jobs has no filter by key.
+    figures::tiles(view, key, None)
+}
+
+fn trial(key: &Gate) -> Markup {
+    if !key.one_at_a_time {
+        return html! {};
+    }
+    note::note(
+        Tone::Warn,
+        "On trial",
+        "Calls to this host failed. One job of the key runs at a time until one succeeds; then all its slots are open again.",
+        Some("Resume ends the trial at once."),
+    )
+}
+
+fn limits_form(view: &View, key: &Gate) -> Markup {
+    if !view.may("set_concurrency") {
+        return html! {};
+    }
+    let fields = html! {
+        (limits::slots("slots", key))
+        (limits::rate(key))
+    };
+    let action = levers::action(view, "/key", "limits");
+    layout::section(
+        "Change limits",
+        form::post(&action, fields, &[("key", &key.name)], "Set limits", Tone::Info),
+    )
 }

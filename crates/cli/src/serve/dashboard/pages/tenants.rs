@@ -1,9 +1,113 @@
-use maud::html;
+//! All tenants, the noisy ones first.
+
+use maud::{Markup, html};
 
 use super::Content;
+use super::parts::gate::Gate;
+use super::parts::links;
+use super::parts::listing::Listing;
 use crate::listener::Problem;
+use crate::serve::dashboard::html::number::{self, count_or_faint};
+use crate::serve::dashboard::html::table::{Head, table};
+use crate::serve::dashboard::html::tone::Tone;
+use crate::serve::dashboard::html::{badge, bar, layout, time};
 use crate::serve::dashboard::view::View;
 
+const TENANTS: &str = include_str!("../sql/tenants.sql");
+const PATH: &str = "/tenants";
+
+/// A tenant is noisy that has so many times what it would have if all who have work had the same, and so much of all.
+const TIMES: f64 = 3.0;
+const PART: f64 = 0.15;
+
 pub async fn draw(view: View) -> Result<Content, Problem> {
-    Ok(Content::new("Soon").still("soon", html! { p { (view.now()) } }))
+    let listing = Listing::of(&view)?;
+    let arguments = [listing.part(), Listing::most(), listing.order()];
+    let tenants: Vec<Gate> = view.rows(TENANTS, &arguments).await?;
+    let matching = tenants.first().map_or(0, |tenant| tenant.matching);
+    let content = html! {
+        (tenant_table(&view, &listing, &tenants))
+        (listing.rest(matching, "tenants"))
+    };
+    Ok(Content::new("Tenants")
+        .still("head", layout::heading(html! { "Tenants" }, html! {}, html! {}))
+        .still("filter", listing.filter(&view, PATH, "Name"))
+        .live("tenants", content))
+}
+
+fn tenant_table(view: &View, listing: &Listing, tenants: &[Gate]) -> Markup {
+    let head = |head, order| listing.head(view, PATH, head, order);
+    let heads = [
+        head(Head::text("Tenant"), "name"),
+        Head::text("State"),
+        head(Head::number("Running"), "running"),
+        head(Head::number("Of all running").titled("Its share of all jobs that run"), ""),
+        head(Head::number("Waiting"), "waiting"),
+        Head::number("Of all waiting").titled("Its share of all jobs that wait"),
+        head(Head::number("Oldest").titled("How long the first of those that wait has been due"), "oldest"),
+        head(Head::number("Later").titled("Scheduled, retryable and blocked jobs"), "later"),
+        head(Head::number("Started").titled("In the last minute"), "started"),
+        head(Head::number("Finished").titled("In the last minute"), "finished"),
+        head(Head::number("Wait p95").titled("What 95 of 100 jobs had not passed before they started, since statistics began"), "wait"),
+        head(Head::number("Failed").titled("Runs, since statistics began"), "failed"),
+    ];
+    let rows = tenants.iter().map(|tenant| row(view, tenant)).collect();
+    let matching = tenants.first().map_or(0, |tenant| tenant.matching);
+    let told = listing.told(matching, "tenant", "tenants");
+    let caption = format!("{told}: by their shares of what runs and of what waits, the noisy ones first");
+    table(&heads, rows, &caption, &listing.empty("No job has a tenant yet."))
+}
+
+fn row(view: &View, tenant: &Gate) -> Vec<Markup> {
+    let name = tenant.name.as_str();
+    let of_state = |count, state| links::jobs(view, count, &[("tenant", name), ("state", state)]);
+    vec![
+        links::tenant(view, name),
+        html! {
+            (tenant.state_cell(view.now()))
+            @if is_noisy(tenant) { " " (badge::tone(Tone::Warn, "noisy")) }
+        },
+        bar::used(tenant.running, tenant.slots),
+        bar::share(tenant.running, tenant.all_running),
+        of_state(tenant.waiting, "available"),
+        bar::share(tenant.waiting, tenant.all_waiting),
+        tenant.oldest(),
+        count_or_faint(tenant.scheduled + tenant.retryable + tenant.blocked),
+        number::rate(tenant.claimed_per_minute as f64),
+        number::rate(tenant.finished_per_minute as f64),
+        number::or_none(tenant.wait_p95_ms, time::span_ms),
+        number::or_none(tenant.failed, count_or_faint),
+    ]
+}
+
+/// Takes far more than others, of what runs or of what waits.
+pub fn is_noisy(tenant: &Gate) -> bool {
+    let even = 1.0 / tenant.active.max(1) as f64;
+    let least = (TIMES * even).max(PART);
+    let share = |part: i64, whole: i64| part as f64 / whole.max(1) as f64;
+    tenant.active > 1
+        && (share(tenant.running, tenant.all_running) >= least
+            || share(tenant.waiting, tenant.all_waiting) >= least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noisy_is_who_takes_far_more_than_others() {
+        let tenant = |active, waiting| Gate {
+            active,
+            waiting,
+            all_waiting: 100,
+            all_running: 10,
+            ..Gate::default()
+        };
+        assert!(is_noisy(&tenant(100, 15)));
+        assert!(!is_noisy(&tenant(100, 14)));
+        // Of three, none can have three times as much as is fair.
+        assert!(!is_noisy(&tenant(3, 90)));
+        assert!(is_noisy(&tenant(4, 90)));
+        assert!(!is_noisy(&tenant(1, 100)));
+    }
 }

@@ -22,6 +22,7 @@ FROM (
             WHEN 'running' THEN keys.running
             WHEN 'waiting' THEN keys.waiting
             WHEN 'oldest' THEN extract(epoch FROM keys.oldest_waiting)
+            WHEN 'later' THEN keys.scheduled + keys.retryable + keys.blocked
             WHEN 'started' THEN keys.claimed_per_minute
             WHEN 'finished' THEN keys.finished_per_minute
             ELSE keys.running + keys.waiting

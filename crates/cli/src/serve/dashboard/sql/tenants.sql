@@ -32,7 +32,7 @@ FROM (
             WHEN 'running' THEN tenants.running
             WHEN 'waiting' THEN tenants.waiting
             WHEN 'oldest' THEN extract(epoch FROM tenants.oldest_waiting)
-            WHEN 'scheduled' THEN tenants.scheduled
+            WHEN 'later' THEN tenants.scheduled + tenants.retryable + tenants.blocked
             WHEN 'started' THEN tenants.claimed_per_minute
             WHEN 'finished' THEN tenants.finished_per_minute
             WHEN 'wait' THEN stat.wait_ms_p95

@@ -26,6 +26,15 @@ pub fn key_or_none(view: &View, name: Option<&str>) -> Markup {
     number::or_none(name, |name| key(view, name))
 }
 
+/// An account, on the page of its tenant.
+pub fn account(view: &View, tenant: &str, name: &str) -> Markup {
+    if !view.can.figures() {
+        return parts::name(name);
+    }
+    let link = view.link("/tenant").with("name", tenant).with("account", name);
+    parts::link(&format!("{}#account", link.text()), name)
+}
+
 fn figures(view: &View, path: &str, name: &str) -> Markup {
     if !view.can.figures() {
         return parts::name(name);

@@ -1,3 +1,11 @@
 //! What several pages show.
 
+pub mod figures;
+pub mod gate;
+pub mod levers;
+pub mod limits;
 pub mod links;
+pub mod listing;
+pub mod past;
+pub mod statistics;
+pub mod why;

@@ -1,0 +1,160 @@
+//! Figures and limits of a queue, a tenant, an account or a concurrency key, and how they are shown.
+
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::limits::per;
+use crate::serve::dashboard::html::icon::Icon;
+use crate::serve::dashboard::html::number::{self, grouped};
+use crate::serve::dashboard::html::tone::Tone;
+use crate::serve::dashboard::html::{badge, time};
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Gate {
+    pub name: String,
+    pub slots: Option<i64>,
+    pub max_waiting: Option<i64>,
+    pub weight: i64,
+    pub is_paused: bool,
+    /// Seconds since 1970, if the pause ends by itself.
+    pub paused_until: Option<f64>,
+    pub one_at_a_time: bool,
+    pub rate: Option<i64>,
+    /// The interval of the rate, as the server writes it.
+    pub rate_per: String,
+    pub rate_seconds: f64,
+    pub burst: Option<i64>,
+    pub running: i64,
+    pub free: Option<i64>,
+    pub waiting: i64,
+    pub scheduled: i64,
+    pub retryable: i64,
+    pub blocked: i64,
+    pub oldest_seconds: Option<f64>,
+    pub claimed_per_minute: i64,
+    pub finished_per_minute: i64,
+    /// Since statistics began.
+    pub failed: Option<i64>,
+    pub discarded: Option<i64>,
+    pub wait_p95_ms: Option<f64>,
+    /// What there is in all queues.
+    pub all_running: i64,
+    pub all_waiting: i64,
+    /// How many rows there are of which this is one, and how many of them have work.
+    pub matching: i64,
+    pub active: i64,
+}
+
+impl Gate {
+    /// All that is not over.
+    pub fn live(&self) -> i64 {
+        self.running + self.waiting + self.scheduled + self.retryable + self.blocked
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.slots.is_some_and(|slots| self.running >= slots)
+    }
+
+    /// Jobs wait and could start, but none has for a minute.
+    pub fn stands_still(&self) -> bool {
+        self.waiting > 0 && self.claimed_per_minute == 0 && !self.is_paused && !self.is_full()
+    }
+
+    fn state(&self, now: f64) -> Option<Markup> {
+        if self.is_paused {
+            Some(badge::paused(self.paused_until, now))
+        } else if self.slots == Some(0) {
+            Some(badge::shaped(Icon::Barred, Tone::Warn, "closed: no slots"))
+        } else if self.one_at_a_time {
+            Some(badge::shaped(Icon::Hourglass, Tone::Warn, "on trial: one at a time"))
+        } else if self.stands_still() && self.oldest_seconds.is_some_and(|oldest| oldest >= 60.0) {
+            Some(badge::tone(Tone::Warn, "nothing starts"))
+        } else {
+            None
+        }
+    }
+
+    /// In a table, where what is as it should be does not stand out.
+    pub fn state_cell(&self, now: f64) -> Markup {
+        self.state(now)
+            .unwrap_or_else(|| html! { span.faint { "open" } })
+    }
+
+    /// Beside the title of its page.
+    pub fn state_beside(&self, now: f64) -> Markup {
+        self.state(now).unwrap_or_else(|| {
+            if self.is_full() {
+                badge::tone(Tone::Warn, "full")
+            } else {
+                badge::tone(Tone::Good, "open")
+            }
+        })
+    }
+
+    /// 600 a minute, burst 20
+    pub fn rate_words(&self) -> Option<String> {
+        let rate = grouped(self.rate?);
+        let per = per(self.rate_seconds);
+        Some(match self.burst {
+            Some(burst) => format!("{rate} per {per}, burst {}", grouped(burst)),
+            None => format!("{rate} per {per}"),
+        })
+    }
+
+    pub fn oldest(&self) -> Markup {
+        number::or_none(self.oldest_seconds, time::span)
+    }
+}
+
+/// What a limit is, or that there is none.
+pub fn limit(value: Option<i64>) -> Markup {
+    match value {
+        Some(value) => number::count(value),
+        None => html! { span.none { "no limit" } },
+    }
+}
+
+pub fn rate(gate: &Gate) -> Markup {
+    match gate.rate_words() {
+        Some(words) => html! { (words) },
+        None => limit(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_in_words() {
+        let gate = Gate {
+            rate: Some(600),
+            rate_seconds: 60.0,
+            burst: Some(20),
+            ..Gate::default()
+        };
+        assert_eq!(gate.rate_words().unwrap(), "600 per minute, burst 20");
+        assert_eq!(Gate::default().rate_words(), None);
+    }
+
+    #[test]
+    fn what_closes_a_gate_comes_first() {
+        let shown = |gate: &Gate| gate.state_cell(0.0).into_string();
+        let full = Gate {
+            slots: Some(2),
+            running: 2,
+            waiting: 9,
+            oldest_seconds: Some(90.0),
+            ..Gate::default()
+        };
+        assert!(full.is_full() && !full.stands_still());
+        assert!(shown(&full).contains("open"));
+        let idle = Gate { running: 1, ..full.clone() };
+        assert!(shown(&idle).contains("nothing starts"));
+        let paused = Gate { is_paused: true, ..idle };
+        assert!(shown(&paused).contains("paused"));
+        let closed = Gate { slots: Some(0), ..full };
+        assert!(shown(&closed).contains("closed"));
+    }
+}

@@ -1,0 +1,98 @@
+//! Forms of limits. A field that is left empty takes the limit away.
+
+use maud::{Markup, html};
+
+use super::gate::Gate;
+use crate::serve::dashboard::html::{form, time};
+
+/// What most people choose, as the server reads it, in seconds and in words.
+const USUAL: [(&str, f64, &str); 4] = [
+    ("1 second", 1.0, "second"),
+    ("1 minute", 60.0, "minute"),
+    ("1 hour", 3_600.0, "hour"),
+    ("1 day", 86_400.0, "day"),
+];
+
+const NONE: &str = "no limit";
+
+/// "minute", or the span if it has no name.
+pub fn per(seconds: f64) -> String {
+    USUAL
+        .iter()
+        .find(|(_, usual, _)| *usual == seconds)
+        .map_or_else(|| time::span_text(seconds), |(_, _, words)| (*words).to_owned())
+}
+
+pub fn slots(name: &str, gate: &Gate) -> Markup {
+    form::number(name, "Run at once", gate.slots, NONE)
+}
+
+pub fn max_waiting(gate: &Gate) -> Markup {
+    form::number("max_waiting", "Wait at most", gate.max_waiting, NONE)
+}
+
+/// How many may start within an interval.
+pub fn rate(gate: &Gate) -> Markup {
+    let words = per(gate.rate_seconds);
+    let mut options: Vec<(&str, &str)> = USUAL
+        .iter()
+        .map(|(value, _, words)| (*value, *words))
+        .collect();
+    let usual = USUAL.iter().find(|(_, seconds, _)| *seconds == gate.rate_seconds);
+    let chosen = match usual {
+        Some((value, _, _)) => value,
+        None => {
+            options.push((&gate.rate_per, &words));
+            gate.rate_per.as_str()
+        }
+    };
+    html! {
+        (form::number("rate", "Start at most", gate.rate, NONE))
+        (form::select("rate_per", "within one", &options, chosen))
+        (form::number("burst", "at once after a quiet time", gate.burst, "1"))
+    }
+}
+
+/// Whose the settings in force are, where that is known.
+pub fn origin(is_own: Option<bool>) -> Markup {
+    html! {
+        span.faint {
+            @match is_own {
+                Some(true) => "its own",
+                Some(false) => "the defaults, from the row *",
+                None => {},
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unusual_interval_is_an_option_too() {
+        let gate = Gate {
+            rate: Some(3),
+            rate_per: "00:00:07".to_owned(),
+            rate_seconds: 7.0,
+            ..Gate::default()
+        };
+        let html = rate(&gate).into_string();
+        assert!(html.contains(r#"<option value="00:00:07" selected>7"#), "{html}");
+        assert!(html.contains(r#"<option value="1 minute">minute"#), "{html}");
+    }
+
+    #[test]
+    fn a_usual_interval_is_chosen_however_it_is_written() {
+        let gate = Gate {
+            rate_per: "00:01:00".to_owned(),
+            rate_seconds: 60.0,
+            ..Gate::default()
+        };
+        let html = rate(&gate).into_string();
+        assert!(html.contains(r#"<option value="1 minute" selected>minute"#), "{html}");
+        assert!(!html.contains("00:01:00"), "{html}");
+        assert_eq!(per(86_400.0), "day");
+    }
+}

@@ -1,0 +1,79 @@
+//! The settings of a queue that are in force, and the form of its limits.
+
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use crate::listener::Problem;
+use crate::serve::dashboard::html::layout::{section, section_with};
+use crate::serve::dashboard::html::table::pairs;
+use crate::serve::dashboard::html::tone::Tone;
+use crate::serve::dashboard::html::{form, number, time};
+use crate::serve::dashboard::pages::parts::gate::{Gate, limit, rate};
+use crate::serve::dashboard::pages::parts::{levers, limits};
+use crate::serve::dashboard::value::Value;
+use crate::serve::dashboard::view::View;
+
+const OWN: &str = include_str!("../../sql/own_queue.sql");
+
+#[derive(Debug, Deserialize)]
+pub struct Settings {
+    policy: Option<String>,
+    aging_seconds: Option<f64>,
+    lease_seconds: Option<f64>,
+    max_attempts: Option<i64>,
+    retry_base_seconds: Option<f64>,
+    retry_cap_seconds: Option<f64>,
+    session_on_retry: Option<String>,
+    notify: Option<bool>,
+    keep_completed_seconds: Option<f64>,
+    keep_discarded_seconds: Option<f64>,
+}
+
+/// Whether they are the queue's own or those of the row *; nothing where the viewer may not know.
+pub async fn is_own(view: &View, name: &str) -> Result<Option<bool>, Problem> {
+    if !view.can.reads("queue") {
+        return Ok(None);
+    }
+    view.row(OWN, &[Value::from(name)]).await
+}
+
+pub fn shown(gate: &Gate, settings: &Settings, is_own: Option<bool>) -> Markup {
+    let text = |text: &Option<String>| number::or_none(text.clone(), |text| html! { (text) });
+    let span = |seconds: Option<f64>| number::or_none(seconds, time::span);
+    let kept = |seconds: Option<f64>| match seconds {
+        Some(seconds) => time::span(seconds),
+        None => html! { "for ever" },
+    };
+    let shown = pairs(&[
+        ("Run at once", limit(gate.slots)),
+        ("Wait at most", limit(gate.max_waiting)),
+        ("Start at most", rate(gate)),
+        ("Order", text(&settings.policy)),
+        ("Aging", span(settings.aging_seconds)),
+        ("Lease", span(settings.lease_seconds)),
+        ("Attempts", number::or_none(settings.max_attempts, number::count)),
+        ("First retry after", span(settings.retry_base_seconds)),
+        ("Longest wait for a retry", span(settings.retry_cap_seconds)),
+        ("Session during a retry", text(&settings.session_on_retry)),
+        ("Notifies workers", number::or_none(settings.notify, |notify| html! { @if notify { "yes" } @else { "no" } })),
+        ("Keeps completed jobs", kept(settings.keep_completed_seconds)),
+        ("Keeps other ended jobs", kept(settings.keep_discarded_seconds)),
+    ]);
+    section_with("Settings in force", limits::origin(is_own), shown)
+}
+
+pub fn form(view: &View, gate: &Gate) -> Markup {
+    if !view.may("set_queue") {
+        return html! {};
+    }
+    let fields = html! {
+        (limits::slots("max_running", gate))
+        (limits::max_waiting(gate))
+        (limits::rate(gate))
+    };
+    let action = levers::action(view, "/queue", "limits");
+    section(
+        "Change limits",
+        form::post(&action, fields, &[("name", &gate.name)], "Set limits", Tone::Info),
+    )
+}
