@@ -1,1 +1,8 @@
+//! What statements give, and the looks at jobs that take several statements.
 
+pub mod batches;
+pub mod failures;
+pub mod job;
+pub mod jobs;
+pub mod source;
+pub mod window;

@@ -1,0 +1,1 @@
+SELECT last_value + 1 FROM turnstile.job_id_seq

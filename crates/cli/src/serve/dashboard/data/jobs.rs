@@ -1,0 +1,279 @@
+//! Lists of jobs, the newest first. There is no index for each filter, so a look goes back by id in windows, until the page is full or time is
+//! up; jobs in a state that few have, and children of a job, are found by their indexes at once.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::filter::Filter;
+use super::super::value::Value;
+use super::super::view::View;
+use super::source::Source;
+use super::window::Windows;
+use crate::listener::Problem;
+
+const MINE: &str = include_str!("../sql/jobs_mine.sql");
+const STATUS: &str = include_str!("../sql/jobs_status.sql");
+const COUNT_MINE: &str = include_str!("../sql/count_mine.sql");
+const COUNT_STATUS: &str = include_str!("../sql/count_status.sql");
+const NEWEST: &str = include_str!("../sql/newest.sql");
+const FEW: &str = include_str!("../sql/few.sql");
+
+pub const FINISHED: &[&str] = &["completed", "cancelled", "discarded"];
+/// So many jobs are read at once, and sorted.
+const FEW_JOBS: i64 = 5_000;
+/// Where everything matches, a page is full at once.
+const FIRST_OF_ALL: i64 = 1_000;
+const FIRST: i64 = 5_000;
+/// Counts end here.
+pub const MOST_COUNTED: i64 = 10_000;
+
+#[derive(Debug, Deserialize)]
+pub struct Job {
+    pub id: i64,
+    pub state: String,
+    pub kind: String,
+    pub queue: String,
+    pub tenant: Option<String>,
+    pub account: Option<String>,
+    pub session: Option<String>,
+    pub concurrency_key: Option<String>,
+    pub priority: i32,
+    pub attempt: i32,
+    pub max_attempts: i32,
+    pub worker: Option<String>,
+    pub parent: Option<i64>,
+    pub is_cancel_requested: bool,
+    pub created_at: Option<f64>,
+    pub run_at: Option<f64>,
+    pub started_at: Option<f64>,
+    pub finished_at: Option<f64>,
+    /// The first line of the last error, of jobs that failed, for who may see it.
+    pub error: Option<String>,
+    pub progress: Option<Box<RawValue>>,
+}
+
+/// What a page does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    Nothing,
+    /// The page is full, and there may be more before this id.
+    More(i64),
+    /// Time was up: nothing is known of jobs before this id.
+    Unknown(i64),
+}
+
+pub struct Page {
+    pub jobs: Vec<Job>,
+    pub rest: Rest,
+}
+
+pub struct Count {
+    /// At most `MOST_COUNTED`.
+    pub jobs: i64,
+    pub rest: Rest,
+}
+
+impl Count {
+    /// Whether there may be more than were counted.
+    pub fn is_capped(&self) -> bool {
+        self.rest != Rest::Nothing
+    }
+}
+
+#[derive(Deserialize)]
+struct Newest {
+    id: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Few {
+    scheduled: i64,
+    retryable: i64,
+    blocked: i64,
+    running: i64,
+    waiting: i64,
+}
+
+/// Jobs with ids below `before`.
+pub async fn page(
+    view: &View,
+    filter: &Filter,
+    before: Option<i64>,
+    most: usize,
+) -> Result<Page, Problem> {
+    let states: Vec<&str> = Some(filter.state.as_str())
+        .filter(|state| !state.is_empty())
+        .into_iter()
+        .collect();
+    let look = Look::new(view, filter, &states).await?;
+    let mut jobs: Vec<Job> = Vec::new();
+    let rest = look
+        .go(view, before, async |range| {
+            let missing = most.saturating_sub(jobs.len());
+            let found: Vec<Job> = view
+                .rows(
+                    look.pick(MINE, STATUS),
+                    &look.arguments(range, i64::try_from(missing).unwrap_or(i64::MAX)),
+                )
+                .await?;
+            jobs.extend(found);
+            let is_full = jobs.len() >= most;
+            Ok(is_full.then(|| jobs.last().map_or(range.low, |job| job.id)))
+        })
+        .await?;
+    Ok(Page { jobs, rest })
+}
+
+/// How many jobs in these states the filter chooses, whatever state it names.
+pub async fn count(view: &View, filter: &Filter, states: &[&str]) -> Result<Count, Problem> {
+    let look = Look::new(view, filter, states).await?;
+    let mut jobs = 0;
+    let rest = look
+        .go(view, None, async |range| {
+            let arguments = look.arguments(range, MOST_COUNTED - jobs);
+            let found: Option<i64> = view
+                .row(look.pick(COUNT_MINE, COUNT_STATUS), &arguments)
+                .await?;
+            jobs += found.unwrap_or_default();
+            Ok((jobs >= MOST_COUNTED).then_some(range.low))
+        })
+        .await?;
+    Ok(Count { jobs, rest })
+}
+
+#[derive(Clone, Copy)]
+struct Range {
+    low: i64,
+    high: i64,
+}
+
+struct Look {
+    source: Source,
+    filters: Vec<Value>,
+    payload: Value,
+    /// All that may match is found by an index.
+    is_indexed: bool,
+    first: i64,
+}
+
+impl Look {
+    async fn new(view: &View, filter: &Filter, states: &[&str]) -> Result<Self, Problem> {
+        let parent = filter.parent()?;
+        let finished = states.iter().filter(|state| FINISHED.contains(state));
+        let is_live = match finished.count() {
+            0 if states.is_empty() => None,
+            0 => Some(true),
+            count if count == states.len() => Some(false),
+            _ => None,
+        };
+        let filters = vec![
+            Filter::text(&filter.queue),
+            Filter::text(&filter.kind),
+            Filter::text(&filter.tenant),
+            Filter::text(&filter.account),
+            Filter::text(&filter.session),
+            Value::Texts(states.iter().map(|&state| state.to_owned()).collect()),
+            Value::Flag(is_live),
+            Value::from(filter.older()?),
+            Value::Long(None),
+            Value::from(parent),
+        ];
+        let is_indexed = match parent {
+            Some(parent) => super::job::has_few_children(view, parent, FEW_JOBS).await?,
+            None => is_live == Some(true) && few(view, &filter.queue, states).await?,
+        };
+        let is_all = filter.is_empty() && states.is_empty();
+        Ok(Self {
+            source: Source::of(view, !filter.payload.is_empty()).await?,
+            filters,
+            payload: filter.payload()?,
+            is_indexed,
+            first: if is_all { FIRST_OF_ALL } else { FIRST },
+        })
+    }
+
+    fn pick(&self, mine: &'static str, status: &'static str) -> &'static str {
+        match self.source {
+            Source::Mine => mine,
+            Source::Status => status,
+        }
+    }
+
+    fn arguments(&self, range: Range, most: i64) -> Vec<Value> {
+        let mut arguments = vec![
+            Value::from(range.low),
+            Value::from(range.high),
+            Value::from(most),
+        ];
+        arguments.extend(self.filters.iter().cloned());
+        if self.source == Source::Mine {
+            arguments.push(self.payload.clone());
+        }
+        arguments
+    }
+
+    /// `step` reads a range, and says where to go on if it wants no more.
+    async fn go(
+        &self,
+        view: &View,
+        before: Option<i64>,
+        mut step: impl AsyncFnMut(Range) -> Result<Option<i64>, Problem>,
+    ) -> Result<Rest, Problem> {
+        let newest = if self.is_indexed { None } else { newest(view).await? };
+        let Some(newest) = newest else {
+            let high = before.unwrap_or(i64::MAX);
+            let full = step(Range { low: i64::MIN, high }).await?;
+            return Ok(full.map_or(Rest::Nothing, Rest::More));
+        };
+        let top = newest.saturating_add(1);
+        let mut high = before.map_or(top, |before| before.min(top));
+        let mut windows = Windows::new(self.first);
+        loop {
+            let low = high.saturating_sub(windows.size());
+            let low = if low <= 1 { i64::MIN } else { low };
+            if let Some(next) = step(Range { low, high }).await? {
+                return Ok(if next <= 1 { Rest::Nothing } else { Rest::More(next) });
+            }
+            if low == i64::MIN {
+                return Ok(Rest::Nothing);
+            }
+            if windows.is_time_up() {
+                return Ok(Rest::Unknown(low));
+            }
+            high = low;
+            windows.grow();
+        }
+    }
+}
+
+/// Not known to all roles: without it a look has no windows.
+async fn newest(view: &View) -> Result<Option<i64>, Problem> {
+    let found: Option<Newest> = view.row(NEWEST, &[]).await?;
+    Ok(found.and_then(|newest| newest.id))
+}
+
+/// Whether few jobs are in these states, as figures know. Those that run are never many.
+async fn few(view: &View, queue: &str, states: &[&str]) -> Result<bool, Problem> {
+    if states == ["running"] {
+        return Ok(true);
+    }
+    if !view.can.figures() {
+        return Ok(false);
+    }
+    let figures: Option<Few> = view.row(FEW, &[Filter::text(queue)]).await?;
+    let Some(figures) = figures else {
+        return Ok(false);
+    };
+    let jobs: i64 = states
+        .iter()
+        .map(|&state| match state {
+            "running" => figures.running,
+            "scheduled" => figures.scheduled,
+            "retryable" => figures.retryable,
+            "blocked" => figures.blocked,
+            _ => figures.waiting,
+        })
+        .sum();
+    // Jobs that are available have no index of their own.
+    Ok(jobs <= FEW_JOBS && !states.contains(&"available"))
+}

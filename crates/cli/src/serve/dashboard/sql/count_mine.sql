@@ -1,0 +1,19 @@
+-- How many jobs $1 <= id < $2 there are, at most $3, with the filters of jobs_mine.sql.
+SELECT pg_catalog.to_json(pg_catalog.count(*))::text
+FROM (
+    SELECT
+    FROM turnstile.my_jobs AS jobs
+    WHERE jobs.id >= $1 AND jobs.id < $2
+        AND ($4 IS NULL OR jobs.queue = $4)
+        AND ($5 IS NULL OR jobs.kind = $5)
+        AND ($6 IS NULL OR jobs.tenant = $6)
+        AND ($7 IS NULL OR jobs.account = $7)
+        AND ($8 IS NULL OR jobs.session = $8)
+        AND (pg_catalog.cardinality($9) = 0 OR jobs.state = ANY ($9))
+        AND ($10 IS NULL OR (jobs.finished_at IS NULL) = $10)
+        AND ($11 IS NULL OR coalesce(jobs.finished_at, jobs.created_at) < pg_catalog.statement_timestamp() - pg_catalog.make_interval(secs => $11))
+        AND ($12 IS NULL OR coalesce(jobs.finished_at, jobs.created_at) > pg_catalog.statement_timestamp() - pg_catalog.make_interval(secs => $12))
+        AND ($13 IS NULL OR jobs.parent = $13)
+        AND ($14 IS NULL OR jobs.payload @> $14::pg_catalog.jsonb)
+    LIMIT $3
+) AS counted
