@@ -1,5 +1,6 @@
 //! What several pages show.
 
+pub mod empty;
 pub mod figures;
 pub mod gate;
 pub mod levers;
