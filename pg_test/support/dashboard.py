@@ -18,7 +18,7 @@ from support.serve import Answer
 from support.sleepers import PATIENCE, until
 from support.work import PROGRAM, Started
 
-LISTENS = re.compile(r"listens for viewers(?: and jobs)? on (https?)://(?:127\.0\.0\.1|\[::1\]):(\d+)")
+LISTENS = re.compile(r"listens for viewers(?: and jobs)? on (https?)://\S*?:(\d+)")
 # What a browser says of a form that a page of this dashboard has sent.
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 FORM = "application/x-www-form-urlencoded"
@@ -159,8 +159,13 @@ class Viewers:
         return f"{self.prefix}_{kind}"
 
     def place(self, user: str) -> str:
-        """How the program logs in as a role."""
-        return f"dbname={self.database.name} user={user} password='{PASSWORD}'"
+        """How the program logs in as a role. By TCP, where the server asks for the password."""
+        return f"host=127.0.0.1 dbname={self.database.name} user={user} password='{PASSWORD}'"
+
+    @property
+    def nowhere(self) -> str:
+        """The same for a program that has no login itself."""
+        return f"host=127.0.0.1 dbname={self.database.name} user=nobody_at_all"
 
     def drop(self) -> None:
         with self.database.connect() as conn:

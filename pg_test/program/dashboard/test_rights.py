@@ -41,8 +41,7 @@ def look(viewers, dashboard, certificates):
         if mode == "header":
             return start((mode, writes), *allowed, "--role-header", ROLE, place=viewers.place(viewers.gate)), {ROLE: name}
         tls = ["--certificate", certificates.file("server.crt"), "--key", certificates.file("server.key")]
-        place = f"dbname={viewers.database.name} user=nobody_at_all"
-        return start((mode, writes), *allowed, "--basic", *tls, place=place, trusted=certificates.file("authority.crt")), basic(name)
+        return start((mode, writes), *allowed, "--basic", *tls, place=viewers.nowhere, trusted=certificates.file("authority.crt")), basic(name)
 
     return as_viewer
 

@@ -139,7 +139,13 @@ async fn act(dashboard: Dashboard, lever: &'static Lever, request: Request) -> R
 /// Who asks, with what it may do.
 pub async fn viewed(dashboard: &Dashboard, parts: &Parts) -> Result<View, Problem> {
     let access = dashboard.0.logins.of(&parts.headers).await?;
-    let can = Capabilities::of(dashboard, &access).await?;
+    let can = Capabilities::of(dashboard, &access)
+        .await
+        .inspect_err(|problem| {
+            if problem.status() == StatusCode::UNAUTHORIZED {
+                dashboard.0.logins.forget(access.identity());
+            }
+        })?;
     Ok(View::new(dashboard.clone(), access, can, parts.uri.clone()))
 }
 

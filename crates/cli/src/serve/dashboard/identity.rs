@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio_postgres::Row;
 
 use crate::connection::{Failure, Pool};
+use crate::listener::Problem;
 use crate::query::Parameter;
 
 /// Two viewers with the same identity see the same.
@@ -40,6 +41,17 @@ impl Access {
             Identity::Own | Identity::Login { .. } => {
                 self.database.rows(None, sql, parameters).await
             }
+        }
+    }
+
+    /// A viewer whom the server does not let in any more has to log in again.
+    pub fn problem(&self, failure: Failure) -> Problem {
+        match (&self.identity, failure) {
+            (Identity::Login { user, .. }, Failure::Login(error)) => {
+                tracing::warn!(%user, error, "a login is refused that was taken before");
+                Problem::unauthorized("The database does not take this user and password any more.")
+            }
+            (_, failure) => failure.into(),
         }
     }
 }

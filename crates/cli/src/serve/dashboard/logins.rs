@@ -136,6 +136,12 @@ impl Logins {
         Some(login.access.clone())
     }
 
+    /// It has to be tried again.
+    pub fn forget(&self, identity: &Identity) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.remove(identity);
+    }
+
     /// The server decides. Few are tried at a time, and who is wrong waits, so that guessing takes long.
     async fn tried(
         &self,

@@ -101,7 +101,8 @@ impl Slots {
 /// Asks the server, whatever was said a moment ago.
 pub async fn ask(access: &Access, sql: &'static str, arguments: &[Value]) -> Outcome {
     let parameters: Vec<Parameter<'_>> = arguments.iter().map(Value::parameter).collect();
-    let rows = access.rows(sql, &parameters).await?;
+    let rows = access.rows(sql, &parameters).await;
+    let rows = rows.map_err(|failure| access.problem(failure))?;
     let texts = rows.iter().map(text).collect::<Result<Vec<_>, _>>();
     texts
         .map(Arc::new)
