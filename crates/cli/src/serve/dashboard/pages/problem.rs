@@ -1,6 +1,7 @@
 //! What is wrong, as a page.
 
 use axum::response::Response;
+use maud::{Markup, html};
 
 use super::Content;
 use crate::listener::Problem;
@@ -9,7 +10,8 @@ use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{layout, note};
 
 pub fn content(problem: &Problem) -> Content {
-    Content::new(problem.title()).still("problem", told(problem))
+    let heading = layout::heading(html! { (problem.title()) }, html! {}, html! {});
+    Content::new(problem.title()).still("problem", html! { (heading) (told(problem)) })
 }
 
 /// For those of whom it is not known who they are.
@@ -18,7 +20,7 @@ pub fn alone(base: &str, problem: &Problem) -> Response {
     handle::html(problem.status(), page.into_string())
 }
 
-fn told(problem: &Problem) -> maud::Markup {
+fn told(problem: &Problem) -> Markup {
     let title = match problem.code() {
         Some(code) => format!("{} (SQLSTATE {code})", problem.title()),
         None => problem.title().to_owned(),
