@@ -106,38 +106,46 @@ pub async fn page(
         .into_iter()
         .collect();
     let look = Look::new(view, filter, &states).await?;
+    let mut ranges = look.ranges(view, before).await?;
     let mut jobs: Vec<Job> = Vec::new();
-    let rest = look
-        .go(view, before, async |range| {
-            let missing = most.saturating_sub(jobs.len());
-            let found: Vec<Job> = view
-                .rows(
-                    look.pick(MINE, STATUS),
-                    &look.arguments(range, i64::try_from(missing).unwrap_or(i64::MAX)),
-                )
-                .await?;
-            jobs.extend(found);
-            let is_full = jobs.len() >= most;
-            Ok(is_full.then(|| jobs.last().map_or(range.low, |job| job.id)))
-        })
-        .await?;
+    let rest = loop {
+        let range = match ranges.next() {
+            Ok(range) => range,
+            Err(rest) => break rest,
+        };
+        let missing = i64::try_from(most.saturating_sub(jobs.len())).unwrap_or(i64::MAX);
+        let arguments = look.arguments(range, missing);
+        jobs.extend(
+            view.rows::<Job>(look.pick(MINE, STATUS), &arguments)
+                .await?,
+        );
+        let last = jobs.last().filter(|_| jobs.len() >= most);
+        match last.map(|job| job.id) {
+            None => {}
+            Some(..=1) => break Rest::Nothing,
+            Some(id) => break Rest::More(id),
+        }
+    };
     Ok(Page { jobs, rest })
 }
 
 /// How many jobs in these states the filter chooses, whatever state it names.
 pub async fn count(view: &View, filter: &Filter, states: &[&str]) -> Result<Count, Problem> {
     let look = Look::new(view, filter, states).await?;
+    let mut ranges = look.ranges(view, None).await?;
     let mut jobs = 0;
-    let rest = look
-        .go(view, None, async |range| {
-            let arguments = look.arguments(range, MOST_COUNTED - jobs);
-            let found: Option<i64> = view
-                .row(look.pick(COUNT_MINE, COUNT_STATUS), &arguments)
-                .await?;
-            jobs += found.unwrap_or_default();
-            Ok((jobs >= MOST_COUNTED).then_some(range.low))
-        })
-        .await?;
+    let rest = loop {
+        let range = match ranges.next() {
+            Ok(range) => range,
+            Err(rest) => break rest,
+        };
+        let arguments = look.arguments(range, MOST_COUNTED - jobs);
+        let sql = look.pick(COUNT_MINE, COUNT_STATUS);
+        jobs += view.row::<i64>(sql, &arguments).await?.unwrap_or_default();
+        if jobs >= MOST_COUNTED {
+            break Rest::More(range.low);
+        }
+    };
     Ok(Count { jobs, rest })
 }
 
@@ -212,37 +220,57 @@ impl Look {
         arguments
     }
 
-    /// `step` reads a range, and says where to go on if it wants no more.
-    async fn go(
-        &self,
-        view: &View,
-        before: Option<i64>,
-        mut step: impl AsyncFnMut(Range) -> Result<Option<i64>, Problem>,
-    ) -> Result<Rest, Problem> {
-        let newest = if self.is_indexed { None } else { newest(view).await? };
-        let Some(newest) = newest else {
-            let high = before.unwrap_or(i64::MAX);
-            let full = step(Range { low: i64::MIN, high }).await?;
-            return Ok(full.map_or(Rest::Nothing, Rest::More));
+    async fn ranges(&self, view: &View, before: Option<i64>) -> Result<Ranges, Problem> {
+        let newest = if self.is_indexed {
+            None
+        } else {
+            newest(view).await?
         };
-        let top = newest.saturating_add(1);
-        let mut high = before.map_or(top, |before| before.min(top));
-        let mut windows = Windows::new(self.first);
-        loop {
-            let low = high.saturating_sub(windows.size());
-            let low = if low <= 1 { i64::MIN } else { low };
-            if let Some(next) = step(Range { low, high }).await? {
-                return Ok(if next <= 1 { Rest::Nothing } else { Rest::More(next) });
-            }
-            if low == i64::MIN {
-                return Ok(Rest::Nothing);
-            }
-            if windows.is_time_up() {
-                return Ok(Rest::Unknown(low));
-            }
-            high = low;
-            windows.grow();
+        let top = newest.map(|newest| newest.saturating_add(1));
+        let high = before.unwrap_or(i64::MAX).min(top.unwrap_or(i64::MAX));
+        Ok(Ranges {
+            high,
+            windows: top.map(|_| Windows::new(self.first)),
+            is_first: true,
+        })
+    }
+}
+
+/// Where to look, one range below the other.
+struct Ranges {
+    high: i64,
+    /// None: one range has everything.
+    windows: Option<Windows>,
+    is_first: bool,
+}
+
+impl Ranges {
+    /// Or what is known of the rest if there is no other.
+    fn next(&mut self) -> Result<Range, Rest> {
+        if self.high == i64::MIN {
+            return Err(Rest::Nothing);
         }
+        let high = self.high;
+        self.high = match &mut self.windows {
+            None => i64::MIN,
+            Some(windows) => {
+                if !self.is_first {
+                    if windows.is_time_up() {
+                        return Err(Rest::Unknown(high));
+                    }
+                    windows.grow();
+                }
+                match high.saturating_sub(windows.size()) {
+                    ..=1 => i64::MIN,
+                    low => low,
+                }
+            }
+        };
+        self.is_first = false;
+        Ok(Range {
+            low: self.high,
+            high,
+        })
     }
 }
 
@@ -276,4 +304,34 @@ async fn few(view: &View, queue: &str, states: &[&str]) -> Result<bool, Problem>
         .sum();
     // Jobs that are available have no index of their own.
     Ok(jobs <= FEW_JOBS && !states.contains(&"available"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranges(high: i64, windows: Option<Windows>) -> Ranges {
+        Ranges {
+            high,
+            windows,
+            is_first: true,
+        }
+    }
+
+    #[test]
+    fn ranges_go_down_without_a_gap() {
+        let mut ranges = ranges(7_000, Some(Windows::new(1_000)));
+        let bounds = |range: Range| (range.low, range.high);
+        assert_eq!(ranges.next().map(bounds), Ok((6_000, 7_000)));
+        assert_eq!(ranges.next().map(bounds), Ok((2_000, 6_000)));
+        assert_eq!(ranges.next().map(bounds), Ok((i64::MIN, 2_000)));
+        assert_eq!(ranges.next().map(bounds), Err(Rest::Nothing));
+    }
+
+    #[test]
+    fn one_range_has_everything_where_ids_are_not_known() {
+        let mut ranges = ranges(i64::MAX, None);
+        assert_eq!(ranges.next().map(|range| range.low), Ok(i64::MIN));
+        assert_eq!(ranges.next().map(|range| range.low), Err(Rest::Nothing));
+    }
 }

@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::found::Job;
+use super::found::counted;
+use crate::serve::dashboard::data::job::Job;
 use crate::serve::dashboard::html::{number, parts, table, time};
 use crate::serve::dashboard::pages::parts::links;
 use crate::serve::dashboard::view::View;
@@ -27,21 +28,17 @@ pub fn facts(view: &View, job: &Job) -> Markup {
     }
     pairs.extend([
         ("Attempts", attempts(job)),
-        ("Priority", html! { (number::grouped(i64::from(job.priority))) " " span.faint { "lower runs first" } }),
-        ("Enqueued", time::full(Some(job.created_at), now)),
-        ("Due", due(job, now)),
+        ("Priority", number::count(i64::from(job.priority))),
+        ("Enqueued", time::ago(job.created_at, now)),
     ]);
-    if let Some(began) = job.started_at {
-        pairs.push(("Started", time::full(Some(began), now)));
+    if job.finished_at.is_none() {
+        pairs.push(("Due", due(job, now)));
     }
     if let Some(worker) = &job.worker {
         pairs.push(("Worker", worker_of(job, worker)));
     }
     if job.state == "running" {
         pairs.push(("Lease", lease(job, now)));
-    }
-    if let Some(ended) = job.finished_at {
-        pairs.push(("Ended", time::full(Some(ended), now)));
     }
     if let Some(parent) = job.parent {
         pairs.push((
@@ -81,14 +78,14 @@ fn unique(job: &Job, key: &str) -> Markup {
 
 fn attempts(job: &Job) -> Markup {
     html! {
-        (number::grouped(job.counted())) " of " (number::grouped(i64::from(job.max_attempts)))
+        (number::grouped(counted(job))) " of " (number::grouped(i64::from(job.max_attempts)))
         @if job.uncounted > 0 { " " span.faint { "and " (number::grouped(i64::from(job.uncounted))) " that do not count" } }
     }
 }
 
 fn due(job: &Job, now: f64) -> Markup {
     match job.run_at {
-        Some(_) => time::full(job.run_at, now),
+        Some(_) => time::ago(job.run_at, now),
         None => html! { "never" },
     }
 }
@@ -102,7 +99,7 @@ fn worker_of(job: &Job, worker: &str) -> Markup {
 
 fn lease(job: &Job, now: f64) -> Markup {
     match job.lease_expires_at {
-        Some(_) => time::full(job.lease_expires_at, now),
+        Some(_) => time::ago(job.lease_expires_at, now),
         None => html! { "has no end" },
     }
 }

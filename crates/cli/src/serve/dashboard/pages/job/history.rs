@@ -1,14 +1,12 @@
-//! What happened to a job: its attempts, its ends, and what comes next. The newest first, since that is what one looks for.
+//! What happened to a job, in the order of time: its attempts, its ends, and what comes next.
 
 use maud::{Markup, html};
 
-use super::failures::Failure;
+use crate::serve::dashboard::data::job::Attempt;
 use crate::serve::dashboard::html::timeline::Step;
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{badge, number, parts, time};
 
-/// Failed attempts that are shown, the last ones.
-pub const MOST_FAILURES: usize = 50;
 /// A longer line is one to fold.
 const LONG_LINE: usize = 160;
 
@@ -24,7 +22,10 @@ pub struct Life<'a> {
     pub cancel_requested_at: Option<f64>,
     pub attempt: i32,
     pub worker: Option<&'a str>,
-    pub failures: &'a [Failure],
+    /// How many attempts are known to have failed.
+    pub failures: i64,
+    /// The last of them, the newest first.
+    pub attempts: &'a [Attempt],
     /// Ends from which it was brought back: the state with its time.
     pub earlier: &'a [(String, f64)],
 }
@@ -35,29 +36,18 @@ pub fn steps(life: &Life<'_>) -> Vec<Step> {
         title: "Enqueued".to_owned(),
         ..Step::default()
     }];
-    let hidden = life.failures.len().saturating_sub(MOST_FAILURES);
+    let told = i64::try_from(life.attempts.len()).unwrap_or(i64::MAX);
+    let hidden = life.failures.saturating_sub(told);
     if hidden > 0 {
         steps.push(Step {
-            title: format!(
-                "{} earlier failures are not shown",
-                number::grouped(hidden as i64)
-            ),
+            title: format!("{} earlier failures are not shown", number::grouped(hidden)),
             ..Step::default()
         });
     }
-    let is_last = |at: usize| at + 1 == life.failures.len();
-    steps.extend(
-        life.failures
-            .iter()
-            .enumerate()
-            .skip(hidden)
-            .map(|(at, failure)| failed(failure, is_last(at))),
-    );
-    steps.extend(
-        life.earlier
-            .iter()
-            .map(|(state, at)| brought_back(state, *at)),
-    );
+    let attempts = life.attempts.iter().enumerate().rev();
+    steps.extend(attempts.map(|(back, attempt)| failed(attempt, back == 0)));
+    let earlier = life.earlier.iter();
+    steps.extend(earlier.map(|(state, at)| brought_back(state, *at)));
     steps.extend(run(life));
     steps.extend(life.cancel_requested_at.map(|at| Step {
         at: Some(at),
@@ -69,18 +59,13 @@ pub fn steps(life: &Life<'_>) -> Vec<Step> {
     steps.extend(next(life));
     let known = |step: &Step| step.at.unwrap_or(life.created_at);
     steps.sort_by(|one, other| known(one).total_cmp(&known(other)));
-    steps.reverse();
     steps
 }
 
-fn failed(failure: &Failure, is_open: bool) -> Step {
-    let attempt = failure
-        .attempt
-        .map_or_else(String::new, |attempt| format!("Attempt {attempt} "));
-    let title = if attempt.is_empty() {
-        "Failed".to_owned()
-    } else {
-        format!("{attempt}failed")
+fn failed(failure: &Attempt, is_open: bool) -> Step {
+    let title = match &failure.attempt {
+        Some(attempt) => format!("Attempt {attempt} failed"),
+        None => "Failed".to_owned(),
     };
     Step {
         at: failure.at,
@@ -118,25 +103,20 @@ fn brought_back(state: &str, at: f64) -> Step {
 /// The last attempt, unless it is told as one that failed.
 fn run(life: &Life<'_>) -> Option<Step> {
     let at = life.claimed_at?;
-    let is_told = life
-        .failures
-        .iter()
-        .any(|failure| failure.attempt == Some(i64::from(life.attempt)));
+    let number = life.attempt.to_string();
+    let mut failed = life.attempts.iter().map(|failure| failure.attempt.as_ref());
     let is_running = life.state == "running";
-    if is_told && !is_running {
+    if !is_running && failed.any(|attempt| attempt == Some(&number)) {
         return None;
     }
     let lease = life.lease_expires_at.filter(|_| is_running);
     let lease = lease.map_or_else(String::new, |until| {
         format!("lease until {}", time::stamp(until))
     });
+    let what = if is_running { "runs" } else { "started" };
     Some(Step {
         at: Some(at),
-        title: format!(
-            "Attempt {} {}",
-            life.attempt,
-            if is_running { "runs" } else { "started" }
-        ),
+        title: format!("Attempt {number} {what}"),
         detail: joined(&[by(life.worker), lease]),
         tone: if is_running { Tone::Info } else { Tone::Plain },
         note: None,
@@ -144,20 +124,16 @@ fn run(life: &Life<'_>) -> Option<Step> {
 }
 
 fn ended(life: &Life<'_>, at: f64) -> Step {
-    let took = life
-        .claimed_at
-        .filter(|began| *began <= at)
-        .map(|began| at - began);
-    let mut letters = life.state.chars();
-    let title = letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
+    let began = life.claimed_at.filter(|began| *began <= at);
+    let took = began.map_or_else(String::new, |began| {
+        format!("after a run of {}", time::span_text(at - began))
     });
+    let mut letters = life.state.chars();
+    let first = letters.next().map(|first| first.to_uppercase());
     Step {
         at: Some(at),
-        title,
-        detail: took.map_or_else(String::new, |took| {
-            format!("after a run of {}", time::span_text(took))
-        }),
+        title: first.into_iter().flatten().chain(letters).collect(),
+        detail: took,
         tone: badge::tone_of_state(life.state),
         note: None,
     }
@@ -165,16 +141,16 @@ fn ended(life: &Life<'_>, at: f64) -> Step {
 
 /// What time alone will bring.
 fn next(life: &Life<'_>) -> Option<Step> {
-    let (title, tone) = match life.state {
-        "scheduled" => ("Due", Tone::Info),
-        "retryable" => ("Due again", Tone::Info),
+    let title = match life.state {
+        "scheduled" => "Due",
+        "retryable" => "Due again",
         _ => return None,
     };
     Some(Step {
         at: Some(life.run_at),
         title: title.to_owned(),
         detail: format!("for attempt {}", life.attempt.saturating_add(1)),
-        tone,
+        tone: Tone::Info,
         note: None,
     })
 }
@@ -184,11 +160,8 @@ fn by(worker: Option<&str>) -> String {
 }
 
 fn joined(texts: &[String]) -> String {
-    let given: Vec<&str> = texts
-        .iter()
-        .map(String::as_str)
-        .filter(|text| !text.is_empty())
-        .collect();
+    let given = texts.iter().map(String::as_str);
+    let given: Vec<&str> = given.filter(|text| !text.is_empty()).collect();
     given.join(", ")
 }
 
@@ -197,18 +170,15 @@ mod tests {
     use super::*;
 
     fn titles(life: &Life<'_>) -> Vec<String> {
-        steps(life)
-            .into_iter()
-            .rev()
-            .map(|step| step.title)
-            .collect()
+        steps(life).into_iter().map(|step| step.title).collect()
     }
 
-    fn failure(attempt: i64, at: f64) -> Failure {
-        Failure {
-            attempt: Some(attempt),
+    fn failure(attempt: i64, at: f64) -> Attempt {
+        Attempt {
+            attempt: Some(attempt.to_string()),
             at: Some(at),
-            ..Failure::default()
+            worker: None,
+            error: None,
         }
     }
 
@@ -219,20 +189,19 @@ mod tests {
             created_at: 1.0,
             claimed_at: Some(9.0),
             attempt: 3,
-            failures: &[failure(1, 2.0), failure(2, 4.0)],
+            failures: 2,
+            attempts: &[failure(2, 4.0), failure(1, 2.0)],
             earlier: &[("discarded".to_owned(), 5.0)],
             ..Life::default()
         };
-        assert_eq!(
-            titles(&life),
-            [
-                "Enqueued",
-                "Attempt 1 failed",
-                "Attempt 2 failed",
-                "Ended as discarded",
-                "Attempt 3 runs"
-            ]
-        );
+        let expected = [
+            "Enqueued",
+            "Attempt 1 failed",
+            "Attempt 2 failed",
+            "Ended as discarded",
+            "Attempt 3 runs",
+        ];
+        assert_eq!(titles(&life), expected);
     }
 
     #[test]
@@ -242,7 +211,8 @@ mod tests {
             run_at: 20.0,
             claimed_at: Some(3.0),
             attempt: 1,
-            failures: &[failure(1, 4.0)],
+            failures: 1,
+            attempts: &[failure(1, 4.0)],
             ..Life::default()
         };
         assert_eq!(titles(&life), ["Enqueued", "Attempt 1 failed", "Due again"]);
@@ -258,24 +228,26 @@ mod tests {
             ..Life::default()
         };
         let steps = steps(&life);
-        let last = steps.first().unwrap();
+        let last = steps.last().unwrap();
         assert_eq!(last.title, "Completed");
-        assert_eq!(last.detail.replace('\u{a0}', " "), "after a run of 2.5 s");
+        let detail = last.detail.replace('\u{a0}', " ");
+        assert_eq!(detail, "after a run of 2.5 s");
     }
 
     #[test]
-    fn many_failures_are_cut_in_front() {
-        let failures: Vec<Failure> = (1..=60)
-            .map(|attempt| failure(attempt, attempt as f64))
-            .collect();
+    fn failures_that_are_not_told_are_counted() {
         let life = Life {
             state: "available",
-            failures: &failures,
+            failures: 12,
+            attempts: &[failure(12, 4.0), failure(11, 2.0)],
             ..Life::default()
         };
-        let titles = titles(&life);
-        assert_eq!(titles.len(), MOST_FAILURES + 2);
-        assert_eq!(titles.get(1).unwrap(), "10 earlier failures are not shown");
-        assert_eq!(titles.last().unwrap(), "Attempt 60 failed");
+        let expected = [
+            "Enqueued",
+            "10 earlier failures are not shown",
+            "Attempt 11 failed",
+            "Attempt 12 failed",
+        ];
+        assert_eq!(titles(&life), expected);
     }
 }

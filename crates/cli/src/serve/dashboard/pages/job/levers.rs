@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::found::{Job, Pause};
+use super::found::Pause;
+use crate::serve::dashboard::data::job::Job;
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{badge, form, layout};
 use crate::serve::dashboard::pages::parts::levers::action;
@@ -36,7 +37,7 @@ pub fn buttons(view: &View, job: &Job) -> Markup {
 }
 
 pub fn priority(view: &View, job: &Job) -> Markup {
-    if job.is_finished() || !view.may("reprioritize") {
+    if job.finished_at.is_some() || !view.may("reprioritize") {
         return html! {};
     }
     let id = job.id.to_string();

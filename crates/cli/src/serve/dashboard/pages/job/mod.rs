@@ -2,22 +2,20 @@
 
 mod contents;
 mod facts;
-mod failures;
 pub mod found;
 mod history;
 mod levers;
 pub mod relatives;
 mod state;
-mod when;
 mod why;
 
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use self::found::Job;
 use self::history::Life;
 use super::Content;
 use crate::listener::Problem;
+use crate::serve::dashboard::data::job::{self, Job};
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{badge, layout, note, parts, timeline};
 use crate::serve::dashboard::view::View;
@@ -31,12 +29,13 @@ struct Query {
 pub async fn draw(view: View) -> Result<Content, Problem> {
     let Query { id } = view.query()?;
     let id = number(&id)?;
-    let job = Job::find(&view, id).await?.ok_or_else(|| missing(id))?;
+    let job = job::find(&view, id).await?.ok_or_else(|| missing(id))?;
     let ends = found::ends(&view, &job).await?;
-    let children = relatives::children(&view, id).await?;
-    let ties = relatives::ties(&view, id).await?;
+    let children = job::children(&view, id).await?;
+    let ties = job::dependencies(&view, id).await?;
     let pause = found::session_pause(&view, &job).await?;
-    let failures = failures::failures(job.errors.as_deref());
+    let failed = job.documents.as_ref();
+    let attempts = failed.map_or(&[][..], |documents| &documents.attempts);
     let earlier = ends
         .into_iter()
         .filter(|end| Some(end.finished_at) != job.finished_at)
@@ -44,7 +43,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         .collect::<Vec<_>>();
     let life = Life {
         state: &job.state,
-        created_at: job.created_at,
+        created_at: job.created_at.unwrap_or_default(),
         run_at: job.run_at.unwrap_or(f64::INFINITY),
         claimed_at: job.started_at,
         finished_at: job.finished_at,
@@ -52,10 +51,13 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         cancel_requested_at: job.cancel_requested_at,
         attempt: job.attempt,
         worker: job.worker.as_deref(),
-        failures: &failures,
+        failures: failed.map_or(0, |documents| documents.failures),
+        attempts,
         earlier: &earlier,
     };
-    let last_error = failures.last().and_then(|failure| failure.error.as_deref());
+    let last_error = attempts
+        .first()
+        .and_then(|failure| failure.error.as_deref());
     let steps = timeline::timeline(&history::steps(&life), view.now());
     let content = Content::new(format!("Job {id}"))
         .still("trail", trail(&view, &job))
@@ -70,8 +72,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
             },
         )
         .live("history", layout::section("What happened", steps))
-        .live("made", contents::made(&job))
-        .still("passed", contents::passed(&job, &view.can.role))
+        .live("contents", contents::folded(&job, &view.can.role))
         .live("session", levers::session(&view, &job, pause.as_ref()))
         .still("priority", levers::priority(&view, &job));
     Ok(content)
@@ -111,14 +112,14 @@ fn head(view: &View, job: &Job, is_parent: bool, last_error: Option<&str>) -> Ma
         (layout::heading(title, badge::state_large(&job.state), levers::buttons(view, job)))
         p { (state::sentence(view, job, is_parent)) }
         @if let Some(error) = last_error.filter(|_| is_bad) {
-            @let tone = if job.is_finished() { Tone::Bad } else { Tone::Warn };
+            @let tone = if job.finished_at.is_some() { Tone::Bad } else { Tone::Warn };
             (note::with(tone, "The last error", "", None, parts::cut(error, 300)))
         }
     }
 }
 
 async fn waiting(view: &View, job: &Job) -> Markup {
-    if !job.waits() || !view.can.calls("why_waiting") {
+    if !found::waits(job) || !view.can.calls("why_waiting") {
         return html! {};
     }
     let found = match found::reasons(view, job.id).await {
@@ -126,6 +127,7 @@ async fn waiting(view: &View, job: &Job) -> Markup {
         Ok(Some(reasons)) => Ok(reasons),
         Err(problem) => Err(problem),
     };
-    let estimate = found::estimate(view, job.id).await;
+    // What is not known is no fault of the page.
+    let estimate = job::estimate(view, job.id).await.ok().flatten();
     why::reasons(view, job.tenant.as_deref(), &found, estimate.as_ref())
 }

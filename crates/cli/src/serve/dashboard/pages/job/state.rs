@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::found::Job;
+use super::found::counted;
+use crate::serve::dashboard::data::job::Job;
 use crate::serve::dashboard::html::{number, parts, time};
 use crate::serve::dashboard::pages::parts::links;
 use crate::serve::dashboard::view::View;
@@ -13,7 +14,7 @@ pub fn sentence(view: &View, job: &Job, is_parent: bool) -> Markup {
     let ago = |at| time::ago(at, now);
     match job.state.as_str() {
         "available" => {
-            html! { "It has been due since " (ago(job.run_at)) ", and waits for its turn." }
+            html! { "It became due " (ago(job.run_at)) ", and waits for its turn." }
         }
         "scheduled" => html! { "It is due " (due(job, now)) "." },
         "retryable" => {
@@ -46,7 +47,7 @@ fn blocked(view: &View, job: &Job, is_parent: bool) -> Markup {
 
 fn running(job: &Job, now: f64) -> Markup {
     html! {
-        "It runs since " (time::ago(job.started_at, now))
+        "It started " (time::ago(job.started_at, now))
         @if let Some(worker) = &job.worker { ", by " (parts::name(worker)) }
         @if let Some(until) = job.lease_expires_at {
             @if until < now { ". Its lease has ended " } @else { ". Its lease ends " }
@@ -54,8 +55,13 @@ fn running(job: &Job, now: f64) -> Markup {
         }
         "."
         @if job.cancel_requested_at.is_some() { " It was asked to stop " (time::ago(job.cancel_requested_at, now)) "." }
-        @if let Some(progress) = job.progress.as_ref().and_then(|text| progress(text.get())) { " " (progress) }
+        @if let Some(progress) = told_progress(job) { " " (progress) }
     }
+}
+
+fn told_progress(job: &Job) -> Option<Markup> {
+    let documents = job.documents.as_ref()?;
+    progress(documents.progress.as_ref()?.get())
 }
 
 /// "37 of 120: page 37." from {done, total, message, at}; a worker may have written anything.
@@ -91,7 +97,7 @@ fn after(job: &Job) -> Markup {
 }
 
 fn attempts(job: &Job) -> String {
-    match job.counted() {
+    match counted(job) {
         0 => "without an attempt that counts".to_owned(),
         1 => "after 1 attempt".to_owned(),
         many => format!("after {many} attempts"),

@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 
 use super::facts::account_of;
-use super::found::{Estimate, Reason};
 use crate::listener::Problem;
+use crate::serve::dashboard::data::job::{Estimate, Reason};
 use crate::serve::dashboard::html::icon::Icon;
 use crate::serve::dashboard::html::table::{Head, table};
 use crate::serve::dashboard::html::tone::Tone;
-use crate::serve::dashboard::html::{badge, bar, layout, note, number, parts, time};
+use crate::serve::dashboard::html::{badge, layout, note, number, parts, time};
 use crate::serve::dashboard::pages::parts::links;
 use crate::serve::dashboard::view::View;
 
@@ -35,12 +35,16 @@ fn words(reason: &str) -> (Icon, Tone, &str) {
     }
 }
 
-fn explanation(reason: &Reason) -> Markup {
-    match reason.reason.as_str() {
-        // The server names the column, which is beside it here.
-        "scheduled" => html! { "Its time has not come." },
-        "retry" => html! { "It failed, and is due again later." },
-        _ => html! { bdi { (reason.detail) } },
+fn explanation(reason: &Reason, now: f64) -> Markup {
+    let said = match reason.reason.as_str() {
+        // The server names a column, which has no name here.
+        "scheduled" => "Its time has not come.",
+        "retry" => "It failed, and is due again later.",
+        _ => reason.detail.as_deref().unwrap_or_default(),
+    };
+    html! {
+        bdi { (said) }
+        @if let Some(at) = reason.opens_at { " This ends " (time::ago(Some(at), now)) "." }
     }
 }
 
@@ -56,8 +60,7 @@ fn gate(view: &View, tenant: Option<&str>, reason: &Reason) -> Markup {
         ("batch", _, Ok(id)) => links::batch(view, id),
         _ => parts::name(name),
     };
-    let word = if gate == "concurrency" { "key" } else { gate };
-    html! { (word) " " (link) }
+    html! { (gate_word(gate)) " " (link) }
 }
 
 /// `tenant`: that of the job, to which its account belongs.
@@ -93,9 +96,6 @@ fn listed(view: &View, tenant: Option<&str>, reasons: &[Reason]) -> Markup {
         Head::text("Reason"),
         Head::text("What it says"),
         Head::text("Where"),
-        Head::number("In use"),
-        Head::text("Opens"),
-        Head::text("Behind job"),
     ];
     let rows = reasons
         .iter()
@@ -103,43 +103,48 @@ fn listed(view: &View, tenant: Option<&str>, reasons: &[Reason]) -> Markup {
             let (icon, tone, text) = words(&reason.reason);
             vec![
                 badge::shaped(icon, tone, text),
-                explanation(reason),
-                gate(view, tenant, reason),
-                number::or_none(reason.slots, |slots| {
-                    bar::used(reason.running.unwrap_or_default(), Some(slots))
-                }),
-                time::ago(reason.opens_at, view.now()),
-                links::job_or_none(view, reason.holder),
+                explanation(reason, view.now()),
+                place(view, tenant, reason),
             ]
         })
         .collect();
     table(
         &heads,
         rows,
-        "All that keeps it from starting at this moment.",
+        "All that keeps it from starting at this moment",
         "",
     )
 }
 
+/// The job that is in the way, else the gate.
+fn place(view: &View, tenant: Option<&str>, reason: &Reason) -> Markup {
+    if let Some(holder) = reason.holder {
+        return html! { "job " (links::job(view, holder)) };
+    }
+    gate(view, tenant, reason)
+}
+
 fn estimated(view: &View, estimate: &Estimate) -> Markup {
-    let slowest = estimate
-        .bottleneck
-        .as_deref()
-        .map(|gate| if gate == "concurrency" { "key" } else { gate });
+    let slowest = estimate.bottleneck.as_deref().map(gate_word);
     html! {
         @match estimate.starts_at {
-            Some(at) => {
-                "It may start " strong { (time::ago(Some(at), view.now())) }
-            },
-            None => "Nothing moves, so it is not known when it starts",
+            Some(at) => { "It may start " strong { (time::ago(Some(at), view.now())) } },
+            None => "When it starts is not known, since nothing moves",
         }
         ": "
         @if estimate.is_capped { "more than " }
         (number::count(estimate.ahead)) @if estimate.ahead == 1 { " job is" } @else { " jobs are" } " before it"
-        @if let Some(pace) = estimate.starts_per_minute {
-            ", and " (number::short(pace)) " a minute start"
+        @if let (Some(pace), Some(slowest)) = (estimate.starts_per_minute, slowest) {
+            ", and " (number::short(pace)) " a minute start at its slowest gate, the " (slowest)
         }
-        @if let Some(slowest) = slowest { " at its slowest gate, the " (slowest) }
         "."
+    }
+}
+
+fn gate_word(gate: &str) -> &str {
+    match gate {
+        "concurrency" => "key",
+        "unique" => "unique key",
+        other => other,
     }
 }

@@ -1,12 +1,130 @@
+//! The list of jobs: what chooses them, the newest that match, and what can be done with all of them.
+
 pub mod deed;
+mod filters;
+mod list;
 pub mod words;
 
-use maud::html;
+use maud::{Markup, html};
+use serde::Deserialize;
 
 use super::Content;
 use crate::listener::Problem;
+use crate::serve::dashboard::data::jobs::{self, Rest};
+use crate::serve::dashboard::filter::Filter;
+use crate::serve::dashboard::html::number::grouped;
+use crate::serve::dashboard::html::{form, layout};
+use crate::serve::dashboard::links::Link;
 use crate::serve::dashboard::view::View;
 
+/// Jobs on a page.
+const MOST: usize = 50;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Paging {
+    before: Option<i64>,
+}
+
 pub async fn draw(view: View) -> Result<Content, Problem> {
-    Ok(Content::new("Soon").still("soon", html! { p { (view.now()) } }))
+    let filter = trimmed(view.query()?);
+    let Paging { before } = view.query()?;
+    let page = jobs::page(&view, &filter, before, MOST).await?;
+    let counts = filters::counts(&view, &filter).await?;
+    Ok(Content::new("Jobs")
+        .still("head", head(&view, &filter))
+        .still("filter", filters::form(&view, &filter))
+        .live("states", filters::states(&view, &filter, counts.as_ref()))
+        .live(
+            "jobs",
+            html! {
+                (list::table(&view, &filter, &page))
+                (pager(&view, &filter, before, page.rest))
+            },
+        ))
+}
+
+/// What was pasted often has a space at its end. Names of jobs have none there.
+pub fn trimmed(filter: Filter) -> Filter {
+    let trim = |text: String| text.trim().to_owned();
+    Filter {
+        queue: trim(filter.queue),
+        kind: trim(filter.kind),
+        tenant: trim(filter.tenant),
+        account: trim(filter.account),
+        session: trim(filter.session),
+        state: trim(filter.state),
+        older: trim(filter.older),
+        parent: trim(filter.parent),
+        payload: trim(filter.payload),
+    }
+}
+
+/// With the field that leads to a job by its number, and what can be done with all that match.
+fn head(view: &View, filter: &Filter) -> Markup {
+    let changes = !view.dashboard.0.changes.of(&view.access).is_empty();
+    let beside = html! {
+        form.inline method="get" action=(view.link("/job").text()) {
+            input type="text" name="id" placeholder="Job number" aria-label="Job number" inputmode="numeric" autocomplete="off" pattern="\\s*-?[0-9]+\\s*" required;
+            button.plain { "Open" }
+        }
+    };
+    let actions = html! {
+        @if changes && view.writes() { a href=(view.link("/change").text()) { "Your changes" } }
+        @if !filter.is_empty() && filter.payload.is_empty() {
+            @for words in deed::ALL {
+                @if words.is_offered(view) && !words.states(&filter.state).is_empty() {
+                    @let link = filter.add_to(view.link("/jobs/change").with("deed", words.name)).text();
+                    (form::link_button(&link, &format!("{} all that match…", words.verb), words.tone))
+                }
+            }
+        }
+    };
+    layout::heading(html! { "Jobs" }, beside, actions)
+}
+
+fn pager(view: &View, filter: &Filter, before: Option<i64>, rest: Rest) -> Markup {
+    let here = || filter.add_to(view.link("/jobs"));
+    let newest = before.map(|_| here().text());
+    let (older, label, note) = match rest {
+        Rest::Nothing => (None, "Older →", String::new()),
+        Rest::More(id) => (Some(id), "Older →", String::new()),
+        Rest::Unknown(id) => (
+            Some(id),
+            "Look further back →",
+            format!("Looked back to job {}.", grouped(id)),
+        ),
+    };
+    let older = older.map(|id| here().with("before", id.to_string()).text());
+    if newest.is_none() && older.is_none() {
+        return html! {};
+    }
+    html! {
+        nav.pager aria-label="Pages" {
+            (way(newest, "← Newest"))
+            (way(older, label))
+            @if !note.is_empty() { span.faint { (note) } }
+        }
+    }
+}
+
+fn way(href: Option<String>, label: &str) -> Markup {
+    html! {
+        @match href {
+            Some(href) => a.button href=(href) { (label) },
+            None => span.button.off aria-hidden="true" { (label) },
+        }
+    }
+}
+
+/// The list with this filter and another value of one of its parameters.
+fn with(view: &View, filter: &Filter, name: &str, value: &str) -> String {
+    let link: Link = filter
+        .given()
+        .filter(|(given, _)| *given != name)
+        .fold(view.link("/jobs"), |link, (name, value)| {
+            link.with(name, value)
+        });
+    link.with_some(name, (!value.is_empty()).then_some(value))
+        .text()
 }
