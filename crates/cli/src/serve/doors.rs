@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::http::HeaderName;
-use axum::response::Redirect;
-use axum::routing::get;
+use axum::http::uri::PathAndQuery;
+use axum::response::{IntoResponse, Redirect, Response};
 use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
 
 use super::dashboard::{self, Dashboard, Mode, Options};
 use crate::error::Error;
@@ -139,15 +141,28 @@ pub fn router(jobs: Router, dashboard: Option<Dashboard>, base: &str) -> Router 
     if base.is_empty() {
         return all;
     }
-    let home = format!("{base}/");
-    let to_home = home.clone();
-    Router::new()
-        .nest(base, all)
-        .route(
-            &home,
-            get(move || async move { Redirect::permanent(to_home.trim_end_matches('/')) }),
-        )
-        .fallback(listener::not_found)
+    let base = base.to_owned();
+    Router::new().fallback(move |request| below(base.clone(), all.clone(), request))
+}
+
+/// A router that is nested would know its first page without a slash behind it alone.
+async fn below(base: String, all: Router, mut request: Request) -> Response {
+    let place = request.uri().path_and_query().map(PathAndQuery::as_str);
+    let rest = place.and_then(|place| place.strip_prefix(&base));
+    match rest {
+        Some(rest) if rest.is_empty() || rest.starts_with('?') => {
+            Redirect::permanent(&format!("{base}/{rest}")).into_response()
+        }
+        Some(rest) if rest.starts_with('/') => {
+            let Ok(uri) = rest.parse() else {
+                return listener::not_found().await.into_response();
+            };
+            *request.uri_mut() = uri;
+            let Ok(answer) = all.oneshot(request).await;
+            answer
+        }
+        _ => listener::not_found().await.into_response(),
+    }
 }
 
 /// With a slash before it and none behind it; empty for the root.
