@@ -3,6 +3,7 @@
 import pytest
 
 from faults.cluster import own_cluster
+from support.browser import Viewer, launched
 from support.certificates import made_for
 from support.dashboard import Dashboard, viewers_of
 from support.dashboard_world import populate
@@ -57,4 +58,24 @@ def dashboard(module_db):
 
     yield start
     for each in started:
+        each.close()
+
+
+@pytest.fixture(scope="package")
+def browser():
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture
+def look_at(browser):
+    """Opens a browser of its own for a viewer of a dashboard; none may complain."""
+    opened = []
+
+    def start(dashboard: Dashboard, **options) -> Viewer:
+        opened.append(Viewer(browser, dashboard.url, **options))
+        return opened[-1]
+
+    yield start
+    for each in opened:
         each.close()
