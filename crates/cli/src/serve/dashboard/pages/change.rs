@@ -10,6 +10,7 @@ use super::jobs::deed::Words;
 use super::jobs::words::sentence;
 use crate::listener::Problem;
 use crate::serve::dashboard::changes::{Change, End, Progress};
+use crate::serve::dashboard::data::jobs::MOST_COUNTED;
 use crate::serve::dashboard::html::icon::{Icon, icon};
 use crate::serve::dashboard::html::stat::{Tile, tiles};
 use crate::serve::dashboard::html::table::{Head, table};
@@ -17,9 +18,6 @@ use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{badge, bar, form, layout, note, number, time};
 use crate::serve::dashboard::levers::many::no_such_change;
 use crate::serve::dashboard::view::View;
-
-/// How many the preview counts. One more stands for all beyond.
-pub const MOST_COUNTED: i64 = 10_000;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -96,8 +94,8 @@ fn state(progress: &Progress, is_large: bool) -> Markup {
 
 fn figures(view: &View, change: &Change, progress: &Progress) -> Vec<Tile<'static>> {
     let of = match change.expected {
-        Some(expected) if expected > MOST_COUNTED => {
-            Some(format!("of more than {}", number::grouped(MOST_COUNTED)))
+        Some(expected) if expected >= MOST_COUNTED => {
+            Some(format!("of {} or more", number::grouped(MOST_COUNTED)))
         }
         Some(expected) => Some(format!(
             "of {} that were counted",
@@ -149,9 +147,9 @@ fn pace(jobs: i64, elapsed: f64) -> Option<f64> {
     (elapsed >= 0.5 && jobs > 0).then(|| jobs as f64 / elapsed)
 }
 
-/// Seconds, if it is known how many there are.
+/// Seconds, if it is known how many there are: the preview counts no further than `MOST_COUNTED`.
 fn left(expected: Option<i64>, jobs: i64, pace: Option<f64>) -> Option<f64> {
-    let expected = expected.filter(|expected| *expected <= MOST_COUNTED)?;
+    let expected = expected.filter(|expected| *expected < MOST_COUNTED)?;
     Some((expected - jobs).max(0) as f64 / pace?)
 }
 
@@ -195,7 +193,7 @@ fn list(view: &View, changes: &[(u64, std::sync::Arc<Change>)]) -> Markup {
 }
 
 fn counted(jobs: i64, of: i64) -> Markup {
-    if of > MOST_COUNTED {
+    if of >= MOST_COUNTED {
         return number::at_least(MOST_COUNTED, true);
     }
     html! { (number::count(of)) " " (bar::share(jobs.min(of), of)) }
@@ -211,7 +209,7 @@ mod tests {
         assert_eq!(pace(100, 10.0), Some(10.0));
         assert_eq!(left(Some(200), 100, Some(10.0)), Some(10.0));
         assert_eq!(left(Some(50), 100, Some(10.0)), Some(0.0));
-        assert_eq!(left(Some(MOST_COUNTED + 1), 100, Some(10.0)), None);
+        assert_eq!(left(Some(MOST_COUNTED), 100, Some(10.0)), None);
         assert_eq!(left(None, 100, Some(10.0)), None);
         assert_eq!(left(Some(200), 0, None), None);
     }

@@ -9,9 +9,7 @@ pub struct Words {
     /// As the parameter of the preview has it.
     pub name: &'static str,
     pub verb: &'static str,
-    /// What is true of a job afterwards.
-    pub past: &'static str,
-    /// The same as the heading of a figure.
+    /// What is true of a job afterwards, as the heading of a figure.
     pub heading: &'static str,
     /// The function of the schema that does it.
     pub function: &'static str,
@@ -30,7 +28,6 @@ pub const ALL: &[Words] = &[
         deed: Deed::Retry,
         name: "retry",
         verb: "Retry",
-        past: "retried",
         heading: "Retried",
         function: "retry_many",
         path: "/jobs/retry",
@@ -43,7 +40,6 @@ pub const ALL: &[Words] = &[
         deed: Deed::Cancel,
         name: "cancel",
         verb: "Cancel",
-        past: "cancelled",
         heading: "Cancelled",
         function: "cancel_many",
         path: "/jobs/cancel",
@@ -56,7 +52,6 @@ pub const ALL: &[Words] = &[
         deed: Deed::Discard,
         name: "discard",
         verb: "Discard",
-        past: "discarded",
         heading: "Discarded",
         function: "discard_many",
         path: "/jobs/discard",

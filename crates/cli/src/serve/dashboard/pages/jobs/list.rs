@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::with;
 use crate::serve::dashboard::data::jobs::{Job, Page};
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::html::table::{self, Head};
@@ -15,7 +16,7 @@ const ERROR: usize = 140;
 
 struct Column {
     head: Head<'static>,
-    draw: fn(&View, &Job) -> Markup,
+    draw: fn(&View, &Filter, &Job) -> Markup,
     /// Whether there is something to show of a job.
     has: fn(&Job) -> bool,
 }
@@ -25,56 +26,60 @@ fn columns() -> [Column; 10] {
     [
         Column {
             head: Head::text("Job"),
-            draw: |view, job| links::job(view, job.id),
+            draw: |view, _, job| links::job(view, job.id),
             has: always,
         },
         Column {
             head: Head::text("State"),
-            draw: |_, job| state(job),
+            draw: |_, _, job| state(job),
             has: always,
         },
         Column {
             head: Head::text("Kind"),
-            draw: |_, job| parts::cut(&job.kind, NAME),
+            draw: |view, filter, job| chosen(view, filter, "kind", &job.kind),
             has: always,
         },
         Column {
             head: Head::text("Queue"),
-            draw: |view, job| links::queue(view, &job.queue),
+            draw: |view, _, job| links::queue(view, &job.queue),
             has: always,
         },
         Column {
             head: Head::text("Tenant"),
-            draw: |view, job| links::tenant_or_none(view, job.tenant.as_deref()),
+            draw: |view, _, job| links::tenant_or_none(view, job.tenant.as_deref()),
             has: |job| job.tenant.is_some(),
         },
         Column {
             head: Head::text("Session"),
-            draw: |_, job| {
-                number::or_none(job.session.as_deref(), |session| parts::cut(session, NAME))
+            draw: |view, filter, job| {
+                number::or_none(job.session.as_deref(), |session| {
+                    chosen(view, filter, "session", session)
+                })
             },
             has: |job| job.session.is_some(),
         },
         Column {
             head: Head::text("When"),
-            draw: when,
+            draw: |view, _, job| when(view, job),
             has: always,
         },
         Column {
             head: Head::number("Attempt").titled("The last attempt, of how many there may be"),
-            draw: |_, job| attempt(job),
+            draw: |_, _, job| attempt(job),
             has: |job| job.attempt > 0,
         },
         Column {
             head: Head::text("Worker"),
-            draw: |_, job| {
+            draw: |_, _, job| {
                 number::or_none(job.worker.as_deref(), |worker| parts::cut(worker, NAME))
             },
             has: |job| job.worker.is_some(),
         },
         Column {
             head: Head::text("Error"),
-            draw: |_, job| number::or_none(job.error.as_deref(), |error| parts::cut(error, ERROR)),
+            draw: |_, _, job| {
+                number::or_none(job.error.as_deref(), |error| parts::cut(error, ERROR))
+            },
             has: |job| job.error.is_some(),
         },
     ]
@@ -92,7 +97,7 @@ pub fn table(view: &View, filter: &Filter, page: &Page) -> Markup {
         .map(|job| {
             columns
                 .iter()
-                .map(|column| (column.draw)(view, job))
+                .map(|column| (column.draw)(view, filter, job))
                 .collect()
         })
         .collect();
@@ -129,6 +134,11 @@ fn state(job: &Job) -> Markup {
         (badge::state(&job.state))
         @if job.state == "running" && job.is_cancel_requested { " " span.faint { "asked to stop" } }
     }
+}
+
+/// A name that leads to the jobs that have it, too.
+fn chosen(view: &View, filter: &Filter, field: &str, name: &str) -> Markup {
+    html! { a href=(with(view, filter, field, name)) { (parts::cut(name, NAME)) } }
 }
 
 /// The time that matters in its state.

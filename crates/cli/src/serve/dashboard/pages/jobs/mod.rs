@@ -2,7 +2,7 @@
 
 pub mod deed;
 mod filters;
-mod list;
+pub mod list;
 pub mod words;
 
 use maud::{Markup, html};
@@ -65,7 +65,7 @@ fn head(view: &View, filter: &Filter) -> Markup {
     let changes = !view.dashboard.0.changes.of(&view.access).is_empty();
     let beside = html! {
         form.inline method="get" action=(view.link("/job").text()) {
-            input type="text" name="id" placeholder="Job number" aria-label="Job number" inputmode="numeric" autocomplete="off" pattern="\\s*-?[0-9]+\\s*" required;
+            input type="text" name="id" placeholder="Number" aria-label="Job number" inputmode="numeric" autocomplete="off" pattern="\\s*-?[0-9]+\\s*" required;
             button.plain { "Open" }
         }
     };
