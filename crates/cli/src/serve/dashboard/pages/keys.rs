@@ -4,18 +4,19 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::Content;
-use super::parts::gate::{Gate, rate};
+use super::parts::gate::{Gate, limit, rate};
 use super::parts::listing::{Listing, MOST};
 use super::parts::{figures, levers, limits, links};
 use crate::listener::Problem;
 use crate::serve::dashboard::html::number::{self, count_or_faint};
-use crate::serve::dashboard::html::table::{Head, table};
+use crate::serve::dashboard::html::table::{self, Head};
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{bar, form, layout, note, parts};
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 
 const KEYS: &str = include_str!("../sql/keys.sql");
+const SETTING: &str = include_str!("../sql/key_setting.sql");
 const PATH: &str = "/keys";
 
 #[derive(Debug, Deserialize)]
@@ -49,7 +50,14 @@ async fn all(view: View) -> Result<Content, Problem> {
         (listing.rest(matching, "keys"))
     };
     Ok(Content::new("Concurrency keys")
-        .still("head", layout::heading(html! { "Concurrency keys" }, html! {}, html! {}))
+        .still(
+            "head",
+            layout::heading(
+                html! { "Concurrency keys" },
+                html! {},
+                limits::defaults_link(&view, "/keys", "concurrency"),
+            ),
+        )
         .still("filter", listing.filter(&view, PATH, "Key"))
         .live("keys", content))
 }
@@ -58,27 +66,38 @@ fn key_table(view: &View, listing: &Listing, keys: &[Gate]) -> Markup {
     let head = |head, order| listing.head(view, PATH, head, order);
     let heads = [
         head(Head::text("Key"), "name"),
-        Head::text("State"),
         head(Head::number("Running"), "running"),
         head(Head::number("Waiting"), "waiting"),
-        head(Head::number("Oldest").titled("How long the first of those that wait has been due"), "oldest"),
-        head(Head::number("Later").titled("Scheduled, retryable and blocked jobs"), "later"),
-        head(Head::number("Started").titled("In the last minute"), "started"),
-        head(Head::number("Finished").titled("In the last minute"), "finished"),
+        head(
+            Head::number("Oldest").titled("How long the first of those that wait has been due"),
+            "oldest",
+        ),
+        head(
+            Head::number("Later").titled("Scheduled, retryable and blocked jobs"),
+            "later",
+        ),
+        head(
+            Head::number("Started").titled("In the last minute"),
+            "started",
+        ),
+        head(
+            Head::number("Finished").titled("In the last minute"),
+            "finished",
+        ),
         Head::text("Rate"),
     ];
     let rows = keys.iter().map(|key| row(view, key)).collect();
     let matching = keys.first().map_or(0, |key| key.matching);
     let told = listing.told(matching, "key", "keys");
-    let caption = format!("{told}: jobs that share a key share its limits, over all queues and tenants");
+    let caption =
+        format!("{told}: jobs that share a key share its limits, over all queues and tenants");
     let empty = listing.empty("No job has a concurrency key.");
-    table(&heads, rows, &caption, &empty)
+    table::table(&heads, rows, &caption, &empty)
 }
 
 fn row(view: &View, key: &Gate) -> Vec<Markup> {
     vec![
-        links::key(view, &key.name),
-        key.state_cell(view.now()),
+        key.named(links::key(view, &key.name), view.now()),
         bar::used(key.running, key.slots),
         count_or_faint(key.waiting),
         key.oldest(),
@@ -89,22 +108,66 @@ fn row(view: &View, key: &Gate) -> Vec<Markup> {
     ]
 }
 
+/// The limits that are set: those in force are smaller while the key is on trial.
+#[derive(Debug, Default, Deserialize)]
+struct Setting {
+    is_own: bool,
+    #[serde(flatten)]
+    limits: Gate,
+}
+
+/// Nothing where the viewer may not know. Without any row nothing is limited.
+async fn setting(view: &View, name: &str) -> Result<Option<Setting>, Problem> {
+    if !view.can.reads("concurrency") {
+        return Ok(None);
+    }
+    let setting: Option<Setting> = view.row(SETTING, &[Value::from(name)]).await?;
+    Ok(Some(setting.unwrap_or_default()))
+}
+
 async fn one(view: View, name: &str) -> Result<Content, Problem> {
+    let setting = setting(&view, name).await?;
+    if name == limits::DEFAULTS {
+        return defaults(&view, setting);
+    }
     let found = read(&view, &Listing::default(), Some(name)).await?;
     let is_known = !found.is_empty();
     let key = found.into_iter().next().unwrap_or_else(|| Gate {
         name: name.to_owned(),
-        rate_seconds: 1.0,
         ..Gate::default()
     });
     Ok(Content::new(format!("Key {name}"))
-        .still("trail", layout::trail(&[(&view.link(PATH).text(), "Concurrency keys")]))
+        .still("trail", trail(&view))
         .live("head", head(&view, &key))
         .live("figures", html! {
-            @if is_known { (tiles(&view, &key)) } @else { (note::empty("No live job has this key, and it has no limits of its own.")) }
+            // The list of jobs has no filter by key.
+            @if is_known { (figures::tiles(&view, &key, None)) }
+            @else { (note::empty("No live job has this key, and it has no limits of its own.")) }
+            (trial(&key))
         })
-        .live("trial", trial(&key))
-        .still("limits", limits_form(&view, &key)))
+        .still("limits", limits_shown(&view, &key, setting)))
+}
+
+fn defaults(view: &View, setting: Option<Setting>) -> Result<Content, Problem> {
+    let setting = setting.ok_or_else(|| {
+        Problem::not_found("This role may not read the defaults of concurrency keys.")
+    })?;
+    let key = Gate {
+        name: limits::DEFAULTS.to_owned(),
+        ..Gate::default()
+    };
+    Ok(Content::new("Defaults of concurrency keys")
+        .still("trail", trail(view))
+        .still(
+            "head",
+            layout::heading(html! { "Defaults of concurrency keys" }, html! {}, html! {}),
+        )
+        .still("about", limits::about_defaults("keys", "key"))
+        .still("limits", limits_shown(view, &key, Some(setting))))
+}
+
+fn trail(view: &View) -> Markup {
+    layout::trail(&[(&view.link(PATH).text(), "Concurrency keys")])
 }
 
 fn head(view: &View, key: &Gate) -> Markup {
@@ -114,11 +177,6 @@ fn head(view: &View, key: &Gate) -> Markup {
         key.state_beside(view.now()),
         levers::switch(view, &levers::KEY, key, &name),
     )
-}
-
-fn tiles(view: &View, key: &Gate) -> Markup {
-    // The list of jobs has no filter by key.
-    figures::tiles(view, key, None)
 }
 
 fn trial(key: &Gate) -> Markup {
@@ -133,17 +191,30 @@ fn trial(key: &Gate) -> Markup {
     )
 }
 
-fn limits_form(view: &View, key: &Gate) -> Markup {
-    if !view.may("set_concurrency") {
-        return html! {};
-    }
+fn limits_shown(view: &View, key: &Gate, setting: Option<Setting>) -> Markup {
+    let is_own = setting.as_ref().map(|setting| setting.is_own);
+    let is_default = key.name == limits::DEFAULTS;
+    let origin = limits::origin(view, PATH, is_own.filter(|_| !is_default));
+    let content = match setting {
+        Some(setting) if view.may("set_concurrency") => edited(view, &key.name, &setting.limits),
+        Some(setting) => pairs(&setting.limits),
+        None => pairs(key),
+    };
+    layout::section_with("Limits over all queues and tenants", origin, content)
+}
+
+fn pairs(limits: &Gate) -> Markup {
+    table::pairs(&[
+        ("Run at once", limit(limits.slots)),
+        ("Start at most", rate(limits)),
+    ])
+}
+
+fn edited(view: &View, name: &str, limits: &Gate) -> Markup {
     let fields = html! {
-        (limits::slots("slots", key))
-        (limits::rate(key))
+        (limits::slots("slots", limits))
+        (limits::rate(limits))
     };
     let action = levers::action(view, "/key", "limits");
-    layout::section(
-        "Change limits",
-        form::post(&action, fields, &[("key", &key.name)], "Set limits", Tone::Info),
-    )
+    form::post(&action, fields, &[("key", name)], "Set limits", Tone::Info)
 }

@@ -6,7 +6,7 @@ use super::Content;
 use super::parts::gate::Gate;
 use super::parts::listing::Listing;
 use super::parts::past::{Past, waiting_in};
-use super::parts::links;
+use super::parts::{limits, links};
 use crate::listener::Problem;
 use crate::serve::dashboard::html::number::{self, count_or_faint};
 use crate::serve::dashboard::html::table::{Head, table};
@@ -27,7 +27,14 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         (listing.rest(matching, "queues"))
     };
     Ok(Content::new("Queues")
-        .still("head", layout::heading(html! { "Queues" }, html! {}, html! {}))
+        .still(
+            "head",
+            layout::heading(
+                html! { "Queues" },
+                html! {},
+                limits::defaults_link(&view, "/queue", "queue"),
+            ),
+        )
         .still("filter", listing.filter(&view, PATH, "Name"))
         .live("queues", content))
 }
@@ -47,21 +54,37 @@ pub fn queue_table(
     let head = |head, order| listing.head(view, PATH, head, order);
     let heads = [
         head(Head::text("Queue"), "name"),
-        Head::text("State"),
         head(Head::number("Running"), "running"),
         head(Head::number("Waiting"), "waiting"),
         Head::text("Last hour").titled("Waiting jobs, of the eight busiest queues"),
-        head(Head::number("Oldest").titled("How long the first of those that wait has been due"), "oldest"),
+        head(
+            Head::number("Oldest").titled("How long the first of those that wait has been due"),
+            "oldest",
+        ),
         head(Head::number("Scheduled"), "scheduled"),
         head(Head::number("Retryable"), "retryable"),
         head(Head::number("Blocked"), "blocked"),
-        head(Head::number("Started").titled("In the last minute"), "started"),
-        head(Head::number("Finished").titled("In the last minute"), "finished"),
-        head(Head::number("Wait p95").titled("What 95 of 100 jobs had not passed before they started, since statistics began"), "wait"),
-        head(Head::number("Failed").titled("Runs, since statistics began"), "failed"),
+        head(
+            Head::number("Started").titled("In the last minute"),
+            "started",
+        ),
+        head(
+            Head::number("Finished").titled("In the last minute"),
+            "finished",
+        ),
+        head(
+            Head::number("Wait p95").titled(
+                "What 95 of 100 jobs had not passed before they started, since statistics began",
+            ),
+            "wait",
+        ),
+        head(
+            Head::number("Failed").titled("Runs, since statistics began"),
+            "failed",
+        ),
     ];
     let rows = queues.iter().map(|queue| row(view, queue, past)).collect();
-    let caption = format!("{told}, those with the most work first");
+    let caption = listing.ordered(told, "those with the most work first");
     let empty = listing.empty("No queue has jobs, settings or statistics yet.");
     table(&heads, rows, &caption, &empty)
 }
@@ -71,8 +94,7 @@ fn row(view: &View, queue: &Gate, past: &Past) -> Vec<Markup> {
     let of_state = |count, state| links::jobs(view, count, &[("queue", name), ("state", state)]);
     let spark = past.spark(|sample| waiting_in(sample, name));
     vec![
-        links::queue(view, name),
-        queue.state_cell(view.now()),
+        queue.named(links::queue(view, name), view.now()),
         bar::used(queue.running, queue.slots),
         of_state(queue.waiting, "available"),
         chart::spark(&spark, "Waiting"),

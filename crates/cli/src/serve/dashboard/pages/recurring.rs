@@ -86,7 +86,9 @@ fn without_cron(has_cron: bool, has_jobs: bool) -> Markup {
         tone,
         title,
         "Recurring jobs are fired by the extension pg_cron, which lives in the database that cron.database_name names.",
-        Some("Add pg_cron to shared_preload_libraries, restart the server, and run CREATE EXTENSION pg_cron. Recurring jobs then have to be scheduled anew."),
+        Some(
+            "Add pg_cron to shared_preload_libraries, restart the server, and run CREATE EXTENSION pg_cron. Recurring jobs then have to be scheduled anew.",
+        ),
     )
 }
 
@@ -106,7 +108,12 @@ fn recurring_table(view: &View, listing: &Listing, jobs: &[Recurring]) -> Markup
     let matching = jobs.first().map_or(0, |job| job.matching);
     let told = listing.told(matching, "recurring job", "recurring jobs");
     let empty = listing.empty("No job recurs. turnstile.schedule() makes one that does.");
-    table(&heads, rows, &format!("{told}, those that are off first"), &empty)
+    table(
+        &heads,
+        rows,
+        &format!("{told}, those that are off first"),
+        &empty,
+    )
 }
 
 fn row(view: &View, job: &Recurring) -> Vec<Markup> {

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::Content;
 use super::parts::gate::Gate;
-use super::parts::links;
 use super::parts::listing::Listing;
+use super::parts::{limits, links};
 use crate::listener::Problem;
 use crate::serve::dashboard::html::number::{self, count_or_faint};
 use crate::serve::dashboard::html::table::{Head, table};
@@ -16,9 +16,14 @@ use crate::serve::dashboard::view::View;
 const TENANTS: &str = include_str!("../sql/tenants.sql");
 const PATH: &str = "/tenants";
 
-/// A tenant is noisy that has so many times what it would have if all who have work had the same, and so much of all.
+/// A tenant is noisy that has so many times what each would have if all had the same, and so much of all.
 const TIMES: f64 = 3.0;
-const PART: f64 = 0.15;
+const LEAST: f64 = 0.15;
+/// Of so much it is noisy however few there are, if it has more than the others.
+const MUCH: f64 = 0.4;
+const MORE: f64 = 1.5;
+/// Of fewer jobs shares say nothing.
+const JOBS: i64 = 20;
 
 pub async fn draw(view: View) -> Result<Content, Problem> {
     let listing = Listing::of(&view)?;
@@ -30,7 +35,14 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         (listing.rest(matching, "tenants"))
     };
     Ok(Content::new("Tenants")
-        .still("head", layout::heading(html! { "Tenants" }, html! {}, html! {}))
+        .still(
+            "head",
+            layout::heading(
+                html! { "Tenants" },
+                html! {},
+                limits::defaults_link(&view, "/tenant", "tenant"),
+            ),
+        )
         .still("filter", listing.filter(&view, PATH, "Name"))
         .live("tenants", content))
 }
@@ -39,38 +51,67 @@ fn tenant_table(view: &View, listing: &Listing, tenants: &[Gate]) -> Markup {
     let head = |head, order| listing.head(view, PATH, head, order);
     let heads = [
         head(Head::text("Tenant"), "name"),
-        Head::text("State"),
         head(Head::number("Running"), "running"),
-        head(Head::number("Of all running").titled("Its share of all jobs that run"), ""),
+        head(
+            Head::number("Of all running").titled("Its share of all jobs that run"),
+            "",
+        ),
         head(Head::number("Waiting"), "waiting"),
         Head::number("Of all waiting").titled("Its share of all jobs that wait"),
-        head(Head::number("Oldest").titled("How long the first of those that wait has been due"), "oldest"),
-        head(Head::number("Later").titled("Scheduled, retryable and blocked jobs"), "later"),
-        head(Head::number("Started").titled("In the last minute"), "started"),
-        head(Head::number("Finished").titled("In the last minute"), "finished"),
-        head(Head::number("Wait p95").titled("What 95 of 100 jobs had not passed before they started, since statistics began"), "wait"),
-        head(Head::number("Failed").titled("Runs, since statistics began"), "failed"),
+        head(
+            Head::number("Oldest").titled("How long the first of those that wait has been due"),
+            "oldest",
+        ),
+        head(
+            Head::number("Later").titled("Scheduled, retryable and blocked jobs"),
+            "later",
+        ),
+        head(
+            Head::number("Started").titled("In the last minute"),
+            "started",
+        ),
+        head(
+            Head::number("Finished").titled("In the last minute"),
+            "finished",
+        ),
+        head(
+            Head::number("Wait p95").titled(
+                "What 95 of 100 jobs had not passed before they started, since statistics began",
+            ),
+            "wait",
+        ),
+        head(
+            Head::number("Failed").titled("Runs, since statistics began"),
+            "failed",
+        ),
     ];
     let rows = tenants.iter().map(|tenant| row(view, tenant)).collect();
     let matching = tenants.first().map_or(0, |tenant| tenant.matching);
     let told = listing.told(matching, "tenant", "tenants");
-    let caption = format!("{told}: by their shares of what runs and of what waits, the noisy ones first");
-    table(&heads, rows, &caption, &listing.empty("No job has a tenant yet."))
+    let caption = listing.ordered(
+        &told,
+        "the noisy ones first: by their shares of what runs and of what waits",
+    );
+    table(
+        &heads,
+        rows,
+        &caption,
+        &listing.empty("No job has a tenant yet."),
+    )
 }
 
 fn row(view: &View, tenant: &Gate) -> Vec<Markup> {
     let name = tenant.name.as_str();
     let of_state = |count, state| links::jobs(view, count, &[("tenant", name), ("state", state)]);
     vec![
-        links::tenant(view, name),
         html! {
-            (tenant.state_cell(view.now()))
+            (tenant.named(links::tenant(view, name), view.now()))
             @if is_noisy(tenant) { " " (badge::tone(Tone::Warn, "noisy")) }
         },
         bar::used(tenant.running, tenant.slots),
-        bar::share(tenant.running, tenant.all_running),
+        share(tenant.running, tenant.all_running),
         of_state(tenant.waiting, "available"),
-        bar::share(tenant.waiting, tenant.all_waiting),
+        share(tenant.waiting, tenant.all_waiting),
         tenant.oldest(),
         count_or_faint(tenant.scheduled + tenant.retryable + tenant.blocked),
         number::rate(tenant.claimed_per_minute as f64),
@@ -80,14 +121,20 @@ fn row(view: &View, tenant: &Gate) -> Vec<Markup> {
     ]
 }
 
+/// A bar of nothing says no more than its number.
+fn share(part: i64, whole: i64) -> Markup {
+    if part == 0 {
+        return html! { span.none { "0%" } };
+    }
+    bar::share(part, whole)
+}
+
 /// Takes far more than others, of what runs or of what waits.
-pub fn is_noisy(tenant: &Gate) -> bool {
+fn is_noisy(tenant: &Gate) -> bool {
     let even = 1.0 / tenant.active.max(1) as f64;
-    let least = (TIMES * even).max(PART);
-    let share = |part: i64, whole: i64| part as f64 / whole.max(1) as f64;
-    tenant.active > 1
-        && (share(tenant.running, tenant.all_running) >= least
-            || share(tenant.waiting, tenant.all_waiting) >= least)
+    let least = (TIMES * even).clamp(LEAST, MUCH).max(MORE * even);
+    let takes = |part: i64, whole: i64| whole >= JOBS && part as f64 / whole as f64 >= least;
+    takes(tenant.running, tenant.all_running) || takes(tenant.waiting, tenant.all_waiting)
 }
 
 #[cfg(test)]
@@ -105,9 +152,13 @@ mod tests {
         };
         assert!(is_noisy(&tenant(100, 15)));
         assert!(!is_noisy(&tenant(100, 14)));
-        // Of three, none can have three times as much as is fair.
-        assert!(!is_noisy(&tenant(3, 90)));
-        assert!(is_noisy(&tenant(4, 90)));
+        assert!(is_noisy(&tenant(6, 40)) && !is_noisy(&tenant(6, 39)));
+        assert!(is_noisy(&tenant(2, 75)) && !is_noisy(&tenant(2, 74)));
         assert!(!is_noisy(&tenant(1, 100)));
+        let of_few = Gate {
+            all_waiting: 10,
+            ..tenant(100, 10)
+        };
+        assert!(!is_noisy(&of_few));
     }
 }

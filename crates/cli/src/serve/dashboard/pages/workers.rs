@@ -44,7 +44,10 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         (listing.rest(matching, "workers"))
     };
     Ok(Content::new("Workers")
-        .still("head", layout::heading(html! { "Workers" }, html! {}, html! {}))
+        .still(
+            "head",
+            layout::heading(html! { "Workers" }, html! {}, html! {}),
+        )
         .still("filter", listing.filter(&view, PATH, "Name or queue"))
         .live("workers", content))
 }
@@ -56,12 +59,20 @@ fn nobody(view: &View, listing: &Listing, workers: &[Worker]) -> Markup {
     if first.silent < first.matching || !listing.q.is_empty() {
         return html! {};
     }
-    let last = workers.iter().filter_map(|worker| worker.last_seen).fold(0.0, f64::max);
+    let last = workers
+        .iter()
+        .filter_map(|worker| worker.last_seen)
+        .fold(0.0, f64::max);
     let text = format!(
         "The last one did {} ago.",
         time::span_text((view.now() - last).max(0.0))
     );
-    note::note(Tone::Bad, "No worker has claimed in the last minute", &text, None)
+    note::note(
+        Tone::Bad,
+        "No worker has claimed in the last minute",
+        &text,
+        None,
+    )
 }
 
 fn worker_table(view: &View, listing: &Listing, workers: &[Worker]) -> Markup {
@@ -69,10 +80,19 @@ fn worker_table(view: &View, listing: &Listing, workers: &[Worker]) -> Markup {
     let heads = [
         head(Head::text("Worker"), "name"),
         head(Head::text("State"), "silent"),
-        head(Head::text("Queue").titled("In which its last claim looked last; * stands for all"), "queue"),
+        head(
+            Head::text("Queue").titled("In which its last claim looked last; * stands for all"),
+            "queue",
+        ),
         head(Head::number("Last claim"), ""),
-        head(Head::number("First claim").titled("Since memory knows it"), "first"),
-        head(Head::number("Claims").titled("Calls that claimed, also those that found nothing"), "claims"),
+        head(
+            Head::number("First claim").titled("Since memory knows it"),
+            "first",
+        ),
+        head(
+            Head::number("Claims").titled("Calls that claimed, also those that found nothing"),
+            "claims",
+        ),
         head(Head::number("Jobs").titled("That they took"), "jobs"),
     ];
     let rows = workers.iter().map(|worker| row(view, worker)).collect();

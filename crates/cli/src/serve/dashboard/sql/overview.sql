@@ -24,7 +24,6 @@ FROM (
                 SELECT
                     coalesce(pg_catalog.sum(stat.started), 0)::bigint AS started,
                     coalesce(pg_catalog.sum(stat.failed), 0)::bigint AS failed,
-                    coalesce(pg_catalog.sum(stat.discarded), 0)::bigint AS discarded,
                     extract(epoch FROM pg_catalog.min(stat.stats_reset))::float8 AS since
                 FROM turnstile.stat_queue AS stat
             ) AS ended
@@ -43,7 +42,6 @@ FROM (
             SELECT pg_catalog.to_json(seen)
             FROM (
                 SELECT
-                    pg_catalog.count(*) AS known,
                     pg_catalog.count(*) FILTER (
                         WHERE workers.last_seen > pg_catalog.statement_timestamp() - '1 minute'::pg_catalog.interval
                     ) AS lately,

@@ -58,7 +58,9 @@ pub fn warning(partitions: Option<&[Partition]>, now: f64) -> Markup {
         Tone::Warn,
         "The history has no partitions for the days to come",
         &text,
-        Some("turnstile.maintain() makes them: run it once a minute, by turnstile.enable_cron() or any other scheduler."),
+        Some(
+            "turnstile.maintain() makes them: run it once a minute, by turnstile.enable_cron() or any other scheduler.",
+        ),
     )
 }
 

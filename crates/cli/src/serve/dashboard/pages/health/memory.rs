@@ -73,9 +73,12 @@ pub fn shown(view: &View, used: Option<&[Used]>) -> Markup {
         Head::text("Database"),
         Head::number("Bytes"),
         Head::number("Of the limit"),
-        Head::number("Lanes").titled("Jobs that share queue, tenant, account, session, keys and priority are a lane"),
+        Head::number("Lanes").titled(
+            "Jobs that share queue, tenant, account, session, keys and priority are a lane",
+        ),
         Head::number("Gates").titled("Limits that lanes or running jobs pass through"),
-        Head::number("Lanes outside").titled("That found no room and are read from the tables in turn"),
+        Head::number("Lanes outside")
+            .titled("That found no room and are read from the tables in turn"),
     ];
     let rows = used
         .iter()
@@ -98,6 +101,11 @@ pub fn shown(view: &View, used: Option<&[Used]>) -> Markup {
     );
     section(
         "Memory",
-        table(&heads, rows, &caption, "The scheduler has nothing in memory."),
+        table(
+            &heads,
+            rows,
+            &caption,
+            "The scheduler has nothing in memory.",
+        ),
     )
 }

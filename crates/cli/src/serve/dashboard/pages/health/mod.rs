@@ -38,13 +38,22 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
     let partitions = history::read(&view).await?;
     let now = view.now();
     Ok(Content::new("Health")
-        .still("head", layout::heading(html! { "Health" }, recovery(&view), html! {}))
-        .live("warnings", html! {
-            (not_installed(&view))
-            (memory::warning(&view, used.as_deref()))
-            (history::warning(partitions.as_deref(), now))
-        })
-        .live("connection", connection(&view, server.as_ref(), since.flatten()))
+        .still(
+            "head",
+            layout::heading(html! { "Health" }, recovery(&view), html! {}),
+        )
+        .live(
+            "warnings",
+            html! {
+                (not_installed(&view))
+                (memory::warning(&view, used.as_deref()))
+                (history::warning(partitions.as_deref(), now))
+            },
+        )
+        .live(
+            "connection",
+            connection(&view, server.as_ref(), since.flatten()),
+        )
         .live("memory", memory::shown(&view, used.as_deref()))
         .live("history", history::shown(partitions.as_deref(), now))
         .still("rights", rights::shown(&view))
@@ -85,11 +94,17 @@ fn connection(view: &View, server: Option<&Server>, since: Option<f64>) -> Marku
             ("Cluster", text(cluster.filter(|name| !name.is_empty()))),
             ("PostgreSQL", text(version)),
             ("Extension turnstile", text(extension)),
-            ("This program", html! {
-                (program)
-                @if extension.is_some_and(|extension| extension != program) { " " span.faint { "(another version)" } }
-            }),
-            ("Server started", time::full(server.and_then(|server| server.started_at), view.now())),
+            (
+                "This program",
+                html! {
+                    (program)
+                    @if extension.is_some_and(|extension| extension != program) { " " span.faint { "(another version)" } }
+                },
+            ),
+            (
+                "Server started",
+                time::full(server.and_then(|server| server.started_at), view.now()),
+            ),
             ("Statistics since", time::full(since, view.now())),
         ]),
     )

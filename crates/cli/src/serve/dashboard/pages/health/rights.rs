@@ -43,7 +43,9 @@ pub fn shown(view: &View) -> Markup {
 
 fn payloads(view: &View) -> Markup {
     if view.can.payloads() {
-        badge::tone(Tone::Good, "those of its queues and tenants")
+        html! {
+            (badge::tone(Tone::Good, "yes")) " " span.faint { "of its queues and tenants" }
+        }
     } else {
         badge::tone(Tone::Plain, "no")
     }

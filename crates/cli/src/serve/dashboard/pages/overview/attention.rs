@@ -5,12 +5,13 @@ use serde::Deserialize;
 
 use super::now::Now;
 use crate::listener::Problem;
+use crate::serve::dashboard::html::note;
 use crate::serve::dashboard::html::number::{bytes_text, grouped};
 use crate::serve::dashboard::html::time::{self, span_text};
 use crate::serve::dashboard::html::tone::Tone;
-use crate::serve::dashboard::html::note;
 use crate::serve::dashboard::pages::health::history;
-use crate::serve::dashboard::pages::parts::gate::Gate;
+use crate::serve::dashboard::pages::parts::figures::slots_word;
+use crate::serve::dashboard::pages::parts::gate::{Gate, rate_words};
 use crate::serve::dashboard::pages::parts::links;
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
@@ -32,8 +33,9 @@ struct Closed {
     gate: String,
     reason: String,
     name: String,
-    running: i64,
     slots: Option<i64>,
+    rate: Option<i64>,
+    rate_seconds: Option<f64>,
     waiting: i64,
     oldest_seconds: Option<f64>,
     until: Option<f64>,
@@ -109,7 +111,10 @@ fn nobody(view: &View, now: &Now, alerts: &Alerts, queues: &[Gate]) -> Vec<Line>
     };
     if is_idle {
         let seen = match now.workers.last_seen {
-            Some(at) => format!("the last claim was {} ago", span_text((view.now() - at).max(0.0).round())),
+            Some(at) => format!(
+                "the last claim was {} ago",
+                span_text((view.now() - at).max(0.0).round())
+            ),
             None => "none has since the server started".to_owned(),
         };
         return vec![bad(html! {
@@ -122,7 +127,11 @@ fn nobody(view: &View, now: &Now, alerts: &Alerts, queues: &[Gate]) -> Vec<Line>
             "No worker claims from the queue " (links::queue(view, name)) ". " (waits(waiting(name))) "."
         }))
         .collect();
-    if let Some(more) = alerts.unattended.get(NAMED..).filter(|more| !more.is_empty()) {
+    if let Some(more) = alerts
+        .unattended
+        .get(NAMED..)
+        .filter(|more| !more.is_empty())
+    {
         lines.push(bad(html! { "Nor from " (more.len()) " others." }));
     }
     lines
@@ -158,8 +167,9 @@ fn history_ends(view: &View, now: &Now) -> Option<Line> {
 }
 
 fn line(view: &View, closed: &Closed) -> Option<Line> {
-    let is_full = closed.reason == "full";
-    if is_full && closed.oldest_seconds.is_none_or(|oldest| oldest < LONG) {
+    // That is how it goes where there is much to do.
+    let is_busy = matches!(closed.reason.as_str(), "full" | "rate");
+    if is_busy && closed.oldest_seconds.is_none_or(|oldest| oldest < LONG) {
         return None;
     }
     let (kind, path, link): (_, _, fn(&View, &str) -> Markup) = match closed.gate.as_str() {
@@ -170,7 +180,7 @@ fn line(view: &View, closed: &Closed) -> Option<Line> {
     let others = closed.gates - 1;
     let behind_others = closed.all_waiting - closed.waiting;
     let text = html! {
-        "The " (kind) " " (link(view, &closed.name)) " " (reason(view, closed)) ". " (waits(closed.waiting))
+        "The " (kind) " " (link(view, &closed.name)) " " (reason(view, closed)) ": " (waits(closed.waiting))
         @if let Some(oldest) = closed.oldest_seconds { ", the first for " (span_text(oldest.round())) }
         "."
         @if others > 0 {
@@ -180,7 +190,7 @@ fn line(view: &View, closed: &Closed) -> Option<Line> {
         }
     };
     Some(Line {
-        tone: if is_full { Tone::Info } else { Tone::Warn },
+        tone: if is_busy { Tone::Info } else { Tone::Warn },
         text,
     })
 }
@@ -189,12 +199,16 @@ fn reason(view: &View, closed: &Closed) -> Markup {
     match closed.reason.as_str() {
         "paused" => html! {
             "is paused"
-            @if closed.until.is_some() { ", which ends " (time::ago(closed.until, view.now())) }
+            @if closed.until.is_some() { " (ends " (time::ago(closed.until, view.now())) ")" }
         },
         "no_slots" => html! { "has no slots" },
+        "rate" => html! {
+            "is at its rate"
+            @if let Some(rate) = closed.rate { ", " (rate_words(rate, closed.rate_seconds.unwrap_or(1.0), None)) }
+        },
         _ => html! {
-            "is full: " (grouped(closed.running)) " run"
-            @if let Some(slots) = closed.slots { " in its " (grouped(slots)) " " (if slots == 1 { "slot" } else { "slots" }) }
+            "is full"
+            @if let Some(slots) = closed.slots { ", with " (grouped(slots)) " " (slots_word(slots)) }
         },
     }
 }

@@ -30,12 +30,20 @@ fn chart(past: &Past, title: &str, unit: &str, of: Vec<(&str, Points)>) -> Marku
 fn pace(past: &Past) -> Markup {
     let started = past.line(|sample| Some(sample.totals.claimed_per_minute as f64));
     let finished = past.line(|sample| Some(sample.totals.finished_per_minute as f64));
-    chart(past, "Jobs", "/min", vec![("started", started), ("finished", finished)])
+    chart(
+        past,
+        "Jobs",
+        "/min",
+        vec![("started", started), ("finished", finished)],
+    )
 }
 
 /// In the queues where the most wait now.
 fn depth(past: &Past) -> Markup {
-    let mut queues = past.last().map(|last| last.queues.clone()).unwrap_or_default();
+    let mut queues = past
+        .last()
+        .map(|last| last.queues.clone())
+        .unwrap_or_default();
     queues.sort_by_key(|(_, waiting)| std::cmp::Reverse(*waiting));
     queues.truncate(QUEUES);
     let names: Vec<String> = queues.iter().map(|(name, _)| shortened(name)).collect();
@@ -49,15 +57,27 @@ fn depth(past: &Past) -> Markup {
 
 fn waits(past: &Past) -> Markup {
     let [p50, p95] = past.waits();
-    let largest = p95.iter().filter_map(|(_, seconds)| *seconds).fold(0.0, f64::max);
-    let (unit, times) = if largest < 1.0 { ("ms", 1_000.0) } else { ("s", 1.0) };
+    let largest = p95
+        .iter()
+        .filter_map(|(_, seconds)| *seconds)
+        .fold(0.0, f64::max);
+    let (unit, times) = if largest < 1.0 {
+        ("ms", 1_000.0)
+    } else {
+        ("s", 1.0)
+    };
     let scaled = |points: Points| {
         points
             .into_iter()
             .map(|(at, seconds)| (at, seconds.map(|seconds| seconds * times)))
             .collect()
     };
-    chart(past, "Wait before start", unit, vec![("p50", scaled(p50)), ("p95", scaled(p95))])
+    chart(
+        past,
+        "Wait before start",
+        unit,
+        vec![("p50", scaled(p50)), ("p95", scaled(p95))],
+    )
 }
 
 fn shortened(name: &str) -> String {

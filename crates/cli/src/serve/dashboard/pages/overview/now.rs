@@ -39,7 +39,6 @@ pub struct Totals {
 pub struct Ended {
     pub started: i64,
     pub failed: i64,
-    pub discarded: i64,
     pub since: Option<f64>,
 }
 
@@ -52,7 +51,6 @@ pub struct Memory {
 
 #[derive(Debug, Deserialize)]
 pub struct Workers {
-    pub known: i64,
     pub lately: i64,
     pub last_seen: Option<f64>,
 }
@@ -79,7 +77,7 @@ pub fn shown(view: &View, now: &Now, past: &Past) -> Markup {
     };
     let workers = now.workers.lately;
     let seen = format!(
-        "{} {} claimed lately",
+        "{} {} claim",
         grouped(workers),
         if workers == 1 { "worker" } else { "workers" }
     );
@@ -127,9 +125,11 @@ pub fn shown(view: &View, now: &Now, past: &Past) -> Markup {
 fn wait(past: &Past) -> Tile<'static> {
     let [p50, p95] = past.waits();
     let last = |points: &[(f64, Option<f64>)]| points.last().and_then(|(_, seconds)| *seconds);
+    let (value, unit) = last(&p95).map_or(("–".to_owned(), ""), in_one_unit);
     Tile {
         label: "Wait p95",
-        value: last(&p95).map_or("–".to_owned(), span_text),
+        value,
+        unit,
         note: Some(match last(&p50) {
             Some(seconds) => format!("p50 {}, last minute", span_text(seconds)),
             None => "last minute".to_owned(),
@@ -144,21 +144,63 @@ fn failed(view: &View, ended: &Ended) -> Tile<'static> {
     } else {
         0.0
     };
-    let since = ended.since.map_or("ever".to_owned(), |since| {
-        span_text((view.now() - since).max(0.0).round())
-    });
     Tile {
         label: "Failed runs",
         value: grouped(ended.failed),
         note: Some(format!(
-            "{}% in {since}, {} jobs discarded",
+            "{}% of all in {}",
             short((part * 10.0).round() / 10.0),
-            grouped(ended.discarded)
+            coarse(view.now() - ended.since.unwrap_or_else(|| view.now())),
         )),
-        href: view
-            .can
-            .jobs()
-            .then(|| view.link("/failures").text()),
+        href: view.can.jobs().then(|| view.link("/failures").text()),
         ..Tile::default()
+    }
+}
+
+/// 340 ms, 4.2 s, 26.6 min, 3.1 h
+fn in_one_unit(seconds: f64) -> (String, &'static str) {
+    let (size, unit) = match seconds {
+        _ if seconds < 1.0 => (0.001, "ms"),
+        _ if seconds < 120.0 => (1.0, "s"),
+        _ if seconds < 7_200.0 => (60.0, "min"),
+        _ => (3_600.0, "h"),
+    };
+    (short((seconds / size * 10.0).round() / 10.0), unit)
+}
+
+/// 21 min, 3 h, 9 d: so that the page does not change with each second.
+fn coarse(seconds: f64) -> String {
+    let unit = match seconds {
+        _ if seconds < 60.0 => 1.0,
+        _ if seconds < 3_600.0 => 60.0,
+        _ if seconds < 172_800.0 => 3_600.0,
+        _ => 86_400.0,
+    };
+    span_text((seconds / unit).floor().max(0.0) * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tile_has_one_unit() {
+        let told = |seconds| {
+            let (value, unit) = in_one_unit(seconds);
+            format!("{value} {unit}")
+        };
+        assert_eq!(told(0.34), "340 ms");
+        assert_eq!(told(4.21), "4.2 s");
+        assert_eq!(told(1_598.0), "26.6 min");
+        assert_eq!(told(11_000.0), "3.1 h");
+    }
+
+    #[test]
+    fn long_times_are_told_in_one_unit() {
+        assert_eq!(coarse(59.9), "59\u{a0}s");
+        assert_eq!(coarse(1_302.0), "21\u{a0}min");
+        assert_eq!(coarse(100_000.0), "1\u{a0}d 3\u{a0}h");
+        assert_eq!(coarse(800_000.0), "9\u{a0}d");
+        assert_eq!(coarse(-1.0), "0\u{a0}ms");
     }
 }

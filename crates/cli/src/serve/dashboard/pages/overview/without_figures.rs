@@ -25,7 +25,11 @@ pub fn shown(view: &View) -> Markup {
         let link = view.link("/jobs").with("state", state);
         form::link_button(&link.text(), label, Tone::Plain)
     });
-    let failures = form::link_button(&view.link("/failures").text(), "By kind and error", Tone::Plain);
+    let failures = form::link_button(
+        &view.link("/failures").text(),
+        "By kind and error",
+        Tone::Plain,
+    );
     let text = format!(
         "The role {} sees the jobs that it has permissions for, and no figures of queues and tenants.",
         view.can.role

@@ -28,7 +28,9 @@ pub fn no_rights(view: &View) -> Markup {
         Tone::Info,
         &format!("The role {role} may see nothing here"),
         "What a viewer sees and changes is decided by the rights of its role in the database.",
-        Some("Whoever owns the extension can allow figures, or figures and levers, or the jobs of some tenants:"),
+        Some(
+            "Whoever owns the extension can allow figures, or figures and levers, or the jobs of some tenants:",
+        ),
         html! {
             pre {
                 "SELECT turnstile.allow_monitor('…');\n"

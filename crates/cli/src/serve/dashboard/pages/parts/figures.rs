@@ -17,7 +17,7 @@ pub fn tiles(view: &View, gate: &Gate, filter: Option<(&str, &str)>) -> Markup {
         Some(link.with("state", state).text())
     };
     let slots = match gate.slots {
-        Some(slots) => format!("of {} slots", grouped(slots)),
+        Some(slots) => format!("of {} {}", grouped(slots), slots_word(slots)),
         None => "no limit".to_owned(),
     };
     let full = gate.is_full() && gate.waiting > 0;
@@ -28,7 +28,11 @@ pub fn tiles(view: &View, gate: &Gate, filter: Option<(&str, &str)>) -> Markup {
         Tile {
             label: "Running",
             value: grouped(gate.running),
-            note: Some(if full { format!("{slots}: full") } else { slots }),
+            note: Some(if full {
+                format!("{slots}: full")
+            } else {
+                slots
+            }),
             tone: if full { Tone::Warn } else { Tone::Plain },
             href: jobs("running"),
             ..Tile::default()
@@ -63,4 +67,8 @@ pub fn tiles(view: &View, gate: &Gate, filter: Option<(&str, &str)>) -> Markup {
         ..Tile::default()
     }));
     drawn(&shown)
+}
+
+pub fn slots_word(slots: i64) -> &'static str {
+    if slots == 1 { "slot" } else { "slots" }
 }

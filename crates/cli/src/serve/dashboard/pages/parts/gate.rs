@@ -1,7 +1,7 @@
 //! Figures and limits of a queue, a tenant, an account or a concurrency key, and how they are shown.
 
 use maud::{Markup, html};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::limits::per;
 use crate::serve::dashboard::html::icon::Icon;
@@ -22,7 +22,9 @@ pub struct Gate {
     pub one_at_a_time: bool,
     pub rate: Option<i64>,
     /// The interval of the rate, as the server writes it.
+    #[serde(deserialize_with = "or_nothing")]
     pub rate_per: String,
+    #[serde(deserialize_with = "or_nothing")]
     pub rate_seconds: f64,
     pub burst: Option<i64>,
     pub running: i64,
@@ -47,9 +49,8 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// All that is not over.
-    pub fn live(&self) -> i64 {
-        self.running + self.waiting + self.scheduled + self.retryable + self.blocked
+    pub fn rate_words(&self) -> Option<String> {
+        Some(rate_words(self.rate?, self.rate_seconds, self.burst))
     }
 
     pub fn is_full(&self) -> bool {
@@ -67,7 +68,11 @@ impl Gate {
         } else if self.slots == Some(0) {
             Some(badge::shaped(Icon::Barred, Tone::Warn, "closed: no slots"))
         } else if self.one_at_a_time {
-            Some(badge::shaped(Icon::Hourglass, Tone::Warn, "on trial: one at a time"))
+            Some(badge::shaped(
+                Icon::Hourglass,
+                Tone::Warn,
+                "on trial: one at a time",
+            ))
         } else if self.stands_still() && self.oldest_seconds.is_some_and(|oldest| oldest >= 60.0) {
             Some(badge::tone(Tone::Warn, "nothing starts"))
         } else {
@@ -75,10 +80,9 @@ impl Gate {
         }
     }
 
-    /// In a table, where what is as it should be does not stand out.
-    pub fn state_cell(&self, now: f64) -> Markup {
-        self.state(now)
-            .unwrap_or_else(|| html! { span.faint { "open" } })
+    /// The name in a table, with its state where something keeps it from what it should do.
+    pub fn named(&self, name: Markup, now: f64) -> Markup {
+        html! { (name) @if let Some(state) = self.state(now) { " " (state) } }
     }
 
     /// Beside the title of its page.
@@ -89,16 +93,6 @@ impl Gate {
             } else {
                 badge::tone(Tone::Good, "open")
             }
-        })
-    }
-
-    /// 600 a minute, burst 20
-    pub fn rate_words(&self) -> Option<String> {
-        let rate = grouped(self.rate?);
-        let per = per(self.rate_seconds);
-        Some(match self.burst {
-            Some(burst) => format!("{rate} per {per}, burst {}", grouped(burst)),
-            None => format!("{rate} per {per}"),
         })
     }
 
@@ -115,6 +109,22 @@ pub fn limit(value: Option<i64>) -> Markup {
     }
 }
 
+/// NULL, where neither a row nor a default is there.
+fn or_nothing<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    value: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(value).map(Option::unwrap_or_default)
+}
+
+/// 600 per minute, burst 20
+pub fn rate_words(rate: i64, seconds: f64, burst: Option<i64>) -> String {
+    let rate = format!("{} per {}", grouped(rate), per(seconds));
+    match burst {
+        Some(burst) => format!("{rate}, burst {}", grouped(burst)),
+        None => rate,
+    }
+}
+
 pub fn rate(gate: &Gate) -> Markup {
     match gate.rate_words() {
         Some(words) => html! { (words) },
@@ -128,19 +138,22 @@ mod tests {
 
     #[test]
     fn a_rate_in_words() {
-        let gate = Gate {
-            rate: Some(600),
-            rate_seconds: 60.0,
-            burst: Some(20),
-            ..Gate::default()
-        };
-        assert_eq!(gate.rate_words().unwrap(), "600 per minute, burst 20");
-        assert_eq!(Gate::default().rate_words(), None);
+        assert_eq!(rate_words(600, 60.0, Some(20)), "600 per minute, burst 20");
+        assert_eq!(rate_words(1, 90.0, None), "1 per 1\u{a0}min 30\u{a0}s");
+    }
+
+    #[test]
+    fn a_gate_without_any_row_has_no_interval() {
+        let gate: Gate = serde_json::from_str(
+            r#"{"name": "a", "rate": null, "rate_per": null, "rate_seconds": null}"#,
+        )
+        .unwrap();
+        assert_eq!((gate.rate_words(), gate.rate_seconds), (None, 0.0));
     }
 
     #[test]
     fn what_closes_a_gate_comes_first() {
-        let shown = |gate: &Gate| gate.state_cell(0.0).into_string();
+        let shown = |gate: &Gate| gate.named(html! { "mail" }, 0.0).into_string();
         let full = Gate {
             slots: Some(2),
             running: 2,
@@ -149,12 +162,21 @@ mod tests {
             ..Gate::default()
         };
         assert!(full.is_full() && !full.stands_still());
-        assert!(shown(&full).contains("open"));
-        let idle = Gate { running: 1, ..full.clone() };
+        assert_eq!(shown(&full), "mail");
+        let idle = Gate {
+            running: 1,
+            ..full.clone()
+        };
         assert!(shown(&idle).contains("nothing starts"));
-        let paused = Gate { is_paused: true, ..idle };
+        let paused = Gate {
+            is_paused: true,
+            ..idle
+        };
         assert!(shown(&paused).contains("paused"));
-        let closed = Gate { slots: Some(0), ..full };
+        let closed = Gate {
+            slots: Some(0),
+            ..full
+        };
         assert!(shown(&closed).contains("closed"));
     }
 }

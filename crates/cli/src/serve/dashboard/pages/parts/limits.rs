@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 
 use super::gate::Gate;
-use crate::serve::dashboard::html::{form, time};
+use crate::serve::dashboard::html::tone::Tone;
+use crate::serve::dashboard::html::{form, note, time};
+use crate::serve::dashboard::view::View;
 
 /// What most people choose, as the server reads it, in seconds and in words.
 const USUAL: [(&str, f64, &str); 4] = [
@@ -13,6 +15,9 @@ const USUAL: [(&str, f64, &str); 4] = [
     ("1 day", 86_400.0, "day"),
 ];
 
+/// The name of the row of defaults.
+pub const DEFAULTS: &str = "*";
+
 const NONE: &str = "no limit";
 
 /// "minute", or the span if it has no name.
@@ -20,7 +25,10 @@ pub fn per(seconds: f64) -> String {
     USUAL
         .iter()
         .find(|(_, usual, _)| *usual == seconds)
-        .map_or_else(|| time::span_text(seconds), |(_, _, words)| (*words).to_owned())
+        .map_or_else(
+            || time::span_text(seconds),
+            |(_, _, words)| (*words).to_owned(),
+        )
 }
 
 pub fn slots(name: &str, gate: &Gate) -> Markup {
@@ -33,37 +41,64 @@ pub fn max_waiting(gate: &Gate) -> Markup {
 
 /// How many may start within an interval.
 pub fn rate(gate: &Gate) -> Markup {
-    let words = per(gate.rate_seconds);
+    let (seconds, written) = if gate.rate_seconds > 0.0 {
+        (gate.rate_seconds, gate.rate_per.as_str())
+    } else {
+        (1.0, "")
+    };
+    let words = per(seconds);
     let mut options: Vec<(&str, &str)> = USUAL
         .iter()
         .map(|(value, _, words)| (*value, *words))
         .collect();
-    let usual = USUAL.iter().find(|(_, seconds, _)| *seconds == gate.rate_seconds);
+    let usual = USUAL.iter().find(|(_, usual, _)| *usual == seconds);
     let chosen = match usual {
         Some((value, _, _)) => value,
         None => {
-            options.push((&gate.rate_per, &words));
-            gate.rate_per.as_str()
+            options.push((written, &words));
+            written
         }
     };
     html! {
         (form::number("rate", "Start at most", gate.rate, NONE))
-        (form::select("rate_per", "within one", &options, chosen))
-        (form::number("burst", "at once after a quiet time", gate.burst, "1"))
+        (form::select("rate_per", "per", &options, chosen))
+        (form::number("burst", "Burst", gate.burst, "1"))
     }
 }
 
-/// Whose the settings in force are, where that is known.
-pub fn origin(is_own: Option<bool>) -> Markup {
+/// Whose the settings in force are, where that is known. `path`: the page that shows the defaults by the name *.
+pub fn origin(view: &View, path: &str, is_own: Option<bool>) -> Markup {
+    let defaults = view.link(path).with("name", DEFAULTS).text();
     html! {
         span.faint {
             @match is_own {
-                Some(true) => "its own",
-                Some(false) => "the defaults, from the row *",
+                Some(true) => { "its own, in place of the " a href=(defaults) { "defaults" } }
+                Some(false) => { "the " a href=(defaults) { "defaults" } ": with its first change it gets a copy of its own" }
                 None => {},
             }
         }
     }
+}
+
+/// Where lists are. `table`: of the settings.
+pub fn defaults_link(view: &View, path: &str, table: &str) -> Markup {
+    let link = view.link(path).with("name", DEFAULTS).text();
+    html! {
+        @if view.can.reads(table) { (form::link_button(&link, "Defaults", Tone::Plain)) }
+    }
+}
+
+/// On the page of the defaults.
+pub fn about_defaults(things: &str, thing: &str) -> Markup {
+    let text = format!(
+        "They hold for {things} without settings of their own. With the first change a {thing} gets a copy of its own."
+    );
+    note::note(
+        Tone::Info,
+        &format!("Defaults, by the name *, for all {things}"),
+        &text,
+        None,
+    )
 }
 
 #[cfg(test)]
@@ -79,8 +114,14 @@ mod tests {
             ..Gate::default()
         };
         let html = rate(&gate).into_string();
-        assert!(html.contains(r#"<option value="00:00:07" selected>7"#), "{html}");
-        assert!(html.contains(r#"<option value="1 minute">minute"#), "{html}");
+        assert!(
+            html.contains(r#"<option value="00:00:07" selected>7"#),
+            "{html}"
+        );
+        assert!(
+            html.contains(r#"<option value="1 minute">minute"#),
+            "{html}"
+        );
     }
 
     #[test]
@@ -91,7 +132,10 @@ mod tests {
             ..Gate::default()
         };
         let html = rate(&gate).into_string();
-        assert!(html.contains(r#"<option value="1 minute" selected>minute"#), "{html}");
+        assert!(
+            html.contains(r#"<option value="1 minute" selected>minute"#),
+            "{html}"
+        );
         assert!(!html.contains("00:01:00"), "{html}");
         assert_eq!(per(86_400.0), "day");
     }

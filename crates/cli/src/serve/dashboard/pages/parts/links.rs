@@ -1,9 +1,12 @@
 //! Names of things as links to their pages, where the viewer may open those.
 
-use maud::Markup;
+use maud::{Markup, html};
 
 use crate::serve::dashboard::html::{number, parts};
 use crate::serve::dashboard::view::View;
+
+/// Characters of a name.
+const LONGEST: usize = 60;
 
 pub fn queue(view: &View, name: &str) -> Markup {
     figures(view, "/queue", name)
@@ -22,24 +25,28 @@ pub fn key(view: &View, name: &str) -> Markup {
     figures(view, "/keys", name)
 }
 
-pub fn key_or_none(view: &View, name: Option<&str>) -> Markup {
-    number::or_none(name, |name| key(view, name))
-}
-
 /// An account, on the page of its tenant.
 pub fn account(view: &View, tenant: &str, name: &str) -> Markup {
     if !view.can.figures() {
         return parts::name(name);
     }
-    let link = view.link("/tenant").with("name", tenant).with("account", name);
-    parts::link(&format!("{}#account", link.text()), name)
+    let place = view
+        .link("/tenant")
+        .with("name", tenant)
+        .with("account", name);
+    link(&format!("{}#account", place.text()), name)
+}
+
+/// The page itself shows a long name whole.
+fn link(href: &str, name: &str) -> Markup {
+    html! { a href=(href) { (parts::cut(name, LONGEST)) } }
 }
 
 fn figures(view: &View, path: &str, name: &str) -> Markup {
     if !view.can.figures() {
         return parts::name(name);
     }
-    parts::link(&view.link(path).with("name", name).text(), name)
+    link(&view.link(path).with("name", name).text(), name)
 }
 
 pub fn job(view: &View, id: i64) -> Markup {
@@ -71,5 +78,5 @@ pub fn jobs(view: &View, count: i64, filter: &[(&str, &str)]) -> Markup {
         .fold(view.link("/jobs"), |link, (name, value)| {
             link.with(name, value)
         });
-    maud::html! { a href=(link.text()) { (number::count(count)) } }
+    html! { a href=(link.text()) { (number::count(count)) } }
 }

@@ -63,10 +63,15 @@ impl Listing {
             .with_some("order", (!self.order.is_empty()).then_some(&self.order))
             .text();
         let clear = (!self.q.is_empty()).then_some(clear.as_str());
-        form::filters(&action, form::search("q", label, &self.q, "a part of the name"), hide, clear)
+        form::filters(
+            &action,
+            form::search("q", label, &self.q, "a part of the name"),
+            hide,
+            clear,
+        )
     }
 
-    /// "12 queues", "3 queues with “mail”", "the first 200 of 1 000 queues"
+    /// "12 queues", "3 queues with “mail”", "The first 200 of 1 000 queues"
     pub fn told(&self, matching: i64, one: &str, many: &str) -> String {
         let things = if matching == 1 { one } else { many };
         let part = self.q.trim();
@@ -76,9 +81,18 @@ impl Listing {
             format!(" with “{part}”")
         };
         if matching > MOST {
-            format!("the first {MOST} of {} {things}{with}", grouped(matching))
+            format!("The first {MOST} of {} {things}{with}", grouped(matching))
         } else {
             format!("{} {things}{with}", grouped(matching))
+        }
+    }
+
+    /// The order that one gets without asking for another is told, too.
+    pub fn ordered(&self, told: &str, order: &str) -> String {
+        if self.order.is_empty() {
+            format!("{told}, {order}")
+        } else {
+            told.to_owned()
         }
     }
 
@@ -115,7 +129,7 @@ mod tests {
         assert_eq!(all.told(200, "queue", "queues"), "200 queues");
         assert_eq!(
             all.told(1_000, "queue", "queues"),
-            "the first 200 of 1\u{202f}000 queues"
+            "The first 200 of 1\u{202f}000 queues"
         );
         let some = Listing {
             q: " mail ".to_owned(),
@@ -123,6 +137,10 @@ mod tests {
         };
         assert_eq!(some.told(3, "queue", "queues"), "3 queues with “mail”");
         assert!(some.rest(200, "queues").into_string().is_empty());
-        assert!(all.rest(201, "queues").into_string().contains("1 more queues"));
+        assert!(
+            all.rest(201, "queues")
+                .into_string()
+                .contains("1 more queues")
+        );
     }
 }

@@ -8,13 +8,13 @@ use crate::serve::dashboard::series::{Sample, waits};
 use crate::serve::dashboard::view::View;
 
 const HOUR: f64 = 3_600.0;
-/// A chart is never of less.
-const LEAST: f64 = 300.0;
+/// What a chart is of at least, and then, in minutes: a quarter of each is a whole number of them.
+const SPANS: [f64; 6] = [4.0, 8.0, 12.0, 20.0, 40.0, 60.0];
 const POINTS: f64 = 120.0;
 /// Of a line in a cell of a table.
 const FEW: f64 = 30.0;
-/// Samples come every five seconds. Where none came for longer, the line has a gap.
-const STEP: f64 = 5.0;
+/// Samples come every five seconds, and figures of the last minute change every ten. Where no sample came for longer, the line has a gap.
+const STEP: f64 = 10.0;
 const GAP: f64 = 30.0;
 
 pub struct Past {
@@ -37,7 +37,7 @@ impl Past {
         samples.retain(|sample| sample.at >= to - HOUR);
         let began = samples.first().map_or(to, |first| first.at);
         Self {
-            from: began.min(to - LEAST),
+            from: to - span(to - began),
             to,
             samples,
         }
@@ -91,7 +91,12 @@ pub fn named<'a>(lines: Vec<(&'a str, Points)>) -> Vec<Series<'a>> {
         .collect()
 }
 
-/// Whole samples a point.
+fn span(known: f64) -> f64 {
+    let mut spans = SPANS.iter().map(|minutes| minutes * 60.0);
+    spans.find(|span| *span >= known).unwrap_or(HOUR)
+}
+
+/// Whole steps a point.
 fn step(span: f64, points: f64) -> f64 {
     (span / points / STEP).ceil().max(1.0) * STEP
 }
@@ -157,13 +162,23 @@ mod tests {
     fn where_nothing_was_read_is_a_gap() {
         let values = every(5.0, 3).chain([(1_200.0, Some(1.0)), (1_205.0, Some(2.0))]);
         let points = thinned(values, 5.0);
-        assert_eq!(points.iter().filter(|(_, value)| value.is_none()).count(), 1);
+        assert_eq!(
+            points.iter().filter(|(_, value)| value.is_none()).count(),
+            1
+        );
         assert_eq!(thinned(std::iter::empty(), 5.0), []);
     }
 
     #[test]
-    fn steps_are_whole_samples() {
-        assert_eq!(step(300.0, POINTS), 5.0);
+    fn quarters_of_a_chart_are_whole_minutes() {
+        assert_eq!(span(0.0), 240.0);
+        assert_eq!(span(700.0), 720.0);
+        assert_eq!(span(3_599.0), 3_600.0);
+    }
+
+    #[test]
+    fn points_have_whole_steps() {
+        assert_eq!(step(300.0, POINTS), 10.0);
         assert_eq!(step(3_600.0, POINTS), 30.0);
         assert_eq!(step(3_600.0, FEW), 120.0);
     }

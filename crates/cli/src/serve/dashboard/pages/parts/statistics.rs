@@ -30,7 +30,9 @@ pub fn shown(view: &View, statistics: Option<&Statistics>) -> Markup {
     let Some(statistics) = statistics else {
         return section(
             "Since statistics began",
-            note::empty("Nothing has happened since then, or the 1,000 names with statistics are others."),
+            note::empty(
+                "Nothing has happened since then, or the 1,000 names with statistics are others.",
+            ),
         );
     };
     let times = [

@@ -58,7 +58,8 @@ pub fn shown(reasons: Option<&[Reason]>) -> Markup {
         .collect();
     let heads = [
         Head::text("Reason"),
-        Head::number("Groups").titled("Lanes: jobs that share queue, tenant, account, session, keys and priority"),
+        Head::number("Groups")
+            .titled("Lanes: jobs that share queue, tenant, account, session, keys and priority"),
         Head::text("What it means"),
     ];
     layout::section(

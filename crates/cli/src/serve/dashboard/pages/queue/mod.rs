@@ -9,10 +9,10 @@ use super::Content;
 use super::parts::gate::Gate;
 use super::parts::past::{Past, named, waiting_in};
 use super::parts::statistics::{self, Statistics};
-use super::parts::{figures, levers, why};
+use super::parts::{figures, levers, limits, why};
 use crate::listener::Problem;
 use crate::serve::dashboard::html::chart::{Chart, lines};
-use crate::serve::dashboard::html::{layout, parts};
+use crate::serve::dashboard::html::{badge, layout, parts};
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 use settings::Settings;
@@ -35,31 +35,78 @@ struct Queue {
 
 pub async fn draw(view: View) -> Result<Content, Problem> {
     let Asked { name } = view.query()?;
+    if name == limits::DEFAULTS {
+        return defaults(view).await;
+    }
     let queue: Option<Queue> = view.row(QUEUE, &[Value::from(name.as_str())]).await?;
     let queue = queue.ok_or_else(|| {
         Problem::not_found(format!(
             "No queue “{name}” has jobs, settings or statistics."
         ))
-        .hint(Some("A queue is there with its first job, and when turnstile.set_queue() is called for it."))
+        .hint(Some(
+            "A queue is there with its first job, and when turnstile.set_queue() is called for it.",
+        ))
     })?;
     let reasons = why::reasons(&view, Some(&name), None).await?;
-    let is_own = settings::is_own(&view, &name).await?;
+    let setting = settings::read(&view, &name).await?;
+    let is_own = setting.map(|setting| setting.is_own);
     let past = Past::of(&view);
     let gate = &queue.gate;
     Ok(Content::new(format!("Queue {name}"))
-        .still("trail", layout::trail(&[(&view.link("/queues").text(), "Queues")]))
+        .still("trail", trail(&view))
         .live("head", head(&view, gate))
-        .live("figures", html! {
-            (why::warning(reasons.as_deref()))
-            (figures::tiles(&view, gate, Some(("queue", &name))))
-        })
-        .live("now", html! {
-            (why::shown(reasons.as_deref()))
-            (chart(&past, &name))
-        })
-        .live("settings", settings::shown(gate, &queue.settings, is_own))
+        .live(
+            "figures",
+            html! {
+                (why::warning(reasons.as_deref()))
+                (figures::tiles(&view, gate, Some(("queue", &name))))
+            },
+        )
+        .live(
+            "now",
+            beside(why::shown(reasons.as_deref()), chart(&past, &name)),
+        )
         .still("limits", settings::form(&view, gate))
-        .live("statistics", statistics::shown(&view, queue.statistics.as_ref())))
+        .live(
+            "settings",
+            settings::shown(&view, gate, &queue.settings, is_own),
+        )
+        .live(
+            "statistics",
+            statistics::shown(&view, queue.statistics.as_ref()),
+        ))
+}
+
+fn trail(view: &View) -> Markup {
+    layout::trail(&[(&view.link("/queues").text(), "Queues")])
+}
+
+/// What holds for the queues without settings of their own.
+async fn defaults(view: View) -> Result<Content, Problem> {
+    let setting = settings::read(&view, limits::DEFAULTS).await?;
+    let setting = setting.ok_or_else(|| {
+        Problem::not_found("There are no defaults of queues, or this role may not read them.")
+    })?;
+    let gate = &setting.gate;
+    let name = [("name", limits::DEFAULTS)];
+    let resume = html! {
+        @if gate.is_paused { (levers::switch(&view, &levers::QUEUE, gate, &name)) }
+    };
+    let state = html! {
+        @if gate.is_paused { (badge::paused(gate.paused_until, view.now())) }
+    };
+    Ok(Content::new("Defaults of queues")
+        .still("trail", trail(&view))
+        .still(
+            "head",
+            layout::heading(html! { "Defaults of queues" }, state, resume),
+        )
+        .still("about", limits::about_defaults("queues", "queue"))
+        .still("limits", settings::form(&view, gate))
+        .still(
+            "settings",
+            settings::shown(&view, gate, &setting.settings, None),
+        ))
 }
 
 fn head(view: &View, gate: &Gate) -> Markup {
@@ -71,18 +118,28 @@ fn head(view: &View, gate: &Gate) -> Markup {
     )
 }
 
+fn beside(why: Markup, chart: Option<Markup>) -> Markup {
+    match chart {
+        Some(chart) => layout::columns(&[why, layout::section("Lately", chart)]),
+        None => why,
+    }
+}
+
 /// Of the busiest queues alone is known what waited in them.
-fn chart(past: &Past, name: &str) -> Markup {
-    if past.last().is_none_or(|last| waiting_in(last, name).is_none()) {
-        return html! {};
+fn chart(past: &Past, name: &str) -> Option<Markup> {
+    if past
+        .last()
+        .is_none_or(|last| waiting_in(last, name).is_none())
+    {
+        return None;
     }
     let waiting = past.line(|sample| waiting_in(sample, name));
-    lines(Chart {
+    Some(lines(Chart {
         title: "Waiting",
         unit: "jobs",
         series: &named(vec![("waiting", waiting)]),
         from: past.from,
         to: past.to,
         height: 120,
-    })
+    }))
 }

@@ -13,7 +13,7 @@ use crate::serve::dashboard::pages::parts::{levers, limits};
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 
-const OWN: &str = include_str!("../../sql/own_queue.sql");
+const SETTING: &str = include_str!("../../sql/queue_setting.sql");
 
 #[derive(Debug, Deserialize)]
 pub struct Settings {
@@ -29,15 +29,25 @@ pub struct Settings {
     keep_discarded_seconds: Option<f64>,
 }
 
-/// Whether they are the queue's own or those of the row *; nothing where the viewer may not know.
-pub async fn is_own(view: &View, name: &str) -> Result<Option<bool>, Problem> {
+/// The row that holds for a queue: its own, or that of the defaults.
+#[derive(Debug, Deserialize)]
+pub struct Setting {
+    pub is_own: bool,
+    #[serde(flatten)]
+    pub gate: Gate,
+    #[serde(flatten)]
+    pub settings: Settings,
+}
+
+/// Nothing where the viewer may not know.
+pub async fn read(view: &View, name: &str) -> Result<Option<Setting>, Problem> {
     if !view.can.reads("queue") {
         return Ok(None);
     }
-    view.row(OWN, &[Value::from(name)]).await
+    view.row(SETTING, &[Value::from(name)]).await
 }
 
-pub fn shown(gate: &Gate, settings: &Settings, is_own: Option<bool>) -> Markup {
+pub fn shown(view: &View, gate: &Gate, settings: &Settings, is_own: Option<bool>) -> Markup {
     let text = |text: &Option<String>| number::or_none(text.clone(), |text| html! { (text) });
     let span = |seconds: Option<f64>| number::or_none(seconds, time::span);
     let kept = |seconds: Option<f64>| match seconds {
@@ -51,15 +61,34 @@ pub fn shown(gate: &Gate, settings: &Settings, is_own: Option<bool>) -> Markup {
         ("Order", text(&settings.policy)),
         ("Aging", span(settings.aging_seconds)),
         ("Lease", span(settings.lease_seconds)),
-        ("Attempts", number::or_none(settings.max_attempts, number::count)),
+        (
+            "Attempts",
+            number::or_none(settings.max_attempts, number::count),
+        ),
         ("First retry after", span(settings.retry_base_seconds)),
         ("Longest wait for a retry", span(settings.retry_cap_seconds)),
         ("Session during a retry", text(&settings.session_on_retry)),
-        ("Notifies workers", number::or_none(settings.notify, |notify| html! { @if notify { "yes" } @else { "no" } })),
-        ("Keeps completed jobs", kept(settings.keep_completed_seconds)),
-        ("Keeps other ended jobs", kept(settings.keep_discarded_seconds)),
+        (
+            "Notifies workers",
+            number::or_none(
+                settings.notify,
+                |notify| html! { @if notify { "yes" } @else { "no" } },
+            ),
+        ),
+        (
+            "Keeps completed jobs",
+            kept(settings.keep_completed_seconds),
+        ),
+        (
+            "Keeps other ended jobs",
+            kept(settings.keep_discarded_seconds),
+        ),
     ]);
-    section_with("Settings in force", limits::origin(is_own), shown)
+    section_with(
+        "Settings in force",
+        limits::origin(view, "/queue", is_own),
+        shown,
+    )
 }
 
 pub fn form(view: &View, gate: &Gate) -> Markup {
@@ -74,6 +103,12 @@ pub fn form(view: &View, gate: &Gate) -> Markup {
     let action = levers::action(view, "/queue", "limits");
     section(
         "Change limits",
-        form::post(&action, fields, &[("name", &gate.name)], "Set limits", Tone::Info),
+        form::post(
+            &action,
+            fields,
+            &[("name", &gate.name)],
+            "Set limits",
+            Tone::Info,
+        ),
     )
 }

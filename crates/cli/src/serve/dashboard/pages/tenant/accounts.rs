@@ -5,10 +5,10 @@ use maud::{Markup, html};
 use crate::listener::Problem;
 use crate::serve::dashboard::html::layout::{section, section_with};
 use crate::serve::dashboard::html::number::{self, count_or_faint};
-use crate::serve::dashboard::html::table::{Head, table};
+use crate::serve::dashboard::html::table::{Head, pairs, table};
 use crate::serve::dashboard::html::tone::Tone;
-use crate::serve::dashboard::html::{bar, form, parts};
-use crate::serve::dashboard::pages::parts::gate::{Gate, rate};
+use crate::serve::dashboard::html::{bar, form};
+use crate::serve::dashboard::pages::parts::gate::{Gate, limit, rate};
 use crate::serve::dashboard::pages::parts::listing::MOST;
 use crate::serve::dashboard::pages::parts::{levers, limits, links};
 use crate::serve::dashboard::value::Value;
@@ -42,10 +42,8 @@ pub async fn chosen(
 }
 
 pub fn shown(view: &View, tenant: &str, accounts: &[Gate]) -> Markup {
-    let is_changed = view.may("set_account") || view.may("pause_account");
     let heads = [
         Head::text("Account"),
-        Head::text("State"),
         Head::number("Running"),
         Head::number("Waiting"),
         Head::number("Oldest").titled("How long the first of those that wait has been due"),
@@ -53,11 +51,10 @@ pub fn shown(view: &View, tenant: &str, accounts: &[Gate]) -> Markup {
         Head::number("Started").titled("In the last minute"),
         Head::number("Finished").titled("In the last minute"),
         Head::text("Rate"),
-        Head::actions(),
     ];
     let rows = accounts
         .iter()
-        .map(|account| row(view, tenant, account, is_changed))
+        .map(|account| row(view, tenant, account))
         .collect();
     let matching = accounts.first().map_or(0, |account| account.matching);
     let caption = if matching > MOST {
@@ -70,23 +67,26 @@ pub fn shown(view: &View, tenant: &str, accounts: &[Gate]) -> Markup {
     };
     section(
         "Accounts",
-        table(&heads, rows, &caption, "No job of the tenant has an account."),
+        table(
+            &heads,
+            rows,
+            &caption,
+            "No job of the tenant has an account.",
+        ),
     )
 }
 
-fn row(view: &View, tenant: &str, account: &Gate, is_changed: bool) -> Vec<Markup> {
+fn row(view: &View, tenant: &str, account: &Gate) -> Vec<Markup> {
     let name = account.name.as_str();
     let of_state = |count, state| {
-        links::jobs(view, count, &[("tenant", tenant), ("account", name), ("state", state)])
+        links::jobs(
+            view,
+            count,
+            &[("tenant", tenant), ("account", name), ("state", state)],
+        )
     };
-    let change = view
-        .link("/tenant")
-        .with("name", tenant)
-        .with("account", name)
-        .text();
     vec![
-        parts::name(name),
-        account.state_cell(view.now()),
+        account.named(links::account(view, tenant, name), view.now()),
         bar::used(account.running, account.slots),
         of_state(account.waiting, "available"),
         account.oldest(),
@@ -94,34 +94,37 @@ fn row(view: &View, tenant: &str, account: &Gate, is_changed: bool) -> Vec<Marku
         number::rate(account.claimed_per_minute as f64),
         number::rate(account.finished_per_minute as f64),
         rate(account),
-        html! { @if is_changed { a href={ (change) "#account" } { "Change" } } },
     ]
 }
 
-/// Levers of one account.
-pub fn edited(view: &View, tenant: &str, account: Option<&Gate>) -> Markup {
+/// One account with its levers.
+pub fn opened(view: &View, tenant: &str, account: Option<&Gate>) -> Markup {
     let Some(account) = account else {
         return html! {};
     };
     let names = [("tenant", tenant), ("account", account.name.as_str())];
-    let fields = html! {
-        (limits::slots("slots", account))
-        (limits::rate(account))
-    };
-    let action = levers::action(view, "/account", "limits");
     let levers = html! {
         div.actions {
             (account.state_beside(view.now()))
             (levers::switch(view, &levers::ACCOUNT, account, &names))
         }
     };
+    let limits = if view.may("set_account") {
+        let fields = html! {
+            (limits::slots("slots", account))
+            (limits::rate(account))
+        };
+        let action = levers::action(view, "/account", "limits");
+        form::post(&action, fields, &names, "Set limits", Tone::Info)
+    } else {
+        pairs(&[
+            ("Run at once", limit(account.slots)),
+            ("Start at most", rate(account)),
+        ])
+    };
     html! {
         div id="account" {
-            (section_with(&format!("Account {}", account.name), levers, html! {
-                @if view.may("set_account") {
-                    (form::post(&action, fields, &names, "Set limits", Tone::Info))
-                }
-            }))
+            (section_with(&format!("Account {}", account.name), levers, limits))
         }
     }
 }

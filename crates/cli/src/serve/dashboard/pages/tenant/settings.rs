@@ -1,0 +1,93 @@
+//! The limits of a tenant over all queues, and those of tenants that have none of their own.
+
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use crate::listener::Problem;
+use crate::serve::dashboard::html::layout::section_with;
+use crate::serve::dashboard::html::table::pairs;
+use crate::serve::dashboard::html::tone::Tone;
+use crate::serve::dashboard::html::{badge, form, layout, number};
+use crate::serve::dashboard::pages::Content;
+use crate::serve::dashboard::pages::parts::gate::{Gate, limit, rate};
+use crate::serve::dashboard::pages::parts::{levers, limits};
+use crate::serve::dashboard::value::Value;
+use crate::serve::dashboard::view::View;
+
+const SETTING: &str = include_str!("../../sql/tenant_setting.sql");
+
+/// The row that holds for a tenant: its own, or that of the defaults.
+#[derive(Debug, Default, Deserialize)]
+pub struct Setting {
+    pub is_own: bool,
+    #[serde(flatten)]
+    gate: Gate,
+}
+
+/// Nothing where the viewer may not know. Without any row nothing is limited.
+pub async fn read(view: &View, name: &str) -> Result<Option<Setting>, Problem> {
+    if !view.can.reads("tenant") {
+        return Ok(None);
+    }
+    let setting: Option<Setting> = view.row(SETTING, &[Value::from(name)]).await?;
+    Ok(Some(setting.unwrap_or_default()))
+}
+
+/// What holds for the tenants without limits of their own.
+pub async fn defaults(view: View) -> Result<Content, Problem> {
+    let setting = read(&view, limits::DEFAULTS).await?;
+    let setting = setting
+        .ok_or_else(|| Problem::not_found("This role may not read the defaults of tenants."))?;
+    let gate = Gate {
+        name: limits::DEFAULTS.to_owned(),
+        weight: setting.gate.weight.max(1),
+        ..setting.gate
+    };
+    let name = [("name", limits::DEFAULTS)];
+    let state = html! {
+        @if gate.is_paused { (badge::paused(gate.paused_until, view.now())) }
+    };
+    let resume = html! {
+        @if gate.is_paused { (levers::switch(&view, &levers::TENANT, &gate, &name)) }
+    };
+    Ok(Content::new("Defaults of tenants")
+        .still("trail", super::trail(&view))
+        .still(
+            "head",
+            layout::heading(html! { "Defaults of tenants" }, state, resume),
+        )
+        .still("about", limits::about_defaults("tenants", "tenant"))
+        .still("limits", shown(&view, &gate, None)))
+}
+
+pub fn shown(view: &View, gate: &Gate, is_own: Option<bool>) -> Markup {
+    let content = if view.may("set_tenant") {
+        edited(view, gate)
+    } else {
+        pairs(&[
+            ("Run at once", limit(gate.slots)),
+            ("Wait at most", limit(gate.max_waiting)),
+            ("Start at most", rate(gate)),
+            ("Weight", number::count(gate.weight)),
+        ])
+    };
+    let origin = limits::origin(view, "/tenant", is_own);
+    section_with("Limits over all queues", origin, content)
+}
+
+fn edited(view: &View, gate: &Gate) -> Markup {
+    let fields = html! {
+        (limits::slots("slots", gate))
+        (limits::max_waiting(gate))
+        (form::number("weight", "Weight", Some(gate.weight), "1"))
+        (limits::rate(gate))
+    };
+    let action = levers::action(view, "/tenant", "limits");
+    form::post(
+        &action,
+        fields,
+        &[("name", &gate.name)],
+        "Set limits",
+        Tone::Info,
+    )
+}
