@@ -26,6 +26,8 @@ const FIRST_OF_ALL: i64 = 1_000;
 const FIRST: i64 = 5_000;
 /// Counts end here.
 pub const MOST_COUNTED: i64 = 10_000;
+/// Of so many it is looked whether they were brought back since.
+const MOST_CHECKED: i64 = 2_500;
 
 #[derive(Debug, Deserialize)]
 pub struct Job {
@@ -43,6 +45,8 @@ pub struct Job {
     pub worker: Option<String>,
     pub parent: Option<i64>,
     pub is_cancel_requested: bool,
+    /// This end was not its last: the job is live again, or has ended once more.
+    pub is_brought_back: bool,
     pub created_at: Option<f64>,
     pub run_at: Option<f64>,
     pub started_at: Option<f64>,
@@ -71,6 +75,8 @@ pub struct Count {
     /// At most `MOST_COUNTED`.
     pub jobs: i64,
     pub rest: Rest,
+    /// Whether ends from which a job was brought back are left out.
+    pub is_exact: bool,
 }
 
 impl Count {
@@ -134,19 +140,32 @@ pub async fn count(view: &View, filter: &Filter, states: &[&str]) -> Result<Coun
     let look = Look::new(view, filter, states).await?;
     let mut ranges = look.ranges(view, None).await?;
     let mut jobs = 0;
+    let has_ends = states.iter().any(|state| FINISHED.contains(state));
+    let mut is_checked = has_ends;
     let rest = loop {
         let range = match ranges.next() {
             Ok(range) => range,
             Err(rest) => break rest,
         };
-        let arguments = look.arguments(range, MOST_COUNTED - jobs);
-        let sql = look.pick(COUNT_MINE, COUNT_STATUS);
-        jobs += view.row::<i64>(sql, &arguments).await?.unwrap_or_default();
+        if is_checked {
+            let last_ends = look.count(view, range, MOST_CHECKED - jobs, true).await?;
+            if jobs + last_ends < MOST_CHECKED {
+                jobs += last_ends;
+                continue;
+            }
+            // To look at each would take too long.
+            is_checked = false;
+        }
+        jobs += look.count(view, range, MOST_COUNTED - jobs, false).await?;
         if jobs >= MOST_COUNTED {
             break Rest::More(range.low);
         }
     };
-    Ok(Count { jobs, rest })
+    Ok(Count {
+        jobs,
+        rest,
+        is_exact: is_checked || !has_ends,
+    })
 }
 
 #[derive(Clone, Copy)]
@@ -218,6 +237,19 @@ impl Look {
             arguments.push(self.payload.clone());
         }
         arguments
+    }
+
+    async fn count(
+        &self,
+        view: &View,
+        range: Range,
+        most: i64,
+        is_checked: bool,
+    ) -> Result<i64, Problem> {
+        let mut arguments = self.arguments(range, most);
+        arguments.push(Value::from(is_checked));
+        let sql = self.pick(COUNT_MINE, COUNT_STATUS);
+        Ok(view.row(sql, &arguments).await?.unwrap_or_default())
     }
 
     async fn ranges(&self, view: &View, before: Option<i64>) -> Result<Ranges, Problem> {

@@ -120,7 +120,8 @@ fn amount(count: &Count) -> String {
     let jobs = grouped(count.jobs);
     match count.rest {
         Rest::Nothing if count.jobs == 1 => "1 job".to_owned(),
-        Rest::Nothing => format!("{jobs} jobs"),
+        Rest::Nothing if count.is_exact => format!("{jobs} jobs"),
+        Rest::Nothing => format!("about {jobs} jobs"),
         Rest::More(_) => format!("{jobs} or more jobs"),
         Rest::Unknown(_) => format!("at least {jobs} jobs"),
     }
@@ -135,7 +136,7 @@ fn capital(text: &str) -> String {
 /// What the progress is compared with: `MOST_COUNTED` says that there may be more.
 fn expected(count: &Count) -> Option<i64> {
     match count.rest {
-        Rest::Nothing => Some(count.jobs),
+        Rest::Nothing => count.is_exact.then_some(count.jobs),
         Rest::More(_) => Some(MOST_COUNTED),
         Rest::Unknown(_) => None,
     }
@@ -167,19 +168,30 @@ mod tests {
 
     #[test]
     fn a_count_says_how_exact_it_is() {
-        let told = |jobs, rest| {
-            let count = Count { jobs, rest };
+        let told = |jobs, rest, is_exact| {
+            let count = Count {
+                jobs,
+                rest,
+                is_exact,
+            };
             (amount(&count), expected(&count))
         };
-        assert_eq!(told(1, Rest::Nothing), ("1 job".to_owned(), Some(1)));
-        assert_eq!(told(312, Rest::Nothing), ("312 jobs".to_owned(), Some(312)));
+        assert_eq!(told(1, Rest::Nothing, true), ("1 job".to_owned(), Some(1)));
         assert_eq!(
-            told(MOST_COUNTED, Rest::More(7)),
+            told(312, Rest::Nothing, true),
+            ("312 jobs".to_owned(), Some(312))
+        );
+        assert_eq!(
+            told(MOST_COUNTED, Rest::More(7), true),
             ("10\u{202f}000 or more jobs".to_owned(), Some(MOST_COUNTED))
         );
         assert_eq!(
-            told(0, Rest::Unknown(7)),
+            told(0, Rest::Unknown(7), true),
             ("at least 0 jobs".to_owned(), None)
+        );
+        assert_eq!(
+            told(3_000, Rest::Nothing, false),
+            ("about 3\u{202f}000 jobs".to_owned(), None)
         );
         assert_eq!(capital("at least"), "At least");
     }

@@ -7,6 +7,11 @@ FROM (
         page.id, page.state, page.kind, page.queue, page.tenant, page.account, page.session, page.concurrency_key, page.priority,
         page.attempt, page.max_attempts, page.worker, page.parent,
         page.cancel_requested_at IS NOT NULL AS is_cancel_requested,
+        page.finished_at IS NOT NULL AND EXISTS (
+            SELECT
+            FROM turnstile.job_status AS later
+            WHERE later.id = page.id AND (later.finished_at IS NULL OR later.finished_at > page.finished_at)
+        ) AS is_brought_back,
         extract(epoch FROM page.created_at)::float8 AS created_at,
         CASE WHEN pg_catalog.isfinite(page.run_at) THEN extract(epoch FROM page.run_at)::float8 END AS run_at,
         extract(epoch FROM page.started_at)::float8 AS started_at,

@@ -32,18 +32,21 @@ fn failed_of(id: i64) -> Filter {
     }
 }
 
-pub fn drawn(view: &View, id: i64, by_state: &[InState], failed: Option<&Page>) -> Markup {
-    let list = view.link("/jobs").with("parent", id.to_string()).text();
-    let filter = failed_of(id);
-    let all_failed = filter.add_to(view.link("/jobs")).text();
-    html! {
-        @if !by_state.is_empty() {
-            (layout::section_with("Children", html! { a href=(list) { "List them" } }, relatives::counts(view, id, by_state)))
-        }
-        @if let Some(page) = failed {
-            @if !page.jobs.is_empty() {
-                (layout::section_with("Failed last", html! { a href=(all_failed) { "All that failed" } }, list::table(view, &filter, page)))
-            }
-        }
+pub fn counts(view: &View, id: i64, by_state: &[InState]) -> Markup {
+    if by_state.is_empty() {
+        return html! {};
     }
+    let list = view.link("/jobs").with("parent", id.to_string()).text();
+    let beside = html! { a href=(list) { "List them" } };
+    layout::section_with("Children", beside, relatives::counts(view, id, by_state))
+}
+
+pub fn failures(view: &View, id: i64, failed: Option<&Page>) -> Markup {
+    let Some(page) = failed.filter(|page| !page.jobs.is_empty()) else {
+        return html! {};
+    };
+    let filter = failed_of(id);
+    let all = filter.add_to(view.link("/jobs")).text();
+    let beside = html! { a href=(all) { "All that failed" } };
+    layout::section_with("Failed last", beside, list::table(view, &filter, page))
 }

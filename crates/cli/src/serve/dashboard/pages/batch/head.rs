@@ -4,10 +4,12 @@ use maud::{Markup, html};
 
 use crate::serve::dashboard::data::batches::{Batch, Counts, Settings};
 use crate::serve::dashboard::data::job::InState;
+use crate::serve::dashboard::html::icon::{Icon, icon};
 use crate::serve::dashboard::html::number::grouped;
 use crate::serve::dashboard::html::stat::{Tile, tiles};
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{badge, bar, form, layout, note, parts, table, time};
+use crate::serve::dashboard::pages::batches::{Standing, standing};
 use crate::serve::dashboard::pages::job::relatives;
 use crate::serve::dashboard::pages::parts::levers::action;
 use crate::serve::dashboard::pages::parts::links;
@@ -16,9 +18,11 @@ use crate::serve::dashboard::view::View;
 pub fn heading(view: &View, batch: &Batch, by_state: &[InState]) -> Markup {
     let id = batch.id.to_string();
     let fields = [("id", id.as_str())];
-    let beside = html! {
-        (badge::state_large(&batch.state))
-        @if batch.is_live && batch.is_paused { (badge::paused(batch.paused_until, view.now())) }
+    let beside = match standing(batch) {
+        Standing::Paused => badge::paused(batch.paused_until, view.now()),
+        Standing::Queued => large(Icon::Hourglass, Tone::Plain, "waits for its turn"),
+        Standing::GoesOn => large(Icon::Play, Tone::Info, "goes on"),
+        Standing::Job => badge::state_large(&batch.state),
     };
     let actions = html! {
         @if batch.is_live {
@@ -41,21 +45,22 @@ pub fn heading(view: &View, batch: &Batch, by_state: &[InState]) -> Markup {
     }
 }
 
+fn large(shape: Icon, tone: Tone, word: &str) -> Markup {
+    html! { span class={ "badge large " (tone.class()) } { (icon(shape)) (word) } }
+}
+
 fn words(batch: &Batch) -> &'static str {
-    match batch.state.as_str() {
-        "blocked" if batch.is_paused => "It is paused: no child starts. Those that run go on.",
-        "blocked" if batch.started_at.is_none() => "Its children wait until its turn has come.",
-        "blocked" => "Its children are worked on. The job itself waits for them.",
-        "available" | "scheduled" | "retryable" if batch.started_at.is_none() => {
-            "Its children wait until its turn has come."
-        }
-        "available" | "scheduled" | "retryable" => {
+    match (standing(batch), batch.state.as_str()) {
+        (Standing::Paused, _) => "No child starts. Those that run go on.",
+        (Standing::Queued, _) => "Its children start when its turn has come.",
+        (Standing::GoesOn, _) => "Its children are worked on. The job itself waits for them.",
+        (_, "available" | "scheduled" | "retryable") => {
             "Its children have ended. The job itself waits to run."
         }
-        "running" => "The job itself runs.",
-        "completed" => "It has completed.",
-        "cancelled" => "It was cancelled.",
-        "discarded" => "It failed for good.",
+        (_, "running") => "The job itself runs.",
+        (_, "completed") => "It has completed.",
+        (_, "cancelled") => "It was cancelled.",
+        (_, "discarded") => "It failed for good.",
         _ => "",
     }
 }
@@ -160,10 +165,7 @@ pub fn facts(view: &View, batch: &Batch, settings: Option<&Settings>) -> Markup 
             "Tenant",
             links::tenant_or_none(view, batch.tenant.as_deref()),
         ),
-        (
-            "Children may start since",
-            time::ago(batch.started_at, view.now()),
-        ),
+        ("Children started", time::ago(batch.started_at, view.now())),
     ];
     if let Some(session) = &batch.session {
         pairs.push(("Session", parts::name(session)));

@@ -38,14 +38,12 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
             html! {
                 (head::heading(&view, &batch, &by_state))
                 (head::progress(&view, &batch, counts, settings.as_ref()))
+                (children::counts(&view, id, &by_state))
                 (head::facts(&view, &batch, settings.as_ref()))
             },
         )
         .still("limits", limits::form(&view, &batch, settings.as_ref()))
-        .live(
-            "children",
-            children::drawn(&view, id, &by_state, failed.as_ref()),
-        ))
+        .live("failed", children::failures(&view, id, failed.as_ref())))
 }
 
 fn missing(id: i64) -> Problem {

@@ -38,7 +38,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
 fn of_discarded(view: &View, discarded: &Discarded) -> Markup {
     let ways = Ways {
         state: "discarded",
-        retry: Some("Retry all…"),
+        retry: Some("Retry the kind…"),
     };
     let caption = caption(view, discarded);
     layout::section(
@@ -55,7 +55,7 @@ fn of_discarded(view: &View, discarded: &Discarded) -> Markup {
 
 fn caption(view: &View, discarded: &Discarded) -> String {
     let since = match discarded.since {
-        None => "all of the history".to_owned(),
+        None => "the whole history".to_owned(),
         Some(at) => format!(
             "the last {}",
             time::span_text((view.now() - at).max(0.0).round())
@@ -69,7 +69,7 @@ fn caption(view: &View, discarded: &Discarded) -> String {
     };
     let shown = shown(&discarded.groups);
     format!(
-        "{} discarded jobs of {since}{part}, most first{shown}",
+        "{} discarded jobs in {since}{part}; what most have failed with is first{shown}",
         grouped(jobs)
     )
 }
@@ -80,7 +80,7 @@ fn of_failing(view: &View, groups: &[Group]) -> Markup {
         retry: None,
     };
     let caption = format!(
-        "The last failed runs that the server remembers, at most 512, most first{}",
+        "Of the last 512 failed runs that the server remembers; what most have failed with is first{}",
         shown(groups)
     );
     layout::section(
