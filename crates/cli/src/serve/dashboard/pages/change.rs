@@ -57,11 +57,11 @@ fn one(view: &View, number: u64, change: &Change, verb: &str) -> Markup {
     html! {
         (layout::heading(html! { (verb) " jobs" }, state(&progress, true), stop))
         p { (verb) " all " (what(change)) "." }
-        (tiles(&figures(view, change, &progress)))
+        (tiles(&figures(change, &progress)))
+        p { "Begun " (time::full(began(change), view.now())) "." }
         @match &progress.end {
             None => p.faint {
-                "The browser may close: this goes on. It ends with this program, and what was changed until then remains so. "
-                "What ends again after the change has begun is left alone."
+                "The browser may close: this goes on. It ends with this program, and what was changed until then remains so."
             },
             Some(End::Failed(problem)) => {
                 (note::note(Tone::Bad, problem.title(), problem.detail(), problem.advice()))
@@ -92,54 +92,57 @@ fn state(progress: &Progress, is_large: bool) -> Markup {
     }
 }
 
-fn figures(view: &View, change: &Change, progress: &Progress) -> Vec<Tile<'static>> {
-    let of = match change.expected {
-        Some(expected) if expected >= MOST_COUNTED => {
-            Some(format!("of {} or more", number::grouped(MOST_COUNTED)))
-        }
-        Some(expected) => Some(format!(
-            "of {} that were counted",
-            number::grouped(expected)
-        )),
-        None => None,
-    };
+fn figures(change: &Change, progress: &Progress) -> Vec<Tile<'static>> {
     let mut figures = vec![Tile {
         label: Words::of(change.deed).map_or("Changed", |words| words.heading),
         value: number::grouped(progress.jobs),
         unit: "jobs",
-        note: of,
+        note: change.expected.map(|expected| of(progress.jobs, expected)),
         ..Tile::default()
     }];
-    let elapsed = elapsed(change);
-    if progress.end.is_none() {
-        let pace = pace(progress.jobs, elapsed);
-        figures.push(Tile {
-            label: "Pace",
-            value: pace.map_or_else(|| "–".to_owned(), number::short),
-            unit: "jobs/s",
-            ..Tile::default()
-        });
-        if let Some(left) = left(change.expected, progress.jobs, pace) {
-            figures.push(Tile {
-                label: "Time left",
-                value: format!("about {}", time::span_text(left)),
-                note: Some("at this pace".to_owned()),
-                ..Tile::default()
-            });
-        }
+    if progress.end.is_some() {
+        return figures;
     }
+    let pace = pace(progress.jobs, elapsed(change));
     figures.push(Tile {
-        label: "Began",
-        value: format!("{} ago", time::span_text(elapsed.floor())),
-        note: Some(time::stamp(view.now() - elapsed)),
+        label: "Pace",
+        value: pace.map_or_else(|| "–".to_owned(), number::short),
+        unit: "jobs/s",
         ..Tile::default()
     });
+    if let Some(left) = left(change.expected, progress.jobs, pace) {
+        figures.push(Tile {
+            label: "Time left",
+            value: time::span_text(left.ceil()),
+            note: Some("at this pace".to_owned()),
+            ..Tile::default()
+        });
+    }
     figures
+}
+
+/// How many there were when they were counted. Others may match since, and some no longer.
+fn of(jobs: i64, expected: i64) -> String {
+    if expected >= MOST_COUNTED {
+        return format!("of {} or more", number::grouped(MOST_COUNTED));
+    }
+    let part = (jobs as f64 / expected.max(1) as f64).min(1.0);
+    format!(
+        "{:.0}% of {} that were counted",
+        (part * 100.0).floor(),
+        number::grouped(expected)
+    )
 }
 
 fn elapsed(change: &Change) -> f64 {
     let elapsed = SystemTime::now().duration_since(change.began);
     elapsed.unwrap_or_default().as_secs_f64()
+}
+
+/// Seconds since 1970.
+fn began(change: &Change) -> Option<f64> {
+    let since = change.began.duration_since(SystemTime::UNIX_EPOCH);
+    since.ok().map(|since| since.as_secs_f64())
 }
 
 /// Jobs a second. In the first moment it says nothing.
@@ -159,7 +162,8 @@ fn list(view: &View, changes: &[(u64, std::sync::Arc<Change>)]) -> Markup {
         Head::text("State"),
         Head::text("Jobs"),
         Head::number("Changed"),
-        Head::number("Of").titled("How many the preview counted"),
+        Head::number("Counted").titled("How many there were before"),
+        Head::number("Done"),
         Head::text("Began"),
     ];
     let rows = changes
@@ -176,8 +180,11 @@ fn list(view: &View, changes: &[(u64, std::sync::Arc<Change>)]) -> Markup {
                 state(&progress, false),
                 what(change),
                 number::count(progress.jobs),
-                number::or_none(change.expected, |of| counted(progress.jobs, of)),
-                time::ago(Some(view.now() - elapsed(change)), view.now()),
+                number::or_none(change.expected, |of| {
+                    number::at_least(of, of >= MOST_COUNTED)
+                }),
+                number::or_none(change.expected, |of| done(progress.jobs, of)),
+                time::ago(began(change), view.now()),
             ]
         })
         .collect();
@@ -192,11 +199,11 @@ fn list(view: &View, changes: &[(u64, std::sync::Arc<Change>)]) -> Markup {
     }
 }
 
-fn counted(jobs: i64, of: i64) -> Markup {
+fn done(jobs: i64, of: i64) -> Markup {
     if of >= MOST_COUNTED {
-        return number::at_least(MOST_COUNTED, true);
+        return number::none();
     }
-    html! { (number::count(of)) " " (bar::share(jobs.min(of), of)) }
+    bar::share(jobs.min(of), of)
 }
 
 #[cfg(test)]
@@ -212,5 +219,8 @@ mod tests {
         assert_eq!(left(Some(MOST_COUNTED), 100, Some(10.0)), None);
         assert_eq!(left(None, 100, Some(10.0)), None);
         assert_eq!(left(Some(200), 0, None), None);
+        assert_eq!(of(199, 200), "99% of 200 that were counted");
+        assert_eq!(of(0, 0), "0% of 0 that were counted");
+        assert_eq!(of(5, MOST_COUNTED), "of 10\u{202f}000 or more");
     }
 }

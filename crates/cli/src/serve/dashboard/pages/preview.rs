@@ -105,8 +105,8 @@ fn offer(view: &View, words: &Words, filter: &Filter, states: &[&str], count: &C
     };
     html! {
         p { (words.verb) " all " (sentence(filter, states)) "." }
-        (note::with(tone, &format!("{} match.", capital(&many)), words.effect, limits(view, count, filter).as_deref(), html! {
-            p { "It goes on in chunks, as fast as the server lets it, also when the browser has gone. What ends again after it has begun is left alone, and jobs that others have locked are skipped." }
+        (note::with(tone, &matching(count), words.effect, limits(view, count, filter).as_deref(), html! {
+            p { "It goes on in chunks, as fast as the server lets it, also when the browser has gone. Jobs that others have locked are skipped." }
             (form::row(&[
                 form::button(&view.link(words.path).text(), &button, &fields, words.tone),
                 form::link_button(&list, "Back to the list", Tone::Plain),
@@ -125,6 +125,16 @@ fn amount(count: &Count) -> String {
         Rest::More(_) => format!("{jobs} or more jobs"),
         Rest::Unknown(_) => format!("at least {jobs} jobs"),
     }
+}
+
+/// As a sentence.
+fn matching(count: &Count) -> String {
+    let verb = if count.jobs == 1 && !count.is_capped() {
+        "matches"
+    } else {
+        "match"
+    };
+    format!("{} {verb}.", capital(&amount(count)))
 }
 
 fn capital(text: &str) -> String {

@@ -10,6 +10,7 @@ use crate::serve::dashboard::html::stat::{Tile, tiles};
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{badge, bar, form, layout, note, parts, table, time};
 use crate::serve::dashboard::pages::batches::{Standing, standing};
+use crate::serve::dashboard::pages::job::levers::cancel_all;
 use crate::serve::dashboard::pages::job::relatives;
 use crate::serve::dashboard::pages::parts::levers::action;
 use crate::serve::dashboard::pages::parts::links;
@@ -19,7 +20,10 @@ pub fn heading(view: &View, batch: &Batch, by_state: &[InState]) -> Markup {
     let id = batch.id.to_string();
     let fields = [("id", id.as_str())];
     let beside = match standing(batch) {
-        Standing::Paused => badge::paused(batch.paused_until, view.now()),
+        Standing::Paused => html! {
+            (large(Icon::Pause, Tone::Warn, "paused"))
+            @if batch.paused_until.is_some() { span.faint { "ends " (time::ago(batch.paused_until, view.now())) } }
+        },
         Standing::Queued => large(Icon::Hourglass, Tone::Plain, "waits for its turn"),
         Standing::GoesOn => large(Icon::Play, Tone::Info, "goes on"),
         Standing::Job => badge::state_large(&batch.state),
@@ -34,9 +38,7 @@ pub fn heading(view: &View, batch: &Batch, by_state: &[InState]) -> Markup {
                     (form::button(&action(view, "/batch", "pause"), "Pause", &fields, Tone::Plain))
                 }
             }
-            @if view.may("cancel") {
-                (form::button(&action(view, "/job", "cancel"), "Cancel", &fields, Tone::Bad))
-            }
+            (cancel_all(view, batch.id, batch.waiting + batch.running))
         }
     };
     html! {

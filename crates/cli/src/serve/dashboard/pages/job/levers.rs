@@ -5,12 +5,13 @@ use maud::{Markup, html};
 use super::found::Pause;
 use crate::serve::dashboard::data::job::Job;
 use crate::serve::dashboard::html::tone::Tone;
-use crate::serve::dashboard::html::{badge, form, layout};
+use crate::serve::dashboard::html::{badge, form, layout, number};
 use crate::serve::dashboard::pages::parts::levers::action;
 use crate::serve::dashboard::view::View;
 
 /// Those that its state allows.
-pub fn buttons(view: &View, job: &Job) -> Markup {
+/// `children`: those that are live.
+pub fn buttons(view: &View, job: &Job, children: i64) -> Markup {
     let id = job.id.to_string();
     let fields = [("id", id.as_str())];
     let button = |lever: &str, label: &str, tone| {
@@ -29,10 +30,26 @@ pub fn buttons(view: &View, job: &Job) -> Markup {
             }
         }
         @if view.may("cancel") {
-            @if is_waiting { (button("cancel", "Cancel", Tone::Bad)) }
+            @if is_waiting && children == 0 { (button("cancel", "Cancel", Tone::Bad)) }
+            @if is_waiting && children > 0 { (cancel_all(view, job.id, children)) }
             @if state == "running" && job.cancel_requested_at.is_none() { (button("cancel", "Ask it to stop", Tone::Bad)) }
         }
-        @if view.may("discard") && is_waiting { (button("discard", "Discard", Tone::Bad)) }
+        @if view.may("discard") && is_waiting && children == 0 { (button("discard", "Discard", Tone::Bad)) }
+    }
+}
+
+/// To end a parent ends its children, so that it takes a second look.
+pub fn cancel_all(view: &View, id: i64, children: i64) -> Markup {
+    if !view.may("cancel") {
+        return html! {};
+    }
+    let id = id.to_string();
+    html! {
+        details {
+            summary.button.bad { "Cancel…" }
+            p { "Its children are cancelled, too: " (number::count(children)) " that have not ended. Those that run are asked to stop." }
+            (form::button(&action(view, "/job", "cancel"), "Cancel the job and its children", &[("id", &id)], Tone::Bad))
+        }
     }
 }
 

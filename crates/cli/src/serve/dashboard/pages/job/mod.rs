@@ -4,7 +4,7 @@ mod contents;
 mod facts;
 pub mod found;
 mod history;
-mod levers;
+pub mod levers;
 pub mod relatives;
 mod state;
 mod why;
@@ -15,7 +15,8 @@ use serde::Deserialize;
 use self::history::Life;
 use super::Content;
 use crate::listener::Problem;
-use crate::serve::dashboard::data::job::{self, Job};
+use crate::serve::dashboard::data::job::{self, InState, Job};
+use crate::serve::dashboard::data::jobs::FINISHED;
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{badge, layout, note, parts, timeline};
 use crate::serve::dashboard::view::View;
@@ -61,7 +62,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
     let steps = timeline::timeline(&history::steps(&life), view.now());
     let content = Content::new(format!("Job {id}"))
         .still("trail", trail(&view, &job))
-        .live("head", head(&view, &job, !children.is_empty(), last_error))
+        .live("head", head(&view, &job, &children, last_error))
         .live("why", waiting(&view, &job).await)
         .live("facts", facts::facts(&view, &job))
         .live(
@@ -105,12 +106,16 @@ fn trail(view: &View, job: &Job) -> Markup {
     ])
 }
 
-fn head(view: &View, job: &Job, is_parent: bool, last_error: Option<&str>) -> Markup {
+fn head(view: &View, job: &Job, children: &[InState], last_error: Option<&str>) -> Markup {
+    let live = children
+        .iter()
+        .filter(|of| !FINISHED.contains(&of.state.as_str()));
+    let live = live.map(|of| of.jobs).sum();
     let title = html! { (parts::name(&job.kind)) " " span.faint { (job.id) } };
     let is_bad = job.state == "discarded" || job.state == "retryable";
     html! {
-        (layout::heading(title, badge::state_large(&job.state), levers::buttons(view, job)))
-        p { (state::sentence(view, job, is_parent)) }
+        (layout::heading(title, badge::state_large(&job.state), levers::buttons(view, job, live)))
+        p { (state::sentence(view, job, !children.is_empty())) }
         @if let Some(error) = last_error.filter(|_| is_bad) {
             @let tone = if job.finished_at.is_some() { Tone::Bad } else { Tone::Warn };
             (note::with(tone, "The last error", "", None, parts::cut(error, 300)))

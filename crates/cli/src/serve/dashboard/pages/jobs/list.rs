@@ -133,7 +133,7 @@ fn state(job: &Job) -> Markup {
     html! {
         (badge::state(&job.state))
         @if job.state == "running" && job.is_cancel_requested { " " span.faint { "asked to stop" } }
-        @if job.is_brought_back { " " span.faint { "brought back since" } }
+        @if job.is_brought_back { " " span.faint { "brought back" } }
     }
 }
 
