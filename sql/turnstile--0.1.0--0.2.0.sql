@@ -1000,6 +1000,18 @@ CREATE OR REPLACE VIEW turnstile.job_status AS
 COMMENT ON VIEW turnstile.job_status IS
     'All jobs, live and finished, without payload, result, metadata, progress and errors.';
 
+CREATE VIEW turnstile.dependencies AS
+    SELECT dependency.predecessor, dependency.job, dependency.any_end, dependency.holds
+    FROM turnstile.dependency;
+COMMENT ON VIEW turnstile.dependencies IS
+    'What blocked jobs come after, by ids alone. A row goes when its predecessor has ended as it should.';
+COMMENT ON COLUMN turnstile.dependencies.predecessor IS 'The job that must end first.';
+COMMENT ON COLUMN turnstile.dependencies.job IS 'The job that comes after it.';
+COMMENT ON COLUMN turnstile.dependencies.any_end IS
+    'Any end of the predecessor will do. Otherwise it must complete, and another end discards the job.';
+COMMENT ON COLUMN turnstile.dependencies.holds IS
+    'Where the predecessor ends otherwise than it should, the job stays blocked until it is brought back and completes.';
+
 CREATE OR REPLACE FUNCTION turnstile.finish_partition(partition regclass) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -1478,6 +1490,7 @@ LEFT JOIN live ON live.name = known.key;
 COMMENT ON VIEW turnstile.concurrency_keys IS
     'The settings in force and live figures of every concurrency key that has a row or live jobs, or had some in the last minute; columns as in queues. slots: 1 at most while one_at_a_time, and 0 while all endpoints of the key are paused. Figures are in memory: a query does not depend on how many jobs there are.';
 
+-- An outer join at the end, so that nothing is counted for who does not ask how many have ended.
 CREATE VIEW turnstile.batches AS
 WITH live AS MATERIALIZED (
     SELECT figures.name::bigint AS id, figures.waiting + figures.scheduled + figures.retryable + figures.blocked AS waiting,
@@ -1486,10 +1499,15 @@ WITH live AS MATERIALIZED (
 )
 SELECT
     batch.id, parent.kind, parent.queue, parent.tenant, parent.session, parent.state,
-    coalesce(live.waiting + live.running, 0) + ended.completed + ended.discarded + ended.cancelled AS total,
+    coalesce(live.waiting + live.running, 0) + CASE
+        WHEN parent.children IS NULL THEN ended.completed + ended.discarded + ended.cancelled
+        ELSE (parent.children ->> 'completed')::bigint + (parent.children ->> 'discarded')::bigint + (parent.children ->> 'cancelled')::bigint
+    END AS total,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.running, 0) AS running,
-    ended.completed, ended.discarded, ended.cancelled,
+    CASE WHEN parent.children IS NULL THEN ended.completed ELSE (parent.children ->> 'completed')::bigint END AS completed,
+    CASE WHEN parent.children IS NULL THEN ended.discarded ELSE (parent.children ->> 'discarded')::bigint END AS discarded,
+    CASE WHEN parent.children IS NULL THEN ended.cancelled ELSE (parent.children ->> 'cancelled')::bigint END AS cancelled,
     batch.slots,
     batch.opened_at AS started_at,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
@@ -1515,24 +1533,19 @@ CROSS JOIN LATERAL (
     LIMIT 1
 ) AS parent
 LEFT JOIN live ON live.id = batch.id
-CROSS JOIN LATERAL (
-    SELECT (parent.children ->> 'completed')::bigint AS completed, (parent.children ->> 'discarded')::bigint AS discarded,
-        (parent.children ->> 'cancelled')::bigint AS cancelled
-    WHERE parent.children IS NOT NULL
-    UNION ALL
-    SELECT count(*) FILTER (WHERE last.state = 'completed'), count(*) FILTER (WHERE last.state = 'discarded'),
-        count(*) FILTER (WHERE last.state = 'cancelled')
+LEFT JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE last.state = 'completed') AS completed, count(*) FILTER (WHERE last.state = 'discarded') AS discarded,
+        count(*) FILTER (WHERE last.state = 'cancelled') AS cancelled
     FROM (
         SELECT DISTINCT ON (job_history.id) job_history.id, job_history.state
         FROM turnstile.job_history
         WHERE job_history.parent = batch.id
         ORDER BY job_history.id, job_history.finished_at DESC
     ) AS last
-    WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = last.id)
-    HAVING parent.children IS NULL
-) AS ended;
+    WHERE parent.children IS NULL AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = last.id)
+) AS ended ON true;
 COMMENT ON VIEW turnstile.batches IS
-    'Batches and how far they are. Live children are counted in memory, ended ones in history.';
+    'Batches and how far they are. Live children are counted in memory. Ended ones are counted in history while the batch is live, and only where total, completed, discarded or cancelled is asked for.';
 COMMENT ON COLUMN turnstile.batches.id IS 'The parent.';
 COMMENT ON COLUMN turnstile.batches.kind IS 'Its kind.';
 COMMENT ON COLUMN turnstile.batches.queue IS 'Its queue.';
@@ -1786,7 +1799,7 @@ AS $function$
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'why_waiting', 'wait_estimate', 'batch_results', 'wait_for_end'
         ]),
-        ('tenant', 'SELECT', ARRAY['my_jobs']),
+        ('tenant', 'SELECT', ARRAY['my_jobs', 'job_id_seq']),
         ('operator', 'EXECUTE', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
@@ -1800,7 +1813,7 @@ AS $function$
         ]),
         ('operator', 'SELECT', ARRAY[
             'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
-            'history_partition'
+            'history_partition', 'dependencies', 'job_id_seq'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key'

@@ -14,7 +14,7 @@ CALLS = {
     "set_batch": {"id": 1},
     "batch_results": {"id": 1},
 }
-READS = ["SELECT 1 FROM turnstile.batch", "SELECT 1 FROM turnstile.dependency", "SELECT 1 FROM turnstile.batches"]
+READS = ["SELECT 1 FROM turnstile.batch", "SELECT 1 FROM turnstile.dependency", "SELECT 1 FROM turnstile.batches", "SELECT 1 FROM turnstile.dependencies"]
 
 
 @pytest.fixture
@@ -106,3 +106,26 @@ def test_an_operator_changes_settings_and_sees_batches(conn, caller, way):
         operator.execute("UPDATE turnstile.batch SET slots = 2 WHERE id = %s", [batch])
     claim_just(conn, 2)
     assert operator.execute("SELECT total, running FROM turnstile.batches").fetchall() == [(3, 2)]
+
+
+def test_an_operator_sees_what_comes_after_what_and_others_do_not(conn, caller):
+    first = enqueue(conn, queue="mail", tenant="acme")
+    later = enqueue(conn, queue="mail", tenant="acme", after=[first])
+    seen = "SELECT predecessor, job FROM turnstile.dependencies"
+    assert caller("operator").execute(seen).fetchall() == [(first, later)]
+
+
+@pytest.mark.parametrize(("kind", "arguments"), [("tenant", [["acme"]]), ("monitor", []), ("worker", [["mail"]])])
+def test_ids_of_jobs_of_others_are_for_operators(caller, kind, arguments):
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        caller(kind, *arguments).execute("TABLE turnstile.dependencies")
+
+
+@pytest.mark.parametrize(("kind", "arguments"), [("tenant", [["acme"]]), ("operator", [])])
+def test_who_looks_at_jobs_may_know_the_last_id_but_draws_none(conn, caller, kind, arguments):
+    """Lists of jobs go back from it."""
+    last = enqueue(conn, tenant="globex")
+    viewer = caller(kind, *arguments)
+    assert viewer.execute("SELECT last_value FROM turnstile.job_id_seq").fetchone() == (last,)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        viewer.execute("SELECT nextval('turnstile.job_id_seq')")

@@ -74,6 +74,29 @@ def test_jobs_without_children_are_no_batches(conn):
     assert conn.execute("SELECT count(*) FROM turnstile.batches").fetchone() == (0,)
 
 
+def test_ended_children_are_counted_only_where_they_are_asked_for(conn):
+    """A list of many batches would count the history of each."""
+    enqueue_batch(conn, children=of(2))
+    plan = "EXPLAIN SELECT id, kind, state, waiting, running, slots, estimated_end, paused FROM turnstile.batches"
+    assert not [line for (line,) in conn.execute(plan).fetchall() if "parent" in line and "job_history" in line]
+    assert "Aggregate" not in str(conn.execute(plan).fetchall())
+    assert "Aggregate" in str(conn.execute(plan.replace("waiting", "completed")).fetchall())
+
+
+# ---- What comes after what --------------------------------------------------------------------------
+
+
+def test_dependencies_are_shown_by_their_ids(conn):
+    first, other = enqueue(conn), enqueue(conn)
+    held = enqueue(conn, after=[first, other], after_hold=True)
+    loose = enqueue(conn, after=[other], after_any_end=True)
+    seen = "SELECT predecessor, job, any_end, holds FROM turnstile.dependencies ORDER BY 1, 2"
+    assert conn.execute(seen).fetchall() == [(first, held, False, True), (other, held, False, True), (other, loose, True, False)]
+    complete_all(conn, claim_just(conn, 2))
+    assert {run.id for run in claim_just(conn, 2)} == {held, loose}
+    assert conn.execute(seen).fetchall() == []
+
+
 # ---- Results --------------------------------------------------------------------------------------
 
 

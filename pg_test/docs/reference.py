@@ -23,13 +23,13 @@ FUNCTIONS = {group: list(names) for group, names in GROUPS.items()}
 TABLES = ["job", "job_history", "dependency", "unique_key", "permission", "recurring"]
 SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "batch", "route", "endpoint", "slowed_key"]
 VIEWS = [
-    "jobs", "my_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "batches", "permissions", "recurring_jobs",
-    "workers", "history_partition", "stat_queue", "stat_tenant", "metrics", "memory",
+    "jobs", "my_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "batches", "dependencies",
+    "permissions", "recurring_jobs", "workers", "history_partition", "stat_queue", "stat_tenant", "metrics", "memory",
 ]  # fmt: skip
 # The relations whose columns of the same name mean the same.
 SAME_COLUMNS = {
     "jobs": ["job", "job_history"], "my_jobs": ["jobs", "job", "job_history"], "job_status": ["jobs", "job", "job_history"],
-    "queues": ["queue"], "tenants": ["queues", "tenant"], "accounts": ["queues", "account"],
+    "dependencies": ["dependency"], "queues": ["queue"], "tenants": ["queues", "tenant"], "accounts": ["queues", "account"],
     "concurrency_keys": ["queues", "concurrency", "slowed_key"], "permissions": ["permission"], "recurring_jobs": ["recurring", "job"],
     "recurring": ["job"], "stat_queue": ["queues", "queue"], "stat_tenant": ["stat_queue", "queues", "tenant"],
 }  # fmt: skip

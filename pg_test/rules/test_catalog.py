@@ -109,6 +109,7 @@ COLUMNS = {
     "batch": "id slots rate rate_per burst paused paused_until priority max_failed on_end opened_at stops",
     "batches": "id kind queue tenant session state total waiting running completed discarded cancelled slots started_at"
     " finished_per_minute estimated_end paused paused_until",
+    "dependencies": "predecessor job any_end holds",
     "queue": "name paused max_running max_waiting policy aging lease max_attempts notify keep_completed keep_discarded",
     "tenant": "name slots max_waiting weight paused",
     "account": "tenant name slots paused",

@@ -64,6 +64,7 @@ clear: columns to set to NULL: slots, rate, burst, paused_until, priority, max_f
 The other arguments are the columns of turnstile.batch.
 Errors: 22004; 22023; P0002 no such batch, or it has ended; 42501.';
 
+-- An outer join at the end, so that nothing is counted for who does not ask how many have ended.
 CREATE VIEW turnstile.batches AS
 WITH live AS MATERIALIZED (
     SELECT figures.name::bigint AS id, figures.waiting + figures.scheduled + figures.retryable + figures.blocked AS waiting,
@@ -72,10 +73,15 @@ WITH live AS MATERIALIZED (
 )
 SELECT
     batch.id, parent.kind, parent.queue, parent.tenant, parent.session, parent.state,
-    coalesce(live.waiting + live.running, 0) + ended.completed + ended.discarded + ended.cancelled AS total,
+    coalesce(live.waiting + live.running, 0) + CASE
+        WHEN parent.children IS NULL THEN ended.completed + ended.discarded + ended.cancelled
+        ELSE (parent.children ->> 'completed')::bigint + (parent.children ->> 'discarded')::bigint + (parent.children ->> 'cancelled')::bigint
+    END AS total,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.running, 0) AS running,
-    ended.completed, ended.discarded, ended.cancelled,
+    CASE WHEN parent.children IS NULL THEN ended.completed ELSE (parent.children ->> 'completed')::bigint END AS completed,
+    CASE WHEN parent.children IS NULL THEN ended.discarded ELSE (parent.children ->> 'discarded')::bigint END AS discarded,
+    CASE WHEN parent.children IS NULL THEN ended.cancelled ELSE (parent.children ->> 'cancelled')::bigint END AS cancelled,
     batch.slots,
     batch.opened_at AS started_at,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
@@ -101,24 +107,19 @@ CROSS JOIN LATERAL (
     LIMIT 1
 ) AS parent
 LEFT JOIN live ON live.id = batch.id
-CROSS JOIN LATERAL (
-    SELECT (parent.children ->> 'completed')::bigint AS completed, (parent.children ->> 'discarded')::bigint AS discarded,
-        (parent.children ->> 'cancelled')::bigint AS cancelled
-    WHERE parent.children IS NOT NULL
-    UNION ALL
-    SELECT count(*) FILTER (WHERE last.state = 'completed'), count(*) FILTER (WHERE last.state = 'discarded'),
-        count(*) FILTER (WHERE last.state = 'cancelled')
+LEFT JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE last.state = 'completed') AS completed, count(*) FILTER (WHERE last.state = 'discarded') AS discarded,
+        count(*) FILTER (WHERE last.state = 'cancelled') AS cancelled
     FROM (
         SELECT DISTINCT ON (job_history.id) job_history.id, job_history.state
         FROM turnstile.job_history
         WHERE job_history.parent = batch.id
         ORDER BY job_history.id, job_history.finished_at DESC
     ) AS last
-    WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = last.id)
-    HAVING parent.children IS NULL
-) AS ended;
+    WHERE parent.children IS NULL AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = last.id)
+) AS ended ON true;
 COMMENT ON VIEW turnstile.batches IS
-    'Batches and how far they are. Live children are counted in memory, ended ones in history.';
+    'Batches and how far they are. Live children are counted in memory. Ended ones are counted in history while the batch is live, and only where total, completed, discarded or cancelled is asked for.';
 COMMENT ON COLUMN turnstile.batches.id IS 'The parent.';
 COMMENT ON COLUMN turnstile.batches.kind IS 'Its kind.';
 COMMENT ON COLUMN turnstile.batches.queue IS 'Its queue.';

@@ -16,7 +16,7 @@ AS $function$
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'why_waiting', 'wait_estimate', 'batch_results', 'wait_for_end'
         ]),
-        ('tenant', 'SELECT', ARRAY['my_jobs']),
+        ('tenant', 'SELECT', ARRAY['my_jobs', 'job_id_seq']),
         ('operator', 'EXECUTE', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
@@ -30,7 +30,7 @@ AS $function$
         ]),
         ('operator', 'SELECT', ARRAY[
             'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
-            'history_partition'
+            'history_partition', 'dependencies', 'job_id_seq'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key'
@@ -209,3 +209,15 @@ CREATE VIEW turnstile.job_status AS
     FROM turnstile.jobs;
 COMMENT ON VIEW turnstile.job_status IS
     'All jobs, live and finished, without payload, result, metadata, progress and errors.';
+
+CREATE VIEW turnstile.dependencies AS
+    SELECT dependency.predecessor, dependency.job, dependency.any_end, dependency.holds
+    FROM turnstile.dependency;
+COMMENT ON VIEW turnstile.dependencies IS
+    'What blocked jobs come after, by ids alone. A row goes when its predecessor has ended as it should.';
+COMMENT ON COLUMN turnstile.dependencies.predecessor IS 'The job that must end first.';
+COMMENT ON COLUMN turnstile.dependencies.job IS 'The job that comes after it.';
+COMMENT ON COLUMN turnstile.dependencies.any_end IS
+    'Any end of the predecessor will do. Otherwise it must complete, and another end discards the job.';
+COMMENT ON COLUMN turnstile.dependencies.holds IS
+    'Where the predecessor ends otherwise than it should, the job stays blocked until it is brought back and completes.';
