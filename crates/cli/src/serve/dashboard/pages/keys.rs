@@ -97,7 +97,7 @@ fn key_table(view: &View, listing: &Listing, keys: &[Gate]) -> Markup {
 
 fn row(view: &View, key: &Gate) -> Vec<Markup> {
     vec![
-        key.named(links::key(view, &key.name), view.now()),
+        key.named(view, links::key(view, &key.name)),
         bar::used(key.running, key.slots),
         count_or_faint(key.waiting),
         key.oldest(),
@@ -174,7 +174,7 @@ fn head(view: &View, key: &Gate) -> Markup {
     let name = [("key", key.name.as_str())];
     layout::heading(
         html! { "Key " (parts::name(&key.name)) },
-        key.state_beside(view.now()),
+        key.state_beside(view),
         levers::switch(view, &levers::KEY, key, &name),
     )
 }
@@ -196,7 +196,9 @@ fn limits_shown(view: &View, key: &Gate, setting: Option<Setting>) -> Markup {
     let is_default = key.name == limits::DEFAULTS;
     let origin = limits::origin(view, PATH, is_own.filter(|_| !is_default));
     let content = match setting {
-        Some(setting) if view.may("set_concurrency") => edited(view, &key.name, &setting.limits),
+        Some(setting) if levers::may(view, "set_concurrency") => {
+            edited(view, &key.name, &setting.limits)
+        }
         Some(setting) => pairs(&setting.limits),
         None => pairs(key),
     };

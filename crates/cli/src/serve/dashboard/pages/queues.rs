@@ -94,7 +94,7 @@ fn row(view: &View, queue: &Gate, past: &Past) -> Vec<Markup> {
     let of_state = |count, state| links::jobs(view, count, &[("queue", name), ("state", state)]);
     let spark = past.spark(|sample| waiting_in(sample, name));
     vec![
-        queue.named(links::queue(view, name), view.now()),
+        queue.named(view, links::queue(view, name)),
         bar::used(queue.running, queue.slots),
         of_state(queue.waiting, "available"),
         chart::spark(&spark, "Waiting"),

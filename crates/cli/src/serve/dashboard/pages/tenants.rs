@@ -105,7 +105,7 @@ fn row(view: &View, tenant: &Gate) -> Vec<Markup> {
     let of_state = |count, state| links::jobs(view, count, &[("tenant", name), ("state", state)]);
     vec![
         html! {
-            (tenant.named(links::tenant(view, name), view.now()))
+            (tenant.named(view, links::tenant(view, name)))
             @if is_noisy(tenant) { " " (badge::tone(Tone::Warn, "noisy")) }
         },
         bar::used(tenant.running, tenant.slots),

@@ -27,13 +27,20 @@ struct Server {
     cluster: Option<String>,
 }
 
+/// Since when there are statistics. A standby has none.
+#[derive(Debug, Deserialize)]
+struct Counted {
+    since: Option<f64>,
+}
+
 pub async fn draw(view: View) -> Result<Content, Problem> {
     let server: Option<Server> = view.row(SERVER, &[]).await?;
-    let since: Option<Option<f64>> = if view.can.reads("stat_queue") {
+    let counted: Option<Counted> = if view.can.reads("stat_queue") {
         view.row(SINCE, &[]).await?
     } else {
         None
     };
+    let since = counted.and_then(|counted| counted.since);
     let used = memory::read(&view).await?;
     let partitions = history::read(&view).await?;
     let now = view.now();
@@ -50,10 +57,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
                 (history::warning(partitions.as_deref(), now))
             },
         )
-        .live(
-            "connection",
-            connection(&view, server.as_ref(), since.flatten()),
-        )
+        .live("connection", connection(&view, server.as_ref(), since))
         .live("memory", memory::shown(&view, used.as_deref()))
         .live("history", history::shown(partitions.as_deref(), now))
         .still("rights", rights::shown(&view))

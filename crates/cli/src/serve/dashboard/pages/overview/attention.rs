@@ -20,7 +20,7 @@ const ATTENTION: &str = include_str!("../../sql/attention.sql");
 const UNATTENDED: &str = include_str!("../../sql/unattended.sql");
 
 /// Queues of which it is asked whether somebody works on them.
-const ASKED: usize = 20;
+const ASKED: usize = 6;
 const NAMED: usize = 3;
 /// A backlog behind a full gate is worth a word when the first has waited for so many seconds.
 const LONG: f64 = 60.0;
@@ -54,9 +54,13 @@ struct Line {
     text: Markup,
 }
 
-pub async fn read(view: &View, queues: &[Gate]) -> Result<Alerts, Problem> {
+pub async fn read(view: &View, now: &Now, queues: &[Gate]) -> Result<Alerts, Problem> {
     let closed = view.rows(ATTENTION, &[]).await?;
-    let unattended = unattended(view, queues).await?;
+    let unattended = if now.workers.lately > 0 {
+        unattended(view, queues).await?
+    } else {
+        Vec::new()
+    };
     Ok(Alerts { closed, unattended })
 }
 
@@ -76,6 +80,7 @@ async fn unattended(view: &View, queues: &[Gate]) -> Result<Vec<String>, Problem
 
 pub fn shown(view: &View, now: &Now, alerts: &Alerts, queues: &[Gate]) -> Markup {
     let mut lines = nobody(view, now, alerts, queues);
+    lines.extend(standby(view));
     lines.extend(memory(now));
     lines.extend(history_ends(view, now));
     lines.extend(alerts.closed.iter().filter_map(|closed| line(view, closed)));
@@ -135,6 +140,15 @@ fn nobody(view: &View, now: &Now, alerts: &Alerts, queues: &[Gate]) -> Vec<Line>
         lines.push(bad(html! { "Nor from " (more.len()) " others." }));
     }
     lines
+}
+
+fn standby(view: &View) -> Option<Line> {
+    view.can.in_recovery.then(|| Line {
+        tone: Tone::Info,
+        text: html! {
+            "This server is a standby: its figures are counted in the tables, which takes longer, and nothing can be changed here."
+        },
+    })
 }
 
 fn memory(now: &Now) -> Option<Line> {

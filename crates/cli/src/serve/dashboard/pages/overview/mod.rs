@@ -31,7 +31,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
     let listing = Listing::default();
     let queues = queues::read(&view, &listing).await?;
     let now = now::read(&view).await?;
-    let alerts = attention::read(&view, &queues).await?;
+    let alerts = attention::read(&view, &now, &queues).await?;
     let past = Past::of(&view);
     Ok(content
         .live("attention", attention::shown(&view, &now, &alerts, &queues))

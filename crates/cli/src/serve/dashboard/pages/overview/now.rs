@@ -131,8 +131,8 @@ fn wait(past: &Past) -> Tile<'static> {
         value,
         unit,
         note: Some(match last(&p50) {
-            Some(seconds) => format!("p50 {}, last minute", span_text(seconds)),
-            None => "last minute".to_owned(),
+            Some(seconds) => format!("p50 {}", span_text(seconds)),
+            None => "nothing started".to_owned(),
         }),
         ..Tile::default()
     }

@@ -8,6 +8,7 @@ use crate::serve::dashboard::html::icon::Icon;
 use crate::serve::dashboard::html::number::{self, grouped};
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{badge, time};
+use crate::serve::dashboard::view::View;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -62,7 +63,7 @@ impl Gate {
         self.waiting > 0 && self.claimed_per_minute == 0 && !self.is_paused && !self.is_full()
     }
 
-    fn state(&self, now: f64) -> Option<Markup> {
+    fn state(&self, now: f64, is_standby: bool) -> Option<Markup> {
         if self.is_paused {
             Some(badge::paused(self.paused_until, now))
         } else if self.slots == Some(0) {
@@ -73,7 +74,10 @@ impl Gate {
                 Tone::Warn,
                 "on trial: one at a time",
             ))
-        } else if self.stands_still() && self.oldest_seconds.is_some_and(|oldest| oldest >= 60.0) {
+        } else if !is_standby
+            && self.stands_still()
+            && self.oldest_seconds.is_some_and(|oldest| oldest >= 60.0)
+        {
             Some(badge::tone(Tone::Warn, "nothing starts"))
         } else {
             None
@@ -81,13 +85,15 @@ impl Gate {
     }
 
     /// The name in a table, with its state where something keeps it from what it should do.
-    pub fn named(&self, name: Markup, now: f64) -> Markup {
-        html! { (name) @if let Some(state) = self.state(now) { " " (state) } }
+    pub fn named(&self, view: &View, name: Markup) -> Markup {
+        let state = self.state(view.now(), view.can.in_recovery);
+        html! { (name) @if let Some(state) = state { " " (state) } }
     }
 
     /// Beside the title of its page.
-    pub fn state_beside(&self, now: f64) -> Markup {
-        self.state(now).unwrap_or_else(|| {
+    pub fn state_beside(&self, view: &View) -> Markup {
+        let state = self.state(view.now(), view.can.in_recovery);
+        state.unwrap_or_else(|| {
             if self.is_full() {
                 badge::tone(Tone::Warn, "full")
             } else {
@@ -153,7 +159,10 @@ mod tests {
 
     #[test]
     fn what_closes_a_gate_comes_first() {
-        let shown = |gate: &Gate| gate.named(html! { "mail" }, 0.0).into_string();
+        let shown = |gate: &Gate| {
+            let state = gate.state(0.0, false);
+            state.map_or("open".to_owned(), Markup::into_string)
+        };
         let full = Gate {
             slots: Some(2),
             running: 2,
@@ -162,12 +171,13 @@ mod tests {
             ..Gate::default()
         };
         assert!(full.is_full() && !full.stands_still());
-        assert_eq!(shown(&full), "mail");
+        assert_eq!(shown(&full), "open");
         let idle = Gate {
             running: 1,
             ..full.clone()
         };
         assert!(shown(&idle).contains("nothing starts"));
+        assert!(idle.state(0.0, true).is_none());
         let paused = Gate {
             is_paused: true,
             ..idle

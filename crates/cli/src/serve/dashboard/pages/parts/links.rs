@@ -6,7 +6,7 @@ use crate::serve::dashboard::html::{number, parts};
 use crate::serve::dashboard::view::View;
 
 /// Characters of a name.
-const LONGEST: usize = 60;
+const LONGEST: usize = 40;
 
 pub fn queue(view: &View, name: &str) -> Markup {
     figures(view, "/queue", name)

@@ -31,7 +31,7 @@ pub fn shown(view: &View, statistics: Option<&Statistics>) -> Markup {
         return section(
             "Since statistics began",
             note::empty(
-                "Nothing has happened since then, or the 1,000 names with statistics are others.",
+                "There are none of it: nothing has happened, or more than 1,000 others are busier.",
             ),
         );
     };

@@ -35,10 +35,9 @@ pub async fn reasons(
         .map(Some)
 }
 
-pub fn shown(reasons: Option<&[Reason]>) -> Markup {
-    let Some(reasons) = reasons else {
-        return html! {};
-    };
+/// Nothing, where that is not known.
+pub fn shown(reasons: Option<&[Reason]>) -> Option<Markup> {
+    let reasons = reasons?;
     let is_estimate = reasons.iter().any(|reason| reason.is_estimate);
     let caption = if is_estimate {
         "Groups of jobs with the same limits and priority, an estimate from 10,000 of them"
@@ -62,10 +61,8 @@ pub fn shown(reasons: Option<&[Reason]>) -> Markup {
             .titled("Lanes: jobs that share queue, tenant, account, session, keys and priority"),
         Head::text("What it means"),
     ];
-    layout::section(
-        "Why jobs wait",
-        table(&heads, rows, caption, "No job that is due waits."),
-    )
+    let table = table(&heads, rows, caption, "No job that is due waits.");
+    Some(layout::section("Why jobs wait", table))
 }
 
 /// In a few words, and in a sentence.

@@ -64,7 +64,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         )
         .live(
             "now",
-            beside(why::shown(reasons.as_deref()), chart(&past, &name)),
+            beside([why::shown(reasons.as_deref()), chart(&past, &name)]),
         )
         .still("limits", settings::form(&view, gate))
         .live(
@@ -113,16 +113,14 @@ fn head(view: &View, gate: &Gate) -> Markup {
     let name = [("name", gate.name.as_str())];
     layout::heading(
         html! { "Queue " (parts::name(&gate.name)) },
-        gate.state_beside(view.now()),
+        gate.state_beside(view),
         levers::switch(view, &levers::QUEUE, gate, &name),
     )
 }
 
-fn beside(why: Markup, chart: Option<Markup>) -> Markup {
-    match chart {
-        Some(chart) => layout::columns(&[why, layout::section("Lately", chart)]),
-        None => why,
-    }
+fn beside(parts: [Option<Markup>; 2]) -> Markup {
+    let parts: Vec<Markup> = parts.into_iter().flatten().collect();
+    layout::columns(&parts)
 }
 
 /// Of the busiest queues alone is known what waited in them.
@@ -134,12 +132,13 @@ fn chart(past: &Past, name: &str) -> Option<Markup> {
         return None;
     }
     let waiting = past.line(|sample| waiting_in(sample, name));
-    Some(lines(Chart {
+    let chart = lines(Chart {
         title: "Waiting",
         unit: "jobs",
         series: &named(vec![("waiting", waiting)]),
         from: past.from,
         to: past.to,
         height: 120,
-    }))
+    });
+    Some(layout::section("Lately", chart))
 }

@@ -86,7 +86,7 @@ fn row(view: &View, tenant: &str, account: &Gate) -> Vec<Markup> {
         )
     };
     vec![
-        account.named(links::account(view, tenant, name), view.now()),
+        account.named(view, links::account(view, tenant, name)),
         bar::used(account.running, account.slots),
         of_state(account.waiting, "available"),
         account.oldest(),
@@ -105,11 +105,11 @@ pub fn opened(view: &View, tenant: &str, account: Option<&Gate>) -> Markup {
     let names = [("tenant", tenant), ("account", account.name.as_str())];
     let levers = html! {
         div.actions {
-            (account.state_beside(view.now()))
+            (account.state_beside(view))
             (levers::switch(view, &levers::ACCOUNT, account, &names))
         }
     };
-    let limits = if view.may("set_account") {
+    let limits = if levers::may(view, "set_account") {
         let fields = html! {
             (limits::slots("slots", account))
             (limits::rate(account))

@@ -60,7 +60,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
             },
         )
         .still("limits", settings::shown(&view, gate, is_own))
-        .live("why", why::shown(reasons.as_deref()))
+        .live("why", why::shown(reasons.as_deref()).unwrap_or_default())
         .live("accounts", accounts::shown(&view, &name, &accounts))
         .still("account", accounts::opened(&view, &name, chosen.as_ref()))
         .live(
@@ -77,7 +77,7 @@ fn head(view: &View, gate: &Gate) -> Markup {
     let name = [("name", gate.name.as_str())];
     layout::heading(
         html! { "Tenant " (parts::name(&gate.name)) },
-        gate.state_beside(view.now()),
+        gate.state_beside(view),
         levers::switch(view, &levers::TENANT, gate, &name),
     )
 }
