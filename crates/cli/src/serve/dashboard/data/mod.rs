@@ -1,8 +1,10 @@
 //! What statements give, and the looks at jobs that take several statements.
 
 pub mod batches;
+pub mod ended;
 pub mod failures;
 pub mod job;
 pub mod jobs;
+mod look;
 pub mod source;
 pub mod window;

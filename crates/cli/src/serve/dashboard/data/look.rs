@@ -1,0 +1,235 @@
+//! How jobs are looked for: their filters, and where to look. There is no index for each filter, so a look goes back by id in windows, until it has
+//! enough or time is up; jobs in a state that few have, and children of a job, are found by their indexes at once.
+
+use serde::Deserialize;
+
+use super::super::filter::Filter;
+use super::super::value::Value;
+use super::super::view::View;
+use super::jobs::{FINISHED, Rest};
+use super::source::Source;
+use super::window::Windows;
+use crate::listener::Problem;
+
+const NEWEST: &str = include_str!("../sql/newest.sql");
+const FEW: &str = include_str!("../sql/few.sql");
+
+/// So many jobs are read at once, and sorted.
+const FEW_JOBS: i64 = 5_000;
+/// Where everything matches, a page is full at once.
+const FIRST_OF_ALL: i64 = 1_000;
+const FIRST: i64 = 5_000;
+
+#[derive(Deserialize)]
+struct Newest {
+    id: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Few {
+    scheduled: i64,
+    retryable: i64,
+    blocked: i64,
+    running: i64,
+    waiting: i64,
+}
+
+#[derive(Clone, Copy)]
+pub struct Range {
+    pub low: i64,
+    pub high: i64,
+}
+
+pub struct Look {
+    source: Source,
+    filters: Vec<Value>,
+    payload: Value,
+    /// All that may match is found by an index.
+    is_indexed: bool,
+    is_ended: bool,
+    first: i64,
+}
+
+impl Look {
+    pub async fn new(view: &View, filter: &Filter, states: &[&str]) -> Result<Self, Problem> {
+        let parent = filter.parent()?;
+        let finished = states.iter().filter(|state| FINISHED.contains(state));
+        let is_live = match finished.count() {
+            0 if states.is_empty() => None,
+            0 => Some(true),
+            count if count == states.len() => Some(false),
+            _ => None,
+        };
+        let filters = vec![
+            Filter::text(&filter.queue),
+            Filter::text(&filter.kind),
+            Filter::text(&filter.tenant),
+            Filter::text(&filter.account),
+            Filter::text(&filter.session),
+            Value::Texts(states.iter().map(|&state| state.to_owned()).collect()),
+            Value::Flag(is_live),
+            Value::from(filter.older()?),
+            Value::Long(None),
+            Value::from(parent),
+        ];
+        let is_indexed = match parent {
+            Some(parent) => super::job::has_few_children(view, parent, FEW_JOBS).await?,
+            None => is_live == Some(true) && few(view, &filter.queue, states).await?,
+        };
+        let is_all = filter.is_empty() && states.is_empty();
+        Ok(Self {
+            source: Source::of(view, !filter.payload.is_empty()).await?,
+            filters,
+            payload: filter.payload()?,
+            is_indexed,
+            is_ended: is_live == Some(false),
+            first: if is_all { FIRST_OF_ALL } else { FIRST },
+        })
+    }
+
+    pub fn pick(&self, mine: &'static str, status: &'static str) -> &'static str {
+        match self.source {
+            Source::Mine => mine,
+            Source::Status => status,
+        }
+    }
+
+    pub fn arguments(&self, range: Range, most: i64) -> Vec<Value> {
+        let mut arguments = vec![
+            Value::from(range.low),
+            Value::from(range.high),
+            Value::from(most),
+        ];
+        arguments.extend(self.filters.iter().cloned());
+        if self.source == Source::Mine {
+            arguments.push(self.payload.clone());
+        }
+        arguments
+    }
+
+    pub async fn ranges(&self, view: &View, before: Option<i64>) -> Result<Ranges, Problem> {
+        let newest = if self.is_indexed {
+            None
+        } else {
+            newest(view).await?
+        };
+        let Some(newest) = newest else {
+            return Ok(Ranges {
+                high: before.unwrap_or(i64::MAX),
+                windows: None,
+                is_first: true,
+            });
+        };
+        let windows = Windows::new(self.first);
+        let top = newest.saturating_add(1);
+        let mut high = before.map_or(top, |before| before.min(top));
+        if self.is_ended && view.can.reads("job_status") {
+            high = super::ended::bound(view, high).await?;
+        }
+        Ok(Ranges {
+            high,
+            windows: Some(windows),
+            is_first: true,
+        })
+    }
+}
+
+/// Where to look, one range below the other.
+pub struct Ranges {
+    high: i64,
+    /// None: one range has everything.
+    windows: Option<Windows>,
+    is_first: bool,
+}
+
+impl Ranges {
+    /// Or what is known of the rest if there is no other.
+    pub fn next(&mut self) -> Result<Range, Rest> {
+        if self.high == i64::MIN {
+            return Err(Rest::Nothing);
+        }
+        let high = self.high;
+        self.high = match &mut self.windows {
+            None => i64::MIN,
+            Some(windows) => {
+                if !self.is_first {
+                    if windows.is_time_up() {
+                        return Err(Rest::Unknown(high));
+                    }
+                    windows.grow();
+                }
+                match high.saturating_sub(windows.size()) {
+                    ..=1 => i64::MIN,
+                    low => low,
+                }
+            }
+        };
+        self.is_first = false;
+        Ok(Range {
+            low: self.high,
+            high,
+        })
+    }
+}
+
+/// Not known to all roles: without it a look has no windows.
+async fn newest(view: &View) -> Result<Option<i64>, Problem> {
+    let found: Option<Newest> = view.row(NEWEST, &[]).await?;
+    Ok(found.and_then(|newest| newest.id))
+}
+
+/// Whether few jobs are in these states, as figures know. Those that run are never many.
+async fn few(view: &View, queue: &str, states: &[&str]) -> Result<bool, Problem> {
+    if states == ["running"] {
+        return Ok(true);
+    }
+    if !view.can.figures() {
+        return Ok(false);
+    }
+    let figures: Option<Few> = view.row(FEW, &[Filter::text(queue)]).await?;
+    let Some(figures) = figures else {
+        return Ok(false);
+    };
+    let jobs: i64 = states
+        .iter()
+        .map(|&state| match state {
+            "running" => figures.running,
+            "scheduled" => figures.scheduled,
+            "retryable" => figures.retryable,
+            "blocked" => figures.blocked,
+            _ => figures.waiting,
+        })
+        .sum();
+    // Jobs that are available have no index of their own.
+    Ok(jobs <= FEW_JOBS && !states.contains(&"available"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranges(high: i64, windows: Option<Windows>) -> Ranges {
+        Ranges {
+            high,
+            windows,
+            is_first: true,
+        }
+    }
+
+    #[test]
+    fn ranges_go_down_without_a_gap() {
+        let mut ranges = ranges(7_000, Some(Windows::new(1_000)));
+        let bounds = |range: Range| (range.low, range.high);
+        assert_eq!(ranges.next().map(bounds), Ok((6_000, 7_000)));
+        assert_eq!(ranges.next().map(bounds), Ok((2_000, 6_000)));
+        assert_eq!(ranges.next().map(bounds), Ok((i64::MIN, 2_000)));
+        assert_eq!(ranges.next().map(bounds), Err(Rest::Nothing));
+    }
+
+    #[test]
+    fn one_range_has_everything_where_ids_are_not_known() {
+        let mut ranges = ranges(i64::MAX, None);
+        assert_eq!(ranges.next().map(|range| range.low), Ok(i64::MIN));
+        assert_eq!(ranges.next().map(|range| range.low), Err(Rest::Nothing));
+    }
+}
