@@ -33,6 +33,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
     let job = job::find(&view, id).await?.ok_or_else(|| missing(id))?;
     let ends = found::ends(&view, &job).await?;
     let children = job::children(&view, id).await?;
+    let newest = relatives::newest(&view, id, &children).await?;
     let ties = job::dependencies(&view, id).await?;
     let pause = found::session_pause(&view, &job).await?;
     let failed = job.documents.as_ref();
@@ -68,7 +69,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         .live(
             "relatives",
             html! {
-                (relatives::children_of(&view, &job, &children))
+                (relatives::children_of(&view, id, &children, newest.as_ref()))
                 (relatives::tied(&view, &job, &ties))
             },
         )
