@@ -41,9 +41,6 @@ pub struct Job {
     pub worker: Option<String>,
     pub owner_pid: Option<i32>,
     pub parent: Option<i64>,
-    pub opens_batch: bool,
-    /// How its children ended, once none was live.
-    pub children: Option<EndedChildren>,
     pub has_followers: bool,
     pub created_at: Option<f64>,
     /// None: never.
@@ -53,18 +50,8 @@ pub struct Job {
     pub lease_expires_at: Option<f64>,
     pub cancel_requested_at: Option<f64>,
     pub unique_until: Option<f64>,
-    pub waited_seconds: Option<f64>,
-    pub ran_seconds: Option<f64>,
     /// For who may see them; none for others.
     pub documents: Option<Documents>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct EndedChildren {
-    pub completed: i64,
-    pub discarded: i64,
-    pub cancelled: i64,
 }
 
 /// A document that is there but not given is larger than `LARGEST_DOCUMENT`.
@@ -96,8 +83,6 @@ pub struct Reason {
     pub reason: String,
     pub gate: Option<String>,
     pub name: Option<String>,
-    pub running: Option<i64>,
-    pub slots: Option<i64>,
     pub opens_at: Option<f64>,
     pub holder: Option<i64>,
     pub detail: Option<String>,
@@ -142,34 +127,26 @@ pub async fn find(view: &View, id: i64) -> Result<Option<Job>, Problem> {
     view.row(STATUS, &[Value::from(id)]).await
 }
 
-/// Of a job that waits. What has started or ended meanwhile has no reasons.
-pub async fn reasons(view: &View, id: i64) -> Result<Vec<Reason>, Problem> {
-    if !view.can.calls("why_waiting") {
-        return Ok(Vec::new());
+/// Of a job that waits, or nothing if it does so no more. None at all means that the next claim takes it, so that a refusal is told as one.
+pub async fn reasons(view: &View, id: i64) -> Result<Option<Vec<Reason>>, Problem> {
+    match view.rows(WHY, &[Value::from(id)]).await {
+        Ok(reasons) => Ok(Some(reasons)),
+        Err(problem) if is_of_the_moment(&problem) => Ok(None),
+        Err(problem) => Err(problem),
     }
-    or_none(view.rows(WHY, &[Value::from(id)]).await)
 }
 
-pub async fn estimate(view: &View, id: i64) -> Result<Option<Estimate>, Problem> {
+/// What is not known is no fault of a page.
+pub async fn estimate(view: &View, id: i64) -> Option<Estimate> {
     if !view.can.calls("wait_estimate") {
-        return Ok(None);
+        return None;
     }
-    let found = or_none(view.rows(ESTIMATE, &[Value::from(id)]).await)?;
-    Ok(found.into_iter().next())
+    view.row(ESTIMATE, &[Value::from(id)]).await.ok().flatten()
 }
 
-fn or_none<T>(answer: Result<Vec<T>, Problem>) -> Result<Vec<T>, Problem> {
-    // 55000: it waits no more; P0002: it has gone; 25006: a standby; 42501: not for this role.
-    match answer {
-        Err(problem)
-            if problem
-                .code()
-                .is_some_and(|code| ["55000", "P0002", "25006", "42501"].contains(&code)) =>
-        {
-            Ok(Vec::new())
-        }
-        answer => answer,
-    }
+/// 55000: it waits no more; P0002: it has gone.
+fn is_of_the_moment(problem: &Problem) -> bool {
+    matches!(problem.code(), Some("55000" | "P0002"))
 }
 
 /// The children by state, at most `MOST_COUNTED` of them.

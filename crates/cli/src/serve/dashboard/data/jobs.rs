@@ -1,7 +1,6 @@
 //! Lists of jobs, the newest first, and how many there are.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::super::filter::Filter;
 use super::super::value::Value;
@@ -27,14 +26,10 @@ pub struct Job {
     pub kind: String,
     pub queue: String,
     pub tenant: Option<String>,
-    pub account: Option<String>,
     pub session: Option<String>,
-    pub concurrency_key: Option<String>,
-    pub priority: i32,
     pub attempt: i32,
     pub max_attempts: i32,
     pub worker: Option<String>,
-    pub parent: Option<i64>,
     pub is_cancel_requested: bool,
     /// This end was not its last: the job is live again, or has ended once more.
     pub is_brought_back: bool,
@@ -44,7 +39,6 @@ pub struct Job {
     pub finished_at: Option<f64>,
     /// The first line of the last error, of jobs that failed, for who may see it.
     pub error: Option<String>,
-    pub progress: Option<Box<RawValue>>,
 }
 
 /// What a page does not show.

@@ -31,7 +31,8 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         Some(said) => said,
         None => {
             // What was typed wrong is told here, and not by the change that nobody sees fail.
-            (filter.older()?, filter.parent()?);
+            filter.older()?;
+            filter.parent()?;
             let count = jobs::count(&view, &filter, &states).await?;
             offer(&view, words, &filter, &states, &count)
         }

@@ -5,8 +5,7 @@
 SELECT pg_catalog.to_json(found)::text
 FROM (
     SELECT
-        page.id, page.state, page.kind, page.queue, page.tenant, page.account, page.session, page.concurrency_key, page.priority,
-        page.attempt, page.max_attempts, page.worker, page.parent,
+        page.id, page.state, page.kind, page.queue, page.tenant, page.session, page.attempt, page.max_attempts, page.worker,
         page.cancel_requested_at IS NOT NULL AS is_cancel_requested,
         page.finished_at IS NOT NULL AND EXISTS (
             SELECT
@@ -19,13 +18,11 @@ FROM (
         extract(epoch FROM page.finished_at)::float8 AS finished_at,
         CASE WHEN page.state IN ('retryable', 'discarded') AND pg_catalog.jsonb_typeof(page.errors) = 'array' THEN
             pg_catalog.left(pg_catalog.split_part(page.errors -> -1 ->> 'error', E'\n', 1), 300)
-        END AS error,
-        page.progress
+        END AS error
     FROM (
         SELECT
-            jobs.id, jobs.state, jobs.kind, jobs.queue, jobs.tenant, jobs.account, jobs.session, jobs.concurrency_key, jobs.priority,
-            jobs.attempt, jobs.max_attempts, jobs.worker, jobs.parent, jobs.cancel_requested_at, jobs.created_at, jobs.run_at,
-            jobs.started_at, jobs.finished_at, jobs.errors, jobs.progress
+            jobs.id, jobs.state, jobs.kind, jobs.queue, jobs.tenant, jobs.session, jobs.attempt, jobs.max_attempts, jobs.worker,
+            jobs.cancel_requested_at, jobs.created_at, jobs.run_at, jobs.started_at, jobs.finished_at, jobs.errors
         FROM turnstile.my_jobs AS jobs
         WHERE jobs.id >= $1 AND jobs.id < $2
             AND ($4 IS NULL OR jobs.queue = $4)

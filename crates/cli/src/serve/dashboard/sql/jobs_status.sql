@@ -4,8 +4,7 @@
 SELECT pg_catalog.to_json(found)::text
 FROM (
     SELECT
-        page.id, page.state, page.kind, page.queue, page.tenant, page.account, page.session, page.concurrency_key, page.priority,
-        page.attempt, page.max_attempts, page.worker, page.parent,
+        page.id, page.state, page.kind, page.queue, page.tenant, page.session, page.attempt, page.max_attempts, page.worker,
         page.cancel_requested_at IS NOT NULL AS is_cancel_requested,
         page.finished_at IS NOT NULL AND EXISTS (
             SELECT
@@ -18,9 +17,8 @@ FROM (
         extract(epoch FROM page.finished_at)::float8 AS finished_at
     FROM (
         SELECT
-            jobs.id, jobs.state, jobs.kind, jobs.queue, jobs.tenant, jobs.account, jobs.session, jobs.concurrency_key, jobs.priority,
-            jobs.attempt, jobs.max_attempts, jobs.worker, jobs.parent, jobs.cancel_requested_at, jobs.created_at, jobs.run_at,
-            jobs.started_at, jobs.finished_at
+            jobs.id, jobs.state, jobs.kind, jobs.queue, jobs.tenant, jobs.session, jobs.attempt, jobs.max_attempts, jobs.worker,
+            jobs.cancel_requested_at, jobs.created_at, jobs.run_at, jobs.started_at, jobs.finished_at
         FROM turnstile.job_status AS jobs
         WHERE jobs.id >= $1 AND jobs.id < $2
             AND ($4 IS NULL OR jobs.queue = $4)

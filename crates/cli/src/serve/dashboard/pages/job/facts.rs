@@ -24,7 +24,7 @@ pub fn facts(view: &View, job: &Job) -> Markup {
         pairs.push(("Concurrency key", links::key(view, key)));
     }
     if let Some(key) = &job.unique_key {
-        pairs.push(("Unique key", unique(job, key)));
+        pairs.push(("Unique key", unique(job, key, now)));
     }
     pairs.extend([
         ("Attempts", attempts(job)),
@@ -69,10 +69,11 @@ fn in_session(view: &View, job: &Job, session: &str) -> Markup {
     }
 }
 
-fn unique(job: &Job, key: &str) -> Markup {
+fn unique(job: &Job, key: &str, now: f64) -> Markup {
     html! {
         (parts::mono(key))
         @if let Some(mode) = &job.unique_mode { " " span.faint { (mode.replace('_', " ")) } }
+        @if job.unique_until.is_some() { " " span.faint { "ends " (time::ago(job.unique_until, now)) } }
     }
 }
 

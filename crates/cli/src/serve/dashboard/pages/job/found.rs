@@ -3,17 +3,13 @@
 use serde::Deserialize;
 
 use crate::listener::Problem;
-use crate::serve::dashboard::data::job::{Job, Reason};
+use crate::serve::dashboard::data::job::Job;
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 
 const ENDS_OF_MINE: &str = include_str!("../../sql/ends_mine.sql");
 const ENDS_OF_STATUS: &str = include_str!("../../sql/ends_status.sql");
-const WHY: &str = include_str!("../../sql/why_job.sql");
 const SESSION: &str = include_str!("../../sql/session_pause.sql");
-
-/// The job has gone, or does not wait any more.
-const OF_THE_MOMENT: [&str; 2] = ["P0002", "55000"];
 
 /// One end of a job that ended more than once.
 #[derive(Debug, Deserialize)]
@@ -36,21 +32,6 @@ pub async fn ends(view: &View, job: &Job) -> Result<Vec<End>, Problem> {
 /// Whether it waits for a claim, so that can be said why it does not start.
 pub fn waits(job: &Job) -> bool {
     ["available", "scheduled", "retryable"].contains(&job.state.as_str())
-}
-
-/// Nothing if it has started meanwhile. None at all means that the next claim takes it, so a refusal is told as one.
-pub async fn reasons(view: &View, id: i64) -> Result<Option<Vec<Reason>>, Problem> {
-    match view.rows(WHY, &[Value::from(id)]).await {
-        Ok(reasons) => Ok(Some(reasons)),
-        Err(problem) if is_of_the_moment(&problem) => Ok(None),
-        Err(problem) => Err(problem),
-    }
-}
-
-fn is_of_the_moment(problem: &Problem) -> bool {
-    problem
-        .code()
-        .is_some_and(|code| OF_THE_MOMENT.contains(&code))
 }
 
 /// A pause of the session.

@@ -128,12 +128,11 @@ async fn waiting(view: &View, job: &Job) -> Markup {
     if !found::waits(job) || !view.can.calls("why_waiting") {
         return html! {};
     }
-    let found = match found::reasons(view, job.id).await {
+    let found = match job::reasons(view, job.id).await {
         Ok(None) => return html! {},
         Ok(Some(reasons)) => Ok(reasons),
         Err(problem) => Err(problem),
     };
-    // What is not known is no fault of the page.
-    let estimate = job::estimate(view, job.id).await.ok().flatten();
+    let estimate = job::estimate(view, job.id).await;
     why::reasons(view, job.tenant.as_deref(), &found, estimate.as_ref())
 }

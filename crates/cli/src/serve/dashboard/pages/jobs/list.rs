@@ -171,7 +171,7 @@ mod tests {
 
     fn job(id: i64, finished_at: Option<f64>) -> Job {
         let text = serde_json::json!({
-            "id": id, "state": "available", "kind": "k", "queue": "q", "priority": 0, "attempt": 0, "max_attempts": 25,
+            "id": id, "state": "available", "kind": "k", "queue": "q", "attempt": 0, "max_attempts": 25,
             "is_cancel_requested": false, "is_brought_back": false, "finished_at": finished_at
         });
         serde_json::from_str(&text.to_string()).unwrap()
