@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::Content;
 use super::jobs::deed::Words;
 use super::jobs::words::sentence;
+use super::problem;
 use crate::listener::Problem;
 use crate::serve::dashboard::changes::{Change, End, Progress};
 use crate::serve::dashboard::data::jobs::MOST_COUNTED;
@@ -15,7 +16,7 @@ use crate::serve::dashboard::html::icon::{Icon, icon};
 use crate::serve::dashboard::html::stat::{Tile, tiles};
 use crate::serve::dashboard::html::table::{Head, table};
 use crate::serve::dashboard::html::tone::Tone;
-use crate::serve::dashboard::html::{badge, bar, form, layout, note, number, time};
+use crate::serve::dashboard::html::{badge, bar, form, layout, number, time};
 use crate::serve::dashboard::levers::many::no_such_change;
 use crate::serve::dashboard::view::View;
 
@@ -63,8 +64,8 @@ fn one(view: &View, number: u64, change: &Change, verb: &str) -> Markup {
             None => p.faint {
                 "The browser may close: this goes on. It ends with this program, and what was changed until then remains so."
             },
-            Some(End::Failed(problem)) => {
-                (note::note(Tone::Bad, problem.title(), problem.detail(), problem.advice()))
+            Some(End::Failed(failure)) => {
+                (problem::told(failure))
                 p.faint { "What was changed remains so." }
             },
             Some(_) => {},

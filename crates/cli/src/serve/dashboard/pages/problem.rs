@@ -20,7 +20,7 @@ pub fn alone(base: &str, problem: &Problem) -> Response {
     handle::html(problem.status(), page.into_string())
 }
 
-fn told(problem: &Problem) -> Markup {
+pub fn told(problem: &Problem) -> Markup {
     let title = match problem.code() {
         Some(code) => format!("{} (SQLSTATE {code})", problem.title()),
         None => problem.title().to_owned(),

@@ -44,19 +44,16 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         ))
 }
 
-/// What was pasted often has a space at its end. Names of jobs have none there.
+/// What was pasted often has a space at its end. Names keep theirs: without it they would be those of other things, which a change of all
+/// that match would hit.
 pub fn trimmed(filter: Filter) -> Filter {
     let trim = |text: String| text.trim().to_owned();
     Filter {
-        queue: trim(filter.queue),
-        kind: trim(filter.kind),
-        tenant: trim(filter.tenant),
-        account: trim(filter.account),
-        session: trim(filter.session),
         state: trim(filter.state),
         older: trim(filter.older),
         parent: trim(filter.parent),
         payload: trim(filter.payload),
+        ..filter
     }
 }
 
