@@ -29,6 +29,8 @@ pub struct Sample {
     pub totals: Totals,
     /// The jobs that wait in the busiest queues.
     pub queues: Vec<(String, i64)>,
+    /// Runs that have failed since statistics began.
+    failed: i64,
     /// Jobs that have started, by how long they had waited.
     waits: Vec<i64>,
     bounds_ms: Vec<f64>,
@@ -37,7 +39,6 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Totals {
     pub waiting: i64,
-    pub running: i64,
     pub claimed_per_minute: i64,
     pub finished_per_minute: i64,
 }
@@ -105,13 +106,64 @@ impl Series {
 
 /// How long jobs had waited that started in the minute before each sample, with the time of the sample.
 pub fn waits(samples: &[Arc<Sample>]) -> Vec<(f64, Percentiles)> {
-    let before = samples.iter();
-    let after = samples.iter().skip(WINDOW);
-    before
-        .zip(after)
+    minutes(samples)
         .map(|(before, after)| {
             let started = difference(&after.waits, &before.waits);
             (after.at, percentiles(&started, &after.bounds_ms))
         })
         .collect()
+}
+
+/// Runs that failed in the minute before each sample, with the time of the sample.
+pub fn failures(samples: &[Arc<Sample>]) -> Vec<(f64, f64)> {
+    minutes(samples)
+        .map(|(before, after)| {
+            // Statistics that were reset begin anew.
+            let failed = match after.failed - before.failed {
+                negative if negative < 0 => after.failed,
+                failed => failed,
+            };
+            let minutes = (after.at - before.at) / 60.0;
+            (after.at, failed as f64 / minutes.max(f64::EPSILON))
+        })
+        .collect()
+}
+
+/// Each sample, with that of about a minute before it.
+fn minutes(samples: &[Arc<Sample>]) -> impl Iterator<Item = (&Sample, &Sample)> {
+    let before = samples.iter().map(Arc::as_ref);
+    let after = samples.iter().skip(WINDOW).map(Arc::as_ref);
+    before.zip(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(at: f64, failed: i64) -> Arc<Sample> {
+        let totals = Totals {
+            waiting: 0,
+            claimed_per_minute: 0,
+            finished_per_minute: 0,
+        };
+        Arc::new(Sample {
+            at,
+            totals,
+            queues: Vec::new(),
+            failed,
+            waits: Vec::new(),
+            bounds_ms: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn failures_are_those_of_a_minute() {
+        let mut samples: Vec<Arc<Sample>> = (0..14)
+            .map(|at| sample(f64::from(at) * 5.0, i64::from(at)))
+            .collect();
+        assert_eq!(failures(&samples), [(60.0, 12.0), (65.0, 12.0)]);
+        samples.push(sample(70.0, 1));
+        assert_eq!(failures(&samples).last(), Some(&(70.0, 1.0)));
+        assert_eq!(failures(samples.get(..5).unwrap()), []);
+    }
 }

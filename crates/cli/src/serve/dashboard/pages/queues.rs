@@ -85,7 +85,7 @@ pub fn queue_table(
     ];
     let rows = queues.iter().map(|queue| row(view, queue, past)).collect();
     let caption = listing.ordered(told, "those with the most work first");
-    let empty = listing.empty("No queue has jobs, settings or statistics yet.");
+    let empty = listing.empty("No queue has jobs yet. turnstile.enqueue() adds the first.");
     table(&heads, rows, &caption, &empty)
 }
 

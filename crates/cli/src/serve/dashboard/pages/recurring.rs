@@ -4,8 +4,8 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::Content;
-use super::parts::links;
 use super::parts::listing::Listing;
+use super::parts::{empty, links};
 use crate::listener::Problem;
 use crate::serve::dashboard::html::icon::Icon;
 use crate::serve::dashboard::html::table::{Head, table};
@@ -36,6 +36,9 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         "head",
         layout::heading(html! { "Recurring jobs" }, html! {}, html! {}),
     );
+    if view.can.version.is_none() {
+        return Ok(content.still("empty", empty::not_installed(&view)));
+    }
     // The view calls the function with the rights of who reads it.
     if !view.can.reads("recurring_jobs") || !view.can.calls("cron_entries") {
         return Ok(content.still("rights", rights(&view)));

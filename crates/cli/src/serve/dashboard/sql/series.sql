@@ -6,12 +6,12 @@ FROM (
         (
             SELECT pg_catalog.json_build_object(
                 'waiting', coalesce(pg_catalog.sum(queues.waiting), 0)::bigint,
-                'running', coalesce(pg_catalog.sum(queues.running), 0)::bigint,
                 'claimed_per_minute', coalesce(pg_catalog.sum(queues.claimed_per_minute), 0)::bigint,
                 'finished_per_minute', coalesce(pg_catalog.sum(queues.finished_per_minute), 0)::bigint
             )
             FROM turnstile.queues
         ) AS totals,
+        (SELECT coalesce(pg_catalog.sum(stat_queue.failed), 0)::bigint FROM turnstile.stat_queue) AS failed,
         coalesce((
             SELECT pg_catalog.json_agg(pg_catalog.json_build_array(busy.name, busy.waiting))
             FROM (

@@ -6,8 +6,8 @@ use crate::serve::dashboard::html::chart::{Chart, lines};
 use crate::serve::dashboard::html::layout::columns;
 use crate::serve::dashboard::pages::parts::past::{Past, Points, named, waiting_in};
 
-/// As many as lines that differ by their dashes.
-const QUEUES: usize = 5;
+/// So many differ by their dashes.
+const LINES: usize = 5;
 const HEIGHT: u32 = 120;
 /// Of a name that stands beside a line.
 const LONGEST: usize = 28;
@@ -34,25 +34,30 @@ fn pace(past: &Past) -> Markup {
         past,
         "Jobs",
         "/min",
-        vec![("started", started), ("finished", finished)],
+        vec![
+            ("started", started),
+            ("failed", past.failures()),
+            ("finished", finished),
+        ],
     )
 }
 
-/// In the queues where the most wait now.
+/// In all queues, and in those where the most wait now.
 fn depth(past: &Past) -> Markup {
     let mut queues = past
         .last()
         .map(|last| last.queues.clone())
         .unwrap_or_default();
     queues.sort_by_key(|(_, waiting)| std::cmp::Reverse(*waiting));
-    queues.truncate(QUEUES);
+    queues.truncate(LINES - 1);
     let names: Vec<String> = queues.iter().map(|(name, _)| shortened(name)).collect();
-    let depths = queues
+    let all = past.line(|sample| Some(sample.totals.waiting as f64));
+    let of_queues = queues
         .iter()
         .zip(&names)
-        .map(|((queue, _), name)| (name.as_str(), past.line(|sample| waiting_in(sample, queue))))
-        .collect();
-    chart(past, "Waiting by queue", "jobs", depths)
+        .map(|((queue, _), name)| (name.as_str(), past.line(|sample| waiting_in(sample, queue))));
+    let depths = [("all queues", all)].into_iter().chain(of_queues).collect();
+    chart(past, "Waiting", "jobs", depths)
 }
 
 fn waits(past: &Past) -> Markup {

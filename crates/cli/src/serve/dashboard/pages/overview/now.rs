@@ -7,6 +7,7 @@ use crate::listener::Problem;
 use crate::serve::dashboard::html::number::{grouped, short};
 use crate::serve::dashboard::html::stat::{Tile, tiles};
 use crate::serve::dashboard::html::time::span_text;
+use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::pages::parts::past::Past;
 use crate::serve::dashboard::view::View;
 
@@ -108,7 +109,7 @@ pub fn shown(view: &View, now: &Now, past: &Past) -> Markup {
             ..plain("Finished", finished_per_minute)
         },
         wait(past),
-        failed(view, &now.ended),
+        failed(view, now, past),
         Tile {
             note: Some(format!(
                 "{} to retry, {} blocked",
@@ -138,23 +139,51 @@ fn wait(past: &Past) -> Tile<'static> {
     }
 }
 
-fn failed(view: &View, ended: &Ended) -> Tile<'static> {
-    let part = if ended.started > 0 {
-        ended.failed as f64 / ended.started as f64 * 100.0
+/// Of the last minute, or of all while less than a minute is known.
+fn failed(view: &View, now: &Now, past: &Past) -> Tile<'static> {
+    let Ended {
+        started,
+        failed,
+        since,
+    } = now.ended;
+    let so_far = if started == 0 {
+        "none so far".to_owned()
     } else {
-        0.0
+        let part = failed as f64 / started as f64;
+        let span = since.map_or(0.0, |since| view.now() - since);
+        format!(
+            "{} in {}, {}% of runs",
+            grouped(failed),
+            coarse(span),
+            short((part * 1_000.0).round() / 10.0)
+        )
     };
-    Tile {
+    let known = past.failures().last().and_then(|(_, failed)| *failed);
+    let tile = Tile {
         label: "Failed runs",
-        value: grouped(ended.failed),
-        note: Some(format!(
-            "{}% of all in {}",
-            short((part * 10.0).round() / 10.0),
-            coarse(view.now() - ended.since.unwrap_or_else(|| view.now())),
-        )),
         href: view.can.jobs().then(|| view.link("/failures").text()),
         ..Tile::default()
+    };
+    let Some(per_minute) = known else {
+        return Tile {
+            value: grouped(failed),
+            note: Some(so_far),
+            ..tile
+        };
+    };
+    let is_much = is_much(per_minute, now.totals.claimed_per_minute);
+    Tile {
+        value: grouped(per_minute.round() as i64),
+        unit: "/min",
+        note: Some(so_far),
+        tone: if is_much { Tone::Warn } else { Tone::Plain },
+        ..tile
     }
+}
+
+/// More than one of ten.
+fn is_much(failed: f64, started: i64) -> bool {
+    failed >= 10.0 && failed * 10.0 > started as f64
 }
 
 /// 340 ms, 4.2 s, 26.6 min, 3.1 h
@@ -193,6 +222,12 @@ mod tests {
         assert_eq!(told(4.21), "4.2 s");
         assert_eq!(told(1_598.0), "26.6 min");
         assert_eq!(told(11_000.0), "3.1 h");
+    }
+
+    #[test]
+    fn one_of_ten_is_much() {
+        assert!(is_much(11.0, 100) && !is_much(10.0, 100));
+        assert!(!is_much(9.0, 9));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::serve::dashboard::html::chart::Series;
-use crate::serve::dashboard::series::{Sample, waits};
+use crate::serve::dashboard::series::{self, Sample};
 use crate::serve::dashboard::view::View;
 
 const HOUR: f64 = 3_600.0;
@@ -27,9 +27,9 @@ pub type Points = Vec<(f64, Option<f64>)>;
 
 impl Past {
     pub fn of(view: &View) -> Self {
-        let series = &view.dashboard.0.series;
-        series.lend(&view.access);
-        Self::new(series.samples())
+        let known = &view.dashboard.0.series;
+        known.lend(&view.access);
+        Self::new(known.samples())
     }
 
     fn new(mut samples: Vec<Arc<Sample>>) -> Self {
@@ -59,7 +59,7 @@ impl Past {
 
     /// How long jobs had waited that started then: the median and what 95 of 100 have not passed, in seconds.
     pub fn waits(&self) -> [Points; 2] {
-        let waits = waits(&self.samples);
+        let waits = series::waits(&self.samples);
         let line = |part: fn(&crate::top::percentiles::Percentiles) -> Option<f64>| {
             let values = waits
                 .iter()
@@ -67,6 +67,15 @@ impl Past {
             self.thinned(values, POINTS)
         };
         [line(|found| found.p50), line(|found| found.p95)]
+    }
+
+    /// Runs that failed, a minute.
+    pub fn failures(&self) -> Points {
+        let failures = series::failures(&self.samples);
+        self.thinned(
+            failures.into_iter().map(|(at, failed)| (at, Some(failed))),
+            POINTS,
+        )
     }
 
     fn thinned(&self, values: impl Iterator<Item = (f64, Option<f64>)>, points: f64) -> Points {
@@ -155,7 +164,7 @@ mod tests {
         let before = thinned(every(5.0, 100), 30.0);
         let after = thinned(every(5.0, 106), 30.0);
         let settled = before.len() - 1;
-        assert_eq!(before[..settled], after[..settled]);
+        assert_eq!(before.get(..settled), after.get(..settled));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::links;
 use crate::serve::dashboard::html::layout::{columns, section, section_with};
 use crate::serve::dashboard::html::number::{self, grouped};
 use crate::serve::dashboard::html::{bar, note, table, time};
@@ -26,7 +27,8 @@ pub struct Statistics {
     bounds_ms: Vec<i64>,
 }
 
-pub fn shown(view: &View, statistics: Option<&Statistics>) -> Markup {
+/// `filter`: what chooses its jobs in the list of jobs.
+pub fn shown(view: &View, statistics: Option<&Statistics>, filter: (&str, &str)) -> Markup {
     let Some(statistics) = statistics else {
         return section(
             "Since statistics began",
@@ -44,13 +46,14 @@ pub fn shown(view: &View, statistics: Option<&Statistics>) -> Markup {
         .map(|(title, counts)| spread(title, counts, &statistics.bounds_ms))
         .collect();
     html! {
-        (section_with("Since statistics began", html! { (time::full(statistics.since, view.now())) }, statistics.counts()))
+        (section_with("Since statistics began", html! { (time::full(statistics.since, view.now())) }, statistics.counts(view, filter)))
         (columns(&parts))
     }
 }
 
 impl Statistics {
-    fn counts(&self) -> Markup {
+    fn counts(&self, view: &View, filter: (&str, &str)) -> Markup {
+        let ended = |count: i64, state| links::jobs(view, count, &[filter, ("state", state)]);
         let of_runs = |count: i64| {
             html! {
                 (number::count(count))
@@ -62,12 +65,12 @@ impl Statistics {
         table::pairs(&[
             ("Enqueued", number::count(self.enqueued)),
             ("Runs started", number::count(self.started)),
-            ("Completed", number::count(self.completed)),
+            ("Completed", ended(self.completed, "completed")),
             ("Runs failed", of_runs(self.failed)),
             ("Retried", number::count(self.retried)),
             ("Rescued", of_runs(self.rescued)),
-            ("Discarded", number::count(self.discarded)),
-            ("Cancelled", number::count(self.cancelled)),
+            ("Discarded", ended(self.discarded, "discarded")),
+            ("Cancelled", ended(self.cancelled, "cancelled")),
         ])
     }
 }

@@ -73,7 +73,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         )
         .live(
             "statistics",
-            statistics::shown(&view, queue.statistics.as_ref()),
+            statistics::shown(&view, queue.statistics.as_ref(), ("queue", &name)),
         ))
 }
 

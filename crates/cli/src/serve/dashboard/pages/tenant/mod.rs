@@ -65,7 +65,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         .still("account", accounts::opened(&view, &name, chosen.as_ref()))
         .live(
             "statistics",
-            statistics::shown(&view, tenant.statistics.as_ref()),
+            statistics::shown(&view, tenant.statistics.as_ref(), ("tenant", &name)),
         ))
 }
 
