@@ -29,9 +29,9 @@ pub async fn ends(view: &View, job: &Job) -> Result<Vec<End>, Problem> {
     view.rows(sql, &[Value::from(job.id)]).await
 }
 
-/// Whether it waits for a claim, so that can be said why it does not start.
+/// Whether it can be said why it does not start.
 pub fn waits(job: &Job) -> bool {
-    ["available", "scheduled", "retryable"].contains(&job.state.as_str())
+    ["available", "scheduled", "retryable", "blocked"].contains(&job.state.as_str())
 }
 
 /// A pause of the session.

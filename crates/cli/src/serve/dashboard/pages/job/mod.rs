@@ -133,6 +133,10 @@ async fn waiting(view: &View, job: &Job) -> Markup {
         Ok(Some(reasons)) => Ok(reasons),
         Err(problem) => Err(problem),
     };
-    let estimate = job::estimate(view, job.id).await;
+    let estimate = if job.state == "blocked" {
+        None
+    } else {
+        job::estimate(view, job.id).await
+    };
     why::reasons(view, job.tenant.as_deref(), &found, estimate.as_ref())
 }

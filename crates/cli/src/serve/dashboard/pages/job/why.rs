@@ -28,6 +28,7 @@ fn words(reason: &str) -> (Icon, Tone, &str) {
         ),
         "unique_running" => (Icon::Play, Tone::Plain, "unique key is in use"),
         "behind" => (Icon::Hourglass, Tone::Plain, "others are first"),
+        "blocked" => (Icon::Hourglass, Tone::Plain, "waits for other jobs"),
         "locked" => (Icon::Lock, Tone::Plain, "locked"),
         "no_worker" => (Icon::Alert, Tone::Bad, "no worker"),
         "outside_memory" => (Icon::Alert, Tone::Warn, "outside of memory"),
@@ -36,11 +37,14 @@ fn words(reason: &str) -> (Icon, Tone, &str) {
 }
 
 fn explanation(reason: &Reason, now: f64) -> Markup {
+    // The server names columns, which have no names here.
     let said = match reason.reason.as_str() {
-        // The server names a column, which has no name here.
-        "scheduled" => "Its time has not come.",
-        "retry" => "It failed, and is due again later.",
-        _ => reason.detail.as_deref().unwrap_or_default(),
+        "scheduled" => "Its time has not come.".to_owned(),
+        "retry" => "It failed, and is due again later.".to_owned(),
+        _ => {
+            let detail = reason.detail.as_deref().unwrap_or_default();
+            detail.replace(", of which holder is one", "")
+        }
     };
     html! {
         bdi { (said) }
