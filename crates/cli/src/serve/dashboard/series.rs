@@ -21,6 +21,7 @@ const QUEUES: i64 = 8;
 const WINDOW: usize = 12;
 /// Where the login of this program may not read figures, a viewer's does, for so long after the last visit.
 const LENT: Duration = Duration::from_secs(900);
+const LONGEST_REST: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, Deserialize)]
 pub struct Sample {
@@ -57,9 +58,16 @@ struct State {
 impl Series {
     /// For ever.
     pub async fn sample(&self, dashboard: &Dashboard) {
+        let own = dashboard.0.logins.own();
+        let mut refused: Option<(Instant, Duration)> = None;
         loop {
-            let own = dashboard.0.logins.own();
-            if !self.take(&own).await
+            if refused.is_none_or(|(at, rest)| at.elapsed() >= rest) {
+                refused = match self.take(&own).await {
+                    true => None,
+                    false => Some((Instant::now(), rest_after(refused.map(|(_, rest)| rest)))),
+                };
+            }
+            if refused.is_some()
                 && let Some(lent) = self.lent()
             {
                 self.take(&lent).await;
@@ -102,6 +110,11 @@ impl Series {
         // A panic leaves a whole state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A program that has no login of its own would fill the logs, of the server and its own, with a refusal every few seconds.
+fn rest_after(last: Option<Duration>) -> Duration {
+    last.map_or(PACE, |last| (last * 2).min(LONGEST_REST))
 }
 
 /// How long jobs had waited that started in the minute before each sample, with the time of the sample.
@@ -165,5 +178,16 @@ mod tests {
         samples.push(sample(70.0, 1));
         assert_eq!(failures(&samples).last(), Some(&(70.0, 1.0)));
         assert_eq!(failures(samples.get(..5).unwrap()), []);
+    }
+
+    #[test]
+    fn a_login_that_is_refused_is_tried_ever_less_often() {
+        let rests: Vec<u64> = std::iter::successors(Some(rest_after(None)), |last| {
+            Some(rest_after(Some(*last)))
+        })
+        .map(|rest| rest.as_secs())
+        .take(6)
+        .collect();
+        assert_eq!(rests, [5, 10, 20, 40, 60, 60]);
     }
 }

@@ -66,7 +66,7 @@ fn rights(view: &View) -> Markup {
         Tone::Info,
         "Recurring jobs are not for this role",
         &text,
-        Some("Whoever owns the extension can allow it. The view shows payloads, too:"),
+        Some("The owner of the extension can allow it. The view shows payloads, too:"),
         html! {
             pre {
                 "GRANT SELECT ON turnstile.recurring_jobs TO …;\n"

@@ -39,7 +39,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
     let workers: Vec<Worker> = view.rows(WORKERS, &arguments).await?;
     let matching = workers.first().map_or(0, |worker| worker.matching);
     let content = html! {
-        (nobody(&view, &listing, &workers))
+        (none_claims(&view, &listing, &workers))
         (worker_table(&view, &listing, &workers))
         (listing.rest(matching, "workers"))
     };
@@ -52,7 +52,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         .live("workers", content))
 }
 
-fn nobody(view: &View, listing: &Listing, workers: &[Worker]) -> Markup {
+fn none_claims(view: &View, listing: &Listing, workers: &[Worker]) -> Markup {
     let Some(first) = workers.first() else {
         return html! {};
     };

@@ -19,7 +19,7 @@ use crate::serve::dashboard::view::View;
 const ATTENTION: &str = include_str!("../../sql/attention.sql");
 const UNATTENDED: &str = include_str!("../../sql/unattended.sql");
 
-/// Queues of which it is asked whether somebody works on them.
+/// Queues of which it is asked whether they have workers.
 const ASKED: usize = 6;
 const NAMED: usize = 3;
 /// A backlog behind a full gate is worth a word when the first has waited for so many seconds.
@@ -64,7 +64,7 @@ pub async fn read(view: &View, now: &Now, queues: &[Gate]) -> Result<Alerts, Pro
     Ok(Alerts { closed, unattended })
 }
 
-/// Where nothing has started for a minute though there is room, it may be that nobody works.
+/// Where nothing has started for a minute though there is room, there may be no worker.
 async fn unattended(view: &View, queues: &[Gate]) -> Result<Vec<String>, Problem> {
     let names: Vec<String> = queues
         .iter()
@@ -79,7 +79,7 @@ async fn unattended(view: &View, queues: &[Gate]) -> Result<Vec<String>, Problem
 }
 
 pub fn shown(view: &View, now: &Now, alerts: &Alerts, queues: &[Gate]) -> Markup {
-    let mut lines = nobody(view, now, alerts, queues);
+    let mut lines = without_workers(view, now, alerts, queues);
     lines.extend(standby(view));
     lines.extend(memory(now));
     lines.extend(history_ends(view, now));
@@ -104,7 +104,7 @@ fn worst(lines: &[Line]) -> Option<Tone> {
 }
 
 /// No workers at all, or none for some queues.
-fn nobody(view: &View, now: &Now, alerts: &Alerts, queues: &[Gate]) -> Vec<Line> {
+fn without_workers(view: &View, now: &Now, alerts: &Alerts, queues: &[Gate]) -> Vec<Line> {
     let bad = |text| Line {
         tone: Tone::Bad,
         text,

@@ -29,7 +29,7 @@ pub fn no_rights(view: &View) -> Markup {
         &format!("The role {role} may see nothing here"),
         "What a viewer sees and changes is decided by the rights of its role in the database.",
         Some(
-            "Whoever owns the extension can allow figures, or figures and levers, or the jobs of some tenants:",
+            "The owner of the extension can allow figures, or figures and levers, or the jobs of some tenants:",
         ),
         html! {
             pre {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use crate::listener::Problem;
-use crate::serve::dashboard::html::number::{self, grouped};
+use crate::serve::dashboard::html::number;
 use crate::serve::dashboard::html::table::{Head, table};
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{layout, note};
@@ -104,7 +104,7 @@ pub fn words(reason: &str, gate: Option<&str>) -> (String, &'static str) {
         ),
         "no_worker" => (
             "no worker".to_owned(),
-            "Nobody has claimed from the queue in the last minute, and nobody waits for its jobs.",
+            "No worker has claimed from the queue in the last minute, and none waits for its jobs.",
         ),
         "outside_memory" => (
             "outside memory".to_owned(),
@@ -121,22 +121,16 @@ pub fn words(reason: &str, gate: Option<&str>) -> (String, &'static str) {
     }
 }
 
-/// Above what else the page says, where nobody works.
+/// Above what else the page of a queue says, where nothing works on it.
 pub fn warning(reasons: Option<&[Reason]>) -> Markup {
-    let found = reasons
-        .unwrap_or_default()
-        .iter()
-        .find(|reason| reason.reason == "no_worker");
-    let Some(found) = found else {
+    let mut reasons = reasons.unwrap_or_default().iter();
+    if !reasons.any(|reason| reason.reason == "no_worker") {
         return html! {};
-    };
+    }
     note::note(
         Tone::Bad,
         "No worker",
-        &format!(
-            "Nobody has claimed in the last minute, and nobody waits for jobs: {} groups of jobs have no worker.",
-            grouped(found.lanes)
-        ),
+        "None has claimed from this queue in the last minute, and none waits for its jobs.",
         Some("Start workers for the queue, or look whether they fail before they claim."),
     )
 }
