@@ -3,8 +3,9 @@
 import itertools
 from dataclasses import dataclass, field
 
-from support.batches import await_children, enqueue_batch
+from support.batches import enqueue_batch
 from support.calls import call, claim_next, complete, enqueue, fail
+from support.sleepers import until
 
 # Names of things, unless a test has others.
 PLAIN = {
@@ -17,6 +18,7 @@ SELECT relname, CASE relkind WHEN 'S' THEN 'last_value' ELSE 't' END FROM pg_cla
  WHERE relnamespace = 'turnstile'::regnamespace AND (relkind = 'S' OR relkind IN ('r', 'p') AND NOT relispartition)
  ORDER BY relname
 """
+UNTOLD = "SELECT count(*) FROM turnstile.dependency WHERE NOT is_told"
 
 
 @dataclass
@@ -106,6 +108,8 @@ def populate(conn, **names: str) -> World:
     world = World(conn, PLAIN | names)
     for make in (_finished, _running, _batch, _waiting, _settings):
         make(world)
+    # The background worker tells a job that others come after it.
+    until(lambda: conn.execute(UNTOLD).fetchone() == (0,), "all predecessors are told")
     return world
 
 
@@ -137,7 +141,6 @@ PARAMETERS = {
     "/job": lambda w: {"id": w.jobs["waiting"]},
     "/jobs/change": lambda w: {"deed": "retry", "tenant": w.acme, "state": "discarded"},
     "/batch": lambda w: {"id": w.jobs["batch"]},
-    "/change": lambda w: {"number": 1},
 }
 
 

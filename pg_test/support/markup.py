@@ -49,8 +49,9 @@ class Page:
         return " ".join(" ".join(self.tree.itertext()).split())
 
     def texts(self) -> set[str]:
-        """The text of each element, as it is."""
-        return {"".join(element.itertext()) for _, _, element in self.elements()}
+        """The text of each element, as it is, and what its title has where it is cut."""
+        titles = {attributes["title"] for _, attributes, _ in self.elements() if "title" in attributes}
+        return titles | {"".join(element.itertext()) for _, _, element in self.elements()}
 
     def is_plain(self) -> None:
         """Nothing in it comes of a name or a payload."""
