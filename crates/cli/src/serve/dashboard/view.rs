@@ -100,9 +100,9 @@ impl View {
         self.dashboard.0.options.allow_writes
     }
 
-    /// Whether to offer a lever. The server decides again when it is used.
+    /// Whether to offer a lever. The server decides again when it is used. A standby takes no changes.
     pub fn may(&self, function: &str) -> bool {
-        self.writes() && self.can.calls(function)
+        self.writes() && self.can.calls(function) && !self.can.in_recovery
     }
 }
 

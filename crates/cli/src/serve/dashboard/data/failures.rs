@@ -21,7 +21,7 @@ const SHORTEST: i64 = 1_000;
 const LONGEST: i64 = 400 * 86_400_000;
 const MOST_ENDED: i64 = 50_000;
 const MOST_DISCARDED: i64 = 2_000;
-/// Whoever has so many before its eyes needs no more.
+/// A viewer who has so many before its eyes needs no more.
 const MANY: i64 = 5_000;
 /// Names that a group shows.
 const NAMES: usize = 5;

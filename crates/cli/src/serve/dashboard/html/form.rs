@@ -55,24 +55,6 @@ pub fn input(name: &str, label: &str, value: &str, placeholder: &str) -> Markup 
     }
 }
 
-/// A field that offers names which are known, and takes any.
-pub fn suggest(
-    name: &str,
-    label: &str,
-    value: &str,
-    placeholder: &str,
-    known: &[impl AsRef<str>],
-) -> Markup {
-    html! {
-        label.field {
-            span { (label) }
-            input type="text" name=(name) value=(value) placeholder=[given(placeholder)] autocomplete="off" spellcheck="false"
-                list={ "known-" (name) };
-            datalist id={ "known-" (name) } { @for one in known { option value=(one.as_ref()) {} } }
-        }
-    }
-}
-
 /// The field that the key `/` leads to. One on a page.
 pub fn search(name: &str, label: &str, value: &str, placeholder: &str) -> Markup {
     html! {
@@ -107,25 +89,6 @@ pub fn select(name: &str, label: &str, options: &[(&str, &str)], chosen: &str) -
     }
 }
 
-pub fn checkbox(name: &str, label: &str, checked: bool) -> Markup {
-    html! {
-        label.check {
-            input type="checkbox" name=(name) value="true" checked[checked];
-            span { (label) }
-        }
-    }
-}
-
-/// Text of several lines, as JSON.
-pub fn area(name: &str, label: &str, value: &str, placeholder: &str) -> Markup {
-    html! {
-        label.field.wide {
-            span { (label) }
-            textarea name=(name) rows="3" placeholder=[given(placeholder)] autocomplete="off" spellcheck="false" { (value) }
-        }
-    }
-}
-
 fn given(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
@@ -142,23 +105,6 @@ pub fn filters(action: &str, fields: Markup, hide: Hidden<'_>, clear: Option<&st
                 button.plain { "Filter" }
                 @if let Some(clear) = clear { a href=(clear) { "Clear" } }
             }
-        }
-    }
-}
-
-/// A limit that is changed where it stands. Nothing in the field means none.
-pub fn inline_number(
-    action: &str,
-    name: &str,
-    value: Option<i64>,
-    label: &str,
-    hide: Hidden<'_>,
-) -> Markup {
-    html! {
-        form.inline method="post" action=(action) data-busy {
-            (hidden(hide))
-            input type="number" name=(name) value=[value] placeholder="none" min="0" step="1" inputmode="numeric" autocomplete="off" aria-label=(label);
-            button.plain aria-label={ "Set " (label) } { "Set" }
         }
     }
 }

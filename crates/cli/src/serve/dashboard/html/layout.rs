@@ -12,17 +12,9 @@ pub struct NavItem<'a> {
     pub href: &'a str,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoticeKind {
-    Good,
-    Bad,
-    Info,
-}
-
 /// What became of the last change.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    pub kind: NoticeKind,
     pub text: String,
 }
 
@@ -148,13 +140,8 @@ fn header(frame: &Frame<'_>) -> Markup {
 }
 
 fn notice_box(notice: &Notice) -> Markup {
-    let (tone, role) = match notice.kind {
-        NoticeKind::Good => (Tone::Good, "status"),
-        NoticeKind::Info => (Tone::Info, "status"),
-        NoticeKind::Bad => (Tone::Bad, "alert"),
-    };
     html! {
-        div class={ "note notice " (tone.class()) } role=(role) { (icon(tone.icon())) p { (notice.text) } }
+        div class={ "note notice " (Tone::Good.class()) } role="status" { (icon(Tone::Good.icon())) p { (notice.text) } }
     }
 }
 

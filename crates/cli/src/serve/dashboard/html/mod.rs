@@ -3,11 +3,6 @@
 //! All text is escaped where it is written. A policy for content forbids styles and scripts within pages, so what has a size or a color gets
 //! attributes of SVG and classes of `static/style.css`.
 
-#![allow(
-    dead_code,
-    reason = "pages take what they need, and some parts wait for theirs"
-)]
-
 pub mod badge;
 pub mod bar;
 pub mod chart;
@@ -17,7 +12,6 @@ pub mod json;
 pub mod layout;
 pub mod note;
 pub mod number;
-pub mod pager;
 pub mod parts;
 pub mod stat;
 pub mod table;

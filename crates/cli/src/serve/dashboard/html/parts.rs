@@ -22,11 +22,6 @@ pub fn name(text: &str) -> Markup {
     html! { bdi { (visible(text)) } }
 }
 
-/// A name that may be absent.
-pub fn name_or_none(text: Option<&str>) -> Markup {
-    super::number::or_none(text, name)
-}
-
 pub fn mono(text: &str) -> Markup {
     html! { code { (text) } }
 }

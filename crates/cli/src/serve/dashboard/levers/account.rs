@@ -49,5 +49,7 @@ pub async fn limits(view: View, fields: Fields) -> Result<Done, Problem> {
 }
 
 fn back(fields: &Fields) -> Result<Done, Problem> {
-    Ok(Done::at("/tenant").with("name", fields.text("tenant")?))
+    Ok(Done::at("/tenant")
+        .with("name", fields.text("tenant")?)
+        .with("account", fields.text("account")?))
 }

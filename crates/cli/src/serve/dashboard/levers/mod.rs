@@ -12,7 +12,7 @@ pub mod tenant;
 
 use serde::Deserialize;
 
-use super::html::layout::{Notice, NoticeKind};
+use super::html::layout::Notice;
 use super::links::Link;
 use super::view::View;
 
@@ -90,7 +90,6 @@ pub fn notice(view: &View) -> Option<Notice> {
     let done = done?;
     let said = ALL.iter().find(|said| said.code == done)?;
     Some(Notice {
-        kind: NoticeKind::Good,
         text: said.text.to_owned(),
     })
 }

@@ -196,9 +196,7 @@ fn limits_shown(view: &View, key: &Gate, setting: Option<Setting>) -> Markup {
     let is_default = key.name == limits::DEFAULTS;
     let origin = limits::origin(view, PATH, is_own.filter(|_| !is_default));
     let content = match setting {
-        Some(setting) if levers::may(view, "set_concurrency") => {
-            edited(view, &key.name, &setting.limits)
-        }
+        Some(setting) if view.may("set_concurrency") => edited(view, &key.name, &setting.limits),
         Some(setting) => pairs(&setting.limits),
         None => pairs(key),
     };

@@ -45,7 +45,7 @@
     const selection = getSelection();
     return (region.contains(document.activeElement) && document.activeElement !== region)
       || region.querySelector('details[open]') !== null
-      || [...all('input, textarea', region)].some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked)
+      || [...all('input', region)].some((field) => field.value !== field.defaultValue)
       || (selection !== null && !selection.isCollapsed && region.contains(selection.anchorNode));
   };
 
@@ -149,7 +149,7 @@
 
   // ---- Keys ----
 
-  const isTyped = (target) => target instanceof Element && target.closest('input, select, textarea, [contenteditable]') !== null;
+  const isTyped = (target) => target instanceof Element && target.closest('input, select') !== null;
 
   document.addEventListener('keydown', (event) => {
     const filter = document.querySelector('[data-filter]');

@@ -15,7 +15,7 @@ pub fn facts(view: &View, job: &Job) -> Markup {
         ("Tenant", links::tenant_or_none(view, job.tenant.as_deref())),
     ];
     if let (Some(tenant), Some(account)) = (&job.tenant, &job.account) {
-        pairs.push(("Account", account_of(view, tenant, account)));
+        pairs.push(("Account", links::account(view, tenant, account)));
     }
     if let Some(session) = &job.session {
         pairs.push(("Session", in_session(view, job, session)));
@@ -47,14 +47,6 @@ pub fn facts(view: &View, job: &Job) -> Markup {
         ));
     }
     table::pairs(&pairs)
-}
-
-/// An account is seen on the page of its tenant.
-pub fn account_of(view: &View, tenant: &str, account: &str) -> Markup {
-    if !view.can.figures() {
-        return parts::name(account);
-    }
-    parts::link(&view.link("/tenant").with("name", tenant).text(), account)
 }
 
 fn in_session(view: &View, job: &Job, session: &str) -> Markup {

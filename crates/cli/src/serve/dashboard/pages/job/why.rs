@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-use super::facts::account_of;
 use crate::listener::Problem;
 use crate::serve::dashboard::data::job::{Estimate, Reason};
 use crate::serve::dashboard::html::icon::Icon;
@@ -59,7 +58,7 @@ fn gate(view: &View, tenant: Option<&str>, reason: &Reason) -> Markup {
     let link = match (gate, tenant, name.parse()) {
         ("queue", ..) => links::queue(view, name),
         ("tenant", ..) => links::tenant(view, name),
-        ("account", Some(tenant), _) => account_of(view, tenant, name),
+        ("account", Some(tenant), _) => links::account(view, tenant, name),
         ("concurrency", ..) => links::key(view, name),
         ("batch", _, Ok(id)) => links::batch(view, id),
         _ => parts::name(name),

@@ -107,7 +107,7 @@ fn clear_of(view: &View) -> String {
     view.link("/jobs").text()
 }
 
-/// An age that somebody has written into the URL is one, too.
+/// An age that was written into the URL by hand is one, too.
 fn ages(chosen: &str) -> Vec<(String, String)> {
     let words = |seconds: &str| {
         let span = seconds.parse().map(time::span_text);

@@ -49,12 +49,12 @@ pub fn switch(view: &View, switch: &Switch<'_>, gate: &Gate, names: Hidden<'_>) 
     // A trial ends with a pause.
     if gate.is_paused || gate.one_at_a_time {
         return html! {
-            @if may(view, switch.resume) {
+            @if view.may(switch.resume) {
                 (form::button(&action(view, switch.path, "resume"), "Resume", names, Tone::Info))
             }
         };
     }
-    if !may(view, switch.pause) {
+    if !view.may(switch.pause) {
         return html! {};
     }
     let action = action(view, switch.path, "pause");
@@ -64,11 +64,6 @@ pub fn switch(view: &View, switch: &Switch<'_>, gate: &Gate, names: Hidden<'_>) 
             (form::button(&action, label, &fields, Tone::Plain))
         }
     }
-}
-
-/// A standby takes no changes.
-pub fn may(view: &View, function: &str) -> bool {
-    view.may(function) && !view.can.in_recovery
 }
 
 pub fn action(view: &View, path: &str, lever: &str) -> String {

@@ -92,7 +92,7 @@ pub fn shown(view: &View, gate: &Gate, settings: &Settings, is_own: Option<bool>
 }
 
 pub fn form(view: &View, gate: &Gate) -> Markup {
-    if !levers::may(view, "set_queue") {
+    if !view.may("set_queue") {
         return html! {};
     }
     let fields = html! {

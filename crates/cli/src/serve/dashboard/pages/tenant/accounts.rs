@@ -109,7 +109,7 @@ pub fn opened(view: &View, tenant: &str, account: Option<&Gate>) -> Markup {
             (levers::switch(view, &levers::ACCOUNT, account, &names))
         }
     };
-    let limits = if levers::may(view, "set_account") {
+    let limits = if view.may("set_account") {
         let fields = html! {
             (limits::slots("slots", account))
             (limits::rate(account))

@@ -61,7 +61,7 @@ pub async fn defaults(view: View) -> Result<Content, Problem> {
 }
 
 pub fn shown(view: &View, gate: &Gate, is_own: Option<bool>) -> Markup {
-    let content = if levers::may(view, "set_tenant") {
+    let content = if view.may("set_tenant") {
         edited(view, gate)
     } else {
         pairs(&[
