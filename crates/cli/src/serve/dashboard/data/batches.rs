@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::super::value::Value;
 use super::super::view::View;
+use super::look::ids_of;
 use super::window::Windows;
 use crate::listener::Problem;
 
@@ -100,9 +101,8 @@ async fn add(
     if batches.is_empty() {
         return Ok(());
     }
-    let ids: Vec<String> = batches.iter().map(|batch| batch.id.to_string()).collect();
-    let array = Value::text(format!("{{{}}}", ids.join(",")));
-    let found: Vec<Counts> = view.rows(COUNTS, &[array]).await?;
+    let ids: Vec<i64> = batches.iter().map(|batch| batch.id).collect();
+    let found: Vec<Counts> = view.rows(COUNTS, &[ids_of(&ids)]).await?;
     counted.extend(found.into_iter().map(|counts| (counts.id, counts)));
     Ok(())
 }

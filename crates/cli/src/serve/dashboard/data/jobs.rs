@@ -100,7 +100,19 @@ pub async fn page(
         .filter(|state| !state.is_empty())
         .into_iter()
         .collect();
-    let look = Look::new(view, filter, &states).await?;
+    let mut look = Look::new(view, filter, &states).await?;
+    match page_of(view, &look, before, most).await {
+        Err(problem) if look.gives_up_index(&problem) => page_of(view, &look, before, most).await,
+        page => page,
+    }
+}
+
+async fn page_of(
+    view: &View,
+    look: &Look,
+    before: Option<i64>,
+    most: usize,
+) -> Result<Page, Problem> {
     let mut ranges = look.ranges(view, before).await?;
     let mut jobs: Vec<Job> = Vec::new();
     let rest = loop {
@@ -141,7 +153,14 @@ pub async fn count(view: &View, filter: &Filter, states: &[&str]) -> Result<Coun
 
 /// All of the states are of jobs that have ended, or none.
 async fn count_alike(view: &View, filter: &Filter, states: &[&str]) -> Result<Count, Problem> {
-    let look = Look::new(view, filter, states).await?;
+    let mut look = Look::new(view, filter, states).await?;
+    match count_of(view, &look, states).await {
+        Err(problem) if look.gives_up_index(&problem) => count_of(view, &look, states).await,
+        count => count,
+    }
+}
+
+async fn count_of(view: &View, look: &Look, states: &[&str]) -> Result<Count, Problem> {
     let mut ranges = look.ranges(view, None).await?;
     let mut jobs = 0;
     let has_ends = states.iter().any(|state| FINISHED.contains(state));
@@ -152,7 +171,7 @@ async fn count_alike(view: &View, filter: &Filter, states: &[&str]) -> Result<Co
             Err(rest) => break rest,
         };
         if is_checked {
-            let last_ends = count_in(&look, view, range, MOST_CHECKED - jobs, true).await?;
+            let last_ends = count_in(look, view, range, MOST_CHECKED - jobs, true).await?;
             if jobs + last_ends < MOST_CHECKED {
                 jobs += last_ends;
                 continue;
@@ -160,7 +179,7 @@ async fn count_alike(view: &View, filter: &Filter, states: &[&str]) -> Result<Co
             // To look at each would take too long.
             is_checked = false;
         }
-        jobs += count_in(&look, view, range, MOST_COUNTED - jobs, false).await?;
+        jobs += count_in(look, view, range, MOST_COUNTED - jobs, false).await?;
         if jobs >= MOST_COUNTED {
             break Rest::More(range.low);
         }

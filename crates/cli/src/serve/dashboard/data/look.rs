@@ -13,6 +13,8 @@ use crate::listener::Problem;
 
 const NEWEST: &str = include_str!("../sql/newest.sql");
 const FEW: &str = include_str!("../sql/few.sql");
+const RUNNING: &str = include_str!("../sql/running.sql");
+const TIMED_OUT: &str = "57014";
 
 /// So many jobs are read at once, and sorted.
 const FEW_JOBS: i64 = 5_000;
@@ -46,6 +48,8 @@ pub struct Look {
     payload: Value,
     /// All that may match is found by an index.
     is_indexed: bool,
+    /// Of all jobs that run, where they are known.
+    running: Option<Vec<i64>>,
     is_ended: bool,
     first: i64,
 }
@@ -76,12 +80,17 @@ impl Look {
             Some(parent) => super::job::has_few_children(view, parent, FEW_JOBS).await?,
             None => is_live == Some(true) && few(view, &filter.queue, states).await?,
         };
+        let running = match states {
+            ["running"] if parent.is_none() => running(view, &filter.queue).await?,
+            _ => None,
+        };
         let is_all = filter.is_empty() && states.is_empty();
         Ok(Self {
             source: Source::of(view, !filter.payload.is_empty()).await?,
             filters,
             payload: filter.payload()?,
             is_indexed,
+            running,
             is_ended: is_live == Some(false),
             first: if is_all { FIRST_OF_ALL } else { FIRST },
         })
@@ -104,7 +113,20 @@ impl Look {
         if self.source == Source::Mine {
             arguments.push(self.payload.clone());
         }
+        arguments.push(match &self.running {
+            Some(ids) => ids_of(ids),
+            None => Value::Text(None),
+        });
         arguments
+    }
+
+    /// Whether to look by windows after all: the index has so many rows of the past that it took too long.
+    pub fn gives_up_index(&mut self, problem: &Problem) -> bool {
+        let gives_up = self.is_indexed && problem.code() == Some(TIMED_OUT);
+        if gives_up {
+            self.is_indexed = false;
+        }
+        gives_up
     }
 
     pub async fn ranges(&self, view: &View, before: Option<i64>) -> Result<Ranges, Problem> {
@@ -176,6 +198,21 @@ impl Ranges {
 async fn newest(view: &View) -> Result<Option<i64>, Problem> {
     let found: Option<Newest> = view.row(NEWEST, &[]).await?;
     Ok(found.and_then(|newest| newest.id))
+}
+
+/// As the text of an array.
+pub fn ids_of(ids: &[i64]) -> Value {
+    let texts: Vec<String> = ids.iter().map(i64::to_string).collect();
+    Value::text(format!("{{{}}}", texts.join(",")))
+}
+
+/// None: the role may not know them all.
+async fn running(view: &View, queue: &str) -> Result<Option<Vec<i64>>, Problem> {
+    if !view.can.figures() || !view.can.reads("job_status") {
+        return Ok(None);
+    }
+    let arguments = [Filter::text(queue), Value::from(FEW_JOBS)];
+    view.rows(RUNNING, &arguments).await.map(Some)
 }
 
 /// Whether few jobs are in these states, as figures know. Those that run are never many.
