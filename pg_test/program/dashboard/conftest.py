@@ -1,5 +1,7 @@
 """Fixtures of the tests of the dashboard: a server of their own, which asks for passwords, and the program."""
 
+import os
+
 import pytest
 
 from faults.cluster import own_cluster
@@ -25,7 +27,9 @@ def certificates():
 
 @pytest.fixture(scope="package", autouse=True)
 def guarded(certificates):
-    with own_cluster("program_dashboard", hba_file=certificates.file("rules"), **SETTINGS) as cluster:
+    # Not that of another run.
+    name = f"{os.environ.get('TURNSTILE_CLUSTER', 'program')}_dashboard"
+    with own_cluster(name, hba_file=certificates.file("rules"), **SETTINGS) as cluster:
         yield cluster
 
 
