@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from importlib import resources
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
@@ -38,7 +39,8 @@ def program() -> str:
 def launched() -> Iterator[Browser]:
     """With settings and a store of its own, which are gone afterwards."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program(), args=FLAGS, headless=True)
+        fonts = {"FONTCONFIG_FILE": str(Path(__file__).with_name("fonts.conf"))}
+        browser = playwright.chromium.launch(executable_path=program(), args=FLAGS, headless=True, env=os.environ | fonts)
         try:
             yield browser
         finally:
