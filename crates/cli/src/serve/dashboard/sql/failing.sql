@@ -6,8 +6,8 @@ FROM (
         extract(epoch FROM pg_catalog.min(failed.failed_at))::float8 AS first_at,
         extract(epoch FROM pg_catalog.max(failed.failed_at))::float8 AS last_at,
         (pg_catalog.array_agg(failed.id ORDER BY failed.failed_at DESC))[1] AS example,
-        (pg_catalog.array_agg(DISTINCT failed.queue))[1:5] AS queues,
-        coalesce((pg_catalog.array_agg(DISTINCT failed.tenant) FILTER (WHERE failed.tenant IS NOT NULL))[1:5], '{}') AS tenants
+        (pg_catalog.array_agg(DISTINCT failed.queue))[1:6] AS queues,
+        coalesce((pg_catalog.array_agg(DISTINCT failed.tenant) FILTER (WHERE failed.tenant IS NOT NULL))[1:6], '{}') AS tenants
     FROM (
         SELECT failures.id, failures.kind, failures.queue, failures.tenant, failures.failed_at, pg_catalog.left(pg_catalog.regexp_replace(
                 pg_catalog.split_part(pg_catalog.ltrim(failures.error, E' \n\r\t'), E'\n', 1),

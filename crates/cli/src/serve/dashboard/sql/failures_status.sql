@@ -19,8 +19,8 @@ FROM (
                 extract(epoch FROM pg_catalog.min(failed.finished_at))::float8 AS first_at,
                 extract(epoch FROM pg_catalog.max(failed.finished_at))::float8 AS last_at,
                 (pg_catalog.array_agg(failed.id ORDER BY failed.finished_at DESC))[1] AS example,
-                (pg_catalog.array_agg(DISTINCT failed.queue))[1:5] AS queues,
-                coalesce((pg_catalog.array_agg(DISTINCT failed.tenant) FILTER (WHERE failed.tenant IS NOT NULL))[1:5], '{}') AS tenants
+                (pg_catalog.array_agg(DISTINCT failed.queue))[1:6] AS queues,
+                coalesce((pg_catalog.array_agg(DISTINCT failed.tenant) FILTER (WHERE failed.tenant IS NOT NULL))[1:6], '{}') AS tenants
             FROM (
                 SELECT ended.id, ended.kind, ended.queue, ended.tenant, ended.finished_at, NULL::text AS line
                 FROM (SELECT ended.* FROM ended WHERE ended.state = 'discarded' LIMIT $4) AS ended

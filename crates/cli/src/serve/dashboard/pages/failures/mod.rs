@@ -13,6 +13,8 @@ use crate::serve::dashboard::view::View;
 
 /// Groups of a table.
 const MOST: usize = 100;
+/// Names of queues or tenants in a cell.
+const NAMES: usize = 5;
 const KIND: usize = 48;
 const LINE: usize = 160;
 
@@ -162,16 +164,16 @@ fn listed(view: &View, groups: &[Group], ways: &Ways, caption: &str, empty: &str
     table(&heads, rows, caption, empty)
 }
 
-/// The first five: the statements give no more.
+/// The first of them. The statements give one more.
 fn names(names: &[String], link: impl Fn(&str) -> Markup) -> Markup {
     if names.is_empty() {
         return number::none();
     }
     html! {
-        @for (at, name) in names.iter().take(5).enumerate() {
+        @for (at, name) in names.iter().take(NAMES).enumerate() {
             @if at > 0 { ", " }
             (link(name))
         }
-        @if names.len() >= 5 { ", …" }
+        @if names.len() > NAMES { ", …" }
     }
 }

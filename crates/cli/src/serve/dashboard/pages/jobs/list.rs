@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::with;
-use crate::serve::dashboard::data::jobs::{Job, Page};
+use crate::serve::dashboard::data::jobs::{Job, Page, Rest};
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::html::table::{self, Head};
 use crate::serve::dashboard::html::{badge, number, parts, time};
@@ -103,6 +103,8 @@ pub fn table(view: &View, filter: &Filter, page: &Page) -> Markup {
         .collect();
     let empty = if filter.is_empty() {
         "There is no job yet."
+    } else if page.rest == Rest::Nothing {
+        "No job matches."
     } else {
         "No job that was looked at matches."
     };

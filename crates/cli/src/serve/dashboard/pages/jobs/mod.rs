@@ -5,10 +5,11 @@ mod filters;
 pub mod list;
 pub mod words;
 
+use axum::http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::Content;
+use super::{Content, problem};
 use crate::listener::Problem;
 use crate::serve::dashboard::data::jobs::{self, Rest};
 use crate::serve::dashboard::filter::Filter;
@@ -29,19 +30,21 @@ struct Paging {
 pub async fn draw(view: View) -> Result<Content, Problem> {
     let filter = trimmed(view.query()?);
     let Paging { before } = view.query()?;
-    let page = jobs::page(&view, &filter, before, MOST).await?;
     let counts = filters::counts(&view, &filter).await?;
+    let found = match jobs::page(&view, &filter, before, MOST).await {
+        Ok(page) => html! {
+            (list::table(&view, &filter, &page))
+            (pager(&view, &filter, before, page.rest))
+        },
+        // What was typed stays in its field, to be mended.
+        Err(problem) if problem.status() == StatusCode::BAD_REQUEST => problem::told(&problem),
+        Err(problem) => return Err(problem),
+    };
     Ok(Content::new("Jobs")
         .still("head", head(&view, &filter))
         .still("filter", filters::form(&view, &filter))
         .live("states", filters::states(&view, &filter, counts.as_ref()))
-        .live(
-            "jobs",
-            html! {
-                (list::table(&view, &filter, &page))
-                (pager(&view, &filter, before, page.rest))
-            },
-        ))
+        .live("jobs", found))
 }
 
 /// What was pasted often has a space at its end. Names keep theirs: without it they would be those of other things, which a change of all
@@ -61,7 +64,7 @@ pub fn trimmed(filter: Filter) -> Filter {
 fn head(view: &View, filter: &Filter) -> Markup {
     let changes = !view.dashboard.0.changes.of(&view.access).is_empty();
     let beside = html! {
-        form.inline method="get" action=(view.link("/job").text()) {
+        form.jump method="get" action=(view.link("/job").text()) {
             input type="text" name="id" placeholder="Number" aria-label="Job number" inputmode="numeric" autocomplete="off" pattern="\\s*-?[0-9]+\\s*" required;
             button.plain { "Open" }
         }
