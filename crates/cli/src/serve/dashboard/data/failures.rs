@@ -25,6 +25,8 @@ const MOST_DISCARDED: i64 = 2_000;
 const MANY: i64 = 5_000;
 /// Names of queues or tenants that a group has.
 const NAMES: usize = 6;
+/// A statement took longer than it may.
+const TIMED_OUT: &str = "57014";
 
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Group {
