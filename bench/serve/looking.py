@@ -21,7 +21,7 @@ LOOKS = [
 def looks(run: Callable, newest: int) -> list[tuple]:
     """Role, what is looked for, milliseconds, windows, jobs, ids that were looked through."""
     found = []
-    for role, kind, more in ((OPERATOR, "status", ()), (SUPPORT, "mine", (None,)), (TENANT, "mine", (None,))):
+    for role, kind, more in ((OPERATOR, "status", (None,)), (SUPPORT, "mine", (None, None)), (TENANT, "mine", (None, None))):
         for name, of, states, live in LOOKS:
             found.append((role, name, *_look(lambda *a, r=role, k=kind: run(r, f"jobs_{k}", a), newest, of, states, live, more)))
     return found

@@ -9,12 +9,15 @@ FOLDER = ROOT / "crates" / "cli" / "src" / "serve" / "dashboard" / "sql"
 MONITOR, OPERATOR, TENANT, SUPPORT = (f"turnstile_bench_{kind}" for kind in ("monitor", "operator", "tenant", "support"))
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 LOOK = "int8, int8, int8, text, text, text, text, text, text[], bool, int8, int8, int8"
+# Ids that were found before, and whether ends are looked at twice.
+IDS = "text"
 TYPES = {
     "capabilities": "", "attention": "", "overview": "", "series": "int8", "metrics": "", "memory": "", "partitions": "", "server": "",
     "stats_reset": "", "cron": "", "queues": "text, int8, text", "queue": "text", "tenants": "text, int8, text", "tenant": "text",
     "accounts": "text, text, int8", "keys": "text, text, int8, text", "workers": "text, int8, text", "recurring": "text, int8",
     "why": "text, text", "unattended": "text[]", "newest": "", "few": "text", "sees_all": "",
-    "jobs_status": LOOK, "jobs_mine": f"{LOOK}, text", "count_status": f"{LOOK}, bool", "count_mine": f"{LOOK}, text, bool",
+    "jobs_status": f"{LOOK}, {IDS}", "jobs_mine": f"{LOOK}, text, {IDS}", "count_status": f"{LOOK}, {IDS}, bool",
+    "count_mine": f"{LOOK}, text, {IDS}, bool", "running": "text, int8", "ended_between": "int8, int8",
     "job_status": "int8", "job_mine": "int8, int8", "ends_status": "int8", "ends_mine": "int8", "children_status": "int8, int8",
     "children_mine": "int8, int8", "why_job": "int8", "estimate": "int8", "dependencies": "int8, int8",
     "failures_status": "int8, int8, int8, int8", "failures_mine": "int8, int8, int8, int8", "failing": "",
@@ -52,8 +55,12 @@ def figures() -> list[Call]:
 
 def jobs(newest: int, example: dict[str, int]) -> list[Call]:
     """`example`: a job in each state."""
-    calls = [Call(OPERATOR, "newest"), Call(TENANT, "newest"), Call(OPERATOR, "few", (None,)), Call(SUPPORT, "sees_all")]
-    for role, kind, more in ((OPERATOR, "status", ()), (SUPPORT, "mine", (None,)), (TENANT, "mine", (None,))):
+    calls = [
+        Call(OPERATOR, "newest"), Call(TENANT, "newest"), Call(OPERATOR, "few", (None,)), Call(SUPPORT, "sees_all"),
+        Call(OPERATOR, "running", (None, 5_000)), Call(OPERATOR, "ended_between", (2_100_000, newest), "nothing"),
+        Call(OPERATOR, "ended_between", (1_000_000, newest), "something"),
+    ]  # fmt: skip
+    for role, kind, more in ((OPERATOR, "status", (None,)), (SUPPORT, "mine", (None, None)), (TENANT, "mine", (None, None))):
         def call(remark: str, *arguments: Any, counts: bool = False, more=more, **of: Any) -> None:
             statement = f"{'count' if counts else 'jobs'}_{kind}"
             calls.append(Call(role, statement, (*look(*arguments, **of), *more, *(("t",) if counts else ())), remark))
@@ -62,15 +69,15 @@ def jobs(newest: int, example: dict[str, int]) -> list[Call]:
         call("a window of 100,000, one tenant", newest - 100_000, newest, 51, tenant="tenant-0007")
         call("a window of 100,000, nothing matches", newest - 100_000, newest, 51, kind="none")
         call("an old window of 100,000, discarded", 500_000, 600_000, 51, "{discarded}", "f")
-        call("running", LOWEST, HIGHEST, 51, "{running}", "t")
+        call("running, without their ids", LOWEST, HIGHEST, 51, "{running}", "t")
         call("blocked", LOWEST, HIGHEST, 51, "{blocked}", "t")
         call("children of a job", LOWEST, HIGHEST, 51, parent=40)
         call("a window of 100,000, those that failed", newest - 100_000, newest, 2_500, "{retryable,cancelled,discarded}", counts=True)
-        calls.append(Call(role, f"job_{kind}", (example["available"], *((262144,) if more else ()))))
-        calls.append(Call(role, f"job_{kind}", (example["discarded"], *((262144,) if more else ()))))
+        calls.append(Call(role, f"job_{kind}", (example["available"], *((262144,) if kind == "mine" else ()))))
+        calls.append(Call(role, f"job_{kind}", (example["discarded"], *((262144,) if kind == "mine" else ()))))
         calls.append(Call(role, f"ends_{kind}", (example["discarded"],)))
         calls.append(Call(role, f"children_{kind}", (3, 10_000)))
-    call = ("a window of 100,000, a payload", *look(newest - 100_000, newest, 51), '{"large": true}')
+    call = ("a window of 100,000, a payload", *look(newest - 100_000, newest, 51), '{"large": true}', None)
     calls += [Call(role, "jobs_mine", call[1:], call[0]) for role in (SUPPORT, TENANT)]
     calls += [Call(OPERATOR, "why_job", (example[state],), state) for state in ("available", "scheduled", "retryable", "blocked")]
     calls += [Call(OPERATOR, "estimate", (example[state],), state) for state in ("available", "scheduled", "retryable")]

@@ -111,3 +111,29 @@ def test_a_view_needs_its_grant(conn, role, db):
     conn.execute(f'GRANT SELECT ON turnstile.queues TO "{role}"; GRANT EXECUTE ON FUNCTION turnstile.figures TO "{role}"')
     enqueue(conn, queue="mail")
     assert _row(reader, "queues")["waiting"] == 1
+
+
+def _plan(conn, query: str) -> str:
+    with conn.transaction():
+        conn.execute("SET LOCAL enable_sort = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+        return "\n".join(line for (line,) in conn.execute(f"EXPLAIN (COSTS off) {query}").fetchall())
+
+
+@pytest.mark.parametrize("view", ["jobs", "job_status"])
+def test_the_newest_jobs_are_found_by_index(conn, view):
+    """However many there are: nobody sorts them all."""
+    enqueue_times(conn, 3)
+    plan = _plan(conn, f"SELECT id, state, waiting, running FROM turnstile.{view} WHERE id < 1000 ORDER BY id DESC LIMIT 2")
+    assert "Merge Append" in plan
+    assert "Sort  " not in plan
+    assert "->  Sort" not in plan
+
+
+@pytest.mark.parametrize("view", ["jobs", "job_status", "my_jobs"])
+def test_live_jobs_are_found_without_the_history(conn, view):
+    """By their state, where an index has it."""
+    plan = _plan(conn, f"SELECT id, waiting FROM turnstile.{view} WHERE state = 'running' AND finished_at IS NULL")
+    assert "job_lease_idx" in plan
+    assert "job_history" not in plan
+    ended = _plan(conn, f"SELECT id FROM turnstile.{view} WHERE finished_at IS NOT NULL")
+    assert "job_pkey" not in ended

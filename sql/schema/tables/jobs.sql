@@ -1,4 +1,4 @@
--- Live and finished jobs together.
+-- Live and finished jobs together. Nothing in it is volatile: the order of ids and the end of a LIMIT reach the indexes of the tables.
 
 CREATE VIEW turnstile.jobs AS
     SELECT
@@ -11,10 +11,10 @@ CREATE VIEW turnstile.jobs AS
         job.created_at AS queued_at,
         job.claimed_at AS started_at,
         CASE WHEN isfinite(job.run_at) AND isfinite(coalesce(job.claimed_at, job.finished_at, now()))
-            THEN greatest(coalesce(job.claimed_at, job.finished_at, clock_timestamp()) - job.run_at, '0')
+            THEN greatest(coalesce(job.claimed_at, job.finished_at, statement_timestamp()) - job.run_at, '0')
         END AS waiting,
         CASE WHEN isfinite(job.claimed_at) AND isfinite(coalesce(job.finished_at, now()))
-            THEN coalesce(job.finished_at, clock_timestamp()) - job.claimed_at
+            THEN greatest(coalesce(job.finished_at, statement_timestamp()) - job.claimed_at, '0')
         END AS running,
         job.parent, job.opens_batch, job.children, job.has_followers
     FROM (
@@ -39,6 +39,6 @@ COMMENT ON VIEW turnstile.jobs IS
 COMMENT ON COLUMN turnstile.jobs.queued_at IS 'When the job was enqueued.';
 COMMENT ON COLUMN turnstile.jobs.started_at IS 'When its last run was claimed. NULL: it waits, or never ran.';
 COMMENT ON COLUMN turnstile.jobs.waiting IS
-    'How long it waited from run_at until its last run was claimed, or until now. NULL: one of the times is infinite.';
+    'How long it waited from run_at until its last run was claimed, or until the statement began. NULL: one of the times is infinite.';
 COMMENT ON COLUMN turnstile.jobs.running IS
-    'How long its last run took, or has taken so far. NULL: it waits, or never ran.';
+    'How long its last run took, or had taken when the statement began. NULL: it waits, or never ran.';
