@@ -2,8 +2,11 @@
 
 use serde::Deserialize;
 
+use super::relatives;
 use crate::listener::Problem;
-use crate::serve::dashboard::data::job::Job;
+use crate::serve::dashboard::data::batches;
+use crate::serve::dashboard::data::job::{self, InState, Job};
+use crate::serve::dashboard::data::jobs::{FINISHED, Page};
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 
@@ -32,6 +35,35 @@ pub async fn ends(view: &View, job: &Job) -> Result<Vec<End>, Problem> {
 /// Whether it can be said why it does not start.
 pub fn waits(job: &Job) -> bool {
     ["available", "scheduled", "retryable", "blocked"].contains(&job.state.as_str())
+}
+
+/// What is known of the children of a parent.
+pub struct Children {
+    pub by_state: Vec<InState>,
+    /// The newest ones.
+    pub some: Option<Page>,
+    /// Not each parent has a page as a batch.
+    pub is_batch: bool,
+}
+
+impl Children {
+    pub async fn of(view: &View, id: i64) -> Result<Self, Problem> {
+        let by_state = job::children(view, id).await?;
+        let some = relatives::newest(view, id, &by_state).await?;
+        let is_batch =
+            some.is_some() && view.can.figures() && batches::find(view, id).await?.is_some();
+        Ok(Self {
+            by_state,
+            some,
+            is_batch,
+        })
+    }
+
+    pub fn live(&self) -> i64 {
+        let live = self.by_state.iter();
+        let live = live.filter(|of| !FINISHED.contains(&of.state.as_str()));
+        live.map(|of| of.jobs).sum()
+    }
 }
 
 /// A pause of the session.

@@ -12,11 +12,11 @@ mod why;
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use self::found::Children;
 use self::history::Life;
 use super::Content;
 use crate::listener::Problem;
-use crate::serve::dashboard::data::job::{self, InState, Job};
-use crate::serve::dashboard::data::jobs::FINISHED;
+use crate::serve::dashboard::data::job::{self, Job};
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{badge, layout, note, parts, timeline};
 use crate::serve::dashboard::view::View;
@@ -32,8 +32,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
     let id = number(&id)?;
     let job = job::find(&view, id).await?.ok_or_else(|| missing(id))?;
     let ends = found::ends(&view, &job).await?;
-    let children = job::children(&view, id).await?;
-    let newest = relatives::newest(&view, id, &children).await?;
+    let children = Children::of(&view, id).await?;
     let ties = job::dependencies(&view, id).await?;
     let pause = found::session_pause(&view, &job).await?;
     let failed = job.documents.as_ref();
@@ -69,7 +68,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
         .live(
             "relatives",
             html! {
-                (relatives::children_of(&view, id, &children, newest.as_ref()))
+                (relatives::children_of(&view, id, &children))
                 (relatives::tied(&view, &job, &ties))
             },
         )
@@ -107,16 +106,12 @@ fn trail(view: &View, job: &Job) -> Markup {
     ])
 }
 
-fn head(view: &View, job: &Job, children: &[InState], last_error: Option<&str>) -> Markup {
-    let live = children
-        .iter()
-        .filter(|of| !FINISHED.contains(&of.state.as_str()));
-    let live = live.map(|of| of.jobs).sum();
+fn head(view: &View, job: &Job, children: &Children, last_error: Option<&str>) -> Markup {
     let title = html! { (parts::name(&job.kind)) " " span.faint { (job.id) } };
     let is_bad = job.state == "discarded" || job.state == "retryable";
     html! {
-        (layout::heading(title, badge::state_large(&job.state), levers::buttons(view, job, live)))
-        p { (state::sentence(view, job, !children.is_empty())) }
+        (layout::heading(title, badge::state_large(&job.state), levers::buttons(view, job, children.live())))
+        p { (state::sentence(view, job, children)) }
         @if let Some(error) = last_error.filter(|_| is_bad) {
             @let tone = if job.finished_at.is_some() { Tone::Bad } else { Tone::Warn };
             (note::with(tone, "The last error", "", None, parts::cut(error, 300)))

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::found::Children;
 use crate::listener::Problem;
 use crate::serve::dashboard::data::job::{Dependency, InState, Job, MOST_DEPENDENCIES};
 use crate::serve::dashboard::data::jobs::{self, MOST_COUNTED, Page};
@@ -49,14 +50,14 @@ fn of_parent(id: i64) -> Filter {
     }
 }
 
-pub fn children_of(view: &View, id: i64, by_state: &[InState], some: Option<&Page>) -> Markup {
-    let Some(page) = some else {
+pub fn children_of(view: &View, id: i64, children: &Children) -> Markup {
+    let Some(page) = &children.some else {
         return html! {};
     };
     let filter = of_parent(id);
     let beside = html! {
         a href=(filter.add_to(view.link("/jobs")).text()) { "List all" }
-        @if view.can.figures() {
+        @if children.is_batch {
             a href=(view.link("/batch").with("id", id.to_string()).text()) { "The batch" }
         }
     };
@@ -64,7 +65,7 @@ pub fn children_of(view: &View, id: i64, by_state: &[InState], some: Option<&Pag
         "Children",
         beside,
         html! {
-            (counts(view, id, by_state))
+            (counts(view, id, &children.by_state))
             (list::table(view, &filter, page))
         },
     )

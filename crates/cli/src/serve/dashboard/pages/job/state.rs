@@ -3,13 +3,13 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::found::counted;
+use super::found::{Children, counted};
 use crate::serve::dashboard::data::job::Job;
 use crate::serve::dashboard::html::{number, parts, time};
 use crate::serve::dashboard::pages::parts::links;
 use crate::serve::dashboard::view::View;
 
-pub fn sentence(view: &View, job: &Job, is_parent: bool) -> Markup {
+pub fn sentence(view: &View, job: &Job, children: &Children) -> Markup {
     let now = view.now();
     let ago = |at| time::ago(at, now);
     match job.state.as_str() {
@@ -20,7 +20,7 @@ pub fn sentence(view: &View, job: &Job, is_parent: bool) -> Markup {
         "retryable" => {
             html! { "Attempt " (job.attempt) " failed. The next one is due " (due(job, now)) "." }
         }
-        "blocked" => blocked(view, job, is_parent),
+        "blocked" => blocked(view, job, children),
         "running" => running(job, now),
         "completed" => html! { "It completed " (ago(job.finished_at)) (after(job)) "." },
         "cancelled" => html! { "It was cancelled " (ago(job.finished_at)) "." },
@@ -38,9 +38,12 @@ fn due(job: &Job, now: f64) -> Markup {
     }
 }
 
-fn blocked(view: &View, job: &Job, is_parent: bool) -> Markup {
-    if is_parent {
+fn blocked(view: &View, job: &Job, children: &Children) -> Markup {
+    if children.is_batch {
         return html! { "It waits for its children: see batch " (links::batch(view, job.id)) "." };
+    }
+    if children.live() > 0 {
+        return html! { "It waits for its children." };
     }
     html! { "It waits for other jobs to end." }
 }
