@@ -60,9 +60,9 @@ struct Limits {
 pub enum Failure {
     /// No connection could be had, so nothing was done.
     NoServer(String),
-    /// The server does not let the user in, or not with this password.
+    /// The server does not let the user in, not with this password, or not to this database.
     Login(String),
-    /// Others had all connections for too long, so nothing was done.
+    /// Others had all connections of this program for too long, or those of the server, so nothing was done.
     Busy,
     /// The connection was lost, or there was no answer in time: it may have been done or not.
     Lost(String),
@@ -73,7 +73,9 @@ pub enum Failure {
 
 impl Pool {
     pub fn new(settings: Settings, connections: usize) -> Result<Self, Error> {
-        let Settings { mut config, tls } = settings;
+        let Settings {
+            mut config, tls, ..
+        } = settings;
         config.keepalives_idle(KEEPALIVES_IDLE);
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(UNANSWERED);
@@ -155,9 +157,7 @@ impl Pool {
     async fn lend(&self) -> Result<Lent, Failure> {
         let object = self.lender.get().await.map_err(|error| match error {
             PoolError::Timeout(TimeoutType::Wait) => Failure::Busy,
-            PoolError::Backend(error) if is_about_login(&error) => {
-                Failure::Login(with_causes(&error))
-            }
+            PoolError::Backend(error) => Failure::of_connect(&error),
             error => Failure::NoServer(with_causes(&error)),
         })?;
         Ok(Lent {
@@ -176,13 +176,6 @@ impl Limits {
 
 fn no_answer(limit: Duration) -> Failure {
     Failure::Lost(format!("no answer for {} seconds", limit.as_secs()))
-}
-
-/// 28000: the user may not log in, or not from here. 28P01: the password is wrong.
-fn is_about_login(error: &tokio_postgres::Error) -> bool {
-    error
-        .code()
-        .is_some_and(|state| state.code().starts_with("28"))
 }
 
 type Answer<T> = Result<T, tokio_postgres::Error>;
@@ -267,6 +260,17 @@ impl Exchange {
 }
 
 impl Failure {
+    /// 28000: the user may not log in, or not from here. 28P01: the password is wrong. 42501: the user may not connect to this database.
+    pub fn of_connect(error: &tokio_postgres::Error) -> Self {
+        match error.code().map(|state| state.code()) {
+            Some(state) if state.starts_with("28") || state == "42501" => {
+                Failure::Login(with_causes(error))
+            }
+            Some("53300") => Failure::Busy,
+            _ => Failure::NoServer(with_causes(error)),
+        }
+    }
+
     fn of(error: tokio_postgres::Error) -> Self {
         match error.code().map(|state| state.code()) {
             Some(state) if !state.starts_with(LOST) => Failure::Statement(error),

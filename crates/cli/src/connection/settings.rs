@@ -14,6 +14,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::files::{self, Login};
 use super::parameters::Parameters;
+use super::pool::Failure;
 use super::tls;
 use crate::error::Error;
 
@@ -21,12 +22,16 @@ use crate::error::Error;
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 const CONNECT_SECONDS: u64 = 10;
 const CLOSE: Duration = Duration::from_secs(1);
+/// To learn whether a password is asked for, all hosts included.
+const OPEN: Duration = Duration::from_secs(10);
 
 /// All that is needed to open sessions, as often as is wanted.
 #[derive(Clone)]
 pub struct Settings {
     pub config: Config,
     pub tls: MakeRustlsConnect,
+    /// The same without a password.
+    open: Config,
 }
 
 /// A session, and the task that moves its bytes.
@@ -45,6 +50,26 @@ impl Session {
 }
 
 impl Settings {
+    /// Of another user of the same database.
+    pub fn of_user(&self, user: &str, password: &str) -> Self {
+        let mut settings = self.clone();
+        settings.config.user(user).password(password);
+        settings.open.user(user);
+        settings
+    }
+
+    /// Whether the server has asked for a password. One that lets the user in without (trust, peer, a certificate) takes any. No password is
+    /// sent, so none counts as wrong.
+    pub async fn asks_for_password(&self) -> Result<bool, Failure> {
+        let connected = self.open.connect(self.tls.clone());
+        match tokio::time::timeout(OPEN, connected).await {
+            Ok(Ok(_)) => Ok(false),
+            Ok(Err(error)) if is_about_missing_password(&error) => Ok(true),
+            Ok(Err(error)) => Err(Failure::of_connect(&error)),
+            Err(_) => Err(Failure::NoServer("it does not answer".to_owned())),
+        }
+    }
+
     pub async fn connect(&self) -> Result<Session, Error> {
         let (client, connection) =
             self.config
@@ -83,15 +108,24 @@ impl Settings {
     }
 }
 
+/// The driver has no kind for it.
+fn is_about_missing_password(error: &tokio_postgres::Error) -> bool {
+    std::error::Error::source(error).is_some_and(|source| source.to_string() == "password missing")
+}
+
 pub fn make(parameters: Parameters) -> Result<Settings, Error> {
     parameters.refuse_unsupported()?;
-    let mut config = Config::new();
-    set_place(&mut config, &parameters)?;
-    set_login(&mut config, &parameters);
-    set_times(&mut config, &parameters)?;
-    set_choices(&mut config, &parameters)?;
+    let mut open = Config::new();
+    set_place(&mut open, &parameters)?;
+    let password = set_login(&mut open, &parameters);
+    set_times(&mut open, &parameters)?;
+    set_choices(&mut open, &parameters)?;
+    let mut config = open.clone();
+    if let Some(password) = password {
+        config.password(password);
+    }
     let tls = tls::connector(&parameters)?;
-    Ok(Settings { config, tls })
+    Ok(Settings { config, tls, open })
 }
 
 // ---- Where ----------------------------------------------------------------------------------------
@@ -143,7 +177,8 @@ fn default_host() -> &'static str {
 
 // ---- Who ------------------------------------------------------------------------------------------
 
-fn set_login(config: &mut Config, parameters: &Parameters) {
+/// Returns the password.
+fn set_login(config: &mut Config, parameters: &Parameters) -> Option<String> {
     let user = parameters
         .get("user")
         .map(str::to_owned)
@@ -168,13 +203,10 @@ fn set_login(config: &mut Config, parameters: &Parameters) {
         };
         files::password(parameters.get("passfile"), &login)
     };
-    if let Some(password) = parameters
+    let password = parameters
         .get("password")
         .map(str::to_owned)
-        .or_else(stored)
-    {
-        config.password(password);
-    }
+        .or_else(stored);
     let name = parameters
         .get("application_name")
         .or(parameters.get("fallback_application_name"));
@@ -183,6 +215,7 @@ fn set_login(config: &mut Config, parameters: &Parameters) {
         config.options(options);
     }
     config.user(user).dbname(database);
+    password
 }
 
 // ---- How long -------------------------------------------------------------------------------------

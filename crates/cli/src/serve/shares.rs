@@ -10,6 +10,7 @@ use crate::connection::Failure;
 
 /// How long a request waits for others of its role.
 const TURN: Duration = Duration::from_secs(5);
+const REMEMBERED: usize = 1_000;
 
 pub struct Shares {
     each: usize,
@@ -33,9 +34,12 @@ impl Shares {
         }
     }
 
-    /// There are no more of them than roles that have had a token.
     fn share(&self, role: &str) -> Arc<Semaphore> {
         let mut roles = self.roles.lock().unwrap_or_else(PoisonError::into_inner);
+        // A proxy may name any role. One that nobody asks for has nothing to remember.
+        if roles.len() >= REMEMBERED {
+            roles.retain(|_, share| Arc::strong_count(share) > 1);
+        }
         let share = roles
             .entry(role.to_owned())
             .or_insert_with(|| Arc::new(Semaphore::new(self.each)));
@@ -59,5 +63,17 @@ mod tests {
         drop(held);
         assert_eq!(left("shop"), 2);
         assert_eq!(Shares::of_connections(1).each, 1);
+    }
+
+    #[tokio::test]
+    async fn roles_are_forgotten_that_hold_nothing() {
+        let shares = Shares::of_connections(4);
+        let held = shares.of("held").await.unwrap();
+        for role in 0..REMEMBERED * 2 {
+            drop(shares.of(&role.to_string()).await.unwrap());
+        }
+        assert!(shares.roles.lock().unwrap().len() <= REMEMBERED);
+        assert_eq!(shares.share("held").available_permits(), 1);
+        drop(held);
     }
 }

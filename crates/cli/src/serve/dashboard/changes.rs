@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 
 use super::Dashboard;
 use super::filter::Filter;
@@ -19,16 +20,24 @@ const RETRY: &str = include_str!("levers/sql/retry_many.sql");
 const CANCEL: &str = include_str!("levers/sql/cancel_many.sql");
 const DISCARD: &str = include_str!("levers/sql/discard_many.sql");
 
-/// Jobs a call: fewer where a call takes long, so that no transaction does.
+/// Jobs a call: fewer where a call takes long, so that no transaction does. To find them may take long however few they are, so a chunk gets
+/// no smaller than the first one but where it is given up.
 const FIRST_CHUNK: i32 = 200;
 const LARGEST_CHUNK: i32 = 2_000;
 const QUICK: Duration = Duration::from_millis(200);
 const SLOW: Duration = Duration::from_millis(800);
+/// To look through all jobs for the few that match takes longer than a page may.
+const STATEMENT: Duration = Duration::from_secs(30);
 /// A statement took longer than it may.
 const TIMED_OUT: &str = "57014";
-/// Changes that are remembered, and that go on at once.
+/// Changes that are remembered, and that go on at once: of all viewers, and of those with the same identity.
 const REMEMBERED: usize = 200;
 const AT_ONCE: usize = 16;
+const AT_ONCE_OF_ONE: usize = 8;
+/// So many calls on end that find fewer jobs than they could change are the last: what others had locked was looked for again.
+const SHORT: u32 = 3;
+/// Of those that go on, how many ask the server at the same time. Pages need connections, too.
+const TURNS: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
@@ -45,12 +54,31 @@ impl Deed {
             Deed::Discard => DISCARD,
         }
     }
+
+    /// How many calls on end could have changed more jobs than they found. A parent that was told to end, and waits for its children to do
+    /// so, is found again by each call. Of jobs to retry some are passed over, whose unique key another holds, so fewer say nothing.
+    fn short(self, before: u32, jobs: i64, size: i32) -> u32 {
+        match self {
+            Deed::Cancel | Deed::Discard if jobs < i64::from(size) => before + 1,
+            _ => 0,
+        }
+    }
 }
 
-#[derive(Default)]
 pub struct Changes {
     next: AtomicU64,
     known: Mutex<BTreeMap<u64, Arc<Change>>>,
+    turns: Semaphore,
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self {
+            next: AtomicU64::default(),
+            known: Mutex::default(),
+            turns: Semaphore::new(TURNS),
+        }
+    }
 }
 
 pub struct Change {
@@ -123,7 +151,9 @@ impl Changes {
 
     fn enter(&self, change: Arc<Change>) -> Result<u64, Problem> {
         let mut known = self.lock();
-        if known.values().filter(|each| !each.is_over()).count() >= AT_ONCE {
+        let going: Vec<&Arc<Change>> = known.values().filter(|each| !each.is_over()).collect();
+        let of_one = going.iter().filter(|each| each.identity == change.identity);
+        if going.len() >= AT_ONCE || of_one.count() >= AT_ONCE_OF_ONE {
             return Err(Problem::unavailable("Too many changes go on at once."));
         }
         while known.len() >= REMEMBERED {
@@ -179,7 +209,7 @@ impl Work {
             ));
         }
         Ok(Self {
-            access: access.clone(),
+            access: access.with_statement_timeout(STATEMENT),
             sql: change.deed.sql(),
             filters: [
                 Filter::text(&filter.queue),
@@ -214,21 +244,30 @@ fn first<T: DeserializeOwned>(rows: &[String]) -> Result<T, Problem> {
 
 async fn go_on(dashboard: Dashboard, change: Arc<Change>, work: Work) {
     let mut size = FIRST_CHUNK;
+    let mut short = 0;
     let end = loop {
+        let turn = dashboard.0.changes.turns.acquire().await;
         if *dashboard.0.ends.borrow() != Asked::Never || change.is_stopped.load(Ordering::Relaxed) {
             break End::Stopped;
         }
         let began = Instant::now();
-        match work.chunk(size).await {
+        let answer = work.chunk(size).await;
+        let took = began.elapsed();
+        drop(turn);
+        match answer {
             Ok(0) => break End::Done,
-            Ok(jobs) => change.lock().jobs += jobs,
+            Ok(jobs) => {
+                change.lock().jobs += jobs;
+                short = change.deed.short(short, jobs, size);
+                if short >= SHORT {
+                    break End::Done;
+                }
+            }
             Err(problem) if problem.code() == Some(TIMED_OUT) && size > 1 => {
                 size = (size / 8).max(1);
-                continue;
             }
             Err(problem) => break End::Failed(problem),
         }
-        let took = began.elapsed();
         size = resized(size, took);
         // As long as it works, it leaves the server to others.
         tokio::time::sleep(took).await;
@@ -240,7 +279,7 @@ async fn go_on(dashboard: Dashboard, change: Arc<Change>, work: Work) {
 fn resized(size: i32, took: Duration) -> i32 {
     match took {
         took if took < QUICK => (size * 2).min(LARGEST_CHUNK),
-        took if took > SLOW => (size / 2).max(1),
+        took if took > SLOW => (size / 2).max(FIRST_CHUNK).min(size),
         _ => size,
     }
 }
@@ -254,6 +293,19 @@ mod tests {
         assert_eq!(resized(200, Duration::from_millis(10)), 400);
         assert_eq!(resized(2_000, Duration::from_millis(10)), 2_000);
         assert_eq!(resized(200, Duration::from_millis(500)), 200);
-        assert_eq!(resized(1, Duration::from_secs(2)), 1);
+        assert_eq!(resized(2_000, Duration::from_secs(2)), 1_000);
+        // What takes long is to find them.
+        for size in [200, 25, 1] {
+            assert_eq!(resized(size, Duration::from_secs(20)), size);
+        }
+    }
+
+    #[test]
+    fn what_is_found_again_is_not_changed_for_ever() {
+        let after = |deed: Deed, jobs| (0..SHORT).fold(0, |short, _| deed.short(short, jobs, 200));
+        assert_eq!(after(Deed::Cancel, 77), SHORT);
+        assert_eq!(after(Deed::Discard, 1), SHORT);
+        assert_eq!(after(Deed::Cancel, 200), 0);
+        assert_eq!(after(Deed::Retry, 77), 0);
     }
 }

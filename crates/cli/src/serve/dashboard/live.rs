@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -14,6 +14,7 @@ use hyper::body::Frame;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::capabilities::Capabilities;
+use super::identity::Identity;
 use super::pages::Content;
 use super::routes::Page;
 use super::view::View;
@@ -27,22 +28,51 @@ const REST: u32 = 9;
 /// The browser opens another one then, and shows who it is again.
 const LONGEST: Duration = Duration::from_secs(600);
 const MOST: usize = 500;
+const MOST_OF_ONE: usize = 200;
 /// The browser comes back after so many milliseconds.
 const GREETING: &str = "retry: 3000\n\n";
 const NOTHING: &str = ": nothing has changed\n\n";
 
-/// How many pages may be live at once.
-pub struct Places(Arc<Semaphore>);
+/// How many pages may be live at once: of all, and of those with the same identity, so that one viewer leaves some to others.
+pub struct Places {
+    all: Arc<Semaphore>,
+    each: Mutex<HashMap<Identity, Arc<Semaphore>>>,
+}
+
+/// One of each.
+struct Place {
+    _of_all: OwnedSemaphorePermit,
+    _of_identity: OwnedSemaphorePermit,
+}
 
 impl Default for Places {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(MOST)))
+        Self {
+            all: Arc::new(Semaphore::new(MOST)),
+            each: Mutex::default(),
+        }
+    }
+}
+
+impl Places {
+    fn take(&self, identity: &Identity) -> Option<Place> {
+        let of_all = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
+        each.retain(|_, places| Arc::strong_count(places) > 1);
+        let places = each
+            .entry(identity.clone())
+            .or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE)));
+        let of_identity = Arc::clone(places).try_acquire_owned().ok()?;
+        Some(Place {
+            _of_all: of_all,
+            _of_identity: of_identity,
+        })
     }
 }
 
 pub async fn stream(view: View, page: &'static Page) -> Response {
-    let places = Arc::clone(&view.dashboard.0.live.0);
-    let Ok(place) = places.try_acquire_owned() else {
+    let place = view.dashboard.0.live.take(view.access.identity());
+    let Some(place) = place else {
         return Problem::unavailable("Too many pages are live.").into_response();
     };
     let (events, body) = Channel::<Bytes, Infallible>::new(1);
@@ -54,7 +84,7 @@ async fn send(
     view: View,
     page: &'static Page,
     mut events: Sender<Bytes, Infallible>,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 ) {
     let mut ends = view.dashboard.0.ends.clone();
     tokio::select! {
@@ -73,6 +103,9 @@ async fn go_on(
     put(events, GREETING.to_owned()).await?;
     loop {
         let began = Instant::now();
+        if !view.dashboard.0.logins.is_believed(&view.access) {
+            return None;
+        }
         view.can = Capabilities::of(&view.dashboard, &view.access).await.ok()?;
         if !page.is_open_to(&view) {
             return None;
@@ -104,4 +137,21 @@ fn event(sent: &mut HashMap<&'static str, String>, content: Content) -> Option<S
 
 async fn put(events: &mut Sender<Bytes, Infallible>, text: String) -> Option<()> {
     events.send(Frame::data(Bytes::from(text))).await.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_viewer_leaves_places_to_others() {
+        let places = Places::default();
+        let of = |role: &str| places.take(&Identity::Role(role.into()));
+        let taken: Vec<Option<Place>> = (0..MOST_OF_ONE).map(|_| of("ann")).collect();
+        assert!(taken.iter().all(Option::is_some) && of("ann").is_none());
+        assert!(of("bob").is_some());
+        drop(taken);
+        assert!(of("ann").is_some());
+        assert_eq!(places.all.available_permits(), MOST);
+    }
 }

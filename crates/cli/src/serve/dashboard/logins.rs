@@ -1,11 +1,11 @@
 //! Who a request is from: the login of this program, a role that a trusted proxy names, or a login of the viewer's own (HTTP Basic).
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::header::AUTHORIZATION;
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
@@ -16,9 +16,11 @@ use super::identity::{Access, Identity};
 use crate::connection::{Failure, Pool, Settings};
 use crate::error::Error;
 use crate::listener::Problem;
+use crate::serve::shares::Shares;
 
-/// Of each login, and of the program's own.
+/// Of each login; of the program's own, in which roles that a proxy names have half at most. Changes of many jobs take two of them.
 const CONNECTIONS: usize = 4;
+const OWN_CONNECTIONS: usize = 6;
 const STATEMENT: Duration = Duration::from_secs(2);
 /// Connections of a login that has asked for nothing so long are closed.
 const IDLE: Duration = Duration::from_secs(60);
@@ -44,6 +46,8 @@ pub struct Logins {
     mode: Mode,
     settings: Settings,
     own: Pool,
+    /// Of the roles that a proxy names, which have these connections together.
+    shares: Arc<Shares>,
     key: hmac::Key,
     tries: Semaphore,
     known: Mutex<HashMap<Identity, Known>>,
@@ -61,7 +65,8 @@ impl Logins {
             .map_err(|_| Error::Lost("the system gives no random numbers".to_owned()))?;
         Ok(Self {
             mode,
-            own: pool(settings.clone())?,
+            own: pool(settings.clone(), OWN_CONNECTIONS)?,
+            shares: Arc::new(Shares::of_connections(OWN_CONNECTIONS)),
             settings,
             key,
             tries: Semaphore::new(TRIED_AT_ONCE),
@@ -98,7 +103,11 @@ impl Logins {
         let role = role.ok_or_else(|| {
             Problem::unauthorized("The proxy in front of this page has not said who you are.")
         })?;
-        Ok(Access::new(Identity::Role(role.into()), self.own.clone()))
+        Ok(Access::of_role(
+            role,
+            self.own.clone(),
+            Arc::clone(&self.shares),
+        ))
     }
 
     async fn of_password(&self, headers: &HeaderMap) -> Result<Access, Problem> {
@@ -142,6 +151,34 @@ impl Logins {
         known.remove(identity);
     }
 
+    /// Whether the server has taken its password not long ago. What goes on for long asks again.
+    pub fn is_believed(&self, access: &Access) -> bool {
+        match access.identity() {
+            Identity::Login { .. } => self.known(access.identity()).is_some(),
+            Identity::Own | Identity::Role(_) => true,
+        }
+    }
+
+    /// A server that lets this program in without a password would let in whoever names a role.
+    async fn must_ask(&self, settings: &Settings, user: &str) -> Result<(), Problem> {
+        match settings.asks_for_password().await {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                tracing::error!(
+                    user,
+                    "the server asks for no password: pg_hba.conf must have it ask this program for one (scram-sha-256)"
+                );
+                tokio::time::sleep(WRONG).await;
+                Err(Problem::new(
+                    StatusCode::FORBIDDEN,
+                    "The database asks for no password of this user, so nobody can log in as it here.",
+                ))
+            }
+            Err(Failure::Login(error)) => Err(refused(user, &error).await),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
     /// The server decides. Few are tried at a time, and who is wrong waits, so that guessing takes long.
     async fn tried(
         &self,
@@ -153,18 +190,13 @@ impl Logins {
         let _turn = tokio::time::timeout(STATEMENT, self.tries.acquire())
             .await
             .map_err(|_| busy())?;
-        let mut settings = self.settings.clone();
-        settings.config.user(user).password(password);
-        let database = pool(settings).map_err(|error| Problem::bad_request(error.to_string()))?;
+        let settings = self.settings.of_user(user, password);
+        self.must_ask(&settings, user).await?;
+        let database =
+            pool(settings, CONNECTIONS).map_err(|error| Problem::bad_request(error.to_string()))?;
         match database.rows(None, PROBE, &[]).await {
             Ok(_) => {}
-            Err(Failure::Login(error)) => {
-                tracing::warn!(user, error, "a login was refused");
-                tokio::time::sleep(WRONG).await;
-                return Err(Problem::unauthorized(
-                    "The database does not take this user and password.",
-                ));
-            }
+            Err(Failure::Login(error)) => return Err(refused(user, &error).await),
             Err(failure) => return Err(failure.into()),
         }
         let access = Access::new(identity.clone(), database);
@@ -183,8 +215,15 @@ impl Logins {
     }
 }
 
-fn pool(settings: Settings) -> Result<Pool, Error> {
-    Ok(Pool::new(settings, CONNECTIONS)?.with_statement_timeout(STATEMENT))
+/// Who is wrong waits.
+async fn refused(user: &str, error: &str) -> Problem {
+    tracing::warn!(user, error, "a login was refused");
+    tokio::time::sleep(WRONG).await;
+    Problem::unauthorized("The database does not take this user and password.")
+}
+
+fn pool(settings: Settings, connections: usize) -> Result<Pool, Error> {
+    Ok(Pool::new(settings, connections)?.with_statement_timeout(STATEMENT))
 }
 
 /// Of `Basic`, in UTF-8 (RFC 7617).
