@@ -29,9 +29,9 @@ impl Fields {
     pub fn optional_number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Problem> {
         self.optional(name)
             .map(|text| {
-                text.trim()
-                    .parse()
-                    .map_err(|_| Problem::bad_request(format!("{name} must be a whole number.")))
+                let text = text.trim();
+                text.parse()
+                    .map_err(|_| Problem::bad_request(not_a_number(name, text)))
             })
             .transpose()
     }
@@ -61,6 +61,15 @@ impl Fields {
     }
 }
 
+fn not_a_number(name: &str, text: &str) -> String {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty() {
+        format!("{name} is a larger number than there can be.")
+    } else {
+        format!("{name} must be a whole number.")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +84,13 @@ mod tests {
         for wrong in ["slots", "id", "other"] {
             assert!(fields.number::<i64>(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn numbers_have_bounds() {
+        let fields = Fields::read(b"large=2147483648&small=-2147483649&half=1.5&sign=-");
+        let told = |name| fields.number::<i32>(name).unwrap_err().detail().to_owned();
+        assert!(told("large").contains("larger") && told("small").contains("larger"));
+        assert!(told("half").contains("whole") && told("sign").contains("whole"));
     }
 }

@@ -69,7 +69,7 @@ pub fn check_host(options: &Options, mode: &Mode, headers: &HeaderMap) -> Result
             "Start turnstile serve with --role-header, or with --basic.",
         )));
     }
-    let host = headers.get(HOST).and_then(|value| value.to_str().ok());
+    let host = only(headers, &HOST).and_then(|value| value.to_str().ok());
     let name = host.and_then(name_of);
     let is_known = name.as_deref().is_some_and(|name| {
         is_loopback(name)
@@ -130,11 +130,16 @@ fn comes_from_here(headers: &HeaderMap) -> bool {
         return site.as_bytes() == SAME_ORIGIN && sites.next().is_none();
     }
     // Browsers that know no Sec-Fetch-Site, or see no TLS.
-    let mut origins = headers.get_all(ORIGIN).iter();
-    match (origins.next(), origins.next(), headers.get(HOST)) {
-        (Some(origin), None, Some(host)) => is_of_host(origin.as_bytes(), host.as_bytes()),
+    match (only(headers, &ORIGIN), only(headers, &HOST)) {
+        (Some(origin), Some(host)) => is_of_host(origin.as_bytes(), host.as_bytes()),
         _ => false,
     }
+}
+
+/// Of a header that is there twice nobody knows which one others go by.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
+    let mut values = headers.get_all(name).iter();
+    values.next().filter(|_| values.next().is_none())
 }
 
 fn is_of_host(origin: &[u8], host: &[u8]) -> bool {
@@ -237,6 +242,8 @@ mod tests {
             );
             assert!(check_host(&options, &Mode::Basic, &headers).is_ok());
         }
+        let twice = made_of(&[("host", "localhost"), ("host", "evil.example")]);
+        assert!(check_host(&options, &Mode::Own, &twice).is_err());
         assert!(check_host(&options, &Mode::Own, &HeaderMap::new()).is_err());
         assert!(check_host(&options, &Mode::Basic, &HeaderMap::new()).is_ok());
     }

@@ -1,6 +1,6 @@
 //! From a request to its answer: who asks, whether there is such a page for it, and what it gets.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -26,6 +26,8 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const BASIC: HeaderValue = HeaderValue::from_static(r#"Basic realm="turnstile", charset="UTF-8""#);
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const LONGEST_FORM: usize = 64 * 1024;
+/// For all of a form, since a client that is heard of now and then could keep its place for ever.
+const LONGEST_READ: Duration = Duration::from_secs(10);
 
 pub fn router(dashboard: Dashboard, others: Router) -> Router {
     let mut router = Router::new()
@@ -98,7 +100,7 @@ async fn show(dashboard: Dashboard, page: &'static Page, request: Request) -> Re
         Err(problem) => return refused(&dashboard, &problem),
     };
     if !page.is_open_to(&view) {
-        return told(&view, &closed());
+        return told(&view, &missing(&view).unwrap_or_else(closed));
     }
     if is_live {
         return live::stream(view, page).await;
@@ -123,6 +125,9 @@ async fn act(dashboard: Dashboard, lever: &'static Lever, request: Request) -> R
         Ok(view) => view,
         Err(problem) => return refused(&dashboard, &problem),
     };
+    if let Some(problem) = missing(&view) {
+        return told(&view, &problem);
+    }
     let fields = match fields(body).await {
         Ok(fields) => fields,
         Err(problem) => return told(&view, &problem),
@@ -150,9 +155,10 @@ pub async fn viewed(dashboard: &Dashboard, parts: &Parts) -> Result<View, Proble
 }
 
 async fn fields(body: Body) -> Result<Fields, Problem> {
-    let read = Limited::new(body, LONGEST_FORM)
-        .collect()
+    let read = Limited::new(body, LONGEST_FORM).collect();
+    let read = tokio::time::timeout(LONGEST_READ, read)
         .await
+        .map_err(|_| Problem::new(StatusCode::REQUEST_TIMEOUT, "The form took too long."))?
         .map_err(|_| Problem::bad_request("The form has no end, or is too long."))?;
     Ok(Fields::read(&read.to_bytes()))
 }
@@ -162,6 +168,18 @@ fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
         .get(ACCEPT)
         .and_then(|value| value.to_str().ok())
         .is_some_and(|value| value.contains(media_type))
+}
+
+/// Without the extension nothing is refused for want of a right.
+pub fn missing(view: &View) -> Option<Problem> {
+    if view.can.version.is_some() {
+        return None;
+    }
+    let text = format!(
+        "The database {} does not have the extension turnstile.",
+        view.can.database
+    );
+    Some(Problem::unavailable(text))
 }
 
 fn closed() -> Problem {

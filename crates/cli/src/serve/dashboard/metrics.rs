@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::Dashboard;
-use super::handle::{refused, viewed};
+use super::handle::{missing, refused, viewed};
 use crate::listener::Problem;
 
 const METRICS: &str = include_str!("sql/metrics.sql");
@@ -37,6 +37,9 @@ pub async fn answer(State(dashboard): State<Dashboard>, request: Request) -> Res
 
 async fn read(dashboard: &Dashboard, parts: &Parts) -> Result<String, Problem> {
     let view = viewed(dashboard, parts).await?;
+    if let Some(problem) = missing(&view) {
+        return Err(problem);
+    }
     let mut samples: Vec<Sample> = view.rows(METRICS, &[]).await?;
     // The samples of one family must stand together; the view has those of a queue together.
     samples.sort_by(|one, other| family(one).cmp(family(other)));

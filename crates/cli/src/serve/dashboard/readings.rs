@@ -12,8 +12,10 @@ use crate::listener::Problem;
 use crate::query::Parameter;
 
 const FRESH: Duration = Duration::from_secs(1);
-/// What nobody has asked for so long is forgotten.
-const KEPT: Duration = Duration::from_secs(10);
+/// What nobody has asked for so long is forgotten: no statement takes longer and is fresh for longer.
+const KEPT: Duration = Duration::from_secs(4);
+/// Past so many bytes all is forgotten that nobody waits for, or who asks for much else all the time would fill the memory.
+const MOST_BYTES: usize = 32 * 1024 * 1024;
 
 /// One JSON text a row.
 pub type Rows = Arc<Vec<String>>;
@@ -41,6 +43,8 @@ pub struct Readings {
 struct Slots {
     by_key: HashMap<Key, (Instant, Arc<Slot>)>,
     swept: Option<Instant>,
+    /// Of keys and of what was said, since all was forgotten: at most so many are kept.
+    bytes: usize,
 }
 
 impl Readings {
@@ -58,6 +62,9 @@ impl Readings {
         }
         let outcome = ask(access, sql, arguments).await;
         *last = Some((Instant::now(), outcome.clone()));
+        if let Ok(rows) = &outcome {
+            self.lock().bytes += rows.iter().map(String::len).sum::<usize>();
+        }
         outcome
     }
 
@@ -72,6 +79,7 @@ impl Readings {
         let mut slots = self.lock();
         let now = Instant::now();
         slots.sweep(now);
+        slots.bytes += key.bytes();
         let (asked, slot) = slots
             .by_key
             .entry(key)
@@ -88,13 +96,24 @@ impl Readings {
 
 impl Slots {
     fn sweep(&mut self, now: Instant) {
-        if self.swept.is_some_and(|at| now.duration_since(at) < FRESH) {
+        let is_much = self.bytes > MOST_BYTES;
+        if !is_much && self.swept.is_some_and(|at| now.duration_since(at) < FRESH) {
             return;
         }
         self.swept = Some(now);
         self.by_key.retain(|_, (asked, slot)| {
-            now.duration_since(*asked) < KEPT || Arc::strong_count(slot) > 1
+            let is_young = !is_much && now.duration_since(*asked) < KEPT;
+            is_young || Arc::strong_count(slot) > 1
         });
+        if is_much || self.by_key.is_empty() {
+            self.bytes = 0;
+        }
+    }
+}
+
+impl Key {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.arguments.iter().map(Value::bytes).sum::<usize>()
     }
 }
 
@@ -111,4 +130,42 @@ pub async fn ask(access: &Access, sql: &'static str, arguments: &[Value]) -> Out
 
 fn text(row: &Row) -> Result<String, tokio_postgres::Error> {
     row.try_get(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> Key {
+        Key {
+            identity: Identity::Own,
+            sql: "",
+            arguments: vec![Value::from(text)],
+        }
+    }
+
+    #[test]
+    fn what_nobody_asks_for_is_forgotten() {
+        let readings = Readings::default();
+        drop(readings.slot(key("old")));
+        let held = readings.slot(key("held"));
+        let later = Instant::now() + KEPT;
+        readings.lock().sweep(later);
+        assert_eq!(readings.lock().by_key.len(), 1);
+        drop(held);
+    }
+
+    #[test]
+    fn many_other_questions_fill_no_memory() {
+        let readings = Readings::default();
+        let held = readings.slot(key("held"));
+        let long = "x".repeat(64 * 1024);
+        let most = MOST_BYTES / long.len() + 2;
+        for number in 0..most * 3 {
+            readings.slot(key(&format!("{number} {long}")));
+            assert!(readings.lock().by_key.len() <= most);
+        }
+        assert!(readings.lock().by_key.contains_key(&key("held")));
+        drop(held);
+    }
 }

@@ -182,12 +182,11 @@ mod tests {
 
     #[test]
     fn a_login_that_is_refused_is_tried_ever_less_often() {
-        let rests: Vec<u64> = std::iter::successors(Some(rest_after(None)), |last| {
-            Some(rest_after(Some(*last)))
-        })
-        .map(|rest| rest.as_secs())
-        .take(6)
-        .collect();
+        let rests: Vec<u64> =
+            std::iter::successors(Some(rest_after(None)), |last| Some(rest_after(Some(*last))))
+                .map(|rest| rest.as_secs())
+                .take(6)
+                .collect();
         assert_eq!(rests, [5, 10, 20, 40, 60, 60]);
     }
 }

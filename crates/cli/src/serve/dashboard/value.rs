@@ -18,6 +18,18 @@ impl Value {
         Value::Text(Some(text.into()))
     }
 
+    /// What it takes besides its own size.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Value::Text(text) => text.as_ref().map_or(0, String::len),
+            Value::Texts(texts) => texts
+                .iter()
+                .map(|text| size_of::<String>() + text.len())
+                .sum(),
+            Value::Long(_) | Value::Int(_) | Value::Flag(_) => size_of::<Self>(),
+        }
+    }
+
     pub fn parameter(&self) -> Parameter<'_> {
         let (value, kind): (&(dyn ToSql + Sync), Type) = match self {
             Value::Text(text) => (text, Type::TEXT),

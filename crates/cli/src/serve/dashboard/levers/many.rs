@@ -47,6 +47,9 @@ fn start(view: &View, fields: &Fields, deed: Deed, function: &str) -> Result<Don
         ));
     }
     let expected = fields.optional_number("expected")?;
+    if expected.is_some_and(|expected: i64| expected < 0) {
+        return Err(Problem::bad_request("expected must be 0 or more."));
+    }
     let number =
         view.dashboard
             .0
