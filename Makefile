@@ -227,6 +227,12 @@ test-program: install ## the program `turnstile` and the worker runtime: their o
 	@cargo test --quiet --release --package turnstile-cli --package turnstile-client
 	@TURNSTILE_CLUSTER=program scripts/run-pytest pg_test/program $(TIER)
 
+.PHONY: screenshots
+screenshots: install ## take the pictures of the dashboard for docs/ anew (MINUTES=…: so long jobs come and go before, 10)
+	@scripts/setup program
+	@cargo build --quiet --release --package turnstile-cli
+	@TURNSTILE_CLUSTER=screenshots scripts/run-python pg_test/program/dashboard/screenshots.py $(if $(MINUTES),--minutes $(MINUTES))
+
 .PHONY: test-monitoring
 test-monitoring: install ## the exporter, alert rules and dashboard, with the exporter and Prometheus of the distribution
 	@scripts/setup monitoring

@@ -16,7 +16,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-default-apps", "--disable-extensions", "--metrics-recording-only", "--no-pings", "--force-color-profile=srgb",
-    "--font-render-hinting=none",
+    "--font-render-hinting=none", "--disable-lcd-text",
 ]  # fmt: skip
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 # No page should need seconds; this only turns a test that would hang into one that fails.

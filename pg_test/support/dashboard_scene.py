@@ -38,7 +38,7 @@ SELECT turnstile.set_queue('video', max_running => 5);
 SELECT turnstile.set_queue('webhooks', rate => 40, rate_per => '1 second', burst => 20);
 SELECT turnstile.set_queue('imports', max_running => 8);
 SELECT turnstile.set_tenant('*', slots => 4);
-SELECT turnstile.set_tenant('initech', slots => 8);
+SELECT turnstile.set_tenant('initech', slots => 5);
 SELECT turnstile.set_account('acme', 'eu', slots => 2);
 SELECT turnstile.set_concurrency('smtp.example.com', slots => 4);
 SELECT turnstile.set_concurrency('gpu', slots => 3);
