@@ -24,8 +24,8 @@ const DISCARD: &str = include_str!("levers/sql/discard_many.sql");
 /// no smaller than the first one but where it is given up.
 const FIRST_CHUNK: i32 = 200;
 const LARGEST_CHUNK: i32 = 2_000;
-const QUICK: Duration = Duration::from_millis(200);
-const SLOW: Duration = Duration::from_millis(800);
+const QUICK: Duration = Duration::from_millis(800);
+const SLOW: Duration = Duration::from_secs(2);
 /// To look through all jobs for the few that match takes longer than a page may.
 const STATEMENT: Duration = Duration::from_secs(30);
 /// A statement took longer than it may.
@@ -292,8 +292,8 @@ mod tests {
     fn chunks_fit_the_server() {
         assert_eq!(resized(200, Duration::from_millis(10)), 400);
         assert_eq!(resized(2_000, Duration::from_millis(10)), 2_000);
-        assert_eq!(resized(200, Duration::from_millis(500)), 200);
-        assert_eq!(resized(2_000, Duration::from_secs(2)), 1_000);
+        assert_eq!(resized(200, Duration::from_secs(1)), 200);
+        assert_eq!(resized(2_000, Duration::from_secs(3)), 1_000);
         // What takes long is to find them.
         for size in [200, 25, 1] {
             assert_eq!(resized(size, Duration::from_secs(20)), size);
