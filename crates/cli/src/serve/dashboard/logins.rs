@@ -159,7 +159,7 @@ impl Logins {
         }
     }
 
-    /// A server that lets this program in without a password would let in whoever names a role.
+    /// A server that lets this program in without a password would let in all who name a role.
     async fn must_ask(&self, settings: &Settings, user: &str) -> Result<(), Problem> {
         match settings.asks_for_password().await {
             Ok(true) => Ok(()),
