@@ -3,21 +3,25 @@
 import contextlib
 import secrets
 import socket
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from support.batches import enqueue_batch
 from support.calls import claim_next, complete, enqueue
-from support.dashboard import ROLE, basic, main, pages
+from support.dashboard import PASSWORD, ROLE, basic, main, pages
 from support.database import fresh_database
+from support.pgbouncer import CONFIGURATION, pgbouncer
 from support.sleepers import until
 
 # Far less than a statement that waits takes.
 AT_ONCE = 1.0
 MOST_CHANGES = 8
+BY_PASSWORD = "auth_type = scram-sha-256\nauth_file = {}"
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +81,39 @@ def test_a_role_that_may_not_connect_is_told_as_a_wrong_password_is(dashboard, m
         conn.execute(f"GRANT CONNECT ON DATABASE {module_db.name} TO PUBLIC")
     assert [answer.status for answer in answers] == [401, 401]
     assert answers[0].text == answers[1].text
+
+
+@pytest.fixture
+def pooler(module_db, monkeypatch):
+    """Starts a PgBouncer that lets in whom it asks for what `login` says."""
+    with contextlib.ExitStack() as stack:
+
+        def start(login: str) -> str:
+            monkeypatch.setattr("support.pgbouncer.CONFIGURATION", CONFIGURATION.replace("auth_type = any", login))
+            port = stack.enter_context(pgbouncer(module_db.name)).port
+            return f"host=127.0.0.1 port={port} dbname={module_db.name} user=nobody_at_all"
+
+        yield start
+
+
+def test_a_pooler_decides_on_the_password(dashboard, viewers, pooler):
+    name = viewers.name("monitor")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        users = Path(folder, "users")
+        users.write_text(f'"{name}" "{PASSWORD}"\n')
+        viewed = dashboard("--basic", place=pooler(BY_PASSWORD.format(users)))
+    assert viewed.get("/", headers=basic(name)).status == 200
+    for who in (basic(name, "wrong"), basic("no_such_role")):
+        began = time.monotonic()
+        assert viewed.get("/", headers=who).status == 401
+        # As long as it takes where the server itself says so.
+        assert time.monotonic() - began > AT_ONCE
+
+
+def test_a_pooler_that_asks_for_no_password_lets_nobody_in(dashboard, viewers, pooler):
+    viewed = dashboard("--basic", place=pooler("auth_type = any"))
+    assert viewed.get("/", headers=basic(viewers.name("superuser"))).status == 403
 
 
 # ---- One viewer and the others --------------------------------------------------------------------

@@ -8,7 +8,7 @@ use std::time::Duration;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, PoolError, RecyclingMethod, Runtime, TimeoutType,
 };
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -259,6 +259,12 @@ impl Exchange {
     }
 }
 
+/// PgBouncer has one SQLSTATE for all that goes wrong at the start of a session, and does not translate its messages.
+fn is_of_pooler_about_login(told: &DbError) -> bool {
+    let message = told.message();
+    message.contains("authentication failed") || message.contains("no such user")
+}
+
 impl Failure {
     /// 28000: the user may not log in, or not from here. 28P01: the password is wrong. 42501: the user may not connect to this database.
     pub fn of_connect(error: &tokio_postgres::Error) -> Self {
@@ -267,6 +273,9 @@ impl Failure {
                 Failure::Login(with_causes(error))
             }
             Some("53300") => Failure::Busy,
+            Some("08P01") if error.as_db_error().is_some_and(is_of_pooler_about_login) => {
+                Failure::Login(with_causes(error))
+            }
             _ => Failure::NoServer(with_causes(error)),
         }
     }
