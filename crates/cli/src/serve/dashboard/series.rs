@@ -14,6 +14,8 @@ use crate::top::percentiles::{Percentiles, difference, percentiles};
 
 const SAMPLE: &str = include_str!("sql/series.sql");
 const PACE: Duration = Duration::from_secs(5);
+/// A standby counts its figures in tables, so that there it rests for so many times as long as that took.
+const REST: u32 = 9;
 /// An hour.
 const KEPT: usize = 720;
 const QUEUES: i64 = 8;
@@ -61,6 +63,7 @@ impl Series {
         let own = dashboard.0.logins.own();
         let mut refused: Option<(Instant, Duration)> = None;
         loop {
+            let began = Instant::now();
             if refused.is_none_or(|(at, rest)| at.elapsed() >= rest) {
                 refused = match self.take(&own).await {
                     true => None,
@@ -72,7 +75,7 @@ impl Series {
             {
                 self.take(&lent).await;
             }
-            tokio::time::sleep(PACE).await;
+            tokio::time::sleep(PACE.max(began.elapsed() * REST)).await;
         }
     }
 
@@ -92,11 +95,7 @@ impl Series {
             .ok()
             .and_then(|rows| serde_json::from_str(rows.first()?).ok());
         let Some(sample) = sample else { return false };
-        let samples = &mut self.lock().samples;
-        samples.push_back(Arc::new(sample));
-        while samples.len() > KEPT {
-            samples.pop_front();
-        }
+        add(&mut self.lock().samples, sample);
         true
     }
 
@@ -109,6 +108,17 @@ impl Series {
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic leaves a whole state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// In the order of time: where the clock of the server was set back, or another server goes on, what is later than that is forgotten.
+fn add(samples: &mut VecDeque<Arc<Sample>>, sample: Sample) {
+    while samples.back().is_some_and(|last| last.at >= sample.at) {
+        samples.pop_back();
+    }
+    samples.push_back(Arc::new(sample));
+    while samples.len() > KEPT {
+        samples.pop_front();
     }
 }
 
@@ -188,5 +198,20 @@ mod tests {
                 .take(6)
                 .collect();
         assert_eq!(rests, [5, 10, 20, 40, 60, 60]);
+    }
+
+    #[test]
+    fn time_goes_on_in_one_direction() {
+        let mut samples = VecDeque::new();
+        let whole = |at| Arc::unwrap_or_clone(sample(at, 0));
+        for at in [10.0, 15.0, 20.0, 12.0, 17.0, 17.0] {
+            add(&mut samples, whole(at));
+        }
+        let times: Vec<f64> = samples.iter().map(|sample| sample.at).collect();
+        assert_eq!(times, [10.0, 12.0, 17.0]);
+        for at in 0..KEPT * 2 {
+            add(&mut samples, whole(100.0 + at as f64));
+        }
+        assert_eq!(samples.len(), KEPT);
     }
 }
