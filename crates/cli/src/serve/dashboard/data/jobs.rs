@@ -116,6 +116,7 @@ async fn page_of(
     let mut ranges = look.ranges(view, before).await?;
     let mut jobs: Vec<Job> = Vec::new();
     let rest = loop {
+        ranges.skip_live(view).await?;
         let range = match ranges.next() {
             Ok(range) => range,
             Err(rest) => break rest,
@@ -166,6 +167,7 @@ async fn count_of(view: &View, look: &Look, states: &[&str]) -> Result<Count, Pr
     let has_ends = states.iter().any(|state| FINISHED.contains(state));
     let mut is_checked = has_ends;
     let rest = loop {
+        ranges.skip_live(view).await?;
         let range = match ranges.next() {
             Ok(range) => range,
             Err(rest) => break rest,

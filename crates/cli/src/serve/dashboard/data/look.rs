@@ -140,18 +140,16 @@ impl Look {
                 high: before.unwrap_or(i64::MAX),
                 windows: None,
                 is_first: true,
+                skips_live: false,
             });
         };
         let windows = Windows::new(self.first);
         let top = newest.saturating_add(1);
-        let mut high = before.map_or(top, |before| before.min(top));
-        if self.is_ended && view.can.reads("job_status") {
-            high = super::ended::bound(view, high).await?;
-        }
         Ok(Ranges {
-            high,
+            high: before.map_or(top, |before| before.min(top)),
             windows: Some(windows),
             is_first: true,
+            skips_live: self.is_ended && view.can.reads("job_status"),
         })
     }
 }
@@ -162,9 +160,18 @@ pub struct Ranges {
     /// None: one range has everything.
     windows: Option<Windows>,
     is_first: bool,
+    skips_live: bool,
 }
 
 impl Ranges {
+    /// Before each range where only jobs that have ended are looked for: there may be millions of live ones in between.
+    pub async fn skip_live(&mut self, view: &View) -> Result<(), Problem> {
+        if self.skips_live && self.high > 1 {
+            self.high = super::ended::bound(view, self.high).await?;
+        }
+        Ok(())
+    }
+
     /// Or what is known of the rest if there is no other.
     pub fn next(&mut self) -> Result<Range, Rest> {
         if self.high == i64::MIN {
@@ -250,6 +257,7 @@ mod tests {
             high,
             windows,
             is_first: true,
+            skips_live: false,
         }
     }
 
