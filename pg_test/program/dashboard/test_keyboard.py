@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from support.browser import NARROW
-from support.dashboard import with_parameters
+from support.dashboard import pages, with_parameters
 from support.dashboard_world import parameters
 
 # Where the focus is: its place among all that can have it, and whether that can be seen.
@@ -26,7 +26,8 @@ USABLE = """() => {
     .filter(([element]) => element.matches(usable) && !element.disabled && element.checkVisibility({visibilityProperty: true}))
     .map(([element, place]) => place);
 }"""
-PLACES = ["/", "/queues", "/queue", "/tenants", "/tenant", "/keys", "/jobs", "/job", "/batches", "/batch", "/failures", "/jobs/change"]
+QUICK = ["/", "/tenant", "/jobs"]
+PLACES = [*QUICK, *(pytest.param(path, marks=pytest.mark.long) for path in pages() if path not in QUICK)]
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 import pytest
 from playwright.sync_api import Page, expect
 
-from support.calls import call
 from support.dashboard import levers, with_parameters
 from support.dashboard_world import World, populate
 from support.database import fresh_database
@@ -14,14 +13,12 @@ from support.sleepers import until
 
 @dataclass(frozen=True)
 class Use:
-    """A lever on a page: its button, what is typed before, and a condition that holds afterwards."""
+    """A lever: its button, a condition that holds afterwards, and what is typed before."""
 
     lever: str
-    page: object
     button: str
     then: str
     typed: dict = field(default_factory=dict)
-    before: str = "SELECT"
 
 
 def _queue(w: World) -> str:
@@ -56,66 +53,71 @@ OF_SLOWED = "FROM turnstile.slowed_key WHERE key = %(printer)s"
 OF_BATCH = "FROM turnstile.batch WHERE id = %(batch)s"
 OF_SESSION = "FROM turnstile.paused_session WHERE queue = %(mail)s AND tenant = %(acme)s AND session = %(thread)s"
 IS_OPEN = "NOT paused AND paused_until IS NULL"
-PAUSES = {"Pause 10 min": "9 min", "Pause 1 h": "59 min"}
 RATE = {"rate": "7", "rate_per": "1 minute", "burst": "2"}
 HAS_RATE = "rate = 7 AND rate_per = '1 min' AND burst = 2"
-GATES = {
-    "/queue": (_queue, OF_QUEUE, "pause_queue(%(mail)s)"),
-    "/tenant": (_tenant, OF_TENANT, "pause_tenant(%(acme)s)"),
-    "/account": (_account, OF_ACCOUNT, "pause_account(%(acme)s, %(main)s)"),
-    "/key": (_key, OF_KEY, "pause_concurrency(%(printer)s)"),
-}
+GATES = {"/queue": (_queue, OF_QUEUE), "/tenant": (_tenant, OF_TENANT), "/account": (_account, OF_ACCOUNT), "/key": (_key, OF_KEY)}
 
 
-def _uses() -> list[Use]:
+def _of_gate(path: str, of: str) -> list[Use]:
+    slots = "max_running" if path == "/queue" else "slots"
+    # A pause of a key has a row of its own.
+    where, forever, none = (OF_SLOWED, "paused_until = 'infinity'", "count(*) = 0") if path == "/key" else (of, "paused", IS_OPEN)
     uses = []
-    for path, (page, of, pause) in GATES.items():
-        slots = "max_running" if path == "/queue" else "slots"
-        set_limits = "Set limits"
-        # A pause of a key has a row of its own.
-        where, forever, none = (OF_SLOWED, "paused_until = 'infinity'", "count(*) = 0") if path == "/key" else (of, "paused", IS_OPEN)
-        uses += [Use(f"{path}/pause", page, label, f"SELECT paused_until > now() + '{least}' {where}") for label, least in PAUSES.items()]
-        uses += [
-            Use(f"{path}/pause", page, "Pause until resumed", f"SELECT {forever} {where}"),
-            Use(f"{path}/resume", page, "Resume", f"SELECT {none} {where}", before=f"SELECT turnstile.{pause}"),
-            Use(f"{path}/limits", page, set_limits, f"SELECT {slots} = 6 AND {HAS_RATE} {of}", {slots: "6"} | RATE),
-            Use(f"{path}/limits", page, set_limits, f"SELECT {slots} IS NULL AND rate IS NULL {of}", {slots: "", "rate": "", "burst": ""}),
-        ]
-    state = "SELECT EXISTS (SELECT FROM turnstile.jobs WHERE id = %(job)s AND state = '{}')"
+    for button, then in {
+        "Pause 10 min": "paused_until > now() + '9 min'",
+        "Pause 1 h": "paused_until > now() + '59 min'",
+        "Pause until resumed": forever,
+    }.items():
+        uses.append(Use(f"{path}/pause", button, f"SELECT {then} {where}"))
+        uses.append(Use(f"{path}/resume", "Resume", f"SELECT {none} {where}"))
     return [
         *uses,
-        Use("/tenant/limits", _tenant, "Set limits", f"SELECT weight = 9 AND max_waiting = 100 {OF_TENANT}", {"weight": "9", "max_waiting": "100"}),
-        Use("/session/pause", _job("waiting"), "Pause the session 10 min", f"SELECT until > now() + '9 min' {OF_SESSION}"),
-        Use("/session/pause", _job("waiting"), "Until resumed", f"SELECT until = 'infinity' {OF_SESSION}"),
-        Use("/session/resume", _job("waiting"), "Resume the session", f"SELECT count(*) = 0 {OF_SESSION}",
-            before="SELECT turnstile.pause_session(%(mail)s, %(acme)s, %(thread)s)"),
-        Use("/batch/pause", _batch, "Pause", f"SELECT paused {OF_BATCH}"),
-        Use("/batch/resume", _batch, "Resume", f"SELECT NOT paused {OF_BATCH}", before="SELECT turnstile.set_batch(%(batch)s, paused => true)"),
-        Use("/batch/limits", _batch, "Change the limits", f"SELECT slots = 8 AND {HAS_RATE} AND max_failed = 3 {OF_BATCH}",
+        Use(f"{path}/limits", "Set limits", f"SELECT {slots} = 6 AND {HAS_RATE} {of}", {slots: "6"} | RATE),
+        Use(f"{path}/limits", "Set limits", f"SELECT {slots} IS NULL AND rate IS NULL {of}", {slots: "", "rate": "", "burst": ""}),
+    ]
+
+
+# On one page, one after the other.
+STORIES = {path: (page, _of_gate(path, of)) for path, (page, of) in GATES.items()} | {
+    "weight of a tenant": (_tenant, [
+        Use("/tenant/limits", "Set limits", f"SELECT weight = 9 AND max_waiting = 100 {OF_TENANT}", {"weight": "9", "max_waiting": "100"}),
+    ]),
+    "session": (_job("waiting"), [
+        Use("/session/pause", "Pause the session 10 min", f"SELECT until > now() + '9 min' {OF_SESSION}"),
+        Use("/session/resume", "Resume the session", f"SELECT count(*) = 0 {OF_SESSION}"),
+        Use("/session/pause", "Until resumed", f"SELECT until = 'infinity' {OF_SESSION}"),
+        Use("/session/resume", "Resume the session", f"SELECT count(*) = 0 {OF_SESSION}"),
+    ]),
+    "batch": (_batch, [
+        Use("/batch/pause", "Pause", f"SELECT paused {OF_BATCH}"),
+        Use("/batch/resume", "Resume", f"SELECT NOT paused {OF_BATCH}"),
+        Use("/batch/limits", "Change the limits", f"SELECT slots = 8 AND {HAS_RATE} AND max_failed = 3 {OF_BATCH}",
             {"slots": "8", "max_failed": "3"} | RATE),
-        Use("/batch/limits", _batch, "Change the limits", f"SELECT slots IS NULL AND rate IS NULL {OF_BATCH}", {"slots": "", "rate": "", "burst": ""}),
-        Use("/job/priority", _job("waiting"), "Set the priority", "SELECT priority = -5 FROM turnstile.job WHERE id = %(waiting)s", {"priority": "-5"}),
-        Use("/job/retry", _job("discarded"), "Retry", state.replace("job)", "discarded)").format("available")),
-        Use("/job/retry", _job("cancelled"), "Retry", state.replace("job)", "cancelled)").format("available")),
-        Use("/job/retry", _job("completed"), "Run again", state.replace("job)", "completed)").format("available")),
-        Use("/job/retry", _job("retryable"), "Retry now", state.replace("job)", "retryable)").format("available")),
-        Use("/job/retry", _job("scheduled"), "Run now", state.replace("job)", "scheduled)").format("available")),
-        Use("/job/cancel", _job("running"), "Ask it to stop", "SELECT cancel_requested_at IS NOT NULL FROM turnstile.job WHERE id = %(running)s"),
-        Use("/job/cancel", _job("waiting elsewhere"), "Cancel", state.replace("job)", "waiting elsewhere)").format("cancelled")),
-        Use("/job/discard", _job("blocked"), "Discard", state.replace("job)", "blocked)").format("discarded")),
-    ]  # fmt: skip
-
-
-USES = _uses()
+        Use("/batch/limits", "Change the limits", f"SELECT slots IS NULL AND rate IS NULL {OF_BATCH}", {"slots": "", "rate": "", "burst": ""}),
+    ]),
+    "priority": (_job("waiting"), [
+        Use("/job/priority", "Set the priority", "SELECT priority = -5 FROM turnstile.job WHERE id = %(waiting)s", {"priority": "-5"}),
+    ]),
+    "run": (_job("running"), [
+        Use("/job/cancel", "Ask it to stop", "SELECT cancel_requested_at IS NOT NULL FROM turnstile.job WHERE id = %(running)s"),
+    ]),
+} | {
+    f"{state} {button}": (_job(state), [Use(f"/job/{lever}", button, f"SELECT count(*) > 0 FROM turnstile.jobs WHERE id = %({state})s AND state = '{then}'")])
+    for state, lever, button, then in (
+        ("discarded", "retry", "Retry", "available"), ("cancelled", "retry", "Retry", "available"), ("completed", "retry", "Run again", "available"),
+        ("retryable", "retry", "Retry now", "available"), ("scheduled", "retry", "Run now", "available"),
+        ("waiting elsewhere", "cancel", "Cancel", "cancelled"), ("blocked", "discard", "Discard", "discarded"),
+    )
+}  # fmt: skip
 # Tried in tests of their own.
 OF_MANY = {"/jobs/retry", "/jobs/cancel", "/jobs/discard", "/change/stop"}
 
 
 def test_each_lever_is_tried():
-    assert {use.lever for use in USES} | OF_MANY == set(levers())
+    assert {use.lever for _, uses in STORIES.values() for use in uses} | OF_MANY == set(levers())
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["", "without JavaScript"])
+@pytest.fixture(scope="module", params=[True, pytest.param(False, marks=pytest.mark.long)], ids=["", "without JavaScript"])
 def script(request):
     return request.param
 
@@ -132,42 +134,22 @@ def shown(of_own, dashboard):
     return dashboard("--allow-writes", place=f"dbname={of_own.conn.info.dbname}")
 
 
-@pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.lever} {use.button}")
-def test_a_lever_does_what_it_says(of_own, shown, look_at, script, use):
+@pytest.mark.parametrize("story", STORIES)
+def test_a_lever_does_what_it_says(of_own, shown, look_at, script, story):
     arguments = of_own.names | of_own.jobs
-    _is_at_rest(of_own)
-    of_own.conn.execute(use.before, arguments)
     viewer = look_at(shown, java_script_enabled=script)
-    page = viewer.open(use.page(of_own))
-    if not script:
-        _is_fresh(page, use)
-    pull(page, use.lever, use.button, use.typed)
-    # It is on the page that shows what came of it, which says so.
-    expect(page.locator(".notice")).to_be_visible()
-    assert of_own.conn.execute(use.then, arguments).fetchone() == (True,)
+    place, uses = STORIES[story]
+    page = viewer.open(place(of_own))
+    for use in uses:
+        pull(page, use.lever, use.button, use.typed)
+        # It leads to the page that shows what came of it, which says so.
+        expect(page.locator(".notice")).to_be_visible()
+        assert of_own.conn.execute(use.then, arguments).fetchone() == (True,), use
+        if "/account" in use.lever:
+            page = viewer.open(place(of_own))
     if script:
         viewer.is_content()
     assert viewer.complaints == []
-
-
-def _is_fresh(page: Page, use: Use) -> None:
-    """What was read is shown for a second, and no script brings what is newer."""
-    if not page.locator(f"main form[action$='{use.lever}']").get_by_role("button", name=use.button, exact=True).count():
-        page.wait_for_timeout(1_100)
-        page.reload()
-
-
-def _is_at_rest(world: World) -> None:
-    """Nothing is paused that another test has paused."""
-    for function, names in {
-        "resume_queue": {"name": world.mail},
-        "resume_tenant": {"name": world.acme},
-        "resume_account": {"tenant": world.acme, "name": world.main},
-        "resume_concurrency": {"key": world.printer},
-        "resume_session": {"queue": world.mail, "tenant": world.acme, "session": world.thread},
-    }.items():
-        call(world.conn, function, **names)
-    call(world.conn, "set_batch", id=world.jobs["batch"], paused=False)
 
 
 def pull(page: Page, lever: str, button: str, typed: dict | None = None) -> None:

@@ -54,6 +54,7 @@ def test_a_page_changes_without_a_reload(conn, viewer):
     viewer.is_content()
 
 
+@pytest.mark.long
 def test_it_rests_while_the_tab_is_hidden(conn, viewer):
     page = viewer.open("/queues")
     _live(page)
@@ -70,6 +71,7 @@ def test_it_rests_while_the_tab_is_hidden(conn, viewer):
     viewer.is_content()
 
 
+@pytest.mark.long
 def test_it_can_be_paused(conn, viewer):
     """On the pages that follow as well, until it goes on."""
     page = viewer.open("/queues")
@@ -111,6 +113,7 @@ def test_what_has_the_focus_stays(conn, viewer):
     page.get_by_text("while focused", exact=True).wait_for()
 
 
+@pytest.mark.long
 def test_what_is_selected_stays(conn, viewer):
     page = viewer.open("/queues")
     _live(page)
@@ -141,6 +144,7 @@ def test_forms_in_the_page_are_not_replaced(world, conn, viewer):
     assert place.input_value() == "123"
 
 
+@pytest.mark.long
 def test_a_lost_program_is_told_and_found_again(world, dashboard, look_at):
     first = dashboard()
     viewer = look_at(first)

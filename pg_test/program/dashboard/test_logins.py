@@ -5,6 +5,7 @@ import secrets
 import ssl
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from psycopg import sql
@@ -59,7 +60,8 @@ def test_the_server_decides_on_the_password(asked, viewers, guarded):
     assert asked.get("/queues", headers=basic(name)).status == 200
     wrong = [basic(name, "a wrong secret"), basic(name, ""), basic(name, PASSWORD + " "), basic(name, PASSWORD.upper())]
     wrong += [basic("no_such_role"), basic("postgres"), basic("postgres", "")]
-    answers = [asked.get("/queues", headers=who) for who in wrong]
+    with ThreadPoolExecutor(4) as several:
+        answers = list(several.map(lambda who: asked.get("/queues", headers=who), wrong))
     assert {(each.status, each.headers["WWW-Authenticate"]) for each in answers} == {(401, REALM)}
     # Whether there is such a role is not said.
     assert len({each.text for each in answers}) == 1

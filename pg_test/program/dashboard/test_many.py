@@ -44,7 +44,7 @@ def _count(conn, kind: str, state: str) -> int:
     return conn.execute(DISCARDED, [kind, state]).fetchone()[0]
 
 
-@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("script", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_from_the_list_to_the_end(conn, shown, look_at, script):
     """The way that a person goes: filter, see, preview, start, watch."""
     kind = f"failed {script}"
@@ -88,6 +88,7 @@ def test_jobs_that_wait_are_ended(conn, shown, look_at, deed, state):
     viewer.is_content()
 
 
+@pytest.mark.long
 def test_it_goes_on_when_the_browser_has_gone(conn, shown, look_at, slowly):
     _jobs(conn, 400, "goes on", discarded=False)
     slowly()
@@ -152,6 +153,7 @@ def test_a_change_without_a_filter_is_refused(conn, shown):
             assert shown.post(f"/jobs/{deed}", fields).status == 400, (deed, fields)
 
 
+@pytest.mark.long
 def test_rights_that_end_end_it(conn, module_db, viewers, dashboard, slowly):
     """Each chunk is done with the rights of then, and the page tells why it has failed."""
     role = viewers.name("nobody")

@@ -21,6 +21,8 @@ OPEN_TO = {
 }
 CHANGES_LATER = ("/jobs/retry", "/jobs/cancel", "/jobs/discard")
 EVERYBODY = [(mode, kind) for mode in MODES for kind in KINDS]
+# What does not depend on the login.
+MOST = [pytest.param(mode, kind, marks=[pytest.mark.long] if mode == "basic" else []) for mode, kind in EVERYBODY]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +78,7 @@ def _with(world, path: str) -> str:
     return with_parameters(path, parameters(world, path))
 
 
-@pytest.mark.parametrize("mode, kind", EVERYBODY)
+@pytest.mark.parametrize("mode, kind", MOST)
 def test_without_writes_nobody_changes_anything(world, look, mode, kind):
     viewed, who = look(mode, kind, writes=False)
     for path in levers():
@@ -141,7 +143,7 @@ def _await_end(viewed, location: str, who: dict) -> None:
     until(lambda: "42501" in viewed.get(location, headers=who).text, "the change fails", viewed.stderr)
 
 
-@pytest.mark.parametrize("mode, kind", EVERYBODY)
+@pytest.mark.parametrize("mode, kind", MOST)
 def test_nobody_reads_what_its_role_may_not(world, look, mode, kind):
     """Payload, metadata, result, progress and errors are in all jobs, with the name of the tenant."""
     viewed, who = look(mode, kind, writes=True)

@@ -109,7 +109,7 @@ def test_without_tokens_no_job_is_taken(world, dashboard):
 # ---- Below a path ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("base", ["", "/q", "/deep/er.path"])
+@pytest.mark.parametrize("base", ["/q", *(pytest.param(base, marks=pytest.mark.long) for base in ("", "/deep/er.path"))])
 def test_all_links_lead_somewhere_below_the_base(world, dashboard, base):
     """From the first page to all that can be reached: pages, files, the places of forms and live parts."""
     viewed = dashboard("--allow-writes", *(["--base-path", base] if base else []))
