@@ -68,10 +68,10 @@ class Scene:
         self.threads: list[threading.Thread] = []
         self.batch = 0
 
-    def before(self) -> None:
+    def before(self, failed: int = FAILED) -> None:
         """What has happened until now: an outage of mail, and a tenant that has brought more than its share."""
         conn = self.conn
-        conn.execute(TO_FAIL, [TENANTS, FAILED])
+        conn.execute(TO_FAIL, [TENANTS, failed])
         worker = 0
         while conn.execute(FAIL, [OUTAGE, worker % 3 + 1]).fetchone()[0]:
             worker += 1

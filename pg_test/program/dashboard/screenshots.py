@@ -71,7 +71,8 @@ def main() -> None:
     with playing(database) as scene, launched() as browser:
         dashboard = Dashboard(f"dbname={DATABASE} user={ROLE}", "--allow-writes")
         try:
-            scene.before()
+            # Not so many that what comes later is flat beside them.
+            scene.before(failed=400)
             scene.start()
             time.sleep(max(options.minutes * 60 - 60, 0))
             scene.begin_batch()

@@ -59,7 +59,7 @@ class Looking(threading.Thread):
         connection.close()
 
 
-@pytest.mark.parametrize("again", [False, True], ids=["live", "asked for again and again"])
+@pytest.mark.parametrize("again", [False, pytest.param(True, marks=pytest.mark.long)], ids=["live", "asked for again and again"])
 @pytest.mark.parametrize("path", ["/tenants", *(pytest.param(path, marks=pytest.mark.long) for path in ("/", "/jobs", "/batch"))])
 def test_all_viewers_of_a_page_cost_one_statement_a_second(conn, world, viewed, path, again):
     """Of each kind that the page runs once."""
