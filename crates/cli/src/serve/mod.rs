@@ -58,7 +58,7 @@ pub struct Args {
     /// How many connections of clients there are at once. Others wait until one of these has gone
     #[arg(long, value_name = "NUMBER", default_value = "4000", value_parser = number)]
     max_clients: usize,
-    /// How many connections to the server there are at most, besides one for /readyz
+    /// How many connections to the server requests for jobs have at most. /readyz has one of its own, the dashboard six, and each login of --basic four
     #[arg(short, long, value_name = "NUMBER", default_value = "10", value_parser = number)]
     connections: usize,
     /// How long requests under way may take after SIGTERM or SIGINT

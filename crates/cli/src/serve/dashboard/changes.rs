@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
 use super::Dashboard;
+use super::data::jobs::MOST_COUNTED;
 use super::filter::Filter;
 use super::identity::{Access, Identity};
 use super::readings;
@@ -119,6 +120,18 @@ impl Change {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many jobs a call may change. A job that was retried, and has failed again, matches again: no more are retried than were counted.
+    fn most(&self, size: i32) -> i32 {
+        let counted = self.expected.filter(|jobs| *jobs < MOST_COUNTED);
+        match (self.deed, counted) {
+            (Deed::Retry, Some(counted)) => {
+                let left = (counted - self.lock().jobs).max(0);
+                i32::try_from(left).map_or(size, |left| size.min(left))
+            }
+            _ => size,
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.lock().end.is_some()
     }
@@ -226,6 +239,7 @@ impl Work {
     }
 
     /// A job that ends again after the change has begun is left alone, or one that always fails would be retried forever.
+    /// The age of live ones is that of their enqueue, so it says nothing of when they failed: see `Change::most`.
     async fn chunk(&self, most: i32) -> Result<i64, Problem> {
         let elapsed = self.began.elapsed().as_millis();
         let older = u128::from(self.older.unsigned_abs()) * 1000;
@@ -250,8 +264,12 @@ async fn go_on(dashboard: Dashboard, change: Arc<Change>, work: Work) {
         if *dashboard.0.ends.borrow() != Asked::Never || change.is_stopped.load(Ordering::Relaxed) {
             break End::Stopped;
         }
+        let most = change.most(size);
+        if most == 0 {
+            break End::Done;
+        }
         let began = Instant::now();
-        let answer = work.chunk(size).await;
+        let answer = work.chunk(most).await;
         let took = began.elapsed();
         drop(turn);
         match answer {
@@ -297,6 +315,32 @@ mod tests {
         // What takes long is to find them.
         for size in [200, 25, 1] {
             assert_eq!(resized(size, Duration::from_secs(20)), size);
+        }
+    }
+
+    #[test]
+    fn no_more_are_retried_than_were_counted() {
+        let change = |deed, expected| Change {
+            deed,
+            filter: Filter::default(),
+            began: SystemTime::now(),
+            expected,
+            identity: Identity::Own,
+            is_stopped: AtomicBool::new(false),
+            progress: Mutex::new(Progress {
+                jobs: 250,
+                end: None,
+            }),
+        };
+        assert_eq!(change(Deed::Retry, Some(300)).most(200), 50);
+        assert_eq!(change(Deed::Retry, Some(250)).most(200), 0);
+        assert_eq!(change(Deed::Retry, Some(100)).most(200), 0);
+        for (deed, expected) in [
+            (Deed::Retry, None),
+            (Deed::Retry, Some(MOST_COUNTED)),
+            (Deed::Cancel, Some(300)),
+        ] {
+            assert_eq!(change(deed, expected).most(200), 200);
         }
     }
 

@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::HeaderName;
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN, REFERER, USER_AGENT};
 use tokio::sync::watch;
 
 use super::Asked;
@@ -97,6 +98,12 @@ impl Dashboard {
 
 /// The header of a proxy that names the role.
 pub fn header(text: &str) -> Result<HeaderName, String> {
-    text.parse()
-        .map_err(|_| "it is not the name of a header".to_owned())
+    let name: HeaderName = text
+        .parse()
+        .map_err(|_| "it is not the name of a header".to_owned())?;
+    // Browsers send these by themselves.
+    if [HOST, AUTHORIZATION, ORIGIN, REFERER, USER_AGENT, COOKIE].contains(&name) {
+        return Err("it is a header of the client's own".to_owned());
+    }
+    Ok(name)
 }

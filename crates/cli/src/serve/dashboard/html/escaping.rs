@@ -159,6 +159,7 @@ fn forms() {
     kept("post", form::post(EVIL, safe(), &[], "x", Tone::Plain));
     kept("post", form::post("/", safe(), &[], EVIL, Tone::Plain));
     type Field = fn(&str, &str, &str, &str) -> Markup;
+    kept("was", form::was("x", Some(EVIL)));
     for field in [form::input as Field, form::search] {
         kept("field's name", field(EVIL, "x", "x", "x"));
         kept("field's label", field("x", EVIL, "x", "x"));

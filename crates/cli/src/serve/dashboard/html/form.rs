@@ -93,6 +93,12 @@ fn given(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
+/// What stood in a field when the page was drawn, so that a form changes only what was changed in it.
+pub fn was(name: &str, value: Option<impl std::fmt::Display>) -> Markup {
+    let value = value.map_or_else(String::new, |value| value.to_string());
+    html! { input type="hidden" name={ "was_" (name) } value=(value); }
+}
+
 // ---- Forms of their own kind ----------------------------------------------------------------------
 
 /// Filters of a page. `clear` leads to the page without any; it is absent if none is set.

@@ -33,7 +33,7 @@ pub async fn limits(view: View, fields: Fields) -> Result<Done, Problem> {
         Value::from(id),
         limits.number("slots")?,
         limits.number("rate")?,
-        limits.interval("rate_per"),
+        limits.interval("rate_per", "rate"),
         limits.number("burst")?,
         limits.number("priority")?,
         limits.number("max_failed")?,

@@ -29,7 +29,7 @@ pub async fn limits(view: View, fields: Fields) -> Result<Done, Problem> {
         Value::from(fields.text("key")?),
         limits.number("slots")?,
         limits.number("rate")?,
-        limits.interval("rate_per"),
+        limits.interval("rate_per", "rate"),
         limits.number("burst")?,
         limits.cleared(),
     ];

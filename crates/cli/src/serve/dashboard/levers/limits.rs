@@ -1,4 +1,5 @@
-//! A form of limits: a number sets one, an empty field takes it away, and a field that is not there leaves it.
+//! A form of limits: a number sets one, an empty field takes it away. A field that is not there, or has what stood there when the page was drawn,
+//! leaves what others may have set meanwhile.
 
 use crate::listener::Problem;
 use crate::serve::dashboard::fields::Fields;
@@ -20,7 +21,7 @@ impl<'a> Limits<'a> {
     /// A column that may be NULL.
     pub fn number(&mut self, name: &str) -> Result<Value, Problem> {
         let value = self.kept(name)?;
-        if value == Value::Int(None) && self.fields.has(name) {
+        if value == Value::Int(None) && self.is_changed(name) {
             self.cleared.push(name.to_owned());
         }
         Ok(value)
@@ -28,12 +29,20 @@ impl<'a> Limits<'a> {
 
     /// A column that is never NULL.
     pub fn kept(&self, name: &str) -> Result<Value, Problem> {
-        Ok(Value::Int(self.fields.optional_number(name)?))
+        let given = self.fields.optional_number(name)?;
+        Ok(Value::Int(given.filter(|_| self.is_changed(name))))
     }
 
-    /// An interval as PostgreSQL reads it.
-    pub fn interval(&self, name: &str) -> Value {
-        Value::from(self.fields.optional(name))
+    /// An interval as PostgreSQL reads it. It goes with the number of another field: neither means anything alone.
+    pub fn interval(&self, name: &str, number: &str) -> Value {
+        let is_changed = self.is_changed(name) || self.is_changed(number);
+        Value::from(self.fields.optional(name).filter(|_| is_changed))
+    }
+
+    fn is_changed(&self, name: &str) -> bool {
+        let was = format!("was_{name}");
+        self.fields.has(name)
+            && !(self.fields.has(&was) && self.fields.optional(&was) == self.fields.optional(name))
     }
 
     /// The argument `clear` of setters.
@@ -67,6 +76,21 @@ mod tests {
             limits.cleared(),
             Value::Texts(vec!["max_waiting".to_owned()])
         );
+    }
+
+    #[test]
+    fn what_was_not_changed_is_left() {
+        let fields = Fields::read(
+            b"was_slots=5&slots=5&was_rate=&rate=&was_burst=3&burst=&was_weight=1&weight=2&was_rate_per=1+hour&rate_per=1+hour",
+        );
+        let mut limits = Limits::of(&fields);
+        for name in ["slots", "rate", "burst"] {
+            assert_eq!(limits.number(name).unwrap(), Value::Int(None), "{name}");
+        }
+        assert_eq!(limits.kept("weight").unwrap(), Value::Int(Some(2)));
+        assert_eq!(limits.interval("rate_per", "rate"), Value::Text(None));
+        assert_eq!(limits.interval("rate_per", "weight"), Value::text("1 hour"));
+        assert_eq!(limits.cleared(), Value::Texts(vec!["burst".to_owned()]));
     }
 
     #[test]

@@ -31,8 +31,8 @@ macro_rules! said {
 }
 
 said! {
-    PAUSED "paused" "Paused: nothing more starts. What runs goes on.";
-    RESUMED "resumed" "Resumed.";
+    PAUSED "paused" "Paused: nothing more starts. What runs goes on. What had no settings of its own has a copy of the defaults now.";
+    RESUMED "resumed" "Resumed. What had no settings of its own has a copy of the defaults now.";
     LIMITS "limits" "The settings are changed, and apply at once.";
     RETRIED "retried" "The job is available again.";
     CANCELLED "cancelled" "The job is cancelled.";

@@ -30,7 +30,7 @@ pub async fn limits(view: View, fields: Fields) -> Result<Done, Problem> {
         limits.number("max_running")?,
         limits.number("max_waiting")?,
         limits.number("rate")?,
-        limits.interval("rate_per"),
+        limits.interval("rate_per", "rate"),
         limits.number("burst")?,
         limits.cleared(),
     ];

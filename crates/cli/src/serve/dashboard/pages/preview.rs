@@ -55,7 +55,12 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
 
 /// Why it cannot be done.
 fn obstacle(view: &View, words: &Words, filter: &Filter, states: &[&str]) -> Option<Markup> {
-    let (title, hint) = if !view.writes() {
+    let (title, hint) = if view.can.in_recovery {
+        (
+            "This server is a standby, which takes no changes.",
+            "They are made at the primary.",
+        )
+    } else if !view.writes() {
         (
             "This dashboard only shows.",
             "turnstile serve changes something with --allow-writes alone.",

@@ -5,7 +5,7 @@ FROM (
         accounts.name, accounts.slots,
         accounts.paused OR coalesce(accounts.paused_until > pg_catalog.statement_timestamp(), false) AS is_paused,
         CASE
-            WHEN NOT accounts.paused AND accounts.paused_until < 'infinity' THEN extract(epoch FROM accounts.paused_until)::float8
+            WHEN NOT accounts.paused AND pg_catalog.isfinite(accounts.paused_until) THEN extract(epoch FROM accounts.paused_until)::float8
         END AS paused_until,
         accounts.rate,
         accounts.rate_per::text AS rate_per,

@@ -34,7 +34,7 @@ FROM (
         closed.waiting,
         extract(epoch FROM closed.oldest_waiting)::float8 AS oldest_seconds,
         CASE
-            WHEN NOT closed.is_paused AND closed.paused_until < 'infinity' THEN extract(epoch FROM closed.paused_until)::float8
+            WHEN NOT closed.is_paused AND pg_catalog.isfinite(closed.paused_until) THEN extract(epoch FROM closed.paused_until)::float8
         END AS until,
         pg_catalog.count(*) OVER (PARTITION BY closed.reason, closed.gate) AS gates,
         pg_catalog.sum(closed.waiting) OVER (PARTITION BY closed.reason, closed.gate)::bigint AS all_waiting

@@ -5,7 +5,7 @@ FROM (
         batches.id, batches.kind, batches.queue, batches.tenant, batches.session, batches.state,
         batches.paused OR coalesce(batches.paused_until > pg_catalog.statement_timestamp(), false) AS is_paused,
         CASE
-            WHEN NOT batches.paused AND batches.paused_until < 'infinity' THEN extract(epoch FROM batches.paused_until)::float8
+            WHEN NOT batches.paused AND pg_catalog.isfinite(batches.paused_until) THEN extract(epoch FROM batches.paused_until)::float8
         END AS paused_until,
         batches.slots, batches.running, batches.waiting, batches.finished_per_minute,
         extract(epoch FROM batches.started_at)::float8 AS started_at,

@@ -4,7 +4,7 @@ FROM (
     SELECT
         keys.key AS name, keys.slots,
         coalesce(keys.paused_until > pg_catalog.statement_timestamp(), false) AS is_paused,
-        CASE WHEN keys.paused_until < 'infinity' THEN extract(epoch FROM keys.paused_until)::float8 END AS paused_until,
+        CASE WHEN pg_catalog.isfinite(keys.paused_until) THEN extract(epoch FROM keys.paused_until)::float8 END AS paused_until,
         keys.one_at_a_time,
         keys.rate,
         keys.rate_per::text AS rate_per,

@@ -10,7 +10,7 @@ FROM (
         queue.burst,
         queue.paused OR coalesce(queue.paused_until > pg_catalog.statement_timestamp(), false) AS is_paused,
         CASE
-            WHEN NOT queue.paused AND queue.paused_until < 'infinity' THEN extract(epoch FROM queue.paused_until)::float8
+            WHEN NOT queue.paused AND pg_catalog.isfinite(queue.paused_until) THEN extract(epoch FROM queue.paused_until)::float8
         END AS paused_until,
         queue.policy,
         extract(epoch FROM queue.aging)::float8 AS aging_seconds,

@@ -7,7 +7,7 @@ FROM (
         queues.max_waiting,
         queues.paused OR coalesce(queues.paused_until > pg_catalog.statement_timestamp(), false) AS is_paused,
         CASE
-            WHEN NOT queues.paused AND queues.paused_until < 'infinity' THEN extract(epoch FROM queues.paused_until)::float8
+            WHEN NOT queues.paused AND pg_catalog.isfinite(queues.paused_until) THEN extract(epoch FROM queues.paused_until)::float8
         END AS paused_until,
         queues.rate,
         extract(epoch FROM queues.rate_per)::float8 AS rate_seconds,

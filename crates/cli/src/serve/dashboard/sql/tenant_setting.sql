@@ -10,7 +10,7 @@ FROM (
         tenant.burst,
         tenant.paused OR coalesce(tenant.paused_until > pg_catalog.statement_timestamp(), false) AS is_paused,
         CASE
-            WHEN NOT tenant.paused AND tenant.paused_until < 'infinity' THEN extract(epoch FROM tenant.paused_until)::float8
+            WHEN NOT tenant.paused AND pg_catalog.isfinite(tenant.paused_until) THEN extract(epoch FROM tenant.paused_until)::float8
         END AS paused_until
     FROM turnstile.tenant
     WHERE tenant.name IN ($1, '*')

@@ -10,7 +10,7 @@ FROM (
         tenants.name, tenants.slots, tenants.max_waiting, tenants.weight,
         tenants.paused OR coalesce(tenants.paused_until > pg_catalog.statement_timestamp(), false) AS is_paused,
         CASE
-            WHEN NOT tenants.paused AND tenants.paused_until < 'infinity' THEN extract(epoch FROM tenants.paused_until)::float8
+            WHEN NOT tenants.paused AND pg_catalog.isfinite(tenants.paused_until) THEN extract(epoch FROM tenants.paused_until)::float8
         END AS paused_until,
         tenants.rate,
         extract(epoch FROM tenants.rate_per)::float8 AS rate_seconds,

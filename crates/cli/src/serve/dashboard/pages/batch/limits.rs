@@ -29,7 +29,9 @@ pub fn form(view: &View, batch: &Batch, settings: Option<&Settings>) -> Markup {
     let fields = html! {
         (limits::slots("slots", &gate))
         (limits::rate(&gate))
+        (form::was("priority", settings.priority))
         (form::input("priority", "Priority of the children", &priority, "each its own"))
+        (form::was("max_failed", settings.max_failed))
         (form::number("max_failed", "Stop after failures", settings.max_failed, "never"))
     };
     let id = batch.id.to_string();

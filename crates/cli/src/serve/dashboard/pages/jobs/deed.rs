@@ -33,7 +33,7 @@ pub const ALL: &[Words] = &[
         path: "/jobs/retry",
         usual: &["retryable", "cancelled", "discarded"],
         others: &["scheduled", "completed"],
-        effect: "Each becomes available now, with all of its attempts before it. What fails again meanwhile is left alone, and jobs whose unique key another job holds are skipped.",
+        effect: "Each becomes available now, with all of its attempts before it. No more are retried than were counted, as a job that fails again meanwhile matches again. Jobs whose unique key another job holds are skipped.",
         tone: Tone::Info,
     },
     Words {

@@ -32,11 +32,14 @@ pub fn per(seconds: f64) -> String {
 }
 
 pub fn slots(name: &str, gate: &Gate) -> Markup {
-    form::number(name, "Run at once", gate.slots, NONE)
+    html! { (form::was(name, gate.slots)) (form::number(name, "Run at once", gate.slots, NONE)) }
 }
 
 pub fn max_waiting(gate: &Gate) -> Markup {
-    form::number("max_waiting", "Wait at most", gate.max_waiting, NONE)
+    html! {
+        (form::was("max_waiting", gate.max_waiting))
+        (form::number("max_waiting", "Wait at most", gate.max_waiting, NONE))
+    }
 }
 
 /// How many may start within an interval.
@@ -60,8 +63,11 @@ pub fn rate(gate: &Gate) -> Markup {
         }
     };
     html! {
+        (form::was("rate", gate.rate))
         (form::number("rate", "Start at most", gate.rate, NONE))
+        (form::was("rate_per", Some(chosen)))
         (form::select("rate_per", "per", &options, chosen))
+        (form::was("burst", gate.burst))
         (form::number("burst", "Burst", gate.burst, "1"))
     }
 }

@@ -79,6 +79,7 @@ fn edited(view: &View, gate: &Gate) -> Markup {
     let fields = html! {
         (limits::slots("slots", gate))
         (limits::max_waiting(gate))
+        (form::was("weight", Some(gate.weight)))
         (form::number("weight", "Weight", Some(gate.weight), "1"))
         (limits::rate(gate))
     };
