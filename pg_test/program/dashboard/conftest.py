@@ -19,18 +19,34 @@ host all all all scram-sha-256
 SETTINGS = {"fsync": "off", "shared_preload_libraries": "turnstile, pg_stat_statements"}
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def certificates():
     with made_for(RULES) as made:
         yield made
 
 
-@pytest.fixture(scope="package", autouse=True)
-def guarded(certificates):
+@pytest.fixture(scope="session")
+def own_server(certificates):
+    """For all modules of this folder, which enter it; the tests of other folders stay where they are."""
+    before = dict(os.environ)
     # Not that of another run.
     name = f"{os.environ.get('TURNSTILE_CLUSTER', 'program')}_dashboard"
     with own_cluster(name, hba_file=certificates.file("rules"), **SETTINGS) as cluster:
+        _restore(before)
         yield cluster
+
+
+@pytest.fixture(scope="module", autouse=True)
+def guarded(own_server):
+    before = dict(os.environ)
+    own_server.enter()
+    yield own_server
+    _restore(before)
+
+
+def _restore(environment: dict) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +81,8 @@ def dashboard(module_db):
         each.close()
 
 
-@pytest.fixture(scope="package")
+# Not for longer: its event loop would be in the way of the tests of other folders.
+@pytest.fixture(scope="module")
 def browser():
     with launched() as found:
         yield found

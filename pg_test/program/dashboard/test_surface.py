@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from support.dashboard import ROLE, basic, levers, pages
+from support.dashboard import ROLE, SAME_ORIGIN, basic, levers, pages
 from support.dashboard_world import FIELDS, everything, parameters
 from support.markup import Page
-from support.serve import hashed, token_of
+from support.serve import Serve, hashed, token_of
 from support.sleepers import until
 
 MEDIA_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -96,6 +96,18 @@ def test_jobs_are_taken_beside_the_dashboard(world, dashboard, tokens):
         assert viewed.get(f"{base}/jobs", headers=bearer).status == (200 if "--dashboard" in more else 401)
         assert viewed.ask("POST", f"{base}/v1/jobs/any", b"{}", basic("postgres") | {ROLE: "postgres"}).status == 401
         assert viewed.get(f"{base}/v1/openapi.json").status == 200
+
+
+def test_with_tokens_alone_there_is_no_dashboard(module_db, tmp_path):
+    """What takes jobs is often behind a proxy that leads all the world to it."""
+    served = Serve(module_db.name, tmp_path, ["postgres"])
+    try:
+        assert served.post("/v1/jobs/any", {}, role="postgres").status == 201
+        for method, path in [*(("GET", path) for path in [*pages(), "/metrics", "/static/style.css"]), *(("POST", path) for path in levers())]:
+            assert served.ask(method, path, headers=SAME_ORIGIN).status == 404, path
+    finally:
+        served.terminate()
+        assert served.ended()[0] == 0
 
 
 def test_without_tokens_no_job_is_taken(world, dashboard):
