@@ -32,6 +32,8 @@ def test_each_relation_that_is_granted_is_on_a_page(module_conn):
         for privileges, name in module_conn.execute("SELECT * FROM turnstile.rights_of(%s)", [kind]).fetchall()
         if privileges != "EXECUTE"
     }
+    # A sequence has no columns to tell of; docs/security.md says what it tells.
+    granted -= {name for (name,) in module_conn.execute("SELECT sequencename FROM pg_sequences WHERE schemaname = 'turnstile'").fetchall()}
     assert granted <= set(reference.TABLES + reference.SETTINGS + reference.VIEWS)
 
 
