@@ -6,6 +6,7 @@ import socket
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -61,10 +62,13 @@ def ended(viewed, place: str, headers: dict | None = None) -> str:
 def test_a_server_that_asks_for_no_password_lets_nobody_in(dashboard, module_db, viewers):
     """By the socket anybody comes in as anybody, whatever the password."""
     viewed = dashboard("--basic", "--allow-writes", place=f"dbname={module_db.name}")
-    for who in (basic("postgres", "anything"), basic("postgres", ""), basic(viewers.name("superuser"))):
-        for method, path in (("GET", "/"), ("GET", "/metrics"), ("POST", "/queue/pause")):
-            answer = viewed.ask(method, path, headers=who | {"Sec-Fetch-Site": "same-origin"})
-            assert (answer.status, "asks for no password" in answer.text) == (403, True), answer.text
+    logins = (basic("postgres", "anything"), basic("postgres", ""), basic(viewers.name("superuser")))
+    asked = [(method, path, who) for who in logins for method, path in (("GET", "/"), ("GET", "/metrics"), ("POST", "/queue/pause"))]
+    # Each is let to wait.
+    with ThreadPoolExecutor(4) as several:
+        answers = several.map(lambda each: viewed.ask(*each[:2], headers=each[2] | {"Sec-Fetch-Site": "same-origin"}), asked)
+    for answer in answers:
+        assert (answer.status, "asks for no password" in answer.text) == (403, True), answer.text
     assert viewed.ask("GET", "/").status == 401
     assert "pg_hba.conf" in viewed.stderr()
 

@@ -109,6 +109,8 @@ STORIES = {path: (page, _of_gate(path, of)) for path, (page, of) in GATES.items(
         ("waiting elsewhere", "cancel", "Cancel", "cancelled"), ("blocked", "discard", "Discard", "discarded"),
     )
 }  # fmt: skip
+# Made of the same parts as the others.
+LIKE_OTHERS = ("/account", "/key")
 # Tried in tests of their own.
 OF_MANY = {"/jobs/retry", "/jobs/cancel", "/jobs/discard", "/change/stop"}
 
@@ -134,7 +136,7 @@ def shown(of_own, dashboard):
     return dashboard("--allow-writes", place=f"dbname={of_own.conn.info.dbname}")
 
 
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("story", [pytest.param(story, marks=[pytest.mark.long] if story in LIKE_OTHERS else []) for story in STORIES])
 def test_a_lever_does_what_it_says(of_own, shown, look_at, script, story):
     arguments = of_own.names | of_own.jobs
     viewer = look_at(shown, java_script_enabled=script)

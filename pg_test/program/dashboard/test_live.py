@@ -106,7 +106,7 @@ def test_what_has_the_focus_stays(conn, viewer):
     link.focus()
     link.evaluate("element => { window.focused = element; }")
     enqueue(conn, "any", queue="while focused")
-    page.wait_for_timeout(4_000)
+    page.wait_for_timeout(2_800)
     assert page.evaluate("document.activeElement === window.focused && window.focused.isConnected")
     assert page.get_by_text("while focused", exact=True).count() == 0
     page.locator("[data-filter]").focus()
@@ -122,7 +122,7 @@ def test_what_is_selected_stays(conn, viewer):
       getSelection().setBaseAndExtent(words, 0, words, 5);
     }""")
     enqueue(conn, "any", queue="while selected")
-    page.wait_for_timeout(4_000)
+    page.wait_for_timeout(2_800)
     assert page.evaluate("getSelection().toString().length") == 5
     page.evaluate("getSelection().removeAllRanges()")
     page.get_by_text("while selected", exact=True).wait_for()

@@ -31,7 +31,7 @@ def places(world, writable):
     return found
 
 
-@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("script", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_pages_load_without_a_complaint(places, writable, look_at, script):
     viewer = look_at(writable, java_script_enabled=script)
     for place in places:

@@ -11,7 +11,7 @@ from support.sleepers import until
 DISCARDED = "SELECT count(*) FROM turnstile.jobs WHERE kind = %s AND state = %s"
 # Each row takes a while, so that there is time to look.
 SLOW = """
-CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.01); RETURN coalesce(NEW, OLD); END $$;
+CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.004); RETURN coalesce(NEW, OLD); END $$;
 CREATE OR REPLACE TRIGGER slow BEFORE INSERT OR UPDATE OR DELETE ON turnstile.job FOR EACH ROW WHEN (pg_trigger_depth() < 1) EXECUTE FUNCTION slow();
 """
 
@@ -90,7 +90,7 @@ def test_jobs_that_wait_are_ended(conn, shown, look_at, deed, state):
 
 @pytest.mark.long
 def test_it_goes_on_when_the_browser_has_gone(conn, shown, look_at, slowly):
-    _jobs(conn, 400, "goes on", discarded=False)
+    _jobs(conn, 1000, "goes on", discarded=False)
     slowly()
     viewer = look_at(shown)
     page = viewer.open(with_parameters("/jobs/change", {"deed": "cancel", "kind": "goes on"}))
@@ -109,7 +109,7 @@ def test_it_goes_on_when_the_browser_has_gone(conn, shown, look_at, slowly):
 
 
 def test_it_shows_how_far_it_is_and_can_be_stopped(conn, shown, look_at, slowly):
-    _jobs(conn, 2000, "halted", discarded=False)
+    _jobs(conn, 2500, "halted", discarded=False)
     slowly()
     viewer = look_at(shown)
     page = viewer.open(with_parameters("/jobs/change", {"deed": "cancel", "kind": "halted"}))
@@ -124,7 +124,7 @@ def test_it_shows_how_far_it_is_and_can_be_stopped(conn, shown, look_at, slowly)
         page.get_by_role("button", name="Stop").click()
     expect(page.locator("main")).to_contain_text("stopped")
     left = _count(conn, "halted", "available")
-    assert 0 < left < 2000
+    assert 0 < left < 2500
     page.wait_for_timeout(1500)
     assert _count(conn, "halted", "available") == left
     viewer.is_content()
@@ -159,7 +159,7 @@ def test_rights_that_end_end_it(conn, module_db, viewers, dashboard, slowly):
     role = viewers.name("nobody")
     allow_tenant(conn, role, "acme")
     watched = dashboard("--allow-writes", place=viewers.place(role))
-    _jobs(conn, 500, "by rights", discarded=False)
+    _jobs(conn, 1500, "by rights", discarded=False)
     slowly()
     begun = watched.post("/jobs/cancel", {"kind": "by rights", "tenant": "acme"})
     until(lambda: _count(conn, "by rights", "cancelled") > 0, "it has begun", watched.stderr)
