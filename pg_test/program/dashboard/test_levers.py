@@ -1,5 +1,6 @@
 """Each lever in a browser: it is clicked where a person finds it, and its effect is in the database. Also without JavaScript."""
 
+import time
 from dataclasses import dataclass, field
 
 import pytest
@@ -129,6 +130,12 @@ def of_own(guarded, script):
     """A world for each way, since the levers change it."""
     with fresh_database() as database:
         yield populate(database.connect())
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_remembered():
+    """What was read is shown for a second, also when SQL has changed it meanwhile, and buttons are no live parts."""
+    time.sleep(1.1)
 
 
 @pytest.fixture(scope="module")
