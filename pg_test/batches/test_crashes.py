@@ -1,13 +1,9 @@
 """Crash, kill, restart and rebuild at any moment of a batch: one callback, never before the last child's end is committed."""
 
-import contextlib
-import os
-import signal
 
-import psycopg
 import pytest
 
-from faults.cluster import own_cluster, wait_until_up
+from faults.cluster import crash_by_killing, own_cluster
 from faults.witness import agrees
 from support import rows
 from support.batches import (
@@ -31,11 +27,7 @@ def db(cluster):
 
 
 def _kill_a_backend(cluster, db):
-    victim, bystander = db.connect(), db.connect()
-    os.kill(victim.info.backend_pid, signal.SIGKILL)
-    with contextlib.suppress(psycopg.OperationalError):
-        bystander.execute("SELECT pg_sleep(60)")
-    wait_until_up()
+    crash_by_killing(db.connect().info.backend_pid)
 
 
 def _stop_at_once(cluster, db):

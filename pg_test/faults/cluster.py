@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shlex
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -68,6 +69,19 @@ def own_cluster(name: str, **settings):
         os.environ.clear()
         os.environ.update(before)
         cluster.destroy()
+
+
+def crash_by_killing(pid: int) -> None:
+    """Kills a process of the server. Returns when the server, which then ends all the others too, takes connections again.
+
+    The server notices the death a moment later, and takes connections until then: that another one is lost shows that it has.
+    """
+    with contextlib.closing(server()) as bystander:
+        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(psycopg.OperationalError):
+            bystander.execute("SELECT pg_sleep(60)")
+            raise AssertionError("the server has not noticed that one of its processes is gone")
+    wait_until_up()
 
 
 def wait_until_up() -> None:

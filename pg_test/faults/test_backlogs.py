@@ -1,12 +1,11 @@
 """Bounds of backlogs across crashes of the server and restores."""
 
 import os
-import signal
 
 import psycopg
 import pytest
 
-from faults.cluster import own_cluster, wait_until_up
+from faults.cluster import crash_by_killing, own_cluster
 from faults.restores import restored
 from support.backlogs import FULL, JOB, bound, free, waiting
 from support.calls import call, claim_next, enqueue, enqueue_many, enqueue_times, fail
@@ -30,10 +29,7 @@ def _stop(cluster, producer):
 
 
 def _kill_the_producer(cluster, producer):
-    os.kill(producer.info.backend_pid, signal.SIGKILL)
-    with pytest.raises(Exception, match="closed|terminat"):
-        producer.execute("SELECT pg_sleep(60)")
-    wait_until_up()
+    crash_by_killing(producer.info.backend_pid)
 
 
 @pytest.mark.parametrize("crash", [_kill_the_producer, _stop_at_once, _stop], ids=["SIGKILL", "immediate stop", "stop"])

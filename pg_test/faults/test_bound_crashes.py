@@ -1,13 +1,10 @@
 """After a crash every backend of before is gone: the runs that were bound to them are rescued, the others are not."""
 
 import contextlib
-import os
-import signal
 
-import psycopg
 import pytest
 
-from faults.cluster import own_cluster, wait_until_up
+from faults.cluster import crash_by_killing, own_cluster
 from faults.witness import is_sound
 from support import rows
 from support.calls import claim_next, complete, enqueue_times
@@ -27,18 +24,15 @@ def db(cluster):
         yield database
 
 
-def _kill_the_owner(cluster, owner, bystander):
-    os.kill(owner.info.backend_pid, signal.SIGKILL)
-    with contextlib.suppress(psycopg.OperationalError):
-        bystander.execute("SELECT pg_sleep(60)")
-    wait_until_up()
+def _kill_the_owner(cluster, owner):
+    crash_by_killing(owner.info.backend_pid)
 
 
-def _stop_at_once(cluster, owner, bystander):
+def _stop_at_once(cluster, owner):
     cluster.restart(immediate=True)
 
 
-def _stop(cluster, owner, bystander):
+def _stop(cluster, owner):
     cluster.restart()
 
 
@@ -49,7 +43,7 @@ def test_bound_runs_are_rescued_after_the_server_is_back(cluster, db, crash):
     bound = claim_next(owner, bind_to_connection=True, lease="1 day")
     bound_too = claim_next(bystander, bind_to_connection=True, lease="1 day")
     free = claim_next(owner, lease="1 day")
-    crash(cluster, owner, bystander)
+    crash(cluster, owner)
     with contextlib.closing(db.connect()) as conn:
         for run in (bound, bound_too):
             until(conn, run.id, "retryable", lambda: claim_next(conn, "another queue"))

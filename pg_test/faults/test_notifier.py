@@ -1,12 +1,9 @@
 """The process that notifies: what happens without it, across restarts and crashes of the server, and in several databases."""
 
-import os
-import signal
 
-import psycopg
 import pytest
 
-from faults.cluster import own_cluster, wait_until_up
+from faults.cluster import crash_by_killing, own_cluster
 from support.calls import call, claim_next, complete, enqueue
 from support.database import fresh_database
 from support.errors import refused
@@ -44,20 +41,10 @@ def test_a_crash_of_the_process_is_one_of_the_server_and_nothing_is_left_untold(
     with own_cluster("notifier", fsync="off"), fresh_database() as db:
         conn = db.connect()
         [[pid]] = conn.execute(NOTIFIER).fetchall()
-        os.kill(pid, signal.SIGKILL)
-        until(lambda: _is_lost(conn), "the server ends all connections")
-        wait_until_up()
+        crash_by_killing(pid)
         listener = Listener(db.connect(), "default").find_nothing()
         enqueue(db.connect())
         listener.told("default")
-
-
-def _is_lost(conn) -> bool:
-    try:
-        conn.execute("SELECT 1")
-    except psycopg.OperationalError:
-        return True
-    return False
 
 
 def test_it_serves_several_databases_and_holds_none():

@@ -4,11 +4,10 @@ import contextlib
 import os
 import random
 import signal
-import time
 
 import psycopg
 
-from faults.cluster import wait_until_up
+from faults.cluster import crash_by_killing
 
 _BACKENDS = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND application_name <> 'lookout'"
@@ -55,9 +54,7 @@ class Disturber:
 
     def kill_backend(self) -> None:
         """The server ends all other backends too, and recovers."""
-        os.kill(self._backend(), signal.SIGKILL)
-        time.sleep(0.2)
-        wait_until_up()
+        crash_by_killing(self._backend())
 
     def cancel(self) -> None:
         self.lookout.ask("SELECT pg_cancel_backend(%s)", [self._backend()])
