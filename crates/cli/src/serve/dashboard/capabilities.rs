@@ -26,7 +26,11 @@ pub struct Capabilities {
 
 impl Capabilities {
     pub async fn of(dashboard: &Dashboard, access: &Access) -> Result<Arc<Self>, Problem> {
-        let rows = dashboard.0.readings.rows(access, CAPABILITIES, &[]).await?;
+        let rows = dashboard
+            .0
+            .readings
+            .rows(access, CAPABILITIES, &[], None)
+            .await?;
         let text = rows.first().ok_or_else(Problem::of_another_version)?;
         serde_json::from_str(text)
             .map(Arc::new)

@@ -12,7 +12,7 @@ use super::Dashboard;
 use super::data::jobs::MOST_COUNTED;
 use super::filter::Filter;
 use super::identity::{Access, Identity};
-use super::readings;
+use super::readings::{self, has_timed_out};
 use super::value::Value;
 use crate::listener::Problem;
 use crate::serve::Asked;
@@ -29,8 +29,6 @@ const QUICK: Duration = Duration::from_millis(800);
 const SLOW: Duration = Duration::from_secs(2);
 /// To look through all jobs for the few that match takes longer than a page may.
 const STATEMENT: Duration = Duration::from_secs(30);
-/// A statement took longer than it may.
-const TIMED_OUT: &str = "57014";
 /// Changes that are remembered, and that go on at once: of all viewers, and of those with the same identity.
 const REMEMBERED: usize = 200;
 const AT_ONCE: usize = 16;
@@ -281,7 +279,7 @@ async fn go_on(dashboard: Dashboard, change: Arc<Change>, work: Work) {
                     break End::Done;
                 }
             }
-            Err(problem) if problem.code() == Some(TIMED_OUT) && size > 1 => {
+            Err(problem) if has_timed_out(&problem) && size > 1 => {
                 size = (size / 8).max(1);
             }
             Err(problem) => break End::Failed(problem),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio_postgres::Row;
 
+use super::readings::TIMED_OUT;
 use crate::connection::{Failure, Pool};
 use crate::listener::Problem;
 use crate::query::Parameter;
@@ -32,7 +33,6 @@ pub struct Access {
 
 /// Objects of the schema that are not there, or not as this program knows them.
 const OF_ANOTHER_VERSION: [&str; 4] = ["42703", "42704", "42883", "42P01"];
-const TIMED_OUT: &str = "57014";
 
 impl Access {
     pub fn new(identity: Identity, database: Pool) -> Self {

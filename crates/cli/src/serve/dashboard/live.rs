@@ -22,9 +22,10 @@ use crate::listener::Problem;
 use crate::serve::Asked;
 
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+/// All pages are drawn at the same moments, so that those that show the same cost the server one statement.
 const PACE: Duration = Duration::from_secs(2);
-/// It rests for nine times as long as the server worked.
-const REST: u32 = 9;
+/// It rests for at least so many times as long as the server worked.
+const REST: u32 = 39;
 /// The browser opens another one then, and shows who it is again.
 const LONGEST: Duration = Duration::from_secs(600);
 const MOST: usize = 500;
@@ -35,6 +36,7 @@ const NOTHING: &str = ": nothing has changed\n\n";
 
 /// How many pages may be live at once: of all, and of those with the same identity, so that one viewer leaves some to others.
 pub struct Places {
+    began: Instant,
     all: Arc<Semaphore>,
     each: Mutex<HashMap<Identity, Arc<Semaphore>>>,
 }
@@ -48,6 +50,7 @@ struct Place {
 impl Default for Places {
     fn default() -> Self {
         Self {
+            began: Instant::now(),
             all: Arc::new(Semaphore::new(MOST)),
             each: Mutex::default(),
         }
@@ -113,8 +116,21 @@ async fn go_on(
         // A failure may pass; the page says that it is not live until it has.
         let content = (page.draw)(view.clone()).await.ok()?;
         put(events, event(&mut sent, content)?).await?;
-        tokio::time::sleep(PACE.max(began.elapsed() * REST)).await;
+        tokio::time::sleep(pause(
+            began.elapsed(),
+            view.dashboard.0.live.began.elapsed(),
+        ))
+        .await;
     }
+}
+
+/// Until the next common moment, for a page that took so long to draw, so long after the program began.
+fn pause(took: Duration, since_begin: Duration) -> Duration {
+    let rest = took * REST;
+    let earliest = since_begin + rest.max(PACE / 2);
+    let moments = earliest.as_nanos().div_ceil(PACE.as_nanos());
+    let next = PACE * u32::try_from(moments).unwrap_or(u32::MAX);
+    next.saturating_sub(since_begin).max(PACE / 2)
 }
 
 /// The regions that are not what was sent last.
@@ -142,6 +158,15 @@ async fn put(events: &mut Sender<Bytes, Infallible>, text: String) -> Option<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_are_drawn_at_the_same_moments() {
+        let of = |took, since| pause(Duration::from_millis(took), Duration::from_millis(since));
+        assert_eq!(of(5, 10_010), Duration::from_millis(1_990));
+        assert_eq!(of(5, 11_200), Duration::from_millis(2_800));
+        assert_eq!(of(40, 10_040), Duration::from_millis(1_960));
+        assert_eq!(of(100, 10_100), Duration::from_millis(3_900));
+    }
 
     #[test]
     fn one_viewer_leaves_places_to_others() {

@@ -12,6 +12,9 @@ use crate::listener::Problem;
 use crate::query::Parameter;
 
 const FRESH: Duration = Duration::from_secs(1);
+/// A statement that has not ended within the time given to it is not tried again so soon: a page has another way.
+const GIVEN_UP: Duration = Duration::from_secs(10);
+pub const TIMED_OUT: &str = "57014";
 /// What nobody has asked for so long is forgotten: no statement takes longer and is fresh for longer.
 const KEPT: Duration = Duration::from_secs(4);
 /// Past so many bytes all is forgotten that nobody waits for, or who asks for much else all the time would fill the memory.
@@ -26,6 +29,7 @@ struct Key {
     identity: Identity,
     sql: &'static str,
     arguments: Vec<Value>,
+    limit: Option<Duration>,
 }
 
 /// Who comes while another reads waits for what that gets.
@@ -48,19 +52,30 @@ struct Slots {
 }
 
 impl Readings {
-    pub async fn rows(&self, access: &Access, sql: &'static str, arguments: &[Value]) -> Outcome {
+    /// `limit`: how long the statement may take, where that is less than others may.
+    pub async fn rows(
+        &self,
+        access: &Access,
+        sql: &'static str,
+        arguments: &[Value],
+        limit: Option<Duration>,
+    ) -> Outcome {
         let slot = self.slot(Key {
             identity: access.identity().clone(),
             sql,
             arguments: arguments.to_vec(),
+            limit,
         });
         let mut last = slot.last.lock().await;
         if let Some((at, outcome)) = last.as_ref()
-            && at.elapsed() < FRESH
+            && at.elapsed() < fresh_for(outcome, limit)
         {
             return outcome.clone();
         }
-        let outcome = ask(access, sql, arguments).await;
+        let outcome = match limit {
+            None => ask(access, sql, arguments).await,
+            Some(limit) => ask(&access.with_statement_timeout(limit), sql, arguments).await,
+        };
         *last = Some((Instant::now(), outcome.clone()));
         if let Ok(rows) = &outcome {
             self.lock().bytes += rows.iter().map(String::len).sum::<usize>();
@@ -117,6 +132,17 @@ impl Key {
     }
 }
 
+fn fresh_for(outcome: &Outcome, limit: Option<Duration>) -> Duration {
+    match outcome {
+        Err(problem) if limit.is_some() && has_timed_out(problem) => GIVEN_UP,
+        _ => FRESH,
+    }
+}
+
+pub fn has_timed_out(problem: &Problem) -> bool {
+    problem.code() == Some(TIMED_OUT)
+}
+
 /// Asks the server, whatever was said a moment ago.
 pub async fn ask(access: &Access, sql: &'static str, arguments: &[Value]) -> Outcome {
     let parameters: Vec<Parameter<'_>> = arguments.iter().map(Value::parameter).collect();
@@ -141,6 +167,7 @@ mod tests {
             identity: Identity::Own,
             sql: "",
             arguments: vec![Value::from(text)],
+            limit: None,
         }
     }
 

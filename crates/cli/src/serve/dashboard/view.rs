@@ -1,6 +1,7 @@
 //! A request for a page or a lever: who asks, what it may do, and what it asks for.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::Query;
 use axum::http::Uri;
@@ -20,6 +21,8 @@ pub struct View {
     pub access: Access,
     pub can: Arc<Capabilities>,
     uri: Uri,
+    /// How long a statement may take, where that is less than others may.
+    limit: Option<Duration>,
 }
 
 impl View {
@@ -29,6 +32,15 @@ impl View {
             access,
             can,
             uri,
+            limit: None,
+        }
+    }
+
+    /// For a look that has another way: its statements end sooner, and one that did not end in time is not repeated for a while.
+    pub fn within(&self, limit: Duration) -> Self {
+        Self {
+            limit: Some(limit),
+            ..self.clone()
         }
     }
 
@@ -39,7 +51,11 @@ impl View {
         arguments: &[Value],
     ) -> Result<Vec<T>, Problem> {
         let readings = &self.dashboard.0.readings;
-        parsed(&readings.rows(&self.access, sql, arguments).await?)
+        parsed(
+            &readings
+                .rows(&self.access, sql, arguments, self.limit)
+                .await?,
+        )
     }
 
     pub async fn row<T: DeserializeOwned>(

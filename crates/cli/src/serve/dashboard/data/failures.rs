@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::super::readings::has_timed_out;
 use super::super::value::Value;
 use super::super::view::View;
 use super::source::Source;
-use super::window::ENOUGH;
+use super::window::{BRIEF, ENOUGH};
 use crate::listener::Problem;
 
 const MINE: &str = include_str!("../sql/failures_mine.sql");
@@ -25,8 +26,6 @@ const MOST_DISCARDED: i64 = 2_000;
 const MANY: i64 = 5_000;
 /// Names of queues or tenants that a group has.
 const NAMES: usize = 6;
-/// A statement took longer than it may.
-const TIMED_OUT: &str = "57014";
 
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Group {
@@ -61,6 +60,7 @@ struct Looked {
 
 pub async fn discarded(view: &View) -> Result<Discarded, Problem> {
     let source = Source::of(view, false).await?;
+    let brief = view.within(BRIEF);
     let began = std::time::Instant::now();
     let mut all = Groups::default();
     let mut is_sample = false;
@@ -71,10 +71,11 @@ pub async fn discarded(view: &View) -> Result<Discarded, Problem> {
     let since = loop {
         let start = end.saturating_sub(span).max(now - LONGEST);
         let asked = std::time::Instant::now();
-        let looked = match look(view, source, start, end).await {
+        let is_first = end == now;
+        let looked = match look(if is_first { view } else { &brief }, source, start, end).await {
             Ok(looked) => looked,
             // Far more has ended before than after, of others whose jobs the role may not see.
-            Err(problem) if problem.code() == Some(TIMED_OUT) && end < now => {
+            Err(problem) if has_timed_out(&problem) && !is_first => {
                 break Some(end as f64 / 1_000.0);
             }
             Err(problem) => return Err(problem),

@@ -49,6 +49,8 @@ pub enum Rest {
     More(i64),
     /// Time was up: nothing is known of jobs before this id.
     Unknown(i64),
+    /// Time was up: some of those that run are not shown.
+    Unread,
 }
 
 pub struct Page {
@@ -76,6 +78,7 @@ impl Count {
             (Rest::Nothing, rest) | (rest, Rest::Nothing) => rest,
             (Rest::Unknown(id), Rest::Unknown(other)) => Rest::Unknown(id.max(other)),
             (Rest::Unknown(id), _) | (_, Rest::Unknown(id)) => Rest::Unknown(id),
+            (Rest::Unread, _) | (_, Rest::Unread) => Rest::Unread,
             (more, Rest::More(_)) => more,
         };
         Self {
@@ -101,7 +104,7 @@ pub async fn page(
         .into_iter()
         .collect();
     let mut look = Look::new(view, filter, &states).await?;
-    match page_of(view, &look, before, most).await {
+    match page_of(&look.bounded(view), &look, before, most).await {
         Err(problem) if look.gives_up_index(&problem) => page_of(view, &look, before, most).await,
         page => page,
     }
@@ -155,7 +158,7 @@ pub async fn count(view: &View, filter: &Filter, states: &[&str]) -> Result<Coun
 /// All of the states are of jobs that have ended, or none.
 async fn count_alike(view: &View, filter: &Filter, states: &[&str]) -> Result<Count, Problem> {
     let mut look = Look::new(view, filter, states).await?;
-    match count_of(view, &look, states).await {
+    match count_of(&look.bounded(view), &look, states).await {
         Err(problem) if look.gives_up_index(&problem) => count_of(view, &look, states).await,
         count => count,
     }

@@ -4,17 +4,17 @@
 use serde::Deserialize;
 
 use super::super::filter::Filter;
+use super::super::readings::has_timed_out;
 use super::super::value::Value;
 use super::super::view::View;
 use super::jobs::{FINISHED, Rest};
 use super::source::Source;
-use super::window::Windows;
+use super::window::{BRIEF, Windows};
 use crate::listener::Problem;
 
 const NEWEST: &str = include_str!("../sql/newest.sql");
 const FEW: &str = include_str!("../sql/few.sql");
 const RUNNING: &str = include_str!("../sql/running.sql");
-const TIMED_OUT: &str = "57014";
 
 /// So many jobs are read at once, and sorted.
 const FEW_JOBS: i64 = 5_000;
@@ -48,8 +48,8 @@ pub struct Look {
     payload: Value,
     /// All that may match is found by an index.
     is_indexed: bool,
-    /// Of all jobs that run, where they are known.
-    running: Option<Vec<i64>>,
+    /// Of the jobs that run, where they are known.
+    running: Option<Running>,
     is_ended: bool,
     first: i64,
 }
@@ -114,15 +114,23 @@ impl Look {
             arguments.push(self.payload.clone());
         }
         arguments.push(match &self.running {
-            Some(ids) => ids_of(ids),
+            Some(running) => ids_of(&running.ids),
             None => Value::Text(None),
         });
         arguments
     }
 
+    /// Gives it the time that this way to look may take: an index has rows of the past, too, as long as an old snapshot may see them.
+    pub fn bounded(&self, view: &View) -> View {
+        match self.is_indexed {
+            true => view.within(BRIEF),
+            false => view.clone(),
+        }
+    }
+
     /// Whether to look by windows after all: the index has so many rows of the past that it took too long.
     pub fn gives_up_index(&mut self, problem: &Problem) -> bool {
-        let gives_up = self.is_indexed && problem.code() == Some(TIMED_OUT);
+        let gives_up = self.is_indexed && has_timed_out(problem);
         if gives_up {
             self.is_indexed = false;
         }
@@ -141,6 +149,10 @@ impl Look {
                 windows: None,
                 is_first: true,
                 skips_live: false,
+                is_partial: self
+                    .running
+                    .as_ref()
+                    .is_some_and(|running| running.is_partial),
             });
         };
         let windows = Windows::new(self.first);
@@ -150,6 +162,7 @@ impl Look {
             windows: Some(windows),
             is_first: true,
             skips_live: self.is_ended && view.can.reads("job_status"),
+            is_partial: false,
         })
     }
 }
@@ -161,6 +174,7 @@ pub struct Ranges {
     windows: Option<Windows>,
     is_first: bool,
     skips_live: bool,
+    is_partial: bool,
 }
 
 impl Ranges {
@@ -175,7 +189,10 @@ impl Ranges {
     /// Or what is known of the rest if there is no other.
     pub fn next(&mut self) -> Result<Range, Rest> {
         if self.high == i64::MIN {
-            return Err(Rest::Nothing);
+            return Err(match self.is_partial {
+                true => Rest::Unread,
+                false => Rest::Nothing,
+            });
         }
         let high = self.high;
         self.high = match &mut self.windows {
@@ -213,13 +230,33 @@ pub fn ids_of(ids: &[i64]) -> Value {
     Value::text(format!("{{{}}}", texts.join(",")))
 }
 
+struct Running {
+    ids: Vec<i64>,
+    /// Some more may run.
+    is_partial: bool,
+}
+
 /// None: the role may not know them all.
-async fn running(view: &View, queue: &str) -> Result<Option<Vec<i64>>, Problem> {
+async fn running(view: &View, queue: &str) -> Result<Option<Running>, Problem> {
     if !view.can.figures() || !view.can.reads("job_status") {
         return Ok(None);
     }
-    let arguments = [Filter::text(queue), Value::from(FEW_JOBS)];
-    view.rows(RUNNING, &arguments).await.map(Some)
+    let view = view.within(BRIEF);
+    let arguments = |is_partial| {
+        let most = Value::from(FEW_JOBS);
+        [Filter::text(queue), most, Value::Flag(Some(is_partial))]
+    };
+    let (ids, is_partial) = match view.rows(RUNNING, &arguments(false)).await {
+        // Figures know one more than the statement sees, or it is one of long ago.
+        Err(problem) if has_timed_out(&problem) => {
+            match view.rows(RUNNING, &arguments(true)).await {
+                Err(problem) if has_timed_out(&problem) => (Vec::new(), true),
+                ids => (ids?, true),
+            }
+        }
+        ids => (ids?, false),
+    };
+    Ok(Some(Running { ids, is_partial }))
 }
 
 /// Whether few jobs are in these states, as figures know. Those that run are never many.
@@ -258,6 +295,7 @@ mod tests {
             windows,
             is_first: true,
             skips_live: false,
+            is_partial: false,
         }
     }
 

@@ -94,9 +94,14 @@ fn pager(view: &View, filter: &Filter, before: Option<i64>, rest: Rest) -> Marku
             "Look further back →",
             format!("Looked back to job {}.", grouped(id)),
         ),
+        Rest::Unread => (
+            None,
+            "Older →",
+            "The server is busy: some of the jobs that run are not shown.".to_owned(),
+        ),
     };
     let older = older.map(|id| here().with("before", id.to_string()).text());
-    if newest.is_none() && older.is_none() {
+    if newest.is_none() && older.is_none() && note.is_empty() {
         return html! {};
     }
     html! {
