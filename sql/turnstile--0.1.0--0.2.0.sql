@@ -663,11 +663,12 @@ CREATE FUNCTION turnstile.complete_and_claim(
     worker text DEFAULT NULL,
     lease interval DEFAULT NULL,
     bind_to_connection boolean DEFAULT false,
-    wait interval DEFAULT NULL
+    wait interval DEFAULT NULL,
+    results jsonb[] DEFAULT NULL
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE ROWS 10
     AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim';
-COMMENT ON FUNCTION turnstile.complete_and_claim(bigint[], int[], text[], int, text, interval, boolean, interval) IS
+COMMENT ON FUNCTION turnstile.complete_and_claim(bigint[], int[], text[], int, text, interval, boolean, interval, jsonb[]) IS
     'Does complete_many and claim in one transaction. The next jobs may use the slots that the finished ones free. A NOTICE says how many runs were left alone because they were superseded, had ended before or are not the caller''s to end.
 job_ids: as for complete_many.
 attempts: as for complete_many.
@@ -677,6 +678,7 @@ worker: as for claim_next.
 lease: as for claim_next.
 bind_to_connection: as for claim_next.
 wait: as for complete_and_claim_next.
+results: as for complete_many.
 Errors: as complete_many and claim.';
 
 COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
@@ -710,6 +712,48 @@ COMMENT ON FUNCTION turnstile.retry(bigint) IS
     'Makes a scheduled, retryable or finished job available now, and returns "available". A finished job comes back under its id with payload and errors. Its attempt numbers go on, with all of max_attempts before it; its row in history stays.
 job_id: a job that does not run.
 Errors: 22004; P0002; 55000 the job runs, or another job holds its unique key; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';
+
+DROP FUNCTION turnstile.complete_many(bigint[], int[]);
+CREATE FUNCTION turnstile.complete_many(job_ids bigint[], attempts int[], results jsonb[] DEFAULT NULL) RETURNS int
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_complete_many';
+COMMENT ON FUNCTION turnstile.complete_many(bigint[], int[], jsonb[]) IS
+    'Ends many runs with success and returns how many took effect. Superseded and repeated ones are left alone and not counted.
+job_ids: at most 100,000.
+attempts: one for each job id.
+results: one for each job id, as result of complete. NULL, and an element that is NULL: none.
+Errors: 22004; 22023 arrays that differ in length; 54000; 09000; 25006.';
+
+CREATE FUNCTION turnstile.fail_many(
+    job_ids bigint[],
+    attempts int[],
+    errors text[] DEFAULT NULL,
+    retry_in interval[] DEFAULT NULL,
+    discard boolean[] DEFAULT NULL
+) RETURNS int
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_fail_many';
+COMMENT ON FUNCTION turnstile.fail_many(bigint[], int[], text[], interval[], boolean[]) IS
+    'Ends many runs with failure, each as fail does, and returns how many took effect. Superseded ones, those that have ended, and those that are not the caller''s to end are left alone and not counted.
+job_ids: at most 100,000.
+attempts: one for each job id.
+errors: one for each job id. NULL, and an element that is NULL: none.
+retry_in: one for each job id, as for fail. NULL, and an element that is NULL: the backoff of the queue.
+discard: one for each job id: no other attempt follows. NULL, and an element that is NULL: false.
+Errors: 22004; 22023 also arrays that differ in length; 54000; 09000; 25006.';
+
+CREATE FUNCTION turnstile.heartbeat_many(
+    job_ids bigint[], attempts int[], lease interval DEFAULT NULL, unbind boolean DEFAULT false
+) RETURNS TABLE (ord int, job_id bigint, status text)
+    LANGUAGE c VOLATILE ROWS 10
+    AS 'MODULE_PATHNAME', 'turnstile_heartbeat_many';
+COMMENT ON FUNCTION turnstile.heartbeat_many(bigint[], int[], interval, boolean) IS
+    'Does heartbeat for many runs. Returns a row for each in the order given, ord from 1. status is running: the lease was extended; cancel_requested: that too, and the run should stop; lost: the run was superseded or has ended, there is no such job, or the caller may not work on its queue.
+job_ids: at most 100,000.
+attempts: one for each job id.
+lease: as for heartbeat, for all of them.
+unbind: as for heartbeat, for all of them.
+Errors: 22004; 22023 also arrays that differ in length; 54000; 09000; 25006.';
 
 DROP FUNCTION turnstile.heartbeat(bigint, int, interval);
 CREATE FUNCTION turnstile.heartbeat(job_id bigint, attempt int, lease interval DEFAULT NULL, unbind boolean DEFAULT false)
@@ -1791,8 +1835,8 @@ AS $function$
     FROM (VALUES
         ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'enqueue_batch', 'route_of']),
         ('worker', 'EXECUTE', ARRAY[
-            'claim_next', 'claim', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'release', 'snooze',
-            'heartbeat', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results',
+            'claim_next', 'claim', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'fail_many', 'release', 'snooze',
+            'heartbeat', 'heartbeat_many', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results',
             'endpoint_of', 'report_endpoint'
         ]),
         ('tenant', 'EXECUTE', ARRAY[
@@ -1867,7 +1911,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         JOIN (VALUES
-            ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
+            ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
             ('drop_route', 'drop_endpoint'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
         ) AS also (known, made) ON also.known = granted ->> 'name'
         -- Not a user's function of the same name.

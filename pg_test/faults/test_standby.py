@@ -36,6 +36,8 @@ WRITES = [
     "turnstile.endpoint_of('work')",
     "turnstile.report_endpoint(1, 1, 'works')",
     "turnstile.heartbeat(1, 1, unbind => true)",
+    "turnstile.heartbeat_many(ARRAY[1]::bigint[], ARRAY[1])",
+    "turnstile.fail_many(ARRAY[1]::bigint[], ARRAY[1])",
     "turnstile.check()",
     "turnstile.rebuild()",
     "turnstile.stat_reset()",

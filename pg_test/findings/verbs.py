@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from psycopg import Connection
+from psycopg.types.json import Jsonb
 
 from support.calls import (
     Run, call, cancel, claim, claim_next, complete, complete_and_claim, complete_and_claim_next, complete_many, discard, enqueue, enqueue_many,
-    enqueue_times, fail, release, retry, snooze,
+    enqueue_times, fail, many, release, retry, snooze,
 )  # fmt: skip
 from support.settings import configure
 
@@ -153,6 +154,13 @@ PRODUCERS = {
 ENDS = {
     "complete": Verb(running, complete, True, {"completed": 1}),
     "complete_many": Verb(two_running, complete_many, 2, {"completed": 2}),
+    "complete_many with results": Verb(
+        two_running, lambda conn, runs: many(conn, "complete_many", runs, results=[Jsonb(1), None]), [(2,)], {"completed": 2}
+    ),
+    "fail_many": Verb(
+        two_running, lambda conn, runs: many(conn, "fail_many", runs, errors=["no", None], discard=[True, False]), [(2,)],
+        {"discarded": 1, "retryable": 1},
+    ),
     "fail": Verb(running, lambda conn, run: fail(conn, run, retry_in="1 hour"), "retryable", {"retryable": 1}),
     "fail for good": Verb(running, discard, "discarded", {"discarded": 1}),
     "release": Verb(running, release, True, {"available": 1}),
@@ -161,6 +169,9 @@ ENDS = {
 OTHERS = {
     "heartbeat": Verb(running, value("heartbeat(%(id)s, %(attempt)s)"), True, {"running": 1}),
     "heartbeat that unbinds": Verb(running, value("heartbeat(%(id)s, %(attempt)s, unbind => true)"), True, {"running": 1}),
+    "heartbeat_many": Verb(
+        two_running, lambda conn, runs: [row.status for row in many(conn, "heartbeat_many", runs)], ["running", "running"], {"running": 2}
+    ),
     "report_endpoint": Verb(sent, reported, [("host:a.example",)], {"running": 1}),
     "progress": Verb(running, value("progress(%(id)s, %(attempt)s, 1)"), True, {"running": 1}),
     "cancel": Verb(waiting, lambda conn, run: cancel(conn, run.id), "cancelled", {"cancelled": 1}),

@@ -35,8 +35,8 @@ GROUPS = {
         "listen_channel": "`work` on the queue; `*`: on `*`", "complete": _RUN,
         "complete_many": "`work` on the run's queue, else it is not counted",
         "complete_and_claim": "as `complete_many` and `claim`",
-        "complete_and_claim_next": "as `complete` and `claim_next`", "fail": _RUN, "release": _RUN, "snooze": _RUN,
-        "heartbeat": _RUN, "progress": _RUN, "await_children": _RUN, "endpoint_of": "`work` or `manage` on anything", "report_endpoint": f"{_RUN}, whatever its kind",
+        "complete_and_claim_next": "as `complete` and `claim_next`", "fail": _RUN, "fail_many": "`work` on the run's queue, else it is not counted", "release": _RUN, "snooze": _RUN,
+        "heartbeat": _RUN, "heartbeat_many": "`work` on the run's queue, else it is lost", "progress": _RUN, "await_children": _RUN, "endpoint_of": "`work` or `manage` on anything", "report_endpoint": f"{_RUN}, whatever its kind",
         "batch_results": "`work` on the parent's queue, else `see` on its queue and tenant, and on those of the children that are shown",
     },
     "Operate": {

@@ -3,7 +3,10 @@
 The tests of refusals share one database: what is refused leaves no job behind.
 """
 
+from datetime import timedelta
+
 import pytest
+from psycopg.types.json import Jsonb
 
 from support import rows
 from support.calls import call, claim_next, complete, enqueue, enqueue_many
@@ -26,11 +29,13 @@ CALLS = {
     "claim_next": {"queue": "q", "worker": "w", "lease": "1 minute", "bind_to_connection": False, "wait": "0"},
     "claim": {"queues": ["q"], "max_jobs": 1, "worker": "w", "lease": "1 minute", "bind_to_connection": False, "wait": "0"},
     "complete": RUN | {"result": {}},
-    "complete_many": {"job_ids": [1], "attempts": [1]},
+    "complete_many": {"job_ids": [1], "attempts": [1], "results": [Jsonb({})]},
+    "fail_many": {"job_ids": [1], "attempts": [1], "errors": ["no"], "retry_in": [timedelta(minutes=1)], "discard": [False]},
+    "heartbeat_many": {"job_ids": [1], "attempts": [1], "lease": "1 minute", "unbind": True},
     "complete_and_claim_next": RUN | {"result": {}, "queue": "q", "worker": "w", "lease": "1 minute", "bind_to_connection": False, "wait": "0"},
     "complete_and_claim": {
         "job_ids": [1], "attempts": [1], "queues": ["q"], "max_jobs": 1, "worker": "w", "lease": "1 minute",
-        "bind_to_connection": False, "wait": "0",
+        "bind_to_connection": False, "wait": "0", "results": [Jsonb({})],
     },
     "fail": RUN | {"error": "no", "retry_in": "1 minute", "discard": False},
     "release": RUN,
@@ -85,6 +90,8 @@ NEEDED = {
     "claim": ["queues", "max_jobs", "bind_to_connection"],
     "complete": ["job_id", "attempt"],
     "complete_many": ["job_ids", "attempts"],
+    "fail_many": ["job_ids", "attempts"],
+    "heartbeat_many": ["job_ids", "attempts", "unbind"],
     "complete_and_claim_next": ["job_id", "attempt", "bind_to_connection"],
     "complete_and_claim": ["job_ids", "attempts", "queues", "max_jobs", "bind_to_connection"],
     "fail": ["job_id", "attempt", "discard"],
@@ -126,7 +133,7 @@ NEEDED = {
 
 OPTIONAL = [
     (function, argument)
-    for function in ("enqueue", "claim_next", "claim", "complete", "complete_and_claim_next", "complete_and_claim", "fail")
+    for function in ("enqueue", "claim_next", "claim", "complete", "complete_and_claim_next", "complete_and_claim", "fail", "complete_many", "fail_many")
     for argument in CALLS[function]
     if argument not in NEEDED[function]
 ] + [("enqueue", "unique_by")]
@@ -181,8 +188,8 @@ def test_null_where_the_default_is_null_is_the_default(conn, function, argument)
         if plain is None:
             run = claim_next(conn, "q")
             plain = {"job_id": run.id, "attempt": run.attempt}
-        if function == "complete_and_claim":
-            plain = {"job_ids": [run.id], "attempts": [run.attempt], "queues": ["q"]}
+        if "job_ids" in CALLS[function]:
+            plain = {"job_ids": [run.id], "attempts": [run.attempt]} | ({"queues": ["q"]} if "queues" in CALLS[function] else {})
     outcomes = []
     for arguments in (plain, plain | {argument: None}):
         conn.execute("BEGIN")
@@ -209,6 +216,10 @@ def _without_times(conn):
         ("claim", {"queues": [None]}),
         ("complete_many", {"job_ids": [1, None], "attempts": [1, 1]}),
         ("complete_many", {"job_ids": [1, 2], "attempts": [None, 1]}),
+        ("fail_many", {"job_ids": [1, None], "attempts": [1, 1]}),
+        ("fail_many", {"job_ids": [1], "attempts": [None]}),
+        ("heartbeat_many", {"job_ids": [1, None], "attempts": [1, 1]}),
+        ("heartbeat_many", {"job_ids": [1], "attempts": [None]}),
         ("complete_and_claim", {"job_ids": [1, None], "attempts": [1, 1], "queues": []}),
         ("complete_and_claim", {"job_ids": [1], "attempts": [None], "queues": []}),
         ("complete_and_claim", {"job_ids": [], "attempts": [], "queues": ["q", None]}),
@@ -297,6 +308,15 @@ BAD = [
     ("discard_many", {"state": "running"}),
     ("retry_many", {"state": "running"}),
     ("complete_many", {"job_ids": [1, 2], "attempts": [1]}),
+    ("complete_many", {"results": []}),
+    ("complete_and_claim", {"results": [Jsonb({}), Jsonb({})]}),
+    ("fail_many", {"job_ids": [1, 2]}),
+    ("fail_many", {"errors": []}),
+    ("fail_many", {"retry_in": [timedelta(0), timedelta(0)]}),
+    ("fail_many", {"retry_in": [timedelta(seconds=-1)]}),
+    ("fail_many", {"discard": [True, None]}),
+    ("heartbeat_many", {"job_ids": [1, 2]}),
+    ("heartbeat_many", {"lease": "0"}),
     ("complete_many", {"job_ids": [], "attempts": [1]}),
     ("enqueue", {"queue": "*"}),
     ("reroute", {"max_jobs": -1}),

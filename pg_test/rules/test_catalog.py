@@ -18,11 +18,14 @@ CONTRACT = {
     "claim": "(queues text[], max_jobs integer, worker text, lease interval, bind_to_connection boolean,"
     " wait interval) -> SETOF turnstile.claimed_job",
     "complete": "(job_id bigint, attempt integer, result jsonb) -> boolean",
-    "complete_many": "(job_ids bigint[], attempts integer[]) -> integer",
+    "complete_many": "(job_ids bigint[], attempts integer[], results jsonb[]) -> integer",
+    "fail_many": "(job_ids bigint[], attempts integer[], errors text[], retry_in interval[], discard boolean[]) -> integer",
+    "heartbeat_many": "(job_ids bigint[], attempts integer[], lease interval, unbind boolean) ->"
+    " TABLE(ord integer, job_id bigint, status text)",
     "complete_and_claim_next": "(job_id bigint, attempt integer, result jsonb, queue text, worker text, lease interval,"
     " bind_to_connection boolean, wait interval) -> SETOF turnstile.claimed_job",
     "complete_and_claim": "(job_ids bigint[], attempts integer[], queues text[], max_jobs integer, worker text, lease interval,"
-    " bind_to_connection boolean, wait interval) -> SETOF turnstile.claimed_job",
+    " bind_to_connection boolean, wait interval, results jsonb[]) -> SETOF turnstile.claimed_job",
     "fail": "(job_id bigint, attempt integer, error text, retry_in interval, discard boolean) -> text",
     "listen_channel": "(queue text) -> text",
     "prune_unique_keys": "(max_keys integer) -> integer",

@@ -16,6 +16,8 @@ VERBS = {
     "claim": {"queues": ["default"]},
     "complete": {"job_id": 1, "attempt": 1},
     "complete_many": {"job_ids": [], "attempts": []},
+    "fail_many": {"job_ids": [], "attempts": []},
+    "heartbeat_many": {"job_ids": [], "attempts": []},
     "complete_and_claim_next": {"job_id": 1, "attempt": 1},
     "complete_and_claim": {"job_ids": [], "attempts": [], "queues": ["default"]},
     "fail": {"job_id": 1, "attempt": 1},

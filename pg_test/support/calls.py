@@ -61,6 +61,11 @@ def complete_many(conn, runs) -> int:
     return call(conn, "complete_many", job_ids=ids, attempts=attempts)[0][0]
 
 
+def many(conn, verb: str, runs, **arguments) -> list:
+    """A call about many runs."""
+    return call(conn, verb, job_ids=[run.id for run in runs], attempts=[run.attempt for run in runs], **arguments)
+
+
 def complete_and_claim_next(conn, run, **arguments):
     rows = call(conn, "complete_and_claim_next", job_id=run.id, attempt=run.attempt, **arguments)
     assert len(rows) <= 1, rows

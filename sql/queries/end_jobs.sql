@@ -1,14 +1,14 @@
 -- The statement that moves jobs to history, each with the columns that both tables have by the same name and type; those
 -- that only the history has get their defaults. Its parameters: ids, attempts (null: a job that waits), states, errors as
--- text (null: those of the job) and whether the cancellation is asked for just now, as arrays; the result; the time.
+-- text (null: those of the job), whether the cancellation is asked for just now, and results, as arrays; the time.
 -- It gives (id, queue, whether the cancellation had been asked for, whether the job was deleted, whether it is in history) and
 -- locks in order of id, so that two such calls cannot deadlock.
 SELECT format(
     $statement$
         WITH target AS MATERIALIZED (
             SELECT job.id, job.queue, job.cancel_requested_at IS NOT NULL AS was_to_be_cancelled,
-                given.state, given.errors, given.is_cancelled_now
-            FROM unnest($1, $2, $3, $4, $5) AS given (id, attempt, state, errors, is_cancelled_now)
+                given.state, given.errors, given.is_cancelled_now, given.result
+            FROM unnest($1, $2, $3, $4, $5, $6) AS given (id, attempt, state, errors, is_cancelled_now, result)
             JOIN ONLY turnstile.job ON job.id = given.id
                 AND CASE
                     WHEN given.attempt IS NULL THEN job.state <> 'running'
@@ -20,7 +20,7 @@ SELECT format(
             DELETE FROM ONLY turnstile.job
             USING target
             WHERE job.id = target.id
-            RETURNING job AS job, target.state, target.errors, target.is_cancelled_now
+            RETURNING job AS job, target.state, target.errors, target.is_cancelled_now, target.result
         ), kept AS (
             INSERT INTO turnstile.job_history (%s)
             SELECT %s
@@ -37,7 +37,7 @@ SELECT format(
         CASE own.attname
             WHEN 'state' THEN 'ended.state'
             WHEN 'finished_at' THEN '$7'
-            WHEN 'result' THEN '$6'
+            WHEN 'result' THEN 'ended.result'
             WHEN 'errors' THEN 'coalesce(ended.errors::jsonb, (ended.job).errors)'
             WHEN 'cancel_requested_at' THEN
                 'CASE WHEN ended.is_cancelled_now THEN $7 ELSE (ended.job).cancel_requested_at END'

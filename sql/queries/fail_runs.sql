@@ -1,7 +1,7 @@
--- Locks the runs ($1[i], $2[i]) that are running and fail with error $3, and tells what becomes of each: (id, new state,
--- errors as text, attempt, whether a trigger has kept it from being put off). A run is to go to history as cancelled if that was asked for, as discarded if $5 says so or no
--- attempts are left; else it is put off, which is done here.
--- $4: for how long, or null for the backoff: n^4 times retry_base after counted attempt n, plus up to 10 %, at
+-- Locks the runs ($1[i], $2[i]) that are running and fail with error $6[i] or $3, and tells what becomes of each: (id, new state,
+-- errors as text, attempt, whether a trigger has kept it from being put off). A run is to go to history as cancelled if that was asked
+-- for, as discarded if $8[i] or $5 says so or no attempts are left; else it is put off, which is done here.
+-- $7[i] or $4: for how long, or null for the backoff: n^4 times retry_base after counted attempt n, plus up to 10 %, at
 -- most retry_cap. Times are kept within 30 years: what an administrator sets must never make a rescue fail.
 -- Locked in order of id, so that two such calls cannot deadlock.
 WITH run AS MATERIALIZED (
@@ -10,10 +10,10 @@ WITH run AS MATERIALIZED (
         job.attempt,
         CASE
             WHEN job.cancel_requested_at IS NOT NULL THEN 'cancelled'
-            WHEN $5 OR job.attempt - job.uncounted >= job.max_attempts THEN 'discarded'
+            WHEN $5 OR given.discard OR job.attempt - job.uncounted >= job.max_attempts THEN 'discarded'
             ELSE 'retryable'
         END AS state,
-        coalesce($4, make_interval(secs => least(
+        coalesce(given.retry_in, $4, make_interval(secs => least(
             power(job.attempt - job.uncounted, 4) * (1 + random() * 0.1)
                 * extract(epoch FROM coalesce(setting.retry_base, '1 second'))::float8,
             extract(epoch FROM coalesce(setting.retry_cap, '1 day'))::float8,
@@ -26,11 +26,12 @@ WITH run AS MATERIALIZED (
             ELSE coalesce(job.errors, '[]')
         END || jsonb_build_object('attempt', job.attempt, 'at', clock_timestamp(), 'worker', job.worker, 'error',
             CASE
-                WHEN length($3) > 4000 THEN left($3, 4000) || ' [cut: ' || length($3) || ' characters]'
-                ELSE $3
+                WHEN length(failed.error) > 4000 THEN left(failed.error, 4000) || ' [cut: ' || length(failed.error) || ' characters]'
+                ELSE failed.error
             END
         ) AS errors
-    FROM unnest($1, $2) AS given (id, attempt)
+    FROM unnest($1, $2, $6, $7, $8) AS given (id, attempt, error, retry_in, discard)
+    CROSS JOIN LATERAL (SELECT coalesce(given.error, $3) AS error) AS failed
     JOIN ONLY turnstile.job ON job.id = given.id AND job.attempt = given.attempt AND job.state = 'running'
     LEFT JOIN LATERAL (
         SELECT queue.retry_base, queue.retry_cap, queue.session_on_retry

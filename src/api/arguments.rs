@@ -3,10 +3,11 @@
 use crate::job::lane::claimed_key;
 use crate::job::queues;
 use crate::permission;
-use crate::pg::call::{Call, required};
+use crate::pg::call::{Call, Jsonb, required};
 use crate::pg::error::{Result, bad_value, null_argument, null_element, too_long};
 use crate::pg::settings;
 use crate::pg::written::written_size;
+use pgrx::datum::Interval;
 
 pub const LONGEST: usize = 255;
 
@@ -65,10 +66,17 @@ fn noted(queue: &str) -> u64 {
 
 /// Checks that a jsonb to be stored with a job fits.
 pub fn check_size(call: &Call, index: usize, argument: &str) -> Result<()> {
-    let (size, most) = (call.raw_size(index), settings::max_payload());
+    call.jsonb(index)
+        .map_or(Ok(()), |jsonb| must_fit(jsonb, argument))
+}
+
+pub fn must_fit(jsonb: Jsonb, argument: &str) -> Result<()> {
+    let (size, most) = (jsonb.size(), settings::max_payload());
     // What is too large is not even decompressed.
-    let jsonb = (size <= most).then(|| call.json_bytes(index)).flatten();
-    let written = jsonb.map_or(Ok(size), |jsonb| written_size(jsonb, most))?;
+    let written = match size <= most {
+        true => written_size(jsonb.bytes(), most)?,
+        false => size,
+    };
     if written <= most {
         return Ok(());
     }
@@ -124,7 +132,11 @@ pub fn check_rate_per(call: &Call, index: usize) -> Result<()> {
 
 /// Checks a time to wait.
 pub fn check_wait(call: &Call, index: usize, argument: &str) -> Result<()> {
-    match call.interval(index).map(|time| time.as_micros()) {
+    must_be_wait(call.interval(index), argument)
+}
+
+pub fn must_be_wait(time: Option<Interval>, argument: &str) -> Result<()> {
+    match time.map(|time| time.as_micros()) {
         Some(micros) if !(0..=LONGEST_TIME).contains(&micros) => Err(bad_value(format!(
             "{argument} must not be negative, and at most 100 years"
         ))

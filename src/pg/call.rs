@@ -176,6 +176,34 @@ impl Call {
         Ok(numbers.map(|numbers| numbers.iter().collect()))
     }
 
+    /// An array of jsonb, each as it is to be stored.
+    pub fn jsonbs(&self, index: usize, name: &str) -> Result<Option<Vec<Option<Jsonb>>>> {
+        let Some(array) = self.raw(index) else {
+            return Ok(None);
+        };
+        // SAFETY: the argument is declared as an array, as `new` demands. A copy without compression outlives what reads it here.
+        let found = unsafe {
+            let array = pg_sys::pg_detoast_datum(array.cast_mut_ptr());
+            Array::<Datum>::from_datum(Datum::from(array), false)
+        };
+        match found {
+            Some(found) if found.len() > MOST_ELEMENTS => Err(too_many(name, MOST_ELEMENTS)),
+            found => Ok(found.map(|found| found.iter().map(|each| each.map(Jsonb)).collect())),
+        }
+    }
+
+    pub fn intervals(&self, index: usize, name: &str) -> Result<Option<Vec<Option<Interval>>>> {
+        let found =
+            self.array::<Interval>(index, name, MOST_ELEMENTS, MOST_BYTES_OF_NUMBERS * 2)?;
+        Ok(found.map(|found| found.iter().collect()))
+    }
+
+    /// How many elements an array of any type has.
+    pub fn array_length(&self, index: usize, name: &str) -> Result<Option<usize>> {
+        let found = self.array::<Datum>(index, name, MOST_ELEMENTS, usize::MAX)?;
+        Ok(found.map(|found| found.len()))
+    }
+
     /// Reads an array in place, unless it is too large.
     fn array<'a, T: UnboxDatum + 'a>(
         &'a self,
@@ -199,10 +227,9 @@ impl Call {
         self.raw(index).map(|datum| unsafe { Json::of(datum) })
     }
 
-    /// A jsonb as it is stored, without compression and its header.
-    pub fn json_bytes(&self, index: usize) -> Option<&[u8]> {
-        // SAFETY: as in `json`.
-        self.raw(index).map(|datum| unsafe { jsonb::bytes(datum) })
+    /// A jsonb as it is to be stored. The argument must be declared as one.
+    pub fn jsonb(&self, index: usize) -> Option<Jsonb> {
+        self.raw(index).map(Jsonb)
     }
 
     pub fn interval(&self, index: usize) -> Option<Interval> {
@@ -211,10 +238,9 @@ impl Call {
 
     /// Size of a variable-length argument before compression, without its header.
     pub fn raw_size(&self, index: usize) -> usize {
-        self.raw(index).map_or(0, |datum| {
-            // SAFETY: the argument is declared with a type of variable length, as `new` demands.
-            unsafe { pg_sys::toast_raw_datum_size(datum) }.saturating_sub(pg_sys::VARHDRSZ)
-        })
+        // SAFETY: the argument is declared with a type of variable length, as `new` demands.
+        self.raw(index)
+            .map_or(0, |datum| unsafe { raw_size(datum) })
     }
 
     /// Whether a procedure may not end the transaction that it runs in.
@@ -237,6 +263,35 @@ impl Call {
     pub fn fcinfo(&self) -> pg_sys::FunctionCallInfo {
         self.fcinfo
     }
+}
+
+/// A jsonb that was passed.
+#[derive(Clone, Copy)]
+pub struct Jsonb(Datum);
+
+impl Jsonb {
+    pub fn datum(self) -> Datum {
+        self.0
+    }
+
+    /// Before compression, without its header.
+    pub fn size(self) -> usize {
+        // SAFETY: it is a jsonb, as who made it says.
+        unsafe { raw_size(self.0) }
+    }
+
+    /// Without compression and its header.
+    pub fn bytes<'c>(self) -> &'c [u8] {
+        // SAFETY: as in `size`; what it is copied to lives as long as the call.
+        unsafe { jsonb::bytes(self.0) }
+    }
+}
+
+/// # Safety
+/// The datum must be of a type of variable length.
+unsafe fn raw_size(datum: Datum) -> usize {
+    // SAFETY: as the caller says.
+    unsafe { pg_sys::toast_raw_datum_size(datum) }.saturating_sub(pg_sys::VARHDRSZ)
 }
 
 /// As much of a text in the server's encoding as fits into so many bytes.

@@ -12,6 +12,31 @@ const IS_SCALAR: u32 = 0x1000_0000;
 const IS_OBJECT: u32 = 0x2000_0000;
 const IS_ARRAY: u32 = 0x4000_0000;
 
+/// An array of them.
+pub fn array(elements: &[Option<Datum>]) -> Option<Datum> {
+    let mut values: Vec<Datum> = elements
+        .iter()
+        .map(|element| element.unwrap_or_else(Datum::null))
+        .collect();
+    let mut nulls: Vec<bool> = elements.iter().map(Option::is_none).collect();
+    let (mut length, mut first) = (i32::try_from(elements.len()).unwrap_or(i32::MAX), 1);
+    // SAFETY: there are as many values as the length says, of the type; what is made is a copy.
+    let array = unsafe {
+        pg_sys::construct_md_array(
+            values.as_mut_ptr(),
+            nulls.as_mut_ptr(),
+            1,
+            &raw mut length,
+            &raw mut first,
+            pg_sys::JSONBOID,
+            -1,
+            false,
+            pg_sys::TYPALIGN_INT as c_char,
+        )
+    };
+    Some(Datum::from(array))
+}
+
 /// A jsonb, or a part of one.
 pub struct Json<'j> {
     value: pg_sys::JsonbValue,

@@ -49,6 +49,7 @@ pub fn end_waiting(
                     id,
                     attempt: None,
                     state,
+                    result: None,
                     errors: rows.value(row, 3),
                     is_cancelled_now: state == "cancelled",
                     caller: None,

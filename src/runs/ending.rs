@@ -5,9 +5,9 @@ use crate::job::row::column;
 use crate::permission::Restricted;
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};
-use crate::pg::server;
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
+use crate::pg::{jsonb, server};
 use crate::table::{Ended, History, Operation, Order, Search, Table, Where};
 use crate::transaction::pending::{self, Work};
 use crate::{permission, table};
@@ -24,7 +24,7 @@ static END_JOBS: Statement = Statement::of_catalog(
         pg_sys::TEXTARRAYOID,
         pg_sys::TEXTARRAYOID,
         pg_sys::BOOLARRAYOID,
-        pg_sys::JSONBOID,
+        pg_sys::JSONBARRAYOID,
         pg_sys::TIMESTAMPTZOID,
     ],
 );
@@ -40,6 +40,7 @@ pub struct Ending<'a> {
     /// The attempt of the run that ends; none for a job that waits.
     pub attempt: Option<i32>,
     pub state: &'a str,
+    pub result: Option<Datum>,
     /// As text; none keeps those of the job.
     pub errors: Option<&'a str>,
     /// Whether its cancellation is requested just now.
@@ -61,6 +62,7 @@ impl<'a> Ending<'a> {
             id,
             attempt: Some(attempt),
             state,
+            result: None,
             errors: None,
             is_cancelled_now: false,
             caller: None,
@@ -93,7 +95,7 @@ impl<'a> Ending<'a> {
 }
 
 /// Ends the jobs that are still what the endings say, in order of id, so that two calls cannot deadlock.
-pub fn end_jobs(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Result<Vec<Finished>> {
+pub fn end_jobs(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
     let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
     // The lock comes before the time: readers rely on it (src/tail/since.rs).
     let history = table::lock_history()?;
@@ -104,11 +106,11 @@ pub fn end_jobs(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Result<
         Some(partition) => table::command(|command| {
             let mut live = command.open(&jobs, Operation::Delete);
             let mut history = command.open_history(partition, endings.len());
-            let finished = end_directly(&mut live, &mut history, endings, result, &clock)?;
+            let finished = end_directly(&mut live, &mut history, endings, &clock)?;
             history.finish()?;
             Ok(finished)
         }),
-        None => end_by_statement(spi, endings, result),
+        None => end_by_statement(spi, endings),
     }?;
     pending::end();
     Ok(finished)
@@ -120,7 +122,7 @@ pub fn end_locked(spi: &Spi, mut endings: Vec<Ending>) -> Result<()> {
         return Ok(());
     }
     endings.sort_unstable_by_key(|ending| ending.id);
-    match end_jobs(spi, &endings, None)?.len() < endings.len() {
+    match end_jobs(spi, &endings)?.len() < endings.len() {
         true => Err(cancelled_by_trigger("deletion")),
         false => Ok(()),
     }
@@ -130,7 +132,6 @@ fn end_directly(
     live: &mut Table,
     history: &mut History,
     endings: &[Ending],
-    result: Option<Datum>,
     clock: &Clock,
 ) -> Result<Vec<Finished>> {
     let mut found = live.prepare_search(Order::ById, between(0, 0).len())?;
@@ -149,7 +150,7 @@ fn end_directly(
                     let ended = Ended {
                         state: ending.state,
                         finished_at: clock.time(history),
-                        result,
+                        result: ending.result,
                         errors: ending.errors,
                         is_cancelled_now: ending.is_cancelled_now,
                     };
@@ -209,7 +210,7 @@ impl Clock {
     }
 }
 
-fn end_by_statement(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Result<Vec<Finished>> {
+fn end_by_statement(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
     let endings = &permission::only_allowed(spi, endings, |ending| (ending.id, ending.caller))?;
     fn all<T>(endings: &[&Ending], read: impl Fn(&Ending) -> T) -> Vec<T> {
         endings.iter().map(|ending| read(ending)).collect()
@@ -222,7 +223,7 @@ fn end_by_statement(spi: &Spi, endings: &[Ending], result: Option<Datum>) -> Res
             datum(all(endings, |ending| ending.state.to_owned())),
             datum(all(endings, |ending| ending.errors.map(str::to_owned))),
             datum(all(endings, |ending| ending.is_cancelled_now)),
-            result,
+            jsonb::array(&all(endings, |ending| ending.result)),
             datum(server::now()),
         ],
     )?;

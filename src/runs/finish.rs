@@ -13,7 +13,16 @@ use turnstile_scheduler::figures::Event;
 
 static FAIL: Statement = statement!(
     "fail_runs",
-    [INT8ARRAYOID, INT4ARRAYOID, TEXTOID, INTERVALOID, BOOLOID]
+    [
+        INT8ARRAYOID,
+        INT4ARRAYOID,
+        TEXTOID,
+        INTERVALOID,
+        BOOLOID,
+        TEXTARRAYOID,
+        INTERVALARRAYOID,
+        BOOLARRAYOID
+    ]
 );
 static FIND: Statement = statement!("find_run", [INT8OID]);
 
@@ -27,23 +36,32 @@ pub struct Failing {
     pub discard: bool,
     /// Its worker did not say so.
     pub is_rescue: bool,
+    /// Instead of these, for each run its own.
+    pub each: Option<Each>,
+}
+
+/// Arrays with an element for each run, or NULL.
+#[derive(Clone, Copy)]
+pub struct Each {
+    pub errors: Option<Datum>,
+    pub retry_in: Option<Datum>,
+    pub discard: Option<Datum>,
 }
 
 impl Failing {
     pub fn for_good(error: Option<Datum>) -> Self {
         Self {
             error,
-            retry_in: None,
             discard: true,
-            is_rescue: false,
+            ..Self::default()
         }
     }
 }
 
-/// Fails the runs that are running; gives the new state of each.
+/// Fails the runs that are running; gives the new state of each. Those without an id are left alone.
 pub fn fail_runs(
     spi: &Spi,
-    ids: &[i64],
+    ids: &[Option<i64>],
     attempts: &[i32],
     failing: &Failing,
 ) -> Result<Vec<String>> {
@@ -53,12 +71,15 @@ pub fn fail_runs(
         failing.error,
         failing.retry_in,
         datum(failing.discard),
+        failing.each.and_then(|each| each.errors),
+        failing.each.and_then(|each| each.retry_in),
+        failing.each.and_then(|each| each.discard),
     ];
     let event = match failing.is_rescue {
         true => Event::Rescued,
         false => Event::Failed,
     };
-    let mut failing = ids.to_vec();
+    let mut failing: Vec<i64> = ids.iter().copied().flatten().collect();
     failing.sort_unstable();
     let job_table = catalog::job_table()?;
     pending::begin(job_table, Work::Fail(failing, event));
@@ -90,6 +111,7 @@ fn ending<'rows>(rows: &'rows Rows, row: usize, attempt: Option<i32>) -> Result<
         id: rows.required(row, 1)?,
         attempt,
         state: rows.required(row, 2)?,
+        result: None,
         errors: rows.value(row, 3),
         is_cancelled_now: false,
         caller: None,
@@ -100,7 +122,7 @@ fn ending<'rows>(rows: &'rows Rows, row: usize, attempt: Option<i32>) -> Result<
 pub fn fail_run(spi: &Spi, job_id: i64, attempt: i32, failing: &Failing) -> Result<String> {
     permission::job(spi, Verb::Work, job_id)?;
     of_run(spi, job_id, attempt, || {
-        Ok(fail_runs(spi, &[job_id], &[attempt], failing)?.pop())
+        Ok(fail_runs(spi, &[Some(job_id)], &[attempt], failing)?.pop())
     })
 }
 

@@ -378,6 +378,7 @@ impl Look<'_> {
             id,
             attempt: None,
             state,
+            result: None,
             errors: None,
             is_cancelled_now: false,
             caller: None,

@@ -88,7 +88,7 @@ pub fn found(rows: &Rows, row: usize, locked: i32) -> Result<Found> {
 
 pub fn fail_locked(spi: &Spi, found: &[Found], error: &str) -> Result<usize> {
     let locked = || found.iter().filter(|run| run.locked);
-    let ids: Vec<i64> = locked().map(|run| run.id).collect();
+    let ids: Vec<_> = locked().map(|run| Some(run.id)).collect();
     let attempts: Vec<i32> = locked().map(|run| run.attempt).collect();
     if ids.is_empty() {
         return Ok(0);

@@ -10,14 +10,15 @@ attempt: as the claim returned it.
 result: anything to keep with the finished job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 Errors: 22004; 54000; P0002; 55000 the run was superseded; 42501; 09000 a trigger has cancelled the deletion; 25006.';
 
-CREATE FUNCTION turnstile.complete_many(job_ids bigint[], attempts int[]) RETURNS int
+CREATE FUNCTION turnstile.complete_many(job_ids bigint[], attempts int[], results jsonb[] DEFAULT NULL) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_complete_many';
-COMMENT ON FUNCTION turnstile.complete_many(bigint[], int[]) IS
+COMMENT ON FUNCTION turnstile.complete_many(bigint[], int[], jsonb[]) IS
     'Ends many runs with success and returns how many took effect. Superseded and repeated ones are left alone and not counted.
 job_ids: at most 100,000.
 attempts: one for each job id.
-Errors: 22004; 22023 the arrays differ in length; 54000; 09000; 25006.';
+results: one for each job id, as result of complete. NULL, and an element that is NULL: none.
+Errors: 22004; 22023 arrays that differ in length; 54000; 09000; 25006.';
 
 CREATE FUNCTION turnstile.complete_and_claim_next(
     job_id bigint,
@@ -51,11 +52,12 @@ CREATE FUNCTION turnstile.complete_and_claim(
     worker text DEFAULT NULL,
     lease interval DEFAULT NULL,
     bind_to_connection boolean DEFAULT false,
-    wait interval DEFAULT NULL
+    wait interval DEFAULT NULL,
+    results jsonb[] DEFAULT NULL
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE ROWS 10
     AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim';
-COMMENT ON FUNCTION turnstile.complete_and_claim(bigint[], int[], text[], int, text, interval, boolean, interval) IS
+COMMENT ON FUNCTION turnstile.complete_and_claim(bigint[], int[], text[], int, text, interval, boolean, interval, jsonb[]) IS
     'Does complete_many and claim in one transaction. The next jobs may use the slots that the finished ones free. A NOTICE says how many runs were left alone because they were superseded, had ended before or are not the caller''s to end.
 job_ids: as for complete_many.
 attempts: as for complete_many.
@@ -65,4 +67,5 @@ worker: as for claim_next.
 lease: as for claim_next.
 bind_to_connection: as for claim_next.
 wait: as for complete_and_claim_next.
+results: as for complete_many.
 Errors: as complete_many and claim.';

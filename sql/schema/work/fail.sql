@@ -1,4 +1,4 @@
--- The end of a run with failure.
+-- The end of runs with failure.
 
 CREATE FUNCTION turnstile.fail(
     job_id bigint,
@@ -17,3 +17,21 @@ error: kept in job.errors; cut after 4,000 characters.
 retry_in: when the next attempt is due, at most 100 years from now. NULL: after counted attempt n, n^4 times queue.retry_base, at most queue.retry_cap, plus up to 10 %.
 discard: no other attempt follows, even if some are left.
 Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
+
+CREATE FUNCTION turnstile.fail_many(
+    job_ids bigint[],
+    attempts int[],
+    errors text[] DEFAULT NULL,
+    retry_in interval[] DEFAULT NULL,
+    discard boolean[] DEFAULT NULL
+) RETURNS int
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_fail_many';
+COMMENT ON FUNCTION turnstile.fail_many(bigint[], int[], text[], interval[], boolean[]) IS
+    'Ends many runs with failure, each as fail does, and returns how many took effect. Superseded ones, those that have ended, and those that are not the caller''s to end are left alone and not counted.
+job_ids: at most 100,000.
+attempts: one for each job id.
+errors: one for each job id. NULL, and an element that is NULL: none.
+retry_in: one for each job id, as for fail. NULL, and an element that is NULL: the backoff of the queue.
+discard: one for each job id: no other attempt follows. NULL, and an element that is NULL: false.
+Errors: 22004; 22023 also arrays that differ in length; 54000; 09000; 25006.';

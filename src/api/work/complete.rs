@@ -1,12 +1,13 @@
 //! `complete`, `complete_many`, and both together with a claim.
 
-use crate::api::arguments::{bound, check_size, queue_keys, queue_to_claim, run};
+use crate::api::arguments::{bound, check_size, must_fit, queue_keys, queue_to_claim, run};
 use crate::api::work::claimer::claimer;
+use crate::api::work::many::{RunKey, must_match, runs};
 use crate::claims::or_wait::claim_or_wait;
 use crate::job::lane::queue_key;
-use crate::permission::{self, Verb};
-use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
-use crate::pg::error::{Result, bad_value, notice, null_element};
+use crate::permission::{self, Restricted, Verb};
+use crate::pg::call::{Call, Jsonb, arguments, count, datum, must_be_writable};
+use crate::pg::error::{Result, notice};
 use crate::pg::output::Output;
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::runs::claimer::Claimer;
@@ -15,14 +16,14 @@ use crate::runs::finish::of_run;
 use pgrx::pg_sys::Datum;
 
 arguments!(complete: JOB_ID, ATTEMPT, RESULT);
-arguments!(complete_many: JOB_IDS, ATTEMPTS);
-arguments!(complete_and_claim: JOB_IDS, ATTEMPTS, QUEUES, MAX_JOBS, WORKER, LEASE, BIND_TO_CONNECTION, WAIT);
+arguments!(complete_many: JOB_IDS, ATTEMPTS, RESULTS);
+arguments!(complete_and_claim: JOB_IDS, ATTEMPTS, QUEUES, MAX_JOBS, WORKER, LEASE, BIND_TO_CONNECTION, WAIT, RESULTS);
 arguments!(complete_and_claim_next: JOB_ID, ATTEMPT, RESULT, QUEUE, WORKER, LEASE, BIND_TO_CONNECTION, WAIT);
 
 static WAS_COMPLETED: Statement = statement!("was_completed", [INT8OID, INT4OID]);
 
-/// The id of a job and the attempt.
-type RunKey = (i64, i32);
+/// A run that is to be completed, and its result.
+type Done = (RunKey, Option<Datum>);
 
 /// A run that is completed, now or before.
 struct Completed {
@@ -41,8 +42,8 @@ pub fn complete(call: &Call) -> Result<Option<Datum>> {
 fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> Result<Completed> {
     let caller = permission::restricted(Verb::Work)?;
     of_run(spi, job_id, attempt, || {
-        let ending = Ending::of_worker((job_id, attempt), "completed", caller.as_ref());
-        if let Some(finished) = end_jobs(spi, &[ending], result)?.pop() {
+        let done = ((job_id, attempt), result);
+        if let Some(finished) = end_jobs(spi, &[ending(&done, caller.as_ref())])?.pop() {
             notice_too_late(usize::from(finished.was_to_be_cancelled));
             let queue = finished.queue;
             return Ok(Some(Completed { queue, now: true }));
@@ -52,6 +53,13 @@ fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> 
         let queue = before.value::<&str>(0, 1).map(queue_key);
         Ok(queue.map(|queue| Completed { queue, now: false }))
     })
+}
+
+fn ending<'a>(&(run, result): &Done, caller: Option<&'a Restricted>) -> Ending<'a> {
+    Ending {
+        result,
+        ..Ending::of_worker(run, "completed", caller)
+    }
 }
 
 /// Sends a notice if some of the completed runs were to be cancelled.
@@ -65,48 +73,37 @@ fn notice_too_late(count: usize) {
 
 pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let runs = runs(call)?;
-    Ok(count(with_spi(|spi| complete_runs(spi, &runs))?))
+    let done = done(call, complete_many::RESULTS)?;
+    Ok(count(with_spi(|spi| complete_runs(spi, &done))?))
 }
 
-/// The runs that the first two arguments name, each once.
-fn runs(call: &Call) -> Result<Vec<RunKey>> {
-    use complete_many::{ATTEMPTS, JOB_IDS};
-    let job_ids = required(call.int8s(JOB_IDS, "job_ids")?, "job_ids")?;
-    let attempts = required(call.int4s(ATTEMPTS, "attempts")?, "attempts")?;
-    if job_ids.iter().any(Option::is_none) {
-        return Err(null_element("job_ids"));
+/// The runs that a call names, each once, in order.
+fn done(call: &Call, results: usize) -> Result<Vec<Done>> {
+    let runs = runs(call)?;
+    let results = call.jsonbs(results, "results")?;
+    must_match(&runs, results.as_ref().map(Vec::len), "results")?;
+    for result in results.iter().flatten().flatten() {
+        must_fit(*result, "results")?;
     }
-    if attempts.iter().any(Option::is_none) {
-        return Err(null_element("attempts"));
-    }
-    if job_ids.len() != attempts.len() {
-        return Err(bad_value("job_ids and attempts must be of the same length")
-            .detail(format!(
-                "They have {} and {} elements.",
-                job_ids.len(),
-                attempts.len()
-            ))
-            .hint("Pass the id and the attempt of each run at the same place."));
-    }
-    let mut runs: Vec<_> = job_ids
+    let results = results.into_iter().flatten();
+    let results = results.map(|result| result.map(Jsonb::datum));
+    let mut done: Vec<Done> = runs
         .into_iter()
-        .flatten()
-        .zip(attempts.into_iter().flatten())
+        .zip(results.chain(std::iter::repeat(None)))
         .collect();
-    runs.sort_unstable();
-    runs.dedup();
-    Ok(runs)
+    done.sort_by_key(|&(run, _)| run);
+    done.dedup_by_key(|&mut (run, _)| run);
+    Ok(done)
 }
 
 /// Returns how many took effect.
-fn complete_runs(spi: &Spi, runs: &[RunKey]) -> Result<usize> {
+fn complete_runs(spi: &Spi, done: &[Done]) -> Result<usize> {
     let caller = permission::restricted(Verb::Work)?;
-    let endings: Vec<_> = runs
+    let endings: Vec<_> = done
         .iter()
-        .map(|&run| Ending::of_worker(run, "completed", caller.as_ref()))
+        .map(|each| ending(each, caller.as_ref()))
         .collect();
-    let finished = end_jobs(spi, &endings, None)?;
+    let finished = end_jobs(spi, &endings)?;
     let too_late = finished.iter().filter(|run| run.was_to_be_cancelled);
     notice_too_late(too_late.count());
     Ok(finished.len())
@@ -115,18 +112,18 @@ fn complete_runs(spi: &Spi, runs: &[RunKey]) -> Result<usize> {
 /// A claim returns jobs, so a notice says what `complete_many` returns.
 pub fn complete_and_claim(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
-    let runs = runs(call)?;
+    let done = done(call, complete_and_claim::RESULTS)?;
     let queues = queue_keys(call, complete_and_claim::QUEUES)?;
     let most = bound(call, complete_and_claim::MAX_JOBS)?;
     let claimer = claimer(call, complete_and_claim::WORKER, &queues)?;
     let mut output = Output::of(call);
     with_spi(|spi| {
-        let completed = complete_runs(spi, &runs)?;
-        if completed < runs.len() {
+        let completed = complete_runs(spi, &done)?;
+        if completed < done.len() {
             notice(format!(
                 "{} of {} runs were not completed: they were superseded, had ended before, or are not the caller's to end",
-                runs.len() - completed,
-                runs.len()
+                done.len() - completed,
+                done.len()
             ));
         }
         claim_or_wait(spi, most, &claimer, &mut output)

@@ -8,6 +8,7 @@ pub mod complete;
 pub mod endpoint;
 pub mod fail;
 pub mod listen_channel;
+pub mod many;
 pub mod put_back;
 pub mod wait;
 pub mod wait_for_end;
@@ -75,6 +76,16 @@ sql_verb!(
     turnstile_heartbeat,
     pg_finfo_turnstile_heartbeat,
     alive::heartbeat
+);
+sql_verb!(
+    turnstile_heartbeat_many,
+    pg_finfo_turnstile_heartbeat_many,
+    alive::heartbeat_many
+);
+sql_verb!(
+    turnstile_fail_many,
+    pg_finfo_turnstile_fail_many,
+    fail::fail_many
 );
 sql_verb!(
     turnstile_progress,

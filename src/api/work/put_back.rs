@@ -38,8 +38,8 @@ fn put_back(call: &Call, how: &Statement, more: &[Option<Datum>]) -> Result<Opti
                 return Ok(Some(()));
             }
             let ending = Ending::of_run((job_id, attempt), "cancelled");
-            let is_cancelled = is_to_be_cancelled(spi, job_id, attempt)?
-                && !end_jobs(spi, &[ending], None)?.is_empty();
+            let is_cancelled =
+                is_to_be_cancelled(spi, job_id, attempt)? && !end_jobs(spi, &[ending])?.is_empty();
             Ok(is_cancelled.then_some(()))
         })?;
         Ok(datum(true))
