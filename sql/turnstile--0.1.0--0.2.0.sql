@@ -713,6 +713,17 @@ COMMENT ON FUNCTION turnstile.retry(bigint) IS
 job_id: a job that does not run.
 Errors: 22004; P0002; 55000 the job runs, or another job holds its unique key; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';
 
+CREATE FUNCTION turnstile.claim_own(queues text[] DEFAULT '{*}', max_jobs int DEFAULT 1, worker text DEFAULT NULL)
+    RETURNS SETOF turnstile.claimed_job
+    LANGUAGE c VOLATILE ROWS 10
+    AS 'MODULE_PATHNAME', 'turnstile_claim_own';
+COMMENT ON FUNCTION turnstile.claim_own(text[], int, text) IS
+    'For tests: claims up to max_jobs jobs that the open transaction itself has made available and not committed, by (priority, position), past all limits, rates, pauses and sessions that are busy. Jobs that waited for others which have ended in the transaction are among them. Other transactions notice nothing. The runs have no lease. Roll back in the end; a commit is refused (55000) while one of them runs.
+queues: only jobs of these queues. * stands for all queues that the caller may work on.
+max_jobs: 0 or more.
+worker: a name for the worker, kept in job.worker.
+Errors: 22004; 22023; 54000; 42501; 55000 the transaction has claimed committed jobs; after claim_own it cannot; 25006.';
+
 DROP FUNCTION turnstile.complete_many(bigint[], int[]);
 CREATE FUNCTION turnstile.complete_many(job_ids bigint[], attempts int[], results jsonb[] DEFAULT NULL) RETURNS int
     LANGUAGE c VOLATILE
@@ -1835,7 +1846,7 @@ AS $function$
     FROM (VALUES
         ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'enqueue_batch', 'route_of']),
         ('worker', 'EXECUTE', ARRAY[
-            'claim_next', 'claim', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'fail_many', 'release', 'snooze',
+            'claim_next', 'claim', 'claim_own', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'fail_many', 'release', 'snooze',
             'heartbeat', 'heartbeat_many', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results',
             'endpoint_of', 'report_endpoint'
         ]),
@@ -1911,7 +1922,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         JOIN (VALUES
-            ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
+            ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('claim_next', 'claim_own'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
             ('drop_route', 'drop_endpoint'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
         ) AS also (known, made) ON also.known = granted ->> 'name'
         -- Not a user's function of the same name.

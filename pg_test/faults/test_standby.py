@@ -35,6 +35,7 @@ WRITES = [
     "turnstile.recent_failures()",
     "turnstile.endpoint_of('work')",
     "turnstile.report_endpoint(1, 1, 'works')",
+    "turnstile.claim_own()",
     "turnstile.heartbeat(1, 1, unbind => true)",
     "turnstile.heartbeat_many(ARRAY[1]::bigint[], ARRAY[1])",
     "turnstile.fail_many(ARRAY[1]::bigint[], ARRAY[1])",

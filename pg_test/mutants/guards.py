@@ -7,6 +7,8 @@ GUARDS = {
     "GrowPastLimit": "faults/test_memory.py::test_past_the_limit_those_with_the_most_wait_outside_and_no_producer_is_refused",
     "RefuseMemory": "faults/test_memory.py::test_memory_grows_with_the_lanes_and_shrinks_when_they_are_gone",
     "ClaimOwnJobs": "mutants/test_own_jobs.py::test_a_claim_stops_before_what_its_own_transaction_added",
+    "CommitOwnRuns": "rules/work/test_claim_own.py::test_a_run_that_goes_on_cannot_be_committed[COMMIT]",
+    "ClaimOwnOutOfOrder": "rules/work/test_claim_own.py::test_the_order_is_by_priority_and_position_and_in_a_session_by_position",
     "ClaimWithOldSnapshot": "rules/test_transactions.py::test_a_claim_with_an_old_snapshot_loses_no_job_for_others",
     "ForgetHiddenLane": "isolation/locked_by_another_session",
     "PassOwnGone": "mutants/test_waiting_sessions.py::test_a_session_waits_for_what_an_open_transaction_took_out_of_it",

@@ -31,6 +31,7 @@ GROUPS = {
     "Work": {
         "claim_next": "`work` on the queue; `*`: on some queue, and claims from those",
         "claim": "`work` on each queue; `*`: on some queue, and claims from those",
+        "claim_own": "`work` on each queue; `*`: jobs of the queues that it may work on",
         "wait_for_job": "`work` on each queue; `*`: on some queue, and waits for those",
         "listen_channel": "`work` on the queue; `*`: on `*`", "complete": _RUN,
         "complete_many": "`work` on the run's queue, else it is not counted",

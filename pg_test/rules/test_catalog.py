@@ -18,6 +18,7 @@ CONTRACT = {
     "claim": "(queues text[], max_jobs integer, worker text, lease interval, bind_to_connection boolean,"
     " wait interval) -> SETOF turnstile.claimed_job",
     "complete": "(job_id bigint, attempt integer, result jsonb) -> boolean",
+    "claim_own": "(queues text[], max_jobs integer, worker text) -> SETOF turnstile.claimed_job",
     "complete_many": "(job_ids bigint[], attempts integer[], results jsonb[]) -> integer",
     "fail_many": "(job_ids bigint[], attempts integer[], errors text[], retry_in interval[], discard boolean[]) -> integer",
     "heartbeat_many": "(job_ids bigint[], attempts integer[], lease interval, unbind boolean) ->"

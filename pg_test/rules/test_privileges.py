@@ -15,6 +15,7 @@ VERBS = {
     "claim_next": {},
     "claim": {"queues": ["default"]},
     "complete": {"job_id": 1, "attempt": 1},
+    "claim_own": {},
     "complete_many": {"job_ids": [], "attempts": []},
     "fail_many": {"job_ids": [], "attempts": []},
     "heartbeat_many": {"job_ids": [], "attempts": []},

@@ -2,6 +2,7 @@
 
 pub mod next; // without taking it
 pub mod or_wait; // a claim that sleeps where there is nothing
+pub mod own; // of jobs that are not committed
 mod pass_over; // a lane with nothing to take
 pub mod permitted; // claims of callers who may not work on all queues
 pub mod search; // lanes, one after the other

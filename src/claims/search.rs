@@ -1,7 +1,7 @@
 //! A claim asks memory which lane is next, takes rows of it, and tells memory what was found.
 
 use crate::claims::seen;
-use crate::pg::error::{Failure, Result, in_serializable, too_long};
+use crate::pg::error::{Failure, Result, in_serializable, mixed_claims, too_long};
 use crate::pg::output::Output;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::Spi;
@@ -79,6 +79,9 @@ pub fn claim_among(
 fn begin_call(spi: &Spi, queues: &[u64], most: usize) -> Result<pg_sys::Oid> {
     if server::is_serializable() {
         return Err(in_serializable());
+    }
+    if pending::with(|pending| pending.claims_own()) {
+        return Err(mixed_claims());
     }
     let job_table = catalog::job_table()?;
     upkeep::run(spi, job_table, queues, most)?;

@@ -326,6 +326,27 @@ pub fn in_serializable() -> Failure {
     .hint("Claim in a transaction that is READ COMMITTED or REPEATABLE READ.")
 }
 
+pub fn own_run_is_open(job_id: i64, attempt: i32) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("cannot commit while attempt {attempt} of job {job_id} runs"),
+    )
+    .detail("claim_own has started the run past all limits.")
+    .hint("End the run before the commit, or roll back.")
+}
+
+/// One transaction claims in one way only.
+pub fn mixed_claims() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "cannot claim both own and committed jobs in one transaction",
+    )
+    .detail(
+        "Jobs that claim_own starts count nowhere, and those that others start count everywhere.",
+    )
+    .hint("Use another transaction.")
+}
+
 pub fn cannot_prepare() -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,

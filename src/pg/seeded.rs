@@ -10,6 +10,10 @@ pub enum Seeded {
     RefuseMemory,
     /// A claim may take jobs that its own transaction has not committed.
     ClaimOwnJobs,
+    /// A run that only its own transaction knows may be committed.
+    CommitOwnRuns,
+    /// A claim of own jobs goes by priority inside a session, too.
+    ClaimOwnOutOfOrder,
     /// A claim reads with the snapshot of its transaction.
     ClaimWithOldSnapshot,
     /// A lane whose next job another session has locked is not looked at again.

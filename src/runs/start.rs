@@ -21,7 +21,7 @@ static FIND_WAITING: Statement = statement!(
     "find_waiting",
     [INT8OID, INT8OID, INT8OID, INT8OID, INT4OID, INT8ARRAYOID]
 );
-static START_JOBS: Statement = statement!(
+pub static START_JOBS: Statement = statement!(
     "start_jobs",
     [
         INT8ARRAYOID,

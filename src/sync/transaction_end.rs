@@ -10,7 +10,7 @@
     reason = "is called back by the server at the end of transactions"
 )]
 
-use crate::pg::error::cannot_prepare;
+use crate::pg::error::{cannot_prepare, own_run_is_open};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::{server, unguarded};
 use crate::shmem::{self, Locked, Phase, sleeper};
@@ -36,7 +36,9 @@ pub fn register_callbacks() {
 
 #[pg_guard]
 unsafe extern "C-unwind" fn at_transaction_end(event: pg_sys::XactEvent::Type, _arg: *mut c_void) {
-    use pg_sys::XactEvent::{XACT_EVENT_ABORT, XACT_EVENT_COMMIT, XACT_EVENT_PRE_PREPARE};
+    use pg_sys::XactEvent::{
+        XACT_EVENT_ABORT, XACT_EVENT_COMMIT, XACT_EVENT_PRE_COMMIT, XACT_EVENT_PRE_PREPARE,
+    };
     match event {
         XACT_EVENT_COMMIT => {
             quietly(commit);
@@ -45,6 +47,11 @@ unsafe extern "C-unwind" fn at_transaction_end(event: pg_sys::XactEvent::Type, _
         XACT_EVENT_ABORT => {
             quietly(abort);
             dropped::at_end(false);
+        }
+        XACT_EVENT_PRE_COMMIT if !armed(Seeded::CommitOwnRuns) => {
+            if let Some((job_id, attempt)) = pending::with(|pending| pending.open_own_run()) {
+                own_run_is_open(job_id, attempt).raise()
+            }
         }
         XACT_EVENT_PRE_PREPARE
             if pending::with(|pending| !pending.is_empty()) && !armed(Seeded::AllowPrepare) =>

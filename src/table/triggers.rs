@@ -132,8 +132,14 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
     let follow_up = follow_up(sides);
     let changed = sides.into_iter().flatten().next();
     pending::forget_parent(changed.and_then(|side| side.row.int8(column::ID)));
+    let claims_own = pending::with(|pending| pending.claims_own());
+    let ended_own_run = sides[0].and_then(|old| own_run(&old));
     pending::note(job_table, |level| {
-        if level.follow_ups.last() != follow_up.as_ref() {
+        level.own.ended.extend(ended_own_run);
+        if claims_own {
+            level.follow_ups.extend(follow_up);
+            level.follow_ups.extend(parent_left(sides));
+        } else if level.follow_ups.last() != follow_up.as_ref() {
             level.follow_ups.extend(follow_up);
         }
         if let Some(gone) = &gone {
@@ -160,6 +166,21 @@ fn follow_up([old, new]: [Option<Side>; 2]) -> Option<i64> {
         (Some(old), None) if old.row.has_followers() => id(old),
         _ => None,
     }
+}
+
+/// The parent of a job that is gone. Of what is committed memory knows it by itself.
+fn parent_left([old, new]: [Option<Side>; 2]) -> Option<i64> {
+    old.filter(|_| new.is_none())?.row.parent()
+}
+
+/// The run that the job was in, if `claim_own` has started it.
+fn own_run(old: &Side) -> Option<(i64, i32)> {
+    let run = old
+        .row
+        .int8(column::ID)
+        .zip(old.row.int4(column::ATTEMPT))?;
+    let is_own = old.job.is_running() && pending::with(|pending| pending.is_own_run(run));
+    is_own.then_some(run)
 }
 
 /// Whether a claim of this backend has set the job running, which has reserved room for that.

@@ -3,6 +3,7 @@
 use crate::shmem::{FollowUp, Gone};
 use crate::transaction::charges::Charges;
 use crate::transaction::earliest::Earliest;
+use crate::transaction::own::Own;
 use crate::transaction::parent::Parent;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -77,6 +78,7 @@ pub struct Level {
     pub failed_runs: Vec<(i64, i32)>,
     /// Parents that this transaction keeps from ending.
     pub parents: Vec<(i64, Rc<Parent>)>,
+    pub own: Own,
     /// The tables changed in a way that rows do not tell: `TRUNCATE`.
     pub rebuild: bool,
     /// `turnstile.job` is gone.
@@ -167,6 +169,7 @@ impl Level {
             followed_up,
             failed_runs,
             parents,
+            own,
             rebuild,
             is_dropped,
         } = inner;
@@ -190,6 +193,7 @@ impl Level {
         self.followed_up.absorb(followed_up);
         self.failed_runs.extend(failed_runs);
         self.parents.extend(parents);
+        self.own.absorb(own);
         self.rebuild |= rebuild;
         self.is_dropped |= is_dropped;
     }

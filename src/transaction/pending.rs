@@ -4,6 +4,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::unguarded::GetCurrentTransactionNestLevel;
 use crate::shmem::Search;
 use crate::transaction::level::Level;
+use crate::transaction::own;
 use crate::transaction::parent::Parent;
 use pgrx::pg_sys;
 use rustc_hash::FxHashMap;
@@ -289,6 +290,48 @@ impl Pending {
             .filter_map(|level| level.lanes.get(&lane));
         let gone = changes.filter_map(|change| change.least_gone).min();
         gone.filter(|_| !armed(Seeded::PassOwnGone))
+    }
+
+    /// Whether a run is one that `claim_own` has started.
+    pub fn is_own_run(&self, run: (i64, i32)) -> bool {
+        self.levels
+            .iter()
+            .any(|level| level.own.runs.contains(&run))
+    }
+
+    pub fn claims_own(&self) -> bool {
+        self.levels.iter().any(|level| level.own.is_used)
+    }
+
+    /// A run that `claim_own` has started and that has not ended.
+    pub fn open_own_run(&self) -> Option<(i64, i32)> {
+        let has_ended = |run: &(i64, i32)| {
+            let mut levels = self.levels.iter();
+            levels.any(|level| level.own.ended.contains(run))
+        };
+        let mut runs = self.levels.iter().flat_map(|level| &level.own.runs);
+        runs.find(|run| !has_ended(run)).copied()
+    }
+
+    /// The lanes and positions that this transaction made available, each as often, and `claim_own` has not looked at since.
+    pub fn own_available(&self) -> Vec<(LaneSpec, i64)> {
+        let mut passed = FxHashMap::default();
+        for level in &self.levels {
+            own::add(&mut passed, level.own.passed.clone());
+        }
+        let lanes = self.levels.iter().flat_map(|level| level.lanes.values());
+        let each = lanes.flat_map(|lane| lane.available.iter().map(|&at| (lane.spec, at)));
+        own::beyond(each, passed, |(spec, at)| (spec.lane, *at))
+    }
+
+    /// Jobs after which others have not been looked at yet, for `claim_own`.
+    pub fn own_follow_ups(&self) -> Vec<i64> {
+        let mut followed = FxHashMap::default();
+        for level in &self.levels {
+            own::add(&mut followed, level.own.followed.clone());
+        }
+        let all = self.levels.iter().flat_map(|level| &level.follow_ups);
+        own::beyond(all.copied(), followed, |&job| job)
     }
 
     /// How many jobs the transaction has room reserved for.

@@ -13,11 +13,12 @@ use crate::runs::end_waiting::end_waiting;
 use crate::runs::ending::{Ending, end_locked};
 use crate::shmem::{self, FollowUp, Locked};
 use crate::transaction::{
-    self,
+    self, own,
     pending::{self, Work},
 };
 use pgrx::pg_sys::{self, Datum};
 use std::collections::{BTreeMap, BTreeSet};
+use turnstile_scheduler::LaneSpec;
 
 static ANY: Statement = statement!("any_follow_up", []);
 static ALL: Statement = statement!("all_follow_ups", [INT8OID]);
@@ -105,12 +106,38 @@ pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effor
         job_table,
         chunk: effort.chunk,
         left,
+        is_own: false,
     };
     look.at(&jobs)?;
     if transaction::has_id() {
         pending::must_commit_before_sleep();
     }
     look.left.put_back(job_table)
+}
+
+/// For `claim_own`: the same for what this transaction has changed, which is nothing to others. What it releases is its own.
+pub fn perform_own(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
+    loop {
+        let jobs = pending::with(|pending| pending.own_follow_ups());
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        pending::note(job_table, |level| {
+            own::add(&mut level.own.followed, jobs.iter().map(|&job| (job, 1)));
+        });
+        let mut ahead = jobs;
+        while !ahead.is_empty() {
+            let mut look = Look {
+                spi,
+                job_table,
+                chunk: CHUNK,
+                left: Left::default(),
+                is_own: true,
+            };
+            look.at(&ahead)?;
+            ahead = look.left.now;
+        }
+    }
 }
 
 fn all(spi: &Spi, effort: Effort, left: &mut Left) -> Result<Vec<i64>> {
@@ -183,6 +210,8 @@ struct Look<'s> {
     job_table: pg_sys::Oid,
     chunk: i64,
     left: Left,
+    /// What becomes available is so for this transaction alone.
+    is_own: bool,
 }
 
 impl Look<'_> {
@@ -345,6 +374,17 @@ impl Look<'_> {
         self.end_block(&ids, &states, children)
     }
 
+    /// Ends blocks, and gives what has become available.
+    fn release(&self, arguments: &[Option<Datum>]) -> Result<(Rows<'_>, Vec<(LaneSpec, i64)>)> {
+        pending::begin(self.job_table, Work::Release(Vec::new()));
+        let changed = self.spi.run(&END_BLOCK, arguments)?;
+        let released = match pending::end() {
+            Some(Work::Release(jobs)) => jobs,
+            _ => Vec::new(),
+        };
+        Ok((changed, released))
+    }
+
     /// The claim that does this may take what has become available.
     fn end_block(
         &self,
@@ -352,14 +392,10 @@ impl Look<'_> {
         states: &[String],
         children: Vec<Option<String>>,
     ) -> Result<()> {
-        pending::begin(self.job_table, Work::Release(Vec::new()));
-        let changed = self.spi.run(
-            &END_BLOCK,
-            &[datum(ids), datum(states.to_vec()), datum(children)],
-        )?;
-        let released = match pending::end() {
-            Some(Work::Release(jobs)) => jobs,
-            _ => Vec::new(),
+        let arguments = [datum(ids), datum(states.to_vec()), datum(children)];
+        let (changed, released) = match self.is_own {
+            true => (self.spi.run(&END_BLOCK, &arguments)?, Vec::new()),
+            false => self.release(&arguments)?,
         };
         for row in 0..changed.len() {
             if changed.required(row, 2)? {

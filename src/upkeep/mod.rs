@@ -2,7 +2,7 @@
 //! does it for queues that nobody claims from.
 
 mod due; // what is due in the queues of a claim
-mod follow_up; // jobs that wait for others
+pub mod follow_up; // jobs that wait for others
 pub mod on_demand;
 mod orphans; // runs whose connection is gone
 mod others; // queues without a slot in memory

@@ -8,7 +8,7 @@ AS $function$
     FROM (VALUES
         ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'enqueue_batch', 'route_of']),
         ('worker', 'EXECUTE', ARRAY[
-            'claim_next', 'claim', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'fail_many', 'release', 'snooze',
+            'claim_next', 'claim', 'claim_own', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'fail_many', 'release', 'snooze',
             'heartbeat', 'heartbeat_many', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results',
             'endpoint_of', 'report_endpoint'
         ]),

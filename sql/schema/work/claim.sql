@@ -73,3 +73,14 @@ lease: as for claim_next.
 bind_to_connection: as for claim_next.
 wait: sleeps up to this long until there is at least one job. At most 32 queues can be waited for.
 Errors: as claim_next; 54000 too many queues.';
+
+CREATE FUNCTION turnstile.claim_own(queues text[] DEFAULT '{*}', max_jobs int DEFAULT 1, worker text DEFAULT NULL)
+    RETURNS SETOF turnstile.claimed_job
+    LANGUAGE c VOLATILE ROWS 10
+    AS 'MODULE_PATHNAME', 'turnstile_claim_own';
+COMMENT ON FUNCTION turnstile.claim_own(text[], int, text) IS
+    'For tests: claims up to max_jobs jobs that the open transaction itself has made available and not committed, by (priority, position), past all limits, rates, pauses and sessions that are busy. Jobs that waited for others which have ended in the transaction are among them. Other transactions notice nothing. The runs have no lease. Roll back in the end; a commit is refused (55000) while one of them runs.
+queues: only jobs of these queues. * stands for all queues that the caller may work on.
+max_jobs: 0 or more.
+worker: a name for the worker, kept in job.worker.
+Errors: 22004; 22023; 54000; 42501; 55000 the transaction has claimed committed jobs; after claim_own it cannot; 25006.';

@@ -3,6 +3,7 @@
 pub mod alive;
 pub mod await_children;
 pub mod claim;
+pub mod claim_own;
 pub mod claimer;
 pub mod complete;
 pub mod endpoint;
@@ -21,6 +22,11 @@ sql_verb!(
     claim::claim_next
 );
 sql_verb!(turnstile_claim, pg_finfo_turnstile_claim, claim::claim);
+sql_verb!(
+    turnstile_claim_own,
+    pg_finfo_turnstile_claim_own,
+    claim_own::claim_own
+);
 sql_verb!(
     turnstile_await_children,
     pg_finfo_turnstile_await_children,
