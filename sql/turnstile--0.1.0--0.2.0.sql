@@ -455,7 +455,10 @@ CREATE OR REPLACE VIEW turnstile.gate_setting AS
 COMMENT ON VIEW turnstile.gate_setting IS
     'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, and how many may wait. NULL: no limit, or the default.';
 
-ALTER TYPE turnstile.claimed_job ADD ATTRIBUTE children jsonb;
+ALTER TYPE turnstile.claimed_job ADD ATTRIBUTE children jsonb, ADD ATTRIBUTE attempts_left int;
+COMMENT ON COLUMN turnstile.claimed_job.attempt IS 'Claims of the job so far.';
+COMMENT ON COLUMN turnstile.claimed_job.attempts_left IS
+    'How many attempts may follow if this one fails. 0: the last one.';
 COMMENT ON COLUMN turnstile.claimed_job.children IS
     'How the children of the job ended: {completed, discarded, cancelled}. NULL: it had none.';
 
@@ -511,6 +514,34 @@ COMMENT ON FUNCTION turnstile.enqueue_many(jsonb) IS
 jobs: an array of objects, at most 100,000. Their keys are the arguments of enqueue, and ref: a name by which others of the array refer to the job in after_refs, an array of such names.
 Returns: a row for each element in order, ord from 1. created is false where id is that of the job that holds the unique key.
 Errors: as enqueue, naming the element; 54000 more than 100,000 elements.';
+
+CREATE FUNCTION turnstile.enqueue_if_new(
+    kind text,
+    payload jsonb DEFAULT '{}',
+    queue text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    priority int DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL,
+    max_attempts int DEFAULT NULL,
+    unique_key text DEFAULT NULL,
+    unique_mode text DEFAULT 'until_executed',
+    unique_for interval DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    unique_by text[] DEFAULT NULL,
+    parent bigint DEFAULT NULL,
+    after bigint[] DEFAULT NULL,
+    after_any_end boolean DEFAULT false,
+    after_hold boolean DEFAULT false
+) RETURNS TABLE (id bigint, created boolean)
+    LANGUAGE c VOLATILE ROWS 1
+    AS 'MODULE_PATHNAME', 'turnstile_enqueue_if_new';
+COMMENT ON FUNCTION turnstile.enqueue_if_new(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
+    'Does what enqueue does, and tells whether the job was added. created is false where id is that of the job that holds the unique key.
+The arguments are those of enqueue.
+Errors: as enqueue.';
 
 CREATE FUNCTION turnstile.enqueue_batch(
     kind text,
@@ -584,14 +615,17 @@ CREATE FUNCTION turnstile.cancel_many(
     state text DEFAULT NULL,
     older_than interval DEFAULT NULL,
     max_jobs int DEFAULT 1000,
-    parent bigint DEFAULT NULL
+    parent bigint DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    error text DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_cancel_many';
-COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint) IS
+COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
     'Does what cancel does for up to max_jobs live jobs, and returns how many were cancelled or asked to stop. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
-kind: only jobs of this kind.
+kind: only jobs of this kind. * in it stands for any text, as in routes.
 tenant: only jobs of this tenant.
 account: only jobs of this account.
 session: only jobs of this session.
@@ -599,6 +633,9 @@ state: available, scheduled, retryable, blocked or running.
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
 parent: only children of this job.
+concurrency_key: only jobs with this key.
+metadata: only jobs whose metadata contain this.
+error: only jobs whose last error begins with this. This and metadata need the permission see, too.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
 
 DROP FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int);
@@ -611,14 +648,17 @@ CREATE FUNCTION turnstile.discard_many(
     state text DEFAULT NULL,
     older_than interval DEFAULT NULL,
     max_jobs int DEFAULT 1000,
-    parent bigint DEFAULT NULL
+    parent bigint DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    error text DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_discard_many';
-COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint) IS
+COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
     'Does what discard does for up to max_jobs waiting jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
-kind: only jobs of this kind.
+kind: only jobs of this kind. * in it stands for any text, as in routes.
 tenant: only jobs of this tenant.
 account: only jobs of this account.
 session: only jobs of this session.
@@ -626,6 +666,9 @@ state: available, scheduled, retryable or blocked.
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
 parent: only children of this job.
+concurrency_key: only jobs with this key.
+metadata: only jobs whose metadata contain this.
+error: only jobs whose last error begins with this. This and metadata need the permission see, too.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
 
 DROP FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int);
@@ -638,14 +681,17 @@ CREATE FUNCTION turnstile.retry_many(
     state text DEFAULT NULL,
     older_than interval DEFAULT NULL,
     max_jobs int DEFAULT 1000,
-    parent bigint DEFAULT NULL
+    parent bigint DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    error text DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_retry_many';
-COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint) IS
+COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
     'Does what retry does for up to max_jobs jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked, and those whose unique key another job holds, are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
-kind: only jobs of this kind.
+kind: only jobs of this kind. * in it stands for any text, as in routes.
 tenant: only jobs of this tenant.
 account: only jobs of this account.
 session: only jobs of this session.
@@ -653,6 +699,9 @@ state: scheduled, retryable, completed, cancelled or discarded. NULL: retryable,
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
 parent: only children of this job.
+concurrency_key: only jobs with this key.
+metadata: only jobs whose metadata contain this.
+error: only jobs whose last error begins with this. This and metadata need the permission see, too.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';
 
 CREATE FUNCTION turnstile.complete_and_claim(
@@ -1042,6 +1091,19 @@ CREATE OR REPLACE VIEW turnstile.my_jobs WITH (security_barrier) AS
     );
 COMMENT ON VIEW turnstile.my_jobs IS
     'The jobs, live and finished, that the caller may see: those of queues and tenants for which it has the permission see. A security barrier.';
+
+CREATE VIEW turnstile.dead_jobs WITH (security_barrier) AS
+    SELECT dead.*
+    FROM turnstile.my_jobs AS dead
+    WHERE dead.state = 'discarded'
+        AND NOT EXISTS (SELECT FROM ONLY turnstile.job AS live WHERE live.id = dead.id)
+        AND NOT EXISTS (
+            SELECT
+            FROM turnstile.job_history AS later
+            WHERE later.id = dead.id AND later.finished_at > dead.finished_at
+        );
+COMMENT ON VIEW turnstile.dead_jobs IS
+    'The jobs that were discarded and not brought back since, of those that the caller may see (my_jobs): the dead letters. A security barrier.';
 
 CREATE OR REPLACE VIEW turnstile.job_status AS
     SELECT
@@ -1844,7 +1906,7 @@ CREATE OR REPLACE FUNCTION turnstile.rights_of(kind text) RETURNS TABLE (privile
 AS $function$
     SELECT listed.privileges, object
     FROM (VALUES
-        ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'enqueue_batch', 'route_of']),
+        ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_if_new', 'enqueue_many', 'enqueue_batch', 'route_of']),
         ('worker', 'EXECUTE', ARRAY[
             'claim_next', 'claim', 'claim_own', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'fail_many', 'release', 'snooze',
             'heartbeat', 'heartbeat_many', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results',
@@ -1854,7 +1916,7 @@ AS $function$
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'why_waiting', 'wait_estimate', 'batch_results', 'wait_for_end'
         ]),
-        ('tenant', 'SELECT', ARRAY['my_jobs', 'job_id_seq']),
+        ('tenant', 'SELECT', ARRAY['my_jobs', 'dead_jobs', 'job_id_seq']),
         ('operator', 'EXECUTE', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
@@ -1922,7 +1984,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         JOIN (VALUES
-            ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('claim_next', 'claim_own'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
+            ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('enqueue', 'enqueue_if_new'), ('claim_next', 'claim_own'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
             ('drop_route', 'drop_endpoint'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
         ) AS also (known, made) ON also.known = granted ->> 'name'
         -- Not a user's function of the same name.

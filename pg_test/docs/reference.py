@@ -23,12 +23,12 @@ FUNCTIONS = {group: list(names) for group, names in GROUPS.items()}
 TABLES = ["job", "job_history", "dependency", "unique_key", "permission", "recurring"]
 SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "batch", "route", "endpoint", "slowed_key"]
 VIEWS = [
-    "jobs", "my_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "batches", "dependencies",
+    "jobs", "my_jobs", "dead_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "batches", "dependencies",
     "permissions", "recurring_jobs", "workers", "history_partition", "stat_queue", "stat_tenant", "metrics", "memory",
 ]  # fmt: skip
 # The relations whose columns of the same name mean the same.
 SAME_COLUMNS = {
-    "jobs": ["job", "job_history"], "my_jobs": ["jobs", "job", "job_history"], "job_status": ["jobs", "job", "job_history"],
+    "jobs": ["job", "job_history"], "my_jobs": ["jobs", "job", "job_history"], "dead_jobs": ["jobs", "job", "job_history"], "job_status": ["jobs", "job", "job_history"],
     "dependencies": ["dependency"], "queues": ["queue"], "tenants": ["queues", "tenant"], "accounts": ["queues", "account"],
     "concurrency_keys": ["queues", "concurrency", "slowed_key"], "permissions": ["permission"], "recurring_jobs": ["recurring", "job"],
     "recurring": ["job"], "stat_queue": ["queues", "queue"], "stat_tenant": ["stat_queue", "queues", "tenant"],

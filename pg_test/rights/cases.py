@@ -57,6 +57,7 @@ def enqueues() -> list[Case]:
         # Allowed, it goes on to say that there is no pg_cron here.
         schedule = f"SELECT turnstile.schedule('n', '* * * * *', 'k', queue => {literal(queue)}, tenant => {literal(tenant)})"
         cases.append(Case(f"schedule: {name}", schedule, (("enqueue", queue, tenant),)))
+    cases.append(Case("enqueue_if_new", "SELECT * FROM turnstile.enqueue_if_new('k', queue => 'mail')", (("enqueue", "mail", None),)))
     replace = ", unique_key => 'waiting {}', unique_mode => 'replace'"
     return [
         *cases,
@@ -82,6 +83,8 @@ def claims() -> list[Case]:
         Case("claim_next: own", "SELECT * FROM turnstile.claim_next('mail')", work("mail")),
         Case("claim_next: other", "SELECT * FROM turnstile.claim_next('sms')", work("sms")),
         Case("claim_next: default", "SELECT * FROM turnstile.claim_next()", work("default")),
+        Case("claim_own: own", "SELECT * FROM turnstile.claim_own('{mail}')", work("mail")),
+        Case("claim_own: other", "SELECT * FROM turnstile.claim_own('{sms}')", work("sms")),
         Case("claim_next: *", "SELECT * FROM turnstile.claim_next('*')", (), any_of="work"),
         Case("claim_next: * and a wait", "SELECT * FROM turnstile.claim_next('*', wait => '0')", (), any_of="work"),
         Case("claim: own", "SELECT * FROM turnstile.claim('{mail}', 9)", work("mail")),

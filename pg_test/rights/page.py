@@ -24,6 +24,7 @@ _NONE = "EXECUTE alone"
 GROUPS = {
     "Produce": {
         "enqueue": "`enqueue` on the queue after routing, and the tenant; to replace a job, also on that one's",
+        "enqueue_if_new": "the same",
         "enqueue_many": "the same for each job; for a parent or predecessor `enqueue` on its queue and tenant",
         "enqueue_batch": "the same for the job and each child", "schedule": "`enqueue` as `enqueue` does, now and at each firing",
         "unschedule": "to own it",

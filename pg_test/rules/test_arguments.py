@@ -15,7 +15,7 @@ from support.errors import BAD_VALUE, NULL_VALUE, TOO_LONG, refused
 RUN = {"job_id": 1, "attempt": 1}
 FILTER = {
     "queue": "q", "kind": "k", "tenant": "t", "account": "a", "session": "s", "state": "retryable", "older_than": "1 day",
-    "max_jobs": 1,
+    "max_jobs": 1, "parent": 1, "concurrency_key": "c", "metadata": {"a": 1}, "error": "no",
 }  # fmt: skip
 
 # A call of each function that is valid in all its arguments, to spoil them one by one.
@@ -25,6 +25,7 @@ CALLS = {
         "concurrency_key": "c", "priority": 0, "run_at": "2001-01-01", "max_attempts": 3,
         "unique_key": "u", "unique_mode": "until_executed", "unique_for": "1 minute", "metadata": {},
     },
+    "enqueue_if_new": {"kind": "work", "payload": {}, "unique_key": "u", "unique_mode": "until_executed"},
     "enqueue_many": {"jobs": []},
     "claim_next": {"queue": "q", "worker": "w", "lease": "1 minute", "bind_to_connection": False, "wait": "0"},
     "claim": {"queues": ["q"], "max_jobs": 1, "worker": "w", "lease": "1 minute", "bind_to_connection": False, "wait": "0"},
@@ -86,6 +87,7 @@ CALLS = {
 # NULL stands for "not given" exactly where the documented default is NULL.
 NEEDED = {
     "enqueue": ["kind", "payload", "unique_mode"],
+    "enqueue_if_new": ["kind", "payload", "unique_mode"],
     "enqueue_many": ["jobs"],
     "claim_next": ["queue", "bind_to_connection"],
     "claim": ["queues", "max_jobs", "bind_to_connection"],

@@ -7,6 +7,10 @@ CONTRACT = {
     " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
     " unique_for interval, metadata jsonb, unique_by text[], parent bigint, after bigint[], after_any_end boolean,"
     " after_hold boolean) -> bigint",
+    "enqueue_if_new": "(kind text, payload jsonb, queue text, tenant text, account text, session text, concurrency_key text,"
+    " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
+    " unique_for interval, metadata jsonb, unique_by text[], parent bigint, after bigint[], after_any_end boolean,"
+    " after_hold boolean) -> TABLE(id bigint, created boolean)",
     "enqueue_batch": "(kind text, payload jsonb, children jsonb, slots integer, rate integer, rate_per interval, burst integer,"
     " max_failed integer, on_end text, queue text, tenant text, account text, session text, concurrency_key text,"
     " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
@@ -99,11 +103,14 @@ CONTRACT = {
     "retry": "(job_id bigint) -> text",
     "reprioritize": "(job_id bigint, priority integer) -> boolean",
     "cancel_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
-    " max_jobs integer, parent bigint) -> integer",
+    " max_jobs integer, parent bigint, concurrency_key text,"
+    " metadata jsonb, error text) -> integer",
     "discard_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
-    " max_jobs integer, parent bigint) -> integer",
+    " max_jobs integer, parent bigint, concurrency_key text,"
+    " metadata jsonb, error text) -> integer",
     "retry_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
-    " max_jobs integer, parent bigint) -> integer",
+    " max_jobs integer, parent bigint, concurrency_key text,"
+    " metadata jsonb, error text) -> integer",
 }
 
 COLUMNS = {
@@ -181,7 +188,7 @@ def test_a_claimed_job_has_its_documented_fields_in_order(module_conn):
     )
     assert fields == (
         "id attempt queue kind payload priority tenant account session max_attempts lease_expires_at created_at metadata"
-        " children"
+        " children attempts_left"
     ).split()
 
 

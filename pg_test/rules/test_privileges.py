@@ -16,6 +16,7 @@ VERBS = {
     "claim": {"queues": ["default"]},
     "complete": {"job_id": 1, "attempt": 1},
     "claim_own": {},
+    "enqueue_if_new": {"kind": "work"},
     "complete_many": {"job_ids": [], "attempts": []},
     "fail_many": {"job_ids": [], "attempts": []},
     "heartbeat_many": {"job_ids": [], "attempts": []},

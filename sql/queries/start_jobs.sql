@@ -12,11 +12,12 @@ WITH started AS (
     WHERE job.id = ANY ($1) AND job.state = 'available'
     RETURNING job.id, job.attempt, job.queue, job.kind, job.payload, job.priority, job.tenant, job.account, job.session,
         least(job.max_attempts::bigint + job.uncounted, 2147483647)::int AS max_attempts, job.lease_expires_at,
-        job.created_at, job.metadata, job.children, job.position
+        job.created_at, job.metadata, job.children,
+        greatest(job.max_attempts::bigint + job.uncounted - job.attempt, 0)::int AS attempts_left, job.position
 )
 SELECT
     started.id, started.attempt, started.queue, started.kind, started.payload, started.priority, started.tenant,
     started.account, started.session, started.max_attempts, started.lease_expires_at, started.created_at,
-    started.metadata, started.children, started.position
+    started.metadata, started.children, started.attempts_left, started.position
 FROM started
 ORDER BY started.position

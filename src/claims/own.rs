@@ -12,7 +12,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::runs::opening;
-use crate::runs::start::START_JOBS;
+use crate::runs::start::{POSITION_OF_STARTED, START_JOBS};
 use crate::transaction::{own, pending};
 use crate::upkeep::follow_up;
 use pgrx::pg_sys::{self, Datum};
@@ -24,9 +24,6 @@ static FIND_OWN: Statement = statement!("find_own", [INT8ARRAYOID, INT8ARRAYOID,
 
 /// Positions that one statement looks at.
 const AT_ONCE: usize = 1_000;
-/// The columns of `claimed_job`, behind which is the position.
-const COLUMNS: std::ops::Range<i32> = 1..15;
-
 type Place = (LaneSpec, i64);
 
 /// Claims up to `most` jobs of these queues, the next one first.
@@ -133,7 +130,7 @@ fn start(
     }
     rows.sort_unstable();
     for &(_, row) in &rows {
-        output.push(COLUMNS.map(|column| started.get(row, column)));
+        output.push((1..POSITION_OF_STARTED).map(|column| started.get(row, column)));
     }
     Ok(rows.len())
 }

@@ -194,9 +194,9 @@ pub fn only_allowed<'j, J>(
 }
 
 /// Whether one permission covers all jobs that a filter may choose.
-pub fn filter(queue: Option<&str>, tenant: Option<&str>) -> Result<()> {
+pub fn filter(verb: Verb, (queue, tenant): (Option<&str>, Option<&str>)) -> Result<()> {
     let (queue, tenant) = (queue.unwrap_or(EVERY_QUEUE), tenant.unwrap_or(EVERY_QUEUE));
-    check(Verb::Manage, queue, Some(tenant))
+    check(verb, queue, Some(tenant))
 }
 
 /// Whether the caller may follow the jobs of all queues and tenants: who may see them, and who may manage them without seeing what is

@@ -45,7 +45,7 @@ const AHEAD: usize = 4;
 /// The most batches that one look at a lane opens. Very many may be due at once.
 const MOST_OPENINGS: usize = 64;
 /// The column behind those of `claimed_job`.
-const POSITION_OF_STARTED: i32 = 15;
+pub const POSITION_OF_STARTED: i32 = 16;
 
 /// The columns of a job that a claim changes.
 const CHANGED: [usize; 7] = [
@@ -369,9 +369,11 @@ impl Run {
 }
 
 /// The columns of `claimed_job`.
-fn claimed(job: &RawRow) -> [Option<Datum>; 14] {
+fn claimed(job: &RawRow) -> [Option<Datum>; 15] {
     let attempts = [column::MAX_ATTEMPTS, column::UNCOUNTED].map(|at| job.int4(at).unwrap_or(0));
     let [max_attempts, uncounted] = attempts;
+    let last = max_attempts.saturating_add(uncounted);
+    let attempt = job.int4(column::ATTEMPT).unwrap_or(0);
     [
         job.raw(column::ID),
         job.raw(column::ATTEMPT),
@@ -382,10 +384,11 @@ fn claimed(job: &RawRow) -> [Option<Datum>; 14] {
         job.raw(column::TENANT),
         job.raw(column::ACCOUNT),
         job.raw(column::SESSION),
-        datum(max_attempts.saturating_add(uncounted)),
+        datum(last),
         job.raw(column::LEASE_EXPIRES_AT),
         job.raw(column::CREATED_AT),
         job.raw(column::METADATA),
         job.children(),
+        datum(last.saturating_sub(attempt).max(0)),
     ]
 }

@@ -33,13 +33,17 @@ def name(request):
     return request.node.name
 
 
-@pytest.mark.parametrize("by", ["enqueue", "enqueue_many"])
+@pytest.mark.parametrize("by", ["enqueue", "enqueue_if_new", "enqueue_many"])
 @pytest.mark.parametrize(("mode", "state"), CASES, ids=[f"{mode} {state.__name__}" for mode, state in CASES])
 def test_a_second_enqueue_is_a_duplicate_exactly_where_the_mode_says(module_conn, name, mode, state, by):
     holder = state(module_conn, mode, name)
     if by == "enqueue":
         second = ask(module_conn, mode, name)
         created = second != holder
+    elif by == "enqueue_if_new":
+        asked = {"queue": name, "unique_key": name, "unique_mode": mode} | holders.WINDOW.get(mode, {})
+        [(second, created)] = call(module_conn, "enqueue_if_new", kind="work", **asked)
+        assert created == (second != holder)
     else:
         job = {"kind": "work", "queue": name, "unique_key": name, "unique_mode": mode} | holders.WINDOW.get(mode, {})
         [(_, second, created)] = enqueue_many(module_conn, [job])

@@ -144,3 +144,18 @@ def test_a_trigger_that_keeps_a_heartbeat_back_is_told(conn, runs):
         with pytest.raises(Exception) as told:
             many(conn, verb, runs)
         assert told.value.sqlstate == "09000", verb
+
+
+def test_a_worker_is_told_how_many_attempts_are_left(conn):
+    enqueue_times(conn, 1, max_attempts=3)
+    left = []
+    for _ in range(3):
+        [run] = claim(conn, ["default"], 1)
+        left.append(run.attempts_left)
+        many(conn, "fail_many", [run], retry_in=[timedelta(0)])
+        conn.execute("SELECT turnstile.promote()")
+    assert left == [2, 1, 0]
+    assert state(conn, run.id) == "discarded"
+    conn.execute("SELECT turnstile.retry(%s)", [run.id])
+    [run] = claim(conn, ["default"], 1)
+    assert (run.attempt, run.attempts_left) == (4, 2)

@@ -27,14 +27,17 @@ CREATE FUNCTION turnstile.cancel_many(
     state text DEFAULT NULL,
     older_than interval DEFAULT NULL,
     max_jobs int DEFAULT 1000,
-    parent bigint DEFAULT NULL
+    parent bigint DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    error text DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_cancel_many';
-COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint) IS
+COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
     'Does what cancel does for up to max_jobs live jobs, and returns how many were cancelled or asked to stop. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
-kind: only jobs of this kind.
+kind: only jobs of this kind. * in it stands for any text, as in routes.
 tenant: only jobs of this tenant.
 account: only jobs of this account.
 session: only jobs of this session.
@@ -42,6 +45,9 @@ state: available, scheduled, retryable, blocked or running.
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
 parent: only children of this job.
+concurrency_key: only jobs with this key.
+metadata: only jobs whose metadata contain this.
+error: only jobs whose last error begins with this. This and metadata need the permission see, too.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.discard_many(
@@ -53,14 +59,17 @@ CREATE FUNCTION turnstile.discard_many(
     state text DEFAULT NULL,
     older_than interval DEFAULT NULL,
     max_jobs int DEFAULT 1000,
-    parent bigint DEFAULT NULL
+    parent bigint DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    error text DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_discard_many';
-COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint) IS
+COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
     'Does what discard does for up to max_jobs waiting jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
-kind: only jobs of this kind.
+kind: only jobs of this kind. * in it stands for any text, as in routes.
 tenant: only jobs of this tenant.
 account: only jobs of this account.
 session: only jobs of this session.
@@ -68,4 +77,7 @@ state: available, scheduled, retryable or blocked.
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
 parent: only children of this job.
+concurrency_key: only jobs with this key.
+metadata: only jobs whose metadata contain this.
+error: only jobs whose last error begins with this. This and metadata need the permission see, too.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';

@@ -6,7 +6,7 @@ CREATE FUNCTION turnstile.rights_of(kind text) RETURNS TABLE (privileges text, o
 AS $function$
     SELECT listed.privileges, object
     FROM (VALUES
-        ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_many', 'enqueue_batch', 'route_of']),
+        ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_if_new', 'enqueue_many', 'enqueue_batch', 'route_of']),
         ('worker', 'EXECUTE', ARRAY[
             'claim_next', 'claim', 'claim_own', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'fail_many', 'release', 'snooze',
             'heartbeat', 'heartbeat_many', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results',
@@ -16,7 +16,7 @@ AS $function$
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'why_waiting', 'wait_estimate', 'batch_results', 'wait_for_end'
         ]),
-        ('tenant', 'SELECT', ARRAY['my_jobs', 'job_id_seq']),
+        ('tenant', 'SELECT', ARRAY['my_jobs', 'dead_jobs', 'job_id_seq']),
         ('operator', 'EXECUTE', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
@@ -197,6 +197,19 @@ CREATE VIEW turnstile.my_jobs WITH (security_barrier) AS
     );
 COMMENT ON VIEW turnstile.my_jobs IS
     'The jobs, live and finished, that the caller may see: those of queues and tenants for which it has the permission see. A security barrier.';
+
+CREATE VIEW turnstile.dead_jobs WITH (security_barrier) AS
+    SELECT dead.*
+    FROM turnstile.my_jobs AS dead
+    WHERE dead.state = 'discarded'
+        AND NOT EXISTS (SELECT FROM ONLY turnstile.job AS live WHERE live.id = dead.id)
+        AND NOT EXISTS (
+            SELECT
+            FROM turnstile.job_history AS later
+            WHERE later.id = dead.id AND later.finished_at > dead.finished_at
+        );
+COMMENT ON VIEW turnstile.dead_jobs IS
+    'The jobs that were discarded and not brought back since, of those that the caller may see (my_jobs): the dead letters. A security barrier.';
 
 CREATE VIEW turnstile.job_status AS
     SELECT

@@ -26,14 +26,17 @@ CREATE FUNCTION turnstile.retry_many(
     state text DEFAULT NULL,
     older_than interval DEFAULT NULL,
     max_jobs int DEFAULT 1000,
-    parent bigint DEFAULT NULL
+    parent bigint DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    error text DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_retry_many';
-COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint) IS
+COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
     'Does what retry does for up to max_jobs jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked, and those whose unique key another job holds, are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
-kind: only jobs of this kind.
+kind: only jobs of this kind. * in it stands for any text, as in routes.
 tenant: only jobs of this tenant.
 account: only jobs of this account.
 session: only jobs of this session.
@@ -41,4 +44,7 @@ state: scheduled, retryable, completed, cancelled or discarded. NULL: retryable,
 older_than: only jobs that were enqueued longer ago than this; finished jobs: that ended longer ago.
 max_jobs: 0 or more.
 parent: only children of this job.
+concurrency_key: only jobs with this key.
+metadata: only jobs whose metadata contain this.
+error: only jobs whose last error begins with this. This and metadata need the permission see, too.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';

@@ -48,6 +48,34 @@ after_any_end: any end of those will do.
 after_hold: where one of those ends otherwise than it should, the job stays blocked until that is retried and completes.
 Errors: 22004; 22023 also a child in the session of a job that waits for it, or a job that would wait for itself; P0002 no such parent or predecessor; 55000 the parent has ended or takes no children; 54000 also more than 100 jobs that wait for each other; 42501; 53400 the backlog of the queue or tenant is full (max_waiting); 09000 a trigger has cancelled the insertion; 25006.';
 
+CREATE FUNCTION turnstile.enqueue_if_new(
+    kind text,
+    payload jsonb DEFAULT '{}',
+    queue text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    priority int DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL,
+    max_attempts int DEFAULT NULL,
+    unique_key text DEFAULT NULL,
+    unique_mode text DEFAULT 'until_executed',
+    unique_for interval DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    unique_by text[] DEFAULT NULL,
+    parent bigint DEFAULT NULL,
+    after bigint[] DEFAULT NULL,
+    after_any_end boolean DEFAULT false,
+    after_hold boolean DEFAULT false
+) RETURNS TABLE (id bigint, created boolean)
+    LANGUAGE c VOLATILE ROWS 1
+    AS 'MODULE_PATHNAME', 'turnstile_enqueue_if_new';
+COMMENT ON FUNCTION turnstile.enqueue_if_new(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
+    'Does what enqueue does, and tells whether the job was added. created is false where id is that of the job that holds the unique key.
+The arguments are those of enqueue.
+Errors: as enqueue.';
+
 CREATE FUNCTION turnstile.enqueue_many(jobs jsonb) RETURNS TABLE (ord int, id bigint, created boolean)
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue_many';

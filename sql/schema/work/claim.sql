@@ -14,12 +14,13 @@ CREATE TYPE turnstile.claimed_job AS (
     lease_expires_at timestamptz,
     created_at timestamptz,
     metadata jsonb,
-    children jsonb
+    children jsonb,
+    attempts_left int
 );
 COMMENT ON TYPE turnstile.claimed_job IS 'A claimed job. (id, attempt) names the run.';
 COMMENT ON COLUMN turnstile.claimed_job.id IS
     'With attempt, the run: both go to complete, fail, heartbeat and the like.';
-COMMENT ON COLUMN turnstile.claimed_job.attempt IS 'Claims of the job so far. attempt = max_attempts: the last one.';
+COMMENT ON COLUMN turnstile.claimed_job.attempt IS 'Claims of the job so far.';
 COMMENT ON COLUMN turnstile.claimed_job.queue IS 'The queue that the job was claimed from.';
 COMMENT ON COLUMN turnstile.claimed_job.kind IS 'What sort of job it is.';
 COMMENT ON COLUMN turnstile.claimed_job.payload IS 'What the producer passed.';
@@ -35,6 +36,8 @@ COMMENT ON COLUMN turnstile.claimed_job.created_at IS 'When the job was enqueued
 COMMENT ON COLUMN turnstile.claimed_job.metadata IS 'What the producer passed as metadata.';
 COMMENT ON COLUMN turnstile.claimed_job.children IS
     'How the children of the job ended: {completed, discarded, cancelled}. NULL: it had none.';
+COMMENT ON COLUMN turnstile.claimed_job.attempts_left IS
+    'How many attempts may follow if this one fails. 0: the last one.';
 
 CREATE FUNCTION turnstile.claim_next(
     queue text DEFAULT 'default',

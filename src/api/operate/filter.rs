@@ -1,32 +1,38 @@
 //! The arguments by which a call chooses many jobs.
 
 use crate::api::arguments::{bound, check_wait, name};
-use crate::permission;
+use crate::permission::{self, Verb};
 use crate::pg::call::{Call, MOST_ELEMENTS, arguments, datum};
 use crate::pg::error::{Result, bad_value};
 use crate::pg::spi::{Spi, Statement};
 use pgrx::pg_sys::Datum;
 
-arguments!(cancel_many: QUEUE, KIND, TENANT, ACCOUNT, SESSION, STATE, OLDER_THAN, MAX_JOBS, PARENT);
+arguments!(cancel_many: QUEUE, KIND, TENANT, ACCOUNT, SESSION, STATE, OLDER_THAN, MAX_JOBS, PARENT, CONCURRENCY_KEY, METADATA, ERROR);
 
-use cancel_many::{ACCOUNT, KIND, MAX_JOBS, OLDER_THAN, PARENT, QUEUE, SESSION, STATE, TENANT};
+use cancel_many::{
+    ACCOUNT, CONCURRENCY_KEY, ERROR, KIND, MAX_JOBS, METADATA, OLDER_THAN, PARENT, QUEUE, SESSION,
+    STATE, TENANT,
+};
 
 /// The arguments that are names; all calls about many jobs have the same ones.
-const NAMES: [(usize, &str); 5] = [
+const NAMES: [(usize, &str); 6] = [
     (QUEUE, "queue"),
     (KIND, "kind"),
     (TENANT, "tenant"),
     (ACCOUNT, "account"),
     (SESSION, "session"),
+    (CONCURRENCY_KEY, "concurrency_key"),
 ];
 
 /// Which jobs a call is about.
 pub struct Filter {
-    names: [Option<Datum>; 5],
+    names: [Option<Datum>; 6],
     pub states: Vec<&'static str>,
     older_than: Option<Datum>,
     most: i64,
     parent: Option<Datum>,
+    metadata: Option<Datum>,
+    error: Option<Datum>,
 }
 
 impl Filter {
@@ -38,16 +44,19 @@ impl Filter {
         check_wait(call, OLDER_THAN, "older_than")?;
         let most = bound(call, MAX_JOBS)?;
         if (0..MAX_JOBS)
-            .chain([PARENT])
+            .chain([PARENT, CONCURRENCY_KEY, METADATA, ERROR])
             .all(|index| call.raw(index).is_none())
         {
             return Err(bad_value("at least one filter must be given")
-                .detail(
-                    "All of queue, kind, tenant, account, session, state, older_than and parent are NULL.",
-                )
+                .detail("All arguments but max_jobs are NULL.")
                 .hint("To choose all jobs, say older_than => '0'."));
         }
-        permission::filter(call.text(QUEUE), call.text(TENANT))?;
+        let about = (call.text(QUEUE), call.text(TENANT));
+        permission::filter(Verb::Manage, about)?;
+        // How many jobs are chosen tells what is in them.
+        if call.raw(METADATA).or(call.raw(ERROR)).is_some() {
+            permission::filter(Verb::See, about)?;
+        }
         let known = || usual.iter().chain(others).copied();
         let states = match call.text(STATE) {
             None => usual.to_vec(),
@@ -65,12 +74,14 @@ impl Filter {
             older_than: call.raw(OLDER_THAN),
             most: i64::try_from(most.min(MOST_ELEMENTS)).unwrap_or(i64::MAX),
             parent: call.raw(PARENT),
+            metadata: call.raw(METADATA),
+            error: call.raw(ERROR),
         })
     }
 
     /// Locks the jobs that a statement finds, and gives their ids.
     pub fn lock(&self, spi: &Spi, statement: &Statement, already: usize) -> Result<Vec<i64>> {
-        let [queue, kind, tenant, account, session] = self.names;
+        let [queue, kind, tenant, account, session, concurrency_key] = self.names;
         let states: Vec<String> = self.states.iter().map(|&state| state.into()).collect();
         let left = i64::try_from(already).map_or(0, |already| self.most - already);
         let rows = spi.run(
@@ -85,6 +96,9 @@ impl Filter {
                 self.older_than,
                 datum(left),
                 self.parent,
+                concurrency_key,
+                self.metadata,
+                self.error,
             ],
         )?;
         (0..rows.len()).map(|row| rows.required(row, 1)).collect()
@@ -105,7 +119,10 @@ macro_rules! filter_statement {
                 TEXTARRAYOID,
                 INTERVALOID,
                 INT8OID,
-                INT8OID
+                INT8OID,
+                TEXTOID,
+                JSONBOID,
+                TEXTOID
             ]
         )
     };

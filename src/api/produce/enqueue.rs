@@ -8,6 +8,7 @@ use crate::job::lane::EVERY_QUEUE;
 use crate::job::values::JobValues;
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::{Result, bad_value};
+use crate::pg::output::Output;
 use crate::pg::spi::{Spi, with_spi};
 use crate::pg::{catalog, server};
 use crate::table::{self, Jobs, Operation};
@@ -39,8 +40,18 @@ arguments!(
 pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let request = Request::of_call(call, 0)?;
-    let id = with_spi(|spi| request.add(spi))?;
+    let (id, _) = with_spi(|spi| request.add(spi))?;
     Ok(datum(id))
+}
+
+/// The same, and tells whether the job was added.
+pub fn enqueue_if_new(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let request = Request::of_call(call, 0)?;
+    let mut output = Output::of(call);
+    let (id, created) = with_spi(|spi| request.add(spi))?;
+    output.push([datum(id), datum(created)].into_iter());
+    Ok(None)
 }
 
 /// A job that a call asks for.
@@ -97,7 +108,8 @@ impl<'a> Request<'a> {
         })
     }
 
-    fn add(self, spi: &Spi) -> Result<i64> {
+    /// Gives the id of the job, or of the one that holds its key, and whether it was added.
+    fn add(self, spi: &Spi) -> Result<(i64, bool)> {
         let parent = self.ties.lock_parent(spi)?;
         let named = inherit(self.named, parent.as_deref());
         let asked = with_parent(self.asked, &named, self.ties.parent, parent.as_deref());
@@ -106,7 +118,7 @@ impl<'a> Request<'a> {
         if unique.is_none() && self.ties.after.is_empty() {
             let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
             if jobs.is_direct() {
-                return add(&jobs, &values);
+                return Ok((add(&jobs, &values)?, true));
             }
         }
         self.ties.check_predecessors(spi, parent.as_deref())?;
@@ -114,8 +126,7 @@ impl<'a> Request<'a> {
             is_blocked: values.is_blocked || !self.ties.after.is_empty(),
             opens_batch: false,
         };
-        let (id, _) = add_waiting(spi, &named, values, unique.as_ref(), wait, &self.ties)?;
-        Ok(id)
+        add_waiting(spi, &named, values, unique.as_ref(), wait, &self.ties)
     }
 
     /// Adds a job whose children wait for its turn, unless it is open at once. Gives its id, whether it was added, and whether it

@@ -34,6 +34,11 @@ sql_verb!(
     enqueue_batch::enqueue_batch
 );
 sql_verb!(
+    turnstile_enqueue_if_new,
+    pg_finfo_turnstile_enqueue_if_new,
+    enqueue::enqueue_if_new
+);
+sql_verb!(
     turnstile_enqueue_many,
     pg_finfo_turnstile_enqueue_many,
     enqueue_many::enqueue_many
