@@ -1984,7 +1984,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         JOIN (VALUES
-            ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('enqueue', 'enqueue_if_new'), ('claim_next', 'claim_own'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
+            ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
             ('drop_route', 'drop_endpoint'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
         ) AS also (known, made) ON also.known = granted ->> 'name'
         -- Not a user's function of the same name.

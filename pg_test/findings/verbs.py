@@ -9,8 +9,9 @@ from psycopg.types.json import Jsonb
 
 from support.calls import (
     Run, call, cancel, claim, claim_next, complete, complete_and_claim, complete_and_claim_next, complete_many, discard, enqueue, enqueue_many,
-    enqueue_times, fail, many, release, retry, snooze,
+    enqueue_times, fail, release, retry, snooze,
 )  # fmt: skip
+from support.calls import many as call_of_many
 from support.settings import configure
 
 
@@ -155,10 +156,10 @@ ENDS = {
     "complete": Verb(running, complete, True, {"completed": 1}),
     "complete_many": Verb(two_running, complete_many, 2, {"completed": 2}),
     "complete_many with results": Verb(
-        two_running, lambda conn, runs: many(conn, "complete_many", runs, results=[Jsonb(1), None]), [(2,)], {"completed": 2}
+        two_running, lambda conn, runs: call_of_many(conn, "complete_many", runs, results=[Jsonb(1), None]), [(2,)], {"completed": 2}
     ),
     "fail_many": Verb(
-        two_running, lambda conn, runs: many(conn, "fail_many", runs, errors=["no", None], discard=[True, False]), [(2,)],
+        two_running, lambda conn, runs: call_of_many(conn, "fail_many", runs, errors=["no", None], discard=[True, False]), [(2,)],
         {"discarded": 1, "retryable": 1},
     ),
     "fail": Verb(running, lambda conn, run: fail(conn, run, retry_in="1 hour"), "retryable", {"retryable": 1}),
@@ -170,7 +171,7 @@ OTHERS = {
     "heartbeat": Verb(running, value("heartbeat(%(id)s, %(attempt)s)"), True, {"running": 1}),
     "heartbeat that unbinds": Verb(running, value("heartbeat(%(id)s, %(attempt)s, unbind => true)"), True, {"running": 1}),
     "heartbeat_many": Verb(
-        two_running, lambda conn, runs: [row.status for row in many(conn, "heartbeat_many", runs)], ["running", "running"], {"running": 2}
+        two_running, lambda conn, runs: [row.status for row in call_of_many(conn, "heartbeat_many", runs)], ["running", "running"], {"running": 2}
     ),
     "report_endpoint": Verb(sent, reported, [("host:a.example",)], {"running": 1}),
     "progress": Verb(running, value("progress(%(id)s, %(attempt)s, 1)"), True, {"running": 1}),

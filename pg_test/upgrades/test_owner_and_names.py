@@ -89,7 +89,7 @@ def test_a_users_type_stays_usable(release):
 @pytest.mark.parametrize("release", [release for release in releases() if release != CURRENT])
 def test_those_who_complete_and_claim_one_job_may_do_so_with_many(release, worker_role):
     one = "turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval, boolean, interval)"
-    many = "turnstile.complete_and_claim(bigint[], int[], text[], int, text, interval, boolean, interval)"
+    many = "turnstile.complete_and_claim(bigint[], int[], text[], int, text, interval, boolean, interval, jsonb[])"
     with fresh_database(extension=False) as database:
         conn = database.connect()
         conn.execute(f"CREATE EXTENSION turnstile VERSION '{release}'")
@@ -105,7 +105,7 @@ FROM pg_proc
 WHERE pronamespace = 'turnstile'::regnamespace AND proname ~ '(endpoint|_concurrency|heartbeat)'
     AND proname NOT IN ('endpoints_changed', 'set_concurrency') AND has_function_privilege(%s, oid, 'EXECUTE')
 """
-WORKS = ["endpoint_of", "heartbeat", "report_endpoint"]
+WORKS = ["endpoint_of", "heartbeat", "heartbeat_many", "report_endpoint"]
 OPERATES = ["drop_endpoint", "endpoint_of", "pause_concurrency", "resume_concurrency", "set_endpoint"]
 
 
