@@ -115,7 +115,7 @@ as_owner() {
 
 # ---- Tests ----------------------------------------------------------------------------------------
 
-VENV=$ROOT/target/venv
+VENV=${VENV:-$ROOT/target/venv}
 TEST_CLUSTER=${TURNSTILE_CLUSTER:-test}
 
 # Without prepared transactions the server itself refuses PREPARE, before the extension is asked.

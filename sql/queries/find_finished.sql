@@ -7,7 +7,7 @@ FROM turnstile.job_history AS finished
 WHERE ($1 IS NULL OR finished.queue = $1)
     AND ($2 IS NULL OR finished.kind = $2 OR (
         strpos($2, '*') > 0
-        AND finished.kind LIKE replace(replace(replace(replace($2, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%')
+        AND finished.kind LIKE replace(replace(replace(replace($2, '!', '!!'), '%', '!%'), '_', '!_'), '*', '%') ESCAPE '!'
     ))
     AND ($3 IS NULL OR finished.tenant = $3)
     AND ($4 IS NULL OR finished.account = $4)

@@ -7,7 +7,7 @@ FROM ONLY turnstile.job
 WHERE ($1 IS NULL OR job.queue = $1)
     AND ($2 IS NULL OR job.kind = $2 OR (
         strpos($2, '*') > 0
-        AND job.kind LIKE replace(replace(replace(replace($2, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%')
+        AND job.kind LIKE replace(replace(replace(replace($2, '!', '!!'), '%', '!%'), '_', '!_'), '*', '%') ESCAPE '!'
     ))
     AND ($3 IS NULL OR job.tenant = $3)
     AND ($4 IS NULL OR job.account = $4)

@@ -16,6 +16,7 @@ use crate::transaction::{
     self, own,
     pending::{self, Work},
 };
+use crate::upkeep::unfinished::Unfinished;
 use pgrx::pg_sys::{self, Datum};
 use std::collections::{BTreeMap, BTreeSet};
 use turnstile_scheduler::LaneSpec;
@@ -38,8 +39,6 @@ const AT_ONCE: usize = 64;
 const CHUNK: i64 = 500;
 /// Jobs that come one after the other, of which one transaction discards one after the other.
 const LINKS: usize = 50;
-/// What another transaction has locked is looked at again after this time.
-const LOCKED_AGAIN: i64 = SECOND / 10;
 
 const PATIENCE: i64 = 2 * SECOND;
 
@@ -93,7 +92,7 @@ pub fn note(job_table: pg_sys::Oid, taken: Option<&FollowUp>) {
 
 pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effort) -> Result<()> {
     let mut jobs = taken.jobs;
-    let mut left = Left::default();
+    let mut left = Unfinished::default();
     if taken.look_at_all {
         let found = all(spi, effort, &mut left)?;
         match taken.singly {
@@ -131,7 +130,7 @@ pub fn perform_own(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
                 spi,
                 job_table,
                 chunk: CHUNK,
-                left: Left::default(),
+                left: Unfinished::default(),
                 is_own: true,
             };
             look.at(&ahead)?;
@@ -140,7 +139,7 @@ pub fn perform_own(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     }
 }
 
-fn all(spi: &Spi, effort: Effort, left: &mut Left) -> Result<Vec<i64>> {
+fn all(spi: &Spi, effort: Effort, left: &mut Unfinished) -> Result<Vec<i64>> {
     if !spi.run(&ANY, &[])?.required::<bool>(0, 1)? {
         return Ok(Vec::new());
     }
@@ -169,47 +168,11 @@ fn ids(rows: &Rows) -> Result<Vec<i64>> {
     (0..rows.len()).map(|row| rows.required(row, 1)).collect()
 }
 
-/// What has to be looked at again: at once where there was too much, later where others have it.
-#[derive(Default)]
-struct Left {
-    now: Vec<i64>,
-    later: Vec<i64>,
-    look_at_all: bool,
-}
-
-impl Left {
-    fn put_back(self, job_table: pg_sys::Oid) -> Result<()> {
-        let (now, later) = (
-            FollowUp {
-                jobs: self.now,
-                look_at_all: self.look_at_all,
-                singly: false,
-            },
-            FollowUp {
-                jobs: self.later,
-                look_at_all: false,
-                singly: false,
-            },
-        );
-        if now.is_empty() && later.is_empty() {
-            return Ok(());
-        }
-        // They are as good as noted by the commit: another claim would find nothing before it.
-        shmem::with(job_table, |memory| {
-            let again = server::now().saturating_add(LOCKED_AGAIN);
-            let follow_ups = &mut memory.state.follow_ups;
-            follow_ups.put_back(&now, i64::MIN);
-            follow_ups.put_back(&later, again);
-            Ok(())
-        })
-    }
-}
-
 struct Look<'s> {
     spi: &'s Spi,
     job_table: pg_sys::Oid,
     chunk: i64,
-    left: Left,
+    left: Unfinished,
     /// What becomes available is so for this transaction alone.
     is_own: bool,
 }

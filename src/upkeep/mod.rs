@@ -8,6 +8,7 @@ mod orphans; // runs whose connection is gone
 mod others; // queues without a slot in memory
 mod promotion; // jobs whose time has come
 mod rescue; // runs whose lease has ended
+mod unfinished; // what a look could not see to
 pub mod worker; // queues that nobody claims from
 
 use crate::pg::error::Result;

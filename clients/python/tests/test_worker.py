@@ -1,0 +1,300 @@
+"""The same rules for both workers: what a handler does is what becomes of its job."""
+
+import asyncio
+import threading
+import time
+
+import psycopg
+import pytest
+
+from turnstile_client import (
+    AsyncWorker, AwaitChildren, Discard, Hooks, Release, Retry, Snooze, StopReason, Worker, enqueue, enqueue_many,
+)  # fmt: skip
+
+PATIENCE = 30
+
+
+class Started:
+    """A worker in a thread; its handlers are functions of a run, whichever worker it is."""
+
+    def __init__(self, kind, dsn, handlers, **settings):
+        self.is_async = kind == "async"
+        self.error = None
+        self.thread = threading.Thread(target=self._run, args=[dsn, handlers, settings])
+        self.ready = threading.Event()
+        self.thread.start()
+        self.ready.wait(PATIENCE)
+
+    def _run(self, dsn, handlers, settings):
+        try:
+            if self.is_async:
+                asyncio.run(self._run_async(dsn, handlers, settings))
+            else:
+                self.worker = Worker(dsn, handlers, **settings)
+                self.ready.set()
+                self.worker.run(signals=False)
+        except BaseException as error:
+            self.error = error
+        self.ready.set()
+
+    async def _run_async(self, dsn, handlers, settings):
+        def as_coroutine(handler):
+            async def coroutine(run):
+                return await asyncio.to_thread(handler, run)
+
+            return coroutine
+
+        self.worker = AsyncWorker(dsn, {kind: as_coroutine(handler) for kind, handler in handlers.items()}, **settings)
+        self.loop = asyncio.get_running_loop()
+        self.ready.set()
+        await self.worker.run(signals=False)
+
+    def stop(self, hard=False):
+        if self.is_async:
+            self.loop.call_soon_threadsafe(self.worker.stop, hard)
+        else:
+            self.worker.stop(hard)
+        self.thread.join(PATIENCE)
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture(params=["threads", "async"])
+def work(request, dsn):
+    started = []
+
+    def start(handlers, **settings):
+        started.append(Started(request.param, dsn, handlers, **settings))
+        return started[-1]
+
+    yield start
+    for worker in started:
+        if worker.thread.is_alive():
+            worker.stop(hard=True)
+
+
+def until(condition, what="what is waited for"):
+    deadline = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+    return found
+
+
+def states(conn):
+    return dict(conn.execute("SELECT state, count(*) FROM turnstile.jobs GROUP BY 1").fetchall())
+
+
+def job(conn, job_id):
+    query = "SELECT state, result, errors -> -1 ->> 'error', attempt FROM turnstile.jobs WHERE id = %s ORDER BY finished_at DESC NULLS FIRST"
+    return conn.execute(query, [job_id]).fetchone()
+
+
+def test_results_are_kept_and_all_jobs_run_once(conn, work):
+    ran = []
+    work({"add": lambda run: ran.append(run.job.id) or run.payload["a"] + 1})
+    added = enqueue_many(conn, [{"kind": "add", "payload": {"a": number}} for number in range(500)])
+    until(lambda: states(conn) == {"completed": 500})
+    assert sorted(ran) == [each.id for each in added]
+    query = "SELECT count(*) FROM turnstile.jobs WHERE result = to_jsonb((payload ->> 'a')::int + 1)"
+    assert conn.execute(query).fetchone() == (500,)
+
+
+def test_each_outcome_is_what_the_server_makes_of_the_job(conn, work):
+    def raising(error):
+        def handler(run):
+            raise error
+
+        return handler
+
+    handlers = {
+        "retry": raising(Retry("later", in_=3600)), "discard": raising(Discard("no")), "snooze": raising(Snooze(3600)),
+        "returned": lambda run: Discard("returned"), "error": raising(ValueError("bad \0 value")), "timeout": raising(TimeoutError("slow")),
+        "release": lambda run: None if run.job.attempt > 1 else Release(),
+    }  # fmt: skip
+    ids = {kind: enqueue(conn, kind).id for kind in [*handlers, "unknown"]}
+    work(handlers, retry={OSError: Discard("lost"), ValueError: lambda error: Retry(error, in_=3600)})
+    wanted = {
+        "retry": "retryable", "discard": "discarded", "snooze": "scheduled", "returned": "discarded", "error": "retryable",
+        "timeout": "discarded", "release": "completed", "unknown": "retryable",
+    }  # fmt: skip
+    until(lambda: {kind: job(conn, ids[kind])[0] for kind in wanted} == wanted, "the states")
+    assert job(conn, ids["retry"])[2] == "later"
+    assert job(conn, ids["discard"])[2] == "no"
+    assert job(conn, ids["error"])[2] == "bad \\0 value"
+    assert job(conn, ids["timeout"])[2] == "lost"
+    assert "no handler for jobs of kind 'unknown'" in job(conn, ids["unknown"])[2]
+
+
+@pytest.mark.parametrize("result", [float("nan"), "\0", object()], ids=["NaN", "NUL", "no JSON"])
+def test_a_result_that_cannot_be_kept_fails_the_run_and_no_other(conn, work, result):
+    bad, good = enqueue(conn, "bad", max_attempts=1).id, enqueue(conn, "good").id
+    work({"bad": lambda run: result, "good": lambda run: "fine"})
+    until(lambda: (job(conn, bad)[0], job(conn, good)[0]) == ("discarded", "completed"), "both to end")
+    assert job(conn, good)[1] == "fine"
+
+
+def test_a_run_waits_for_its_children(dsn, conn, work):
+    def parent(run):
+        if run.job.children is not None:
+            return run.job.children
+        with psycopg.connect(dsn) as own:
+            for _ in range(3):
+                enqueue(own, "child", parent=run.job.id)
+        raise AwaitChildren
+
+    work({"parent": parent, "child": lambda run: None})
+    job_id = enqueue(conn, "parent").id
+    until(lambda: job(conn, job_id)[0] == "completed")
+    assert job(conn, job_id)[1] == {"completed": 3, "discarded": 0, "cancelled": 0}
+
+
+def test_a_run_hears_of_its_cancellation(conn, work):
+    heard = []
+
+    def handler(run):
+        assert run.wait_for_stop(PATIENCE)
+        heard.append(run.stopped)
+        run.check()
+
+    work({"long": handler}, heartbeat=0.1)
+    job_id = enqueue(conn, "long").id
+    until(lambda: job(conn, job_id)[0] == "running")
+    conn.execute("SELECT turnstile.cancel(%s)", [job_id])
+    until(lambda: job(conn, job_id)[0] == "cancelled")
+    assert heard == [StopReason.CANCELLED]
+
+
+def test_heartbeats_keep_long_runs_alive(conn, work):
+    over = threading.Event()
+    work({"long": lambda run: over.wait(PATIENCE)}, lease=1)
+    job_id = enqueue(conn, "long").id
+    until(lambda: job(conn, job_id)[0] == "running")
+    first = conn.execute("SELECT lease_expires_at FROM turnstile.job").fetchone()
+    until(lambda: conn.execute("SELECT lease_expires_at > %s + interval '2 seconds' FROM turnstile.job", first).fetchone()[0])
+    assert conn.execute("SELECT turnstile.rescue()").fetchone() == (0,)
+    over.set()
+    until(lambda: job(conn, job_id) == ("completed", True, None, 1))
+
+
+def test_who_has_lost_its_run_is_told_and_ends_nothing(conn, work):
+    stopped = []
+
+    def handler(run):
+        if run.job.attempt == 1:
+            run.wait_for_stop(PATIENCE)
+            stopped.append(run.stopped)
+            return "old"
+        return "new"
+
+    work({"long": handler}, heartbeat=0.1)
+    job_id = enqueue(conn, "long").id
+    until(lambda: job(conn, job_id)[0] == "running")
+    conn.execute("SELECT turnstile.fail(%s, 1, 'taken away', '0')", [job_id])
+    until(lambda: job(conn, job_id)[:2] == ("completed", "new"))
+    until(lambda: stopped == [StopReason.LOST])
+
+
+def test_a_soft_stop_lets_runs_end(conn, work):
+    over = threading.Event()
+    worker = work({"long": lambda run: over.wait(PATIENCE)}, concurrency=1)
+    first = enqueue(conn, "long").id
+    until(lambda: job(conn, first)[0] == "running")
+    second = enqueue(conn, "long").id
+    threading.Timer(0.3, over.set).start()
+    worker.stop()
+    assert (job(conn, first)[0], job(conn, second)[0]) == ("completed", "available")
+
+
+def test_a_hard_stop_tells_them_and_gives_back_what_goes_on(conn, work):
+    over, told = threading.Event(), []
+
+    def listens(run):
+        run.wait_for_stop(PATIENCE)
+        told.append(run.stopped)
+        raise Release
+
+    worker = work({"listens": listens, "deaf": lambda run: over.wait(PATIENCE)}, grace=0.3)
+    ids = [enqueue(conn, "listens").id, enqueue(conn, "deaf").id]
+    until(lambda: states(conn) == {"running": 2})
+    stopper = threading.Thread(target=worker.stop, args=[True])
+    stopper.start()
+    until(lambda: states(conn) == {"available": 2})
+    over.set()
+    stopper.join(PATIENCE)
+    assert told == [StopReason.SHUTDOWN]
+    query = "SELECT bool_and(attempt = uncounted) FROM turnstile.job WHERE id = ANY (%s)"
+    assert conn.execute(query, [ids]).fetchone() == (True,)
+
+
+def test_lost_connections_lose_nothing(conn, work):
+    over = threading.Event()
+    work({"long": lambda run: over.wait(PATIENCE), "short": lambda run: None})
+    job_id = enqueue(conn, "long").id
+    until(lambda: job(conn, job_id)[0] == "running")
+    terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    for _ in range(3):
+        conn.execute(terminate)
+        enqueue_many(conn, [{"kind": "short"}] * 20)
+        time.sleep(0.1)
+    over.set()
+    until(lambda: states(conn) == {"completed": 61})
+    assert job(conn, job_id) == ("completed", True, None, 1)
+
+
+def test_an_end_that_a_trigger_refuses_is_told_again_and_keeps_no_other(conn, work):
+    conn.execute("CREATE TABLE closed (); CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"
+                 " IF OLD.kind = 'bad' AND to_regclass('public.closed') IS NOT NULL THEN RAISE 'closed'; END IF; RETURN OLD; END$$")  # fmt: skip
+    conn.execute("CREATE TRIGGER no BEFORE DELETE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION no()")
+    bad = enqueue(conn, "bad").id
+    enqueue_many(conn, [{"kind": "good"}] * 10)
+    work({"*": lambda run: run.job.kind})
+    until(lambda: states(conn) == {"completed": 10, "running": 1})
+    conn.execute("DROP TABLE closed")
+    until(lambda: job(conn, bad) == ("completed", "bad", None, 1))
+
+
+def test_progress_is_seen(conn, work):
+    over = threading.Event()
+
+    def handler(run):
+        run.progress(1, 2, "half")
+        over.wait(PATIENCE)
+
+    work({"long": handler}, heartbeat=0.1)
+    enqueue(conn, "long")
+    until(lambda: conn.execute("SELECT progress ->> 'message' FROM turnstile.job").fetchone() == ("half",))
+    over.set()
+
+
+def test_hooks_hear_of_runs_and_may_fail(conn, work):
+    heard = []
+
+    class Failing(Hooks):
+        def around(self, run):
+            raise RuntimeError("hook")
+
+        def ended(self, run, ending, seconds):
+            heard.append((run.job.kind, ending.verb))
+            raise RuntimeError("hook")
+
+    work({"a": lambda run: None}, hooks=Failing())
+    enqueue(conn, "a")
+    until(lambda: states(conn) == {"completed": 1})
+    assert heard == [("a", "complete")]
+
+
+def test_a_missing_permission_ends_the_worker(dsn, conn, work):
+    conn.execute("CREATE ROLE turnstile_nobody LOGIN")
+    try:
+        worker = Started("threads", psycopg.conninfo.make_conninfo(dsn, user="turnstile_nobody"), {})
+        worker.thread.join(PATIENCE)
+        assert worker.error.sqlstate == "42501"
+    finally:
+        conn.execute("DROP ROLE turnstile_nobody")
+
+
+@pytest.mark.parametrize("settings", [{"queues": []}, {"concurrency": 0}, {"lease": 0}, {"wait": 0}, {"queues": ["q"] * 33}])
+def test_bad_settings_are_refused(settings):
+    for worker in (Worker, AsyncWorker):
+        with pytest.raises(ValueError):
+            worker("", {}, **settings)

@@ -1,0 +1,45 @@
+//! Jobs that wait for others and could not be seen to in one go: they are looked at again.
+
+use crate::pg::error::Result;
+use crate::pg::server::{self, SECOND};
+use crate::shmem::{self, FollowUp};
+use pgrx::pg_sys;
+
+/// What another transaction has locked is looked at again after this time.
+const LOCKED_AGAIN: i64 = SECOND / 10;
+
+/// What has to be looked at again: at once where there was too much, later where others have it.
+#[derive(Default)]
+pub struct Unfinished {
+    pub now: Vec<i64>,
+    pub later: Vec<i64>,
+    pub look_at_all: bool,
+}
+
+impl Unfinished {
+    pub fn put_back(self, job_table: pg_sys::Oid) -> Result<()> {
+        let (now, later) = (
+            FollowUp {
+                jobs: self.now,
+                look_at_all: self.look_at_all,
+                singly: false,
+            },
+            FollowUp {
+                jobs: self.later,
+                look_at_all: false,
+                singly: false,
+            },
+        );
+        if now.is_empty() && later.is_empty() {
+            return Ok(());
+        }
+        // They are as good as noted by the commit: another claim would find nothing before it.
+        shmem::with(job_table, |memory| {
+            let again = server::now().saturating_add(LOCKED_AGAIN);
+            let follow_ups = &mut memory.state.follow_ups;
+            follow_ups.put_back(&now, i64::MIN);
+            follow_ups.put_back(&later, again);
+            Ok(())
+        })
+    }
+}
