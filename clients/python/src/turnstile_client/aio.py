@@ -18,7 +18,7 @@ from turnstile_client.hooks import Hooks, around, log, safely
 from turnstile_client.outcome import Ending, RetryRules, ending_of_error, ending_of_result
 from turnstile_client.run import Job, Run, StopReason
 from turnstile_client.settings import Settings
-from turnstile_client.worker import FATAL, LAST_ENDS, LONGEST_PATIENCE, PATIENCE, TICK, Handlers, is_lost
+from turnstile_client.worker import CANCEL_AGAIN, FATAL, LAST_ENDS, LONGEST_PATIENCE, PATIENCE, TICK, Handlers, is_lost
 
 Connection = psycopg.AsyncConnection[dict[str, Any]]
 
@@ -183,9 +183,11 @@ class AsyncWorker:
         drains = asyncio.create_task(self._draining.wait())
         try:
             await asyncio.wait([sleep, drains], return_when=asyncio.FIRST_COMPLETED)
-            if not sleep.done():
+            # A cancellation that comes before the sleep has begun ends nothing, so it is sent again.
+            while not sleep.done():
                 with contextlib.suppress(psycopg.Error):
                     await asyncio.to_thread(connection.cancel)
+                await asyncio.wait([sleep], timeout=CANCEL_AGAIN)
             with contextlib.suppress(psycopg.errors.QueryCanceled):
                 await sleep
         finally:

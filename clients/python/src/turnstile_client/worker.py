@@ -29,6 +29,7 @@ TICK = 1.0
 PATIENCE, LONGEST_PATIENCE = 0.25, 0.005
 # Not permitted, or no such function or schema: no second try would mend that.
 FATAL = {"42501", "42883", "3F000", "22023"}
+CANCEL_AGAIN = 0.1
 # How long the last ends may take to reach the server.
 LAST_ENDS = 15.0
 
@@ -113,11 +114,12 @@ class Worker:
         self._draining.set()
         if hard:
             self._hard.set()
-        sleeper = self._sleeper
-        if sleeper is not None:
+        self._notify()
+        # A cancellation that comes before the sleep has begun ends nothing, so it is sent again.
+        while (sleeper := self._sleeper) is not None:
             with contextlib.suppress(psycopg.Error):
                 sleeper.cancel()
-        self._notify()
+            self._wait(CANCEL_AGAIN)
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
