@@ -289,7 +289,7 @@ async fn go_on(dashboard: Dashboard, change: Arc<Change>, work: Work) {
         tokio::time::sleep(took).await;
     };
     change.lock().end = Some(end);
-    dashboard.0.readings.forget(&change.identity);
+    dashboard.0.readings.forget();
 }
 
 fn resized(size: i32, took: Duration) -> i32 {

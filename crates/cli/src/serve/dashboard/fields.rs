@@ -1,15 +1,21 @@
 //! The fields of a form that was sent.
 
-use serde::de::DeserializeOwned;
 use std::str::FromStr;
 
+use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
+
 use crate::listener::Problem;
+
+/// Ends the name of a field whose value is encoded once more, as in a URL.
+pub const ENCODED: &str = "_encoded";
 
 pub struct Fields(Vec<(String, String)>);
 
 impl Fields {
     pub fn read(body: &[u8]) -> Self {
-        Self(url::form_urlencoded::parse(body).into_owned().collect())
+        let pairs = url::form_urlencoded::parse(body).into_owned();
+        Self(pairs.map(decoded).collect())
     }
 
     /// An empty field is one that is not there.
@@ -61,6 +67,16 @@ impl Fields {
     }
 }
 
+fn decoded((name, value): (String, String)) -> (String, String) {
+    match name.strip_suffix(ENCODED) {
+        Some(name) => {
+            let value = percent_decode_str(&value).decode_utf8_lossy().into_owned();
+            (name.to_owned(), value)
+        }
+        None => (name, value),
+    }
+}
+
 fn not_a_number(name: &str, text: &str) -> String {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty() {
@@ -84,6 +100,13 @@ mod tests {
         for wrong in ["slots", "id", "other"] {
             assert!(fields.number::<i64>(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn line_ends_stay_what_they_are() {
+        let fields = Fields::read(b"name_encoded=a%250Ab%2525&other=a%0Ab");
+        assert_eq!(fields.text("name").unwrap(), "a\nb%");
+        assert_eq!(fields.text("other").unwrap(), "a\nb");
     }
 
     #[test]

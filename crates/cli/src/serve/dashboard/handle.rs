@@ -103,7 +103,7 @@ async fn show(dashboard: Dashboard, page: &'static Page, request: Request) -> Re
         return told(&view, &missing(&view).unwrap_or_else(closed));
     }
     if is_live {
-        return live::stream(view, page).await;
+        return live::stream(view, page, &parts.headers).await;
     }
     let mut answer = match (page.draw)(view.clone()).await {
         Ok(content) => html(StatusCode::OK, pages::document(&view, page.path, &content)),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
+use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -14,9 +15,10 @@ use hyper::body::Frame;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::capabilities::Capabilities;
+use super::drawings::Region;
 use super::identity::Identity;
-use super::pages::Content;
 use super::routes::Page;
+use super::seen::Seen;
 use super::view::View;
 use crate::listener::Problem;
 use crate::serve::Asked;
@@ -73,26 +75,28 @@ impl Places {
     }
 }
 
-pub async fn stream(view: View, page: &'static Page) -> Response {
+pub async fn stream(view: View, page: &'static Page, headers: &HeaderMap) -> Response {
     let place = view.dashboard.0.live.take(view.access.identity());
     let Some(place) = place else {
         return Problem::unavailable("Too many pages are live.").into_response();
     };
     let (events, body) = Channel::<Bytes, Infallible>::new(1);
-    tokio::spawn(send(view, page, events, place));
+    let seen = Seen::of(&view, headers);
+    tokio::spawn(send(view, page, seen, events, place));
     ([(CONTENT_TYPE, EVENTS)], Body::new(body)).into_response()
 }
 
 async fn send(
     view: View,
     page: &'static Page,
+    seen: Seen,
     mut events: Sender<Bytes, Infallible>,
     _place: Place,
 ) {
     let mut ends = view.dashboard.0.ends.clone();
     tokio::select! {
         _ = ends.wait_for(|asked| *asked != Asked::Never) => {}
-        _ = tokio::time::timeout(LONGEST, go_on(view, page, &mut events)) => {}
+        _ = tokio::time::timeout(LONGEST, go_on(view, page, seen, &mut events)) => {}
     }
 }
 
@@ -100,12 +104,14 @@ async fn send(
 async fn go_on(
     mut view: View,
     page: &'static Page,
+    mut seen: Seen,
     events: &mut Sender<Bytes, Infallible>,
 ) -> Option<()> {
-    let mut sent: HashMap<&'static str, String> = HashMap::new();
+    let slot = view.dashboard.0.drawings.slot(&view);
     put(events, GREETING.to_owned()).await?;
+    // The page is newer than what was drawn for others before it.
+    let mut since = Instant::now();
     loop {
-        let began = Instant::now();
         if !view.dashboard.0.logins.is_believed(&view.access) {
             return None;
         }
@@ -114,13 +120,11 @@ async fn go_on(
             return None;
         }
         // A failure may pass; the page says that it is not live until it has.
-        let content = (page.draw)(view.clone()).await.ok()?;
-        put(events, event(&mut sent, content)?).await?;
-        tokio::time::sleep(pause(
-            began.elapsed(),
-            view.dashboard.0.live.began.elapsed(),
-        ))
-        .await;
+        let drawing = slot.draw(&view, page, since).await.ok()?;
+        put(events, event(&mut seen, &drawing.regions)?).await?;
+        let rest = pause(drawing.took, view.dashboard.0.live.began.elapsed());
+        since = Instant::now() + rest.saturating_sub(PACE / 4);
+        tokio::time::sleep(rest).await;
     }
 }
 
@@ -133,22 +137,19 @@ fn pause(took: Duration, since_begin: Duration) -> Duration {
     next.saturating_sub(since_begin).max(PACE / 2)
 }
 
-/// The regions that are not what was sent last.
-fn event(sent: &mut HashMap<&'static str, String>, content: Content) -> Option<String> {
-    let mut changed = HashMap::new();
-    for region in content.regions.into_iter().filter(|region| region.is_live) {
-        let html = region.html.into_string();
-        if sent.get(region.id) != Some(&html) {
-            changed.insert(region.id, html.clone());
-            sent.insert(region.id, html);
-        }
-    }
+/// The regions that the page lacks.
+fn event(seen: &mut Seen, drawing: &[Region]) -> Option<String> {
+    let changed: HashMap<&str, &str> = drawing
+        .iter()
+        .filter(|region| seen.is_new(region))
+        .map(|region| (region.id, region.html.as_str()))
+        .collect();
     if changed.is_empty() {
         return Some(NOTHING.to_owned());
     }
     // JSON has no line ends outside of strings, and in strings they are escaped.
     let data = serde_json::to_string(&changed).ok()?;
-    Some(format!("data: {data}\n\n"))
+    Some(format!("id: {}\ndata: {data}\n\n", Seen::name(drawing)))
 }
 
 async fn put(events: &mut Sender<Bytes, Infallible>, text: String) -> Option<()> {

@@ -8,6 +8,7 @@ mod assets;
 mod capabilities;
 mod changes;
 mod data;
+mod drawings;
 mod fields;
 mod filter;
 mod guard;
@@ -22,6 +23,7 @@ mod metrics;
 mod pages;
 mod readings;
 pub mod routes;
+mod seen;
 mod series;
 mod value;
 mod view;
@@ -37,6 +39,7 @@ use super::Asked;
 use crate::connection::Settings;
 use crate::error::Error;
 use changes::Changes;
+use drawings::Drawings;
 use logins::Logins;
 pub use logins::Mode;
 use readings::Readings;
@@ -52,6 +55,7 @@ struct Shared {
     series: Series,
     changes: Changes,
     live: live::Places,
+    drawings: Drawings,
     ends: watch::Receiver<Asked>,
 }
 
@@ -77,6 +81,7 @@ impl Dashboard {
             series: Series::default(),
             changes: Changes::default(),
             live: live::Places::default(),
+            drawings: Drawings::default(),
             ends,
         })))
     }

@@ -83,11 +83,9 @@ impl Readings {
         outcome
     }
 
-    /// After a change, so that who made it sees it at once.
-    pub fn forget(&self, identity: &Identity) {
-        self.lock()
-            .by_key
-            .retain(|key, _| key.identity != *identity);
+    /// After a change, so that all see it at once.
+    pub fn forget(&self) {
+        self.lock().by_key.clear();
     }
 
     fn slot(&self, key: Key) -> Arc<Slot> {

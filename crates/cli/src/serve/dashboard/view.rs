@@ -12,6 +12,7 @@ use super::capabilities::Capabilities;
 use super::identity::Access;
 use super::links::Link;
 use super::readings::{self, Rows};
+use super::seen;
 use super::value::Value;
 use crate::listener::Problem;
 
@@ -73,7 +74,7 @@ impl View {
         arguments: &[Value],
     ) -> Result<Vec<T>, Problem> {
         let rows = readings::ask(&self.access, sql, arguments).await?;
-        self.dashboard.0.readings.forget(self.access.identity());
+        self.dashboard.0.readings.forget();
         parsed(&rows)
     }
 
@@ -89,12 +90,12 @@ impl View {
             .map_err(|error| Problem::bad_request(error.body_text()))
     }
 
-    /// Of the page itself, without what the last lever said.
+    /// Of the page itself, without what the last lever said and what of it is known.
     pub fn address(&self) -> String {
         let pairs = url::form_urlencoded::parse(self.uri.query().unwrap_or_default().as_bytes());
         let link = Link::new(self.base(), self.uri.path());
         pairs
-            .filter(|(name, _)| name != "done")
+            .filter(|(name, _)| name != "done" && name != seen::PARAMETER)
             .fold(link, |link, (name, value)| link.with(&name, &value))
             .text()
     }

@@ -49,8 +49,8 @@ pub enum Rest {
     More(i64),
     /// Time was up: nothing is known of jobs before this id.
     Unknown(i64),
-    /// Time was up: some of those that run are not shown.
-    Unread,
+    /// Time was up: so many run that were not found.
+    Unread(i64),
 }
 
 pub struct Page {
@@ -78,7 +78,7 @@ impl Count {
             (Rest::Nothing, rest) | (rest, Rest::Nothing) => rest,
             (Rest::Unknown(id), Rest::Unknown(other)) => Rest::Unknown(id.max(other)),
             (Rest::Unknown(id), _) | (_, Rest::Unknown(id)) => Rest::Unknown(id),
-            (Rest::Unread, _) | (_, Rest::Unread) => Rest::Unread,
+            (Rest::Unread(missing), _) | (_, Rest::Unread(missing)) => Rest::Unread(missing),
             (more, Rest::More(_)) => more,
         };
         Self {

@@ -8,16 +8,16 @@ use super::super::readings::has_timed_out;
 use super::super::value::Value;
 use super::super::view::View;
 use super::jobs::{FINISHED, Rest};
+use super::running::{Running, running};
 use super::source::Source;
 use super::window::{BRIEF, Windows};
 use crate::listener::Problem;
 
 const NEWEST: &str = include_str!("../sql/newest.sql");
 const FEW: &str = include_str!("../sql/few.sql");
-const RUNNING: &str = include_str!("../sql/running.sql");
 
 /// So many jobs are read at once, and sorted.
-const FEW_JOBS: i64 = 5_000;
+pub const FEW_JOBS: i64 = 5_000;
 /// Where everything matches, a page is full at once.
 const FIRST_OF_ALL: i64 = 1_000;
 const FIRST: i64 = 5_000;
@@ -28,11 +28,11 @@ struct Newest {
 }
 
 #[derive(Deserialize)]
-struct Few {
+pub struct Few {
     scheduled: i64,
     retryable: i64,
     blocked: i64,
-    running: i64,
+    pub running: i64,
     waiting: i64,
 }
 
@@ -149,10 +149,7 @@ impl Look {
                 windows: None,
                 is_first: true,
                 skips_live: false,
-                is_partial: self
-                    .running
-                    .as_ref()
-                    .is_some_and(|running| running.is_partial),
+                missing: self.running.as_ref().map_or(0, |running| running.missing),
             });
         };
         let windows = Windows::new(self.first);
@@ -162,7 +159,7 @@ impl Look {
             windows: Some(windows),
             is_first: true,
             skips_live: self.is_ended && view.can.reads("job_status"),
-            is_partial: false,
+            missing: 0,
         })
     }
 }
@@ -174,7 +171,8 @@ pub struct Ranges {
     windows: Option<Windows>,
     is_first: bool,
     skips_live: bool,
-    is_partial: bool,
+    /// So many run that were not found.
+    missing: i64,
 }
 
 impl Ranges {
@@ -189,9 +187,9 @@ impl Ranges {
     /// Or what is known of the rest if there is no other.
     pub fn next(&mut self) -> Result<Range, Rest> {
         if self.high == i64::MIN {
-            return Err(match self.is_partial {
-                true => Rest::Unread,
-                false => Rest::Nothing,
+            return Err(match self.missing {
+                0 => Rest::Nothing,
+                missing => Rest::Unread(missing),
             });
         }
         let high = self.high;
@@ -230,33 +228,9 @@ pub fn ids_of(ids: &[i64]) -> Value {
     Value::text(format!("{{{}}}", texts.join(",")))
 }
 
-struct Running {
-    ids: Vec<i64>,
-    /// Some more may run.
-    is_partial: bool,
-}
-
-/// None: the role may not know them all.
-async fn running(view: &View, queue: &str) -> Result<Option<Running>, Problem> {
-    if !view.can.figures() || !view.can.reads("job_status") {
-        return Ok(None);
-    }
-    let view = view.within(BRIEF);
-    let arguments = |is_partial| {
-        let most = Value::from(FEW_JOBS);
-        [Filter::text(queue), most, Value::Flag(Some(is_partial))]
-    };
-    let (ids, is_partial) = match view.rows(RUNNING, &arguments(false)).await {
-        // Figures know one more than the statement sees, or it is one of long ago.
-        Err(problem) if has_timed_out(&problem) => {
-            match view.rows(RUNNING, &arguments(true)).await {
-                Err(problem) if has_timed_out(&problem) => (Vec::new(), true),
-                ids => (ids?, true),
-            }
-        }
-        ids => (ids?, false),
-    };
-    Ok(Some(Running { ids, is_partial }))
+/// Of a queue, or of all.
+pub async fn figures(view: &View, queue: &Value) -> Result<Option<Few>, Problem> {
+    view.row(FEW, std::slice::from_ref(queue)).await
 }
 
 /// Whether few jobs are in these states, as figures know. Those that run are never many.
@@ -267,8 +241,7 @@ async fn few(view: &View, queue: &str, states: &[&str]) -> Result<bool, Problem>
     if !view.can.figures() {
         return Ok(false);
     }
-    let figures: Option<Few> = view.row(FEW, &[Filter::text(queue)]).await?;
-    let Some(figures) = figures else {
+    let Some(figures) = figures(view, &Filter::text(queue)).await? else {
         return Ok(false);
     };
     let jobs: i64 = states
@@ -295,7 +268,7 @@ mod tests {
             windows,
             is_first: true,
             skips_live: false,
-            is_partial: false,
+            missing: 0,
         }
     }
 

@@ -6,5 +6,6 @@ pub mod failures;
 pub mod job;
 pub mod jobs;
 mod look;
+mod running;
 pub mod source;
 pub mod window;

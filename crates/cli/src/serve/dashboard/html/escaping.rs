@@ -227,6 +227,7 @@ fn the_frame() {
         who: "x",
         writes: true,
         live_url: None,
+        seen: None,
         database: "x",
         notice: None,
         now: 0.0,
@@ -279,6 +280,7 @@ fn the_frame() {
             "live",
             layout::Frame {
                 live_url: Some(EVIL),
+                seen: Some(EVIL),
                 ..frame.clone()
             },
         ),

@@ -1,8 +1,10 @@
 //! Forms. Those that change something are sent by POST and disable their button once they are sent.
 
 use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::tone::Tone;
+use crate::serve::dashboard::fields::ENCODED;
 
 /// Fields that are sent along and not shown.
 pub type Hidden<'a> = &'a [(&'a str, &'a str)];
@@ -13,11 +15,24 @@ fn hidden(fields: Hidden<'_>) -> Markup {
     }
 }
 
+/// The same of a form that is sent by POST. Browsers make each line end in a value two characters, so one that has any is encoded.
+fn posted(fields: Hidden<'_>) -> Markup {
+    html! {
+        @for (name, value) in fields {
+            @if value.contains(['\n', '\r']) {
+                input type="hidden" name={ (name) (ENCODED) } value=(utf8_percent_encode(value, NON_ALPHANUMERIC));
+            } @else {
+                input type="hidden" name=(name) value=(value);
+            }
+        }
+    }
+}
+
 /// A form that is nothing but its button.
 pub fn button(action: &str, label: &str, fields: Hidden<'_>, tone: Tone) -> Markup {
     html! {
         form.alone method="post" action=(action) data-busy {
-            (hidden(fields))
+            (posted(fields))
             button class=(tone.class()) { (label) }
         }
     }
@@ -37,7 +52,7 @@ pub fn row(content: &[Markup]) -> Markup {
 pub fn post(action: &str, fields: Markup, hide: Hidden<'_>, label: &str, tone: Tone) -> Markup {
     html! {
         form.fields method="post" action=(action) data-busy {
-            (hidden(hide))
+            (posted(hide))
             (fields)
             div.submit { button class=(tone.class()) { (label) } }
         }

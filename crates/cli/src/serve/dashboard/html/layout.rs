@@ -31,6 +31,8 @@ pub struct Frame<'a> {
     pub writes: bool,
     /// Where the page gets its events from, if it has live parts.
     pub live_url: Option<&'a str>,
+    /// What it has of them already.
+    pub seen: Option<&'a str>,
     pub database: &'a str,
     pub notice: Option<&'a Notice>,
     /// Of the server: relative times count from here, whatever the clock of the browser says.
@@ -42,7 +44,7 @@ pub fn page(frame: Frame<'_>, content: Markup) -> Markup {
         (DOCTYPE)
         html lang="en" {
             (head(frame.base, frame.title))
-            body data-live-url=[frame.live_url] data-now=(frame.now) {
+            body data-live-url=[frame.live_url] data-seen=[frame.seen] data-now=(frame.now) {
                 a.skip href="#main" { "Skip to the content" }
                 (header(&frame))
                 main id="main" tabindex="-1" {
@@ -224,6 +226,7 @@ mod tests {
             who: "ann",
             writes: false,
             live_url: None,
+            seen: None,
             database: "app",
             notice: None,
             now: 1.5,

@@ -24,6 +24,7 @@ use maud::{Markup, html};
 use super::html::layout::{self, Frame, NavItem};
 use super::levers;
 use super::routes::PAGES;
+use super::seen::Seen;
 use super::view::View;
 
 /// A page without what all pages have.
@@ -81,6 +82,7 @@ pub fn document(view: &View, path: &str, content: &Content) -> String {
         .collect();
     let is_live = content.regions.iter().any(|region| region.is_live);
     let live_url = is_live.then(|| view.address());
+    let seen = is_live.then(|| Seen::first(content));
     let notice = levers::notice(view);
     let frame = Frame {
         base,
@@ -90,6 +92,7 @@ pub fn document(view: &View, path: &str, content: &Content) -> String {
         who: &view.can.role,
         writes: view.writes(),
         live_url: live_url.as_deref(),
+        seen: seen.as_deref(),
         database: &view.can.database,
         notice: notice.as_ref(),
         now: view.now(),

@@ -129,7 +129,7 @@ fn amount(count: &Count) -> String {
         Rest::Nothing if count.is_exact => format!("{jobs} jobs"),
         Rest::Nothing => format!("about {jobs} jobs"),
         Rest::More(_) => format!("{jobs} or more jobs"),
-        Rest::Unknown(_) | Rest::Unread => format!("at least {jobs} jobs"),
+        Rest::Unknown(_) | Rest::Unread(_) => format!("at least {jobs} jobs"),
     }
 }
 
@@ -154,7 +154,7 @@ fn expected(count: &Count) -> Option<i64> {
     match count.rest {
         Rest::Nothing => count.is_exact.then_some(count.jobs),
         Rest::More(_) => Some(MOST_COUNTED),
-        Rest::Unknown(_) | Rest::Unread => None,
+        Rest::Unknown(_) | Rest::Unread(_) => None,
     }
 }
 
@@ -170,10 +170,10 @@ fn limits(view: &View, count: &Count, filter: &Filter) -> Option<String> {
             "Time was up at job {}; all that match are changed.",
             grouped(id)
         )),
-        Rest::Unread => Some(
-            "The server is busy: some of the jobs that run were not counted; all that match are changed."
-                .to_owned(),
-        ),
+        Rest::Unread(missing) => Some(format!(
+            "Time was up before {} more that run were found; all that match are changed.",
+            grouped(missing)
+        )),
     };
     let is_tenant = !view.can.reads("job_status") && filter.tenant.is_empty();
     let named = is_tenant

@@ -33,6 +33,8 @@
   // ---- Live parts ----
 
   const url = body.dataset.liveUrl;
+  // What the page has of its live parts, in the server's words.
+  let seen = body.dataset.seen;
   const panel = document.getElementById('live');
   // What came and is not shown yet, by the region's name.
   const pending = new Map();
@@ -46,6 +48,7 @@
     return (region.contains(document.activeElement) && document.activeElement !== region)
       || region.querySelector('details[open]') !== null
       || [...all('input', region)].some((field) => field.value !== field.defaultValue)
+      || [...all('option[selected]', region)].some((option) => !option.selected)
       || (selection !== null && !selection.isCollapsed && region.contains(selection.anchorNode));
   };
 
@@ -94,7 +97,7 @@
   const start = () => {
     stop();
     if (paused || document.hidden) return;
-    source = new EventSource(url);
+    source = new EventSource(`${url}${url.includes('?') ? '&' : '?'}seen=${seen}`);
     source.onopen = () => {
       retry = 0;
       clearTimeout(lost);
@@ -102,6 +105,7 @@
       say('live', 'Live');
     };
     source.onmessage = (event) => {
+      seen = event.lastEventId;
       for (const [id, html] of Object.entries(JSON.parse(event.data))) pending.set(id, html);
       show();
     };

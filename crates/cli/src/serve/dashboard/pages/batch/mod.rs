@@ -42,7 +42,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
                 (head::facts(&view, &batch, settings.as_ref()))
             },
         )
-        .still("limits", limits::form(&view, &batch, settings.as_ref()))
+        .live("limits", limits::form(&view, &batch, settings.as_ref()))
         .live("failed", children::failures(&view, id, failed.as_ref())))
 }
 

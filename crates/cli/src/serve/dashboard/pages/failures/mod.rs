@@ -40,7 +40,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
 fn of_discarded(view: &View, discarded: &Discarded) -> Markup {
     let ways = Ways {
         state: "discarded",
-        retry: Some("Retry the kind…"),
+        retry: Some("Retry the whole kind…"),
     };
     let caption = caption(view, discarded);
     layout::section(
@@ -64,16 +64,17 @@ fn caption(view: &View, discarded: &Discarded) -> String {
         ),
     };
     let jobs: i64 = discarded.groups.iter().map(|group| group.jobs).sum();
-    let part = if discarded.is_sample {
-        ", of which not all were looked at"
+    let jobs = match jobs {
+        1 => "1 job".to_owned(),
+        _ => format!("{} jobs", grouped(jobs)),
+    };
+    let looked_at = if discarded.is_sample {
+        format!("A sample of {jobs}: more were discarded in {since} than are looked at")
     } else {
-        ""
+        format!("{jobs} that were discarded in {since}, and not brought back since")
     };
     let shown = shown(&discarded.groups);
-    format!(
-        "{} discarded jobs in {since}{part}; what most have failed with is first{shown}",
-        grouped(jobs)
-    )
+    format!("{looked_at}; what most have failed with is first{shown}")
 }
 
 fn of_failing(view: &View, groups: &[Group]) -> Markup {

@@ -94,10 +94,13 @@ fn pager(view: &View, filter: &Filter, before: Option<i64>, rest: Rest) -> Marku
             "Look further back →",
             format!("Looked back to job {}.", grouped(id)),
         ),
-        Rest::Unread => (
+        Rest::Unread(missing) => (
             None,
             "Older →",
-            "The server is busy: some of the jobs that run are not shown.".to_owned(),
+            format!(
+                "Time was up before {} more that run were found.",
+                grouped(missing)
+            ),
         ),
     };
     let older = older.map(|id| here().with("before", id.to_string()).text());

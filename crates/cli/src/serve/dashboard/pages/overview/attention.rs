@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::now::Now;
+use super::now::{self, Now};
 use crate::listener::Problem;
 use crate::serve::dashboard::html::note;
 use crate::serve::dashboard::html::number::{bytes_text, grouped};
@@ -13,6 +13,7 @@ use crate::serve::dashboard::pages::health::history;
 use crate::serve::dashboard::pages::parts::figures::slots_word;
 use crate::serve::dashboard::pages::parts::gate::{Gate, rate_words};
 use crate::serve::dashboard::pages::parts::links;
+use crate::serve::dashboard::pages::parts::past::Past;
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 
@@ -78,9 +79,10 @@ async fn unattended(view: &View, queues: &[Gate]) -> Result<Vec<String>, Problem
     view.rows(UNATTENDED, &[Value::Texts(names)]).await
 }
 
-pub fn shown(view: &View, now: &Now, alerts: &Alerts, queues: &[Gate]) -> Markup {
+pub fn shown(view: &View, now: &Now, alerts: &Alerts, queues: &[Gate], past: &Past) -> Markup {
     let mut lines = without_workers(view, now, alerts, queues);
     lines.extend(standby(view));
+    lines.extend(failing(view, now, past));
     lines.extend(memory(now));
     lines.extend(history_ends(view, now));
     lines.extend(alerts.closed.iter().filter_map(|closed| line(view, closed)));
@@ -147,6 +149,19 @@ fn standby(view: &View) -> Option<Line> {
         tone: Tone::Info,
         text: html! {
             "This server is a standby: its figures are counted in the tables, which takes longer, and nothing can be changed here."
+        },
+    })
+}
+
+fn failing(view: &View, now: &Now, past: &Past) -> Option<Line> {
+    let words = now::failing(view, now, past)?;
+    let link = view.link("/failures").text();
+    Some(Line {
+        tone: Tone::Warn,
+        text: html! {
+            (words)
+            @if view.can.jobs() { ": see " a href=(link) { "what they failed with" } }
+            "."
         },
     })
 }

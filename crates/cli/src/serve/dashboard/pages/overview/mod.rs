@@ -34,7 +34,10 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
     let alerts = attention::read(&view, &now, &queues).await?;
     let past = Past::of(&view);
     Ok(content
-        .live("attention", attention::shown(&view, &now, &alerts, &queues))
+        .live(
+            "attention",
+            attention::shown(&view, &now, &alerts, &queues, &past),
+        )
         .live("now", now::shown(&view, &now, &past))
         .live("charts", charts::shown(&past))
         .live("queues", busiest(&view, &listing, &queues, &past)))

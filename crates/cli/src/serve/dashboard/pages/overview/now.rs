@@ -133,6 +133,7 @@ fn wait(past: &Past) -> Tile<'static> {
         unit,
         note: Some(match last(&p50) {
             Some(seconds) => format!("p50 {}", span_text(seconds)),
+            None if p50.is_empty() => "collecting figures".to_owned(),
             None => "nothing started".to_owned(),
         }),
         ..Tile::default()
@@ -179,6 +180,37 @@ fn failed(view: &View, now: &Now, past: &Past) -> Tile<'static> {
         tone: if is_much { Tone::Warn } else { Tone::Plain },
         ..tile
     }
+}
+
+/// In words, where so many runs fail that it needs attention: in the last minute, or at all while less than a minute is known.
+pub fn failing(view: &View, now: &Now, past: &Past) -> Option<String> {
+    let runs = |failed: i64| match failed {
+        1 => "1 run".to_owned(),
+        _ => format!("{} runs", grouped(failed)),
+    };
+    let Some(per_minute) = past.failures().last().and_then(|(_, failed)| *failed) else {
+        let Ended {
+            started,
+            failed,
+            since,
+        } = now.ended;
+        let span = coarse(since.map_or(0.0, |since| view.now() - since));
+        return is_much(failed as f64, started).then(|| {
+            format!(
+                "{} failed in the last {span}, of {} that started",
+                runs(failed),
+                grouped(started)
+            )
+        });
+    };
+    let started = now.totals.claimed_per_minute;
+    is_much(per_minute, started).then(|| {
+        format!(
+            "{} failed in the last minute, in which {} started",
+            runs(per_minute.round() as i64),
+            grouped(started)
+        )
+    })
 }
 
 /// More than one of ten.
