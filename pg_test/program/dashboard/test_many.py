@@ -80,7 +80,8 @@ def test_jobs_that_wait_are_ended(conn, shown, look_at, deed, state):
     _jobs(conn, 50, kind, discarded=False)
     viewer = look_at(shown)
     page = viewer.open(with_parameters("/jobs/change", {"deed": deed, "kind": kind}))
-    assert "50" in page.locator("main").inner_text()
+    # What was read a moment ago for another test may not have them yet.
+    until(lambda: "50" in page.locator("main").inner_text() or not page.reload(), "they are counted")
     with page.expect_navigation():
         page.locator(f"form[action$='/jobs/{deed}']").get_by_role("button").click()
     expect(page.locator("main")).to_contain_text("done")
