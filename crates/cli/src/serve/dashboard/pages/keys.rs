@@ -5,10 +5,11 @@ use serde::Deserialize;
 
 use super::Content;
 use super::parts::gate::{Gate, limit, rate};
+use super::parts::gate_list::{self, Heads, List, matching};
 use super::parts::listing::{Listing, MOST};
 use super::parts::{figures, levers, limits, links};
 use crate::listener::Problem;
-use crate::serve::dashboard::html::number::{self, count_or_faint};
+use crate::serve::dashboard::html::number::count_or_faint;
 use crate::serve::dashboard::html::table::{self, Head};
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{bar, form, layout, note, parts};
@@ -44,66 +45,48 @@ async fn read(view: &View, listing: &Listing, one: Option<&str>) -> Result<Vec<G
 async fn all(view: View) -> Result<Content, Problem> {
     let listing = Listing::of(&view)?;
     let keys = read(&view, &listing, None).await?;
-    let matching = keys.first().map_or(0, |key| key.matching);
-    let content = html! {
-        (key_table(&view, &listing, &keys))
-        (listing.rest(matching, "keys"))
+    let table = key_table(&view, &listing, &keys);
+    let list = List {
+        title: "Concurrency keys",
+        path: PATH,
+        searched: "Key",
+        defaults: (PATH, "concurrency"),
+        many: "keys",
     };
-    Ok(Content::new("Concurrency keys")
-        .still(
-            "head",
-            layout::heading(
-                html! { "Concurrency keys" },
-                html! {},
-                limits::defaults_link(&view, "/keys", "concurrency"),
-            ),
-        )
-        .still("filter", listing.filter(&view, PATH, "Key"))
-        .live("keys", content))
+    Ok(list.page(&view, &listing, &keys, table))
 }
 
 fn key_table(view: &View, listing: &Listing, keys: &[Gate]) -> Markup {
-    let head = |head, order| listing.head(view, PATH, head, order);
-    let heads = [
-        head(Head::text("Key"), "name"),
-        head(Head::number("Running"), "running"),
-        head(Head::number("Waiting"), "waiting"),
-        head(
-            Head::number("Oldest").titled("How long the first of those that wait has been due"),
-            "oldest",
-        ),
-        head(
-            Head::number("Later").titled("Scheduled, retryable and blocked jobs"),
-            "later",
-        ),
-        head(
-            Head::number("Started").titled("In the last minute"),
-            "started",
-        ),
-        head(
-            Head::number("Finished").titled("In the last minute"),
-            "finished",
-        ),
+    let heads = Heads::new(view, listing, PATH);
+    let [started, finished] = heads.pace();
+    let all = [
+        heads.sorted(Head::text("Key"), "name"),
+        heads.number("Running", "running"),
+        heads.number("Waiting", "waiting"),
+        heads.oldest(),
+        heads.later(),
+        started,
+        finished,
         Head::text("Rate"),
     ];
     let rows = keys.iter().map(|key| row(view, key)).collect();
-    let matching = keys.first().map_or(0, |key| key.matching);
-    let told = listing.told(matching, "key", "keys");
+    let told = listing.told(matching(keys), "key", "keys");
     let caption =
         format!("{told}: jobs that share a key share its limits, over all queues and tenants");
     let empty = listing.empty("No job has a concurrency key.");
-    table::table(&heads, rows, &caption, &empty)
+    table::table(&all, rows, &caption, &empty)
 }
 
 fn row(view: &View, key: &Gate) -> Vec<Markup> {
+    let [started, finished] = gate_list::pace(key);
     vec![
         key.named(view, links::key(view, &key.name)),
         bar::used(key.running, key.slots),
         count_or_faint(key.waiting),
         key.oldest(),
-        count_or_faint(key.scheduled + key.retryable + key.blocked),
-        number::rate(key.claimed_per_minute as f64),
-        number::rate(key.finished_per_minute as f64),
+        gate_list::later(key),
+        started,
+        finished,
         rate(key),
     ]
 }

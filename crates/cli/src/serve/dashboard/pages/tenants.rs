@@ -4,13 +4,13 @@ use maud::{Markup, html};
 
 use super::Content;
 use super::parts::gate::Gate;
+use super::parts::gate_list::{self, Heads, List, matching};
+use super::parts::links;
 use super::parts::listing::Listing;
-use super::parts::{limits, links};
 use crate::listener::Problem;
-use crate::serve::dashboard::html::number::{self, count_or_faint};
 use crate::serve::dashboard::html::table::{Head, table};
 use crate::serve::dashboard::html::tone::Tone;
-use crate::serve::dashboard::html::{badge, bar, layout, time};
+use crate::serve::dashboard::html::{badge, bar};
 use crate::serve::dashboard::view::View;
 
 const TENANTS: &str = include_str!("../sql/tenants.sql");
@@ -29,71 +29,43 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
     let listing = Listing::of(&view)?;
     let arguments = [listing.part(), Listing::most(), listing.order()];
     let tenants: Vec<Gate> = view.rows(TENANTS, &arguments).await?;
-    let matching = tenants.first().map_or(0, |tenant| tenant.matching);
-    let content = html! {
-        (tenant_table(&view, &listing, &tenants))
-        (listing.rest(matching, "tenants"))
+    let table = tenant_table(&view, &listing, &tenants);
+    let list = List {
+        title: "Tenants",
+        path: PATH,
+        searched: "Name",
+        defaults: ("/tenant", "tenant"),
+        many: "tenants",
     };
-    Ok(Content::new("Tenants")
-        .still(
-            "head",
-            layout::heading(
-                html! { "Tenants" },
-                html! {},
-                limits::defaults_link(&view, "/tenant", "tenant"),
-            ),
-        )
-        .still("filter", listing.filter(&view, PATH, "Name"))
-        .live("tenants", content))
+    Ok(list.page(&view, &listing, &tenants, table))
 }
 
 fn tenant_table(view: &View, listing: &Listing, tenants: &[Gate]) -> Markup {
-    let head = |head, order| listing.head(view, PATH, head, order);
-    let heads = [
-        head(Head::text("Tenant"), "name"),
-        head(Head::number("Running"), "running"),
-        head(
-            Head::number("Of all running").titled("Its share of all jobs that run"),
-            "",
-        ),
-        head(Head::number("Waiting"), "waiting"),
+    let heads = Heads::new(view, listing, PATH);
+    let [started, finished] = heads.pace();
+    let [wait, failed] = heads.statistics();
+    let shares = Head::number("Of all running").titled("Its share of all jobs that run");
+    let all = [
+        heads.sorted(Head::text("Tenant"), "name"),
+        heads.number("Running", "running"),
+        heads.sorted(shares, ""),
+        heads.number("Waiting", "waiting"),
         Head::number("Of all waiting").titled("Its share of all jobs that wait"),
-        head(
-            Head::number("Oldest").titled("How long the first of those that wait has been due"),
-            "oldest",
-        ),
-        head(
-            Head::number("Later").titled("Scheduled, retryable and blocked jobs"),
-            "later",
-        ),
-        head(
-            Head::number("Started").titled("In the last minute"),
-            "started",
-        ),
-        head(
-            Head::number("Finished").titled("In the last minute"),
-            "finished",
-        ),
-        head(
-            Head::number("Wait p95").titled(
-                "What 95 of 100 jobs had not passed before they started, since statistics began",
-            ),
-            "wait",
-        ),
-        head(
-            Head::number("Failed").titled("Runs, since statistics began"),
-            "failed",
-        ),
+        heads.oldest(),
+        heads.later(),
+        started,
+        finished,
+        wait,
+        failed,
     ];
     let rows = tenants.iter().map(|tenant| row(view, tenant)).collect();
-    let matching = tenants.first().map_or(0, |tenant| tenant.matching);
-    let told = listing.told(matching, "tenant", "tenants");
+    let told = listing.told(matching(tenants), "tenant", "tenants");
     let caption = listing.ordered(
         &told,
         "the noisy ones first: by their shares of what runs and of what waits",
     );
     table(
-        &heads,
+        &all,
         rows,
         &caption,
         &listing.empty("No job has a tenant yet."),
@@ -103,6 +75,8 @@ fn tenant_table(view: &View, listing: &Listing, tenants: &[Gate]) -> Markup {
 fn row(view: &View, tenant: &Gate) -> Vec<Markup> {
     let name = tenant.name.as_str();
     let of_state = |count, state| links::jobs(view, count, &[("tenant", name), ("state", state)]);
+    let [started, finished] = gate_list::pace(tenant);
+    let [wait, failed] = gate_list::statistics(tenant);
     vec![
         html! {
             (tenant.named(view, links::tenant(view, name)))
@@ -113,11 +87,11 @@ fn row(view: &View, tenant: &Gate) -> Vec<Markup> {
         of_state(tenant.waiting, "available"),
         share(tenant.waiting, tenant.all_waiting),
         tenant.oldest(),
-        count_or_faint(tenant.scheduled + tenant.retryable + tenant.blocked),
-        number::rate(tenant.claimed_per_minute as f64),
-        number::rate(tenant.finished_per_minute as f64),
-        number::or_none(tenant.wait_p95_ms, time::span_ms),
-        number::or_none(tenant.failed, count_or_faint),
+        gate_list::later(tenant),
+        started,
+        finished,
+        wait,
+        failed,
     ]
 }
 

@@ -3,6 +3,7 @@
 pub mod empty;
 pub mod figures;
 pub mod gate;
+pub mod gate_list;
 pub mod levers;
 pub mod limits;
 pub mod links;
