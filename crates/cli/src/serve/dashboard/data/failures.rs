@@ -2,6 +2,7 @@
 //! repeated, as memory has the last of them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -9,7 +10,7 @@ use super::super::readings::has_timed_out;
 use super::super::value::Value;
 use super::super::view::View;
 use super::source::Source;
-use super::window::{BRIEF, ENOUGH};
+use super::window::ENOUGH;
 use crate::listener::Problem;
 
 const MINE: &str = include_str!("../sql/failures_mine.sql");
@@ -60,7 +61,8 @@ struct Looked {
 
 pub async fn discarded(view: &View) -> Result<Discarded, Problem> {
     let source = Source::of(view, false).await?;
-    let brief = view.within(BRIEF);
+    // The first look tells how busy the server is.
+    let mut later = view.clone();
     let began = std::time::Instant::now();
     let mut all = Groups::default();
     let mut is_sample = false;
@@ -71,15 +73,21 @@ pub async fn discarded(view: &View) -> Result<Discarded, Problem> {
     let since = loop {
         let start = end.saturating_sub(span).max(now - LONGEST);
         let asked = std::time::Instant::now();
-        let is_first = end == now;
-        let looked = match look(if is_first { view } else { &brief }, source, start, end).await {
+        let looked = match look(&later, source, start, end).await {
             Ok(looked) => looked,
-            // Far more has ended before than after, of others whose jobs the role may not see.
-            Err(problem) if has_timed_out(&problem) && !is_first => {
+            Err(problem) if has_timed_out(&problem) && end < now => {
+                if span > SHORTEST && began.elapsed() < ENOUGH {
+                    span = (span / 8).max(SHORTEST);
+                    continue;
+                }
+                // Far more has ended before than after, of others whose jobs the role may not see.
                 break Some(end as f64 / 1_000.0);
             }
             Err(problem) => return Err(problem),
         };
+        if end == now {
+            later = view.within(limit_after(asked.elapsed()));
+        }
         let is_too_much = looked.ended >= MOST_ENDED || looked.discarded > MOST_DISCARDED;
         if is_too_much && span > SHORTEST && began.elapsed() < ENOUGH {
             span = (span / 8).max(SHORTEST);
@@ -105,6 +113,15 @@ pub async fn discarded(view: &View) -> Result<Discarded, Problem> {
         since,
         is_sample,
     })
+}
+
+/// How long a later look may take, in steps so that viewers who look at the same time ask for the same.
+fn limit_after(first: Duration) -> Duration {
+    let mut limit = ENOUGH;
+    while limit < first * 20 && limit < ENOUGH * 8 {
+        limit *= 2;
+    }
+    limit
 }
 
 /// Runs that failed and will be repeated. None: the role may not know of them.

@@ -1,6 +1,8 @@
 //! How jobs are looked for: their filters, and where to look. There is no index for each filter, so a look goes back by id in windows, until it has
 //! enough or time is up; jobs in a state that few have, and children of a job, are found by their indexes at once.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 
 use super::super::filter::Filter;
@@ -10,7 +12,7 @@ use super::super::view::View;
 use super::jobs::{FINISHED, Rest};
 use super::running::{Running, running};
 use super::source::Source;
-use super::window::{BRIEF, Windows};
+use super::window::{BRIEF, ENOUGH, Windows};
 use crate::listener::Problem;
 
 const NEWEST: &str = include_str!("../sql/newest.sql");
@@ -48,6 +50,8 @@ pub struct Look {
     payload: Value,
     /// All that may match is found by an index.
     is_indexed: bool,
+    /// How long a look by the index may take; there is another way.
+    index_limit: Option<Duration>,
     /// Of the jobs that run, where they are known.
     running: Option<Running>,
     is_ended: bool,
@@ -84,12 +88,19 @@ impl Look {
             ["running"] if parent.is_none() => running(view, &filter.queue).await?,
             _ => None,
         };
+        // An index has rows of the past, too, as long as an old snapshot may see them, and runs of the past are the most.
+        let index_limit = match (parent, &running) {
+            (Some(_), _) => None,
+            (None, None) if states == ["running"] => Some(BRIEF),
+            (None, _) => Some(ENOUGH),
+        };
         let is_all = filter.is_empty() && states.is_empty();
         Ok(Self {
             source: Source::of(view, !filter.payload.is_empty()).await?,
             filters,
             payload: filter.payload()?,
             is_indexed,
+            index_limit,
             running,
             is_ended: is_live == Some(false),
             first: if is_all { FIRST_OF_ALL } else { FIRST },
@@ -120,11 +131,11 @@ impl Look {
         arguments
     }
 
-    /// Gives it the time that this way to look may take: an index has rows of the past, too, as long as an old snapshot may see them.
+    /// Gives it the time that this way to look may take.
     pub fn bounded(&self, view: &View) -> View {
-        match self.is_indexed {
-            true => view.within(BRIEF),
-            false => view.clone(),
+        match self.index_limit.filter(|_| self.is_indexed) {
+            Some(limit) => view.within(limit),
+            None => view.clone(),
         }
     }
 
