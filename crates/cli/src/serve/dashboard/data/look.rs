@@ -23,6 +23,9 @@ pub const FEW_JOBS: i64 = 5_000;
 /// Where everything matches, a page is full at once.
 const FIRST_OF_ALL: i64 = 1_000;
 const FIRST: i64 = 5_000;
+/// Where the states are among the filters, and one in which no job is.
+const STATES: usize = 5;
+const NO_STATE: &str = "";
 
 #[derive(Deserialize)]
 struct Newest {
@@ -144,6 +147,10 @@ impl Look {
         let gives_up = self.is_indexed && has_timed_out(problem);
         if gives_up {
             self.is_indexed = false;
+            // The server takes an index of one state no more where there may be others.
+            if let Some(Value::Texts(states)) = self.filters.get_mut(STATES) {
+                states.push(NO_STATE.to_owned());
+            }
         }
         gives_up
     }
