@@ -4,9 +4,10 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from itertools import accumulate
 
-from histories.limits import SOON
 from histories.model import EVERY_QUEUE, NEVER, Call, Rest, Transaction
 
+# On a busy machine the server may take so long to notice that a client is gone, and to roll back what it did.
+NOTICED = 5.0
 # The calls that may lock jobs that wait.
 LOCKING = {
     "claim", "claim_next", "complete_and_claim_next", "complete_and_claim", "rerank", "move", "put off", "hurry", "delete", "lock", "cancel", "retry",
@@ -102,7 +103,7 @@ def _places_in_passing(call: Call) -> list[tuple]:
 
 
 def _over(transaction: Transaction) -> float:
-    """When everybody knew that the transaction was over; a lost connection is noticed soon."""
+    """When everybody knew that the transaction was over."""
     if transaction.calls[-1].outcome in ("ok", "error"):
         return transaction.ended
-    return transaction.ended + SOON if transaction.ended != NEVER else transaction.calls[-1].sent + 5 * SOON
+    return (transaction.ended if transaction.ended != NEVER else transaction.calls[-1].sent) + NOTICED
