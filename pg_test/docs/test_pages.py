@@ -25,6 +25,7 @@ TUTORIAL = ROOT / "docs" / "start.md"
 GIVEN = {
     "README.md": "CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY, item text)",
     "docs/concepts/waiting.md": "SELECT turnstile.enqueue('mail', queue => 'mail') FROM generate_series(1, 2)",
+    "docs/dashboard.md": "DROP ROLE IF EXISTS operators, dashboard",
     "docs/http-in.md": "DROP ROLE IF EXISTS shop, http_in",
     "docs/operations.md": "DROP ROLE IF EXISTS exporter",
     "docs/security.md": "DROP ROLE IF EXISTS app, mailer, acme, operator",
