@@ -1,14 +1,11 @@
 -- Locks and gives up to $8 finished jobs that are not live again, of queue $1, kind $2, tenant $3, account $4, session
 -- $5, whose last end was in one of the states $6 and longer ago than $7, children of $9, of concurrency key $10, whose metadata contain
--- $11 and whose last error begins with $12. NULL: any. In $2 * stands for any text. Those that are locked, and children of a job that
+-- $11 and whose last error begins with $12. NULL: any. $2 is a pattern of LIKE. Those that are locked, and children of a job that
 -- takes none, are passed over.
 SELECT finished.id
 FROM turnstile.job_history AS finished
 WHERE ($1 IS NULL OR finished.queue = $1)
-    AND ($2 IS NULL OR finished.kind = $2 OR (
-        strpos($2, '*') > 0
-        AND finished.kind LIKE replace(replace(replace(replace($2, '!', '!!'), '%', '!%'), '_', '!_'), '*', '%') ESCAPE '!'
-    ))
+    AND ($2 IS NULL OR finished.kind LIKE $2 ESCAPE '!')
     AND ($3 IS NULL OR finished.tenant = $3)
     AND ($4 IS NULL OR finished.account = $4)
     AND ($5 IS NULL OR finished.session = $5)

@@ -1,14 +1,11 @@
 -- Locks and gives up to $8 live jobs of queue $1, kind $2, tenant $3, account $4, session $5, in one of the states
 -- $6, enqueued longer ago than $7, children of $9, of concurrency key $10, whose metadata contain $11 and whose last error begins
--- with $12. NULL: any. In $2 * stands for any text. Those that are locked, that run and were asked to cancel, and parents that end once
+-- with $12. NULL: any. $2 is a pattern of LIKE. Those that are locked, that run and were asked to cancel, and parents that end once
 -- their children have are passed over.
 SELECT job.id
 FROM ONLY turnstile.job
 WHERE ($1 IS NULL OR job.queue = $1)
-    AND ($2 IS NULL OR job.kind = $2 OR (
-        strpos($2, '*') > 0
-        AND job.kind LIKE replace(replace(replace(replace($2, '!', '!!'), '%', '!%'), '_', '!_'), '*', '%') ESCAPE '!'
-    ))
+    AND ($2 IS NULL OR job.kind LIKE $2 ESCAPE '!')
     AND ($3 IS NULL OR job.tenant = $3)
     AND ($4 IS NULL OR job.account = $4)
     AND ($5 IS NULL OR job.session = $5)

@@ -102,9 +102,9 @@ fn start(
     )?;
     let (mut ids, mut openings): (Vec<i64>, Vec<i64>) = (Vec::new(), Vec::new());
     for row in 0..found.len() {
-        match found.required(row, 3)? {
-            true => openings.push(found.required(row, 2)?),
-            false => ids.push(found.required(row, 2)?),
+        match found.required(row, 2)? {
+            true => openings.push(found.required(row, 1)?),
+            false => ids.push(found.required(row, 1)?),
         }
     }
     pending::note(job_table, |level| {

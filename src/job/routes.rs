@@ -169,6 +169,19 @@ impl<T> Default for ByPattern<T> {
     }
 }
 
+/// A pattern of LIKE, with `!` as its escape, that the same kinds match.
+pub fn like(pattern: &str) -> String {
+    let mut like = String::with_capacity(pattern.len());
+    for letter in pattern.chars() {
+        match letter {
+            '*' => like.push('%'),
+            '!' | '%' | '_' => like.extend(['!', letter]),
+            letter => like.push(letter),
+        }
+    }
+    like
+}
+
 /// Whether a kind matches a pattern, in which `*` stands for any number of characters.
 pub fn matches(pattern: &str, kind: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else {

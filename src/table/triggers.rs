@@ -133,7 +133,7 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
     let changed = sides.into_iter().flatten().next();
     pending::forget_parent(changed.and_then(|side| side.row.int8(column::ID)));
     let claims_own = pending::with(|pending| pending.claims_own());
-    let ended_own_run = sides[0].and_then(|old| own_run(&old));
+    let ended_own_run = sides[0].filter(|_| claims_own).and_then(own_run);
     pending::note(job_table, |level| {
         level.own.ended.extend(ended_own_run);
         if claims_own {
@@ -174,7 +174,7 @@ fn parent_left([old, new]: [Option<Side>; 2]) -> Option<i64> {
 }
 
 /// The run that the job was in, if `claim_own` has started it.
-fn own_run(old: &Side) -> Option<(i64, i32)> {
+fn own_run(old: Side) -> Option<(i64, i32)> {
     let run = old
         .row
         .int8(column::ID)

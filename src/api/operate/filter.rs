@@ -1,6 +1,7 @@
 //! The arguments by which a call chooses many jobs.
 
 use crate::api::arguments::{bound, check_wait, name};
+use crate::job::routes;
 use crate::permission::{self, Verb};
 use crate::pg::call::{Call, MOST_ELEMENTS, arguments, datum};
 use crate::pg::error::{Result, bad_value};
@@ -69,7 +70,10 @@ impl Filter {
                 .hint("Leave the state out for the usual ones."));
         }
         Ok(Self {
-            names: NAMES.map(|(index, _)| call.raw(index)),
+            names: NAMES.map(|(index, _)| match index {
+                KIND => call.text(index).map(routes::like).and_then(datum),
+                _ => call.raw(index),
+            }),
             states,
             older_than: call.raw(OLDER_THAN),
             most: i64::try_from(most.min(MOST_ELEMENTS)).unwrap_or(i64::MAX),

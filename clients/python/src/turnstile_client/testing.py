@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional
 
 from psycopg.rows import dict_row
 
-from turnstile_client import producer
+from turnstile_client import producer, statements
 from turnstile_client.outcome import AWAIT, COMPLETE, DISCARD, FAIL, RELEASE, SNOOZE, Ending, RetryRules, ending_of_error, ending_of_result
 from turnstile_client.run import Job, Run
 from turnstile_client.worker import Handlers
@@ -19,9 +19,9 @@ _ENDS = {
     COMPLETE: "SELECT turnstile.complete(%(id)s, %(attempt)s, %(result)s::jsonb)",
     FAIL: "SELECT turnstile.fail(%(id)s, %(attempt)s, %(error)s, %(time)s)",
     DISCARD: "SELECT turnstile.fail(%(id)s, %(attempt)s, %(error)s, discard => true)",
-    SNOOZE: "SELECT turnstile.snooze(%(id)s, %(attempt)s, %(time)s)",
-    RELEASE: "SELECT turnstile.release(%(id)s, %(attempt)s)",
-    AWAIT: "SELECT turnstile.await_children(%(id)s, %(attempt)s)",
+    SNOOZE: statements.SNOOZE,
+    RELEASE: statements.RELEASE,
+    AWAIT: statements.AWAIT_CHILDREN,
 }
 
 
