@@ -16,6 +16,8 @@ from support.system import ROOT
 PICTURES = ROOT / "target" / "walk"
 # So long the company's jobs come and go before somebody looks.
 BEFORE = 70
+# More than two workers, who do twelve a second, end while somebody looks.
+CHILDREN = 4_000
 
 pytestmark = pytest.mark.long
 
@@ -25,7 +27,7 @@ def scene(guarded):
     with fresh_database() as database, playing(database) as played:
         played.before()
         played.start()
-        played.begin_batch(children=600, slots=6)
+        played.begin_batch(children=CHILDREN, slots=6)
         yield played
 
 
