@@ -16,8 +16,8 @@ TYPES = {
     "stats_reset": "", "cron": "", "queues": "text, int8, text", "queue": "text", "tenants": "text, int8, text", "tenant": "text",
     "accounts": "text, text, int8", "keys": "text, text, int8, text", "workers": "text, int8, text", "recurring": "text, int8",
     "why": "text, text", "unattended": "text[]", "newest": "", "few": "text", "sees_all": "",
-    "jobs_status": f"{LOOK}, {IDS}", "jobs_mine": f"{LOOK}, text, {IDS}", "count_status": f"{LOOK}, {IDS}, bool",
-    "count_mine": f"{LOOK}, text, {IDS}, bool", "running_bound": "text, int8", "running_leased": "text, int8, int8, int8", "ended_between": "int8, int8",
+    "jobs_status": f"{LOOK}, {IDS}", "jobs_mine": f"{LOOK}, {IDS}, text", "count_status": f"{LOOK}, {IDS}, bool",
+    "count_mine": f"{LOOK}, {IDS}, bool, text", "running_bound": "text, int8", "running_leased": "text, int8, int8, int8", "ended_between": "int8, int8",
     "job_status": "int8", "job_mine": "int8, int8", "ends_status": "int8", "ends_mine": "int8", "children_status": "int8, int8",
     "children_mine": "int8, int8", "why_job": "int8", "estimate": "int8", "dependencies": "int8, int8",
     "failures_status": "int8, int8, int8, int8", "failures_mine": "int8, int8, int8, int8", "failing": "",
@@ -61,10 +61,10 @@ def jobs(newest: int, example: dict[str, int]) -> list[Call]:
         Call(OPERATOR, "running_leased", (None, 5_000, 40, 0)), Call(OPERATOR, "ended_between", (2_100_000, newest), "nothing"),
         Call(OPERATOR, "ended_between", (1_000_000, newest), "something"),
     ]  # fmt: skip
-    for role, kind, more in ((OPERATOR, "status", (None,)), (SUPPORT, "mine", (None, None)), (TENANT, "mine", (None, None))):
-        def call(remark: str, *arguments: Any, counts: bool = False, more=more, **of: Any) -> None:
+    for role, kind, payload in ((OPERATOR, "status", ()), (SUPPORT, "mine", (None,)), (TENANT, "mine", (None,))):
+        def call(remark: str, *arguments: Any, counts: bool = False, payload=payload, **of: Any) -> None:
             statement = f"{'count' if counts else 'jobs'}_{kind}"
-            calls.append(Call(role, statement, (*look(*arguments, **of), *more, *(("t",) if counts else ())), remark))
+            calls.append(Call(role, statement, (*look(*arguments, **of), None, *(("t",) if counts else ()), *payload), remark))
 
         call("newest 1,000 ids", newest - 1_000, newest, 51)
         call("a window of 100,000, one tenant", newest - 100_000, newest, 51, tenant="tenant-0007")
@@ -78,7 +78,7 @@ def jobs(newest: int, example: dict[str, int]) -> list[Call]:
         calls.append(Call(role, f"job_{kind}", (example["discarded"], *((262144,) if kind == "mine" else ()))))
         calls.append(Call(role, f"ends_{kind}", (example["discarded"],)))
         calls.append(Call(role, f"children_{kind}", (3, 10_000)))
-    call = ("a window of 100,000, a payload", *look(newest - 100_000, newest, 51), '{"large": true}', None)
+    call = ("a window of 100,000, a payload", *look(newest - 100_000, newest, 51), None, '{"large": true}')
     calls += [Call(role, "jobs_mine", call[1:], call[0]) for role in (SUPPORT, TENANT)]
     calls += [Call(OPERATOR, "why_job", (example[state],), state) for state in ("available", "scheduled", "retryable", "blocked")]
     calls += [Call(OPERATOR, "estimate", (example[state],), state) for state in ("available", "scheduled", "retryable")]

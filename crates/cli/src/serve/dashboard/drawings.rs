@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::identity::Identity;
@@ -42,10 +42,22 @@ pub struct Drawings {
 impl Drawings {
     /// For as long as the page is open.
     pub fn slot(&self, view: &View) -> Arc<Slot> {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.lock();
         slots.retain(|_, slot| Arc::strong_count(slot) > 1);
         let key = (view.access.identity().clone(), view.address());
         Arc::clone(slots.entry(key).or_default())
+    }
+
+    /// How many different pages are live.
+    pub fn count(&self) -> u32 {
+        let mut slots = self.lock();
+        slots.retain(|_, slot| Arc::strong_count(slot) > 1);
+        u32::try_from(slots.len()).unwrap_or(u32::MAX)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Arc<Slot>>> {
+        // A panic leaves a whole map.
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -26,8 +26,12 @@ use crate::serve::Asked;
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 /// All pages are drawn at the same moments, so that those that show the same cost the server one statement.
 const PACE: Duration = Duration::from_secs(2);
-/// It rests for at least so many times as long as the server worked.
-const REST: u32 = 39;
+/// A page rests for so many times as long as the server worked for it, for each page that is live, so that all of them together keep it busy for
+/// a tenth of the time at most.
+const REST: u32 = 10;
+/// As if so many were live.
+const FEWEST: u32 = 4;
+const LONGEST_REST: Duration = Duration::from_secs(15);
 /// The browser opens another one then, and shows who it is again.
 const LONGEST: Duration = Duration::from_secs(600);
 const MOST: usize = 500;
@@ -122,17 +126,17 @@ async fn go_on(
         // A failure may pass; the page says that it is not live until it has.
         let drawing = slot.draw(&view, page, since).await.ok()?;
         put(events, event(&mut seen, &drawing.regions)?).await?;
-        let rest = pause(drawing.took, view.dashboard.0.live.began.elapsed());
+        let work = drawing.took * view.dashboard.0.drawings.count().max(FEWEST);
+        let rest = pause(work, view.dashboard.0.live.began.elapsed());
         since = Instant::now() + rest.saturating_sub(PACE / 4);
         tokio::time::sleep(rest).await;
     }
 }
 
-/// Until the next common moment, for a page that took so long to draw, so long after the program began.
-fn pause(took: Duration, since_begin: Duration) -> Duration {
-    let rest = took * REST;
-    let earliest = since_begin + rest.max(PACE / 2);
-    let moments = earliest.as_nanos().div_ceil(PACE.as_nanos());
+/// Until the next common moment, for a page of which all that are live would take so long, so long after the program began.
+fn pause(work: Duration, since_begin: Duration) -> Duration {
+    let rest = (work * REST).clamp(PACE / 2, LONGEST_REST);
+    let moments = (since_begin + rest).as_nanos().div_ceil(PACE.as_nanos());
     let next = PACE * u32::try_from(moments).unwrap_or(u32::MAX);
     next.saturating_sub(since_begin).max(PACE / 2)
 }
@@ -162,11 +166,12 @@ mod tests {
 
     #[test]
     fn pages_are_drawn_at_the_same_moments() {
-        let of = |took, since| pause(Duration::from_millis(took), Duration::from_millis(since));
-        assert_eq!(of(5, 10_010), Duration::from_millis(1_990));
-        assert_eq!(of(5, 11_200), Duration::from_millis(2_800));
-        assert_eq!(of(40, 10_040), Duration::from_millis(1_960));
-        assert_eq!(of(100, 10_100), Duration::from_millis(3_900));
+        let of = |work, since| pause(Duration::from_millis(work), Duration::from_millis(since));
+        assert_eq!(of(20, 10_010), Duration::from_millis(1_990));
+        assert_eq!(of(20, 11_200), Duration::from_millis(2_800));
+        assert_eq!(of(160, 10_040), Duration::from_millis(1_960));
+        assert_eq!(of(400, 10_100), Duration::from_millis(5_900));
+        assert_eq!(of(9_000, 10_100), Duration::from_millis(15_900));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use serde::Serialize;
 
 use super::fields::Fields;
-use super::levers::{self, Done};
+use super::levers::{self, Done, gate};
 use super::pages::{self, Content};
 use super::view::View;
 use crate::listener::Problem;
@@ -60,6 +60,16 @@ macro_rules! lever {
     };
 }
 
+macro_rules! gate_lever {
+    ($path:literal, $function:literal, $gate:ident, $act:ident) => {
+        Lever {
+            path: $path,
+            function: $function,
+            act: |view, fields| Box::pin(gate::$act(&gate::$gate, view, fields)),
+        }
+    };
+}
+
 pub const PAGES: &[Page] = &[
     page!("/", Nothing, Some("Overview"), pages::overview::draw),
     page!("/queues", Figures, Some("Queues"), pages::queues::draw),
@@ -85,18 +95,18 @@ pub const PAGES: &[Page] = &[
 ];
 
 pub const LEVERS: &[Lever] = &[
-    lever!("/queue/pause", "pause_queue", levers::queue::pause),
-    lever!("/queue/resume", "resume_queue", levers::queue::resume),
-    lever!("/queue/limits", "set_queue", levers::queue::limits),
-    lever!("/tenant/pause", "pause_tenant", levers::tenant::pause),
-    lever!("/tenant/resume", "resume_tenant", levers::tenant::resume),
-    lever!("/tenant/limits", "set_tenant", levers::tenant::limits),
-    lever!("/account/pause", "pause_account", levers::account::pause),
-    lever!("/account/resume", "resume_account", levers::account::resume),
-    lever!("/account/limits", "set_account", levers::account::limits),
-    lever!("/key/pause", "pause_concurrency", levers::key::pause),
-    lever!("/key/resume", "resume_concurrency", levers::key::resume),
-    lever!("/key/limits", "set_concurrency", levers::key::limits),
+    gate_lever!("/queue/pause", "pause_queue", QUEUE, pause),
+    gate_lever!("/queue/resume", "resume_queue", QUEUE, resume),
+    gate_lever!("/queue/limits", "set_queue", QUEUE, limits),
+    gate_lever!("/tenant/pause", "pause_tenant", TENANT, pause),
+    gate_lever!("/tenant/resume", "resume_tenant", TENANT, resume),
+    gate_lever!("/tenant/limits", "set_tenant", TENANT, limits),
+    gate_lever!("/account/pause", "pause_account", ACCOUNT, pause),
+    gate_lever!("/account/resume", "resume_account", ACCOUNT, resume),
+    gate_lever!("/account/limits", "set_account", ACCOUNT, limits),
+    gate_lever!("/key/pause", "pause_concurrency", KEY, pause),
+    gate_lever!("/key/resume", "resume_concurrency", KEY, resume),
+    gate_lever!("/key/limits", "set_concurrency", KEY, limits),
     lever!("/session/pause", "pause_session", levers::session::pause),
     lever!("/session/resume", "resume_session", levers::session::resume),
     lever!("/batch/limits", "set_batch", levers::batch::limits),

@@ -125,7 +125,7 @@ async fn page_of(
             Err(rest) => break rest,
         };
         let missing = i64::try_from(most.saturating_sub(jobs.len())).unwrap_or(i64::MAX);
-        let arguments = look.arguments(range, missing);
+        let arguments = look.arguments(range, missing, None);
         jobs.extend(
             view.rows::<Job>(look.pick(MINE, STATUS), &arguments)
                 .await?,
@@ -204,8 +204,7 @@ async fn count_in(
     most: i64,
     is_checked: bool,
 ) -> Result<i64, Problem> {
-    let mut arguments = look.arguments(range, most);
-    arguments.push(Value::from(is_checked));
+    let arguments = look.arguments(range, most, Some(Value::from(is_checked)));
     let sql = look.pick(COUNT_MINE, COUNT_STATUS);
     Ok(view.row(sql, &arguments).await?.unwrap_or_default())
 }

@@ -117,20 +117,22 @@ impl Look {
         }
     }
 
-    pub fn arguments(&self, range: Range, most: i64) -> Vec<Value> {
+    /// `more`: behind those that lists and counts share.
+    pub fn arguments(&self, range: Range, most: i64, more: Option<Value>) -> Vec<Value> {
         let mut arguments = vec![
             Value::from(range.low),
             Value::from(range.high),
             Value::from(most),
         ];
         arguments.extend(self.filters.iter().cloned());
-        if self.source == Source::Mine {
-            arguments.push(self.payload.clone());
-        }
         arguments.push(match &self.running {
             Some(running) => ids_of(&running.ids),
             None => Value::Text(None),
         });
+        arguments.extend(more);
+        if self.source == Source::Mine {
+            arguments.push(self.payload.clone());
+        }
         arguments
     }
 

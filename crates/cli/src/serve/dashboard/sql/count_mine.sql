@@ -1,5 +1,5 @@
--- How many jobs $1 <= id < $2 there are, at most $3, with the filters of jobs_mine.sql. $16: without ends that were not the last one, as
--- the job was brought back.
+-- How many jobs $1 <= id < $2 there are, at most $3, with the filters of jobs_mine.sql. $15: without ends that were not the last one, as
+-- the job was brought back. $16: what the payload contains.
 SELECT pg_catalog.to_json(pg_catalog.count(*))::text
 FROM (
     SELECT
@@ -15,10 +15,10 @@ FROM (
         AND ($11 IS NULL OR coalesce(jobs.finished_at, jobs.created_at) < pg_catalog.statement_timestamp() - pg_catalog.make_interval(secs => $11))
         AND ($12 IS NULL OR coalesce(jobs.finished_at, jobs.created_at) > pg_catalog.statement_timestamp() - pg_catalog.make_interval(secs => $12))
         AND ($13 IS NULL OR jobs.parent = $13)
-        AND ($14 IS NULL OR jobs.payload @> $14::pg_catalog.jsonb)
-        AND ($15 IS NULL OR jobs.id = ANY ($15::pg_catalog.int8[]))
+        AND ($14 IS NULL OR jobs.id = ANY ($14::pg_catalog.int8[]))
+        AND ($16 IS NULL OR jobs.payload @> $16::pg_catalog.jsonb)
         -- CASE has this asked for each row that all else lets through, and for no other.
-        AND CASE WHEN $16 AND jobs.finished_at IS NOT NULL THEN NOT EXISTS (
+        AND CASE WHEN $15 AND jobs.finished_at IS NOT NULL THEN NOT EXISTS (
             SELECT
             FROM turnstile.my_jobs AS later
             WHERE later.id = jobs.id AND (later.finished_at IS NULL OR later.finished_at > jobs.finished_at)

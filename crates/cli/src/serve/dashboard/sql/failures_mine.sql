@@ -23,10 +23,12 @@ FROM (
                 (pg_catalog.array_agg(DISTINCT failed.queue))[1:6] AS queues,
                 coalesce((pg_catalog.array_agg(DISTINCT failed.tenant) FILTER (WHERE failed.tenant IS NOT NULL))[1:6], '{}') AS tenants
             FROM (
-                SELECT ended.id, ended.kind, ended.queue, ended.tenant, ended.finished_at, pg_catalog.left(pg_catalog.regexp_replace(
-                    pg_catalog.split_part(pg_catalog.ltrim(ended.errors -> -1 ->> 'error', E' \n\r\t'), E'\n', 1),
-                    '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{22}|[0-9]{5,}', '#', 'g'
-                ), 200) AS line
+                SELECT
+                    ended.id, ended.kind, ended.queue, ended.tenant, ended.finished_at,
+                    pg_catalog.left(pg_catalog.regexp_replace(
+                        pg_catalog.split_part(pg_catalog.ltrim(ended.errors -> -1 ->> 'error', E' \n\r\t'), E'\n', 1),
+                        '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{22}|[0-9]{5,}', '#', 'g'
+                    ), 200) AS line
                 FROM (SELECT ended.* FROM ended WHERE ended.state = 'discarded' LIMIT $4) AS ended
                 WHERE ended.finished_at = (
                     SELECT coalesce(last.finished_at, 'infinity')

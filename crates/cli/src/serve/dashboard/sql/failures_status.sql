@@ -22,7 +22,9 @@ FROM (
                 (pg_catalog.array_agg(DISTINCT failed.queue))[1:6] AS queues,
                 coalesce((pg_catalog.array_agg(DISTINCT failed.tenant) FILTER (WHERE failed.tenant IS NOT NULL))[1:6], '{}') AS tenants
             FROM (
-                SELECT ended.id, ended.kind, ended.queue, ended.tenant, ended.finished_at, NULL::text AS line
+                SELECT
+                    ended.id, ended.kind, ended.queue, ended.tenant, ended.finished_at,
+                    NULL::text AS line
                 FROM (SELECT ended.* FROM ended WHERE ended.state = 'discarded' LIMIT $4) AS ended
                 WHERE ended.finished_at = (
                     SELECT coalesce(last.finished_at, 'infinity')

@@ -1,6 +1,6 @@
 -- Jobs $1 <= id < $2, the newest first, at most $3: of queue $4, kind $5, tenant $6, account $7, session $8, in one of the states $9
--- (none: any), $10: live or finished, older than $11 seconds and younger than $12, children of $13, with a payload that contains $14, with
--- one of the ids $15. NULL: any. The range of ids goes to an index, and so does a state that few jobs have; $10 leaves out one half of the tables.
+-- (none: any), $10: live or finished, older than $11 seconds and younger than $12, children of $13, with
+-- one of the ids $14, with a payload that contains $15. NULL: any. The range of ids goes to an index, and so does a state that few jobs have; $10 leaves out one half of the tables.
 SELECT pg_catalog.to_json(found)::text
 FROM (
     SELECT
@@ -21,7 +21,8 @@ FROM (
     FROM (
         SELECT
             jobs.id, jobs.state, jobs.kind, jobs.queue, jobs.tenant, jobs.session, jobs.attempt, jobs.max_attempts, jobs.worker,
-            jobs.cancel_requested_at, jobs.created_at, jobs.run_at, jobs.started_at, jobs.finished_at, jobs.errors
+            jobs.cancel_requested_at, jobs.created_at, jobs.run_at, jobs.started_at, jobs.finished_at,
+            jobs.errors
         FROM turnstile.my_jobs AS jobs
         WHERE jobs.id >= $1 AND jobs.id < $2
             AND ($4 IS NULL OR jobs.queue = $4)
@@ -34,8 +35,8 @@ FROM (
             AND ($11 IS NULL OR coalesce(jobs.finished_at, jobs.created_at) < pg_catalog.statement_timestamp() - pg_catalog.make_interval(secs => $11))
             AND ($12 IS NULL OR coalesce(jobs.finished_at, jobs.created_at) > pg_catalog.statement_timestamp() - pg_catalog.make_interval(secs => $12))
             AND ($13 IS NULL OR jobs.parent = $13)
-            AND ($14 IS NULL OR jobs.payload @> $14::pg_catalog.jsonb)
-            AND ($15 IS NULL OR jobs.id = ANY ($15::pg_catalog.int8[]))
+            AND ($14 IS NULL OR jobs.id = ANY ($14::pg_catalog.int8[]))
+            AND ($15 IS NULL OR jobs.payload @> $15::pg_catalog.jsonb)
         ORDER BY jobs.id DESC
         LIMIT $3
     ) AS page

@@ -19,8 +19,8 @@ const KIND: usize = 48;
 const LINE: usize = 160;
 
 pub async fn draw(view: View) -> Result<Content, Problem> {
-    let discarded = failures::discarded(&view).await?;
-    let failing = failures::failing(&view).await?;
+    let (discarded, failing) =
+        tokio::try_join!(failures::discarded(&view), failures::failing(&view))?;
     let heading = layout::heading(
         html! { "Failures" },
         html! {},
