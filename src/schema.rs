@@ -99,14 +99,9 @@ extension_sql_file!(
     requires = ["produce_enqueue"]
 );
 extension_sql_file!(
-    "../sql/schema/produce/cron.sql",
-    name = "produce_cron",
-    requires = ["produce_batch"]
-);
-extension_sql_file!(
     "../sql/schema/produce/recurring.sql",
     name = "produce_recurring",
-    requires = ["produce_cron"]
+    requires = ["produce_batch"]
 );
 extension_sql_file!(
     "../sql/schema/work/claim.sql",
@@ -249,9 +244,14 @@ extension_sql_file!(
     requires = ["maintain_prune"]
 );
 extension_sql_file!(
+    "../sql/schema/maintain/cron_entries.sql",
+    name = "maintain_cron_entries",
+    requires = ["maintain_maintain"]
+);
+extension_sql_file!(
     "../sql/schema/maintain/cron.sql",
     name = "maintain_cron",
-    requires = ["maintain_maintain"]
+    requires = ["maintain_cron_entries"]
 );
 extension_sql_file!(
     "../sql/schema/maintain/check.sql",

@@ -54,7 +54,6 @@ def enqueues() -> list[Case]:
         )  # fmt: skip
         batch = f"SELECT turnstile.enqueue_batch('k', queue => {literal(queue)}, tenant => {literal(tenant)}, children => '[{{\"kind\": \"k\"}}]')"
         cases.append(Case(f"enqueue_batch: {name}", batch, (("enqueue", queue, tenant),)))
-        # Allowed, it goes on to say that there is no pg_cron here.
         schedule = f"SELECT turnstile.schedule('n', '* * * * *', 'k', queue => {literal(queue)}, tenant => {literal(tenant)})"
         cases.append(Case(f"schedule: {name}", schedule, (("enqueue", queue, tenant),)))
     cases.append(Case("enqueue_if_new", "SELECT * FROM turnstile.enqueue_if_new('k', queue => 'mail')", (("enqueue", "mail", None),)))
