@@ -618,11 +618,14 @@ CREATE FUNCTION turnstile.cancel_many(
     parent bigint DEFAULT NULL,
     concurrency_key text DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
-    error text DEFAULT NULL
+    error text DEFAULT NULL,
+    ended_before timestamptz DEFAULT NULL,
+    first_id bigint DEFAULT NULL,
+    last_id bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_cancel_many';
-COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
+COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text, timestamptz, bigint, bigint) IS
     'Does what cancel does for up to max_jobs live jobs, and returns how many were cancelled or asked to stop. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind. * in it stands for any text, as in routes.
@@ -636,6 +639,8 @@ parent: only children of this job.
 concurrency_key: only jobs with this key.
 metadata: only jobs whose metadata contain this.
 error: only jobs whose last error begins with this. This and metadata need the permission see, too.
+ended_before: only jobs whose last run failed before this time.
+first_id, last_id: only jobs with ids from the one to the other. Where few of very many match, calls for one range after the other read each job once.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
 
 DROP FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int);
@@ -651,11 +656,14 @@ CREATE FUNCTION turnstile.discard_many(
     parent bigint DEFAULT NULL,
     concurrency_key text DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
-    error text DEFAULT NULL
+    error text DEFAULT NULL,
+    ended_before timestamptz DEFAULT NULL,
+    first_id bigint DEFAULT NULL,
+    last_id bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_discard_many';
-COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
+COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text, timestamptz, bigint, bigint) IS
     'Does what discard does for up to max_jobs waiting jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind. * in it stands for any text, as in routes.
@@ -669,7 +677,46 @@ parent: only children of this job.
 concurrency_key: only jobs with this key.
 metadata: only jobs whose metadata contain this.
 error: only jobs whose last error begins with this. This and metadata need the permission see, too.
+ended_before: only jobs whose last run failed before this time.
+first_id, last_id: only jobs with ids from the one to the other. Where few of very many match, calls for one range after the other read each job once.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
+
+CREATE FUNCTION turnstile.delete_many(
+    queue text DEFAULT NULL,
+    kind text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    state text DEFAULT NULL,
+    older_than interval DEFAULT NULL,
+    max_jobs int DEFAULT 1000,
+    parent bigint DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    error text DEFAULT NULL,
+    ended_before timestamptz DEFAULT NULL,
+    first_id bigint DEFAULT NULL,
+    last_id bigint DEFAULT NULL
+) RETURNS int
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_delete_many';
+COMMENT ON FUNCTION turnstile.delete_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text, timestamptz, bigint, bigint) IS
+    'Deletes up to max_jobs finished jobs from the history, with all that it has of them, and returns how many. Call it again until it returns 0. Passes over jobs that another transaction has locked, children of a live parent, jobs that a live one comes after, and days that are foreign tables. A unique key stays held until its window is over.
+queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
+kind: only jobs of this kind. * in it stands for any text, as in routes.
+tenant: only jobs of this tenant.
+account: only jobs of this account.
+session: only jobs of this session.
+state: completed, cancelled or discarded.
+older_than: only jobs that ended longer ago than this.
+max_jobs: 0 or more.
+parent: only children of this job.
+concurrency_key: only jobs with this key.
+metadata: only jobs whose metadata contain this.
+error: only jobs whose last error begins with this. This and metadata need the permission see, too.
+ended_before: only jobs that ended before this time.
+first_id, last_id: only jobs with ids from the one to the other. Where few of very many match, calls for one range after the other read each job once.
+Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 25006.';
 
 DROP FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int);
 CREATE FUNCTION turnstile.retry_many(
@@ -684,11 +731,14 @@ CREATE FUNCTION turnstile.retry_many(
     parent bigint DEFAULT NULL,
     concurrency_key text DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
-    error text DEFAULT NULL
+    error text DEFAULT NULL,
+    ended_before timestamptz DEFAULT NULL,
+    first_id bigint DEFAULT NULL,
+    last_id bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_retry_many';
-COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
+COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text, timestamptz, bigint, bigint) IS
     'Does what retry does for up to max_jobs jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked, and those whose unique key another job holds, are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind. * in it stands for any text, as in routes.
@@ -702,6 +752,8 @@ parent: only children of this job.
 concurrency_key: only jobs with this key.
 metadata: only jobs whose metadata contain this.
 error: only jobs whose last error begins with this. This and metadata need the permission see, too.
+ended_before: only jobs whose last run failed before this time; finished jobs: that ended before. With the time at which a loop begins, it retries nothing twice.
+first_id, last_id: only jobs with ids from the one to the other. Where few of very many match, calls for one range after the other read each job once.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';
 
 CREATE FUNCTION turnstile.complete_and_claim(
@@ -1361,7 +1413,7 @@ CREATE FUNCTION turnstile.why_waiting(job_id bigint)
 COMMENT ON FUNCTION turnstile.why_waiting(bigint) IS
     'Says why a waiting job does not start: every reason, one row each. No row: the next claim of one job from its queue takes it. Reasons: scheduled, retry (run_at is ahead); paused, full, rate (its gate is closed); session_busy, session_order; unique_running; behind (the next claim takes another job); locked (an open transaction has claimed, changed or locked it); no_worker (no claim from the queue in the last minute, and nobody sleeps on it); outside_memory (its lane is left to the tables, and gets its turn). The figures are those of this moment. The caller needs the permission see or manage on the queue and tenant of the job.
 job_id: a job that is available, scheduled or retryable.
-Returns: ord; reason; gate: queue, tenant, account, session, concurrency or unique, with its name; running and slots of a full gate; opens_at: when time alone opens it (NULL: it does not); holder: the job that is in the way, if one is: it runs in the session, has the unique key, or comes before (NULL where it is not found, or the caller may not know of it); detail: a sentence.
+Returns: ord; reason; gate: queue, tenant, account, session, concurrency or unique, with its name; running and slots of a full gate; opens_at: when time alone opens it (NULL: it does not); holder: the job that is in the way, if one is: it runs in the session, has the unique key, takes up the gate and is an ancestor, or comes before (NULL where it is not found, or the caller may not know of it); detail: a sentence.
 Errors: 22004; P0002; 55000 the job runs or has ended, with its state in DETAIL; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.why_waiting_summary(queue text DEFAULT NULL, tenant text DEFAULT NULL)
@@ -1920,7 +1972,7 @@ AS $function$
         ]),
         ('tenant', 'SELECT', ARRAY['my_jobs', 'dead_jobs', 'job_id_seq']),
         ('operator', 'EXECUTE', ARRAY[
-            'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
+            'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many', 'delete_many',
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
             'pause_session', 'resume_session', 'pause_concurrency', 'resume_concurrency', 'pause_recurring', 'resume_recurring',

@@ -149,9 +149,14 @@ extension_sql_file!(
     requires = ["operate_arguments"]
 );
 extension_sql_file!(
+    "../sql/schema/operate/delete.sql",
+    name = "operate_delete",
+    requires = ["operate_cancel"]
+);
+extension_sql_file!(
     "../sql/schema/operate/retry.sql",
     name = "operate_retry",
-    requires = ["operate_cancel"]
+    requires = ["operate_delete"]
 );
 extension_sql_file!(
     "../sql/schema/operate/setters.sql",

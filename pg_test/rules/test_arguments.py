@@ -16,6 +16,7 @@ RUN = {"job_id": 1, "attempt": 1}
 FILTER = {
     "queue": "q", "kind": "k", "tenant": "t", "account": "a", "session": "s", "state": "retryable", "older_than": "1 day",
     "max_jobs": 1, "parent": 1, "concurrency_key": "c", "metadata": {"a": 1}, "error": "no",
+    "ended_before": "2001-01-01", "first_id": 1, "last_id": 2,
 }  # fmt: skip
 
 # A call of each function that is valid in all its arguments, to spoil them one by one.
@@ -85,6 +86,7 @@ CALLS = {
     "cancel_many": FILTER,
     "discard_many": FILTER,
     "retry_many": FILTER,
+    "delete_many": FILTER | {"state": "completed"},
 }  # fmt: skip
 
 # NULL stands for "not given" exactly where the documented default is NULL.
@@ -139,6 +141,7 @@ NEEDED = {
     "cancel_many": ["max_jobs"],
     "discard_many": ["max_jobs"],
     "retry_many": ["max_jobs"],
+    "delete_many": ["max_jobs"],
 }
 
 OPTIONAL = [
@@ -317,6 +320,8 @@ BAD = [
     ("cancel_many", {"older_than": "-1 second"}),
     ("discard_many", {"state": "running"}),
     ("retry_many", {"state": "running"}),
+    ("delete_many", {"state": "running"}),
+    ("delete_many", {"state": "retryable"}),
     ("complete_many", {"job_ids": [1, 2], "attempts": [1]}),
     ("complete_many", {"results": []}),
     ("complete_and_claim", {"results": [Jsonb({}), Jsonb({})]}),

@@ -107,13 +107,16 @@ CONTRACT = {
     "reprioritize": "(job_id bigint, priority integer) -> boolean",
     "cancel_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
     " max_jobs integer, parent bigint, concurrency_key text,"
-    " metadata jsonb, error text) -> integer",
+    " metadata jsonb, error text, ended_before timestamp with time zone, first_id bigint, last_id bigint) -> integer",
     "discard_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
     " max_jobs integer, parent bigint, concurrency_key text,"
-    " metadata jsonb, error text) -> integer",
+    " metadata jsonb, error text, ended_before timestamp with time zone, first_id bigint, last_id bigint) -> integer",
     "retry_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
     " max_jobs integer, parent bigint, concurrency_key text,"
-    " metadata jsonb, error text) -> integer",
+    " metadata jsonb, error text, ended_before timestamp with time zone, first_id bigint, last_id bigint) -> integer",
+    "delete_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
+    " max_jobs integer, parent bigint, concurrency_key text,"
+    " metadata jsonb, error text, ended_before timestamp with time zone, first_id bigint, last_id bigint) -> integer",
 }
 
 COLUMNS = {

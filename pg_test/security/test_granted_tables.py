@@ -261,6 +261,7 @@ def test_a_firing_has_its_owners_rights(conn, planners):
 def test_an_operator_pauses_the_recurring_jobs_of_all(conn, planners, make_user):
     owner, other = planners
     _recur(conn, owner.name)
+    conn.execute("DELETE FROM turnstile.permission")
     operator = make_user()
     conn.execute(f'SELECT turnstile.allow_operator(\'"{operator.name}"\')')
     for verb in ("pause_recurring", "resume_recurring"):

@@ -42,6 +42,8 @@ pub enum Seeded {
     HideDueTime,
     /// A commit does not announce leases.
     HideLease,
+    /// why_waiting does not tell that a job waits for one that waits for it.
+    OverlookFamily,
     /// A commit does not announce recurring jobs.
     HideRecurring,
     /// After an abort, no process fires the recurring jobs that are due.

@@ -76,7 +76,9 @@ fn recurring_table(view: &View, listing: &Listing, jobs: &[Recurring]) -> Markup
     let heads = [
         Head::text("Name"),
         Head::text("State"),
-        Head::text("Schedule").titled("Minute, hour, day of month, month, day of week, and the time zone if it is not UTC"),
+        Head::text("Schedule").titled(
+            "Minute, hour, day of month, month, day of week, and the time zone if it is not UTC",
+        ),
         Head::text("Kind"),
         Head::text("Queue"),
         Head::text("Tenant"),

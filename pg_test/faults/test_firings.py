@@ -79,8 +79,18 @@ def test_one_whose_row_is_locked_waits_for_the_end_of_that(conn, other):
     _until(conn, JOBS, 2)
 
 
+def test_a_firing_that_is_undone_is_made_by_the_server(conn, other):
+    """Memory was told by then when the next one is due."""
+    conn.execute("INSERT INTO turnstile.recurring (name, cron, kind, next_firing) VALUES ('soon', '0 3 * * *', 'k', now() + interval '2 seconds')")
+    conn.execute("BEGIN; SELECT FROM turnstile.recurring FOR UPDATE")
+    _until(other, "SELECT next_firing <= clock_timestamp() FROM turnstile.recurring", True)
+    assert call(conn, "fire_recurring")[0][0] == 1
+    assert other.execute(JOBS).fetchone()[0] == 0
+    conn.execute("ROLLBACK")
+    _until(other, JOBS, 1)
+
+
 def test_a_firing_of_a_worker_that_is_killed_is_made_by_another(conn, other):
-    """A trigger keeps the worker, whose transaction is then undone. That is what the memory has to hear of."""
     conn.execute(
         "CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
         " IF to_regclass('public.open') IS NULL THEN PERFORM pg_sleep(60); END IF; RETURN new; END $$;"
