@@ -113,6 +113,10 @@ def test_an_upgrade_removes_the_entries_of_recurring_jobs(conn):
         assert _entries(conn)[MAINTAIN] == "*/5 * * * *"
         assert len(_entries(conn)) == 3
         assert not [command for command in _entries(conn) if "recurring" in command]
+        give_up = time.monotonic() + PATIENCE
+        while None in [row.next_firing for row in recurring_jobs(conn)]:
+            assert time.monotonic() < give_up, recurring_jobs(conn)
+            time.sleep(0.1)
         assert [row.name for row in recurring_jobs(conn)] == ["idle", "nightly"]
     finally:
         conn.execute("DROP EXTENSION turnstile; CREATE EXTENSION turnstile")

@@ -132,3 +132,11 @@ def test_a_copy_with_firings_switched_off_rests(conn, db):
         session.execute("SET turnstile.fire_recurring = on")
         assert call(session, "fire_recurring")[0][0] == 1
     assert conn.execute(JOBS).fetchone()[0] == 1
+
+
+def test_a_rebuild_reads_what_no_trigger_has_told(conn):
+    """As after a subscription, which fires no trigger for each statement."""
+    conn.execute("ALTER TABLE turnstile.recurring DISABLE TRIGGER publish_recurring")
+    recur(conn)
+    call(conn, "rebuild")
+    _until(conn, JOBS, 1)

@@ -12,7 +12,7 @@ pub struct Recurring {
     next: i64,
     /// Changes with the table.
     version: u64,
-    /// Somebody has looked since the memory was made.
+    /// The table was read since the memory was made.
     is_known: bool,
 }
 

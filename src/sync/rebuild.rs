@@ -116,15 +116,9 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     Ok(())
 }
 
-/// Reads when the first recurring job is due, unless that is known.
+/// Reads when the first recurring job is due. What a subscription has brought was not told by a trigger.
 fn look_at_recurring(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
-    let version = shmem::with(job_table, |memory| {
-        let recurring = &mut memory.state.recurring;
-        Ok((!recurring.is_known()).then(|| recurring.look()))
-    })?;
-    let Some(version) = version else {
-        return Ok(());
-    };
+    let version = shmem::with(job_table, |memory| Ok(memory.state.recurring.look()))?;
     let next: Option<i64> = spi.run(&NEXT_RECURRING, &[])?.value(0, 1);
     shmem::with(job_table, |memory| {
         memory.state.recurring.looked(version, next);
