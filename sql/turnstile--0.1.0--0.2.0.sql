@@ -618,11 +618,14 @@ CREATE FUNCTION turnstile.cancel_many(
     parent bigint DEFAULT NULL,
     concurrency_key text DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
-    error text DEFAULT NULL
+    error text DEFAULT NULL,
+    ended_before timestamptz DEFAULT NULL,
+    first_id bigint DEFAULT NULL,
+    last_id bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_cancel_many';
-COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
+COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text, timestamptz, bigint, bigint) IS
     'Does what cancel does for up to max_jobs live jobs, and returns how many were cancelled or asked to stop. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind. * in it stands for any text, as in routes.
@@ -636,6 +639,8 @@ parent: only children of this job.
 concurrency_key: only jobs with this key.
 metadata: only jobs whose metadata contain this.
 error: only jobs whose last error begins with this. This and metadata need the permission see, too.
+ended_before: only jobs whose last run failed before this time.
+first_id, last_id: only jobs with ids from the one to the other. Where few of very many match, calls for one range after the other read each job once.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
 
 DROP FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int);
@@ -651,11 +656,14 @@ CREATE FUNCTION turnstile.discard_many(
     parent bigint DEFAULT NULL,
     concurrency_key text DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
-    error text DEFAULT NULL
+    error text DEFAULT NULL,
+    ended_before timestamptz DEFAULT NULL,
+    first_id bigint DEFAULT NULL,
+    last_id bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_discard_many';
-COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
+COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text, timestamptz, bigint, bigint) IS
     'Does what discard does for up to max_jobs waiting jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind. * in it stands for any text, as in routes.
@@ -669,7 +677,46 @@ parent: only children of this job.
 concurrency_key: only jobs with this key.
 metadata: only jobs whose metadata contain this.
 error: only jobs whose last error begins with this. This and metadata need the permission see, too.
+ended_before: only jobs whose last run failed before this time.
+first_id, last_id: only jobs with ids from the one to the other. Where few of very many match, calls for one range after the other read each job once.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
+
+CREATE FUNCTION turnstile.delete_many(
+    queue text DEFAULT NULL,
+    kind text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    state text DEFAULT NULL,
+    older_than interval DEFAULT NULL,
+    max_jobs int DEFAULT 1000,
+    parent bigint DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    error text DEFAULT NULL,
+    ended_before timestamptz DEFAULT NULL,
+    first_id bigint DEFAULT NULL,
+    last_id bigint DEFAULT NULL
+) RETURNS int
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_delete_many';
+COMMENT ON FUNCTION turnstile.delete_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text, timestamptz, bigint, bigint) IS
+    'Deletes up to max_jobs finished jobs from the history, with all that it has of them, and returns how many. Call it again until it returns 0. Passes over jobs that another transaction has locked, children of a live parent, jobs that a live one comes after, and days that are foreign tables. A unique key stays held until its window is over.
+queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
+kind: only jobs of this kind. * in it stands for any text, as in routes.
+tenant: only jobs of this tenant.
+account: only jobs of this account.
+session: only jobs of this session.
+state: completed, cancelled or discarded.
+older_than: only jobs that ended longer ago than this.
+max_jobs: 0 or more.
+parent: only children of this job.
+concurrency_key: only jobs with this key.
+metadata: only jobs whose metadata contain this.
+error: only jobs whose last error begins with this. This and metadata need the permission see, too.
+ended_before: only jobs that ended before this time.
+first_id, last_id: only jobs with ids from the one to the other. Where few of very many match, calls for one range after the other read each job once.
+Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 25006.';
 
 DROP FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int);
 CREATE FUNCTION turnstile.retry_many(
@@ -684,11 +731,14 @@ CREATE FUNCTION turnstile.retry_many(
     parent bigint DEFAULT NULL,
     concurrency_key text DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
-    error text DEFAULT NULL
+    error text DEFAULT NULL,
+    ended_before timestamptz DEFAULT NULL,
+    first_id bigint DEFAULT NULL,
+    last_id bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_retry_many';
-COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
+COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text, timestamptz, bigint, bigint) IS
     'Does what retry does for up to max_jobs jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked, and those whose unique key another job holds, are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind. * in it stands for any text, as in routes.
@@ -702,6 +752,8 @@ parent: only children of this job.
 concurrency_key: only jobs with this key.
 metadata: only jobs whose metadata contain this.
 error: only jobs whose last error begins with this. This and metadata need the permission see, too.
+ended_before: only jobs whose last run failed before this time; finished jobs: that ended before. With the time at which a loop begins, it retries nothing twice.
+first_id, last_id: only jobs with ids from the one to the other. Where few of very many match, calls for one range after the other read each job once.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';
 
 CREATE FUNCTION turnstile.complete_and_claim(
@@ -1274,6 +1326,8 @@ BEGIN
             RETURN turnstile.rescue();
         WHEN 'promote' THEN
             RETURN turnstile.promote();
+        WHEN 'fire recurring' THEN
+            RETURN turnstile.fire_recurring();
         WHEN 'thin history' THEN
             RETURN turnstile.thin_history();
         WHEN 'prune unique keys' THEN
@@ -1321,7 +1375,7 @@ BEGIN
         RAISE EXCEPTION 'cannot run maintain() in a read-only transaction' USING ERRCODE = '25006',
             DETAIL = 'The server is in recovery or the transaction is read-only.', HINT = 'Run it on the primary.';
     END IF;
-    FOREACH task IN ARRAY ARRAY['rescue', 'promote', 'thin history', 'prune unique keys', 'prune batches', 'make partitions', 'drop partitions'] LOOP
+    FOREACH task IN ARRAY ARRAY['rescue', 'promote', 'fire recurring', 'thin history', 'prune unique keys', 'prune batches', 'make partitions', 'drop partitions'] LOOP
         affected := 0;
         BEGIN
             PERFORM FROM turnstile.maintain_task WHERE maintain_task.name = task FOR UPDATE SKIP LOCKED;
@@ -1344,7 +1398,7 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.maintain() IS
-    'Runs each task of upkeep, a bounded amount in a call: rescue, promote, thin history, prune unique keys, prune batches, make partitions, drop partitions. Call it by itself about once a minute, from any number of places.
+    'Runs each task of upkeep, a bounded amount in a call: rescue, promote, fire recurring, thin history, prune unique keys, prune batches, make partitions, drop partitions. Call it by itself about once a minute, from any number of places.
 Returns: a row for each task. affected is how much was done; 0 also where another session runs the task; NULL where the task failed (with a WARNING) or would have had to wait for locks (with a NOTICE).
 Errors: 25006.';
 
@@ -1359,7 +1413,7 @@ CREATE FUNCTION turnstile.why_waiting(job_id bigint)
 COMMENT ON FUNCTION turnstile.why_waiting(bigint) IS
     'Says why a waiting job does not start: every reason, one row each. No row: the next claim of one job from its queue takes it. Reasons: scheduled, retry (run_at is ahead); paused, full, rate (its gate is closed); session_busy, session_order; unique_running; behind (the next claim takes another job); locked (an open transaction has claimed, changed or locked it); no_worker (no claim from the queue in the last minute, and nobody sleeps on it); outside_memory (its lane is left to the tables, and gets its turn). The figures are those of this moment. The caller needs the permission see or manage on the queue and tenant of the job.
 job_id: a job that is available, scheduled or retryable.
-Returns: ord; reason; gate: queue, tenant, account, session, concurrency or unique, with its name; running and slots of a full gate; opens_at: when time alone opens it (NULL: it does not); holder: the job that is in the way, if one is: it runs in the session, has the unique key, or comes before (NULL where it is not found, or the caller may not know of it); detail: a sentence.
+Returns: ord; reason; gate: queue, tenant, account, session, concurrency or unique, with its name; running and slots of a full gate; opens_at: when time alone opens it (NULL: it does not); holder: the job that is in the way, if one is: it runs in the session, has the unique key, takes up the gate and is an ancestor, or comes before (NULL where it is not found, or the caller may not know of it); detail: a sentence.
 Errors: 22004; P0002; 55000 the job runs or has ended, with its state in DETAIL; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.why_waiting_summary(queue text DEFAULT NULL, tenant text DEFAULT NULL)
@@ -1918,13 +1972,13 @@ AS $function$
         ]),
         ('tenant', 'SELECT', ARRAY['my_jobs', 'dead_jobs', 'job_id_seq']),
         ('operator', 'EXECUTE', ARRAY[
-            'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
+            'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many', 'delete_many',
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
-            'pause_session', 'resume_session', 'pause_concurrency', 'resume_concurrency',
+            'pause_session', 'resume_session', 'pause_concurrency', 'resume_concurrency', 'pause_recurring', 'resume_recurring',
             'set_endpoint', 'drop_endpoint', 'endpoint_of',
             'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
-            'rescue', 'promote', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
+            'rescue', 'promote', 'fire_recurring', 'next_firing', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
@@ -2124,6 +2178,451 @@ BEGIN
     RETURN dropped;
 END
 $function$;
+
+-- Recurring jobs, which a background worker fires. Entries of pg_cron for them are removed.
+
+DO $block$
+DECLARE
+    left_over record;
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron') THEN
+        FOR left_over IN
+            SELECT cron.unschedule(job.jobid)
+            FROM cron.job
+            JOIN turnstile.recurring ON job.jobname = recurring.cron_entry::name
+            WHERE job.database = pg_catalog.current_database()
+        LOOP
+        END LOOP;
+    END IF;
+END
+$block$;
+
+DROP VIEW turnstile.recurring_jobs;
+DROP FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb);
+DROP FUNCTION turnstile.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, name);
+DROP FUNCTION turnstile.enqueue_recurring(text);
+DROP FUNCTION turnstile.cron_entries();
+
+ALTER TABLE turnstile.recurring
+    DROP COLUMN cron_entry,
+    ADD COLUMN unique_by text[],
+    ADD COLUMN time_zone text,
+    ADD COLUMN catch_up text NOT NULL DEFAULT 'once',
+    ADD COLUMN next_firing timestamptz,
+    ADD COLUMN paused_until timestamptz,
+    ADD COLUMN retry_at timestamptz,
+    ADD COLUMN last_error text,
+    ADD COLUMN last_error_at timestamptz,
+    ADD CONSTRAINT recurring_catch_up_check CHECK (catch_up IN ('skip', 'once', 'all'));
+
+COMMENT ON COLUMN turnstile.recurring.cron IS
+    'When: minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly.';
+COMMENT ON COLUMN turnstile.recurring.last_firing IS 'The last firing that enqueued a job: the time at which it was due.';
+COMMENT ON COLUMN turnstile.recurring.unique_by IS 'Makes the unique key from these columns.';
+COMMENT ON COLUMN turnstile.recurring.time_zone IS 'The time zone of the schedule, by its name. NULL: UTC.';
+COMMENT ON COLUMN turnstile.recurring.catch_up IS
+    'What becomes of firings that were missed: skip, once (one for all of them), all.';
+COMMENT ON COLUMN turnstile.recurring.next_firing IS
+    'The first firing that was not made yet. NULL: the server has not looked at it yet. infinity: the schedule cannot be read.';
+COMMENT ON COLUMN turnstile.recurring.paused_until IS 'It does not fire before this time. infinity: before resume_recurring().';
+COMMENT ON COLUMN turnstile.recurring.retry_at IS 'A firing met a lock or the like, and is tried again at this time.';
+COMMENT ON COLUMN turnstile.recurring.last_error IS 'Why the last firing failed. NULL: it did not.';
+COMMENT ON COLUMN turnstile.recurring.last_error_at IS 'When the last firing failed.';
+
+-- Tells the process that fires them when the rows have changed.
+CREATE FUNCTION turnstile.recurring_changed() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_recurring_changed';
+COMMENT ON FUNCTION turnstile.recurring_changed() IS
+    'Trigger on turnstile.recurring: has the server look at it once the change is committed.';
+
+CREATE TRIGGER publish_recurring AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.recurring
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.recurring_changed();
+ALTER TABLE turnstile.recurring ENABLE ALWAYS TRIGGER publish_recurring;
+
+COMMENT ON FUNCTION turnstile.check_recurring_owner(text, name) IS
+    'For schedule(), unschedule() and pauses: locks the row of that name, if there is one. Errors: 42501 it belongs to another role.';
+
+CREATE FUNCTION turnstile.time_zone_of(time_zone text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    known text;
+BEGIN
+    IF time_zone IS NULL THEN
+        RETURN NULL;
+    END IF;
+    -- The view reads hundreds of files.
+    SELECT recurring.time_zone INTO known FROM turnstile.recurring
+    WHERE recurring.time_zone = time_zone_of.time_zone LIMIT 1;
+    IF known IS NULL THEN
+        SELECT min(zone.name) INTO known FROM pg_catalog.pg_timezone_names AS zone
+        WHERE lower(zone.name) = lower(time_zone_of.time_zone);
+    END IF;
+    IF known IS NULL THEN
+        RAISE EXCEPTION 'unknown time zone' USING ERRCODE = '22023',
+            DETAIL = pg_catalog.format('pg_timezone_names does not have "%s".', pg_catalog.left(time_zone, 100)),
+            HINT = 'Pass a name such as Europe/Berlin.';
+    END IF;
+    RETURN known;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.time_zone_of(text) IS
+    'For schedule(): the name of a time zone as pg_timezone_names has it. Errors: 22023.';
+
+CREATE FUNCTION turnstile.set_recurring(
+    name text, cron text, kind text, payload jsonb, queue text, tenant text, account text, session text,
+    concurrency_key text, priority int, max_attempts int, unique_key text, unique_mode text, unique_for interval,
+    metadata jsonb, unique_by text[], time_zone text, catch_up text, caller name
+) RETURNS timestamptz
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_variable
+DECLARE
+    zone constant text := turnstile.time_zone_of(time_zone);
+    fires timestamptz;
+BEGIN
+    PERFORM turnstile.check_name('name', name);
+    PERFORM turnstile.check_recurring_owner(name, caller);
+    IF NOT pg_catalog.has_schema_privilege(caller, 'turnstile', 'USAGE') OR NOT (
+        SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(caller, proc.oid, 'EXECUTE'))
+        FROM pg_catalog.pg_proc AS proc
+        WHERE proc.proname = 'enqueue' AND proc.pronamespace = 'turnstile'::regnamespace
+    ) THEN
+        RAISE EXCEPTION 'permission denied to schedule a job' USING ERRCODE = '42501',
+            DETAIL = pg_catalog.format('The role "%s" may not call turnstile.enqueue.', caller),
+            HINT = 'Call turnstile.allow_producer() for the role: each firing enqueues with its rights.';
+    END IF;
+    IF catch_up IS NULL THEN
+        RAISE EXCEPTION 'catch_up must not be null' USING ERRCODE = '22004',
+            DETAIL = 'The argument "catch_up" is NULL.', HINT = 'Pass skip, once or all, or leave it out.';
+    ELSIF catch_up NOT IN ('skip', 'once', 'all') THEN
+        RAISE EXCEPTION 'unknown way to catch up' USING ERRCODE = '22023',
+            DETAIL = pg_catalog.format('It is "%s".', pg_catalog.left(catch_up, 100)), HINT = 'Pass skip, once or all.';
+    END IF;
+    fires := turnstile.next_firing(cron, zone);
+    -- What enqueue() would refuse at each firing is refused here: the call is tried and rolled back.
+    BEGIN
+        PERFORM turnstile.enqueue(
+            kind => kind, payload => payload, queue => queue, tenant => tenant, account => account, session => session,
+            concurrency_key => concurrency_key, priority => priority, max_attempts => max_attempts,
+            unique_key => unique_key, unique_mode => unique_mode, unique_for => unique_for, metadata => metadata,
+            unique_by => unique_by
+        );
+        RAISE EXCEPTION SQLSTATE 'TS000';
+    EXCEPTION WHEN SQLSTATE 'TS000' THEN
+    END;
+    INSERT INTO turnstile.recurring AS known (
+        name, cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
+        unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, next_firing, owner
+    )
+    VALUES (
+        name, cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts,
+        unique_key, unique_mode, unique_for, metadata, unique_by, zone, catch_up, fires, caller
+    )
+    ON CONFLICT ON CONSTRAINT recurring_pkey DO UPDATE
+    SET (cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
+            unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, retry_at)
+        = (excluded.cron, excluded.kind, excluded.payload, excluded.queue, excluded.tenant, excluded.account,
+            excluded.session, excluded.concurrency_key, excluded.priority, excluded.max_attempts, excluded.unique_key,
+            excluded.unique_mode, excluded.unique_for, excluded.metadata, excluded.unique_by, excluded.time_zone,
+            excluded.catch_up, NULL),
+        -- The same schedule goes on: firings that were missed stay missed.
+        next_firing = CASE
+            WHEN (known.cron, known.time_zone) IS NOT DISTINCT FROM (excluded.cron, excluded.time_zone)
+                THEN coalesce(known.next_firing, excluded.next_firing)
+            ELSE excluded.next_firing
+        END,
+        owner = CASE
+            WHEN EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.rolname = known.owner) THEN known.owner
+            ELSE excluded.owner
+        END
+    RETURNING next_firing INTO fires;
+    -- Another session may have been first.
+    PERFORM turnstile.check_recurring_owner(name, caller);
+    RETURN fires;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, name) IS
+    'For schedule(): does it for the caller.';
+
+CREATE OR REPLACE FUNCTION turnstile.end_recurring(name text, caller name) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    PERFORM turnstile.check_name('name', name);
+    PERFORM turnstile.check_recurring_owner(name, caller);
+    DELETE FROM turnstile.recurring WHERE recurring.name = end_recurring.name;
+    RETURN FOUND;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.end_recurring(text, name) IS
+    'For unschedule(): does it for the caller.';
+
+CREATE FUNCTION turnstile.set_recurring_pause(name text, until timestamptz, caller name, is_operator boolean) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    PERFORM turnstile.check_name('name', name);
+    IF NOT is_operator THEN
+        PERFORM turnstile.check_recurring_owner(name, caller);
+    END IF;
+    UPDATE turnstile.recurring SET paused_until = until, retry_at = NULL WHERE recurring.name = set_recurring_pause.name;
+    RETURN FOUND;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_recurring_pause(text, timestamptz, name, boolean) IS
+    'For pause_recurring() and resume_recurring(): does it for the caller.';
+
+-- Only C knows the caller: SECURITY DEFINER hides it.
+CREATE FUNCTION turnstile.schedule(
+    name text,
+    cron text,
+    kind text,
+    payload jsonb DEFAULT '{}',
+    queue text DEFAULT NULL,
+    tenant text DEFAULT NULL,
+    account text DEFAULT NULL,
+    session text DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    priority int DEFAULT 0,
+    max_attempts int DEFAULT NULL,
+    unique_key text DEFAULT NULL,
+    unique_mode text DEFAULT 'until_executed',
+    unique_for interval DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    unique_by text[] DEFAULT NULL,
+    time_zone text DEFAULT NULL,
+    catch_up text DEFAULT 'once'
+) RETURNS timestamptz
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_schedule';
+COMMENT ON FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text) IS
+    'Enqueues a job again and again, and returns when it fires next. A second call with the same name replaces it; a pause stays. The recurring job belongs to the caller, and each firing enqueues with the rights of that role. The metadata of the job has recurring, the name, and firing, the time at which it was due in UTC.
+name: of the recurring job, 1 to 255 bytes.
+cron: five fields: minute, hour, day of month, month, day of week, with names (jan, mon), steps (*/5), L for the last day, 2#1 for the first Tuesday; or @hourly, @daily, @weekly, @monthly, @yearly.
+time_zone: in which the schedule is read, a name of pg_timezone_names. NULL: UTC. Where its clock is set forward, what was due at a time that does not exist fires at the change; where it is set back, the first of two equal times counts. A schedule with * as its hour goes on each hour.
+catch_up: what becomes of firings that were missed by more than a minute, because the server was down or the recurring job paused: skip, once (one job for all of them), all (a job for each).
+The other arguments are those of enqueue.
+Errors: as enqueue; 22023 also a schedule that cannot be read or never fires, or a time zone that the server does not know; 42501 also where another role owns the name.';
+
+CREATE FUNCTION turnstile.pause_recurring(name text, until timestamptz DEFAULT NULL) RETURNS boolean
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_pause_recurring';
+COMMENT ON FUNCTION turnstile.pause_recurring(text, timestamptz) IS
+    'A recurring job does not fire, from the commit on. What is missed is caught up on as schedule() was told. Returns false if there is none of that name. An operator may pause those of all roles.
+name: as for schedule.
+until: the pause ends at this time by itself. NULL: when it is resumed.
+Errors: 22004; 22023; 42501 it belongs to another role; 54000.';
+
+CREATE FUNCTION turnstile.resume_recurring(name text) RETURNS boolean
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_resume_recurring';
+COMMENT ON FUNCTION turnstile.resume_recurring(text) IS
+    'Ends a pause of a recurring job. Returns false if there is none of that name. An operator may resume those of all roles.
+name: as for schedule.
+Errors: 22004; 22023; 42501 it belongs to another role; 54000.';
+
+CREATE FUNCTION turnstile.next_firing(cron text, time_zone text DEFAULT NULL, after timestamptz DEFAULT pg_catalog.now()) RETURNS timestamptz
+    LANGUAGE c STABLE
+    AS 'MODULE_PATHNAME', 'turnstile_next_firing';
+COMMENT ON FUNCTION turnstile.next_firing(text, text, timestamptz) IS
+    'Returns when a recurring job with this schedule would fire next.
+cron: as for schedule.
+time_zone: as for schedule.
+after: the first firing after this time.
+Errors: 22004; 22023.';
+
+CREATE FUNCTION turnstile.enqueue_firing(name text, firing timestamptz) RETURNS bigint
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_enqueue_firing';
+COMMENT ON FUNCTION turnstile.enqueue_firing(text, timestamptz) IS
+    'For fire_once(): enqueues the job of a firing with the rights of the recurring job''s owner, and returns its id. Errors: 42501 the caller does not own the extension; 42704 the owner does not exist; and those of enqueue.';
+
+-- A firing that fails leaves the transaction as it was, so that others can go on. A lock or the like is waited for: the firing stays due.
+CREATE FUNCTION turnstile.fire_once(name text, firing timestamptz, next timestamptz) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    job_id bigint;
+    why text;
+    is_passing boolean := false;
+BEGIN
+    BEGIN
+        job_id := turnstile.enqueue_firing(fire_once.name, fire_once.firing);
+        -- What a user's deferred trigger refuses must not refuse the commit.
+        SET CONSTRAINTS ALL IMMEDIATE;
+        UPDATE turnstile.recurring
+        SET last_firing = fire_once.firing, last_job_id = job_id, next_firing = fire_once.next,
+            retry_at = NULL, last_error = NULL, last_error_at = NULL
+        WHERE recurring.name = fire_once.name;
+        RETURN true;
+    EXCEPTION
+        WHEN transaction_rollback OR lock_not_available OR disk_full OR out_of_memory THEN
+            is_passing := true;
+            why := SQLERRM;
+        WHEN OTHERS THEN
+            why := SQLERRM;
+    END;
+    RAISE WARNING 'recurring job "%" could not enqueue its job: %', fire_once.name, why
+        USING DETAIL = pg_catalog.format('It was due at %s.', fire_once.firing),
+            HINT = CASE WHEN is_passing THEN 'It is tried again in ten seconds.' ELSE 'The next firing is made as always.' END;
+    UPDATE turnstile.recurring
+    SET next_firing = CASE WHEN is_passing THEN recurring.next_firing ELSE fire_once.next END,
+        retry_at = CASE WHEN is_passing THEN pg_catalog.clock_timestamp() + interval '10 seconds' END,
+        last_error = why, last_error_at = pg_catalog.clock_timestamp()
+    WHERE recurring.name = fire_once.name;
+    RETURN false;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.fire_once(text, timestamptz, timestamptz) IS
+    'For fire_recurring() and the background worker: makes one firing of a recurring job, or tells why that failed.';
+
+CREATE FUNCTION turnstile.fire_recurring(max_jobs int DEFAULT 1000) RETURNS int
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_fire_recurring';
+COMMENT ON FUNCTION turnstile.fire_recurring(int) IS
+    'Fires recurring jobs that are due, and returns how many jobs that enqueued. The background worker does it by itself; this is for a server that has none to spare. A firing that fails is told with a WARNING and in recurring_jobs.
+max_jobs: at most so many recurring jobs fire, each as often as it has to catch up on, up to 1,000 times.
+Errors: 22004; 22023; 42501; 25006.';
+
+CREATE VIEW turnstile.recurring_jobs AS
+    SELECT
+        recurring.name, recurring.cron,
+        coalesce(recurring.next_firing < 'infinity', true)
+            AND coalesce(recurring.paused_until <= pg_catalog.now(), true) AS active,
+        recurring.kind, recurring.payload, recurring.queue, recurring.tenant, recurring.last_firing, recurring.last_job_id,
+        recurring.owner,
+        nullif(greatest(recurring.next_firing, recurring.paused_until), 'infinity') AS next_firing,
+        nullif(recurring.paused_until, 'infinity') AS paused_until,
+        recurring.time_zone, recurring.catch_up, recurring.last_error, recurring.last_error_at
+    FROM turnstile.recurring;
+COMMENT ON VIEW turnstile.recurring_jobs IS
+    'Recurring jobs, with their last and their next firing.';
+COMMENT ON COLUMN turnstile.recurring_jobs.active IS 'It is not paused, and its schedule can be read.';
+COMMENT ON COLUMN turnstile.recurring_jobs.paused_until IS 'When its pause ends, or has ended, by itself.';
+COMMENT ON COLUMN turnstile.recurring_jobs.next_firing IS
+    'When it fires next, or when its pause ends. NULL: not before it is resumed or scheduled anew.';
+
+-- It times recurring jobs in the time zone in which pg_cron did, and looks at each once this script is committed.
+DO $block$
+DECLARE
+    zone constant text := pg_catalog.current_setting('cron.timezone', true);
+BEGIN
+    UPDATE turnstile.recurring SET time_zone = zone
+    WHERE zone IS NOT NULL AND upper(zone) NOT IN ('GMT', 'UTC', '');
+END
+$block$;
+
+INSERT INTO turnstile.maintain_task (name) VALUES ('fire recurring') ON CONFLICT DO NOTHING;
+
+-- pg_cron, for maintain(): its entries are removed after DROP EXTENSION.
+
+COMMENT ON FUNCTION turnstile.set_cron_entry(text, text, text) IS
+    'For enable_cron(): makes or replaces an entry of pg_cron and returns its jobid. Errors: 22004; 22023; 55000 without pg_cron.';
+COMMENT ON FUNCTION turnstile.remove_cron_entry(text) IS
+    'For disable_cron(): removes an entry of pg_cron; false if there is none. Errors: 55000 without pg_cron.';
+
+-- An entry is no part of the extension. It outlives DROP EXTENSION, and its next run then removes it.
+CREATE FUNCTION turnstile.cron_command(verb text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT format($command$DO $do$ BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'turnstile') THEN
+        PERFORM cron.unschedule(jobid) FROM cron.job
+        WHERE jobname IN ('turnstile maintain', 'turnstile clean-up') AND username = current_user;
+    ELSE
+        PERFORM turnstile.%I();
+    END IF;
+END $do$$command$, cron_command.verb)
+$function$;
+COMMENT ON FUNCTION turnstile.cron_command(text) IS
+    'For enable_cron(): the command of an entry of pg_cron, which removes the entries once the extension is gone.';
+
+CREATE OR REPLACE FUNCTION turnstile.enable_cron(schedule text DEFAULT '* * * * *') RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    entry bigint;
+BEGIN
+    entry := turnstile.set_cron_entry('turnstile maintain', schedule, turnstile.cron_command('maintain'));
+    PERFORM turnstile.set_cron_entry('turnstile clean-up', '17 * * * *', turnstile.cron_command('clean_cron_log'));
+    RETURN entry;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.enable_cron(text) IS
+    'Makes pg_cron run maintain(), and delete the log of its own runs that is older than three days. Returns the jobid of the first entry. A second call replaces the schedule.
+schedule: five fields: minute, hour, day of month, month, day of week.
+Errors: 22004; 22023; 55000 without pg_cron.';
+
+CREATE OR REPLACE FUNCTION turnstile.disable_cron() RETURNS int
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT turnstile.remove_cron_entry('turnstile maintain')::int + turnstile.remove_cron_entry('turnstile clean-up')::int
+$function$;
+COMMENT ON FUNCTION turnstile.disable_cron() IS
+    'Removes what enable_cron() has set up, and returns how many entries of pg_cron that were.
+Errors: 55000 without pg_cron.';
+
+CREATE OR REPLACE FUNCTION turnstile.clean_cron_log(keep interval DEFAULT '3 days') RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    deleted bigint;
+BEGIN
+    IF keep IS NULL THEN
+        RAISE EXCEPTION 'keep must not be null' USING ERRCODE = '22004',
+            DETAIL = 'The argument "keep" is NULL.', HINT = 'Leave it out for three days.';
+    END IF;
+    PERFORM turnstile.require_cron();
+    DELETE FROM cron.job_run_details
+    WHERE runid = ANY (ARRAY (
+        SELECT run.runid FROM cron.job_run_details AS run
+        WHERE run.username = current_user AND run.database = current_database()
+            AND (
+                run.command IN (turnstile.cron_command('maintain'), turnstile.cron_command('clean_cron_log'))
+                -- Those of 0.1.0.
+                OR run.command IN ('SELECT turnstile.maintain()', 'SELECT turnstile.clean_cron_log()')
+                OR run.command LIKE 'SELECT turnstile.enqueue\_recurring(%'
+            )
+            AND coalesce(run.end_time, run.start_time) < pg_catalog.now() - keep
+        LIMIT 10000
+    ));
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    RETURN deleted;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.clean_cron_log(interval) IS
+    'Deletes old runs of maintain() and of itself from the log of pg_cron, up to 10,000. Returns how many.
+keep: how long runs stay.
+Errors: 22004; 55000 without pg_cron.';
+
+DO $block$
+DECLARE
+    entry record;
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron') THEN
+        FOR entry IN
+            SELECT job.jobid, command.text
+            FROM cron.job
+            JOIN (VALUES ('turnstile maintain', 'maintain'), ('turnstile clean-up', 'clean_cron_log')) AS known (name, verb)
+                ON job.jobname = known.name
+            CROSS JOIN LATERAL turnstile.cron_command(known.verb) AS command (text)
+            WHERE job.database = pg_catalog.current_database()
+        LOOP
+            PERFORM cron.alter_job(entry.jobid, command => entry.text);
+        END LOOP;
+    END IF;
+END
+$block$;
 
 -- What this script has made belongs to who runs it, who may be another than the owner of the extension. Functions work with the
 -- rights of their owner, and the owner of the extension grants EXECUTE on them. What was there before has initial privileges.

@@ -14,6 +14,7 @@
 //! | `sync` | from the tables to memory: the end of a transaction, rebuild, check, settings of gates |
 //! | `waiting` | workers that wait for jobs |
 //! | `runs` | how a run starts and ends |
+//! | `recurring` | when recurring jobs fire |
 //! | `upkeep` | what claims do in passing: rescue, promotion |
 //! | `claims` | which job is next |
 //! | `outlook` | why a job waits, and when it will start |
@@ -26,6 +27,7 @@ mod job;
 mod outlook;
 mod permission;
 mod pg;
+mod recurring;
 mod runs;
 mod shmem;
 mod sync;

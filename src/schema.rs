@@ -99,14 +99,9 @@ extension_sql_file!(
     requires = ["produce_enqueue"]
 );
 extension_sql_file!(
-    "../sql/schema/produce/cron.sql",
-    name = "produce_cron",
-    requires = ["produce_batch"]
-);
-extension_sql_file!(
     "../sql/schema/produce/recurring.sql",
     name = "produce_recurring",
-    requires = ["produce_cron"]
+    requires = ["produce_batch"]
 );
 extension_sql_file!(
     "../sql/schema/work/claim.sql",
@@ -154,9 +149,14 @@ extension_sql_file!(
     requires = ["operate_arguments"]
 );
 extension_sql_file!(
+    "../sql/schema/operate/delete.sql",
+    name = "operate_delete",
+    requires = ["operate_cancel"]
+);
+extension_sql_file!(
     "../sql/schema/operate/retry.sql",
     name = "operate_retry",
-    requires = ["operate_cancel"]
+    requires = ["operate_delete"]
 );
 extension_sql_file!(
     "../sql/schema/operate/setters.sql",
@@ -249,9 +249,14 @@ extension_sql_file!(
     requires = ["maintain_prune"]
 );
 extension_sql_file!(
+    "../sql/schema/maintain/cron_entries.sql",
+    name = "maintain_cron_entries",
+    requires = ["maintain_maintain"]
+);
+extension_sql_file!(
     "../sql/schema/maintain/cron.sql",
     name = "maintain_cron",
-    requires = ["maintain_maintain"]
+    requires = ["maintain_cron_entries"]
 );
 extension_sql_file!(
     "../sql/schema/maintain/check.sql",

@@ -13,7 +13,7 @@ LOOK = "int8, int8, int8, text, text, text, text, text, text[], bool, int8, int8
 IDS = "text"
 TYPES = {
     "capabilities": "", "attention": "", "overview": "", "series": "int8", "metrics": "", "memory": "", "partitions": "", "server": "",
-    "stats_reset": "", "cron": "", "queues": "text, int8, text", "queue": "text", "tenants": "text, int8, text", "tenant": "text",
+    "stats_reset": "", "queues": "text, int8, text", "queue": "text", "tenants": "text, int8, text", "tenant": "text",
     "accounts": "text, text, int8", "keys": "text, text, int8, text", "workers": "text, int8, text", "recurring": "text, int8",
     "why": "text, text", "unattended": "text[]", "newest": "", "few": "text", "sees_all": "",
     "jobs_status": f"{LOOK}, {IDS}", "jobs_mine": f"{LOOK}, {IDS}, text", "count_status": f"{LOOK}, {IDS}, bool",
@@ -49,7 +49,7 @@ def figures() -> list[Call]:
         Call(MONITOR, "workers", ("", 200, "")), Call(MONITOR, "why", (None, None)), Call(MONITOR, "why", ("mail", None)),
         Call(MONITOR, "why", (None, "tenant-0001")), Call(MONITOR, "unattended", ("{mail,report,video}",)),
         Call(MONITOR, "batches", ("", 100)), Call(MONITOR, "batch", (1,)), Call(MONITOR, "batch_counts", ("{2,40,41}",)),
-        Call("postgres", "recurring", ("", 200)), Call("postgres", "cron"), Call(OPERATOR, "batch_settings", (1,)),
+        Call("postgres", "recurring", ("", 200)), Call(OPERATOR, "batch_settings", (1,)),
     ]  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def db(cron_db: Database):
     """That database with nothing scheduled and no job in it."""
     with psycopg.connect(dbname=cron_db.name, autocommit=True, options=GUARDS) as clean:
         clean.execute(
-            "SELECT cron.unschedule(jobid) FROM cron.job; TRUNCATE cron.job_run_details, turnstile.recurring;"
+            "SELECT cron.unschedule(jobid) FROM cron.job; TRUNCATE cron.job_run_details;"
             " DELETE FROM turnstile.job; DELETE FROM turnstile.job_history"
         )
     return cron_db

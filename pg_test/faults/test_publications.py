@@ -96,7 +96,7 @@ def test_settings_and_notes_can_be_changed(conn, slot):
         "INSERT INTO turnstile.route (pattern) VALUES ('r')",
         "INSERT INTO turnstile.endpoint (pattern, url) VALUES ('e', 'http://a.example')",
         "INSERT INTO turnstile.slowed_key (key, one_at_a_time) VALUES ('k', true)",
-        "INSERT INTO turnstile.recurring (name, cron, kind) VALUES ('n', '* * * * *', 'k')",
+        "INSERT INTO turnstile.recurring (name, cron, kind, paused_until) VALUES ('n', '* * * * *', 'k', 'infinity')",
         "INSERT INTO turnstile.unique_key VALUES ('', 'k', 1, 1, 'until_executed')",
         "INSERT INTO turnstile.permission VALUES ('pg_monitor', 'see', '*', '*')",
         "INSERT INTO turnstile.history_pass VALUES ('turnstile.job_history_default', 'p', true, 0, false, 0)",

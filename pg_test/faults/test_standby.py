@@ -16,6 +16,7 @@ from faults.cluster import PATIENCE, as_server, binary, own_cluster
 from faults.mixture import admits_what_may_run, fill
 from support.database import fresh_database
 from support.errors import refused
+from support.recurring import recur
 
 ON_A_STANDBY = "25006"
 
@@ -105,6 +106,9 @@ def _wait_for(conn, query: str, *arguments) -> None:
 
 def test_a_standby_refuses_writes_and_schedules_once_promoted(db, conn, seed):
     slots, made = fill(conn, seed)
+    # What the primary has not noticed, the standby fires once it is promoted.
+    conn.execute("ALTER TABLE turnstile.recurring DISABLE TRIGGER publish_recurring")
+    recur(conn, kind="recurring", queue="other")
     with _standby(conn) as address:
         standby = psycopg.connect(**address, user="postgres", dbname=db.name, autocommit=True)
         written = conn.execute("SELECT pg_current_wal_lsn()").fetchone()[0]
@@ -118,5 +122,7 @@ def test_a_standby_refuses_writes_and_schedules_once_promoted(db, conn, seed):
         assert standby.execute(SCRAPED).fetchone() == standby.execute("SELECT count(*) FROM turnstile.job").fetchone()
         assert standby.execute("SELECT pg_promote()").fetchone() == (True,)
         _wait_for(standby, "SELECT NOT pg_is_in_recovery()")
+        _wait_for(standby, "SELECT count(*) = 1 FROM turnstile.jobs WHERE kind = 'recurring'")
+        standby.execute("DELETE FROM turnstile.job WHERE kind = 'recurring'")
         admits_what_may_run(standby, slots, made)
         standby.close()

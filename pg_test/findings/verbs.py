@@ -186,6 +186,7 @@ OTHERS = {
     "cancel_many": Verb(waiting, value("cancel_many(kind => 'work')"), 1, {"cancelled": 1}),
     "discard_many": Verb(waiting, value("discard_many(kind => 'work')"), 1, {"discarded": 1}),
     "retry_many": Verb(finished, value("retry_many(kind => 'work')"), 1, {"available": 1, "discarded": 1}),
+    "delete_many": Verb(finished, value("delete_many(kind => 'work')"), 1, {}),
     "reroute": Verb(off_route, value("reroute('work')"), 1, {"available": 1}),
     "rescue": Verb(expired, value("rescue()"), 1, {"retryable": 1}),
     "promote": Verb(due, value("promote()"), 1, {"available": 1}),

@@ -54,7 +54,6 @@ def enqueues() -> list[Case]:
         )  # fmt: skip
         batch = f"SELECT turnstile.enqueue_batch('k', queue => {literal(queue)}, tenant => {literal(tenant)}, children => '[{{\"kind\": \"k\"}}]')"
         cases.append(Case(f"enqueue_batch: {name}", batch, (("enqueue", queue, tenant),)))
-        # Allowed, it goes on to say that there is no pg_cron here.
         schedule = f"SELECT turnstile.schedule('n', '* * * * *', 'k', queue => {literal(queue)}, tenant => {literal(tenant)})"
         cases.append(Case(f"schedule: {name}", schedule, (("enqueue", queue, tenant),)))
     cases.append(Case("enqueue_if_new", "SELECT * FROM turnstile.enqueue_if_new('k', queue => 'mail')", (("enqueue", "mail", None),)))
@@ -182,7 +181,7 @@ OPERATED = [
     "set_concurrency('c', slots => 3)", "pause_tenant('acme')", "resume_tenant('acme')", "pause_account('acme', 'a')",
     "resume_account('acme', 'a')", "pause_session('mail', 'acme', 's')", "resume_session('mail', 'acme', 's')",
     "set_route('k', queue => 'mail')", "drop_route('to sms')", "reroute('k')", "set_endpoint('k', 'http://a.example')", "drop_endpoint('k')",
-    "pause_concurrency('c')", "resume_concurrency('c')", "rescue()", "promote()", "check()",
+    "pause_concurrency('c')", "resume_concurrency('c')", "rescue()", "promote()", "fire_recurring()", "check()",
     "rebuild()", "prune_unique_keys()", "recent()", "recent('oldest')", "recent_failures()",
     "stat_reset()", "set_batch(1)",
 ]  # fmt: skip
@@ -204,9 +203,9 @@ SETTINGS = {
 
 def of_operators() -> list[Case]:
     cases = []
-    for verb in ("cancel_many", "discard_many", "retry_many"):
+    for verb in ("cancel_many", "discard_many", "retry_many", "delete_many"):
         for filters, (queue, tenant) in FILTERS.items():
-            if "retryable" in filters and verb == "cancel_many":
+            if "retryable" in filters and verb in ("cancel_many", "delete_many"):
                 continue
             cases.append(Case(f"{verb}({filters})", f"SELECT turnstile.{verb}({filters})", (("manage", queue, tenant),)))
     cases += [Case(call, f"SELECT * FROM turnstile.{call}", (("manage", ALL, ALL),)) for call in OPERATED]

@@ -27,7 +27,8 @@ GROUPS = {
         "enqueue_if_new": "the same",
         "enqueue_many": "the same for each job; for a parent or predecessor `enqueue` on its queue and tenant",
         "enqueue_batch": "the same for the job and each child", "schedule": "`enqueue` as `enqueue` does, now and at each firing",
-        "unschedule": "to own it",
+        "unschedule": "to own it", "pause_recurring": "to own it, or `manage` on `*` and `*`", "resume_recurring": "the same",
+        "next_firing": _NONE,
     },
     "Work": {
         "claim_next": "`work` on the queue; `*`: on some queue, and claims from those",
@@ -47,7 +48,7 @@ GROUPS = {
         "pause_queue": "`manage` on the queue, tenant `*`", "resume_queue": "`manage` on the queue, tenant `*`",
         "pause_tenant": _ALL, "resume_tenant": _ALL, "pause_account": _ALL, "resume_account": _ALL, "pause_session": _ALL,
         "resume_session": _ALL, "pause_concurrency": _ALL, "resume_concurrency": _ALL, "cancel": _JOB, "discard": f"{_JOB}; with an attempt {_RUN}", "retry": _JOB, "reprioritize": _JOB,
-        "cancel_many": _FILTER, "discard_many": _FILTER, "retry_many": _FILTER, "set_route": _ALL, "drop_route": _ALL,
+        "cancel_many": _FILTER, "discard_many": _FILTER, "retry_many": _FILTER, "delete_many": _FILTER, "set_route": _ALL, "drop_route": _ALL,
         "set_endpoint": _ALL, "drop_endpoint": _ALL,
         "route_of": _NONE, "reroute": _ALL, "why_waiting": _OUTLOOK, "why_waiting_summary": _NONE, "wait_estimate": _OUTLOOK,
         "recent": "`see` or `manage` on `*` and `*`", "recent_failures": "`see` or `manage` on `*` and `*`", "stat_reset": _ALL, "histogram_bounds": _NONE,
@@ -56,7 +57,7 @@ GROUPS = {
         "disallow": "the same", "check_permission": "what it is asked about",
     },
     "Maintain": {
-        "maintain": _NONE, "rescue": _ALL, "promote": _ALL, "prune_unique_keys": _ALL, "make_history_partitions": _NONE,
+        "maintain": _NONE, "rescue": _ALL, "promote": _ALL, "fire_recurring": _ALL, "prune_unique_keys": _ALL, "make_history_partitions": _NONE,
         "enable_cron": _NONE, "disable_cron": _NONE, "check": _ALL, "rebuild": _ALL, "version": _NONE, "catalog_version": _NONE,
     },
 }  # fmt: skip

@@ -16,6 +16,7 @@ RUN = {"job_id": 1, "attempt": 1}
 FILTER = {
     "queue": "q", "kind": "k", "tenant": "t", "account": "a", "session": "s", "state": "retryable", "older_than": "1 day",
     "max_jobs": 1, "parent": 1, "concurrency_key": "c", "metadata": {"a": 1}, "error": "no",
+    "ended_before": "2001-01-01", "first_id": 1, "last_id": 2,
 }  # fmt: skip
 
 # A call of each function that is valid in all its arguments, to spoil them one by one.
@@ -45,9 +46,12 @@ CALLS = {
     "enable_cron": {"schedule": "* * * * *"},
     "clean_cron_log": {"keep": "3 days"},
     "schedule": {"name": "n", "cron": "* * * * *", "kind": "work", "payload": {}, "queue": "q", "priority": 0,
-                 "unique_mode": "until_executed"},
+                 "unique_mode": "until_executed", "unique_by": ["kind"], "time_zone": "Europe/Berlin", "catch_up": "all"},
     "unschedule": {"name": "n"},
-    "enqueue_recurring": {"name": "n"},
+    "pause_recurring": {"name": "n", "until": "2100-01-01"},
+    "resume_recurring": {"name": "n"},
+    "next_firing": {"cron": "* * * * *", "time_zone": "UTC", "after": "2001-01-01"},
+    "fire_recurring": {"max_jobs": 1},
     "route_of": {"kind": "work"},
     "reroute": {"pattern": "work", "max_jobs": 1, "from_queue": "q"},
     "set_route": {
@@ -82,6 +86,7 @@ CALLS = {
     "cancel_many": FILTER,
     "discard_many": FILTER,
     "retry_many": FILTER,
+    "delete_many": FILTER | {"state": "completed"},
 }  # fmt: skip
 
 # NULL stands for "not given" exactly where the documented default is NULL.
@@ -103,9 +108,12 @@ NEEDED = {
     "make_history_partitions": ["days_ahead"],
     "enable_cron": ["schedule"],
     "clean_cron_log": ["keep"],
-    "schedule": ["name", "cron", "kind", "payload", "priority", "unique_mode"],
+    "schedule": ["name", "cron", "kind", "payload", "priority", "unique_mode", "catch_up"],
     "unschedule": ["name"],
-    "enqueue_recurring": ["name"],
+    "pause_recurring": ["name"],
+    "resume_recurring": ["name"],
+    "next_firing": ["cron", "after"],
+    "fire_recurring": ["max_jobs"],
     "route_of": ["kind"],
     "reroute": ["pattern", "max_jobs"],
     "set_route": ["pattern"],
@@ -133,6 +141,7 @@ NEEDED = {
     "cancel_many": ["max_jobs"],
     "discard_many": ["max_jobs"],
     "retry_many": ["max_jobs"],
+    "delete_many": ["max_jobs"],
 }
 
 OPTIONAL = [
@@ -311,6 +320,8 @@ BAD = [
     ("cancel_many", {"older_than": "-1 second"}),
     ("discard_many", {"state": "running"}),
     ("retry_many", {"state": "running"}),
+    ("delete_many", {"state": "running"}),
+    ("delete_many", {"state": "retryable"}),
     ("complete_many", {"job_ids": [1, 2], "attempts": [1]}),
     ("complete_many", {"results": []}),
     ("complete_and_claim", {"results": [Jsonb({}), Jsonb({})]}),

@@ -76,9 +76,12 @@ CONTRACT = {
     "disable_cron": "() -> integer",
     "schedule": "(name text, cron text, kind text, payload jsonb, queue text, tenant text, account text, session text,"
     " concurrency_key text, priority integer, max_attempts integer, unique_key text, unique_mode text,"
-    " unique_for interval, metadata jsonb) -> bigint",
+    " unique_for interval, metadata jsonb, unique_by text[], time_zone text, catch_up text) -> timestamp with time zone",
     "unschedule": "(name text) -> boolean",
-    "enqueue_recurring": "(name text) -> bigint",
+    "pause_recurring": "(name text, until timestamp with time zone) -> boolean",
+    "resume_recurring": "(name text) -> boolean",
+    "next_firing": "(cron text, time_zone text, after timestamp with time zone) -> timestamp with time zone",
+    "fire_recurring": "(max_jobs integer) -> integer",
     "heartbeat": "(job_id bigint, attempt integer, lease interval, unbind boolean) -> boolean",
     "progress": "(job_id bigint, attempt integer, done numeric, total numeric, message text) -> boolean",
     "snooze": "(job_id bigint, attempt integer, delay interval) -> boolean",
@@ -104,13 +107,16 @@ CONTRACT = {
     "reprioritize": "(job_id bigint, priority integer) -> boolean",
     "cancel_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
     " max_jobs integer, parent bigint, concurrency_key text,"
-    " metadata jsonb, error text) -> integer",
+    " metadata jsonb, error text, ended_before timestamp with time zone, first_id bigint, last_id bigint) -> integer",
     "discard_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
     " max_jobs integer, parent bigint, concurrency_key text,"
-    " metadata jsonb, error text) -> integer",
+    " metadata jsonb, error text, ended_before timestamp with time zone, first_id bigint, last_id bigint) -> integer",
     "retry_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
     " max_jobs integer, parent bigint, concurrency_key text,"
-    " metadata jsonb, error text) -> integer",
+    " metadata jsonb, error text, ended_before timestamp with time zone, first_id bigint, last_id bigint) -> integer",
+    "delete_many": "(queue text, kind text, tenant text, account text, session text, state text, older_than interval,"
+    " max_jobs integer, parent bigint, concurrency_key text,"
+    " metadata jsonb, error text, ended_before timestamp with time zone, first_id bigint, last_id bigint) -> integer",
 }
 
 COLUMNS = {

@@ -70,6 +70,7 @@ VERBS = {
     "cancel_many": {"queue": "none"},
     "discard_many": {"queue": "none"},
     "retry_many": {"queue": "none"},
+    "delete_many": {"queue": "none"},
 }
 
 # Every routine a user can call, with a NULL of the right type in each place: the privilege comes before the call.

@@ -6,7 +6,7 @@ import pytest
 from support import rows
 from support.calls import call, claim_all, claim_next, enqueue, enqueue_times
 from support.errors import NO_PRIVILEGE, NO_SUCH_JOB, WRONG_STATE
-from support.recurring import fire, recurring_jobs
+from support.recurring import fire, only_by_hand, recurring_jobs
 
 SETTINGS = {
     "queue": ("name", "'mail'", "max_running", {"queue": "mail"}),
@@ -170,8 +170,10 @@ def test_no_row_type_can_be_used_without_a_right(conn, intruder):
 
 
 def _recur(conn, owner: str, name: str = "nightly") -> None:
-    """As schedule() leaves it, which needs pg_cron: pg_test/cron."""
-    conn.execute("INSERT INTO turnstile.recurring (name, cron, kind, owner) VALUES (%s, '0 3 * * *', 'report', %s)", [name, owner])
+    conn.execute(
+        "INSERT INTO turnstile.recurring (name, cron, kind, next_firing, owner) VALUES (%s, '0 3 1 1 *', 'report', '2026-01-01', %s)",
+        [name, owner],
+    )
 
 
 @pytest.fixture
@@ -239,19 +241,32 @@ def test_who_may_not_enqueue_may_not_schedule(planners):
 
 def test_a_firing_has_its_owners_rights(conn, planners):
     """The right is asked for at each firing: what was revoked since is not done."""
+    only_by_hand(conn)
     owner = planners[0]
     _recur(conn, owner.name)
-    assert _sqlstate(conn, "SELECT turnstile.enqueue_recurring('nightly')") == NO_PRIVILEGE
+    assert fire(conn) == 0
+    assert "permission denied" in recurring_jobs(conn)[0].last_error
     assert rows.counts(conn) == {}
     owner.grant(conn, "EXECUTE ON FUNCTION turnstile.enqueue")
-    assert fire(conn)
+    conn.execute("UPDATE turnstile.recurring SET next_firing = '2026-01-01'")
+    assert fire(conn) == 1
     assert conn.execute("SELECT current_user = session_user").fetchone()[0] is True
-    conn.execute("DELETE FROM turnstile.recurring")
-    _recur(conn, "somebody who is gone")
-    assert _sqlstate(conn, "SELECT turnstile.enqueue_recurring('nightly')") == "42704"
-    assert _sqlstate(owner.connect(), "SELECT turnstile.enqueue_recurring('nightly')") == NO_PRIVILEGE
+    conn.execute("DELETE FROM turnstile.permission; UPDATE turnstile.recurring SET next_firing = '2026-01-01'")
+    assert fire(conn) == 0
+    owner.grant(conn, "EXECUTE ON FUNCTION turnstile.enqueue_firing, turnstile.fire_once")
+    for statement in ("turnstile.enqueue_firing('nightly', now())", "turnstile.fire_once('nightly', now(), now())"):
+        assert _sqlstate(owner.connect(), f"SELECT {statement}") == NO_PRIVILEGE
 
 
-def test_without_pg_cron_and_for_no_job_the_errors_are_the_usual_ones(conn):
-    assert _sqlstate(conn, "SELECT turnstile.schedule('nightly', '* * * * *', 'report')") == WRONG_STATE
-    assert _sqlstate(conn, "SELECT turnstile.enqueue_recurring('nobody')") == NO_SUCH_JOB
+def test_an_operator_pauses_the_recurring_jobs_of_all(conn, planners, make_user):
+    owner, other = planners
+    _recur(conn, owner.name)
+    conn.execute("DELETE FROM turnstile.permission")
+    operator = make_user()
+    conn.execute(f'SELECT turnstile.allow_operator(\'"{operator.name}"\')')
+    for verb in ("pause_recurring", "resume_recurring"):
+        conn.execute(f'GRANT EXECUTE ON FUNCTION turnstile.{verb} TO "{owner.name}", "{other.name}"')
+        assert _sqlstate(other.connect(), f"SELECT turnstile.{verb}('nightly')") == NO_PRIVILEGE
+        assert call(owner.connect(), verb, name="nightly")[0][0] is True
+        assert call(operator.connect(), verb, name="nightly")[0][0] is True
+    assert _sqlstate(operator.connect(), "SELECT turnstile.unschedule('nightly')") == NO_PRIVILEGE

@@ -73,7 +73,9 @@ REFUSED = {
     "drop_history": "SELECT turnstile.drop_history()",
     "history_policy": "SELECT turnstile.history_policy(now())",
     "run_task": "SELECT turnstile.run_task('thin history')",
-    "enqueue_recurring": "SELECT turnstile.enqueue_recurring('nightly')",
+    "enqueue_firing": "SELECT turnstile.enqueue_firing('nightly', now())",
+    "fire_once": "SELECT turnstile.fire_once('nightly', now(), now())",
+    "set_recurring_pause": "SELECT turnstile.set_recurring_pause('nightly', now(), 'postgres', true)",
 }
 
 
@@ -115,7 +117,7 @@ def test_the_verbs_still_reach_their_helpers(conn, intruder, victim):
     session = intruder.connect()
     done = dict(call(session, "maintain"))
     assert None not in done.values(), done
-    assert set(done) == {"rescue", "promote", "thin history", "prune unique keys", "prune batches", "make partitions", "drop partitions"}
+    assert set(done) == {"rescue", "promote", "fire recurring", "thin history", "prune unique keys", "prune batches", "make partitions", "drop partitions"}
     assert call(session, "make_history_partitions", days_ahead=9)[0][0] == 2
 
 

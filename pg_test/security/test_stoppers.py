@@ -9,7 +9,7 @@ from support.calls import call, claim, claim_next, enqueue
 from support.errors import TOO_LONG, refused
 from support.listeners import Listener
 
-TASKS = ["rescue", "promote", "thin history", "prune unique keys", "prune batches", "make partitions", "drop partitions"]
+TASKS = ["rescue", "promote", "fire recurring", "thin history", "prune unique keys", "prune batches", "make partitions", "drop partitions"]
 
 
 # ---- maintain() -----------------------------------------------------------------------------------

@@ -1,10 +1,12 @@
 """Recurring jobs as administrators see them, and firings by hand."""
 
-import time
-
+from psycopg import sql
 from psycopg.rows import namedtuple_row
 
 from support.calls import call
+
+# A time that is long over, at which a row without another is due.
+LONG_AGO = "2026-01-01 03:00Z"
 
 
 def recurring_jobs(conn) -> list:
@@ -13,12 +15,25 @@ def recurring_jobs(conn) -> list:
         return cursor.execute("SELECT * FROM turnstile.recurring_jobs ORDER BY name").fetchall()
 
 
-def fire(conn, name: str = "nightly") -> int | None:
-    """A firing as pg_cron does it: the new job's id, or None if this minute was taken."""
-    return call(conn, "enqueue_recurring", name=name)[0][0]
+def only_by_hand(conn) -> None:
+    """From here on no background worker fires recurring jobs of this database; this session does."""
+    database = sql.Identifier(conn.info.dbname)
+    conn.execute(sql.SQL("ALTER DATABASE {} SET turnstile.fire_recurring = off").format(database))
+    conn.execute("SET turnstile.fire_recurring = on")
 
 
-def begin_in_a_young_minute(conn) -> None:
-    """What follows for ten seconds falls into one minute."""
-    while conn.execute("SELECT extract(second FROM clock_timestamp())").fetchone()[0] > 50:
-        time.sleep(0.5)
+def recur(conn, name: str = "nightly", **columns) -> None:
+    """A recurring job that is due."""
+    given = {"name": name, "cron": "0 3 * * *", "kind": "report", "next_firing": LONG_AGO} | columns
+    names, places = ", ".join(given), ", ".join(f"%({column})s" for column in given)
+    conn.execute(f"INSERT INTO turnstile.recurring ({names}) VALUES ({places})", given)
+
+
+def due(conn, since: str = "1 minute", name: str = "nightly") -> None:
+    """It has not fired since so long ago."""
+    conn.execute("UPDATE turnstile.recurring SET next_firing = date_trunc('minute', now()) - %s::interval WHERE name = %s", [since, name])
+
+
+def fire(conn, **arguments) -> int:
+    """How many jobs were enqueued."""
+    return call(conn, "fire_recurring", **arguments)[0][0]

@@ -58,6 +58,11 @@ sql_function!(
     setting_triggers::endpoints_changed
 );
 sql_function!(
+    turnstile_recurring_changed,
+    pg_finfo_turnstile_recurring_changed,
+    setting_triggers::recurring_changed
+);
+sql_function!(
     turnstile_permissions_changed,
     pg_finfo_turnstile_permissions_changed,
     permission::permissions_changed

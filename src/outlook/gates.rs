@@ -1,6 +1,6 @@
 //! The gates that a job passes, and which of them are closed.
 
-use super::blocker::{Blocker, Reason};
+use super::blocker::{Blocker, Reason, name_of};
 use super::job::Waiting;
 use super::{blocked, holders};
 use crate::job::gates;
@@ -16,6 +16,7 @@ use pgrx::pg_sys;
 use turnstile_scheduler::{GateKind, GateState, LaneSpec, Limit, Step};
 
 static IS_PAUSED: Statement = statement!("is_paused", [INT4OID, INT8ARRAYOID]);
+static ANCESTOR: Statement = statement!("ancestor_at_gate", [INT8OID, TEXTOID]);
 
 /// The states of the gates of a lane, in the order of their kinds.
 pub fn states(spi: &Spi, job_table: pg_sys::Oid, spec: &LaneSpec) -> Result<Vec<GateState>> {
@@ -98,6 +99,9 @@ fn full(spi: &Spi, job: &Waiting, state: &GateState) -> Result<Blocker> {
     if slots == 0 && is_paused(spi, &job.spec, kind)? {
         return Ok(pause(kind, name));
     }
+    if let Some(blocker) = own_family(spi, job, state, slots)? {
+        return Ok(blocker);
+    }
     let reason = Reason::of_full(kind);
     let holder = holders::of_gate(spi, job, kind)?;
     let detail = match (reason, holder) {
@@ -123,6 +127,29 @@ fn full(spi: &Spi, job: &Waiting, state: &GateState) -> Result<Blocker> {
         slots: Some(slots),
         ..Blocker::new(reason, detail).because_of(holder)
     })
+}
+
+/// All that is taken up at the gate is taken up by jobs that the job is a descendant of, and which may wait for it.
+fn own_family(spi: &Spi, job: &Waiting, state: &GateState, slots: u32) -> Result<Option<Blocker>> {
+    let kind = state.kind;
+    if armed(Seeded::OverlookFamily) {
+        return Ok(None);
+    }
+    let rows = spi.run(&ANCESTOR, &[datum(job.id), datum(name_of(kind))])?;
+    let count = rows.value::<i64>(0, 2).unwrap_or(0);
+    if count == 0 || count < i64::from(state.held) {
+        return Ok(None);
+    }
+    let detail = format!(
+        "{} is taken up by the job in holder, of which this one is a descendant. If that waits for this one in its run, neither goes on: it should call await_children.",
+        called(kind, job.name(kind))
+    );
+    let blocker = Blocker::new(Reason::of_full(kind), detail).because_of(rows.value(0, 1));
+    Ok(Some(Blocker {
+        running: Some(state.held),
+        slots: Some(slots),
+        ..blocker
+    }))
 }
 
 fn pause(kind: GateKind, name: Option<&str>) -> Blocker {

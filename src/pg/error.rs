@@ -42,6 +42,14 @@ impl Failure {
         self
     }
 
+    /// In one line, for a table.
+    pub fn told(&self) -> String {
+        match &self.detail {
+            Some(detail) => format!("{}: {detail}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// Raises the error; the transaction aborts.
     pub fn raise(self) -> ! {
         self.report(PgLogLevel::ERROR);
@@ -139,6 +147,15 @@ pub fn superseded(job_id: i64, attempt: i32, state: &str, current: i32) -> Failu
         "The job is {state} and its latest attempt is {current}."
     ))
     .hint("The run was finished or taken over; drop its result and claim another job.")
+}
+
+pub fn only_for_owner(function: &str) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+        format!("permission denied to call {function}"),
+    )
+    .detail("The caller does not have the rights of the extension's owner.")
+    .hint("The server calls it.")
 }
 
 pub fn recreated() -> Failure {

@@ -25,3 +25,4 @@ pub mod trigger; // what the server tells a trigger function
 pub mod tuple; // a row as stored
 pub mod unguarded; // functions of the server that raise no error
 pub mod written; // a jsonb with its numbers written out
+pub mod zone; // time zones

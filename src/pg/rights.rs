@@ -64,6 +64,18 @@ pub fn as_owner<R>(function: Oid, work: impl FnOnce() -> Result<R>) -> Result<R>
     Ok(result)
 }
 
+/// Runs `work` with the rights of another role, as a call that it makes itself. An error undoes the change of user, as above.
+pub fn as_role<R>(role: Oid, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    let (user, context) = user_and_context();
+    set_user(
+        role,
+        context | pg_sys::SECURITY_LOCAL_USERID_CHANGE.cast_signed(),
+    );
+    let result = work()?;
+    set_user(user, context);
+    Ok(result)
+}
+
 /// Pins the search path for the rest of the call. Must be called before anything runs that looks up names or may be a
 /// user's code: a plan, a trigger, an index expression. Most calls need none of it, and a setting costs more than the
 /// rest of the switch.

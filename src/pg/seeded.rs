@@ -42,6 +42,16 @@ pub enum Seeded {
     HideDueTime,
     /// A commit does not announce leases.
     HideLease,
+    /// why_waiting does not tell that a job waits for one that waits for it.
+    OverlookFamily,
+    /// A commit does not announce recurring jobs.
+    HideRecurring,
+    /// After an abort, no process fires the recurring jobs that are due.
+    LoseFiring,
+    /// A firing is not noted in its row.
+    FireAgain,
+    /// After its start, the server looks into no database for recurring jobs.
+    StayAtHome,
     /// A claim promotes and rescues for all queues.
     PromoteForAll,
     /// No background worker sees to queues that nobody claims from.

@@ -12,6 +12,9 @@ use std::ffi::CStr;
 static MAX_MEMORY: GucSetting<i32> = GucSetting::<i32>::new(1_048_576);
 static MAX_PAYLOAD: GucSetting<i32> = GucSetting::<i32>::new(1_048_576);
 
+/// Whether the background worker and maintain() fire recurring jobs.
+static FIRE_RECURRING: GucSetting<bool> = GucSetting::<bool>::new(true);
+
 /// In milliseconds; -1: off.
 static LOG_MIN_WAIT_TIME: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static LOG_MIN_RUN_TIME: GucSetting<i32> = GucSetting::<i32>::new(-1);
@@ -64,6 +67,14 @@ pub fn register() {
         GucContext::Suset,
         GucFlags::UNIT_BYTE,
     );
+    GucRegistry::define_bool_guc(
+        c"turnstile.fire_recurring",
+        c"Whether recurring jobs fire.",
+        c"Set it to off for a database that is a copy of another: ALTER DATABASE copy SET turnstile.fire_recurring = off.",
+        &FIRE_RECURRING,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
     define_log_guc(
         c"turnstile.log_min_wait_time",
         c"Least time for which a job has waited after it was due, so that its start is logged.",
@@ -89,6 +100,10 @@ fn define_log_guc(name: &'static CStr, purpose: &'static CStr, setting: &'static
         GucContext::Suset,
         GucFlags::UNIT_MS,
     );
+}
+
+pub fn fires_recurring() -> bool {
+    FIRE_RECURRING.get()
 }
 
 /// In milliseconds; none: nothing is logged.

@@ -24,6 +24,8 @@ pub struct Anchor {
     pub bytes: AtomicU64,
     /// The number of the process that notifies listeners; 0: none runs.
     pub notifier: AtomicU32,
+    /// The database in which a worker came to its end last.
+    pub visited: AtomicU32,
 }
 
 /// A window, and the database that has it.

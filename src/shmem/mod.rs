@@ -13,6 +13,7 @@ mod layout;
 mod notifier;
 mod owners;
 mod patrol;
+mod recurring;
 mod set_aside;
 pub mod sleeper;
 mod statistics_file;
@@ -41,11 +42,12 @@ pub use follow_ups::{FollowUp, FollowUps};
 use growth::Growth;
 use layout::Sizes;
 pub use notifier::{
-    Owed, begin_notifier, database_of, end_notifier, note_sent, slots, start_smaller, take_lack,
-    take_owed, tidy,
+    Owed, begin_notifier, database_of, end_notifier, end_visit, knows_recurring, note_sent, slots,
+    start_smaller, take_lack, take_owed, tidy, visited,
 };
 pub use owners::{Gone, GoneOwners, Owner};
 pub use patrol::{Patrol, look};
+pub use recurring::Recurring;
 use set_aside::SetAside;
 pub use stragglers::{Search, Straggler, Stragglers};
 pub use uses::uses;
@@ -82,6 +84,7 @@ pub struct DatabaseState {
     pub follow_ups: FollowUps,
     pub failed_runs: FailedRuns,
     pub patrol: Patrol,
+    pub recurring: Recurring,
     /// When a claim last checked how far positions have been drawn.
     pub sequence_seen_at: i64,
     set_aside: SetAside,
@@ -277,8 +280,12 @@ fn enter<R>(
         }
     };
     let is_dirty = std::mem::replace(&mut locked.state.dirty, true);
-    if is_dirty | entry.has_missed_changes.swap(false, Ordering::AcqRel) {
+    let has_missed_changes = entry.has_missed_changes.swap(false, Ordering::AcqRel);
+    if is_dirty | has_missed_changes {
         locked.distrust();
+    }
+    if has_missed_changes {
+        locked.state.recurring.look_at(server::now());
     }
     locked.make_room(1);
     #[cfg(feature = "fault_injection")]

@@ -45,6 +45,24 @@ fn for_each_slot(change: impl Fn(&mut Locked)) -> Result<()> {
     Ok(())
 }
 
+/// A worker has come to its end in a database.
+pub fn end_visit(database: pg_sys::Oid) {
+    if let Ok(anchor) = anchor() {
+        anchor.visited.store(database.into(), Ordering::Release);
+    }
+}
+
+/// The database in which a worker came to its end last.
+pub fn visited() -> Result<pg_sys::Oid> {
+    Ok(anchor()?.visited.load(Ordering::Acquire).into())
+}
+
+/// Whether the memory of a database knows when its recurring jobs are due.
+pub fn knows_recurring(slot: usize) -> Result<bool> {
+    let known = change_used(slot, |memory| Ok(memory.state.recurring.is_known()))?;
+    Ok(known == Some(true))
+}
+
 /// None if no database has the slot.
 pub fn take_owed(slot: usize) -> Result<Option<Owed>> {
     let entry = directory::entry(slot)?;

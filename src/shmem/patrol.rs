@@ -88,6 +88,12 @@ impl Locked<'_> {
         }
     }
 
+    /// Whether a worker has to see to anything but recurring jobs, for which it need not build the memory.
+    pub fn wants_patrol(&self) -> bool {
+        let due_at = self.due_at();
+        due_at.min(self.state.follow_ups.next()) <= server::now()
+    }
+
     /// When what is due first will be overdue. If it is due already, it has been since `since` at the latest.
     fn overdue_at(&mut self, now: i64, since: i64) -> i64 {
         let due_at = self.due_at();
@@ -101,7 +107,11 @@ impl Locked<'_> {
         };
         let not_before = patrol.not_before.max(patrol.claims_until);
         let overdue_at = from.saturating_add(GRACE);
-        overdue_at.min(self.follow_ups_overdue_at()).max(not_before)
+        let fires_at = self.state.recurring.next();
+        overdue_at
+            .min(self.follow_ups_overdue_at())
+            .min(fires_at)
+            .max(not_before)
     }
 
     /// Called at the end of each locked section: the notifier must not sleep past what is noted there.

@@ -30,6 +30,7 @@ static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
 static PAUSED_SESSION: Statement = statement!("rebuild_paused_session", []);
 static FIRST_DUE: Statement = statement!("first_due", []);
 static FIRST_LEASES: Statement = statement!("first_leases", []);
+static NEXT_RECURRING: Statement = statement!("recurring_next", []);
 
 /// The column behind those that name a lane: a position or a count.
 pub const NUMBER: i32 = 3;
@@ -101,6 +102,7 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
         leases.add(&queue, time)
     })?;
     leases.finish()?;
+    look_at_recurring(spi, job_table)?;
     shmem::with(job_table, |memory| {
         if memory.state.generation != generation || memory.state.phase != Phase::Rebuilding {
             return Ok(());
@@ -112,6 +114,16 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     })?;
     pending::end();
     Ok(())
+}
+
+/// Reads when the first recurring job is due. What a subscription has brought was not told by a trigger.
+fn look_at_recurring(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
+    let version = shmem::with(job_table, |memory| Ok(memory.state.recurring.look()))?;
+    let next: Option<i64> = spi.run(&NEXT_RECURRING, &[])?.value(0, 1);
+    shmem::with(job_table, |memory| {
+        memory.state.recurring.looked(version, next);
+        Ok(())
+    })
 }
 
 /// Visits what is available: each lane with the least of its positions, and perhaps with others.

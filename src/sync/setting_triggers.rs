@@ -7,7 +7,7 @@ use crate::pg::catalog;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::trigger::{Moment, Trigger};
-use crate::shmem::BOUNDED_KINDS as BOUNDED;
+use crate::shmem::{self, BOUNDED_KINDS as BOUNDED};
 use crate::transaction::pending;
 use pgrx::pg_sys::Datum;
 use std::ffi::CStr;
@@ -106,6 +106,15 @@ pub fn routes_changed(call: &Call) -> Result<Option<Datum>> {
 /// AFTER STATEMENT trigger on `turnstile.endpoint`: its keys are kept with the routes.
 pub fn endpoints_changed(call: &Call) -> Result<Option<Datum>> {
     forget_routes(call, c"endpoint")
+}
+
+/// AFTER STATEMENT trigger on `turnstile.recurring`.
+pub fn recurring_changed(call: &Call) -> Result<Option<Datum>> {
+    Trigger::of(call, c"recurring", Moment::StatementAfter)?;
+    let job_table = catalog::job_table()?;
+    shmem::provide(job_table);
+    pending::note(job_table, |level| level.recurring = true);
+    Ok(Trigger::NOTHING)
 }
 
 fn forget_routes(call: &Call, table: &'static CStr) -> Result<Option<Datum>> {

@@ -101,6 +101,9 @@ fn commit() {
         if changes.bounds {
             memory.draw_bounds_version();
         }
+        if changes.recurring && !armed(Seeded::HideRecurring) {
+            memory.state.recurring.look_at(server::now());
+        }
         commit_figures(memory, &changes, id);
         for &job in &changes.follow_ups {
             memory.state.follow_ups.add(job, i64::MIN);
@@ -282,6 +285,9 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
     if !armed(Seeded::LoseFollowedUp) {
         let follow_ups = &mut memory.state.follow_ups;
         follow_ups.put_back_failed(&changes.followed_up, after_failure());
+    }
+    if changes.recurring && !armed(Seeded::LoseFiring) {
+        memory.state.recurring.look_at(after_failure());
     }
     // What was read from tables that are now as they were before is no longer true, nor is what others made of it.
     if changes.rebuild {

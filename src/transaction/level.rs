@@ -58,6 +58,8 @@ pub struct Level {
     pub defaults: Vec<GateKind>,
     /// Rows of `turnstile.route` changed.
     pub routes: bool,
+    /// Rows of `turnstile.recurring` changed.
+    pub recurring: bool,
     /// Bounds of backlogs changed.
     pub bounds: bool,
     /// The earliest time for which a job of each queue was put off.
@@ -159,6 +161,7 @@ impl Level {
             settings,
             defaults,
             routes,
+            recurring,
             bounds,
             next_due,
             due_taken,
@@ -183,6 +186,7 @@ impl Level {
         self.settings.extend(settings);
         self.defaults.extend(defaults);
         self.routes |= routes;
+        self.recurring |= recurring;
         self.bounds |= bounds;
         self.next_due.absorb(next_due);
         self.due_taken.absorb(due_taken);

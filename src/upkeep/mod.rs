@@ -82,6 +82,8 @@ enum Left {
     Nothing,
     /// Jobs that wait for others, and no more.
     FollowUps,
+    /// Recurring jobs.
+    Firings,
     Due,
 }
 

@@ -1,4 +1,5 @@
-//! The background worker that promotes and rescues in a database where no claim does, and ends when nothing is due.
+//! The background worker that fires recurring jobs, promotes and rescues in a database where no claim does that, and ends when
+//! nothing is due.
 //!
 //! It works in short transactions, and stays no longer than it must: a connection keeps a database from being dropped. It
 //! begins with the rights of a superuser, so all that it does, the end of each transaction included, it does as the
@@ -15,6 +16,7 @@ use crate::pg::rights::Owner;
 use crate::pg::served::must_know_catalog;
 use crate::pg::server::{self, SECOND};
 use crate::pg::spi::with_spi;
+use crate::recurring;
 use crate::shmem;
 use crate::shmem::latches::wait_until;
 use crate::transaction;
@@ -46,10 +48,10 @@ const SETTINGS: [(&CStr, &CStr); 6] = [
 #[unsafe(no_mangle)]
 #[pg_guard]
 pub extern "C-unwind" fn turnstile_upkeep_main(database: pg_sys::Datum) {
+    let database = pg_sys::Oid::from(u32::try_from(database.value()).unwrap_or(0));
     // SAFETY: as the server's own processes begin. Without a role the process is that of the first superuser.
     unsafe {
         process::begin();
-        let database = pg_sys::Oid::from(u32::try_from(database.value()).unwrap_or(0));
         pg_sys::BackgroundWorkerInitializeConnectionByOid(database, pg_sys::InvalidOid, 0);
         for (name, value) in SETTINGS {
             pg_sys::SetConfigOption(
@@ -60,6 +62,11 @@ pub extern "C-unwind" fn turnstile_upkeep_main(database: pg_sys::Datum) {
             );
         }
     }
+    work_off();
+    shmem::end_visit(database);
+}
+
+fn work_off() {
     let mut pace = Pace {
         spurt: SPURT,
         has_changed_something: false,
@@ -90,49 +97,71 @@ impl Pace {
                 self.spurt = self.spurt.saturating_sub(took);
                 Some(0)
             }
+            Left::Firings => Some(0),
             Left::FollowUps | Left::Due => Some(took.saturating_mul(REST).min(LONGEST_REST)),
         }
     }
 }
 
+/// A recurring job fires in a transaction of its own: what fails elsewhere must not keep it from that.
 fn round(pace: &mut Pace) -> Left {
+    let has_more = transact(|job_table| fire(job_table, pace)).unwrap_or(false);
+    let left = transact(|job_table| patrol(job_table, pace)).unwrap_or(Left::Nothing);
+    match left {
+        Left::Nothing if has_more => Left::Firings,
+        left => left,
+    }
+}
+
+/// None: the extension was dropped, or its catalog belongs to another library, or another worker works on these jobs.
+fn transact<R>(work: impl FnOnce(pg_sys::Oid) -> Result<R>) -> Option<R> {
     // SAFETY: the process is in no transaction. An error aborts it and ends the process.
     unsafe {
         pg_sys::SetCurrentStatementStartTimestamp();
         pg_sys::StartTransactionCommand();
         pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
     }
-    match work(pace) {
-        Ok(left) => left,
+    match as_owner(work) {
+        Ok(result) => result,
         Err(failure) => failure.raise(),
     }
 }
 
 /// Ends the transaction.
-fn work(pace: &mut Pace) -> Result<Left> {
+fn as_owner<R>(work: impl FnOnce(pg_sys::Oid) -> Result<R>) -> Result<Option<R>> {
     let job_table = match catalog::job_table() {
         Ok(table) if must_know_catalog().is_ok() && may_work(table) => table,
-        // The extension was dropped, or its catalog belongs to another library.
         _ => {
             end();
-            return Ok(Left::Nothing);
+            return Ok(None);
         }
     };
-    let owner = Owner::of_jobs()?;
-    owner.run_to_commit(
-        || {
-            let left = with_spi(|spi| upkeep::patrol(spi, job_table))?;
-            pace.has_changed_something |= transaction::has_id();
-            if left == Left::Nothing {
-                shmem::with(job_table, |memory| {
-                    memory.state.patrol.ended(pace.has_changed_something);
-                    Ok(())
-                })?;
-            }
-            Ok(left)
-        },
-        end,
-    )
+    Owner::of_jobs()?
+        .run_to_commit(|| work(job_table), end)
+        .map(Some)
+}
+
+/// Whether more recurring jobs may be due.
+fn fire(job_table: pg_sys::Oid, pace: &mut Pace) -> Result<bool> {
+    let fired = with_spi(|spi| recurring::fire(spi, job_table, 1))?;
+    pace.has_changed_something |= transaction::has_id();
+    Ok(fired.has_more)
+}
+
+fn patrol(job_table: pg_sys::Oid, pace: &mut Pace) -> Result<Left> {
+    let is_wanted = shmem::with_existing(job_table, |memory| Ok(memory.wants_patrol()))?;
+    let left = match is_wanted {
+        Some(true) => with_spi(|spi| upkeep::patrol(spi, job_table))?,
+        _ => Left::Nothing,
+    };
+    pace.has_changed_something |= transaction::has_id();
+    if left == Left::Nothing {
+        shmem::with_existing(job_table, |memory| {
+            memory.state.patrol.ended(pace.has_changed_something);
+            Ok(())
+        })?;
+    }
+    Ok(left)
 }
 
 fn end() {

@@ -6,3 +6,4 @@ pub mod notifier; // notifies listeners of work
 pub mod patrol; // starts a worker where something is overdue
 pub mod process; // what processes of the extension have in common
 pub mod sleep; // until there is work
+mod tour; // looks into each database once

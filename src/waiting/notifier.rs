@@ -16,6 +16,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::shmem::latches::{own_number, wait_until};
 use crate::shmem::{self, Owed};
 use crate::waiting::housekeeping::Housekeeping;
+use crate::waiting::tour::Tour;
 use crate::waiting::{patrol, process};
 use pgrx::pg_guard;
 use pgrx::pg_sys;
@@ -76,8 +77,9 @@ unsafe extern "C-unwind" fn at_exit(_code: std::ffi::c_int, _arg: pg_sys::Datum)
 fn run() -> Result<()> {
     shmem::begin_notifier(own_number())?;
     let mut housekeeping = Housekeeping::begin();
+    let mut tour = Tour::default();
     loop {
-        let mut until = housekeeping.run()?;
+        let mut until = housekeeping.run()?.min(tour.run()?);
         for slot in shmem::slots() {
             until = until.min(see_to_overdue(slot)?);
             let Some(owed) = shmem::take_owed(slot)? else {

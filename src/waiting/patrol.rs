@@ -20,7 +20,8 @@ thread_local! {
 
 /// Starts a worker, if the database accepts connections and the server has room for another process.
 pub fn start(database: pg_sys::Oid) {
-    if !accepts_connections(database) {
+    // SAFETY: a flag of the server. pg_upgrade runs it, and nothing may change meanwhile.
+    if unsafe { pg_sys::IsBinaryUpgrade } || !accepts_connections(database) {
         return;
     }
     let mut worker = process::describe(NAME, FUNCTION);

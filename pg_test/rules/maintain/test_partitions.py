@@ -114,7 +114,7 @@ def test_a_default_partition_that_is_gone_is_made_again_on_demand(conn):
     conn.execute("DROP TABLE turnstile.job_history_default")
     done = maintain(conn)
     assert done["make partitions"] is None
-    assert {done[task] for task in ("rescue", "promote", "thin history", "prune unique keys", "prune batches")} == {0}
+    assert {done[task] for task in ("rescue", "promote", "fire recurring", "thin history", "prune unique keys", "prune batches")} == {0}
     conn.execute("SELECT turnstile.make_history_partitions()")
     finish(conn, 10)
     assert conn.execute("SELECT count(*) FROM turnstile.job_history_default").fetchone() == (1,)

@@ -95,3 +95,27 @@ def test_a_tenant_sees_its_own_dead_jobs(db, conn, role):
     caller = db.connect()
     caller.execute(f"SET ROLE {role}")
     assert dead_jobs(caller) == [own]
+
+
+def test_a_loop_that_began_before_retries_nothing_twice(conn):
+    """What was retried fails again, later than the loop began."""
+    jobs = [dead(conn, "no") for _ in range(3)]
+    enqueue(conn)
+    fail(conn, claim_next(conn), error="no", retry_in="1 day")
+    [(begun,)] = conn.execute("SELECT clock_timestamp()").fetchall()
+    retried = 0
+    while count := many(conn, "retry_many", error="no", ended_before=begun, max_jobs=2):
+        retried += count
+        while run := claim_next(conn):
+            fail(conn, run, error="no", discard=True)
+    assert retried == 4
+    assert many(conn, "retry_many", error="no", max_jobs=10) == 4
+    assert live(conn, jobs[0]).state == "available"
+
+
+def test_ranges_of_ids_choose_live_and_finished_ones(conn):
+    first, second = dead(conn, "no"), dead(conn, "no")
+    assert many(conn, "retry_many", first_id=second) == 1
+    assert many(conn, "cancel_many", last_id=first) == 0
+    assert many(conn, "cancel_many", first_id=first, last_id=second) == 1
+    assert many(conn, "retry_many", first_id=second + 1) == 0

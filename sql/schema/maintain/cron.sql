@@ -1,5 +1,22 @@
 -- maintain(), called by pg_cron.
 
+-- An entry is no part of the extension. It outlives DROP EXTENSION, and its next run then removes it.
+CREATE FUNCTION turnstile.cron_command(verb text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT format($command$DO $do$ BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'turnstile') THEN
+        PERFORM cron.unschedule(jobid) FROM cron.job
+        WHERE jobname IN ('turnstile maintain', 'turnstile clean-up') AND username = current_user;
+    ELSE
+        PERFORM turnstile.%I();
+    END IF;
+END $do$$command$, cron_command.verb)
+$function$;
+COMMENT ON FUNCTION turnstile.cron_command(text) IS
+    'For enable_cron(): the command of an entry of pg_cron, which removes the entries once the extension is gone.';
+
 CREATE FUNCTION turnstile.enable_cron(schedule text DEFAULT '* * * * *') RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -7,8 +24,8 @@ AS $function$
 DECLARE
     entry bigint;
 BEGIN
-    entry := turnstile.set_cron_entry('turnstile maintain', schedule, 'SELECT turnstile.maintain()');
-    PERFORM turnstile.set_cron_entry('turnstile clean-up', '17 * * * *', 'SELECT turnstile.clean_cron_log()');
+    entry := turnstile.set_cron_entry('turnstile maintain', schedule, turnstile.cron_command('maintain'));
+    PERFORM turnstile.set_cron_entry('turnstile clean-up', '17 * * * *', turnstile.cron_command('clean_cron_log'));
     RETURN entry;
 END
 $function$;
@@ -24,7 +41,7 @@ AS $function$
     SELECT turnstile.remove_cron_entry('turnstile maintain')::int + turnstile.remove_cron_entry('turnstile clean-up')::int
 $function$;
 COMMENT ON FUNCTION turnstile.disable_cron() IS
-    'Removes what enable_cron() has set up, and returns how many entries of pg_cron that were. Recurring jobs stay.
+    'Removes what enable_cron() has set up, and returns how many entries of pg_cron that were.
 Errors: 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.clean_cron_log(keep interval DEFAULT '3 days') RETURNS bigint
@@ -44,7 +61,9 @@ BEGIN
         SELECT run.runid FROM cron.job_run_details AS run
         WHERE run.username = current_user AND run.database = current_database()
             AND (
-                run.command IN ('SELECT turnstile.maintain()', 'SELECT turnstile.clean_cron_log()')
+                run.command IN (turnstile.cron_command('maintain'), turnstile.cron_command('clean_cron_log'))
+                -- Those of 0.1.0.
+                OR run.command IN ('SELECT turnstile.maintain()', 'SELECT turnstile.clean_cron_log()')
                 OR run.command LIKE 'SELECT turnstile.enqueue\_recurring(%'
             )
             AND coalesce(run.end_time, run.start_time) < pg_catalog.now() - keep
@@ -55,6 +74,6 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.clean_cron_log(interval) IS
-    'Deletes old runs of maintain(), of recurring jobs and of itself from the log of pg_cron, up to 10,000. Returns how many.
+    'Deletes old runs of maintain() and of itself from the log of pg_cron, up to 10,000. Returns how many.
 keep: how long runs stay.
 Errors: 22004; 55000 without pg_cron.';

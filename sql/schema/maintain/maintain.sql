@@ -13,6 +13,8 @@ BEGIN
             RETURN turnstile.rescue();
         WHEN 'promote' THEN
             RETURN turnstile.promote();
+        WHEN 'fire recurring' THEN
+            RETURN turnstile.fire_recurring();
         WHEN 'thin history' THEN
             RETURN turnstile.thin_history();
         WHEN 'prune unique keys' THEN
@@ -58,7 +60,7 @@ BEGIN
         RAISE EXCEPTION 'cannot run maintain() in a read-only transaction' USING ERRCODE = '25006',
             DETAIL = 'The server is in recovery or the transaction is read-only.', HINT = 'Run it on the primary.';
     END IF;
-    FOREACH task IN ARRAY ARRAY['rescue', 'promote', 'thin history', 'prune unique keys', 'prune batches', 'make partitions', 'drop partitions'] LOOP
+    FOREACH task IN ARRAY ARRAY['rescue', 'promote', 'fire recurring', 'thin history', 'prune unique keys', 'prune batches', 'make partitions', 'drop partitions'] LOOP
         affected := 0;
         BEGIN
             PERFORM FROM turnstile.maintain_task WHERE maintain_task.name = task FOR UPDATE SKIP LOCKED;
@@ -81,6 +83,6 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.maintain() IS
-    'Runs each task of upkeep, a bounded amount in a call: rescue, promote, thin history, prune unique keys, prune batches, make partitions, drop partitions. Call it by itself about once a minute, from any number of places.
+    'Runs each task of upkeep, a bounded amount in a call: rescue, promote, fire recurring, thin history, prune unique keys, prune batches, make partitions, drop partitions. Call it by itself about once a minute, from any number of places.
 Returns: a row for each task. affected is how much was done; 0 also where another session runs the task; NULL where the task failed (with a WARNING) or would have had to wait for locks (with a NOTICE).
 Errors: 25006.';

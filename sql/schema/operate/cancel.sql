@@ -30,11 +30,14 @@ CREATE FUNCTION turnstile.cancel_many(
     parent bigint DEFAULT NULL,
     concurrency_key text DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
-    error text DEFAULT NULL
+    error text DEFAULT NULL,
+    ended_before timestamptz DEFAULT NULL,
+    first_id bigint DEFAULT NULL,
+    last_id bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_cancel_many';
-COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
+COMMENT ON FUNCTION turnstile.cancel_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text, timestamptz, bigint, bigint) IS
     'Does what cancel does for up to max_jobs live jobs, and returns how many were cancelled or asked to stop. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind. * in it stands for any text, as in routes.
@@ -48,6 +51,8 @@ parent: only children of this job.
 concurrency_key: only jobs with this key.
 metadata: only jobs whose metadata contain this.
 error: only jobs whose last error begins with this. This and metadata need the permission see, too.
+ended_before: only jobs whose last run failed before this time.
+first_id, last_id: only jobs with ids from the one to the other. Where few of very many match, calls for one range after the other read each job once.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';
 
 CREATE FUNCTION turnstile.discard_many(
@@ -62,11 +67,14 @@ CREATE FUNCTION turnstile.discard_many(
     parent bigint DEFAULT NULL,
     concurrency_key text DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
-    error text DEFAULT NULL
+    error text DEFAULT NULL,
+    ended_before timestamptz DEFAULT NULL,
+    first_id bigint DEFAULT NULL,
+    last_id bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_discard_many';
-COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
+COMMENT ON FUNCTION turnstile.discard_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text, timestamptz, bigint, bigint) IS
     'Does what discard does for up to max_jobs waiting jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind. * in it stands for any text, as in routes.
@@ -80,4 +88,6 @@ parent: only children of this job.
 concurrency_key: only jobs with this key.
 metadata: only jobs whose metadata contain this.
 error: only jobs whose last error begins with this. This and metadata need the permission see, too.
+ended_before: only jobs whose last run failed before this time.
+first_id, last_id: only jobs with ids from the one to the other. Where few of very many match, calls for one range after the other read each job once.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 09000; 25006.';

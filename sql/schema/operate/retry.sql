@@ -29,11 +29,14 @@ CREATE FUNCTION turnstile.retry_many(
     parent bigint DEFAULT NULL,
     concurrency_key text DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
-    error text DEFAULT NULL
+    error text DEFAULT NULL,
+    ended_before timestamptz DEFAULT NULL,
+    first_id bigint DEFAULT NULL,
+    last_id bigint DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_retry_many';
-COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text) IS
+COMMENT ON FUNCTION turnstile.retry_many(text, text, text, text, text, text, interval, int, bigint, text, jsonb, text, timestamptz, bigint, bigint) IS
     'Does what retry does for up to max_jobs jobs, and returns how many. Call it again until it returns 0. Jobs that another transaction has locked, and those whose unique key another job holds, are skipped.
 queue: only jobs of this queue. At least one of the filters must be given; NULL stands for any.
 kind: only jobs of this kind. * in it stands for any text, as in routes.
@@ -47,4 +50,6 @@ parent: only children of this job.
 concurrency_key: only jobs with this key.
 metadata: only jobs whose metadata contain this.
 error: only jobs whose last error begins with this. This and metadata need the permission see, too.
+ended_before: only jobs whose last run failed before this time; finished jobs: that ended before. With the time at which a loop begins, it retries nothing twice.
+first_id, last_id: only jobs with ids from the one to the other. Where few of very many match, calls for one range after the other read each job once.
 Errors: 22004; 22023 no filter, or a bad value; 54000; 42501; 53400 a finished job has no place in a backlog with a bound (max_waiting); 09000; 25006.';

@@ -28,4 +28,4 @@ COMMENT ON TABLE turnstile.maintain_task IS
     'The tasks of maintain(). A session that runs a task locks its row; others could take an advisory lock.';
 COMMENT ON COLUMN turnstile.maintain_task.name IS 'The task.';
 INSERT INTO turnstile.maintain_task (name)
-VALUES ('rescue'), ('promote'), ('thin history'), ('prune unique keys'), ('prune batches'), ('make partitions'), ('drop partitions');
+VALUES ('rescue'), ('promote'), ('fire recurring'), ('thin history'), ('prune unique keys'), ('prune batches'), ('make partitions'), ('drop partitions');

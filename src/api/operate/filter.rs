@@ -8,11 +8,11 @@ use crate::pg::error::{Result, bad_value};
 use crate::pg::spi::{Spi, Statement};
 use pgrx::pg_sys::Datum;
 
-arguments!(cancel_many: QUEUE, KIND, TENANT, ACCOUNT, SESSION, STATE, OLDER_THAN, MAX_JOBS, PARENT, CONCURRENCY_KEY, METADATA, ERROR);
+arguments!(cancel_many: QUEUE, KIND, TENANT, ACCOUNT, SESSION, STATE, OLDER_THAN, MAX_JOBS, PARENT, CONCURRENCY_KEY, METADATA, ERROR, ENDED_BEFORE, FIRST_ID, LAST_ID);
 
 use cancel_many::{
-    ACCOUNT, CONCURRENCY_KEY, ERROR, KIND, MAX_JOBS, METADATA, OLDER_THAN, PARENT, QUEUE, SESSION,
-    STATE, TENANT,
+    ACCOUNT, CONCURRENCY_KEY, ENDED_BEFORE, ERROR, FIRST_ID, KIND, LAST_ID, MAX_JOBS, METADATA,
+    OLDER_THAN, PARENT, QUEUE, SESSION, STATE, TENANT,
 };
 
 /// The arguments that are names; all calls about many jobs have the same ones.
@@ -34,6 +34,8 @@ pub struct Filter {
     parent: Option<Datum>,
     metadata: Option<Datum>,
     error: Option<Datum>,
+    ended_before: Option<Datum>,
+    ids: [Option<Datum>; 2],
 }
 
 impl Filter {
@@ -45,7 +47,7 @@ impl Filter {
         check_wait(call, OLDER_THAN, "older_than")?;
         let most = bound(call, MAX_JOBS)?;
         if (0..MAX_JOBS)
-            .chain([PARENT, CONCURRENCY_KEY, METADATA, ERROR])
+            .chain(PARENT..=LAST_ID)
             .all(|index| call.raw(index).is_none())
         {
             return Err(bad_value("at least one filter must be given")
@@ -80,6 +82,8 @@ impl Filter {
             parent: call.raw(PARENT),
             metadata: call.raw(METADATA),
             error: call.raw(ERROR),
+            ended_before: call.raw(ENDED_BEFORE),
+            ids: [call.raw(FIRST_ID), call.raw(LAST_ID)],
         })
     }
 
@@ -87,6 +91,7 @@ impl Filter {
     pub fn lock(&self, spi: &Spi, statement: &Statement, already: usize) -> Result<Vec<i64>> {
         let [queue, kind, tenant, account, session, concurrency_key] = self.names;
         let states: Vec<String> = self.states.iter().map(|&state| state.into()).collect();
+        let [first_id, last_id] = self.ids;
         let left = i64::try_from(already).map_or(0, |already| self.most - already);
         let rows = spi.run(
             statement,
@@ -103,6 +108,9 @@ impl Filter {
                 concurrency_key,
                 self.metadata,
                 self.error,
+                self.ended_before,
+                first_id,
+                last_id,
             ],
         )?;
         (0..rows.len()).map(|row| rows.required(row, 1)).collect()
@@ -126,7 +134,10 @@ macro_rules! filter_statement {
                 INT8OID,
                 TEXTOID,
                 JSONBOID,
-                TEXTOID
+                TEXTOID,
+                TIMESTAMPTZOID,
+                INT8OID,
+                INT8OID
             ]
         )
     };

@@ -3,6 +3,7 @@
 pub mod batch_results;
 pub mod cancel;
 pub mod check_permission;
+pub mod delete;
 pub mod figures;
 pub mod filter;
 pub mod memory;
@@ -92,6 +93,11 @@ sql_verb!(
     turnstile_discard_many,
     pg_finfo_turnstile_discard_many,
     cancel::discard_many
+);
+sql_verb!(
+    turnstile_delete_many,
+    pg_finfo_turnstile_delete_many,
+    delete::delete_many
 );
 sql_verb!(
     turnstile_retry_many,

@@ -11,7 +11,7 @@ pub mod references;
 pub mod ties;
 pub mod unique_key;
 
-use crate::pg::call::sql_verb;
+use crate::pg::call::{sql_function, sql_verb};
 
 sql_verb!(
     turnstile_schedule,
@@ -22,6 +22,31 @@ sql_verb!(
     turnstile_unschedule,
     pg_finfo_turnstile_unschedule,
     recurring::unschedule
+);
+sql_verb!(
+    turnstile_pause_recurring,
+    pg_finfo_turnstile_pause_recurring,
+    recurring::pause
+);
+sql_verb!(
+    turnstile_resume_recurring,
+    pg_finfo_turnstile_resume_recurring,
+    recurring::resume
+);
+sql_function!(
+    turnstile_next_firing,
+    pg_finfo_turnstile_next_firing,
+    recurring::next_firing
+);
+sql_function!(
+    turnstile_enqueue_firing,
+    pg_finfo_turnstile_enqueue_firing,
+    recurring::enqueue_firing
+);
+sql_verb!(
+    turnstile_fire_recurring,
+    pg_finfo_turnstile_fire_recurring,
+    recurring::fire_recurring
 );
 sql_verb!(
     turnstile_enqueue,

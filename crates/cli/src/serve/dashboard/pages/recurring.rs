@@ -14,7 +14,6 @@ use crate::serve::dashboard::html::{badge, layout, note, parts, time};
 use crate::serve::dashboard::view::View;
 
 const RECURRING: &str = include_str!("../sql/recurring.sql");
-const HAS_CRON: &str = include_str!("../sql/cron.sql");
 const PATH: &str = "/recurring";
 
 #[derive(Debug, Deserialize)]
@@ -25,6 +24,9 @@ struct Recurring {
     kind: String,
     queue: Option<String>,
     tenant: Option<String>,
+    time_zone: Option<String>,
+    next_firing: Option<f64>,
+    last_error: Option<String>,
     last_firing: Option<f64>,
     last_job_id: Option<i64>,
     owner: String,
@@ -39,18 +41,15 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
     if view.can.version.is_none() {
         return Ok(content.still("empty", empty::not_installed(&view)));
     }
-    // The view calls the function with the rights of who reads it.
-    if !view.can.reads("recurring_jobs") || !view.can.calls("cron_entries") {
+    if !view.can.reads("recurring_jobs") {
         return Ok(content.still("rights", rights(&view)));
     }
     let listing = Listing::of(&view)?;
-    let has_cron: Option<bool> = view.row(HAS_CRON, &[]).await?;
     let jobs: Vec<Recurring> = view
         .rows(RECURRING, &[listing.part(), Listing::most()])
         .await?;
     let matching = jobs.first().map_or(0, |job| job.matching);
     let list = html! {
-        (without_cron(has_cron == Some(true), !jobs.is_empty()))
         (recurring_table(&view, &listing, &jobs))
         (listing.rest(matching, "recurring jobs"))
     };
@@ -68,30 +67,8 @@ fn rights(view: &View) -> Markup {
         &text,
         Some("The owner of the extension can allow it. The view shows payloads, too:"),
         html! {
-            pre {
-                "GRANT SELECT ON turnstile.recurring_jobs TO …;\n"
-                "GRANT EXECUTE ON FUNCTION turnstile.cron_entries() TO …;"
-            }
+            pre { "GRANT SELECT ON turnstile.recurring_jobs TO …;" }
         },
-    )
-}
-
-fn without_cron(has_cron: bool, has_jobs: bool) -> Markup {
-    if has_cron {
-        return html! {};
-    }
-    let (tone, title) = if has_jobs {
-        (Tone::Bad, "Nothing fires: pg_cron is not in this database")
-    } else {
-        (Tone::Info, "pg_cron is not in this database")
-    };
-    note::note(
-        tone,
-        title,
-        "Recurring jobs are fired by the extension pg_cron, which lives in the database that cron.database_name names.",
-        Some(
-            "Add pg_cron to shared_preload_libraries, restart the server, and run CREATE EXTENSION pg_cron. Recurring jobs then have to be scheduled anew.",
-        ),
     )
 }
 
@@ -99,10 +76,13 @@ fn recurring_table(view: &View, listing: &Listing, jobs: &[Recurring]) -> Markup
     let heads = [
         Head::text("Name"),
         Head::text("State"),
-        Head::text("Schedule").titled("Minute, hour, day of month, month, day of week, as pg_cron has it; in its time zone, which is UTC unless cron.timezone says otherwise"),
+        Head::text("Schedule").titled(
+            "Minute, hour, day of month, month, day of week, and the time zone if it is not UTC",
+        ),
         Head::text("Kind"),
         Head::text("Queue"),
         Head::text("Tenant"),
+        Head::number("Next firing"),
         Head::number("Last firing"),
         Head::number("Its job"),
         Head::text("Owner").titled("The role with whose rights it enqueues"),
@@ -122,18 +102,21 @@ fn recurring_table(view: &View, listing: &Listing, jobs: &[Recurring]) -> Markup
 fn row(view: &View, job: &Recurring) -> Vec<Markup> {
     vec![
         parts::name(&job.name),
-        if job.active {
-            badge::tone(Tone::Good, "active")
-        } else {
-            badge::shaped(Icon::Barred, Tone::Warn, "off")
+        state(job),
+        html! {
+            (parts::mono(&job.cron))
+            @if let Some(zone) = &job.time_zone { " " span.faint { (zone) } }
         },
-        parts::mono(&job.cron),
         parts::name(&job.kind),
         match job.queue.as_deref() {
             Some(queue) => links::queue(view, queue),
             None => html! { span.faint { "by its kind" } },
         },
         links::tenant_or_none(view, job.tenant.as_deref()),
+        match job.next_firing {
+            Some(at) => time::ago(Some(at), view.now()),
+            None => html! { span.none { "none" } },
+        },
         match job.last_firing {
             Some(at) => time::ago(Some(at), view.now()),
             None => html! { span.none { "not yet" } },
@@ -141,4 +124,14 @@ fn row(view: &View, job: &Recurring) -> Vec<Markup> {
         links::job_or_none(view, job.last_job_id),
         parts::name(&job.owner),
     ]
+}
+
+fn state(job: &Recurring) -> Markup {
+    match (&job.last_error, job.active) {
+        (Some(why), _) => html! {
+            span title=(why) { (badge::shaped(Icon::Cross, Tone::Bad, "failed")) }
+        },
+        (None, true) => badge::tone(Tone::Good, "active"),
+        (None, false) => badge::shaped(Icon::Barred, Tone::Warn, "paused"),
+    }
 }

@@ -4,7 +4,8 @@ FROM (
     SELECT
         recurring.name, recurring.cron, recurring.active, recurring.kind, recurring.queue, recurring.tenant,
         extract(epoch FROM recurring.last_firing)::float8 AS last_firing,
-        recurring.last_job_id, recurring.owner,
+        extract(epoch FROM recurring.next_firing)::float8 AS next_firing,
+        recurring.time_zone, recurring.last_error, recurring.last_job_id, recurring.owner,
         pg_catalog.count(*) OVER () AS matching
     FROM turnstile.recurring_jobs AS recurring
     WHERE pg_catalog.strpos(

@@ -1,4 +1,4 @@
--- Entries of pg_cron, where the database has it: for recurring jobs and for maintain().
+-- Entries of pg_cron, where the database has it, for maintain().
 
 CREATE FUNCTION turnstile.require_cron() RETURNS void
     LANGUAGE plpgsql
@@ -35,7 +35,7 @@ EXCEPTION WHEN invalid_parameter_value THEN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_cron_entry(text, text, text) IS
-    'For enable_cron() and schedule(): makes or replaces an entry of pg_cron and returns its jobid. Errors: 22004; 22023; 55000 without pg_cron.';
+    'For enable_cron(): makes or replaces an entry of pg_cron and returns its jobid. Errors: 22004; 22023; 55000 without pg_cron.';
 
 CREATE FUNCTION turnstile.remove_cron_entry(entry text) RETURNS boolean
     LANGUAGE plpgsql
@@ -52,20 +52,4 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.remove_cron_entry(text) IS
-    'For disable_cron() and unschedule(): removes an entry of pg_cron; false if there is none. Errors: 55000 without pg_cron.';
-
-CREATE FUNCTION turnstile.cron_entries() RETURNS TABLE (entry text, schedule text, active boolean)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
-    SET search_path = pg_catalog, pg_temp
-AS $function$
-BEGIN
-    IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron') THEN
-        RETURN QUERY
-            SELECT job.jobname::text, job.schedule, job.active
-            FROM cron.job
-            WHERE job.jobname LIKE 'turnstile %' AND job.username = current_user AND job.database = current_database();
-    END IF;
-END
-$function$;
-COMMENT ON FUNCTION turnstile.cron_entries() IS
-    'What pg_cron knows of enable_cron() and schedule(). No row without pg_cron.';
+    'For disable_cron(): removes an entry of pg_cron; false if there is none. Errors: 55000 without pg_cron.';

@@ -1,0 +1,28 @@
+//! `delete_many`: finished jobs leave the history before their time.
+
+use crate::api::operate::filter::{Filter, filter_statement};
+use crate::pg::call::{Call, datum, must_be_writable};
+use crate::pg::error::Result;
+use crate::pg::spi::{Statement, statement, with_spi};
+use pgrx::pg_sys::Datum;
+
+static FIND: Statement = filter_statement!("find_deletable");
+static LOCK: Statement = statement!("lock_finished", [INT8ARRAYOID]);
+static DELETE: Statement = statement!("delete_finished", [INT8ARRAYOID]);
+
+const FINISHED: [&str; 3] = ["completed", "cancelled", "discarded"];
+
+pub fn delete_many(call: &Call) -> Result<Option<Datum>> {
+    must_be_writable()?;
+    let filter = Filter::of(call, &FINISHED, &[])?;
+    let deleted = with_spi(|spi| {
+        let ids = filter.lock(spi, &FIND, 0)?;
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        // Their earlier ends, too, by which another call might bring them back.
+        spi.run(&LOCK, &[datum(&*ids)])?;
+        spi.run(&DELETE, &[datum(ids)])?.required::<i64>(0, 1)
+    })?;
+    Ok(datum(i32::try_from(deleted).unwrap_or(i32::MAX)))
+}
