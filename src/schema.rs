@@ -29,9 +29,14 @@ extension_sql_file!(
     requires = ["tables_settings"]
 );
 extension_sql_file!(
+    "../sql/schema/tables/in_force.sql",
+    name = "tables_in_force",
+    requires = ["tables_endpoint"]
+);
+extension_sql_file!(
     "../sql/schema/tables/gate_setting.sql",
     name = "tables_gate_setting",
-    requires = ["tables_endpoint"]
+    requires = ["tables_in_force"]
 );
 extension_sql_file!(
     "../sql/schema/tables/job.sql",

@@ -15,11 +15,11 @@ WITH run AS MATERIALIZED (
         END AS state,
         coalesce(given.retry_in, $4, make_interval(secs => least(
             power(job.attempt - job.uncounted, 4) * (1 + random() * 0.1)
-                * extract(epoch FROM coalesce(setting.retry_base, '1 second'))::float8,
-            extract(epoch FROM coalesce(setting.retry_cap, '1 day'))::float8,
+                * extract(epoch FROM setting.retry_base)::float8,
+            extract(epoch FROM setting.retry_cap)::float8,
             extract(epoch FROM interval '30 years')::float8
         ))) AS wait,
-        job.session IS NOT NULL AND coalesce(setting.session_on_retry, 'hold') = 'hold' AS holds_session,
+        job.session IS NOT NULL AND setting.session_on_retry = 'hold' AS holds_session,
         CASE
             WHEN jsonb_typeof(job.errors) <> 'array' THEN '[]'
             WHEN jsonb_array_length(job.errors) >= 1000 THEN job.errors - 0
@@ -33,13 +33,13 @@ WITH run AS MATERIALIZED (
     FROM unnest($1, $2, $6, $7, $8) AS given (id, attempt, error, retry_in, discard)
     CROSS JOIN LATERAL (SELECT coalesce(given.error, $3) AS error) AS failed
     JOIN ONLY turnstile.job ON job.id = given.id AND job.attempt = given.attempt AND job.state = 'running'
-    LEFT JOIN LATERAL (
+    CROSS JOIN LATERAL (
         SELECT queue.retry_base, queue.retry_cap, queue.session_on_retry
-        FROM turnstile.queue
+        FROM turnstile.queue_in_force AS queue
         WHERE queue.name IN (job.queue, '*')
         ORDER BY queue.name = '*'
         LIMIT 1
-    ) AS setting ON true
+    ) AS setting
     ORDER BY job.id
     FOR UPDATE OF job
 ), retried AS (

@@ -233,8 +233,8 @@ mod switch {
         (
             Seeded::FreeSessionOnRetry,
             "fail_runs",
-            "'hold') = 'hold' AS holds_session",
-            "'hold') = '' AS holds_session",
+            "setting.session_on_retry = 'hold' AS holds_session",
+            "setting.session_on_retry = '' AS holds_session",
         ),
         (
             Seeded::CallBackEarly,

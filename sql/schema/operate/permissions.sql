@@ -30,7 +30,7 @@ AS $function$
         ]),
         ('operator', 'SELECT', ARRAY[
             'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
-            'history_partition', 'dependencies', 'job_id_seq'
+            'history_partition', 'dependencies', 'job_id_seq', 'queue_in_force', 'tenant_in_force', 'account_in_force', 'concurrency_in_force'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key'
