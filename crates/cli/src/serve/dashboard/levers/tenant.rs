@@ -29,7 +29,7 @@ pub async fn limits(view: View, fields: Fields) -> Result<Done, Problem> {
         Value::from(fields.text("name")?),
         limits.number("slots")?,
         limits.number("max_waiting")?,
-        limits.kept("weight")?,
+        limits.number("weight")?,
         limits.number("rate")?,
         limits.interval("rate_per", "rate"),
         limits.number("burst")?,
