@@ -205,6 +205,7 @@ CREATE TABLE turnstile.batch (
     opened_at timestamptz DEFAULT clock_timestamp(),
     stops text,
     gate bigint NOT NULL,
+    rate_since timestamptz,
     CONSTRAINT batch_pkey PRIMARY KEY (id),
     CONSTRAINT batch_id_check CHECK (id >= 1),
     CONSTRAINT batch_slots_check CHECK (slots >= 0),
@@ -237,6 +238,8 @@ COMMENT ON COLUMN turnstile.batch.opened_at IS 'Since when children may start. N
 COMMENT ON COLUMN turnstile.batch.stops IS
     'Why no child starts any more and the rest is cancelled: the parent is to end as cancelled or discarded, or max_failed was passed (failed). NULL: it goes on.';
 COMMENT ON COLUMN turnstile.batch.gate IS 'The key by which the scheduler knows the batch. Set by a trigger.';
+COMMENT ON COLUMN turnstile.batch.rate_since IS
+    'Since when it has a rate where there was none: its bucket was full then. Set by a trigger.';
 
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.batch
     FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('batch');
@@ -254,7 +257,8 @@ CREATE OR REPLACE VIEW turnstile.setting_of_batch AS
         batch.gate,
         CASE WHEN batch.paused OR batch.opened_at IS NULL OR batch.stops IS NOT NULL THEN 0 ELSE batch.slots END AS slots,
         batch.rate, (extract(epoch FROM batch.rate_per) * 1000000)::bigint AS rate_per, batch.burst, batch.paused_until,
-        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
+        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting,
+        batch.rate_since
     FROM turnstile.batch;
 COMMENT ON VIEW turnstile.setting_of_batch IS 'Internal. Settings of batches, with the columns of gate_setting.';
 
@@ -407,6 +411,7 @@ ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER publish_truncate;
 -- A column of settings that is NULL is inherited from the row *, and "no limit" is a value of its own. What a row has means what it meant.
 
 ALTER TABLE turnstile.queue
+    ADD COLUMN rate_since timestamptz,
     ALTER COLUMN rate_per DROP NOT NULL,
     ALTER COLUMN rate_per DROP DEFAULT,
     ALTER COLUMN policy DROP NOT NULL,
@@ -438,6 +443,7 @@ ALTER TABLE turnstile.queue
     ADD CONSTRAINT queue_keep_completed_check CHECK (keep_completed >= '0' OR keep_completed = '-1 second'),
     ADD CONSTRAINT queue_keep_discarded_check CHECK (keep_discarded >= '0' OR keep_discarded = '-1 second');
 ALTER TABLE turnstile.tenant
+    ADD COLUMN rate_since timestamptz,
     ALTER COLUMN weight DROP NOT NULL,
     ALTER COLUMN weight DROP DEFAULT,
     ALTER COLUMN rate_per DROP NOT NULL,
@@ -449,6 +455,7 @@ ALTER TABLE turnstile.tenant
     ADD CONSTRAINT tenant_max_waiting_check CHECK (max_waiting >= 1 OR max_waiting = -1),
     ADD CONSTRAINT tenant_rate_check CHECK (rate >= 1 OR rate = -1);
 ALTER TABLE turnstile.account
+    ADD COLUMN rate_since timestamptz,
     ALTER COLUMN rate_per DROP NOT NULL,
     ALTER COLUMN rate_per DROP DEFAULT,
     DROP CONSTRAINT account_slots_check,
@@ -456,6 +463,7 @@ ALTER TABLE turnstile.account
     ADD CONSTRAINT account_slots_check CHECK (slots >= -1),
     ADD CONSTRAINT account_rate_check CHECK (rate >= 1 OR rate = -1);
 ALTER TABLE turnstile.concurrency
+    ADD COLUMN rate_since timestamptz,
     ALTER COLUMN rate_per DROP NOT NULL,
     ALTER COLUMN rate_per DROP DEFAULT,
     DROP CONSTRAINT concurrency_slots_check,
@@ -484,6 +492,8 @@ COMMENT ON COLUMN turnstile.queue.keep_completed IS
     'How long completed jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
 COMMENT ON COLUMN turnstile.queue.keep_discarded IS
     'How long discarded and cancelled jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
+COMMENT ON COLUMN turnstile.queue.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
 COMMENT ON COLUMN turnstile.queue.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.queue.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -497,6 +507,8 @@ COMMENT ON COLUMN turnstile.tenant.max_waiting IS
     'How many live jobs of the tenant may wait (available, scheduled or retryable), in all queues. An enqueue past the bound fails with 53400; from 80 % on it gets a NOTICE. Jobs that come back count, and may pass the bound. -1: no bound. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.tenant.weight IS
     'Starts in fair queues for each start of a tenant of weight 1. From 1 to 10,000. Jobs without a tenant weigh 1 together. NULL: inherited; built in: 1.';
+COMMENT ON COLUMN turnstile.tenant.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
 COMMENT ON COLUMN turnstile.tenant.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.tenant.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -507,6 +519,8 @@ COMMENT ON COLUMN turnstile.tenant.paused_until IS 'Nothing of it starts before 
 COMMENT ON COLUMN turnstile.tenant.slots IS 'How many of its jobs may run at once. 0: none; -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON TABLE turnstile.account IS
     'Limits of accounts within a tenant. A column that is NULL is inherited from the row (tenant, *), and there from the row (*, *); pauses are not. account_in_force has what holds.';
+COMMENT ON COLUMN turnstile.account.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
 COMMENT ON COLUMN turnstile.account.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.account.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -517,6 +531,8 @@ COMMENT ON COLUMN turnstile.account.paused_until IS 'Nothing of it starts before
 COMMENT ON COLUMN turnstile.account.slots IS 'How many of its jobs may run at once. 0: none; -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON TABLE turnstile.concurrency IS
     'Limits of concurrency keys, over all queues and tenants. A column that is NULL is inherited from the row *. concurrency_in_force has what holds.';
+COMMENT ON COLUMN turnstile.concurrency.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
 COMMENT ON COLUMN turnstile.concurrency.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.concurrency.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -571,7 +587,8 @@ CREATE VIEW turnstile.queue_in_force AS
         nullif(coalesce(own.keep_completed, star.keep_completed, CASE WHEN star.name IS NOT NULL THEN interval '7 days' END), '-1 second')
             AS keep_completed,
         nullif(coalesce(own.keep_discarded, star.keep_discarded, CASE WHEN star.name IS NOT NULL THEN interval '7 days' END), '-1 second')
-            AS keep_discarded
+            AS keep_discarded,
+        greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
     FROM (
         SELECT queue.name, queue.gate FROM turnstile.queue
         UNION ALL
@@ -590,7 +607,8 @@ CREATE VIEW turnstile.tenant_in_force AS
         coalesce(own.weight, star.weight, 1) AS weight,
         nullif(coalesce(own.rate, star.rate), -1) AS rate,
         coalesce(own.rate_per, star.rate_per, '1 second') AS rate_per,
-        coalesce(own.burst, star.burst, 1) AS burst
+        coalesce(own.burst, star.burst, 1) AS burst,
+        greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
     FROM (
         SELECT tenant.name, tenant.gate FROM turnstile.tenant
         UNION ALL
@@ -607,7 +625,11 @@ CREATE VIEW turnstile.account_in_force AS
         nullif(coalesce(own.slots, of_tenant.slots, star.slots), -1) AS slots,
         nullif(coalesce(own.rate, of_tenant.rate, star.rate), -1) AS rate,
         coalesce(own.rate_per, of_tenant.rate_per, star.rate_per, '1 second') AS rate_per,
-        coalesce(own.burst, of_tenant.burst, star.burst, 1) AS burst
+        coalesce(own.burst, of_tenant.burst, star.burst, 1) AS burst,
+        greatest(
+            own.rate_since, CASE WHEN own.rate IS NULL THEN of_tenant.rate_since END,
+            CASE WHEN own.rate IS NULL AND of_tenant.rate IS NULL THEN star.rate_since END
+        ) AS rate_since
     FROM (
         SELECT account.tenant, account.name, account.gate FROM turnstile.account
         UNION ALL
@@ -625,7 +647,8 @@ CREATE VIEW turnstile.concurrency_in_force AS
         nullif(coalesce(own.slots, star.slots), -1) AS slots,
         nullif(coalesce(own.rate, star.rate), -1) AS rate,
         coalesce(own.rate_per, star.rate_per, '1 second') AS rate_per,
-        coalesce(own.burst, star.burst, 1) AS burst
+        coalesce(own.burst, star.burst, 1) AS burst,
+        greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
     FROM (
         SELECT concurrency.key, concurrency.gate FROM turnstile.concurrency
         UNION ALL
@@ -641,7 +664,7 @@ CREATE OR REPLACE VIEW turnstile.setting_of_queue AS
         own.gate, CASE WHEN own.paused THEN 0 ELSE own.max_running END AS slots, own.rate,
         (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst, own.paused_until,
         NULL::int AS weight, own.policy = 'fair' AS is_fair, (extract(epoch FROM own.aging) * 1000)::bigint AS aging,
-        own.max_waiting
+        own.max_waiting, own.rate_since
     FROM turnstile.queue_in_force AS own
     WHERE own.gate IS NOT NULL;
 COMMENT ON VIEW turnstile.setting_of_queue IS 'Internal. Settings of queues, with the columns of gate_setting.';
@@ -650,7 +673,7 @@ CREATE OR REPLACE VIEW turnstile.setting_of_tenant AS
     SELECT
         own.gate, CASE WHEN own.paused THEN 0 ELSE own.slots END AS slots, own.rate,
         (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst, own.paused_until,
-        own.weight, NULL::boolean AS is_fair, NULL::bigint AS aging, own.max_waiting
+        own.weight, NULL::boolean AS is_fair, NULL::bigint AS aging, own.max_waiting, own.rate_since
     FROM turnstile.tenant_in_force AS own
     WHERE own.gate IS NOT NULL;
 COMMENT ON VIEW turnstile.setting_of_tenant IS 'Internal. Settings of tenants, with the columns of gate_setting.';
@@ -659,10 +682,22 @@ CREATE OR REPLACE VIEW turnstile.setting_of_account AS
     SELECT
         own.gate, CASE WHEN own.paused THEN 0 ELSE own.slots END AS slots, own.rate,
         (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst, own.paused_until,
-        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
+        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting,
+        own.rate_since
     FROM turnstile.account_in_force AS own
     WHERE own.gate IS NOT NULL;
 COMMENT ON VIEW turnstile.setting_of_account IS 'Internal. Settings of accounts, with the columns of gate_setting.';
+
+CREATE OR REPLACE VIEW turnstile.setting_of_session AS
+    SELECT
+        paused_session.gate, 1 AS slots, NULL::int AS rate, NULL::bigint AS rate_per, NULL::int AS burst,
+        paused_session.until AS paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging,
+        NULL::int AS max_waiting, NULL::timestamptz AS rate_since
+    FROM turnstile.paused_session;
+COMMENT ON VIEW turnstile.setting_of_session IS 'Internal. Pauses of sessions, with the columns of gate_setting.';
+
+COMMENT ON FUNCTION turnstile.set_gate() IS
+    'Sets the key of the gate of a row of settings, whatever was written there, and since when there is a rate.';
 
 -- A row of slowed_key, or an endpoint that is paused, bends what holds for its key, and copies none of it: a key without a row of its
 -- own goes on following the row *. A key whose endpoints are all paused is closed.
@@ -675,7 +710,8 @@ CREATE OR REPLACE VIEW turnstile.setting_of_concurrency AS
             ELSE own.slots
         END AS slots,
         own.rate, (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst,
-        slowed.paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
+        slowed.paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting,
+        own.rate_since
     FROM turnstile.concurrency_in_force AS own
     LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = own.key
     WHERE own.gate IS NOT NULL
@@ -687,7 +723,7 @@ CREATE OR REPLACE VIEW turnstile.setting_of_concurrency AS
             WHEN slowed.one_at_a_time THEN least(star.slots, 1)
             ELSE star.slots
         END,
-        star.rate, (extract(epoch FROM star.rate_per) * 1000000)::bigint, star.burst, slowed.paused_until, NULL, NULL, NULL, NULL
+        star.rate, (extract(epoch FROM star.rate_per) * 1000000)::bigint, star.burst, slowed.paused_until, NULL, NULL, NULL, NULL, star.rate_since
     FROM (
         SELECT slowed_key.key, slowed_key.gate FROM turnstile.slowed_key
         UNION
@@ -714,7 +750,7 @@ CREATE OR REPLACE VIEW turnstile.gate_setting AS
     UNION ALL
     SELECT 6, setting.* FROM turnstile.setting_of_batch AS setting;
 COMMENT ON VIEW turnstile.gate_setting IS
-    'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, and how many may wait. NULL: no limit, or the default.';
+    'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, how many may wait, and since when there is a rate. NULL: no limit, or the default.';
 
 ALTER TYPE turnstile.claimed_job ADD ATTRIBUTE children jsonb;
 COMMENT ON COLUMN turnstile.claimed_job.children IS
@@ -990,17 +1026,19 @@ CREATE FUNCTION turnstile.fail_many(
     attempts int[],
     errors text[] DEFAULT NULL,
     retry_in interval[] DEFAULT NULL,
-    discard boolean[] DEFAULT NULL
+    discard boolean[] DEFAULT NULL,
+    error_classes text[] DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_fail_many';
-COMMENT ON FUNCTION turnstile.fail_many(bigint[], int[], text[], interval[], boolean[]) IS
+COMMENT ON FUNCTION turnstile.fail_many(bigint[], int[], text[], interval[], boolean[], text[]) IS
     'Ends many runs with failure, each as fail does, and returns how many took effect. Superseded ones, those that have ended, and those that are not the caller''s to end are left alone and not counted.
 job_ids: at most 100,000.
 attempts: one for each job id.
 errors: one for each job id. NULL, and an element that is NULL: none.
 retry_in: one for each job id, as for fail. NULL, and an element that is NULL: the backoff of the queue.
 discard: one for each job id: no other attempt follows. NULL, and an element that is NULL: false.
+error_classes: one for each job id, as error_class for fail. NULL, and an element that is NULL: none.
 Errors: 22004; 22023 also arrays that differ in length; 54000; 09000; 25006.';
 
 CREATE FUNCTION turnstile.heartbeat_many(
@@ -1535,6 +1573,145 @@ COMMENT ON FUNCTION turnstile.maintain() IS
     'Runs each task of upkeep, a bounded amount in a call: rescue, promote, thin history, prune unique keys, prune batches, make partitions, drop partitions. Call it by itself about once a minute, from any number of places.
 Returns: a row for each task. affected is how much was done; 0 also where another session runs the task; NULL where the task failed (with a WARNING) or would have had to wait for locks (with a NOTICE).
 Errors: 25006.';
+
+-- Retry curves: how long a job waits for another attempt, by its kind and by the class of the error, changed while everything runs.
+
+CREATE TABLE turnstile.retry_curve (
+    kind text NOT NULL,
+    error_class text NOT NULL,
+    base interval,
+    factor float8 NOT NULL DEFAULT 2,
+    cap interval,
+    jitter float8 NOT NULL DEFAULT 0.1,
+    discard boolean NOT NULL DEFAULT false,
+    CONSTRAINT retry_curve_pkey PRIMARY KEY (kind, error_class),
+    CONSTRAINT retry_curve_kind_check CHECK (kind <> '' AND octet_length(kind) <= 255),
+    CONSTRAINT retry_curve_error_class_check CHECK (error_class <> '' AND octet_length(error_class) <= 255),
+    CONSTRAINT retry_curve_base_check CHECK (base >= '0' AND base <= '100 years'),
+    CONSTRAINT retry_curve_factor_check CHECK (factor >= 1 AND factor <= 1000),
+    CONSTRAINT retry_curve_cap_check CHECK (cap >= '0' AND cap <= '100 years'),
+    CONSTRAINT retry_curve_jitter_check CHECK (jitter >= 0 AND jitter <= 1)
+);
+COMMENT ON TABLE turnstile.retry_curve IS
+    'How long a failed job waits for another attempt, by its kind and the class of the error. Of the rows whose patterns match, one applies: that with the kind itself, else with the most characters other than * in its kind; of several, the same by the class. An error without a class matches * alone. After counted attempt n the wait is least(cap, base * factor^(n-1)), times a random number from 1 - jitter to 1 + jitter; 30 years at most. Without a row: retry_base and retry_cap of the queue.';
+COMMENT ON COLUMN turnstile.retry_curve.kind IS
+    'Kinds of jobs. * stands for any number of characters, everything else for itself.';
+COMMENT ON COLUMN turnstile.retry_curve.error_class IS
+    'Classes of errors, as fail names them. * stands for any number of characters, everything else for itself.';
+COMMENT ON COLUMN turnstile.retry_curve.base IS
+    'The wait after the first counted attempt. At most 100 years. NULL: retry_base of the queue.';
+COMMENT ON COLUMN turnstile.retry_curve.factor IS 'How many times as long the next wait is. From 1 to 1,000.';
+COMMENT ON COLUMN turnstile.retry_curve.cap IS 'The longest wait, before jitter. At most 100 years. NULL: retry_cap of the queue.';
+COMMENT ON COLUMN turnstile.retry_curve.jitter IS
+    'By which part of itself a wait is shorter or longer, at random: jobs that failed together come back one by one. From 0 to 1.';
+COMMENT ON COLUMN turnstile.retry_curve.discard IS
+    'No other attempt follows such an error, even if some are left and the worker says when.';
+
+SELECT pg_catalog.pg_extension_config_dump('turnstile.retry_curve', '');
+
+CREATE FUNCTION turnstile.retry_curves_changed() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_retry_curves_changed';
+COMMENT ON FUNCTION turnstile.retry_curves_changed() IS
+    'Refuses changes of retry curves by roles that may not manage.';
+CREATE TRIGGER check_retry_curves AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.retry_curve
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.retry_curves_changed();
+ALTER TABLE turnstile.retry_curve ENABLE ALWAYS TRIGGER check_retry_curves;
+
+-- Retry curves, changed while everything runs.
+
+CREATE FUNCTION turnstile.set_retry_curve(
+    kind text DEFAULT '*',
+    error_class text DEFAULT '*',
+    base interval DEFAULT NULL,
+    factor float8 DEFAULT NULL,
+    cap interval DEFAULT NULL,
+    jitter float8 DEFAULT NULL,
+    discard boolean DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.retry_curve
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.retry_curve;
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('kind', set_retry_curve.kind);
+    PERFORM turnstile.check_permission('manage');
+    PERFORM turnstile.check_name('error_class', set_retry_curve.error_class);
+    PERFORM turnstile.check_clear(set_retry_curve.clear, 'base', 'cap');
+    INSERT INTO turnstile.retry_curve (kind, error_class)
+    VALUES (set_retry_curve.kind, set_retry_curve.error_class)
+    ON CONFLICT DO NOTHING;
+    UPDATE turnstile.retry_curve
+    SET base = turnstile.changed_setting('base', set_retry_curve.clear, set_retry_curve.base, base),
+        factor = coalesce(set_retry_curve.factor, factor),
+        cap = turnstile.changed_setting('cap', set_retry_curve.clear, set_retry_curve.cap, cap),
+        jitter = coalesce(set_retry_curve.jitter, jitter),
+        discard = coalesce(set_retry_curve.discard, discard)
+    WHERE kind = set_retry_curve.kind AND error_class = set_retry_curve.error_class
+    RETURNING * INTO made;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_retry_curve(text, text, interval, float8, interval, float8, boolean, text[]) IS
+    'Makes or changes a retry curve, for runs that fail after the commit. Returns its row. NULL leaves a column as it is. A new row has factor 2 and jitter 0.1, and base and cap of the queue.
+kind: the kinds of jobs that it is for. * stands for any number of characters.
+error_class: the classes of errors that it is for. * stands for any number of characters, and matches errors without a class.
+base: the wait after the first counted attempt.
+factor: how many times as long the next wait is.
+cap: the longest wait, before jitter.
+jitter: by which part of itself a wait is shorter or longer, at random.
+discard: no other attempt follows.
+clear: columns to set to NULL: base, cap.
+Errors: 22004; 22023; 54000; 42501.';
+
+CREATE FUNCTION turnstile.drop_retry_curve(kind text, error_class text) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    PERFORM turnstile.check_name('kind', drop_retry_curve.kind);
+    PERFORM turnstile.check_permission('manage');
+    PERFORM turnstile.check_name('error_class', drop_retry_curve.error_class);
+    DELETE FROM turnstile.retry_curve AS curve
+    WHERE curve.kind = drop_retry_curve.kind AND curve.error_class = drop_retry_curve.error_class;
+    RETURN FOUND;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.drop_retry_curve(text, text) IS
+    'Drops a retry curve. Returns false if there is none. Jobs that wait for another attempt stay as they are.
+kind: as for set_retry_curve.
+error_class: as for set_retry_curve.
+Errors: 22004; 22023; 54000; 42501.';
+
+DROP FUNCTION turnstile.fail(bigint, int, text, interval, boolean);
+CREATE FUNCTION turnstile.fail(
+    job_id bigint,
+    attempt int,
+    error text DEFAULT NULL,
+    retry_in interval DEFAULT NULL,
+    discard boolean DEFAULT false,
+    error_class text DEFAULT NULL
+) RETURNS text
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_fail';
+COMMENT ON FUNCTION turnstile.fail(bigint, int, text, interval, boolean, text) IS
+    'Ends a run with failure and returns the new state of the job: retryable if another attempt follows, discarded if not, cancelled if its cancellation was requested.
+job_id: as for complete.
+attempt: as for complete.
+error: kept in job.errors; cut after 4,000 characters.
+retry_in: when the next attempt is due, at most 100 years from now. NULL: what the retry curve for the kind and the class says; without one, after counted attempt n, n^4 times queue.retry_base, plus up to 10 %, at most queue.retry_cap.
+discard: no other attempt follows, even if some are left.
+error_class: a word for the sort of the error, as timeout or http.429, kept with it in job.errors. turnstile.retry_curve says what follows. At most 255 bytes. NULL: none.
+Errors: 22004; 22023; 54000; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
+
+COMMENT ON COLUMN turnstile.job.errors IS 'Failed attempts: an array of {attempt, at, worker, error}, with class where the worker named one; the last 1,000.';
+COMMENT ON COLUMN turnstile.job_history.errors IS 'Failed attempts: an array of {attempt, at, worker, error}, with class where the worker named one; the last 1,000.';
 
 -- Settings that are inherited: what reads and writes them.
 
@@ -2361,7 +2538,7 @@ AS $function$
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
             'pause_session', 'resume_session', 'pause_concurrency', 'resume_concurrency',
             'set_endpoint', 'drop_endpoint', 'endpoint_of',
-            'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
+            'set_route', 'drop_route', 'route_of', 'reroute', 'set_retry_curve', 'drop_retry_curve', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
             'rescue', 'promote', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
@@ -2371,7 +2548,7 @@ AS $function$
             'history_partition', 'dependencies', 'job_id_seq', 'queue_in_force', 'tenant_in_force', 'account_in_force', 'concurrency_in_force'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
-            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key'
+            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key', 'retry_curve'
         ]),
         ('monitor', 'EXECUTE', ARRAY[
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary'
@@ -2427,7 +2604,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         JOIN (VALUES
-            ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
+            ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'), ('set_route', 'set_retry_curve'), ('drop_route', 'drop_retry_curve'),
             ('drop_route', 'drop_endpoint'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
         ) AS also (known, made) ON also.known = granted ->> 'name'
         -- Not a user's function of the same name.
@@ -2443,7 +2620,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         -- Who only reads the tables has no use for those that are new: headers of endpoints are not for everybody.
         SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
-        JOIN (VALUES ('route', 'endpoint'), ('paused_session', 'slowed_key')) AS also (known, made) ON also.known = granted ->> 'name'
+        JOIN (VALUES ('route', 'endpoint'), ('route', 'retry_curve'), ('paused_session', 'slowed_key')) AS also (known, made) ON also.known = granted ->> 'name'
         WHERE granted ->> 'kind' = 'TABLE' AND granted ->> 'part' IS NULL AND EXISTS (
             SELECT
             FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS writes

@@ -258,7 +258,7 @@ mod switch {
             Seeded::IgnoreTrial,
             "setting_of_concurrency",
             "setting.*",
-            "setting.gate, nullif(setting.slots, 1), setting.rate, setting.rate_per, setting.burst, setting.paused_until, setting.weight, setting.is_fair, setting.aging, setting.max_waiting",
+            "setting.gate, nullif(setting.slots, 1), setting.rate, setting.rate_per, setting.burst, setting.paused_until, setting.weight, setting.is_fair, setting.aging, setting.max_waiting, setting.rate_since",
         ),
         (
             Seeded::CountReleasedAttempt,

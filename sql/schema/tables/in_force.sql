@@ -23,7 +23,8 @@ CREATE VIEW turnstile.queue_in_force AS
         nullif(coalesce(own.keep_completed, star.keep_completed, CASE WHEN star.name IS NOT NULL THEN interval '7 days' END), '-1 second')
             AS keep_completed,
         nullif(coalesce(own.keep_discarded, star.keep_discarded, CASE WHEN star.name IS NOT NULL THEN interval '7 days' END), '-1 second')
-            AS keep_discarded
+            AS keep_discarded,
+        greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
     FROM (
         SELECT queue.name, queue.gate FROM turnstile.queue
         UNION ALL
@@ -42,7 +43,8 @@ CREATE VIEW turnstile.tenant_in_force AS
         coalesce(own.weight, star.weight, 1) AS weight,
         nullif(coalesce(own.rate, star.rate), -1) AS rate,
         coalesce(own.rate_per, star.rate_per, '1 second') AS rate_per,
-        coalesce(own.burst, star.burst, 1) AS burst
+        coalesce(own.burst, star.burst, 1) AS burst,
+        greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
     FROM (
         SELECT tenant.name, tenant.gate FROM turnstile.tenant
         UNION ALL
@@ -59,7 +61,11 @@ CREATE VIEW turnstile.account_in_force AS
         nullif(coalesce(own.slots, of_tenant.slots, star.slots), -1) AS slots,
         nullif(coalesce(own.rate, of_tenant.rate, star.rate), -1) AS rate,
         coalesce(own.rate_per, of_tenant.rate_per, star.rate_per, '1 second') AS rate_per,
-        coalesce(own.burst, of_tenant.burst, star.burst, 1) AS burst
+        coalesce(own.burst, of_tenant.burst, star.burst, 1) AS burst,
+        greatest(
+            own.rate_since, CASE WHEN own.rate IS NULL THEN of_tenant.rate_since END,
+            CASE WHEN own.rate IS NULL AND of_tenant.rate IS NULL THEN star.rate_since END
+        ) AS rate_since
     FROM (
         SELECT account.tenant, account.name, account.gate FROM turnstile.account
         UNION ALL
@@ -77,7 +83,8 @@ CREATE VIEW turnstile.concurrency_in_force AS
         nullif(coalesce(own.slots, star.slots), -1) AS slots,
         nullif(coalesce(own.rate, star.rate), -1) AS rate,
         coalesce(own.rate_per, star.rate_per, '1 second') AS rate_per,
-        coalesce(own.burst, star.burst, 1) AS burst
+        coalesce(own.burst, star.burst, 1) AS burst,
+        greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
     FROM (
         SELECT concurrency.key, concurrency.gate FROM turnstile.concurrency
         UNION ALL

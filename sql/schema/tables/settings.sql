@@ -23,6 +23,7 @@ CREATE TABLE turnstile.queue (
     keep_completed interval,
     keep_discarded interval,
     gate bigint NOT NULL,
+    rate_since timestamptz,
     CONSTRAINT queue_pkey PRIMARY KEY (name),
     CONSTRAINT queue_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT queue_max_running_check CHECK (max_running >= -1),
@@ -65,6 +66,8 @@ COMMENT ON COLUMN turnstile.queue.keep_completed IS
 COMMENT ON COLUMN turnstile.queue.keep_discarded IS
     'How long discarded and cancelled jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
 COMMENT ON COLUMN turnstile.queue.gate IS 'The key by which the scheduler knows the queue. Set by a trigger.';
+COMMENT ON COLUMN turnstile.queue.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
 COMMENT ON COLUMN turnstile.queue.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.queue.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -84,6 +87,7 @@ CREATE TABLE turnstile.tenant (
     rate_per interval,
     burst int,
     gate bigint NOT NULL,
+    rate_since timestamptz,
     CONSTRAINT tenant_pkey PRIMARY KEY (name),
     CONSTRAINT tenant_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT tenant_slots_check CHECK (slots >= -1),
@@ -102,6 +106,8 @@ COMMENT ON COLUMN turnstile.tenant.max_waiting IS
 COMMENT ON COLUMN turnstile.tenant.weight IS
     'Starts in fair queues for each start of a tenant of weight 1. From 1 to 10,000. Jobs without a tenant weigh 1 together. NULL: inherited; built in: 1.';
 COMMENT ON COLUMN turnstile.tenant.gate IS 'The key by which the scheduler knows the tenant. Set by a trigger.';
+COMMENT ON COLUMN turnstile.tenant.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
 COMMENT ON COLUMN turnstile.tenant.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.tenant.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -121,6 +127,7 @@ CREATE TABLE turnstile.account (
     rate_per interval,
     burst int,
     gate bigint NOT NULL,
+    rate_since timestamptz,
     CONSTRAINT account_pkey PRIMARY KEY (tenant, name),
     CONSTRAINT account_tenant_check CHECK (tenant <> '' AND octet_length(tenant) <= 255),
     CONSTRAINT account_name_check CHECK (name <> '' AND octet_length(name) <= 255),
@@ -135,6 +142,8 @@ COMMENT ON TABLE turnstile.account IS
 COMMENT ON COLUMN turnstile.account.tenant IS 'The tenant, or *.';
 COMMENT ON COLUMN turnstile.account.name IS 'The account, or *.';
 COMMENT ON COLUMN turnstile.account.gate IS 'The key by which the scheduler knows the account. Set by a trigger.';
+COMMENT ON COLUMN turnstile.account.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
 COMMENT ON COLUMN turnstile.account.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.account.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -151,6 +160,7 @@ CREATE TABLE turnstile.concurrency (
     rate_per interval,
     burst int,
     gate bigint NOT NULL,
+    rate_since timestamptz,
     CONSTRAINT concurrency_pkey PRIMARY KEY (key),
     CONSTRAINT concurrency_key_check CHECK (key <> '' AND octet_length(key) <= 255),
     CONSTRAINT concurrency_rate_check CHECK (rate >= 1 OR rate = -1),
@@ -164,6 +174,8 @@ COMMENT ON TABLE turnstile.concurrency IS
 COMMENT ON COLUMN turnstile.concurrency.key IS 'The concurrency key, or * for the defaults.';
 COMMENT ON COLUMN turnstile.concurrency.gate IS
     'The key by which the scheduler knows the concurrency key. Set by a trigger.';
+COMMENT ON COLUMN turnstile.concurrency.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
 COMMENT ON COLUMN turnstile.concurrency.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.concurrency.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -204,6 +216,7 @@ CREATE TABLE turnstile.batch (
     opened_at timestamptz DEFAULT clock_timestamp(),
     stops text,
     gate bigint NOT NULL,
+    rate_since timestamptz,
     CONSTRAINT batch_pkey PRIMARY KEY (id),
     CONSTRAINT batch_id_check CHECK (id >= 1),
     CONSTRAINT batch_slots_check CHECK (slots >= 0),
@@ -236,11 +249,14 @@ COMMENT ON COLUMN turnstile.batch.opened_at IS 'Since when children may start. N
 COMMENT ON COLUMN turnstile.batch.stops IS
     'Why no child starts any more and the rest is cancelled: the parent is to end as cancelled or discarded, or max_failed was passed (failed). NULL: it goes on.';
 COMMENT ON COLUMN turnstile.batch.gate IS 'The key by which the scheduler knows the batch. Set by a trigger.';
+COMMENT ON COLUMN turnstile.batch.rate_since IS
+    'Since when it has a rate where there was none: its bucket was full then. Set by a trigger.';
 
 -- Not generated columns: the functions of those run with the rights of the role that inserts.
 CREATE FUNCTION turnstile.set_gate() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_set_gate';
-COMMENT ON FUNCTION turnstile.set_gate() IS 'Sets the key of the gate of a row of settings, whatever was written there.';
+COMMENT ON FUNCTION turnstile.set_gate() IS
+    'Sets the key of the gate of a row of settings, whatever was written there, and since when there is a rate.';
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.queue
     FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('queue');
 ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER set_gate;
