@@ -205,6 +205,7 @@ CREATE TABLE turnstile.batch (
     opened_at timestamptz DEFAULT clock_timestamp(),
     stops text,
     gate bigint NOT NULL,
+    rate_since timestamptz,
     CONSTRAINT batch_pkey PRIMARY KEY (id),
     CONSTRAINT batch_id_check CHECK (id >= 1),
     CONSTRAINT batch_slots_check CHECK (slots >= 0),
@@ -237,6 +238,8 @@ COMMENT ON COLUMN turnstile.batch.opened_at IS 'Since when children may start. N
 COMMENT ON COLUMN turnstile.batch.stops IS
     'Why no child starts any more and the rest is cancelled: the parent is to end as cancelled or discarded, or max_failed was passed (failed). NULL: it goes on.';
 COMMENT ON COLUMN turnstile.batch.gate IS 'The key by which the scheduler knows the batch. Set by a trigger.';
+COMMENT ON COLUMN turnstile.batch.rate_since IS
+    'Since when it has a rate where there was none: its bucket was full then. Set by a trigger.';
 
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.batch
     FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('batch');
@@ -254,7 +257,8 @@ CREATE OR REPLACE VIEW turnstile.setting_of_batch AS
         batch.gate,
         CASE WHEN batch.paused OR batch.opened_at IS NULL OR batch.stops IS NOT NULL THEN 0 ELSE batch.slots END AS slots,
         batch.rate, (extract(epoch FROM batch.rate_per) * 1000000)::bigint AS rate_per, batch.burst, batch.paused_until,
-        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
+        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting,
+        batch.rate_since
     FROM turnstile.batch;
 COMMENT ON VIEW turnstile.setting_of_batch IS 'Internal. Settings of batches, with the columns of gate_setting.';
 
@@ -404,6 +408,297 @@ ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER publish_truncate;
 ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER publish_truncate;
 
+-- A column of settings that is NULL is inherited from the row *, and "no limit" is a value of its own. What a row has means what it meant.
+
+ALTER TABLE turnstile.queue
+    ADD COLUMN rate_since timestamptz,
+    ALTER COLUMN rate_per DROP NOT NULL,
+    ALTER COLUMN rate_per DROP DEFAULT,
+    ALTER COLUMN policy DROP NOT NULL,
+    ALTER COLUMN policy DROP DEFAULT,
+    ALTER COLUMN lease DROP NOT NULL,
+    ALTER COLUMN lease DROP DEFAULT,
+    ALTER COLUMN max_attempts DROP NOT NULL,
+    ALTER COLUMN max_attempts DROP DEFAULT,
+    ALTER COLUMN retry_base DROP NOT NULL,
+    ALTER COLUMN retry_base DROP DEFAULT,
+    ALTER COLUMN retry_cap DROP NOT NULL,
+    ALTER COLUMN retry_cap DROP DEFAULT,
+    ALTER COLUMN session_on_retry DROP NOT NULL,
+    ALTER COLUMN session_on_retry DROP DEFAULT,
+    ALTER COLUMN notify DROP NOT NULL,
+    ALTER COLUMN notify DROP DEFAULT,
+    ALTER COLUMN keep_completed DROP DEFAULT,
+    ALTER COLUMN keep_discarded DROP DEFAULT,
+    DROP CONSTRAINT queue_max_running_check,
+    DROP CONSTRAINT queue_max_waiting_check,
+    DROP CONSTRAINT queue_rate_check,
+    DROP CONSTRAINT queue_aging_check,
+    DROP CONSTRAINT queue_keep_completed_check,
+    DROP CONSTRAINT queue_keep_discarded_check,
+    ADD CONSTRAINT queue_max_running_check CHECK (max_running >= -1),
+    ADD CONSTRAINT queue_max_waiting_check CHECK (max_waiting >= 1 OR max_waiting = -1),
+    ADD CONSTRAINT queue_rate_check CHECK (rate >= 1 OR rate = -1),
+    ADD CONSTRAINT queue_aging_check CHECK (aging = '0' OR aging >= '1 second' AND aging <= '30 days'),
+    ADD CONSTRAINT queue_keep_completed_check CHECK (keep_completed >= '0' OR keep_completed = '-1 second'),
+    ADD CONSTRAINT queue_keep_discarded_check CHECK (keep_discarded >= '0' OR keep_discarded = '-1 second');
+ALTER TABLE turnstile.tenant
+    ADD COLUMN rate_since timestamptz,
+    ALTER COLUMN weight DROP NOT NULL,
+    ALTER COLUMN weight DROP DEFAULT,
+    ALTER COLUMN rate_per DROP NOT NULL,
+    ALTER COLUMN rate_per DROP DEFAULT,
+    DROP CONSTRAINT tenant_slots_check,
+    DROP CONSTRAINT tenant_max_waiting_check,
+    DROP CONSTRAINT tenant_rate_check,
+    ADD CONSTRAINT tenant_slots_check CHECK (slots >= -1),
+    ADD CONSTRAINT tenant_max_waiting_check CHECK (max_waiting >= 1 OR max_waiting = -1),
+    ADD CONSTRAINT tenant_rate_check CHECK (rate >= 1 OR rate = -1);
+ALTER TABLE turnstile.account
+    ADD COLUMN rate_since timestamptz,
+    ALTER COLUMN rate_per DROP NOT NULL,
+    ALTER COLUMN rate_per DROP DEFAULT,
+    DROP CONSTRAINT account_slots_check,
+    DROP CONSTRAINT account_rate_check,
+    ADD CONSTRAINT account_slots_check CHECK (slots >= -1),
+    ADD CONSTRAINT account_rate_check CHECK (rate >= 1 OR rate = -1);
+ALTER TABLE turnstile.concurrency
+    ADD COLUMN rate_since timestamptz,
+    ALTER COLUMN rate_per DROP NOT NULL,
+    ALTER COLUMN rate_per DROP DEFAULT,
+    DROP CONSTRAINT concurrency_slots_check,
+    DROP CONSTRAINT concurrency_rate_check,
+    ADD CONSTRAINT concurrency_slots_check CHECK (slots >= -1),
+    ADD CONSTRAINT concurrency_rate_check CHECK (rate >= 1 OR rate = -1);
+
+COMMENT ON TABLE turnstile.queue IS
+    'Settings of queues. A queue needs no row. A column that is NULL is inherited from the row *, and there from the default that is built in; pauses are not inherited. queue_in_force has what holds.';
+COMMENT ON COLUMN turnstile.queue.max_running IS 'How many jobs of the queue may run at once. 0: none; -1: no limit. NULL: inherited; built in: -1.';
+COMMENT ON COLUMN turnstile.queue.max_waiting IS
+    'How many live jobs of the queue may wait (available, scheduled or retryable). An enqueue past the bound fails with 53400; from 80 % on it gets a NOTICE. Jobs that come back count, and may pass the bound. -1: no bound. NULL: inherited; built in: -1.';
+COMMENT ON COLUMN turnstile.queue.policy IS
+    'Order at equal priority. fifo: by position. fair: tenants that have work and room share the starts by weight, and each has its own jobs by position. NULL: inherited; built in: fifo.';
+COMMENT ON COLUMN turnstile.queue.aging IS
+    'A waiting job gains one step of priority for each such interval. All jobs of the queue gain their steps at the same times, multiples of it. From 1 second to 30 days. 0: none. NULL: inherited; built in: 0.';
+COMMENT ON COLUMN turnstile.queue.lease IS 'How long a claim holds a job, unless the claim says otherwise. NULL: inherited; built in: 5 minutes.';
+COMMENT ON COLUMN turnstile.queue.max_attempts IS 'Counted attempts of a job that is enqueued without max_attempts. NULL: inherited; built in: 25.';
+COMMENT ON COLUMN turnstile.queue.retry_base IS 'The wait after counted attempt n is n^4 times this, plus up to 10 %. NULL: inherited; built in: 1 second.';
+COMMENT ON COLUMN turnstile.queue.retry_cap IS 'The longest wait for another attempt; 30 years in any case. NULL: inherited; built in: 1 day.';
+COMMENT ON COLUMN turnstile.queue.session_on_retry IS
+    'hold: while a job of a session waits for another attempt, no other job of the session starts, and it is the next. pass: others may start. NULL: inherited; built in: hold.';
+COMMENT ON COLUMN turnstile.queue.notify IS
+    'Whether listeners of the channel of the queue are notified. The row * also speaks for the channel of all queues. NULL: inherited; built in: true.';
+COMMENT ON COLUMN turnstile.queue.keep_completed IS
+    'How long completed jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
+COMMENT ON COLUMN turnstile.queue.keep_discarded IS
+    'How long discarded and cancelled jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
+COMMENT ON COLUMN turnstile.queue.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+COMMENT ON COLUMN turnstile.queue.rate IS
+    'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
+COMMENT ON COLUMN turnstile.queue.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
+COMMENT ON COLUMN turnstile.queue.burst IS
+    'How many jobs may start at once after a quiet time. Within any t at most burst + rate * t / rate_per start. NULL: inherited; built in: 1.';
+COMMENT ON COLUMN turnstile.queue.paused IS 'Nothing of it starts. The row * pauses the names without a row.';
+COMMENT ON COLUMN turnstile.queue.paused_until IS 'Nothing of it starts before this time. The row * pauses the names without a row.';
+COMMENT ON TABLE turnstile.tenant IS
+    'Limits of tenants, over all queues. A column that is NULL is inherited from the row *; pauses are not. tenant_in_force has what holds.';
+COMMENT ON COLUMN turnstile.tenant.max_waiting IS
+    'How many live jobs of the tenant may wait (available, scheduled or retryable), in all queues. An enqueue past the bound fails with 53400; from 80 % on it gets a NOTICE. Jobs that come back count, and may pass the bound. -1: no bound. NULL: inherited; built in: -1.';
+COMMENT ON COLUMN turnstile.tenant.weight IS
+    'Starts in fair queues for each start of a tenant of weight 1. From 1 to 10,000. Jobs without a tenant weigh 1 together. NULL: inherited; built in: 1.';
+COMMENT ON COLUMN turnstile.tenant.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+COMMENT ON COLUMN turnstile.tenant.rate IS
+    'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
+COMMENT ON COLUMN turnstile.tenant.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
+COMMENT ON COLUMN turnstile.tenant.burst IS
+    'How many jobs may start at once after a quiet time. Within any t at most burst + rate * t / rate_per start. NULL: inherited; built in: 1.';
+COMMENT ON COLUMN turnstile.tenant.paused IS 'Nothing of it starts. The row * pauses the names without a row.';
+COMMENT ON COLUMN turnstile.tenant.paused_until IS 'Nothing of it starts before this time. The row * pauses the names without a row.';
+COMMENT ON COLUMN turnstile.tenant.slots IS 'How many of its jobs may run at once. 0: none; -1: no limit. NULL: inherited; built in: -1.';
+COMMENT ON TABLE turnstile.account IS
+    'Limits of accounts within a tenant. A column that is NULL is inherited from the row (tenant, *), and there from the row (*, *); pauses are not. account_in_force has what holds.';
+COMMENT ON COLUMN turnstile.account.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+COMMENT ON COLUMN turnstile.account.rate IS
+    'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
+COMMENT ON COLUMN turnstile.account.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
+COMMENT ON COLUMN turnstile.account.burst IS
+    'How many jobs may start at once after a quiet time. Within any t at most burst + rate * t / rate_per start. NULL: inherited; built in: 1.';
+COMMENT ON COLUMN turnstile.account.paused IS 'Nothing of it starts. The row * pauses the names without a row.';
+COMMENT ON COLUMN turnstile.account.paused_until IS 'Nothing of it starts before this time. The row * pauses the names without a row.';
+COMMENT ON COLUMN turnstile.account.slots IS 'How many of its jobs may run at once. 0: none; -1: no limit. NULL: inherited; built in: -1.';
+COMMENT ON TABLE turnstile.concurrency IS
+    'Limits of concurrency keys, over all queues and tenants. A column that is NULL is inherited from the row *. concurrency_in_force has what holds.';
+COMMENT ON COLUMN turnstile.concurrency.rate_since IS
+    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+COMMENT ON COLUMN turnstile.concurrency.rate IS
+    'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
+COMMENT ON COLUMN turnstile.concurrency.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
+COMMENT ON COLUMN turnstile.concurrency.burst IS
+    'How many jobs may start at once after a quiet time. Within any t at most burst + rate * t / rate_per start. NULL: inherited; built in: 1.';
+COMMENT ON COLUMN turnstile.concurrency.slots IS 'How many of its jobs may run at once. 0: none; -1: no limit. NULL: inherited; built in: -1.';
+
+UPDATE turnstile.queue
+SET max_running = coalesce(max_running, -1), max_waiting = coalesce(max_waiting, -1), rate = coalesce(rate, -1), burst = coalesce(burst, 1),
+    aging = coalesce(aging, '0'), keep_completed = coalesce(keep_completed, '-1 second'), keep_discarded = coalesce(keep_discarded, '-1 second')
+WHERE name <> '*';
+-- What nobody has changed is not set.
+UPDATE turnstile.queue
+SET rate_per = nullif(rate_per, '1 second'), policy = nullif(policy, 'fifo'), lease = nullif(lease, '5 minutes'),
+    max_attempts = nullif(max_attempts, 25), retry_base = nullif(retry_base, '1 second'), retry_cap = nullif(retry_cap, '1 day'),
+    session_on_retry = nullif(session_on_retry, 'hold'), notify = nullif(notify, true),
+    keep_completed = coalesce(nullif(keep_completed, '7 days'), CASE WHEN keep_completed IS NULL THEN interval '-1 second' END),
+    keep_discarded = coalesce(nullif(keep_discarded, '7 days'), CASE WHEN keep_discarded IS NULL THEN interval '-1 second' END)
+WHERE name = '*';
+UPDATE turnstile.tenant
+SET slots = coalesce(slots, -1), max_waiting = coalesce(max_waiting, -1), rate = coalesce(rate, -1), burst = coalesce(burst, 1)
+WHERE name <> '*';
+UPDATE turnstile.account
+SET slots = coalesce(slots, -1), rate = coalesce(rate, -1), burst = coalesce(burst, 1)
+WHERE (tenant, name) <> ('*', '*');
+UPDATE turnstile.concurrency
+SET slots = coalesce(slots, -1), rate = coalesce(rate, -1), burst = coalesce(burst, 1)
+WHERE key <> '*';
+
+-- What holds for the names of settings: a column that is NULL is inherited from the row *, and there from what is built in. All that
+-- reads settings reads them here. For a name without a row the row * holds, which these views have even where the table has lost it.
+--
+-- One table is read by its names and then by each of them, so that a gate, or a name, finds its rows by an index.
+
+CREATE VIEW turnstile.queue_in_force AS
+    SELECT
+        known.name, known.gate, coalesce(own.paused, false) AS paused, own.paused_until,
+        nullif(coalesce(own.max_running, star.max_running), -1) AS max_running,
+        nullif(coalesce(own.max_waiting, star.max_waiting), -1) AS max_waiting,
+        nullif(coalesce(own.rate, star.rate), -1) AS rate,
+        coalesce(own.rate_per, star.rate_per, '1 second') AS rate_per,
+        coalesce(own.burst, star.burst, 1) AS burst,
+        coalesce(own.policy, star.policy, 'fifo') AS policy,
+        nullif(coalesce(own.aging, star.aging), '0') AS aging,
+        coalesce(own.lease, star.lease, '5 minutes') AS lease,
+        coalesce(own.max_attempts, star.max_attempts, 25) AS max_attempts,
+        coalesce(own.retry_base, star.retry_base, '1 second') AS retry_base,
+        coalesce(own.retry_cap, star.retry_cap, '1 day') AS retry_cap,
+        coalesce(own.session_on_retry, star.session_on_retry, 'hold') AS session_on_retry,
+        coalesce(own.notify, star.notify, true) AS notify,
+        -- Without the row * nothing is let go: a restore brings that row after the history.
+        nullif(coalesce(own.keep_completed, star.keep_completed, CASE WHEN star.name IS NOT NULL THEN interval '7 days' END), '-1 second')
+            AS keep_completed,
+        nullif(coalesce(own.keep_discarded, star.keep_discarded, CASE WHEN star.name IS NOT NULL THEN interval '7 days' END), '-1 second')
+            AS keep_discarded,
+        greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
+    FROM (
+        SELECT queue.name, queue.gate FROM turnstile.queue
+        UNION ALL
+        SELECT '*', NULL WHERE NOT EXISTS (SELECT FROM turnstile.queue WHERE queue.name = '*')
+    ) AS known
+    LEFT JOIN turnstile.queue AS own ON own.name = known.name
+    LEFT JOIN turnstile.queue AS star ON star.name = '*';
+COMMENT ON VIEW turnstile.queue_in_force IS
+    'What holds for each queue with a row, and by the row * for those without one: columns as in turnstile.queue, with what is inherited. NULL: no limit, none, or forever. Without a row * nothing leaves the history.';
+
+CREATE VIEW turnstile.tenant_in_force AS
+    SELECT
+        known.name, known.gate, coalesce(own.paused, false) AS paused, own.paused_until,
+        nullif(coalesce(own.slots, star.slots), -1) AS slots,
+        nullif(coalesce(own.max_waiting, star.max_waiting), -1) AS max_waiting,
+        coalesce(own.weight, star.weight, 1) AS weight,
+        nullif(coalesce(own.rate, star.rate), -1) AS rate,
+        coalesce(own.rate_per, star.rate_per, '1 second') AS rate_per,
+        coalesce(own.burst, star.burst, 1) AS burst,
+        greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
+    FROM (
+        SELECT tenant.name, tenant.gate FROM turnstile.tenant
+        UNION ALL
+        SELECT '*', NULL WHERE NOT EXISTS (SELECT FROM turnstile.tenant WHERE tenant.name = '*')
+    ) AS known
+    LEFT JOIN turnstile.tenant AS own ON own.name = known.name
+    LEFT JOIN turnstile.tenant AS star ON star.name = '*';
+COMMENT ON VIEW turnstile.tenant_in_force IS
+    'What holds for each tenant with a row, and by the row * for those without one: columns as in turnstile.tenant, with what is inherited. NULL: no limit.';
+
+CREATE VIEW turnstile.account_in_force AS
+    SELECT
+        known.tenant, known.name, known.gate, coalesce(own.paused, false) AS paused, own.paused_until,
+        nullif(coalesce(own.slots, of_tenant.slots, star.slots), -1) AS slots,
+        nullif(coalesce(own.rate, of_tenant.rate, star.rate), -1) AS rate,
+        coalesce(own.rate_per, of_tenant.rate_per, star.rate_per, '1 second') AS rate_per,
+        coalesce(own.burst, of_tenant.burst, star.burst, 1) AS burst,
+        greatest(
+            own.rate_since, CASE WHEN own.rate IS NULL THEN of_tenant.rate_since END,
+            CASE WHEN own.rate IS NULL AND of_tenant.rate IS NULL THEN star.rate_since END
+        ) AS rate_since
+    FROM (
+        SELECT account.tenant, account.name, account.gate FROM turnstile.account
+        UNION ALL
+        SELECT '*', '*', NULL WHERE NOT EXISTS (SELECT FROM turnstile.account WHERE account.tenant = '*' AND account.name = '*')
+    ) AS known
+    LEFT JOIN turnstile.account AS own ON own.tenant = known.tenant AND own.name = known.name
+    LEFT JOIN turnstile.account AS of_tenant ON of_tenant.tenant = known.tenant AND of_tenant.name = '*'
+    LEFT JOIN turnstile.account AS star ON star.tenant = '*' AND star.name = '*';
+COMMENT ON VIEW turnstile.account_in_force IS
+    'What holds for each account with a row, and for those without one by the row (tenant, *), else by (*, *): columns as in turnstile.account, with what is inherited. NULL: no limit.';
+
+CREATE VIEW turnstile.concurrency_in_force AS
+    SELECT
+        known.key, known.gate,
+        nullif(coalesce(own.slots, star.slots), -1) AS slots,
+        nullif(coalesce(own.rate, star.rate), -1) AS rate,
+        coalesce(own.rate_per, star.rate_per, '1 second') AS rate_per,
+        coalesce(own.burst, star.burst, 1) AS burst,
+        greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
+    FROM (
+        SELECT concurrency.key, concurrency.gate FROM turnstile.concurrency
+        UNION ALL
+        SELECT '*', NULL WHERE NOT EXISTS (SELECT FROM turnstile.concurrency WHERE concurrency.key = '*')
+    ) AS known
+    LEFT JOIN turnstile.concurrency AS own ON own.key = known.key
+    LEFT JOIN turnstile.concurrency AS star ON star.key = '*';
+COMMENT ON VIEW turnstile.concurrency_in_force IS
+    'What is set for each concurrency key with a row, and by the row * for those without one: columns as in turnstile.concurrency, with what is inherited. NULL: no limit. What slows a key comes on top, as in concurrency_keys.';
+
+CREATE OR REPLACE VIEW turnstile.setting_of_queue AS
+    SELECT
+        own.gate, CASE WHEN own.paused THEN 0 ELSE own.max_running END AS slots, own.rate,
+        (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst, own.paused_until,
+        NULL::int AS weight, own.policy = 'fair' AS is_fair, (extract(epoch FROM own.aging) * 1000)::bigint AS aging,
+        own.max_waiting, own.rate_since
+    FROM turnstile.queue_in_force AS own
+    WHERE own.gate IS NOT NULL;
+COMMENT ON VIEW turnstile.setting_of_queue IS 'Internal. Settings of queues, with the columns of gate_setting.';
+
+CREATE OR REPLACE VIEW turnstile.setting_of_tenant AS
+    SELECT
+        own.gate, CASE WHEN own.paused THEN 0 ELSE own.slots END AS slots, own.rate,
+        (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst, own.paused_until,
+        own.weight, NULL::boolean AS is_fair, NULL::bigint AS aging, own.max_waiting, own.rate_since
+    FROM turnstile.tenant_in_force AS own
+    WHERE own.gate IS NOT NULL;
+COMMENT ON VIEW turnstile.setting_of_tenant IS 'Internal. Settings of tenants, with the columns of gate_setting.';
+
+CREATE OR REPLACE VIEW turnstile.setting_of_account AS
+    SELECT
+        own.gate, CASE WHEN own.paused THEN 0 ELSE own.slots END AS slots, own.rate,
+        (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst, own.paused_until,
+        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting,
+        own.rate_since
+    FROM turnstile.account_in_force AS own
+    WHERE own.gate IS NOT NULL;
+COMMENT ON VIEW turnstile.setting_of_account IS 'Internal. Settings of accounts, with the columns of gate_setting.';
+
+CREATE OR REPLACE VIEW turnstile.setting_of_session AS
+    SELECT
+        paused_session.gate, 1 AS slots, NULL::int AS rate, NULL::bigint AS rate_per, NULL::int AS burst,
+        paused_session.until AS paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging,
+        NULL::int AS max_waiting, NULL::timestamptz AS rate_since
+    FROM turnstile.paused_session;
+COMMENT ON VIEW turnstile.setting_of_session IS 'Internal. Pauses of sessions, with the columns of gate_setting.';
+
+COMMENT ON FUNCTION turnstile.set_gate() IS
+    'Sets the key of the gate of a row of settings, whatever was written there, and since when there is a rate.';
+
 -- A row of slowed_key, or an endpoint that is paused, bends what holds for its key, and copies none of it: a key without a row of its
 -- own goes on following the row *. A key whose endpoints are all paused is closed.
 CREATE OR REPLACE VIEW turnstile.setting_of_concurrency AS
@@ -415,9 +710,11 @@ CREATE OR REPLACE VIEW turnstile.setting_of_concurrency AS
             ELSE own.slots
         END AS slots,
         own.rate, (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst,
-        slowed.paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
-    FROM turnstile.concurrency AS own
+        slowed.paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting,
+        own.rate_since
+    FROM turnstile.concurrency_in_force AS own
     LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = own.key
+    WHERE own.gate IS NOT NULL
     UNION ALL
     SELECT
         bent.gate,
@@ -426,7 +723,7 @@ CREATE OR REPLACE VIEW turnstile.setting_of_concurrency AS
             WHEN slowed.one_at_a_time THEN least(star.slots, 1)
             ELSE star.slots
         END,
-        star.rate, (extract(epoch FROM star.rate_per) * 1000000)::bigint, star.burst, slowed.paused_until, NULL, NULL, NULL, NULL
+        star.rate, (extract(epoch FROM star.rate_per) * 1000000)::bigint, star.burst, slowed.paused_until, NULL, NULL, NULL, NULL, star.rate_since
     FROM (
         SELECT slowed_key.key, slowed_key.gate FROM turnstile.slowed_key
         UNION
@@ -435,7 +732,7 @@ CREATE OR REPLACE VIEW turnstile.setting_of_concurrency AS
         WHERE endpoint.paused AND endpoint.concurrency_key IS NOT NULL
     ) AS bent
     LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = bent.key
-    LEFT JOIN turnstile.concurrency AS star ON star.key = '*'
+    JOIN turnstile.concurrency_in_force AS star ON star.key = '*'
     WHERE NOT EXISTS (SELECT FROM turnstile.concurrency AS own WHERE own.key = bent.key);
 COMMENT ON VIEW turnstile.setting_of_concurrency IS
     'Internal. Settings of concurrency keys with what slows them, with the columns of gate_setting.';
@@ -453,7 +750,7 @@ CREATE OR REPLACE VIEW turnstile.gate_setting AS
     UNION ALL
     SELECT 6, setting.* FROM turnstile.setting_of_batch AS setting;
 COMMENT ON VIEW turnstile.gate_setting IS
-    'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, and how many may wait. NULL: no limit, or the default.';
+    'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, how many may wait, and since when there is a rate. NULL: no limit, or the default.';
 
 ALTER TYPE turnstile.claimed_job ADD ATTRIBUTE children jsonb, ADD ATTRIBUTE attempts_left int;
 COMMENT ON COLUMN turnstile.claimed_job.attempt IS 'Claims of the job so far.';
@@ -841,17 +1138,19 @@ CREATE FUNCTION turnstile.fail_many(
     attempts int[],
     errors text[] DEFAULT NULL,
     retry_in interval[] DEFAULT NULL,
-    discard boolean[] DEFAULT NULL
+    discard boolean[] DEFAULT NULL,
+    error_classes text[] DEFAULT NULL
 ) RETURNS int
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_fail_many';
-COMMENT ON FUNCTION turnstile.fail_many(bigint[], int[], text[], interval[], boolean[]) IS
+COMMENT ON FUNCTION turnstile.fail_many(bigint[], int[], text[], interval[], boolean[], text[]) IS
     'Ends many runs with failure, each as fail does, and returns how many took effect. Superseded ones, those that have ended, and those that are not the caller''s to end are left alone and not counted.
 job_ids: at most 100,000.
 attempts: one for each job id.
 errors: one for each job id. NULL, and an element that is NULL: none.
 retry_in: one for each job id, as for fail. NULL, and an element that is NULL: the backoff of the queue.
 discard: one for each job id: no other attempt follows. NULL, and an element that is NULL: false.
+error_classes: one for each job id, as error_class for fail. NULL, and an element that is NULL: none.
 Errors: 22004; 22023 also arrays that differ in length; 54000; 09000; 25006.';
 
 CREATE FUNCTION turnstile.heartbeat_many(
@@ -1224,8 +1523,8 @@ DECLARE
     found_rows constant text := pg_catalog.format(
         'SELECT history.ctid
          FROM %s AS history
-         LEFT JOIN turnstile.queue AS own ON own.name = history.queue
-         LEFT JOIN turnstile.queue AS rest ON rest.name = ''*''
+         LEFT JOIN turnstile.queue_in_force AS own ON own.name = history.queue
+         LEFT JOIN turnstile.queue_in_force AS rest ON rest.name = ''*''
          CROSS JOIN LATERAL (SELECT CASE
              WHEN own.name IS NULL AND history.state = ''completed'' THEN rest.keep_completed
              WHEN own.name IS NULL THEN rest.keep_discarded
@@ -1402,6 +1701,395 @@ COMMENT ON FUNCTION turnstile.maintain() IS
 Returns: a row for each task. affected is how much was done; 0 also where another session runs the task; NULL where the task failed (with a WARNING) or would have had to wait for locks (with a NOTICE).
 Errors: 25006.';
 
+-- Retry curves: how long a job waits for another attempt, by its kind and by the class of the error, changed while everything runs.
+
+CREATE TABLE turnstile.retry_curve (
+    kind text NOT NULL,
+    error_class text NOT NULL,
+    base interval,
+    factor float8 NOT NULL DEFAULT 2,
+    cap interval,
+    jitter float8 NOT NULL DEFAULT 0.1,
+    discard boolean NOT NULL DEFAULT false,
+    CONSTRAINT retry_curve_pkey PRIMARY KEY (kind, error_class),
+    CONSTRAINT retry_curve_kind_check CHECK (kind <> '' AND octet_length(kind) <= 255),
+    CONSTRAINT retry_curve_error_class_check CHECK (error_class <> '' AND octet_length(error_class) <= 255),
+    CONSTRAINT retry_curve_base_check CHECK (base >= '0' AND base <= '100 years'),
+    CONSTRAINT retry_curve_factor_check CHECK (factor >= 1 AND factor <= 1000),
+    CONSTRAINT retry_curve_cap_check CHECK (cap >= '0' AND cap <= '100 years'),
+    CONSTRAINT retry_curve_jitter_check CHECK (jitter >= 0 AND jitter <= 1)
+);
+COMMENT ON TABLE turnstile.retry_curve IS
+    'How long a failed job waits for another attempt, by its kind and the class of the error. Of the rows whose patterns match, one applies: that with the kind itself, else with the most characters other than * in its kind; of several, the same by the class. An error without a class matches * alone. After counted attempt n the wait is least(cap, base * factor^(n-1)), times a random number from 1 - jitter to 1 + jitter; 30 years at most. Without a row: retry_base and retry_cap of the queue.';
+COMMENT ON COLUMN turnstile.retry_curve.kind IS
+    'Kinds of jobs. * stands for any number of characters, everything else for itself.';
+COMMENT ON COLUMN turnstile.retry_curve.error_class IS
+    'Classes of errors, as fail names them. * stands for any number of characters, everything else for itself.';
+COMMENT ON COLUMN turnstile.retry_curve.base IS
+    'The wait after the first counted attempt. At most 100 years. NULL: retry_base of the queue.';
+COMMENT ON COLUMN turnstile.retry_curve.factor IS 'How many times as long the next wait is. From 1 to 1,000.';
+COMMENT ON COLUMN turnstile.retry_curve.cap IS 'The longest wait, before jitter. At most 100 years. NULL: retry_cap of the queue.';
+COMMENT ON COLUMN turnstile.retry_curve.jitter IS
+    'By which part of itself a wait is shorter or longer, at random: jobs that failed together come back one by one. From 0 to 1.';
+COMMENT ON COLUMN turnstile.retry_curve.discard IS
+    'No other attempt follows such an error, even if some are left and the worker says when.';
+
+SELECT pg_catalog.pg_extension_config_dump('turnstile.retry_curve', '');
+
+CREATE FUNCTION turnstile.retry_curves_changed() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_retry_curves_changed';
+COMMENT ON FUNCTION turnstile.retry_curves_changed() IS
+    'Refuses changes of retry curves by roles that may not manage.';
+CREATE TRIGGER check_retry_curves AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.retry_curve
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.retry_curves_changed();
+ALTER TABLE turnstile.retry_curve ENABLE ALWAYS TRIGGER check_retry_curves;
+
+-- Retry curves, changed while everything runs.
+
+CREATE FUNCTION turnstile.set_retry_curve(
+    kind text DEFAULT '*',
+    error_class text DEFAULT '*',
+    base interval DEFAULT NULL,
+    factor float8 DEFAULT NULL,
+    cap interval DEFAULT NULL,
+    jitter float8 DEFAULT NULL,
+    discard boolean DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.retry_curve
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.retry_curve;
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('kind', set_retry_curve.kind);
+    PERFORM turnstile.check_permission('manage');
+    PERFORM turnstile.check_name('error_class', set_retry_curve.error_class);
+    PERFORM turnstile.check_clear(set_retry_curve.clear, 'base', 'cap');
+    INSERT INTO turnstile.retry_curve (kind, error_class)
+    VALUES (set_retry_curve.kind, set_retry_curve.error_class)
+    ON CONFLICT DO NOTHING;
+    UPDATE turnstile.retry_curve
+    SET base = turnstile.changed_setting('base', set_retry_curve.clear, set_retry_curve.base, base),
+        factor = coalesce(set_retry_curve.factor, factor),
+        cap = turnstile.changed_setting('cap', set_retry_curve.clear, set_retry_curve.cap, cap),
+        jitter = coalesce(set_retry_curve.jitter, jitter),
+        discard = coalesce(set_retry_curve.discard, discard)
+    WHERE kind = set_retry_curve.kind AND error_class = set_retry_curve.error_class
+    RETURNING * INTO made;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_retry_curve(text, text, interval, float8, interval, float8, boolean, text[]) IS
+    'Makes or changes a retry curve, for runs that fail after the commit. Returns its row. NULL leaves a column as it is. A new row has factor 2 and jitter 0.1, and base and cap of the queue.
+kind: the kinds of jobs that it is for. * stands for any number of characters.
+error_class: the classes of errors that it is for. * stands for any number of characters, and matches errors without a class.
+base: the wait after the first counted attempt.
+factor: how many times as long the next wait is.
+cap: the longest wait, before jitter.
+jitter: by which part of itself a wait is shorter or longer, at random.
+discard: no other attempt follows.
+clear: columns to set to NULL: base, cap.
+Errors: 22004; 22023; 54000; 42501.';
+
+CREATE FUNCTION turnstile.drop_retry_curve(kind text, error_class text) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    PERFORM turnstile.check_name('kind', drop_retry_curve.kind);
+    PERFORM turnstile.check_permission('manage');
+    PERFORM turnstile.check_name('error_class', drop_retry_curve.error_class);
+    DELETE FROM turnstile.retry_curve AS curve
+    WHERE curve.kind = drop_retry_curve.kind AND curve.error_class = drop_retry_curve.error_class;
+    RETURN FOUND;
+END
+$function$;
+COMMENT ON FUNCTION turnstile.drop_retry_curve(text, text) IS
+    'Drops a retry curve. Returns false if there is none. Jobs that wait for another attempt stay as they are.
+kind: as for set_retry_curve.
+error_class: as for set_retry_curve.
+Errors: 22004; 22023; 54000; 42501.';
+
+DROP FUNCTION turnstile.fail(bigint, int, text, interval, boolean);
+CREATE FUNCTION turnstile.fail(
+    job_id bigint,
+    attempt int,
+    error text DEFAULT NULL,
+    retry_in interval DEFAULT NULL,
+    discard boolean DEFAULT false,
+    error_class text DEFAULT NULL
+) RETURNS text
+    LANGUAGE c VOLATILE
+    AS 'MODULE_PATHNAME', 'turnstile_fail';
+COMMENT ON FUNCTION turnstile.fail(bigint, int, text, interval, boolean, text) IS
+    'Ends a run with failure and returns the new state of the job: retryable if another attempt follows, discarded if not, cancelled if its cancellation was requested.
+job_id: as for complete.
+attempt: as for complete.
+error: kept in job.errors; cut after 4,000 characters.
+retry_in: when the next attempt is due, at most 100 years from now. NULL: what the retry curve for the kind and the class says; without one, after counted attempt n, n^4 times queue.retry_base, plus up to 10 %, at most queue.retry_cap.
+discard: no other attempt follows, even if some are left.
+error_class: a word for the sort of the error, as timeout or http.429, kept with it in job.errors. turnstile.retry_curve says what follows. At most 255 bytes. NULL: none.
+Errors: 22004; 22023; 54000; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
+
+COMMENT ON COLUMN turnstile.job.errors IS 'Failed attempts: an array of {attempt, at, worker, error}, with class where the worker named one; the last 1,000.';
+COMMENT ON COLUMN turnstile.job_history.errors IS 'Failed attempts: an array of {attempt, at, worker, error}, with class where the worker named one; the last 1,000.';
+
+-- Settings that are inherited: what reads and writes them.
+
+CREATE OR REPLACE FUNCTION turnstile.history_policy(
+    day_ends timestamptz, OUT all_over boolean, OUT some_over boolean, OUT policy text
+)
+    LANGUAGE sql STABLE
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
+    SET intervalstyle = 'postgres'
+AS $function$
+    WITH is_over AS (
+        SELECT
+            name,
+            coalesce(now() - day_ends >= keep_completed, day_ends IS NULL AND keep_completed IS NOT NULL) AS completed,
+            coalesce(now() - day_ends >= keep_discarded, day_ends IS NULL AND keep_discarded IS NOT NULL) AS discarded,
+            CASE WHEN day_ends IS NULL THEN concat(now()::date, ' ', keep_completed, ' ', keep_discarded) END AS keeps
+        FROM turnstile.queue_in_force
+    )
+    SELECT
+        day_ends IS NOT NULL AND coalesce(bool_and(own.completed AND own.discarded) AND bool_or(own.name = '*'), false),
+        coalesce(bool_or(own.completed OR own.discarded), false),
+        md5(string_agg(format('%L %s %s %s', own.name, own.completed, own.discarded, own.keeps), ' ' ORDER BY own.name)
+            FILTER (WHERE own.name = '*' OR (own.completed, own.discarded, own.keeps)
+                IS DISTINCT FROM (rest.completed, rest.discarded, rest.keeps)))
+    FROM is_over AS own
+    LEFT JOIN is_over AS rest ON rest.name = '*'
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.set_queue(
+    name text,
+    max_running int DEFAULT NULL,
+    paused boolean DEFAULT NULL,
+    paused_until timestamptz DEFAULT NULL,
+    rate int DEFAULT NULL,
+    rate_per interval DEFAULT NULL,
+    burst int DEFAULT NULL,
+    policy text DEFAULT NULL,
+    aging interval DEFAULT NULL,
+    lease interval DEFAULT NULL,
+    max_attempts int DEFAULT NULL,
+    retry_base interval DEFAULT NULL,
+    retry_cap interval DEFAULT NULL,
+    session_on_retry text DEFAULT NULL,
+    notify boolean DEFAULT NULL,
+    keep_completed interval DEFAULT NULL,
+    keep_discarded interval DEFAULT NULL,
+    max_waiting int DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.queue
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.queue;
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('name', set_queue.name);
+    PERFORM turnstile.check_permission('manage', set_queue.name);
+    PERFORM turnstile.check_clear(
+        set_queue.clear, 'max_running', 'max_waiting', 'paused_until', 'rate', 'rate_per', 'burst', 'policy', 'aging',
+        'lease', 'max_attempts', 'retry_base', 'retry_cap', 'session_on_retry', 'notify', 'keep_completed', 'keep_discarded'
+    );
+    INSERT INTO turnstile.queue (name, paused, paused_until)
+    SELECT set_queue.name, star.paused, star.paused_until
+    FROM turnstile.queue AS star
+    WHERE star.name = '*'
+    ON CONFLICT DO NOTHING;
+    INSERT INTO turnstile.queue (name) VALUES (set_queue.name) ON CONFLICT DO NOTHING;
+    UPDATE turnstile.queue
+    SET max_running = turnstile.changed_setting('max_running', set_queue.clear, set_queue.max_running, max_running),
+        max_waiting = turnstile.changed_setting('max_waiting', set_queue.clear, set_queue.max_waiting, max_waiting),
+        paused = coalesce(set_queue.paused, paused),
+        paused_until = turnstile.changed_setting('paused_until', set_queue.clear, set_queue.paused_until, paused_until),
+        rate = turnstile.changed_setting('rate', set_queue.clear, set_queue.rate, rate),
+        rate_per = turnstile.changed_setting('rate_per', set_queue.clear, set_queue.rate_per, rate_per),
+        burst = turnstile.changed_setting('burst', set_queue.clear, set_queue.burst, burst),
+        policy = turnstile.changed_setting('policy', set_queue.clear, set_queue.policy, policy),
+        aging = turnstile.changed_setting('aging', set_queue.clear, set_queue.aging, aging),
+        lease = turnstile.changed_setting('lease', set_queue.clear, set_queue.lease, lease),
+        max_attempts = turnstile.changed_setting('max_attempts', set_queue.clear, set_queue.max_attempts, max_attempts),
+        retry_base = turnstile.changed_setting('retry_base', set_queue.clear, set_queue.retry_base, retry_base),
+        retry_cap = turnstile.changed_setting('retry_cap', set_queue.clear, set_queue.retry_cap, retry_cap),
+        session_on_retry = turnstile.changed_setting('session_on_retry', set_queue.clear, set_queue.session_on_retry, session_on_retry),
+        notify = turnstile.changed_setting('notify', set_queue.clear, set_queue.notify, notify),
+        keep_completed = turnstile.changed_setting('keep_completed', set_queue.clear, set_queue.keep_completed, keep_completed),
+        keep_discarded = turnstile.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
+    WHERE name = set_queue.name
+    RETURNING * INTO made;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[]) IS
+    'Changes settings of a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
+name: the queue.
+clear: columns to set to NULL: max_running, max_waiting, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts, retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded. Such a setting is inherited again; paused_until is over.
+The other arguments are the columns of turnstile.queue.
+Errors: 22004; 22023; 54000; 42501.';
+
+CREATE OR REPLACE FUNCTION turnstile.set_tenant(
+    name text,
+    slots int DEFAULT NULL,
+    weight int DEFAULT NULL,
+    paused boolean DEFAULT NULL,
+    paused_until timestamptz DEFAULT NULL,
+    rate int DEFAULT NULL,
+    rate_per interval DEFAULT NULL,
+    burst int DEFAULT NULL,
+    max_waiting int DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.tenant
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.tenant;
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('name', set_tenant.name);
+    PERFORM turnstile.check_permission('manage');
+    PERFORM turnstile.check_clear(set_tenant.clear, 'slots', 'max_waiting', 'weight', 'paused_until', 'rate', 'rate_per', 'burst');
+    INSERT INTO turnstile.tenant (name, paused, paused_until)
+    SELECT set_tenant.name, star.paused, star.paused_until
+    FROM turnstile.tenant AS star
+    WHERE star.name = '*'
+    ON CONFLICT DO NOTHING;
+    INSERT INTO turnstile.tenant (name) VALUES (set_tenant.name) ON CONFLICT DO NOTHING;
+    UPDATE turnstile.tenant
+    SET slots = turnstile.changed_setting('slots', set_tenant.clear, set_tenant.slots, slots),
+        max_waiting = turnstile.changed_setting('max_waiting', set_tenant.clear, set_tenant.max_waiting, max_waiting),
+        weight = turnstile.changed_setting('weight', set_tenant.clear, set_tenant.weight, weight),
+        paused = coalesce(set_tenant.paused, paused),
+        paused_until = turnstile.changed_setting('paused_until', set_tenant.clear, set_tenant.paused_until, paused_until),
+        rate = turnstile.changed_setting('rate', set_tenant.clear, set_tenant.rate, rate),
+        rate_per = turnstile.changed_setting('rate_per', set_tenant.clear, set_tenant.rate_per, rate_per),
+        burst = turnstile.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
+    WHERE name = set_tenant.name
+    RETURNING * INTO made;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, timestamptz, int, interval, int, int, text[]) IS
+    'Changes settings of a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
+name: the tenant.
+clear: columns to set to NULL: slots, max_waiting, weight, paused_until, rate, rate_per, burst. Such a setting is inherited again; paused_until is over.
+The other arguments are the columns of turnstile.tenant.
+Errors: 22004; 22023; 54000; 42501.';
+
+CREATE OR REPLACE FUNCTION turnstile.set_account(
+    tenant text,
+    name text,
+    slots int DEFAULT NULL,
+    paused boolean DEFAULT NULL,
+    paused_until timestamptz DEFAULT NULL,
+    rate int DEFAULT NULL,
+    rate_per interval DEFAULT NULL,
+    burst int DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.account
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.account;
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('tenant', set_account.tenant);
+    PERFORM turnstile.check_name('name', set_account.name);
+    PERFORM turnstile.check_permission('manage');
+    PERFORM turnstile.check_clear(set_account.clear, 'slots', 'paused_until', 'rate', 'rate_per', 'burst');
+    INSERT INTO turnstile.account (tenant, name, paused, paused_until)
+    SELECT set_account.tenant, set_account.name, star.paused, star.paused_until
+    FROM turnstile.account AS star
+    WHERE star.tenant IN (set_account.tenant, '*') AND star.name = '*'
+    ORDER BY star.tenant = '*'
+    LIMIT 1
+    ON CONFLICT DO NOTHING;
+    INSERT INTO turnstile.account (tenant, name) VALUES (set_account.tenant, set_account.name) ON CONFLICT DO NOTHING;
+    UPDATE turnstile.account
+    SET slots = turnstile.changed_setting('slots', set_account.clear, set_account.slots, slots),
+        paused = coalesce(set_account.paused, paused),
+        paused_until = turnstile.changed_setting('paused_until', set_account.clear, set_account.paused_until, paused_until),
+        rate = turnstile.changed_setting('rate', set_account.clear, set_account.rate, rate),
+        rate_per = turnstile.changed_setting('rate_per', set_account.clear, set_account.rate_per, rate_per),
+        burst = turnstile.changed_setting('burst', set_account.clear, set_account.burst, burst)
+    WHERE tenant = set_account.tenant AND name = set_account.name
+    RETURNING * INTO made;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_account(text, text, int, boolean, timestamptz, int, interval, int, text[]) IS
+    'Changes settings of an account, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
+tenant: the tenant of the account.
+name: the account.
+clear: columns to set to NULL: slots, paused_until, rate, rate_per, burst. Such a setting is inherited again; paused_until is over.
+The other arguments are the columns of turnstile.account.
+Errors: 22004; 22023; 54000; 42501.';
+
+CREATE OR REPLACE FUNCTION turnstile.set_concurrency(
+    key text,
+    slots int DEFAULT NULL,
+    rate int DEFAULT NULL,
+    rate_per interval DEFAULT NULL,
+    burst int DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.concurrency
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.concurrency;
+    broken text;
+BEGIN
+    PERFORM turnstile.check_name('key', set_concurrency.key);
+    PERFORM turnstile.check_permission('manage');
+    PERFORM turnstile.check_clear(set_concurrency.clear, 'slots', 'rate', 'rate_per', 'burst');
+    INSERT INTO turnstile.concurrency (key) VALUES (set_concurrency.key) ON CONFLICT DO NOTHING;
+    UPDATE turnstile.concurrency
+    SET slots = turnstile.changed_setting('slots', set_concurrency.clear, set_concurrency.slots, slots),
+        rate = turnstile.changed_setting('rate', set_concurrency.clear, set_concurrency.rate, rate),
+        rate_per = turnstile.changed_setting('rate_per', set_concurrency.clear, set_concurrency.rate_per, rate_per),
+        burst = turnstile.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
+    WHERE key = set_concurrency.key
+    RETURNING * INTO made;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile.refuse_setting(broken);
+END
+$function$;
+COMMENT ON FUNCTION turnstile.set_concurrency(text, int, int, interval, int, text[]) IS
+    'Changes settings of a concurrency key, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, from the row *.
+key: the concurrency key.
+clear: columns to set to NULL: slots, rate, rate_per, burst. Such a setting is inherited again.
+The other arguments are the columns of turnstile.concurrency.
+Errors: 22004; 22023; 54000; 42501.';
+
 -- Why a job waits, and when it will start. Said by what the next claim would do, at a cost that does not grow with the jobs.
 
 CREATE FUNCTION turnstile.why_waiting(job_id bigint)
@@ -1503,7 +2191,7 @@ WITH live AS MATERIALIZED (
     SELECT queue.name FROM turnstile.queue WHERE queue.name <> '*'
 )
 SELECT
-    known.name, setting.max_running, setting.max_waiting, coalesce(setting.paused, false) AS paused, setting.paused_until, setting.rate,
+    known.name, setting.max_running, setting.max_waiting, setting.paused, setting.paused_until, setting.rate,
     setting.rate_per, setting.burst, setting.policy, setting.aging, setting.lease, setting.max_attempts,
     setting.retry_base, setting.retry_cap, setting.session_on_retry, setting.notify, setting.keep_completed, setting.keep_discarded,
     coalesce(live.waiting, 0) AS waiting,
@@ -1521,10 +2209,10 @@ SELECT
     coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
-    SELECT queue.*
-    FROM turnstile.queue
-    WHERE queue.name IN (known.name, '*')
-    ORDER BY queue.name = '*'
+    SELECT force.*
+    FROM turnstile.queue_in_force AS force
+    WHERE force.name IN (known.name, '*')
+    ORDER BY force.name = '*'
     LIMIT 1
 ) AS setting ON true
 LEFT JOIN live ON live.name = known.name;
@@ -1551,8 +2239,8 @@ WITH live AS MATERIALIZED (
     SELECT tenant.name FROM turnstile.tenant WHERE tenant.name <> '*'
 )
 SELECT
-    known.name, setting.slots, setting.max_waiting, coalesce(setting.weight, 1) AS weight,
-    coalesce(setting.paused, false) AS paused, setting.paused_until, setting.rate, setting.rate_per, setting.burst,
+    known.name, setting.slots, setting.max_waiting, setting.weight,
+    setting.paused, setting.paused_until, setting.rate, setting.rate_per, setting.burst,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
@@ -1568,10 +2256,10 @@ SELECT
     coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
-    SELECT tenant.*
-    FROM turnstile.tenant
-    WHERE tenant.name IN (known.name, '*')
-    ORDER BY tenant.name = '*'
+    SELECT force.*
+    FROM turnstile.tenant_in_force AS force
+    WHERE force.name IN (known.name, '*')
+    ORDER BY force.name = '*'
     LIMIT 1
 ) AS setting ON true
 LEFT JOIN live ON live.name = known.name;
@@ -1587,7 +2275,7 @@ WITH live AS MATERIALIZED (
     SELECT account.tenant, account.name FROM turnstile.account WHERE account.tenant <> '*' AND account.name <> '*'
 )
 SELECT
-    known.tenant, known.name, setting.slots, coalesce(setting.paused, false) AS paused, setting.paused_until,
+    known.tenant, known.name, setting.slots, setting.paused, setting.paused_until,
     setting.rate, setting.rate_per, setting.burst,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,
@@ -1604,11 +2292,11 @@ SELECT
     coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
-    SELECT account.*
-    FROM turnstile.account
-    WHERE account.tenant IN (known.tenant, '*') AND account.name IN (known.name, '*')
-        AND (account.tenant = known.tenant OR account.name = '*')
-    ORDER BY account.name = '*', account.tenant = '*'
+    SELECT force.*
+    FROM turnstile.account_in_force AS force
+    WHERE force.tenant IN (known.tenant, '*') AND force.name IN (known.name, '*')
+        AND (force.tenant = known.tenant OR force.name = '*')
+    ORDER BY force.name = '*', force.tenant = '*'
     LIMIT 1
 ) AS setting ON true
 LEFT JOIN live ON live.name = known.name AND live.tenant = known.tenant;
@@ -1643,10 +2331,10 @@ SELECT
     slowed.paused_until, coalesce(slowed.one_at_a_time, false) AS one_at_a_time
 FROM known
 LEFT JOIN LATERAL (
-    SELECT concurrency.*
-    FROM turnstile.concurrency
-    WHERE concurrency.key IN (known.key, '*')
-    ORDER BY concurrency.key = '*'
+    SELECT stated.*
+    FROM turnstile.concurrency_in_force AS stated
+    WHERE stated.key IN (known.key, '*')
+    ORDER BY stated.key = '*'
     LIMIT 1
 ) AS setting ON true
 LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = known.key
@@ -1977,17 +2665,18 @@ AS $function$
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
             'pause_session', 'resume_session', 'pause_concurrency', 'resume_concurrency', 'pause_recurring', 'resume_recurring',
             'set_endpoint', 'drop_endpoint', 'endpoint_of',
-            'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
+            'set_route', 'drop_route', 'route_of', 'reroute', 'set_retry_curve', 'drop_retry_curve',
+            'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
             'rescue', 'promote', 'fire_recurring', 'next_firing', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', ARRAY[
             'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
-            'history_partition', 'dependencies', 'job_id_seq'
+            'history_partition', 'dependencies', 'job_id_seq', 'queue_in_force', 'tenant_in_force', 'account_in_force', 'concurrency_in_force'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
-            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key'
+            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key', 'retry_curve'
         ]),
         ('monitor', 'EXECUTE', ARRAY[
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary'
@@ -2030,6 +2719,11 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         WHERE granted ->> 'kind' = 'TABLE' AND granted ->> 'privilege' = 'SELECT'
             AND granted ->> 'name' IN ('queues', 'tenants', 'accounts', 'concurrency_keys')
         UNION ALL
+        SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', (granted ->> 'name') || '_in_force', 'grantable', false)
+        FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
+        WHERE granted ->> 'kind' = 'TABLE' AND granted ->> 'privilege' = 'SELECT' AND granted ->> 'part' IS NULL
+            AND granted ->> 'name' IN ('queue', 'tenant', 'account', 'concurrency')
+        UNION ALL
         SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', 'complete_and_claim')
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         WHERE granted ->> 'kind' = 'ROUTINE' AND (granted ->> 'object')::pg_catalog.oid =
@@ -2038,7 +2732,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         JOIN (VALUES
-            ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'),
+            ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'), ('set_route', 'set_retry_curve'), ('drop_route', 'drop_retry_curve'),
             ('drop_route', 'drop_endpoint'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
         ) AS also (known, made) ON also.known = granted ->> 'name'
         -- Not a user's function of the same name.
@@ -2054,7 +2748,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         -- Who only reads the tables has no use for those that are new: headers of endpoints are not for everybody.
         SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
-        JOIN (VALUES ('route', 'endpoint'), ('paused_session', 'slowed_key')) AS also (known, made) ON also.known = granted ->> 'name'
+        JOIN (VALUES ('route', 'endpoint'), ('route', 'retry_curve'), ('paused_session', 'slowed_key')) AS also (known, made) ON also.known = granted ->> 'name'
         WHERE granted ->> 'kind' = 'TABLE' AND granted ->> 'part' IS NULL AND EXISTS (
             SELECT
             FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS writes

@@ -29,9 +29,19 @@ extension_sql_file!(
     requires = ["tables_settings"]
 );
 extension_sql_file!(
+    "../sql/schema/tables/retry_curve.sql",
+    name = "tables_retry_curve",
+    requires = ["tables_endpoint"]
+);
+extension_sql_file!(
+    "../sql/schema/tables/in_force.sql",
+    name = "tables_in_force",
+    requires = ["tables_retry_curve"]
+);
+extension_sql_file!(
     "../sql/schema/tables/gate_setting.sql",
     name = "tables_gate_setting",
-    requires = ["tables_endpoint"]
+    requires = ["tables_in_force"]
 );
 extension_sql_file!(
     "../sql/schema/tables/job.sql",
@@ -174,9 +184,14 @@ extension_sql_file!(
     requires = ["operate_pauses"]
 );
 extension_sql_file!(
+    "../sql/schema/operate/retry_curves.sql",
+    name = "operate_retry_curves",
+    requires = ["operate_routes"]
+);
+extension_sql_file!(
     "../sql/schema/operate/endpoints.sql",
     name = "operate_endpoints",
-    requires = ["operate_routes"]
+    requires = ["operate_retry_curves"]
 );
 extension_sql_file!(
     "../sql/schema/operate/permissions.sql",

@@ -221,12 +221,17 @@ def test_a_pause_does_not_hold_the_callback_back(conn):
 
 
 @each_way
-def test_a_bucket_begins_empty_and_holds_nobody_else_up(conn, change):
-    batch = enqueue_batch(conn, children=of(5), rate=1, rate_per="1 hour", burst=100)
+def test_a_rate_begins_with_its_burst_and_holds_nobody_else_up(conn, change):
+    batch = enqueue_batch(conn, children=of(7), rate=1, rate_per="1 hour", burst=2)
     others = enqueue_times(conn, 2)
-    assert ids(claim_just(conn, 2)) == others
+    children = children_of(conn, batch)
+    assert sorted(ids(claim_just(conn, 4))) == sorted([*children[:2], *others])
     change(conn, batch, rate=None)
-    assert ids(claim_just(conn, 5)) == children_of(conn, batch)
+    claim_awaited(conn)
+    change(conn, batch, rate=1, burst=3)
+    assert ids(claim_just(conn, 3)) == children[3:6]
+    change(conn, batch, rate=None)
+    assert ids(claim_just(conn, 1)) == children[6:]
 
 
 @each_way
@@ -234,9 +239,9 @@ def test_a_rate_set_while_it_runs_holds_from_then_on(conn, change):
     batch = enqueue_batch(conn, children=of(6))
     claim_awaited(conn)
     change(conn, batch, rate=1, rate_per="1 hour", burst=1)
-    nothing_comes(conn)
+    claim_just(conn, 1)
     change(conn, batch, rate=None, burst=None)
-    claim_just(conn, 5)
+    claim_just(conn, 4)
 
 
 STARTS = """

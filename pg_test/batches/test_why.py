@@ -29,8 +29,8 @@ def test_a_paused_batch(conn):
 
 def test_a_batch_with_a_rate_opens_with_the_next_token(conn):
     batch = enqueue_batch(conn, children=of(2), rate=1, rate_per="10 days")
-    assert claim_next(conn) is None
-    [row] = why(conn, children_of(conn, batch)[0])
+    claim_awaited(conn)
+    [row] = why(conn, children_of(conn, batch)[1])
     assert (row.reason, row.gate) == ("rate", "batch")
     assert row.opens_at is not None
 

@@ -31,11 +31,7 @@ class Step:
 class Limits:
     def __init__(self, settings: dict[str, list[dict]], commits: list[Commit], read=None):
         self._read = read or terms_of
-        self._first = {
-            (table, *(row[name] for name in KEYS[table])): self._read(table, row)
-            for table, rows in settings.items()
-            for row in rows
-        }
+        self._first = {(table, *(row[name] for name in KEYS[table])): row for table, rows in settings.items() for row in rows}
         self._changes = [commit for commit in commits if commit.settings]
         # Which of these are about a row: there are many batches.
         self._numbers: dict[tuple, list[int]] = defaultdict(list)
@@ -85,7 +81,7 @@ class Limits:
     def _walk(self, gate: tuple) -> list[Step]:
         names = _candidates(gate)
         rows = {name: self._first[name] for name in names if name in self._first}
-        steps = [Step(-1, -NEVER, -NEVER, _effective(rows, gate))]
+        steps = [Step(-1, -NEVER, -NEVER, self._effective(rows, gate))]
         for number in sorted({number for name in names for number in self._numbers.get(name, [])}):
             commit = self._changes[number]
             for change in commit.settings:
@@ -95,11 +91,19 @@ class Limits:
                 if change.row is None:
                     rows.pop(name, None)
                 else:
-                    rows[name] = self._read(change.table, change.row)
-            terms = _effective(rows, gate)
+                    rows[name] = change.row
+            terms = self._effective(rows, gate)
             if terms != steps[-1].terms:
                 steps.append(Step(commit.index, begun(commit), done(commit), terms))
         return steps
+
+    def _effective(self, rows: dict[tuple, dict], gate: tuple) -> Terms:
+        """What is NULL is inherited; a pause is that of the first row."""
+        found = [rows[name] for name in _candidates(gate) if name in rows]
+        if not found:
+            return _FREE
+        merged = {column: value for row in reversed(found) for column, value in row.items() if value is not None}
+        return self._read(gate[0], merged | {pause: found[0].get(pause) for pause in ("paused", "paused_until")})
 
 
 def begun(commit: Commit) -> float:
@@ -116,35 +120,32 @@ def done(commit: Commit) -> float:
 
 
 def terms_of(table: str, row: dict) -> Terms:
-    limit = row.get(_LIMIT[table])
-    limit = NEVER if limit is None else int(limit)
-    not_open = table == "batch" and row["opened_at"] is None
+    limit = _number(row.get(_LIMIT[table]))
+    limit = NEVER if limit is None else limit
+    not_open = table == "batch" and row.get("opened_at") is None
     if str(row.get("paused")).lower() == "true" or row.get("stops") is not None or not_open:
         limit = 0
-    until, rate = row.get("paused_until"), row.get("rate")
+    until, rate = row.get("paused_until"), _number(row.get("rate"))
     until = -NEVER if until is None else datetime.fromisoformat(until).timestamp()
     if rate is not None:
-        rate = (int(rate), _microseconds(row["rate_per"]), int(row["burst"] or 1))
+        rate = (rate, _microseconds(row.get("rate_per") or "00:00:01"), int(row.get("burst") or 1))
     certain = until == -NEVER and rate is None
     return Terms(limit, limit if certain else 0, until, rate)
 
 
 def bound_of(table: str, row: dict) -> Terms:
     """How many jobs may wait, as a limit."""
-    most = row.get("max_waiting")
-    return _FREE if most is None else Terms(int(most), int(most))
+    most = _number(row.get("max_waiting"))
+    return _FREE if most is None else Terms(most, most)
+
+
+def _number(value) -> int | None:
+    return None if value is None or int(value) == -1 else int(value)
 
 
 def _microseconds(interval: str) -> int:
     hours, minutes, seconds = interval.split(":")
     return round((int(hours) * 3600 + int(minutes) * 60 + float(seconds)) * 1_000_000)
-
-
-def _effective(rows: dict[tuple, Terms], gate: tuple) -> Terms:
-    for name in _candidates(gate):
-        if name in rows:
-            return rows[name]
-    return _FREE
 
 
 def _candidates(gate: tuple) -> list[tuple]:

@@ -113,12 +113,12 @@ def to_be_routed(chance: random.Random, found: dict) -> dict:
 
 
 def setting(chance: random.Random) -> tuple[str, list[str], dict]:
-    """A table of settings, a key of it, and columns to set there: low limits, none, nought, pauses, rates."""
+    """A table of settings, a key of it, and columns to set there: low limits, inherited ones, none, nought, pauses, rates."""
     table = chance.choice(list(_NAMES))
     key = chance.choice(_NAMES[table])
     if key == ["*"]:
-        return table, key, {_LIMIT[table]: chance.choice([None, _MOST[table]])}
-    limit = 0 if chance.random() < 0.04 else chance.choice([None, *range(1, _MOST[table] + 1)])
+        return table, key, {_LIMIT[table]: chance.choice([None, -1, _MOST[table]])}
+    limit = 0 if chance.random() < 0.04 else chance.choice([None, -1, *range(1, _MOST[table] + 1)])
     columns = {_LIMIT[table]: limit, "rate": None, "burst": None}
     if chance.random() < 0.08:
         columns |= {"rate": chance.choice([20, 100]), "burst": chance.choice([None, 5])}
@@ -149,10 +149,10 @@ def upsert(table: str, key: list[str], columns: dict) -> tuple[str, list]:
 def first_rows() -> list[tuple[str, list]]:
     """The rows of what is never limited, and of the queues that are not like the others."""
     return [
-        upsert("queue", ["free"], {"max_running": None}),
+        upsert("queue", ["free"], {"max_running": -1}),
         upsert("queue", [PASSING], {"session_on_retry": "pass"}),
         upsert("queue", [FAIR], {"policy": "fair"}),
-        upsert("tenant", ["free"], {"slots": None}),
+        upsert("tenant", ["free"], {"slots": -1}),
         *[upsert(table, key, {"max_waiting": 10}) for table, key in BOUNDED],
     ]
 

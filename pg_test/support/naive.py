@@ -11,25 +11,27 @@ NEXT = """
 WITH running AS MATERIALIZED (SELECT * FROM turnstile.job WHERE state = 'running')
 SELECT j.id
   FROM turnstile.job j
-  LEFT JOIN LATERAL (SELECT * FROM turnstile.queue
-                      WHERE name IN (j.queue, '*') ORDER BY name = '*' LIMIT 1) queue ON true
-  LEFT JOIN LATERAL (SELECT * FROM turnstile.tenant
-                      WHERE name IN (j.tenant, '*') AND j.tenant IS NOT NULL
-                      ORDER BY name = '*' LIMIT 1) tenant ON true
-  LEFT JOIN LATERAL (SELECT * FROM turnstile.account
+  LEFT JOIN LATERAL (SELECT (array_agg(paused ORDER BY name = '*'))[1] paused,
+                            nullif((array_agg(max_running ORDER BY name = '*') FILTER (WHERE max_running IS NOT NULL))[1], -1) slots
+                       FROM turnstile.queue WHERE name IN (j.queue, '*')) queue ON true
+  LEFT JOIN LATERAL (SELECT (array_agg(paused ORDER BY name = '*'))[1] paused,
+                            nullif((array_agg(slots ORDER BY name = '*') FILTER (WHERE slots IS NOT NULL))[1], -1) slots
+                       FROM turnstile.tenant WHERE name IN (j.tenant, '*') AND j.tenant IS NOT NULL) tenant ON true
+  LEFT JOIN LATERAL (SELECT (array_agg(paused ORDER BY name = '*', tenant = '*'))[1] paused,
+                            nullif((array_agg(slots ORDER BY name = '*', tenant = '*') FILTER (WHERE slots IS NOT NULL))[1], -1) slots
+                       FROM turnstile.account
                       WHERE tenant IN (j.tenant, '*') AND name IN (j.account, '*') AND j.account IS NOT NULL
-                      ORDER BY name = '*', tenant = '*' LIMIT 1) account ON true
-  LEFT JOIN LATERAL (SELECT * FROM turnstile.concurrency
-                      WHERE key IN (j.concurrency_key, '*') AND j.concurrency_key IS NOT NULL
-                      ORDER BY key = '*' LIMIT 1) concurrency ON true
+                        AND (tenant = j.tenant OR name = '*')) account ON true
+  LEFT JOIN LATERAL (SELECT nullif((array_agg(slots ORDER BY key = '*') FILTER (WHERE slots IS NOT NULL))[1], -1) slots
+                       FROM turnstile.concurrency WHERE key IN (j.concurrency_key, '*') AND j.concurrency_key IS NOT NULL) concurrency ON true
   LEFT JOIN turnstile.batch ON batch.id = j.parent
  WHERE j.queue = %(queue)s
    AND j.state = 'available'
    AND NOT coalesce(queue.paused, false)
    AND NOT coalesce(tenant.paused, false)
    AND NOT coalesce(account.paused, false)
-   AND (queue.max_running IS NULL
-        OR queue.max_running > (SELECT count(*) FROM running r WHERE r.queue = j.queue))
+   AND (queue.slots IS NULL
+        OR queue.slots > (SELECT count(*) FROM running r WHERE r.queue = j.queue))
    AND (tenant.slots IS NULL
         OR tenant.slots > (SELECT count(*) FROM running r WHERE r.tenant = j.tenant))
    AND (account.slots IS NULL

@@ -94,6 +94,23 @@ def path(version: str) -> Path:
 SAME = {
     # NULL stands for 0, unless the job has a parent.
     ("function enqueue", "argument priority integer = NULL::integer"): "argument priority integer = 0",
+    # Since 0.2.0 such a column is inherited, and no row has to name it.
+    **{
+        (f"table {table}", f"column {column}"): f"column {column} {was}"
+        for table, column, was in (
+            *((table, "rate_per interval", "not null = '00:00:01'::interval") for table in ("queue", "tenant", "account", "concurrency")),
+            ("queue", "policy text", "not null = 'fifo'::text"),
+            ("queue", "lease interval", "not null = '00:05:00'::interval"),
+            ("queue", "max_attempts integer", "not null = 25"),
+            ("queue", "retry_base interval", "not null = '00:00:01'::interval"),
+            ("queue", "retry_cap interval", "not null = '1 day'::interval"),
+            ("queue", "session_on_retry text", "not null = 'hold'::text"),
+            ("queue", "notify boolean", "not null = true"),
+            ("queue", "keep_completed interval", "= '7 days'::interval"),
+            ("queue", "keep_discarded interval", "= '7 days'::interval"),
+            ("tenant", "weight integer", "not null = 1"),
+        )
+    },
 }
 
 

@@ -49,6 +49,9 @@ SELECT turnstile.set_concurrency('c', slots => 2);
 SELECT turnstile.set_route('letter', 'mail', priority_offset => 2);
 SELECT turnstile.pause_session('default', 'acme', 'paused', until => '2100-01-01');
 SELECT turnstile.pause_tenant('idle');
+INSERT INTO turnstile.tenant (name, slots, burst) VALUES ('*', 50, 900), ('all_null', NULL, NULL);
+INSERT INTO turnstile.account (tenant, name, slots) VALUES ('*', '*', 60), ('acme', '*', NULL), ('globex', '*', 5);
+INSERT INTO turnstile.concurrency (key, slots) VALUES ('*', 70), ('all_null', NULL);
 INSERT INTO turnstile.permission (role, verb, queue, tenant) VALUES ('pg_monitor', 'see', '*', 'acme'), ('pg_monitor', 'work', 'mail', '*');
 """
 _RECURRING = "INSERT INTO turnstile.recurring (name, cron, kind, metadata, next_firing) VALUES ('nightly', '0 3 * * *', 'report', %s, '2100-01-01 03:00Z')"
@@ -133,7 +136,10 @@ SELECT tgname::text, CASE tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABL
 FROM pg_trigger WHERE tgrelid = %s::regclass AND NOT tgisinternal
 """
 _COLUMNS = """
-SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute
+SELECT string_agg(quote_ident(attname), ', '), string_agg(
+    CASE WHEN attnotnull AND adbin IS NOT NULL THEN format('coalesce(%%I, %%s)', attname, pg_get_expr(adbin, adrelid)) ELSE quote_ident(attname) END, ', '
+)
+FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
 WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
 """
 
@@ -144,9 +150,10 @@ def copy_rows(source, conn) -> None:
     for table, copied in contents(source).items():
         if table in tables:
             modes = conn.execute(_MODES, [table]).fetchall()
-            (columns,) = conn.execute(_COLUMNS, [table]).fetchone()
+            # What is inherited where it is NULL was filled in before 0.2.0.
+            columns, values = conn.execute(_COLUMNS, [table]).fetchone()
             conn.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER; DELETE FROM {table}")
-            into = f"INSERT INTO {table} ({columns}) SELECT {columns} FROM jsonb_populate_recordset(NULL::{table}, %s)"
+            into = f"INSERT INTO {table} ({columns}) SELECT {values} FROM jsonb_populate_recordset(NULL::{table}, %s)"
             conn.execute(into, [Jsonb(copied)])
             for trigger, mode in modes:
                 conn.execute(f"ALTER TABLE {table} {mode} TRIGGER {trigger}")
@@ -167,6 +174,22 @@ def lost(before: dict[str, list[dict]], after: dict[str, list[dict]]) -> list[st
         old = [{name: value for name, value in row.items() if name not in DERIVED} for row in old]
         found += [f"{table}: {row}" for row in old if not any(row.items() <= other.items() for other in new)]
         found += [f"{table} has {len(new)} rows"] * (table in ("turnstile.job", "turnstile.job_history") and len(new) != len(old))
+    return found
+
+
+_SETTINGS_OF = {"queue": ["name"], "tenant": ["name"], "account": ["tenant", "name"], "concurrency": ["key"]}
+
+
+def unlike(before: dict[str, list[dict]], conn) -> list[str]:
+    """Takes out the settings, and names those that do not mean what they meant before 0.2.0: a row held as a whole, and NULL was no limit."""
+    found = []
+    for table, key in _SETTINGS_OF.items():
+        rows = [row for (row,) in conn.execute(f"SELECT to_jsonb(t) FROM turnstile.{table}_in_force AS t").fetchall()]
+        force = {tuple(row[name] for name in key): row for row in rows}
+        for old in before.pop(f"turnstile.{table}"):
+            new = force.get(tuple(old[name] for name in key), {})
+            meant = old | ({"burst": old["burst"] or 1})
+            found += [f"{table}: {old} is {new} now"] * (not meant.items() <= new.items())
     return found
 
 

@@ -8,7 +8,7 @@ from support.calls import call
 from support.database import fresh_database
 from support.scripts import ROOT
 from upgrades.catalog import Facts, described, differences
-from upgrades.filled import Filling, add_own, contents, copy_rows, fill, lost, work_off
+from upgrades.filled import Filling, add_own, contents, copy_rows, fill, lost, unlike, work_off
 
 
 def made_new(version: str, role: str) -> Facts:
@@ -55,10 +55,13 @@ def must_lose_nothing(old: str, new: str, role: str) -> None:
         add_own(conn, role)
         filling = _filled(conn, role)
         before = contents(conn)
+        inherits = conn.execute("SELECT to_regclass('turnstile.queue_in_force')").fetchone()[0]
         conn.execute(f"ALTER EXTENSION turnstile UPDATE TO '{new}'")
         assert conn.execute("SELECT extversion FROM pg_extension WHERE extname = 'turnstile'").fetchone() == (new,)
         _none(differences(made_new(new, role), described(conn)))
         _none(misplaced(conn))
+        if not inherits:
+            _none(unlike(before, conn))
         _none(lost(before, contents(conn)))
         _none(call(conn, "check"))
         work_off(conn, filling)

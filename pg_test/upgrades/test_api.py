@@ -32,7 +32,7 @@ BREAKS = {
     "a view is gone": ("view queues\n", "view queue_list\n"),
     "a column of a view moves": ("view queues\n", "view queues\n    column more integer\n"),
     "a column of a table is gone": ("    column progress jsonb\n", ""),
-    "a column has another default": ("column weight integer not null = 1", "column weight integer not null = 2"),
+    "a column has another default": ("column on_end text not null = 'run'", "column on_end text not null = 'complete'"),
     "a setting is gone": ("setting turnstile.max_payload\n", "setting turnstile.most_payload\n"),
     "a setting has another default": ("= 1048576\n", "= 2097152\n"),
 }  # fmt: skip

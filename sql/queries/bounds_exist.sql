@@ -1,3 +1,3 @@
 -- Whether any backlog has a bound.
-SELECT EXISTS (SELECT FROM turnstile.queue WHERE queue.max_waiting IS NOT NULL)
-    OR EXISTS (SELECT FROM turnstile.tenant WHERE tenant.max_waiting IS NOT NULL)
+SELECT EXISTS (SELECT FROM turnstile.queue WHERE queue.max_waiting > 0)
+    OR EXISTS (SELECT FROM turnstile.tenant WHERE tenant.max_waiting > 0)

@@ -3,10 +3,7 @@
 SELECT finished.id
 FROM turnstile.job_history AS finished
 WHERE ($1 IS NULL OR finished.queue = $1)
-    AND ($2 IS NULL OR finished.kind = $2 OR (
-        strpos($2, '*') > 0
-        AND finished.kind LIKE replace(replace(replace(replace($2, '!', '!!'), '%', '!%'), '_', '!_'), '*', '%') ESCAPE '!'
-    ))
+    AND ($2 IS NULL OR finished.kind LIKE $2 ESCAPE '!')
     AND ($3 IS NULL OR finished.tenant = $3)
     AND ($4 IS NULL OR finished.account = $4)
     AND ($5 IS NULL OR finished.session = $5)

@@ -16,13 +16,12 @@ WITH given AS MATERIALIZED (
     SET lease_expires_at = clock_timestamp() + coalesce(
         $3,
         (
-            SELECT queue.lease
-            FROM turnstile.queue
-            WHERE queue.name IN (run.queue, '*')
-            ORDER BY queue.name = '*'
+            SELECT setting.lease
+            FROM turnstile.queue_in_force AS setting
+            WHERE setting.name IN (run.queue, '*')
+            ORDER BY setting.name = '*'
             LIMIT 1
-        ),
-        interval '5 minutes'
+        )
     ),
     owner_pid = CASE WHEN $4 THEN NULL ELSE job.owner_pid END,
     owner_started_at = CASE WHEN $4 THEN NULL ELSE job.owner_started_at END

@@ -1,6 +1,6 @@
--- The lease of the queue whose gate is $1, else that of the default row, whose gate is $2.
-SELECT queue.lease
-FROM turnstile.queue
-WHERE queue.gate IN ($1, $2)
-ORDER BY queue.gate = $2
+-- The lease of the queue whose gate is $1, else that of the row *.
+SELECT setting.lease
+FROM turnstile.queue_in_force AS setting
+WHERE setting.gate = $1 OR setting.name = '*'
+ORDER BY setting.name = '*'
 LIMIT 1

@@ -1,6 +1,6 @@
--- The attempts of a job of queue $1 that is enqueued without max_attempts; no row: there is no setting.
-SELECT queue.max_attempts
-FROM turnstile.queue
-WHERE queue.name IN ($1, '*')
-ORDER BY queue.name = '*'
+-- The attempts of a job of queue $1 that is enqueued without max_attempts.
+SELECT setting.max_attempts
+FROM turnstile.queue_in_force AS setting
+WHERE setting.name IN ($1, '*')
+ORDER BY setting.name = '*'
 LIMIT 1

@@ -1,6 +1,6 @@
--- Whether listeners of the queue whose gate is $1 are told, else what the default row says, whose gate is $2.
-SELECT queue.notify
-FROM turnstile.queue
-WHERE queue.gate IN ($1, $2)
-ORDER BY queue.gate = $2
+-- Whether listeners of the queue whose gate is $1 are told, else what the row * says.
+SELECT setting.notify
+FROM turnstile.queue_in_force AS setting
+WHERE setting.gate = $1 OR setting.name = '*'
+ORDER BY setting.name = '*'
 LIMIT 1

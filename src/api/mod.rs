@@ -63,6 +63,11 @@ sql_function!(
     setting_triggers::recurring_changed
 );
 sql_function!(
+    turnstile_retry_curves_changed,
+    pg_finfo_turnstile_retry_curves_changed,
+    setting_triggers::retry_curves_changed
+);
+sql_function!(
     turnstile_permissions_changed,
     pg_finfo_turnstile_permissions_changed,
     permission::permissions_changed

@@ -18,8 +18,6 @@ static ENDPOINTS: Statement = statement!("endpoints", []);
 static MAX_ATTEMPTS: Statement = statement!("queue_max_attempts", [TEXTOID]);
 
 const DEFAULT_QUEUE: &str = "default";
-/// For jobs of a queue without any row of settings: the default row was deleted.
-const FALLBACK_ATTEMPTS: i32 = 25;
 /// The most queues that a backend remembers.
 const MOST_QUEUES: usize = 1_000;
 
@@ -280,7 +278,7 @@ fn read(spi: &Spi) -> Result<Routes> {
 
 fn read_max_attempts(spi: &Spi, queue: &str) -> Result<i32> {
     let rows = spi.run(&MAX_ATTEMPTS, &[datum(queue)])?;
-    Ok(rows.value(0, 1).unwrap_or(FALLBACK_ATTEMPTS))
+    rows.required(0, 1)
 }
 
 /// Where the jobs of some kinds go, as arrays, for the statement that moves many jobs at once.

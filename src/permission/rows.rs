@@ -61,7 +61,7 @@ pub fn setting_changed(trigger: &Trigger) -> Result<()> {
     }
 }
 
-/// The same of routes and endpoints, which concern everything.
+/// The same of routes, endpoints and retry curves, which concern everything.
 pub fn route_changed() -> Result<()> {
     match rights::is_own_change() {
         true => Ok(()),

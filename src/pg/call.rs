@@ -204,6 +204,18 @@ impl Call {
         Ok(found.map(|found| found.len()))
     }
 
+    /// Checks each text of an array that is as long as another one, which was read.
+    pub fn check_texts(
+        &self,
+        index: usize,
+        check: impl Fn(Option<&str>) -> Result<()>,
+    ) -> Result<()> {
+        match self.read::<Array<&str>>(index) {
+            Some(texts) => texts.iter().try_for_each(check),
+            None => Ok(()),
+        }
+    }
+
     /// Reads an array in place, unless it is too large.
     fn array<'a, T: UnboxDatum + 'a>(
         &'a self,

@@ -247,8 +247,8 @@ mod switch {
         (
             Seeded::FreeSessionOnRetry,
             "fail_runs",
-            "'hold') = 'hold' AS holds_session",
-            "'hold') = '' AS holds_session",
+            "setting.session_on_retry = 'hold' AS holds_session",
+            "setting.session_on_retry = '' AS holds_session",
         ),
         (
             Seeded::CallBackEarly,
@@ -272,7 +272,7 @@ mod switch {
             Seeded::IgnoreTrial,
             "setting_of_concurrency",
             "setting.*",
-            "setting.gate, nullif(setting.slots, 1), setting.rate, setting.rate_per, setting.burst, setting.paused_until, setting.weight, setting.is_fair, setting.aging, setting.max_waiting",
+            "setting.gate, nullif(setting.slots, 1), setting.rate, setting.rate_per, setting.burst, setting.paused_until, setting.weight, setting.is_fair, setting.aging, setting.max_waiting, setting.rate_since",
         ),
         (
             Seeded::CountReleasedAttempt,

@@ -191,9 +191,31 @@ impl<'call> Trigger<'call> {
             .ok_or_else(|| internal("a column is missing from a table of settings"))
     }
 
-    /// The row to keep, with another value in this column.
-    pub fn row_with_column(&self, name: &CStr, value: Datum) -> Result<Datum> {
-        Ok(self.row_with(&[(self.column(name)?, value)]))
+    /// The row to keep, with other values in these columns.
+    pub fn row_with_columns<const N: usize>(
+        &self,
+        columns: [Option<(&CStr, Datum)>; N],
+    ) -> Result<Datum> {
+        let numbered = |(name, value)| Ok((self.column(name)?, value));
+        let columns: Result<Vec<_>> = columns.into_iter().flatten().map(numbered).collect();
+        Ok(self.row_with(&columns?))
+    }
+
+    /// Whether a rate begins with the change: where there was none, or where one is inherited again. A time that is
+    /// written, as a restore does, is kept.
+    pub fn begins_rate(&self) -> Result<bool> {
+        let (rate, since) = (self.column(c"rate")?, self.column(c"rate_since")?);
+        let read = |row: RawRow| {
+            let row = row.up_to(rate.max(since));
+            (row.int4(rate), row.int8(since))
+        };
+        let Some((new, written)) = self.new_row().map(read) else {
+            return Ok(false);
+        };
+        let (old, kept) = self.old_row().map_or((None, None), read);
+        let is_rate = |rate: Option<i32>| rate.is_some_and(|rate| rate > 0);
+        let inherits_again = new.is_none() && old.is_some_and(|old| !is_rate(Some(old)));
+        Ok(written == kept && (inherits_again || is_rate(new) && !is_rate(old)))
     }
 
     /// What `make` returns for a text of the new row, unless the text is NULL.

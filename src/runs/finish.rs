@@ -21,7 +21,9 @@ static FAIL: Statement = statement!(
         BOOLOID,
         TEXTARRAYOID,
         INTERVALARRAYOID,
-        BOOLARRAYOID
+        BOOLARRAYOID,
+        TEXTARRAYOID,
+        TEXTOID
     ]
 );
 static FIND: Statement = statement!("find_run", [INT8OID]);
@@ -30,7 +32,9 @@ static FIND: Statement = statement!("find_run", [INT8OID]);
 #[derive(Default)]
 pub struct Failing {
     pub error: Option<Datum>,
-    /// Instead of the queue's backoff.
+    /// The sort of the error, by which a retry curve is chosen.
+    pub error_class: Option<Datum>,
+    /// Instead of the backoff.
     pub retry_in: Option<Datum>,
     /// No other attempt follows.
     pub discard: bool,
@@ -46,6 +50,7 @@ pub struct Each {
     pub errors: Option<Datum>,
     pub retry_in: Option<Datum>,
     pub discard: Option<Datum>,
+    pub error_classes: Option<Datum>,
 }
 
 impl Failing {
@@ -74,6 +79,8 @@ pub fn fail_runs(
         failing.each.and_then(|each| each.errors),
         failing.each.and_then(|each| each.retry_in),
         failing.each.and_then(|each| each.discard),
+        failing.each.and_then(|each| each.error_classes),
+        failing.error_class,
     ];
     let event = match failing.is_rescue {
         true => Event::Rescued,

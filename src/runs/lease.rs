@@ -3,7 +3,7 @@
 use crate::job::gates::DEFAULT_ROW;
 use crate::job::lane::queue_key;
 use crate::pg::call::datum;
-use crate::pg::error::Result;
+use crate::pg::error::{Result, internal};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use pgrx::datum::Interval;
@@ -11,10 +11,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use turnstile_scheduler::{EVERY_QUEUE, Picked};
 
-static LEASE: Statement = statement!("queue_lease", [INT8OID, INT8OID]);
+static LEASE: Statement = statement!("queue_lease", [INT8OID]);
 
-/// A queue without any row of settings: the default row was deleted.
-const FALLBACK_MINUTES: i32 = 5;
 /// The most queues that a backend remembers.
 const MOST: usize = 1_000;
 
@@ -35,18 +33,15 @@ pub fn of_queue(spi: &Spi, picked: &Picked) -> Result<Interval> {
     if let Some((_, lease)) = kept.filter(is_as_read) {
         return Ok(lease);
     }
-    let default_row = queue_key(DEFAULT_ROW);
     // Queues without a row share what is read, even if one of them has just got one.
     let row = if queue == EVERY_QUEUE {
-        default_row
+        queue_key(DEFAULT_ROW)
     } else {
         queue
     };
-    let gates = [row, default_row].map(|gate| datum(gate.cast_signed()));
-    let lease = match spi.committed::<Interval>(c"queue", &LEASE, &gates)? {
-        Some(lease) => lease,
-        None => Interval::from_minutes(FALLBACK_MINUTES),
-    };
+    let lease = spi
+        .committed::<Interval>(c"queue", &LEASE, &[datum(row.cast_signed())])?
+        .ok_or_else(|| internal("no lease is in force"))?;
     KEPT.with_borrow_mut(|kept| {
         if kept.len() >= MOST {
             kept.clear();

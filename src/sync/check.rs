@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use turnstile_scheduler::figures::{Id, KINDS, Numbers, STATES};
 use turnstile_scheduler::{
-    Fault, GateKind, GateSettings, GateView, LaneSpec, Limit, OutsideView, Step,
+    Fault, GateKind, GateSettings, GateView, LONG_AGO, LaneSpec, Limit, OutsideView, Step,
 };
 
 static SETTINGS: Statement = statement!("gate_settings", []);
@@ -282,11 +282,12 @@ fn settings_of(gate: &GateView) -> GateSettings {
     }
 }
 
-/// Without a pause that is over.
+/// Without a pause that is over, and without what the bucket of a rate began with.
 fn lasting(settings: GateSettings) -> GateSettings {
     let now = server::now();
     GateSettings {
         paused_until: settings.paused_until.filter(|&until| until > now),
+        rate_since: LONG_AGO,
         has_own_row: true,
         ..settings
     }

@@ -4,9 +4,12 @@ use crate::job::gates::{self, NO_GATE};
 use crate::job::hosts;
 use crate::job::lane::{queue_key, session_key, tenant_key};
 use crate::pg::call::{Call, arguments, datum};
+use crate::pg::catalog;
 use crate::pg::error::{Result, bad_value};
 use crate::pg::served;
-use crate::pg::trigger::Moment;
+use crate::pg::server;
+use crate::pg::trigger::{Moment, Trigger};
+use crate::shmem;
 use crate::sync::setting_triggers::{Source, trigger_on_settings};
 use pgrx::pg_sys::Datum;
 use turnstile_scheduler::{GateKind, LaneSpec};
@@ -53,11 +56,21 @@ pub fn session_gate(call: &Call) -> Result<Option<Datum>> {
 pub fn set_gate(call: &Call) -> Result<Option<Datum>> {
     let (trigger, source) = trigger_on_settings(call, Moment::RowBefore)?;
     let Source { gate, settings, .. } = source;
+    let has_rate = source.more.is_none() && gate.kind != GateKind::Session;
+    let since = if has_rate {
+        rate_since(&trigger)?
+    } else {
+        None
+    };
+    let with_gate = |key: Datum| {
+        let since = since.map(|since| (c"rate_since", since));
+        trigger
+            .row_with_columns([Some((c"gate", key)), since])
+            .map(Some)
+    };
     if gate.kind == GateKind::Batch {
         let id = trigger.new_number(settings.name)?.and_then(datum);
-        return id.map_or(Ok(Some(trigger.row_unchanged())), |id| {
-            trigger.row_with_column(c"gate", id).map(Some)
-        });
+        return id.map_or(Ok(Some(trigger.row_unchanged())), with_gate);
     }
     let mut scope = LaneSpec::default();
     for (&kind, column) in gate.scope.iter().zip(settings.scope) {
@@ -76,5 +89,17 @@ pub fn set_gate(call: &Call) -> Result<Option<Datum>> {
     let Some(gate) = key.and_then(|key| datum(key.cast_signed())) else {
         return Ok(Some(trigger.row_unchanged()));
     };
-    trigger.row_with_column(c"gate", gate).map(Some)
+    with_gate(gate)
+}
+
+/// The time at which a rate begins with this change. Memory that is there by then has all starts under it on record.
+fn rate_since(trigger: &Trigger) -> Result<Option<Datum>> {
+    if !trigger.begins_rate()? {
+        return Ok(None);
+    }
+    // Without memory the rate begins without tokens, when there is some.
+    let _ = shmem::with(catalog::job_table()?, |memory| {
+        memory.scheduler.advance(server::now())
+    });
+    Ok(datum(server::now()))
 }

@@ -9,7 +9,7 @@ use crate::shmem;
 use crate::sync::aging;
 use pgrx::pg_sys;
 use std::collections::HashMap;
-use turnstile_scheduler::{GateKind, GateSettings, LaneSpec, Limit, Rate, UnknownGate};
+use turnstile_scheduler::{GateKind, GateSettings, LONG_AGO, LaneSpec, Limit, Rate, UnknownGate};
 
 /// The columns of the views of settings: the gate, and what follows it.
 const GATE: i32 = 1;
@@ -153,6 +153,7 @@ pub fn settings_of_row(rows: &Rows, row: usize, column: i32) -> GateSettings {
     GateSettings {
         limit: number(column).map_or(Limit::None, Limit::AtMost),
         rate,
+        rate_since: rows.value(row, column + 9).unwrap_or(LONG_AGO),
         paused_until: rows.value(row, column + 4),
         weight: number(column + 5).unwrap_or(DEFAULT_WEIGHT),
         is_fair: rows.value(row, column + 6).unwrap_or(false),

@@ -117,6 +117,13 @@ pub fn recurring_changed(call: &Call) -> Result<Option<Datum>> {
     Ok(Trigger::NOTHING)
 }
 
+/// AFTER STATEMENT trigger on `turnstile.retry_curve`, which is read by each failure.
+pub fn retry_curves_changed(call: &Call) -> Result<Option<Datum>> {
+    Trigger::of(call, c"retry_curve", Moment::StatementAfter)?;
+    permission::route_changed()?;
+    Ok(Trigger::NOTHING)
+}
+
 fn forget_routes(call: &Call, table: &'static CStr) -> Result<Option<Datum>> {
     Trigger::of(call, table, Moment::StatementAfter)?;
     permission::route_changed()?;

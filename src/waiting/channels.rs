@@ -3,7 +3,7 @@
 use crate::job::gates::DEFAULT_ROW;
 use crate::job::lane::queue_key;
 use crate::pg::call::datum;
-use crate::pg::error::{Failure, Result, too_long};
+use crate::pg::error::{Failure, Result, internal, too_long};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server::{self, SECOND};
 use crate::pg::spi::{Spi, Statement, statement};
@@ -13,7 +13,7 @@ use pgrx::prelude::PgSqlErrorCode;
 use turnstile_scheduler::EVERY_QUEUE;
 use turnstile_scheduler::waiting::{MAX_CHANNELS, UnreadSetting};
 
-static NOTIFY: Statement = statement!("queue_notify", [INT8OID, INT8OID]);
+static NOTIFY: Statement = statement!("queue_notify", [INT8OID]);
 
 /// How long the process that notifies may take to begin, once the server is up.
 const TO_BEGIN: i64 = 5 * SECOND;
@@ -57,17 +57,13 @@ pub fn arm(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// Without any row of settings, listeners are notified: the default row was deleted.
 fn reads_on(spi: &Spi, unread: &UnreadSetting) -> Result<bool> {
-    let default_row = queue_key(DEFAULT_ROW);
-    let own_row = match unread.queue {
-        EVERY_QUEUE => default_row,
+    let row = match unread.queue {
+        EVERY_QUEUE => queue_key(DEFAULT_ROW),
         queue => queue,
     };
-    let gates = [own_row, default_row].map(|gate| datum(gate.cast_signed()));
-    Ok(spi
-        .committed::<bool>(c"queue", &NOTIFY, &gates)?
-        .unwrap_or(true))
+    spi.committed(c"queue", &NOTIFY, &[datum(row.cast_signed())])?
+        .ok_or_else(|| internal("no setting of notify is in force"))
 }
 
 fn no_notifier() -> Failure {

@@ -1,1 +1,1 @@
-INSERT INTO turnstile.queue (name, keep_completed) VALUES ('audit', NULL)
+INSERT INTO turnstile.queue (name, keep_completed) VALUES ('audit', '-1')

@@ -99,7 +99,7 @@ pub use claim::rebuild::READ_AHEAD;
 pub use claim::settle::Outcome;
 pub use due::times::DueView;
 pub use gates::hold::Credit;
-pub use gates::settings::{GateSettings, Rate, UnknownGate};
+pub use gates::settings::{GateSettings, LONG_AGO, Rate, UnknownGate};
 pub use lanes::round::Part;
 pub use lanes::search::Search;
 pub use memory::capacity::{Array, Capacity};

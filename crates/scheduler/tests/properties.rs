@@ -22,7 +22,7 @@ const STEPS_A_WORLD: u64 = 4_000;
 const DEFAULT_STEPS: u64 = 1_000_000;
 
 /// What the default run must have been through.
-const SITUATIONS: [&str; 36] = [
+const SITUATIONS: [&str; 37] = [
     "abort",
     "calendar begun from the table",
     "callback cut short",
@@ -53,6 +53,7 @@ const SITUATIONS: [&str; 36] = [
     "pick in a fair queue",
     "pick that met an unknown limit",
     "pick with all reservations in use",
+    "rate read as it begins",
     "rebuild",
     "rebuild given up",
     "rollback to savepoint",

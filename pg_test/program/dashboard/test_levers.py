@@ -74,7 +74,9 @@ def _of_gate(path: str, of: str) -> list[Use]:
     return [
         *uses,
         Use(f"{path}/limits", "Set limits", f"SELECT {slots} = 6 AND {HAS_RATE} {of}", {slots: "6"} | RATE),
-        Use(f"{path}/limits", "Set limits", f"SELECT {slots} IS NULL AND rate IS NULL {of}", {slots: "", "rate": "", "burst": ""}),
+        Use(f"{path}/limits", "Set limits", f"SELECT {slots} = -1 AND rate = -1 AND burst = 2 {of}", {slots: "no limit", "rate": "no limit"}),
+        Use(f"{path}/limits", "Set limits", f"SELECT num_nulls({slots}, rate, rate_per, burst) = 4 {of}",
+            {slots: "", "rate": "", "rate_per": "", "burst": ""}),
     ]
 
 

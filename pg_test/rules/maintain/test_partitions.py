@@ -121,7 +121,7 @@ def test_a_default_partition_that_is_gone_is_made_again_on_demand(conn):
 
 
 def test_a_partition_that_cannot_be_thinned_does_not_keep_the_others(conn):
-    conn.execute("INSERT INTO turnstile.queue (name, keep_completed) VALUES ('audit', NULL)")
+    conn.execute("INSERT INTO turnstile.queue (name, keep_completed) VALUES ('audit', '-1')")
     for days in (9, 10, 11):
         make_day(conn, days)
         finish(conn, days)
@@ -194,7 +194,7 @@ def test_maintenance_does_the_same_whatever_the_caller_has_set(conn, style, zone
 
 
 def test_single_jobs_go_the_same_whatever_the_caller_has_set(conn):
-    conn.execute("INSERT INTO turnstile.queue (name, keep_completed) VALUES ('audit', NULL)")
+    conn.execute("INSERT INTO turnstile.queue (name, keep_completed) VALUES ('audit', '-1')")
     make_day(conn, 10)
     finish(conn, 10, 5)
     stays = [*finish(conn, 10, queue="audit"), *finish(conn, 3), *finish(conn, 30, queue="audit")]

@@ -45,8 +45,8 @@ def test_a_queue_with_a_row_keeps_by_that_row(conn):
     assert kept(conn) == set(stay)
 
 
-def test_null_keeps_for_ever(conn):
-    configure(conn, "queue", "*", keep_completed=None, keep_discarded=None)
+def test_minus_one_keeps_for_ever(conn):
+    configure(conn, "queue", "*", keep_completed="-1", keep_discarded="-1")
     make_day(conn, 4000)
     stay = finish(conn, 4000, 3)
     maintain(conn)
@@ -65,7 +65,7 @@ def test_what_no_setting_speaks_of_stays(conn):
 
 
 def test_a_day_without_jobs_that_stay_is_dropped_whole_though_a_queue_keeps_longer(conn):
-    configure(conn, "queue", "audit", keep_completed=None)
+    configure(conn, "queue", "audit", keep_completed="-1")
     name = make_day(conn, 10)
     finish(conn, 10, 500)
     done = maintain(conn)
@@ -74,7 +74,7 @@ def test_a_day_without_jobs_that_stay_is_dropped_whole_though_a_queue_keeps_long
 
 
 def test_a_changed_setting_lets_go_of_what_was_kept(conn):
-    configure(conn, "queue", "audit", keep_completed=None)
+    configure(conn, "queue", "audit", keep_completed="-1")
     name = make_day(conn, 10)
     finish(conn, 10, 5)
     stay = finish(conn, 10, 5, queue="audit")
@@ -88,7 +88,7 @@ def test_a_changed_setting_lets_go_of_what_was_kept(conn):
 
 def test_jobs_that_come_late_into_a_day_are_not_dropped_with_it(conn, db):
     """The day was found to hold nothing that stays, but before it could be dropped something came."""
-    configure(conn, "queue", "audit", keep_completed=None)
+    configure(conn, "queue", "audit", keep_completed="-1")
     name = make_day(conn, 10)
     finish(conn, 10, 5)
     report = db.connect(autocommit=False)
@@ -103,7 +103,7 @@ def test_jobs_that_come_late_into_a_day_are_not_dropped_with_it(conn, db):
 
 
 def test_a_large_day_is_gone_through_in_bounded_steps(conn):
-    configure(conn, "queue", "audit", keep_completed=None)
+    configure(conn, "queue", "audit", keep_completed="-1")
     make_day(conn, 10, "WITH (fillfactor = 10)")
     stay = finish(conn, 10, 1, queue="audit")
     jobs = 60_000

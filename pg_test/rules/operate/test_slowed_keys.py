@@ -195,11 +195,11 @@ def test_a_slowed_key_follows_its_own_row(conn):
     assert len(claim_all(conn)) == 1
 
 
-def test_a_new_own_row_copies_the_default_and_not_the_pause(conn):
+def test_a_new_own_row_inherits_and_is_not_slowed(conn):
     configure(conn, "concurrency", "*", slots=4)
     trial(conn)
     pause(conn)
-    assert call(conn, "set_concurrency", key=KEY)[0].slots == 4
+    assert call(conn, "set_concurrency", key=KEY)[0].slots is None
     enqueue_times(conn, 5, **BEHIND)
     assert claim_all(conn) == []
     resume(conn)
@@ -208,7 +208,8 @@ def test_a_new_own_row_copies_the_default_and_not_the_pause(conn):
 
 def test_a_rate_of_the_default_row_holds_on_trial(conn):
     configure(conn, "concurrency", "*", rate=1, rate_per="1 day")
-    job = enqueue(conn, **BEHIND)
+    _, job = enqueue_times(conn, 2, **BEHIND)
+    assert len(claim_all(conn)) == 1
     assert "rate" in [row.reason for row in call(conn, "why_waiting", job_id=job)]
     trial(conn)
     assert "rate" in [row.reason for row in call(conn, "why_waiting", job_id=job)]

@@ -58,13 +58,15 @@ def test_a_name_is_shown_with_a_row_or_with_live_jobs(conn, view):
 
 
 @each_view
-def test_defaults_are_filled_in_and_a_row_replaces_them_as_a_whole(conn, view):
+def test_what_is_inherited_is_filled_in(conn, view):
     setter, limit, behind, key = VIEWS[view]
     enqueue(conn, **behind)
     call(conn, setter, **dict.fromkeys(key, "*") | {limit: 9})
     assert _row(conn, view)[limit] == 9
-    call(conn, setter, **key | {"clear": [limit]})
+    call(conn, setter, **key | {limit: -1})
     assert _row(conn, view)[limit] is None
+    call(conn, setter, **key | {"clear": [limit]})
+    assert _row(conn, view)[limit] == 9
 
 
 @each_view

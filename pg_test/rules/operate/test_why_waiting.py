@@ -116,6 +116,8 @@ def test_a_rate_opens_with_its_next_token(conn, attended, gate):
     table, key, behind, name = GATES[gate]
     attended("q")
     configure(conn, table, *key, rate=1, rate_per="10 days")
+    enqueue(conn, queue="q", **behind)
+    assert claim_next(conn, "q")
     [row] = why(conn, enqueue(conn, queue="q", **behind))
     left = row.opens_at - datetime.datetime.now(datetime.UTC)
     assert (row.reason, row.gate, row.name) == ("rate", gate, name)
@@ -125,8 +127,10 @@ def test_a_rate_opens_with_its_next_token(conn, attended, gate):
 def test_all_that_is_closed_is_told(conn, attended):
     attended("q")
     configure(conn, "queue", "q", max_running=0, paused_until="2100-01-01")
-    configure(conn, "tenant", "a", paused=True)
+    enqueue(conn, tenant="a", account="x")
     configure(conn, "account", "a", "x", rate=1, rate_per="10 days")
+    assert claim_next(conn)
+    configure(conn, "tenant", "a", paused=True)
     job = enqueue(conn, queue="q", tenant="a", account="x", run_at="2100-01-01")
     found = [(row.ord, row.reason, row.gate) for row in why(conn, job)]
     assert found == [

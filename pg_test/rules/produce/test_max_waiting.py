@@ -143,7 +143,7 @@ def test_the_error_and_the_notice_tell_whose_backlog_it_is(conn, table):
 
 
 @each_table
-@pytest.mark.parametrize("bad", [0, -1])
+@pytest.mark.parametrize("bad", [0, -2])
 def test_a_bound_is_at_least_one(conn, table, bad):
     with refused(BAD_VALUE):
         call(conn, f"set_{table}", name="x", max_waiting=bad)
@@ -152,13 +152,18 @@ def test_a_bound_is_at_least_one(conn, table, bad):
 
 
 @each_table
-def test_null_is_no_bound(conn, table):
+def test_minus_one_is_no_bound_and_null_inherits(conn, table):
+    call(conn, f"set_{table}", name="*", max_waiting=3)
     call(conn, f"set_{table}", name=KEYS[table], max_waiting=1)
     enqueue(conn, **JOB)
     with refused(FULL):
         enqueue(conn, **JOB)
     assert call(conn, f"set_{table}", name=KEYS[table])[0].max_waiting == 1, "what is not named stays"
     assert call(conn, f"set_{table}", name=KEYS[table], clear=["max_waiting"])[0].max_waiting is None
+    enqueue_times(conn, 2, **JOB)
+    with refused(FULL):
+        enqueue(conn, **JOB)
+    call(conn, f"set_{table}", name=KEYS[table], max_waiting=-1)
     enqueue_times(conn, 5, **JOB)
 
 
@@ -170,7 +175,7 @@ def test_the_default_row_bounds_every_name_without_a_row(conn, other, table):
         for connection in (conn, other):
             with refused(FULL):
                 enqueue(connection, **JOB | {table: name})
-    configure(conn, table, "three", paused=False)
+    configure(conn, table, "three", max_waiting=-1)
     enqueue_times(conn, 5, **JOB | {table: "three"})
     unconfigure(conn, table, "three")
     with refused(FULL):

@@ -127,9 +127,9 @@ def test_the_star_row_is_the_default_for_names_without_a_row(conn, gate):
 
 
 @each_gate
-def test_a_row_without_slots_is_no_limit_whatever_the_default(conn, gate):
+def test_minus_one_is_no_limit_whatever_the_default(conn, gate):
     gate.default(conn, 1)
-    gate.limit(conn, None)
+    gate.limit(conn, -1)
     enqueue_times(conn, 4, **gate.behind)
     assert len(claim_all(conn, gate.queue)) == 4
 
@@ -260,7 +260,7 @@ def test_a_claim_waits_for_no_settings_but_those_of_its_gates(conn, other):
 def test_negative_slots_are_refused(conn, gate):
     """Written by plain DML, so a CHECK may be what refuses them."""
     with pytest.raises(psycopg.Error) as caught:
-        gate.limit(conn, -1)
+        gate.limit(conn, -2)
     assert caught.value.sqlstate in (BAD_VALUE, "23514")
 
 

@@ -24,7 +24,7 @@ AS $function$
             coalesce(now() - day_ends >= keep_completed, day_ends IS NULL AND keep_completed IS NOT NULL) AS completed,
             coalesce(now() - day_ends >= keep_discarded, day_ends IS NULL AND keep_discarded IS NOT NULL) AS discarded,
             CASE WHEN day_ends IS NULL THEN concat(now()::date, ' ', keep_completed, ' ', keep_discarded) END AS keeps
-        FROM turnstile.queue
+        FROM turnstile.queue_in_force
     )
     SELECT
         day_ends IS NOT NULL AND coalesce(bool_and(own.completed AND own.discarded) AND bool_or(own.name = '*'), false),
@@ -50,8 +50,8 @@ DECLARE
     found_rows constant text := pg_catalog.format(
         'SELECT history.ctid
          FROM %s AS history
-         LEFT JOIN turnstile.queue AS own ON own.name = history.queue
-         LEFT JOIN turnstile.queue AS rest ON rest.name = ''*''
+         LEFT JOIN turnstile.queue_in_force AS own ON own.name = history.queue
+         LEFT JOIN turnstile.queue_in_force AS rest ON rest.name = ''*''
          CROSS JOIN LATERAL (SELECT CASE
              WHEN own.name IS NULL AND history.state = ''completed'' THEN rest.keep_completed
              WHEN own.name IS NULL THEN rest.keep_discarded

@@ -23,17 +23,18 @@ AS $function$
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
             'pause_session', 'resume_session', 'pause_concurrency', 'resume_concurrency', 'pause_recurring', 'resume_recurring',
             'set_endpoint', 'drop_endpoint', 'endpoint_of',
-            'set_route', 'drop_route', 'route_of', 'reroute', 'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
+            'set_route', 'drop_route', 'route_of', 'reroute', 'set_retry_curve', 'drop_retry_curve',
+            'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
             'rescue', 'promote', 'fire_recurring', 'next_firing', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', ARRAY[
             'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
-            'history_partition', 'dependencies', 'job_id_seq'
+            'history_partition', 'dependencies', 'job_id_seq', 'queue_in_force', 'tenant_in_force', 'account_in_force', 'concurrency_in_force'
         ]),
         ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
-            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key'
+            'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key', 'retry_curve'
         ]),
         ('monitor', 'EXECUTE', ARRAY[
             'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary'

@@ -1,6 +1,6 @@
--- What operators call instead of INSERT … ON CONFLICT: a row is made as a copy of the default row, as it was in
--- force until then; NULL leaves a column as it is. Plain INSERT, UPDATE and DELETE do the same work, and need the same
--- permissions: these functions run with their caller's rights.
+-- What operators call instead of INSERT … ON CONFLICT: NULL leaves a column as it is. A row that is made inherits all that was not
+-- given. Only a pause of the row * is copied: it is not inherited, and a limit that is set must not end it. Plain INSERT, UPDATE
+-- and DELETE do the same work, and need the same permissions: these functions run with their caller's rights.
 --
 -- Each table has its statements written out: one function for all would have to put them together from strings, which is
 -- harder to read and to trust. What a column becomes is said once, in changed_setting().
@@ -37,15 +37,11 @@ BEGIN
     PERFORM turnstile.check_name('name', set_queue.name);
     PERFORM turnstile.check_permission('manage', set_queue.name);
     PERFORM turnstile.check_clear(
-        set_queue.clear, 'max_running', 'max_waiting', 'paused_until', 'rate', 'burst', 'aging', 'keep_completed', 'keep_discarded'
+        set_queue.clear, 'max_running', 'max_waiting', 'paused_until', 'rate', 'rate_per', 'burst', 'policy', 'aging',
+        'lease', 'max_attempts', 'retry_base', 'retry_cap', 'session_on_retry', 'notify', 'keep_completed', 'keep_discarded'
     );
-    INSERT INTO turnstile.queue (
-        name, max_running, max_waiting, paused, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts,
-        retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded
-    )
-    SELECT set_queue.name, star.max_running, star.max_waiting, star.paused, star.paused_until, star.rate, star.rate_per,
-        star.burst, star.policy, star.aging, star.lease, star.max_attempts, star.retry_base, star.retry_cap,
-        star.session_on_retry, star.notify, star.keep_completed, star.keep_discarded
+    INSERT INTO turnstile.queue (name, paused, paused_until)
+    SELECT set_queue.name, star.paused, star.paused_until
     FROM turnstile.queue AS star
     WHERE star.name = '*'
     ON CONFLICT DO NOTHING;
@@ -56,16 +52,16 @@ BEGIN
         paused = coalesce(set_queue.paused, paused),
         paused_until = turnstile.changed_setting('paused_until', set_queue.clear, set_queue.paused_until, paused_until),
         rate = turnstile.changed_setting('rate', set_queue.clear, set_queue.rate, rate),
-        rate_per = coalesce(set_queue.rate_per, rate_per),
+        rate_per = turnstile.changed_setting('rate_per', set_queue.clear, set_queue.rate_per, rate_per),
         burst = turnstile.changed_setting('burst', set_queue.clear, set_queue.burst, burst),
-        policy = coalesce(set_queue.policy, policy),
+        policy = turnstile.changed_setting('policy', set_queue.clear, set_queue.policy, policy),
         aging = turnstile.changed_setting('aging', set_queue.clear, set_queue.aging, aging),
-        lease = coalesce(set_queue.lease, lease),
-        max_attempts = coalesce(set_queue.max_attempts, max_attempts),
-        retry_base = coalesce(set_queue.retry_base, retry_base),
-        retry_cap = coalesce(set_queue.retry_cap, retry_cap),
-        session_on_retry = coalesce(set_queue.session_on_retry, session_on_retry),
-        notify = coalesce(set_queue.notify, notify),
+        lease = turnstile.changed_setting('lease', set_queue.clear, set_queue.lease, lease),
+        max_attempts = turnstile.changed_setting('max_attempts', set_queue.clear, set_queue.max_attempts, max_attempts),
+        retry_base = turnstile.changed_setting('retry_base', set_queue.clear, set_queue.retry_base, retry_base),
+        retry_cap = turnstile.changed_setting('retry_cap', set_queue.clear, set_queue.retry_cap, retry_cap),
+        session_on_retry = turnstile.changed_setting('session_on_retry', set_queue.clear, set_queue.session_on_retry, session_on_retry),
+        notify = turnstile.changed_setting('notify', set_queue.clear, set_queue.notify, notify),
         keep_completed = turnstile.changed_setting('keep_completed', set_queue.clear, set_queue.keep_completed, keep_completed),
         keep_discarded = turnstile.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
     WHERE name = set_queue.name
@@ -77,9 +73,9 @@ EXCEPTION WHEN check_violation THEN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[]) IS
-    'Changes settings of a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is. A new row begins as a copy of the default row that was in force.
+    'Changes settings of a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
 name: the queue.
-clear: columns to set to NULL: max_running, max_waiting, paused_until, rate, burst, aging, keep_completed, keep_discarded.
+clear: columns to set to NULL: max_running, max_waiting, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts, retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded. Such a setting is inherited again; paused_until is over.
 The other arguments are the columns of turnstile.queue.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -105,10 +101,9 @@ DECLARE
 BEGIN
     PERFORM turnstile.check_name('name', set_tenant.name);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_tenant.clear, 'slots', 'max_waiting', 'paused_until', 'rate', 'burst');
-    INSERT INTO turnstile.tenant (name, slots, max_waiting, weight, paused, paused_until, rate, rate_per, burst)
-    SELECT set_tenant.name, star.slots, star.max_waiting, star.weight, star.paused, star.paused_until, star.rate,
-        star.rate_per, star.burst
+    PERFORM turnstile.check_clear(set_tenant.clear, 'slots', 'max_waiting', 'weight', 'paused_until', 'rate', 'rate_per', 'burst');
+    INSERT INTO turnstile.tenant (name, paused, paused_until)
+    SELECT set_tenant.name, star.paused, star.paused_until
     FROM turnstile.tenant AS star
     WHERE star.name = '*'
     ON CONFLICT DO NOTHING;
@@ -116,11 +111,11 @@ BEGIN
     UPDATE turnstile.tenant
     SET slots = turnstile.changed_setting('slots', set_tenant.clear, set_tenant.slots, slots),
         max_waiting = turnstile.changed_setting('max_waiting', set_tenant.clear, set_tenant.max_waiting, max_waiting),
-        weight = coalesce(set_tenant.weight, weight),
+        weight = turnstile.changed_setting('weight', set_tenant.clear, set_tenant.weight, weight),
         paused = coalesce(set_tenant.paused, paused),
         paused_until = turnstile.changed_setting('paused_until', set_tenant.clear, set_tenant.paused_until, paused_until),
         rate = turnstile.changed_setting('rate', set_tenant.clear, set_tenant.rate, rate),
-        rate_per = coalesce(set_tenant.rate_per, rate_per),
+        rate_per = turnstile.changed_setting('rate_per', set_tenant.clear, set_tenant.rate_per, rate_per),
         burst = turnstile.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
     WHERE name = set_tenant.name
     RETURNING * INTO made;
@@ -131,9 +126,9 @@ EXCEPTION WHEN check_violation THEN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, timestamptz, int, interval, int, int, text[]) IS
-    'Changes settings of a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is. A new row begins as a copy of the default row that was in force.
+    'Changes settings of a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
 name: the tenant.
-clear: columns to set to NULL: slots, max_waiting, paused_until, rate, burst.
+clear: columns to set to NULL: slots, max_waiting, weight, paused_until, rate, rate_per, burst. Such a setting is inherited again; paused_until is over.
 The other arguments are the columns of turnstile.tenant.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -159,10 +154,9 @@ BEGIN
     PERFORM turnstile.check_name('tenant', set_account.tenant);
     PERFORM turnstile.check_name('name', set_account.name);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_account.clear, 'slots', 'paused_until', 'rate', 'burst');
-    INSERT INTO turnstile.account (tenant, name, slots, paused, paused_until, rate, rate_per, burst)
-    SELECT set_account.tenant, set_account.name, star.slots, star.paused, star.paused_until, star.rate, star.rate_per,
-        star.burst
+    PERFORM turnstile.check_clear(set_account.clear, 'slots', 'paused_until', 'rate', 'rate_per', 'burst');
+    INSERT INTO turnstile.account (tenant, name, paused, paused_until)
+    SELECT set_account.tenant, set_account.name, star.paused, star.paused_until
     FROM turnstile.account AS star
     WHERE star.tenant IN (set_account.tenant, '*') AND star.name = '*'
     ORDER BY star.tenant = '*'
@@ -174,7 +168,7 @@ BEGIN
         paused = coalesce(set_account.paused, paused),
         paused_until = turnstile.changed_setting('paused_until', set_account.clear, set_account.paused_until, paused_until),
         rate = turnstile.changed_setting('rate', set_account.clear, set_account.rate, rate),
-        rate_per = coalesce(set_account.rate_per, rate_per),
+        rate_per = turnstile.changed_setting('rate_per', set_account.clear, set_account.rate_per, rate_per),
         burst = turnstile.changed_setting('burst', set_account.clear, set_account.burst, burst)
     WHERE tenant = set_account.tenant AND name = set_account.name
     RETURNING * INTO made;
@@ -185,10 +179,10 @@ EXCEPTION WHEN check_violation THEN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_account(text, text, int, boolean, timestamptz, int, interval, int, text[]) IS
-    'Changes settings of an account, from the next claim after the commit on, and returns its row. NULL leaves a column as it is. A new row begins as a copy of the default row that was in force.
+    'Changes settings of an account, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
 tenant: the tenant of the account.
 name: the account.
-clear: columns to set to NULL: slots, paused_until, rate, burst.
+clear: columns to set to NULL: slots, paused_until, rate, rate_per, burst. Such a setting is inherited again; paused_until is over.
 The other arguments are the columns of turnstile.account.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -210,17 +204,12 @@ DECLARE
 BEGIN
     PERFORM turnstile.check_name('key', set_concurrency.key);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_concurrency.clear, 'slots', 'rate', 'burst');
-    INSERT INTO turnstile.concurrency (key, slots, rate, rate_per, burst)
-    SELECT set_concurrency.key, star.slots, star.rate, star.rate_per, star.burst
-    FROM turnstile.concurrency AS star
-    WHERE star.key = '*'
-    ON CONFLICT DO NOTHING;
+    PERFORM turnstile.check_clear(set_concurrency.clear, 'slots', 'rate', 'rate_per', 'burst');
     INSERT INTO turnstile.concurrency (key) VALUES (set_concurrency.key) ON CONFLICT DO NOTHING;
     UPDATE turnstile.concurrency
     SET slots = turnstile.changed_setting('slots', set_concurrency.clear, set_concurrency.slots, slots),
         rate = turnstile.changed_setting('rate', set_concurrency.clear, set_concurrency.rate, rate),
-        rate_per = coalesce(set_concurrency.rate_per, rate_per),
+        rate_per = turnstile.changed_setting('rate_per', set_concurrency.clear, set_concurrency.rate_per, rate_per),
         burst = turnstile.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
     WHERE key = set_concurrency.key
     RETURNING * INTO made;
@@ -231,8 +220,8 @@ EXCEPTION WHEN check_violation THEN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_concurrency(text, int, int, interval, int, text[]) IS
-    'Changes settings of a concurrency key, from the next claim after the commit on, and returns its row. NULL leaves a column as it is. A new row begins as a copy of the default row that was in force.
+    'Changes settings of a concurrency key, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, from the row *.
 key: the concurrency key.
-clear: columns to set to NULL: slots, rate, burst.
+clear: columns to set to NULL: slots, rate, rate_per, burst. Such a setting is inherited again.
 The other arguments are the columns of turnstile.concurrency.
 Errors: 22004; 22023; 54000; 42501.';

@@ -35,7 +35,7 @@ WITH live AS MATERIALIZED (
     SELECT queue.name FROM turnstile.queue WHERE queue.name <> '*'
 )
 SELECT
-    known.name, setting.max_running, setting.max_waiting, coalesce(setting.paused, false) AS paused, setting.paused_until, setting.rate,
+    known.name, setting.max_running, setting.max_waiting, setting.paused, setting.paused_until, setting.rate,
     setting.rate_per, setting.burst, setting.policy, setting.aging, setting.lease, setting.max_attempts,
     setting.retry_base, setting.retry_cap, setting.session_on_retry, setting.notify, setting.keep_completed, setting.keep_discarded,
     coalesce(live.waiting, 0) AS waiting,
@@ -53,10 +53,10 @@ SELECT
     coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
-    SELECT queue.*
-    FROM turnstile.queue
-    WHERE queue.name IN (known.name, '*')
-    ORDER BY queue.name = '*'
+    SELECT force.*
+    FROM turnstile.queue_in_force AS force
+    WHERE force.name IN (known.name, '*')
+    ORDER BY force.name = '*'
     LIMIT 1
 ) AS setting ON true
 LEFT JOIN live ON live.name = known.name;
@@ -83,8 +83,8 @@ WITH live AS MATERIALIZED (
     SELECT tenant.name FROM turnstile.tenant WHERE tenant.name <> '*'
 )
 SELECT
-    known.name, setting.slots, setting.max_waiting, coalesce(setting.weight, 1) AS weight,
-    coalesce(setting.paused, false) AS paused, setting.paused_until, setting.rate, setting.rate_per, setting.burst,
+    known.name, setting.slots, setting.max_waiting, setting.weight,
+    setting.paused, setting.paused_until, setting.rate, setting.rate_per, setting.burst,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,
     coalesce(live.retryable, 0) AS retryable,
@@ -100,10 +100,10 @@ SELECT
     coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
-    SELECT tenant.*
-    FROM turnstile.tenant
-    WHERE tenant.name IN (known.name, '*')
-    ORDER BY tenant.name = '*'
+    SELECT force.*
+    FROM turnstile.tenant_in_force AS force
+    WHERE force.name IN (known.name, '*')
+    ORDER BY force.name = '*'
     LIMIT 1
 ) AS setting ON true
 LEFT JOIN live ON live.name = known.name;
@@ -119,7 +119,7 @@ WITH live AS MATERIALIZED (
     SELECT account.tenant, account.name FROM turnstile.account WHERE account.tenant <> '*' AND account.name <> '*'
 )
 SELECT
-    known.tenant, known.name, setting.slots, coalesce(setting.paused, false) AS paused, setting.paused_until,
+    known.tenant, known.name, setting.slots, setting.paused, setting.paused_until,
     setting.rate, setting.rate_per, setting.burst,
     coalesce(live.waiting, 0) AS waiting,
     coalesce(live.scheduled, 0) AS scheduled,
@@ -136,11 +136,11 @@ SELECT
     coalesce(live.blocked, 0) AS blocked
 FROM known
 LEFT JOIN LATERAL (
-    SELECT account.*
-    FROM turnstile.account
-    WHERE account.tenant IN (known.tenant, '*') AND account.name IN (known.name, '*')
-        AND (account.tenant = known.tenant OR account.name = '*')
-    ORDER BY account.name = '*', account.tenant = '*'
+    SELECT force.*
+    FROM turnstile.account_in_force AS force
+    WHERE force.tenant IN (known.tenant, '*') AND force.name IN (known.name, '*')
+        AND (force.tenant = known.tenant OR force.name = '*')
+    ORDER BY force.name = '*', force.tenant = '*'
     LIMIT 1
 ) AS setting ON true
 LEFT JOIN live ON live.name = known.name AND live.tenant = known.tenant;
@@ -175,10 +175,10 @@ SELECT
     slowed.paused_until, coalesce(slowed.one_at_a_time, false) AS one_at_a_time
 FROM known
 LEFT JOIN LATERAL (
-    SELECT concurrency.*
-    FROM turnstile.concurrency
-    WHERE concurrency.key IN (known.key, '*')
-    ORDER BY concurrency.key = '*'
+    SELECT stated.*
+    FROM turnstile.concurrency_in_force AS stated
+    WHERE stated.key IN (known.key, '*')
+    ORDER BY stated.key = '*'
     LIMIT 1
 ) AS setting ON true
 LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = known.key

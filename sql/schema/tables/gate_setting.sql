@@ -1,36 +1,40 @@
 -- What a row of settings means to the scheduler. A view for each kind of gate, as who reads one row must neither lock nor
--- wait for the tables of other kinds.
+-- wait for the tables of other kinds. What a row inherits is in them.
 
 CREATE VIEW turnstile.setting_of_queue AS
     SELECT
-        queue.gate, CASE WHEN queue.paused THEN 0 ELSE queue.max_running END AS slots, queue.rate,
-        (extract(epoch FROM queue.rate_per) * 1000000)::bigint AS rate_per, queue.burst, queue.paused_until,
-        NULL::int AS weight, queue.policy = 'fair' AS is_fair, (extract(epoch FROM queue.aging) * 1000)::bigint AS aging,
-        queue.max_waiting
-    FROM turnstile.queue;
+        own.gate, CASE WHEN own.paused THEN 0 ELSE own.max_running END AS slots, own.rate,
+        (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst, own.paused_until,
+        NULL::int AS weight, own.policy = 'fair' AS is_fair, (extract(epoch FROM own.aging) * 1000)::bigint AS aging,
+        own.max_waiting, own.rate_since
+    FROM turnstile.queue_in_force AS own
+    WHERE own.gate IS NOT NULL;
 COMMENT ON VIEW turnstile.setting_of_queue IS 'Internal. Settings of queues, with the columns of gate_setting.';
 
 CREATE VIEW turnstile.setting_of_tenant AS
     SELECT
-        tenant.gate, CASE WHEN tenant.paused THEN 0 ELSE tenant.slots END AS slots, tenant.rate,
-        (extract(epoch FROM tenant.rate_per) * 1000000)::bigint AS rate_per, tenant.burst, tenant.paused_until,
-        tenant.weight, NULL::boolean AS is_fair, NULL::bigint AS aging, tenant.max_waiting
-    FROM turnstile.tenant;
+        own.gate, CASE WHEN own.paused THEN 0 ELSE own.slots END AS slots, own.rate,
+        (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst, own.paused_until,
+        own.weight, NULL::boolean AS is_fair, NULL::bigint AS aging, own.max_waiting, own.rate_since
+    FROM turnstile.tenant_in_force AS own
+    WHERE own.gate IS NOT NULL;
 COMMENT ON VIEW turnstile.setting_of_tenant IS 'Internal. Settings of tenants, with the columns of gate_setting.';
 
 CREATE VIEW turnstile.setting_of_account AS
     SELECT
-        account.gate, CASE WHEN account.paused THEN 0 ELSE account.slots END AS slots, account.rate,
-        (extract(epoch FROM account.rate_per) * 1000000)::bigint AS rate_per, account.burst, account.paused_until,
-        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
-    FROM turnstile.account;
+        own.gate, CASE WHEN own.paused THEN 0 ELSE own.slots END AS slots, own.rate,
+        (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst, own.paused_until,
+        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting,
+        own.rate_since
+    FROM turnstile.account_in_force AS own
+    WHERE own.gate IS NOT NULL;
 COMMENT ON VIEW turnstile.setting_of_account IS 'Internal. Settings of accounts, with the columns of gate_setting.';
 
 CREATE VIEW turnstile.setting_of_session AS
     SELECT
         paused_session.gate, 1 AS slots, NULL::int AS rate, NULL::bigint AS rate_per, NULL::int AS burst,
         paused_session.until AS paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging,
-        NULL::int AS max_waiting
+        NULL::int AS max_waiting, NULL::timestamptz AS rate_since
     FROM turnstile.paused_session;
 COMMENT ON VIEW turnstile.setting_of_session IS 'Internal. Pauses of sessions, with the columns of gate_setting.';
 
@@ -45,9 +49,11 @@ CREATE VIEW turnstile.setting_of_concurrency AS
             ELSE own.slots
         END AS slots,
         own.rate, (extract(epoch FROM own.rate_per) * 1000000)::bigint AS rate_per, own.burst,
-        slowed.paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
-    FROM turnstile.concurrency AS own
+        slowed.paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting,
+        own.rate_since
+    FROM turnstile.concurrency_in_force AS own
     LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = own.key
+    WHERE own.gate IS NOT NULL
     UNION ALL
     SELECT
         bent.gate,
@@ -56,7 +62,7 @@ CREATE VIEW turnstile.setting_of_concurrency AS
             WHEN slowed.one_at_a_time THEN least(star.slots, 1)
             ELSE star.slots
         END,
-        star.rate, (extract(epoch FROM star.rate_per) * 1000000)::bigint, star.burst, slowed.paused_until, NULL, NULL, NULL, NULL
+        star.rate, (extract(epoch FROM star.rate_per) * 1000000)::bigint, star.burst, slowed.paused_until, NULL, NULL, NULL, NULL, star.rate_since
     FROM (
         SELECT slowed_key.key, slowed_key.gate FROM turnstile.slowed_key
         UNION
@@ -65,7 +71,7 @@ CREATE VIEW turnstile.setting_of_concurrency AS
         WHERE endpoint.paused AND endpoint.concurrency_key IS NOT NULL
     ) AS bent
     LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = bent.key
-    LEFT JOIN turnstile.concurrency AS star ON star.key = '*'
+    JOIN turnstile.concurrency_in_force AS star ON star.key = '*'
     WHERE NOT EXISTS (SELECT FROM turnstile.concurrency AS own WHERE own.key = bent.key);
 COMMENT ON VIEW turnstile.setting_of_concurrency IS
     'Internal. Settings of concurrency keys with what slows them, with the columns of gate_setting.';
@@ -75,7 +81,8 @@ CREATE VIEW turnstile.setting_of_batch AS
         batch.gate,
         CASE WHEN batch.paused OR batch.opened_at IS NULL OR batch.stops IS NOT NULL THEN 0 ELSE batch.slots END AS slots,
         batch.rate, (extract(epoch FROM batch.rate_per) * 1000000)::bigint AS rate_per, batch.burst, batch.paused_until,
-        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting
+        NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting,
+        batch.rate_since
     FROM turnstile.batch;
 COMMENT ON VIEW turnstile.setting_of_batch IS 'Internal. Settings of batches, with the columns of gate_setting.';
 
@@ -92,4 +99,4 @@ CREATE VIEW turnstile.gate_setting AS
     UNION ALL
     SELECT 6, setting.* FROM turnstile.setting_of_batch AS setting;
 COMMENT ON VIEW turnstile.gate_setting IS
-    'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, and how many may wait. NULL: no limit, or the default.';
+    'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, how many may wait, and since when there is a rate. NULL: no limit, or the default.';

@@ -90,7 +90,7 @@ COMMENT ON COLUMN turnstile.job.owner_started_at IS 'When that backend started, 
 COMMENT ON COLUMN turnstile.job.claimed_at IS 'When the last run was claimed.';
 COMMENT ON COLUMN turnstile.job.cancel_requested_at IS 'When the cancellation of the run was requested.';
 COMMENT ON COLUMN turnstile.job.progress IS 'What the run last passed to progress: {done, total, message, at}.';
-COMMENT ON COLUMN turnstile.job.errors IS 'Failed attempts: an array of {attempt, at, worker, error}, the last 1,000.';
+COMMENT ON COLUMN turnstile.job.errors IS 'Failed attempts: an array of {attempt, at, worker, error}, with class where the worker named one; the last 1,000.';
 COMMENT ON COLUMN turnstile.job.metadata IS 'What the producer passed as metadata.';
 COMMENT ON COLUMN turnstile.job.unique_until IS
     'When the job ceases to hold its unique key, whatever its state. NULL: by its mode alone.';

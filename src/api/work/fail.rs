@@ -1,6 +1,6 @@
 //! `fail` and `fail_many` end runs that did not succeed.
 
-use crate::api::arguments::{check_wait, must_be_wait, run};
+use crate::api::arguments::{check_wait, must_be_wait, name, run};
 use crate::api::work::many::{must_match, permitted, runs};
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
 use crate::pg::error::Result;
@@ -9,15 +9,17 @@ use crate::runs::finish::{Each, Failing, fail_run, fail_runs};
 use pgrx::pg_sys::Datum;
 use std::collections::HashSet;
 
-arguments!(fail: JOB_ID, ATTEMPT, ERROR, RETRY_IN, DISCARD);
-arguments!(fail_many: JOB_IDS, ATTEMPTS, ERRORS, RETRY_IN, DISCARD);
+arguments!(fail: JOB_ID, ATTEMPT, ERROR, RETRY_IN, DISCARD, ERROR_CLASS);
+arguments!(fail_many: JOB_IDS, ATTEMPTS, ERRORS, RETRY_IN, DISCARD, ERROR_CLASSES);
 
 pub fn fail(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let (job_id, attempt) = run(call)?;
     check_wait(call, fail::RETRY_IN, "retry_in")?;
+    name(call.text(fail::ERROR_CLASS), "error_class")?;
     let failing = Failing {
         error: call.raw(fail::ERROR),
+        error_class: call.raw(fail::ERROR_CLASS),
         retry_in: call.raw(fail::RETRY_IN),
         discard: required(call.boolean(fail::DISCARD), "discard")?,
         ..Failing::default()
@@ -37,14 +39,19 @@ pub fn fail_many(call: &Call) -> Result<Option<Datum>> {
     for (index, name) in [
         (fail_many::ERRORS, "errors"),
         (fail_many::DISCARD, "discard"),
+        (fail_many::ERROR_CLASSES, "error_classes"),
     ] {
         must_match(&runs, call.array_length(index, name)?, name)?;
     }
+    call.check_texts(fail_many::ERROR_CLASSES, |class| {
+        name(class, "error_classes").map(drop)
+    })?;
     let failing = Failing {
         each: Some(Each {
             errors: call.raw(fail_many::ERRORS),
             retry_in: call.raw(fail_many::RETRY_IN),
             discard: call.raw(fail_many::DISCARD),
+            error_classes: call.raw(fail_many::ERROR_CLASSES),
         }),
         ..Failing::default()
     };

@@ -1,7 +1,7 @@
 //! Empties the memory: for another use, or to fill it again from the tables.
 
 use crate::memory::gate::GateKind;
-use crate::memory::header::{Header, SettingsState};
+use crate::memory::header::{Clock, Header, SettingsState};
 use crate::memory::lane::LaneSpec;
 use crate::memory::reservation::Stage;
 use crate::memory::scheduler::Scheduler;
@@ -39,6 +39,8 @@ impl Scheduler<'_> {
     /// Begins a rebuild: forgets lanes and gates, and holds again what open transactions have reserved. It
     /// trusts nothing but the reservations themselves, and that stamps and versions only grow.
     pub fn begin_rebuild(&mut self) -> Step<()> {
+        let clock = self.header.clock;
+        let forgets_nothing = !clock.has_started && (1..=clock.now).contains(&clock.metered_since);
         self.clear();
         let stamp = self.header.stamp.wrapping_add(1);
         let version = self.header.settings.version.wrapping_add(1);
@@ -51,6 +53,14 @@ impl Scheduler<'_> {
                 has_paused_sessions: false,
             },
             rebuilding: true,
+            clock: Clock {
+                metered_since: if forgets_nothing {
+                    clock.metered_since
+                } else {
+                    0
+                },
+                ..Clock::default()
+            },
             outside: self.header.outside.after(stamp),
             ..Header::default()
         };

@@ -6,12 +6,22 @@
 //! that turns out not to be needed is as if it had never been taken. A job whose claim aborts later has started and stays
 //! charged.
 //!
-//! Nothing is known of the starts before the memory was made, so a new bucket is empty. It fills from that time on, even
-//! before its gate is first used, because all starts since then are on record.
+//! A rate that is set where there was none begins with a full bucket. Where nothing is known of the starts under it, as the
+//! memory is younger than the rate, a new bucket is empty. It fills from that time on, even before its gate is first used, because
+//! all starts since then are on record.
 
 use crate::gates::settings::Rate;
 use crate::memory::meter::Meter;
 use crate::testing::faults::{Seeded, armed};
+
+/// What a bucket has when settings were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bucket {
+    /// The tokens that it had, and none where there was no rate.
+    Kept,
+    EmptySince(i64),
+    Full,
+}
 
 impl Meter {
     pub fn rate(&self) -> Option<Rate> {
@@ -104,13 +114,14 @@ impl Meter {
         self.fraction = u32::try_from(ticks % starts).unwrap_or(0);
     }
 
-    /// A new rate brings no tokens of its own.
-    pub(crate) fn set_rate(&mut self, rate: Option<Rate>, now: i64, empty_since: Option<i64>) {
+    /// Another rate brings no tokens of its own.
+    pub(crate) fn set_rate(&mut self, rate: Option<Rate>, now: i64, bucket: Bucket) {
         let rate = rate.filter(|rate| rate.starts > 0 && rate.per > 0);
-        if rate == self.rate() && empty_since.is_none() {
+        if rate == self.rate() && bucket == Bucket::Kept {
             return;
         }
         let tokens = match self.starts {
+            _ if bucket == Bucket::Full => u32::MAX,
             0 => 0,
             _ if armed(Seeded::RefillOnChange) => u32::MAX,
             _ => self.tokens(now),
@@ -121,7 +132,11 @@ impl Meter {
             per: 0,
         });
         (self.starts, self.burst, self.per) = (rate.starts, rate.burst, rate.per);
-        (self.full_at, self.fraction) = (empty_since.unwrap_or(now), 0);
+        let begins = match bucket {
+            Bucket::EmptySince(time) => time,
+            Bucket::Kept | Bucket::Full => now,
+        };
+        (self.full_at, self.fraction) = (begins, 0);
         self.consume(self.burst.saturating_sub(tokens));
     }
 }

@@ -1,6 +1,7 @@
 //! Applies rates and pauses to gates: a gate is closed while its meter lets nothing start.
 
-use crate::gates::settings::GateSettings;
+use crate::gates::bucket::Bucket;
+use crate::gates::settings::{GateSettings, LONG_AGO};
 use crate::memory::gate::Limit;
 use crate::memory::meter::Meter;
 use crate::memory::reservation::{Reservation, ReservationId};
@@ -20,7 +21,8 @@ impl Scheduler<'_> {
     /// Gives a gate the meter that its settings ask for.
     pub(crate) fn set_meter(&mut self, gate: u32, settings: &GateSettings) -> Step<()> {
         let now = self.header.clock.now;
-        let mut empty_since = None;
+        let is_on_record = settings.rate_since >= self.header.clock.metered_since;
+        let mut bucket = Bucket::Kept;
         if !self.gate(gate)?.has_meter() {
             let is_paused = settings.paused_until.is_some_and(|until| until > now);
             if settings.rate.is_none() && !is_paused && settings.aging == 0 {
@@ -28,6 +30,7 @@ impl Scheduler<'_> {
             }
             let meter = Meter {
                 gate,
+                rate_since: LONG_AGO,
                 ..Meter::default()
             };
             if self.meters.left() == 0 {
@@ -38,15 +41,21 @@ impl Scheduler<'_> {
                 true => now,
                 false => self.header.clock.metered_since,
             };
-            empty_since = Some(match armed(Seeded::StartFull) {
-                true => i64::MIN / 2,
-                false => since,
-            });
+            bucket = match armed(Seeded::StartFull) {
+                true => Bucket::Full,
+                false => Bucket::EmptySince(since),
+            };
             self.gate_mut(gate)?.set_has_meter();
         }
         let meter = self.meter_slot(gate)?;
         let meter = self.meters.get_mut(meter)?;
-        meter.set_rate(settings.rate, now, empty_since);
+        // All starts under the new rate are on record: there were none.
+        let is_new = settings.rate_since > meter.rate_since;
+        if is_new && is_on_record && !armed(Seeded::StartEmpty) {
+            bucket = Bucket::Full;
+        }
+        meter.rate_since = settings.rate_since;
+        meter.set_rate(settings.rate, now, bucket);
         meter.paused_until = settings.paused_until.unwrap_or(i64::MIN);
         Ok(())
     }
@@ -65,6 +74,7 @@ impl Scheduler<'_> {
     /// Sets a token aside for a job that is about to start behind a gate. Returns whether there is one to
     /// charge or to return.
     pub(crate) fn reserve_token(&mut self, gate: u32) -> Step<bool> {
+        self.header.clock.has_started = true;
         let meter = self.meter_slot(gate)?;
         if meter == NONE || self.meters.get(meter)?.starts == 0 {
             if !self.gate(gate)?.ran_unmetered() {

@@ -17,11 +17,16 @@ pub struct Rate {
     pub per: i64,
 }
 
+/// Before anything that is on record.
+pub const LONG_AGO: i64 = i64::MIN;
+
 /// All settings of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateSettings {
     pub limit: Limit,
     pub rate: Option<Rate>,
+    /// Since when there is a rate, where there was none before; [`LONG_AGO`]: not known. Its bucket was full then.
+    pub rate_since: i64,
     /// Closed before this time, in microseconds.
     pub paused_until: Option<i64>,
     /// For a tenant: its share among the tenants of a fair queue.
@@ -39,6 +44,7 @@ impl From<Limit> for GateSettings {
         Self {
             limit,
             rate: None,
+            rate_since: LONG_AGO,
             paused_until: None,
             weight: 1,
             is_fair: false,

@@ -64,6 +64,8 @@ pub(crate) struct Clock {
     pub now: i64,
     /// All starts since then are on record; 0: there was none yet.
     pub metered_since: i64,
+    /// A job has started since then.
+    pub has_started: bool,
     /// Timers that are set.
     pub timers: u32,
     /// When all queues were last claimed from together; 0: never.

@@ -12,6 +12,8 @@ pub struct Meter {
     pub(crate) full_at: i64,
     pub(crate) per: i64,
     pub(crate) paused_until: i64,
+    /// Since when its rate holds, as the settings say.
+    pub(crate) rate_since: i64,
     /// When to look at the gate again, while it has a timer.
     pub(crate) due: i64,
     pub(crate) fraction: u32,

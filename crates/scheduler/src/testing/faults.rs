@@ -80,6 +80,8 @@ seeded! {
         StartFreeOfCharge,
         /// A new bucket begins full.
         StartFull,
+        /// A rate that is set where there was none begins without tokens.
+        StartEmpty,
         /// A new rate fills the bucket.
         RefillOnChange,
         /// Tokens that were not needed stay set aside.

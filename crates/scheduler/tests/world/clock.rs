@@ -25,6 +25,8 @@ pub struct Clock {
     touched: HashMap<GateKey, i64>,
     /// When the memory was last rebuilt, or forgot a gate.
     memory_since: i64,
+    /// Since when the rate holds that was last stored for a gate.
+    rate_since: HashMap<GateKey, i64>,
 }
 
 /// A start, or a rate that came into force.
@@ -43,6 +45,7 @@ impl Default for Clock {
             history: HashMap::new(),
             touched: HashMap::new(),
             memory_since: 1_000_000_000,
+            rate_since: HashMap::new(),
         }
     }
 }
@@ -136,6 +139,9 @@ impl World {
                 burst: self.rng.random_range(1..=4),
                 per: [40, 700, 7_777][self.rng.random_range(0..3)],
             });
+            if self.rng.random_bool(0.5) {
+                settings.rate_since = self.clock.now;
+            }
         }
         if self.shape.clocks && self.rng.random_bool(0.3) {
             settings.paused_until = Some(self.clock.now + self.rng.random_range(-100..3_000));
@@ -155,8 +161,9 @@ impl World {
             self.tally.count("limit read in vain");
             return Ok(());
         }
+        let begins = self.begin_rate(key, settings)?;
         match (before, self.tokens_of(key)?) {
-            (Some(before), Some(after)) if after > before => {
+            (Some(before), Some(after)) if after > before && !begins => {
                 return Err(format!(
                     "a change of {key:?} brought {after} tokens for {before}"
                 ));
@@ -169,6 +176,33 @@ impl World {
             rate: settings.rate,
         };
         self.clock.note((gate.kind as u8, gate.key), change)
+    }
+
+    /// Whether a rate began: the windows of the one before end, and the bucket is full if memory has certainly been there since.
+    fn begin_rate(&mut self, gate: GateKey, settings: &GateSettings) -> Checked<bool> {
+        let since = settings.rate_since;
+        let before = self.clock.rate_since.insert(gate, since);
+        let Some(rate) = settings.rate.filter(|_| since > before.unwrap_or(i64::MIN)) else {
+            return Ok(false);
+        };
+        let end = Event {
+            time: self.clock.now,
+            is_start: false,
+            rate: None,
+        };
+        self.clock.note(gate, end)?;
+        let tokens = self.tokens_of(gate)?;
+        if since == self.clock.now && tokens.is_some_and(|tokens| tokens < rate.burst) {
+            return Err(format!(
+                "the new rate of {gate:?} begins with {tokens:?} tokens: {rate:?}"
+            ));
+        }
+        self.tally.count(if since == self.clock.now {
+            "rate read as it begins"
+        } else {
+            "rate read since it began"
+        });
+        Ok(true)
     }
 
     /// Tells the scheduler the settings of all gates that it has.

@@ -10,6 +10,9 @@ use crate::listener::Problem;
 /// Ends the name of a field whose value is encoded once more, as in a URL.
 pub const ENCODED: &str = "_encoded";
 
+/// How a form says that there is no limit.
+pub const NO_LIMIT: &str = "no limit";
+
 pub struct Fields(Vec<(String, String)>);
 
 impl Fields {
@@ -30,6 +33,14 @@ impl Fields {
     pub fn text(&self, name: &str) -> Result<&str, Problem> {
         self.optional(name)
             .ok_or_else(|| Problem::bad_request(format!("The field {name} is missing.")))
+    }
+
+    /// A limit: a number, -1 for the words that say that there is none, or nothing.
+    pub fn optional_limit(&self, name: &str) -> Result<Option<i32>, Problem> {
+        match self.optional(name) {
+            Some(text) if text.trim().eq_ignore_ascii_case(NO_LIMIT) => Ok(Some(-1)),
+            _ => self.optional_number(name),
+        }
     }
 
     pub fn optional_number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Problem> {

@@ -90,6 +90,17 @@ pub fn number(name: &str, label: &str, value: Option<i64>, placeholder: &str) ->
     }
 }
 
+/// A number, the words for no limit, or nothing.
+pub fn limit(name: &str, label: &str, value: Option<&str>, placeholder: &str) -> Markup {
+    html! {
+        label.field {
+            span { (label) }
+            input type="text" name=(name) value=[value] placeholder=[given(placeholder)] title="A number, “no limit”, or nothing" inputmode="numeric"
+                autocomplete="off" spellcheck="false";
+        }
+    }
+}
+
 /// Options are values with their words.
 pub fn select(name: &str, label: &str, options: &[(&str, &str)], chosen: &str) -> Markup {
     html! {

@@ -15,25 +15,18 @@ pub struct Gate {
     resume: &'static str,
     limit: &'static str,
     /// What `limit` takes behind the names, and before the rate.
-    columns: &'static [Column],
+    columns: &'static [&'static str],
     page: &'static str,
     /// The parameters of the page, one for each name.
     parameters: &'static [&'static str],
 }
-
-enum Column {
-    MayBeNull(&'static str),
-    NeverNull(&'static str),
-}
-
-use Column::{MayBeNull, NeverNull};
 
 pub static QUEUE: Gate = Gate {
     names: &["name"],
     pause: include_str!("sql/pause_queue.sql"),
     resume: include_str!("sql/resume_queue.sql"),
     limit: include_str!("sql/limit_queue.sql"),
-    columns: &[MayBeNull("max_running"), MayBeNull("max_waiting")],
+    columns: &["max_running", "max_waiting"],
     page: "/queue",
     parameters: &["name"],
 };
@@ -43,11 +36,7 @@ pub static TENANT: Gate = Gate {
     pause: include_str!("sql/pause_tenant.sql"),
     resume: include_str!("sql/resume_tenant.sql"),
     limit: include_str!("sql/limit_tenant.sql"),
-    columns: &[
-        MayBeNull("slots"),
-        MayBeNull("max_waiting"),
-        NeverNull("weight"),
-    ],
+    columns: &["slots", "max_waiting", "weight"],
     page: "/tenant",
     parameters: &["name"],
 };
@@ -57,7 +46,7 @@ pub static ACCOUNT: Gate = Gate {
     pause: include_str!("sql/pause_account.sql"),
     resume: include_str!("sql/resume_account.sql"),
     limit: include_str!("sql/limit_account.sql"),
-    columns: &[MayBeNull("slots")],
+    columns: &["slots"],
     page: "/tenant",
     parameters: &["name", "account"],
 };
@@ -67,7 +56,7 @@ pub static KEY: Gate = Gate {
     pause: include_str!("sql/pause_key.sql"),
     resume: include_str!("sql/resume_key.sql"),
     limit: include_str!("sql/limit_key.sql"),
-    columns: &[MayBeNull("slots")],
+    columns: &["slots"],
     page: "/keys",
     parameters: &["name"],
 };
@@ -88,10 +77,7 @@ pub async fn limits(gate: &Gate, view: View, fields: Fields) -> Result<Done, Pro
     let mut limits = Limits::of(&fields);
     let mut arguments = gate.named(&fields)?;
     for column in gate.columns {
-        arguments.push(match column {
-            MayBeNull(name) => limits.number(name)?,
-            NeverNull(name) => limits.kept(name)?,
-        });
+        arguments.push(limits.number(column)?);
     }
     arguments.extend([
         limits.number("rate")?,

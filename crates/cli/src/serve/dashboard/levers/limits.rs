@@ -1,4 +1,4 @@
-//! A form of limits: a number sets one, an empty field takes it away. A field that is not there, or has what stood there when the page was drawn,
+//! A form of limits: a number sets one, “no limit” lifts an inherited one, an empty field takes away what was set. A field that is not there, or has what stood there when the page was drawn,
 //! leaves what others may have set meanwhile.
 
 use crate::listener::Problem;
@@ -18,25 +18,23 @@ impl<'a> Limits<'a> {
         }
     }
 
-    /// A column that may be NULL.
     pub fn number(&mut self, name: &str) -> Result<Value, Problem> {
-        let value = self.kept(name)?;
-        if value == Value::Int(None) && self.is_changed(name) {
-            self.cleared.push(name.to_owned());
-        }
-        Ok(value)
-    }
-
-    /// A column that is never NULL.
-    pub fn kept(&self, name: &str) -> Result<Value, Problem> {
-        let given = self.fields.optional_number(name)?;
+        let given = self.fields.optional_limit(name)?;
+        self.clear_if_emptied(name);
         Ok(Value::Int(given.filter(|_| self.is_changed(name))))
     }
 
     /// An interval as PostgreSQL reads it. It goes with the number of another field: neither means anything alone.
-    pub fn interval(&self, name: &str, number: &str) -> Value {
+    pub fn interval(&mut self, name: &str, number: &str) -> Value {
+        self.clear_if_emptied(name);
         let is_changed = self.is_changed(name) || self.is_changed(number);
         Value::from(self.fields.optional(name).filter(|_| is_changed))
+    }
+
+    fn clear_if_emptied(&mut self, name: &str) {
+        if self.is_changed(name) && self.fields.optional(name).is_none() {
+            self.cleared.push(name.to_owned());
+        }
     }
 
     fn is_changed(&self, name: &str) -> bool {
@@ -71,11 +69,18 @@ mod tests {
         for name in ["max_waiting", "rate"] {
             assert_eq!(limits.number(name).unwrap(), Value::Int(None), "{name}");
         }
-        assert_eq!(limits.kept("weight").unwrap(), Value::Int(None));
-        assert_eq!(
-            limits.cleared(),
-            Value::Texts(vec!["max_waiting".to_owned()])
-        );
+        assert_eq!(limits.number("weight").unwrap(), Value::Int(None));
+        let cleared = ["max_waiting", "weight"].map(str::to_owned);
+        assert_eq!(limits.cleared(), Value::Texts(cleared.into()));
+    }
+
+    #[test]
+    fn no_limit_is_said_in_words() {
+        let fields = Fields::read(b"was_slots=&slots=No+limit&was_rate=no+limit&rate=no+limit");
+        let mut limits = Limits::of(&fields);
+        assert_eq!(limits.number("slots").unwrap(), Value::Int(Some(-1)));
+        assert_eq!(limits.number("rate").unwrap(), Value::Int(None));
+        assert_eq!(limits.cleared(), Value::Texts(Vec::new()));
     }
 
     #[test]
@@ -87,7 +92,7 @@ mod tests {
         for name in ["slots", "rate", "burst"] {
             assert_eq!(limits.number(name).unwrap(), Value::Int(None), "{name}");
         }
-        assert_eq!(limits.kept("weight").unwrap(), Value::Int(Some(2)));
+        assert_eq!(limits.number("weight").unwrap(), Value::Int(Some(2)));
         assert_eq!(limits.interval("rate_per", "rate"), Value::Text(None));
         assert_eq!(limits.interval("rate_per", "weight"), Value::text("1 hour"));
         assert_eq!(limits.cleared(), Value::Texts(vec!["burst".to_owned()]));

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use super::Content;
 use super::parts::gate::{Gate, limit, rate};
 use super::parts::gate_list::{self, Heads, List, matching};
+use super::parts::limits::{self, Limits};
 use super::parts::listing::{Listing, MOST};
-use super::parts::{figures, levers, limits, links};
+use super::parts::{figures, levers, links};
 use crate::listener::Problem;
 use crate::serve::dashboard::html::number::count_or_faint;
 use crate::serve::dashboard::html::table::{self, Head};
@@ -92,20 +93,20 @@ fn row(view: &View, key: &Gate) -> Vec<Markup> {
 }
 
 /// The limits that are set: those in force are smaller while the key is on trial.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Setting {
     is_own: bool,
     #[serde(flatten)]
-    limits: Gate,
+    gate: Gate,
+    limits: Limits,
 }
 
-/// Nothing where the viewer may not know. Without any row nothing is limited.
+/// Nothing where the viewer may not know.
 async fn setting(view: &View, name: &str) -> Result<Option<Setting>, Problem> {
-    if !view.can.reads("concurrency") {
+    if !view.can.reads("concurrency") || !view.can.reads("concurrency_in_force") {
         return Ok(None);
     }
-    let setting: Option<Setting> = view.row(SETTING, &[Value::from(name)]).await?;
-    Ok(Some(setting.unwrap_or_default()))
+    view.row(SETTING, &[Value::from(name)]).await
 }
 
 async fn one(view: View, name: &str) -> Result<Content, Problem> {
@@ -180,7 +181,7 @@ fn limits_shown(view: &View, key: &Gate, setting: Option<Setting>) -> Markup {
     let origin = limits::origin(view, PATH, is_own.filter(|_| !is_default));
     let content = match setting {
         Some(setting) if view.may("set_concurrency") => edited(view, &key.name, &setting.limits),
-        Some(setting) => pairs(&setting.limits),
+        Some(setting) => pairs(&setting.gate),
         None => pairs(key),
     };
     layout::section_with("Limits over all queues and tenants", origin, content)
@@ -193,10 +194,10 @@ fn pairs(limits: &Gate) -> Markup {
     ])
 }
 
-fn edited(view: &View, name: &str, limits: &Gate) -> Markup {
+fn edited(view: &View, name: &str, limits: &Limits) -> Markup {
     let fields = html! {
-        (limits::slots("slots", limits))
-        (limits::rate(limits))
+        (limits.slots("slots"))
+        (limits.rate())
     };
     let action = levers::action(view, "/key", "limits");
     form::post(&action, fields, &[("key", name)], "Set limits", Tone::Info)

@@ -7,9 +7,10 @@ use serde::Deserialize;
 
 use super::Content;
 use super::parts::gate::Gate;
+use super::parts::limits::{self, Limits};
 use super::parts::past::{Past, named, waiting_in};
 use super::parts::statistics::{self, Statistics};
-use super::parts::{figures, levers, limits, why};
+use super::parts::{figures, levers, why};
 use crate::listener::Problem;
 use crate::serve::dashboard::html::chart::{Chart, lines};
 use crate::serve::dashboard::html::{badge, layout, parts};
@@ -49,7 +50,8 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
     })?;
     let reasons = why::reasons(&view, Some(&name), None).await?;
     let setting = settings::read(&view, &name).await?;
-    let is_own = setting.map(|setting| setting.is_own);
+    let is_own = setting.as_ref().map(|setting| setting.is_own);
+    let limits = setting.map_or_else(|| Limits::in_force(&queue.gate), |setting| setting.limits);
     let past = Past::of(&view);
     let gate = &queue.gate;
     Ok(Content::new(format!("Queue {name}"))
@@ -66,7 +68,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
             "now",
             beside([why::shown(reasons.as_deref()), chart(&past, &name)]),
         )
-        .still("limits", settings::form(&view, gate))
+        .still("limits", settings::form(&view, &name, &limits))
         .live(
             "settings",
             settings::shown(&view, gate, &queue.settings, is_own),
@@ -102,7 +104,7 @@ async fn defaults(view: View) -> Result<Content, Problem> {
             layout::heading(html! { "Defaults of queues" }, state, resume),
         )
         .still("about", limits::about_defaults("queues", "queue"))
-        .still("limits", settings::form(&view, gate))
+        .still("limits", settings::form(&view, &gate.name, &setting.limits))
         .still(
             "settings",
             settings::shown(&view, gate, &setting.settings, None),

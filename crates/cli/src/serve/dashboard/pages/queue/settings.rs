@@ -9,7 +9,8 @@ use crate::serve::dashboard::html::table::pairs;
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{form, number, time};
 use crate::serve::dashboard::pages::parts::gate::{Gate, limit, rate};
-use crate::serve::dashboard::pages::parts::{levers, limits};
+use crate::serve::dashboard::pages::parts::levers;
+use crate::serve::dashboard::pages::parts::limits::{self, Limits};
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 
@@ -29,10 +30,11 @@ pub struct Settings {
     keep_discarded_seconds: Option<f64>,
 }
 
-/// The row that holds for a queue: its own, or that of the defaults.
+/// What holds for a queue, and what of it is its own.
 #[derive(Debug, Deserialize)]
 pub struct Setting {
     pub is_own: bool,
+    pub limits: Limits,
     #[serde(flatten)]
     pub gate: Gate,
     #[serde(flatten)]
@@ -41,7 +43,7 @@ pub struct Setting {
 
 /// Nothing where the viewer may not know.
 pub async fn read(view: &View, name: &str) -> Result<Option<Setting>, Problem> {
-    if !view.can.reads("queue") {
+    if !view.can.reads("queue") || !view.can.reads("queue_in_force") {
         return Ok(None);
     }
     view.row(SETTING, &[Value::from(name)]).await
@@ -91,24 +93,18 @@ pub fn shown(view: &View, gate: &Gate, settings: &Settings, is_own: Option<bool>
     )
 }
 
-pub fn form(view: &View, gate: &Gate) -> Markup {
+pub fn form(view: &View, name: &str, limits: &Limits) -> Markup {
     if !view.may("set_queue") {
         return html! {};
     }
     let fields = html! {
-        (limits::slots("max_running", gate))
-        (limits::max_waiting(gate))
-        (limits::rate(gate))
+        (limits.slots("max_running"))
+        (limits.max_waiting())
+        (limits.rate())
     };
     let action = levers::action(view, "/queue", "limits");
     section(
         "Change limits",
-        form::post(
-            &action,
-            fields,
-            &[("name", &gate.name)],
-            "Set limits",
-            Tone::Info,
-        ),
+        form::post(&action, fields, &[("name", name)], "Set limits", Tone::Info),
     )
 }

@@ -9,12 +9,14 @@ use crate::serve::dashboard::html::table::{Head, pairs, table};
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{bar, form};
 use crate::serve::dashboard::pages::parts::gate::{Gate, limit, rate};
+use crate::serve::dashboard::pages::parts::limits::Limits;
 use crate::serve::dashboard::pages::parts::listing::MOST;
-use crate::serve::dashboard::pages::parts::{levers, limits, links};
+use crate::serve::dashboard::pages::parts::{levers, links};
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 
 const ACCOUNTS: &str = include_str!("../../sql/accounts.sql");
+const SETTING: &str = include_str!("../../sql/account_setting.sql");
 
 pub async fn read(view: &View, tenant: &str) -> Result<Vec<Gate>, Problem> {
     let arguments = [
@@ -29,7 +31,7 @@ pub async fn chosen(
     view: &View,
     tenant: &str,
     account: Option<&str>,
-) -> Result<Option<Gate>, Problem> {
+) -> Result<Option<(Gate, Limits)>, Problem> {
     let Some(account) = account else {
         return Ok(None);
     };
@@ -38,7 +40,19 @@ pub async fn chosen(
         Value::from(account),
         Value::from(1_i64),
     ];
-    view.row(ACCOUNTS, &arguments).await
+    let Some(gate): Option<Gate> = view.row(ACCOUNTS, &arguments).await? else {
+        return Ok(None);
+    };
+    let limits: Option<Limits> =
+        match view.can.reads("account") && view.can.reads("account_in_force") {
+            true => {
+                let names = [Value::from(tenant), Value::from(account)];
+                view.row(SETTING, &names).await?
+            }
+            false => None,
+        };
+    let limits = limits.unwrap_or_else(|| Limits::in_force(&gate));
+    Ok(Some((gate, limits)))
 }
 
 pub fn shown(view: &View, tenant: &str, accounts: &[Gate]) -> Markup {
@@ -98,8 +112,8 @@ fn row(view: &View, tenant: &str, account: &Gate) -> Vec<Markup> {
 }
 
 /// One account with its levers.
-pub fn opened(view: &View, tenant: &str, account: Option<&Gate>) -> Markup {
-    let Some(account) = account else {
+pub fn opened(view: &View, tenant: &str, chosen: Option<&(Gate, Limits)>) -> Markup {
+    let Some((account, limits)) = chosen else {
         return html! {};
     };
     let names = [("tenant", tenant), ("account", account.name.as_str())];
@@ -111,8 +125,8 @@ pub fn opened(view: &View, tenant: &str, account: Option<&Gate>) -> Markup {
     };
     let limits = if view.may("set_account") {
         let fields = html! {
-            (limits::slots("slots", account))
-            (limits::rate(account))
+            (limits.slots("slots"))
+            (limits.rate())
         };
         let action = levers::action(view, "/account", "limits");
         form::post(&action, fields, &names, "Set limits", Tone::Info)

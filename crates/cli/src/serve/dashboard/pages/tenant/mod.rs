@@ -8,8 +8,9 @@ use serde::Deserialize;
 
 use super::Content;
 use super::parts::gate::Gate;
+use super::parts::limits::{self, Limits};
 use super::parts::statistics::{self, Statistics};
-use super::parts::{figures, levers, limits, why};
+use super::parts::{figures, levers, why};
 use crate::listener::Problem;
 use crate::serve::dashboard::html::table::pairs;
 use crate::serve::dashboard::html::{bar, layout, number, parts};
@@ -48,7 +49,8 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
     let accounts = accounts::read(&view, &name).await?;
     let chosen = accounts::chosen(&view, &name, account.as_deref()).await?;
     let setting = settings::read(&view, &name).await?;
-    let is_own = setting.map(|setting| setting.is_own);
+    let is_own = setting.as_ref().map(|setting| setting.is_own);
+    let limits = setting.map_or_else(|| Limits::in_force(gate), |setting| setting.limits);
     Ok(Content::new(format!("Tenant {name}"))
         .still("trail", trail(&view))
         .live("head", head(&view, gate))
@@ -59,7 +61,7 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
                 (shares(gate))
             },
         )
-        .still("limits", settings::shown(&view, gate, is_own))
+        .still("limits", settings::shown(&view, gate, &limits, is_own))
         .live("why", why::shown(reasons.as_deref()).unwrap_or_default())
         .live("accounts", accounts::shown(&view, &name, &accounts))
         .still("account", accounts::opened(&view, &name, chosen.as_ref()))
