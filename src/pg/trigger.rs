@@ -182,13 +182,15 @@ impl<'call> Trigger<'call> {
     }
 
     fn column(&self, name: &CStr) -> Result<usize> {
+        self.column_if_any(name)
+            .ok_or_else(|| internal("a column is missing from a table of settings"))
+    }
+
+    fn column_if_any(&self, name: &CStr) -> Option<usize> {
         // SAFETY: the relation is open for the call.
         let number =
             unsafe { pg_sys::SPI_fnumber((*(*self.data).tg_relation).rd_att, name.as_ptr()) };
-        usize::try_from(number)
-            .ok()
-            .filter(|&number| number > 0)
-            .ok_or_else(|| internal("a column is missing from a table of settings"))
+        usize::try_from(number).ok().filter(|&number| number > 0)
     }
 
     /// The row to keep, with other values in these columns.
@@ -204,7 +206,11 @@ impl<'call> Trigger<'call> {
     /// Whether a rate begins with the change: where there was none, or where one is inherited again. A time that is
     /// written, as a restore does, is kept.
     pub fn begins_rate(&self) -> Result<bool> {
-        let (rate, since) = (self.column(c"rate")?, self.column(c"rate_since")?);
+        // A catalog of 0.1.0 does not have it, until it is upgraded.
+        let Some(since) = self.column_if_any(c"rate_since") else {
+            return Ok(false);
+        };
+        let rate = self.column(c"rate")?;
         let read = |row: RawRow| {
             let row = row.up_to(rate.max(since));
             (row.int4(rate), row.int8(since))
