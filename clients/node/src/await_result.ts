@@ -1,4 +1,4 @@
-import { pause } from './bell.js'
+import { unlessAborted } from './bell.js'
 import { rowsOf, type Database } from './database.js'
 import { milliseconds, type Duration } from './duration.js'
 import { toId, type JobId, type JobIdLike } from './id.js'
@@ -52,8 +52,7 @@ export async function awaitResult<R = any>(database: Database, id: JobIdLike, op
     const left = until - performance.now()
     if (left <= 0) throw new TimedOut(job)
     const slept = rowsOf(database, WAIT, [job, `${Math.ceil(Math.min(left, stretch))} milliseconds`])
-    slept.catch(() => {})
-    await (signal ? Promise.race([slept, pause(stretch * 60, signal)]) : slept)
+    await (signal ? unlessAborted(slept, signal) : slept)
   }
 }
 

@@ -26,5 +26,16 @@ export class Bell {
   }
 }
 
+/** The promise's own end, but undefined as soon as the signal is aborted. Leaves nothing behind at the signal. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  promise.catch(() => {})
+  if (signal.aborted) return Promise.resolve(undefined)
+  return new Promise((resolve, reject) => {
+    const leave = () => resolve(undefined)
+    signal.addEventListener('abort', leave)
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
+  })
+}
+
 /** Returns early if the signal is aborted. */
 export const pause = (milliseconds: number, signal?: AbortSignal): Promise<void> => new Bell().wait(milliseconds, signal)

@@ -1,6 +1,6 @@
 /** Claims: as many jobs as there is room for, with the ends of those that are done; and sleep in the server where there are none. */
 import { Backoff } from './backoff.js'
-import { pause } from './bell.js'
+import { pause, unlessAborted } from './bell.js'
 import { described, isCancelled, isRefusedByIsolation, remedyFor, sqlstate } from './errors.js'
 import type { Endings } from './endings.js'
 import { byId, type HeldRun, type HeldRuns } from './held.js'
@@ -17,6 +17,8 @@ export interface Claimed {
   readonly job: Job
   /** In milliseconds from the claim on. */
   readonly lease: number
+  /** When it was asked for, by performance.now(). */
+  readonly asked: number
 }
 
 /** A claim that is under way at a hard stop gets so long to say what it has claimed. */
@@ -112,7 +114,7 @@ export class Claims {
     const time = performance.now() - began
     if (rows.length > 0) this.#usualTime = time
     this.#hear.tell('claimed', rows.length, time)
-    return rows.map((row) => readJob(row, this.#settings.lease))
+    return rows.map((row) => ({ ...readJob(row, this.#settings.lease), asked: began }))
   }
 
   async #completeAndClaim(session: Session, room: number, done: HeldRun[]): Promise<Row[]> {
@@ -185,8 +187,7 @@ export class Claims {
     this.#drains.addEventListener('abort', hangUp)
     try {
       const slept = session.rows(SLEEP, [queues, wait / 1000], wait + answer)
-      slept.catch(() => {})
-      await (bindToConnection ? Promise.race([slept, pause(wait, this.#drains)]) : slept)
+      await (bindToConnection ? unlessAborted(slept, this.#drains) : slept)
     } catch (error) {
       // A statement_timeout has ended the sleep: that is a wake-up, too.
       if (!this.#drains.aborted && !isCancelled(error)) throw error

@@ -44,3 +44,6 @@ function withQuestionMarks(text: string, values: readonly Value[]): [string, Val
   })
   return [marked, inOrder]
 }
+
+/** A text[] as text. */
+export const arrayOf = (names: readonly string[]): string => `{${names.map((name) => `"${name.replace(/["\\]/g, '\\$&')}"`)}}`

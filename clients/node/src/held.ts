@@ -47,6 +47,9 @@ export class HeldRun {
   }
 }
 
+/** A run that was told that it is lost keeps its job from others no longer, also where the lease ended by our own clock only. */
+const beats = (held: HeldRun): boolean => held.run.stopped !== 'lost'
+
 /** All calls lock rows by id. */
 export function byId(a: HeldRun, b: HeldRun): number {
   return a.id.length - b.id.length || (a.id < b.id ? -1 : a.id > b.id ? 1 : a.attempt - b.attempt)
@@ -109,15 +112,18 @@ export class HeldRuns {
     let moment = Infinity
     for (const held of this.#runs) {
       if (held.ending === undefined && held.run.stopped !== 'lost') moment = Math.min(moment, held.leaseEnds)
-      if (!isBeating) moment = Math.min(moment, held.nextBeat, held.progress ? held.nextProgress : Infinity)
+      if (isBeating) continue
+      if (beats(held)) moment = Math.min(moment, held.nextBeat)
+      if (held.progress) moment = Math.min(moment, held.nextProgress)
     }
     return moment
   }
 
   /** The runs that are due, with those that are nearly so, which saves a call. */
   takeDue(now: number): HeldRun[] {
-    if (![...this.#runs].some((held) => held.nextBeat <= now)) return []
-    const due = [...this.#runs].filter((held) => held.nextBeat <= now + held.interval / 3)
+    const beating = [...this.#runs].filter(beats)
+    if (!beating.some((held) => held.nextBeat <= now)) return []
+    const due = beating.filter((held) => held.nextBeat <= now + held.interval / 3)
     for (const held of due) held.nextBeat = now + held.interval
     return due.sort(byId)
   }

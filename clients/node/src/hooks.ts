@@ -64,7 +64,12 @@ export class Hearer {
   async around(run: Run, handler: () => unknown): Promise<unknown> {
     if (this.#arounds.length === 0) return handler()
     let called: Promise<unknown> | undefined
-    const call = () => (called ??= (async () => handler())())
+    const call = () => {
+      called ??= (async () => handler())()
+      // A hook may wait for something else meanwhile, and nobody hears of the error until then.
+      called.catch(() => {})
+      return called
+    }
     const all = this.#arounds.reduceRight<() => Promise<unknown>>((inner, hook) => async () => hook.around?.(run, inner), call)
     try {
       await all()

@@ -1,11 +1,11 @@
 /** A row of a claim as a job. */
-import type { Claimed } from './claims.js'
+import type { Job } from './run.js'
 import type { Row } from './session.js'
 
 /** Where the server names no end of a lease, and the worker no lease of its own. */
 const USUAL_LEASE = 300_000
 
-export function readJob(row: Row, lease?: number): Claimed {
+export function readJob(row: Row, lease?: number): { job: Job; lease: number } {
   const [id, attempt, queue, kind, payload, metadata, priority, tenant, account, session, most, left, children, created, ends] = row
   const job = {
     id: id ?? '',

@@ -1,6 +1,6 @@
 /** A connection that comes back: it is made when it is first needed, and anew when it was lost. */
 import { Backoff } from './backoff.js'
-import { pause } from './bell.js'
+import { pause, unlessAborted } from './bell.js'
 import { described, isWorthWaiting } from './errors.js'
 import type { Hearer } from './hooks.js'
 import { connect, type Connections, type Session } from './session.js'
@@ -35,14 +35,9 @@ export class Link {
     if (this.#session && !this.#session.isLost) return this.#session
     this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined))
     if (!signal) return this.#connecting
-    const connecting = this.#connecting
-    connecting.catch(() => {})
-    return new Promise((resolve, reject) => {
-      const leave = () => reject(new Closed())
-      if (signal.aborted) return leave()
-      signal.addEventListener('abort', leave)
-      connecting.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
-    })
+    const session = await unlessAborted(this.#connecting, signal)
+    if (!session) throw new Closed()
+    return session
   }
 
   async #connect(): Promise<Session> {

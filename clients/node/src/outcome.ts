@@ -95,15 +95,19 @@ export function endingOfResult(result: unknown): Ending {
   }
 }
 
-/** The first rule that fits and has an outcome for the error counts. */
+/** The first rule that fits and has an outcome for the error counts. Whatever was thrown, and whatever rules do, the run has an end. */
 export function endingOfError(error: unknown, rules: readonly RetryRule[]): Ending {
-  if (error instanceof Outcome) return error.ending
-  for (const [pattern, means] of rules) {
-    if (!fits(error, pattern)) continue
-    const outcome = means instanceof Outcome ? means : means(error)
-    if (outcome) return { ...outcome.ending, error: outcome.ending.error ?? textOf(error) }
+  try {
+    if (error instanceof Outcome) return error.ending
+    for (const [pattern, means] of rules) {
+      if (!fits(error, pattern)) continue
+      const outcome = means instanceof Outcome ? means : means(error)
+      if (outcome) return { ...outcome.ending, error: outcome.ending.error ?? textOf(error) }
+    }
+    return { verb: 'fail', error: textOf(error) }
+  } catch (reason) {
+    return { verb: 'fail', error: printable(`${textOf(error)}\nThe rule for it has failed: ${textOf(reason)}`) }
   }
-  return { verb: 'fail', error: textOf(error) }
 }
 
 function fits(error: unknown, pattern: RetryRule[0]): boolean {
@@ -126,9 +130,17 @@ export function textOf(error: unknown): string {
   let cause = error
   do {
     parts.push(describe(cause))
-    cause = cause instanceof Error ? cause.cause : undefined
+    cause = causeOf(cause)
   } while (cause !== undefined && parts.length < MOST_CAUSES)
   return printable(parts.join('\nCaused by: '))
+}
+
+function causeOf(error: unknown): unknown {
+  try {
+    return error instanceof Error ? error.cause : undefined
+  } catch {
+    return undefined
+  }
 }
 
 // An error may be any value, and what it says of itself may throw.

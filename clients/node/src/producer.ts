@@ -1,5 +1,5 @@
 /** Enqueues on the caller's own connection, in its transaction. */
-import { rowsOf, type Database } from './database.js'
+import { arrayOf, rowsOf, type Database } from './database.js'
 import { interval, type Duration } from './duration.js'
 import { toId, type JobId, type JobIdLike } from './id.js'
 import { runsInline } from './inline.js'
@@ -148,8 +148,4 @@ function jsonText(value: unknown): string {
 
 function moment(value: Date | string): string {
   return value instanceof Date ? value.toISOString() : value
-}
-
-function arrayOf(names: readonly string[]): string {
-  return `{${names.map((name) => `"${name.replace(/["\\]/g, '\\$&')}"`)}}`
 }

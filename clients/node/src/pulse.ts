@@ -68,7 +68,7 @@ export class Pulse {
           continue
         }
         // One was refused or is locked, and so none has beaten.
-        for (const held of due) await this.#beatAlone(session, held)
+        for (const held of due) if (!session.isLost) await this.#beatAlone(session, held)
         return
       }
     }

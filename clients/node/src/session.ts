@@ -16,18 +16,25 @@ export type Connections =
 // What users of the process tell node-postgres about types stays theirs.
 const AS_TEXT = { getTypeParser: () => (value: string) => value } as unknown as pg.CustomTypesConfig
 
+/** How long a closed connection may take to be gone. */
+const FAREWELL = 2000
+
 // A sleeper says nothing for minutes. A server that is gone by then is noticed all the same.
 const KEEPALIVE_IDLE = 30_000
 
+/** The types do not name the connection. */
+type Client = pg.Client & { readonly connection?: { readonly stream: { destroy(): void } } }
+
 export class Session {
   isLost = false
-  readonly #client: pg.Client
+  #isHungUp = false
+  readonly #client: Client
   readonly #answer: number
   /** Calls that have no answer yet, and the end of the last one. */
   #calls = 0
   #last: Promise<void> = Promise.resolve()
 
-  constructor(client: pg.Client, answer: number, hear: Hearer) {
+  constructor(client: Client, answer: number, hear: Hearer) {
     this.#client = client
     this.#answer = answer
     client.on('error', () => (this.isLost = true))
@@ -59,7 +66,11 @@ export class Session {
   /** Also in the middle of a call. The server sees that at once. */
   hangUp(): void {
     this.isLost = true
+    if (this.#isHungUp) return
+    this.#isHungUp = true
     this.#client.end().catch(() => {})
+    // A server that is gone never says that it has closed the connection, which would keep the process.
+    setTimeout(() => this.#client.connection?.stream.destroy(), FAREWELL).unref()
   }
 }
 

@@ -32,6 +32,9 @@ export interface Settings {
   parse: (json: string) => unknown
 }
 
+/** Not all of them; undefined is the same as none. */
+export type Some<T> = { [N in keyof T]?: T[N] | undefined }
+
 export const DEFAULTS: Readonly<Settings> = Object.freeze({
   queues: Object.freeze(['default']),
   concurrency: 8,
@@ -69,7 +72,7 @@ const MOST_QUEUES = 32
 const MOST_AT_ONCE = 100_000
 const LONGEST_TIMER = 2 ** 31 - 1
 
-export function checked(given: Partial<Settings>): Checked {
+export function checked(given: Some<Settings>): Checked {
   const settings = { ...DEFAULTS, ...definedOf(given) }
   const queues = [...settings.queues]
   const { concurrency, lease } = settings
@@ -103,5 +106,5 @@ function refuseIf(isWrong: boolean, what: string): void {
   if (isWrong) throw new RangeError(what)
 }
 
-const definedOf = <T extends object>(given: T): Partial<T> =>
+const definedOf = <T extends object>(given: Some<T>): Partial<T> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<T>

@@ -1,7 +1,7 @@
 /** For tests: all in one transaction that is rolled back in the end, by turnstile.claim_own. */
 import assert from 'node:assert/strict'
 import pg from 'pg'
-import { rowsOf, type Database } from './database.js'
+import { arrayOf, rowsOf, type Database } from './database.js'
 import { Hearer } from './hooks.js'
 import { inlineRunner } from './inline.js'
 import { readJob } from './job.js'
@@ -57,7 +57,8 @@ async function attempt(run: Run, handlers: Handlers, rules: readonly RetryRule[]
   let thrown: unknown
   let ending: Ending
   try {
-    const handler: Handler | undefined = handlers[run.job.kind] ?? handlers['*']
+    const own = Object.hasOwn(handlers, run.job.kind) ? handlers[run.job.kind] : undefined
+    const handler: Handler | undefined = own ?? handlers['*']
     if (!handler) throw new Error(`no handler for jobs of kind '${run.job.kind}'`)
     ending = endingOfResult(await new Hearer().around(run, () => handler(run)))
     if (ending.verb === 'fail') thrown = new assert.AssertionError({ message: ending.error ?? 'the run has failed' })
@@ -156,5 +157,3 @@ export async function inTransaction<T>(
     if (pool !== server) await pool.end()
   }
 }
-
-const arrayOf = (names: readonly string[]): string => `{${names.map((name) => `"${name.replace(/["\\]/g, '\\$&')}"`)}}`

@@ -8,7 +8,7 @@ import { textOf, type RetryRule } from './outcome.js'
 import { Pulse } from './pulse.js'
 import { Run } from './run.js'
 import type { Connections } from './session.js'
-import { checked, time, type Checked, type Settings } from './settings.js'
+import { checked, time, type Checked, type Settings, type Some } from './settings.js'
 import type { Duration } from './duration.js'
 
 /** What a handler returns is the result of the job: JSON, or undefined for none. An outcome ends the run in its way, an error fails it. */
@@ -17,21 +17,21 @@ export type Handler<P = any> = (run: Run<P>) => unknown
 /** Handlers by kind. `*` takes all kinds that have none of their own. */
 export type Handlers = Readonly<Record<string, Handler>>
 
-export interface WorkerOptions extends Partial<Settings> {
+export interface WorkerOptions extends Some<Settings> {
   /** Undefined: the PG variables, as node-postgres reads them. */
-  connection?: Connections
-  handlers?: Handlers
+  connection?: Connections | undefined
+  handlers?: Handlers | undefined
   /** What errors of handlers mean. */
-  retry?: readonly RetryRule[]
-  hooks?: Hooks | readonly Hooks[]
+  retry?: readonly RetryRule[] | undefined
+  hooks?: Hooks | readonly Hooks[] | undefined
 }
 
 export interface StopOptions {
   /** Instead of the worker's own setting. */
-  drain?: Duration
-  grace?: Duration
+  drain?: Duration | undefined
+  grace?: Duration | undefined
   /** Runs are told to stop at once: the same as drain: 0. */
-  hard?: boolean
+  hard?: boolean | undefined
 }
 
 /** The worker had to leave before the server knew how some runs had ended. Their jobs come back when their leases are over. */
@@ -93,7 +93,7 @@ export class Worker {
    *
    * signals: each of these is a soft stop, the second one is a hard stop. true: SIGTERM and SIGINT.
    */
-  run({ signals = false }: { signals?: boolean | readonly NodeJS.Signals[] } = {}): Promise<void> {
+  run({ signals = false }: { signals?: boolean | readonly NodeJS.Signals[] | undefined } = {}): Promise<void> {
     if (this.#over) return Promise.reject(new Error('a worker runs once'))
     const names: readonly NodeJS.Signals[] = signals === true ? ['SIGTERM', 'SIGINT'] : signals || []
     const stop = () => void this.stop({ hard: this.#drains.signal.aborted }).catch(() => {})
@@ -184,12 +184,12 @@ export class Worker {
     }
   }
 
-  #start({ job, lease }: Claimed): void {
+  #start({ job, lease, asked }: Claimed): void {
     const run: Run = new Run(job, (done, total, message) => {
       held.progress = { done, total, message }
       this.#held.changed.ring()
     }, this.settings.parse)
-    const held = new HeldRun(run, lease, this.settings.heartbeat, performance.now())
+    const held = new HeldRun(run, lease, this.settings.heartbeat, asked)
     this.#held.add(held)
     if (this.#drains.signal.aborted) {
       // Claimed at the very moment that the worker was told to stop.

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { enqueue, release, Undelivered } from 'turnstile-client'
-import { gate, job, state, states, until, withDatabase } from './support.js'
+import { gate, job, state, states, until, urlOf, withDatabase } from './support.js'
 
 test('a soft stop lets runs end', withDatabase(async ({ db, work }) => {
   const over = gate()
@@ -121,11 +121,8 @@ test('a host that takes no writes, or is not there, is passed over', withDatabas
 }))
 
 test('the driver of the conformance suite stops on a signal, and tells of its runs', withDatabase(async ({ db, database }) => {
-  const url = new URL('postgresql://localhost')
-  url.searchParams.set('host', process.env.PGHOST)
-  url.pathname = database
   const driver = spawn(process.execPath, ['conformance-driver.js', '--grace', '0.3', '--drain', '60'], {
-    env: { ...process.env, DATABASE_URL: url.href },
+    env: { ...process.env, DATABASE_URL: urlOf(database) },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   const events = []

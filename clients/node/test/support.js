@@ -61,6 +61,15 @@ export async function job(db, id) {
   return rows[0]
 }
 
+/** For programs, which know their database from DATABASE_URL alone. */
+export function urlOf(database) {
+  const url = new URL(`postgresql://localhost/${database}`)
+  for (const [name, variable] of [['host', 'PGHOST'], ['port', 'PGPORT'], ['user', 'PGUSER']]) {
+    if (process.env[variable]) url.searchParams.set(name, process.env[variable])
+  }
+  return url.href
+}
+
 export const state = async (db, id) => (await job(db, id)).state
 
 export function gate() {

@@ -54,8 +54,8 @@ test('errors of handlers surface; outcomes do what they say', inRolledBack(async
   await assert.rejects(drain(client, { bad() { throw own } }), (error) => error === own)
   await enqueue(client, 'worse')
   await assert.rejects(drain(client, { worse: () => 1n }), /no JSON/)
-  await enqueue(client, 'unknown')
-  await assert.rejects(drain(client, {}), /no handler for jobs of kind 'unknown'/)
+  await enqueue(client, 'constructor')
+  await assert.rejects(drain(client, {}), /no handler for jobs of kind 'constructor'/)
 }))
 
 test('with raises: false an error fails the run', inRolledBack(async (client) => {
