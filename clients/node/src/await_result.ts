@@ -1,6 +1,7 @@
 import { unlessAborted } from './bell.js'
 import { rowsOf, type Database } from './database.js'
 import { milliseconds, type Duration } from './duration.js'
+import { STRETCH, STRETCH_WITH_SIGNAL } from './fixed.js'
 import { toId, type JobId, type JobIdLike } from './id.js'
 
 export interface AwaitOptions {
@@ -32,9 +33,6 @@ export class TimedOut extends Error {
 const STATE = `SELECT state::text AS state, result::text AS result, errors::text AS errors, finished_at IS NOT NULL AS has_ended
 FROM turnstile.my_jobs WHERE id = $1::text::bigint ORDER BY finished_at DESC NULLS FIRST LIMIT 1`
 const WAIT = 'CALL turnstile.wait_for_end($1::text::bigint, $2::text::interval)'
-/** No call sleeps in the server for longer; less where a signal may end the waiting, as a call holds the connection until it is over. */
-const STRETCH = 10_000
-const STRETCH_WITH_SIGNAL = 1000
 
 /**
  * Waits until a job has ended, and returns its result; undefined where it has none. It must not be inside a transaction, which would see

@@ -1,5 +1,4 @@
-const FIRST = 100
-const LONGEST = 5000
+import { FIRST_PAUSE, LONGEST_PAUSE } from './fixed.js'
 
 /** Pauses between attempts that fail: each about twice as long as the one before, and never the same for all workers. */
 export class Backoff {
@@ -7,7 +6,7 @@ export class Backoff {
 
   /** In milliseconds: between half of the pause and all of it, so that workers that lost one server do not come back at once. */
   next(): number {
-    const whole = Math.min(LONGEST, FIRST * 2 ** Math.min(this.#failures, 30))
+    const whole = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(this.#failures, 30))
     this.#failures += 1
     return whole * (0.5 + Math.random() / 2)
   }

@@ -3,6 +3,9 @@ import { Backoff } from './backoff.js'
 import { pause, unlessAborted } from './bell.js'
 import { described, isCancelled, isRefusedByIsolation, remedyFor, sqlstate } from './errors.js'
 import type { Endings } from './endings.js'
+import {
+  AFTER_VAIN_WAKE_UPS, LAST_ANSWER, LONGEST_PATIENCE, MOST_RESULTS, PATIENCE, VAIN_WAKE_UPS,
+} from './fixed.js'
 import { byId, type HeldRun, type HeldRuns } from './held.js'
 import type { Hearer } from './hooks.js'
 import { readJob } from './job.js'
@@ -11,7 +14,7 @@ import type { Job } from './run.js'
 import type { Row, Session } from './session.js'
 import type { Checked } from './settings.js'
 import { BEGIN, CLAIM, COMPLETE_AND_CLAIM, SLEEP } from './statements.js'
-import { MOST_RESULTS, resultsOf, runsOf } from './telling.js'
+import { resultsOf, runsOf } from './telling.js'
 
 export interface Claimed {
   readonly job: Job
@@ -20,15 +23,6 @@ export interface Claimed {
   /** When it was asked for, by performance.now(). */
   readonly asked: number
 }
-
-/** A claim that is under way at a hard stop gets so long to say what it has claimed. */
-const LAST_ANSWER = 5000
-/** A sleeper may be woken for a job that another worker gets. So often in a row is no chance any more. */
-const VAIN_WAKE_UPS = 3
-const AFTER_VAIN_WAKE_UPS = 100
-/** It is worth waiting for more room for a part of the time that a claim takes. */
-const PATIENCE = 0.25
-const LONGEST_PATIENCE = 5
 
 // What no second try would mend: permissions, arguments, what is not installed, who may connect.
 const FATAL = /^(42|22|28|3D|3F|0A|54)/

@@ -4,6 +4,7 @@
  */
 import { Bell } from './bell.js'
 import { described, isHopeless, isLocked, isSuperseded, remedyFor } from './errors.js'
+import { MOST_ENDS, MOST_REFUSALS } from './fixed.js'
 import { byId, type HeldRun, type HeldRuns } from './held.js'
 import type { Hearer } from './hooks.js'
 import { Closed, type Link } from './link.js'
@@ -11,11 +12,6 @@ import { textOf } from './outcome.js'
 import type { Session } from './session.js'
 import { AWAIT_CHILDREN, CHILDREN } from './statements.js'
 import { callFor, groupsOf } from './telling.js'
-
-/** So many runs end in one call at most. */
-const MOST = 1000
-/** More than a minute. Then it is not the moment that is wrong with an end. */
-const MOST_REFUSALS = 20
 
 /** The connection is of no use any more, and what was not told yet is told by the next one. */
 class Lost extends Error {}
@@ -63,7 +59,7 @@ export class Endings {
   #takeDue(now: number): HeldRun[] {
     const due: HeldRun[] = []
     const later: HeldRun[] = []
-    for (const held of this.#waiting) (held.due <= now && due.length < MOST ? due : later).push(held)
+    for (const held of this.#waiting) (held.due <= now && due.length < MOST_ENDS ? due : later).push(held)
     this.#waiting = later
     return due.sort(byId)
   }

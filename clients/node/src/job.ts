@@ -1,9 +1,7 @@
 /** A row of a claim as a job. */
+import { NO_LEASE } from './fixed.js'
 import type { Job } from './run.js'
 import type { Row } from './session.js'
-
-/** Where the server names no end of a lease, and the worker no lease of its own. */
-const USUAL_LEASE = 300_000
 
 export function readJob(row: Row, lease?: number): { job: Job; lease: number } {
   const [id, attempt, queue, kind, payload, metadata, priority, tenant, account, session, most, left, children, created, ends] = row
@@ -23,5 +21,5 @@ export function readJob(row: Row, lease?: number): { job: Job; lease: number } {
     payloadText: payload ?? 'null',
     metadataText: metadata ?? null,
   }
-  return { job, lease: ends == null ? (lease ?? USUAL_LEASE) : Math.max(1, Number(ends)) }
+  return { job, lease: ends == null ? (lease ?? NO_LEASE) : Math.max(1, Number(ends)) }
 }

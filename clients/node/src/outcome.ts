@@ -1,5 +1,6 @@
 /** How a run ends, other than by returning its result or by any other error. Handlers throw outcomes, or return them. */
 import { milliseconds, type Duration } from './duration.js'
+import { LONGEST_ERROR, MOST_CAUSES } from './fixed.js'
 import { toJson } from './json.js'
 
 /** Ends a run in a way of its own. */
@@ -122,8 +123,6 @@ const isErrorClass = (pattern: ErrorClass | ((error: unknown) => boolean)): patt
 const given = (error: unknown): string | undefined =>
   error === undefined ? undefined : typeof error === 'string' ? printable(error) : textOf(error)
 
-const MOST_CAUSES = 5
-
 /** The stack and the causes. The first line says what it is, so that failures can be grouped by it. */
 export function textOf(error: unknown): string {
   const parts: string[] = []
@@ -154,9 +153,6 @@ function describe(error: unknown): string {
     return 'an error that cannot be described'
   }
 }
-
-// As long as the server keeps it at most, in whatever way it counts.
-const LONGEST_ERROR = 100_000
 
 /** PostgreSQL keeps no NUL. */
 export function printable(text: string): string {

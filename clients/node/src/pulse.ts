@@ -1,5 +1,6 @@
 /** One ticker for all runs: says that they are alive and how far they are, and hears which of them should stop. */
 import { described, isSuperseded, remedyFor } from './errors.js'
+import { PROGRESS_PAUSE } from './fixed.js'
 import type { HeldRun, HeldRuns, Progress } from './held.js'
 import type { Hearer } from './hooks.js'
 import { Closed, type Link } from './link.js'
@@ -8,8 +9,6 @@ import type { Session } from './session.js'
 import { HEARTBEAT_MANY, PROGRESS } from './statements.js'
 import { runsOf } from './telling.js'
 
-/** Progress of one run is sent no more often than this. */
-const PROGRESS_INTERVAL = 500
 /** Timers are not exact, and what falls due a moment later is due, too. */
 const SLACK = 1
 
@@ -37,7 +36,7 @@ export class Pulse {
       this.#held.expire(performance.now())
       if (this.#isBeating || signal.aborted) continue
       const due = this.#held.takeDue(performance.now() + SLACK)
-      const progress = this.#held.takeProgress(performance.now() + SLACK, PROGRESS_INTERVAL)
+      const progress = this.#held.takeProgress(performance.now() + SLACK, PROGRESS_PAUSE)
       if (due.length + progress.length > 0) void this.#tell(due, progress, signal)
     }
   }

@@ -1,5 +1,6 @@
 /** One connection to the server. */
 import pg from 'pg'
+import { CONNECT, FAREWELL, KEEPALIVE_IDLE } from './fixed.js'
 import type { Hearer } from './hooks.js'
 
 /** Columns in order, as the texts that the server sends. */
@@ -15,12 +16,6 @@ export type Connections =
 
 // What users of the process tell node-postgres about types stays theirs.
 const AS_TEXT = { getTypeParser: () => (value: string) => value } as unknown as pg.CustomTypesConfig
-
-/** How long a closed connection may take to be gone. */
-const FAREWELL = 2000
-
-// A sleeper says nothing for minutes. A server that is gone by then is noticed all the same.
-const KEEPALIVE_IDLE = 30_000
 
 /** The types do not name the connection. */
 type Client = pg.Client & { readonly connection?: { readonly stream: { destroy(): void } } }
@@ -92,7 +87,7 @@ async function connectTo(config: pg.ClientConfig, hasOthers: boolean, answer: nu
   const client = new pg.Client({
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEPALIVE_IDLE,
-    connectionTimeoutMillis: Math.min(answer, 10_000),
+    connectionTimeoutMillis: Math.min(answer, CONNECT),
     fallback_application_name: 'turnstile',
     ...config,
   })

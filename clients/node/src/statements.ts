@@ -1,9 +1,11 @@
 /**
  * The SQL of the worker. Nothing relies on a session, and nothing is prepared by name, so all of it may go through PgBouncer in
- * transaction mode. Row locks are waited for no longer than lock_timeout, or one run would hold up all others and their heartbeats; an
- * argument sets it, which takes less to plan than WITH.
+ * transaction mode. An argument sets lock_timeout, which takes less to plan than WITH.
  */
-const IDS = "CASE WHEN pg_catalog.set_config('lock_timeout', '2s', true) <> '' THEN $1::bigint[] END, $2::int[]"
+import { LOCK_TIMEOUT } from './fixed.js'
+
+const LIMITED = `CASE WHEN pg_catalog.set_config('lock_timeout', '${LOCK_TIMEOUT}', true) <> '' THEN $1::bigint[] END`
+const IDS = `${LIMITED}, $2::int[]`
 
 const COLUMNS = `id, attempt, queue, kind, payload, metadata, priority, tenant, account, session, max_attempts, attempts_left, children,
   extract(epoch FROM created_at) * 1000, extract(epoch FROM lease_expires_at - pg_catalog.clock_timestamp()) * 1000`
@@ -22,10 +24,10 @@ export const SLEEP = `CALL turnstile.wait_for_job($1::text[], ${seconds('$2')})`
 export const COMPLETE_MANY = `SELECT turnstile.complete_many(${IDS}, $3::jsonb[])`
 export const FAIL_MANY = `SELECT turnstile.fail_many(${IDS}, $3::text[], $4::interval[], $5::boolean[])`
 export const SNOOZE_MANY = `SELECT pg_catalog.count(turnstile.snooze(run.id, run.attempt, ${seconds('run.after')}))
-FROM ROWS FROM (pg_catalog.unnest(CASE WHEN pg_catalog.set_config('lock_timeout', '2s', true) <> '' THEN $1::bigint[] END),
+FROM ROWS FROM (pg_catalog.unnest(${LIMITED}),
   pg_catalog.unnest($2::int[]), pg_catalog.unnest($3::float8[])) AS run (id, attempt, after)`
 export const RELEASE_MANY = `SELECT pg_catalog.count(turnstile.release(run.id, run.attempt))
-FROM ROWS FROM (pg_catalog.unnest(CASE WHEN pg_catalog.set_config('lock_timeout', '2s', true) <> '' THEN $1::bigint[] END),
+FROM ROWS FROM (pg_catalog.unnest(${LIMITED}),
   pg_catalog.unnest($2::int[])) AS run (id, attempt)`
 export const AWAIT_CHILDREN = 'SELECT turnstile.await_children($1::bigint, $2::int)'
 export const CHILDREN = `SELECT pg_catalog.count(*) FILTER (WHERE child.state = 'completed'),

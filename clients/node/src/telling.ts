@@ -1,10 +1,8 @@
 /** Which ends go together in one call, and what the call is. */
+import { MOST_RESULTS } from './fixed.js'
 import type { HeldRun } from './held.js'
 import type { Ending } from './outcome.js'
 import { COMPLETE_MANY, FAIL_MANY, RELEASE_MANY, SNOOZE_MANY } from './statements.js'
-
-/** Results of one call, in characters. Larger ones go alone. */
-export const MOST_RESULTS = 8 * 1024 * 1024
 
 export interface Call {
   readonly text: string
