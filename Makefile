@@ -225,6 +225,7 @@ test-clients: install ## the libraries of clients/, installed as users would
 	@scripts/setup clients
 	@target/clients/venv/bin/mypy --strict clients/python/src
 	@TURNSTILE_CLUSTER=clients VENV=target/clients/venv scripts/run-pytest clients/python/tests
+	@TURNSTILE_CLUSTER=clients scripts/run-node clients/node
 
 .PHONY: test-program
 test-program: install ## the program `turnstile` and the worker runtime: their own tests, and against a server, also through PgBouncer

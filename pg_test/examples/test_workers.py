@@ -11,8 +11,8 @@ from support.examples import COMMANDS, Worker
 from support.pgbouncer import POOL_SIZE, SECOND_ENTRY, free_port
 from support.sleepers import Sleeper, asleep, await_asleep, until
 
-# On a library of Turnstile's own, which goes on where the loop of the others ends.
-ON_RUNTIME = {"rust"}
+# On a library of Turnstile's own, which goes on where the loop of the others ends; and what it says of a run that was lost.
+ON_LIBRARY = {"rust": "they were superseded", "node": "ends came too late"}
 COUNTS = "SELECT state, count(*) FROM turnstile.jobs GROUP BY state"
 
 
@@ -134,8 +134,8 @@ def test_who_is_told_during_the_call_that_brings_the_next_job_gives_it_back(db, 
         await_held_up(conn)
         worker.terminate()
     leaves(worker)
-    # By its other connection the runtime may have got the next job, and have done it, by then.
-    assert counts(conn) in [{"completed": 1, "available": 1}, *([{"completed": 2}] if language in ON_RUNTIME else [])]
+    # By its other connection a library may have got the next job, and have done it, by then.
+    assert counts(conn) in [{"completed": 1, "available": 1}, *([{"completed": 2}] if language in ON_LIBRARY else [])]
 
 
 @pytest.mark.parametrize("url", ["direct"], indirect=True)
@@ -155,7 +155,7 @@ def test_a_signal_at_any_moment_leaves_no_job_behind(conn, crew, language, seed)
 
 
 def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, language):
-    """The runtime knows what to do with such an error: it says so and goes on."""
+    """A library knows what to do with such an error: it says so and goes on."""
     call(conn, "set_queue", name="*", retry_base="1 hour")
     add(conn, 1, seconds=1)
     worker = crew(language)
@@ -164,8 +164,8 @@ def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, lan
     conn.execute("UPDATE turnstile.job SET lease_expires_at = clock_timestamp() - interval '1 minute'")
     call(conn, "rescue")
     worker.go_on()
-    if language in ON_RUNTIME:
-        says(worker, "they were superseded")
+    if language in ON_LIBRARY:
+        says(worker, ON_LIBRARY[language])
         worker.terminate()
         leaves(worker)
     else:
@@ -210,7 +210,7 @@ def test_as_many_connections_as_workers_are_enough(conn, crew):
 def test_more_workers_than_connections_to_the_server(db, conn, crew, pooler):
     workers = [crew(language) for language in COMMANDS for _ in range(2)]
     add(conn, 60)
-    until(lambda: len(pooler.clients(db.name)) == len(workers), "all workers are there")
+    until(lambda: len(pooler.clients(db.name)) >= len(workers), "all workers are there")
     await_claimed(conn)
     # Who has done the last may wait for a sleeper's connection to say so.
     for worker in workers:
