@@ -116,7 +116,7 @@ def test_those_who_work_or_operate_may_do_so_with_endpoints(release, worker_role
         conn = database.connect()
         conn.execute(f"CREATE EXTENSION turnstile VERSION '{release}'")
         # What allow_... has granted: it cannot be called before the upgrade.
-        for privileges, name in conn.execute("SELECT privileges, object FROM turnstile.rights_of(%s)", [kind]).fetchall():
+        for privileges, name in conn.execute("SELECT privileges, object FROM turnstile_internal.rights_of(%s)", [kind]).fetchall():
             what = "ROUTINE" if privileges == "EXECUTE" else "TABLE"
             conn.execute(f"GRANT {privileges} ON {what} turnstile.{name} TO {worker_role}")
         conn.execute("ALTER EXTENSION turnstile UPDATE")
