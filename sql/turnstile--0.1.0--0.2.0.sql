@@ -43,12 +43,99 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', coalesce((
         WHERE rel.relnamespace = 'turnstile'::pg_catalog.regnamespace AND NOT att.attisdropped
         UNION ALL
         SELECT 'ROUTINE', proc.proname, NULL, proc.oid, proc.proowner, proc.proacl
-        FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace = 'turnstile'::pg_catalog.regnamespace
+        FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace IN (SELECT nsp.oid FROM pg_catalog.pg_namespace AS nsp WHERE nsp.nspname IN ('turnstile', 'turnstile_internal'))
     ) AS made, pg_catalog.aclexplode(made.acl) AS acl
     WHERE acl.grantee <> made.owner
 ), '[]'), true);
 
 -- ---- What changes --------------------------------------------------------------------------------
+
+-- The schemas are part of the extension, and go with it: one for users, and one for what only the extension calls. One that exists already is
+-- taken if it is empty, and if only roles that could change the extension anyway can create objects in it: another role may have
+-- filled it with operators and functions.
+DO $block$
+DECLARE
+    home text;
+    schema oid;
+    owner name;
+    is_safe boolean;
+    found text;
+BEGIN
+    FOREACH home IN ARRAY ARRAY['turnstile_internal'] LOOP
+        SELECT nsp.oid, role.rolname,
+            (nsp.nspowner = (SELECT me.oid FROM pg_catalog.pg_roles AS me WHERE me.rolname = current_user) OR role.rolsuper)
+            AND NOT EXISTS (
+                SELECT FROM pg_catalog.aclexplode(nsp.nspacl) AS acl
+                LEFT JOIN pg_catalog.pg_roles AS other ON other.oid = acl.grantee
+                WHERE acl.privilege_type = 'CREATE' AND acl.grantee <> nsp.nspowner AND other.rolsuper IS NOT TRUE
+            )
+        INTO schema, owner, is_safe
+        FROM pg_catalog.pg_namespace AS nsp
+        LEFT JOIN pg_catalog.pg_roles AS role ON role.oid = nsp.nspowner
+        WHERE nsp.nspname = home;
+        IF schema IS NULL THEN
+            EXECUTE pg_catalog.format('CREATE SCHEMA %I', home);
+            CONTINUE;
+        END IF;
+        IF is_safe IS NOT TRUE THEN
+            RAISE EXCEPTION 'schema "%" is not safe to install into', home USING ERRCODE = '42501',
+                DETAIL = pg_catalog.format('It belongs to "%s", or others may create objects in it.', owner),
+                HINT = 'Look at what is in it. Then drop the schema, or change its owner and revoke CREATE on it.';
+        END IF;
+        SELECT pg_catalog.string_agg(thing.name, ', ') INTO found
+        FROM (
+            SELECT pg_catalog.pg_describe_object(dep.classid, dep.objid, dep.objsubid) AS name
+            FROM pg_catalog.pg_depend AS dep
+            WHERE dep.refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass AND dep.refobjid = schema
+            LIMIT 10
+        ) AS thing;
+        IF found IS NOT NULL THEN
+            RAISE EXCEPTION 'schema "%" is not empty', home USING ERRCODE = '55000',
+                DETAIL = pg_catalog.format('It contains: %s.', found),
+                HINT = 'The extension needs schemas of its own. Move or drop these objects.';
+        END IF;
+        EXECUTE pg_catalog.format('ALTER EXTENSION turnstile ADD SCHEMA %I', home);
+    END LOOP;
+END
+$block$;
+
+-- What only the extension calls is not among what users see.
+
+ALTER FUNCTION turnstile.allow(regrole, text, text[], text[], text[]) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.attach_as_dumped() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.changed_setting(text, text[], anyelement, anyelement) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.check_clear(text[], text[]) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.check_name(text, text, boolean) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.check_names(text, text[]) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.check_recurring_owner(text, name) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.drop_history() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.end_recurring(text, name) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.finish_partition(regclass) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.forget_unique_keys() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.gate_key(text, text, text) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.history_policy(timestamptz) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.job_changed() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.job_truncated() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.lock_history(regclass) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.memory_use() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.missing_history_days(int) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.move_strays(regclass, timestamptz, timestamptz) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.permissions_changed() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.place_job() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.read_history(regclass, bigint, int, boolean) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.refuse_setting(text) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.remove_cron_entry(text) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.require_cron() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.rights_of(text) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.routes_changed() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.run_task(text) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.session_gate(text, text, text) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.set_cron_entry(text, text, text) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.set_gate() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, name) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.setting_changed() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.settings_truncated() SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile.thin_history() SET SCHEMA turnstile_internal;
 
 -- Jobs that wait for others: for their children, or for those that they come after.
 
@@ -119,7 +206,7 @@ CREATE TRIGGER place_job BEFORE INSERT OR UPDATE OF
     lane, lane_group, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key, unique_key, unique_mode,
     parent
     ON turnstile.job
-    FOR EACH ROW EXECUTE FUNCTION turnstile.place_job();
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.place_job();
 ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER place_job;
 
 CREATE OR REPLACE VIEW turnstile.jobs AS
@@ -242,13 +329,13 @@ COMMENT ON COLUMN turnstile.batch.rate_since IS
     'Since when it has a rate where there was none: its bucket was full then. Set by a trigger.';
 
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.batch
-    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('batch');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('batch');
 ALTER TABLE turnstile.batch ENABLE ALWAYS TRIGGER set_gate;
 SELECT pg_catalog.pg_extension_config_dump('turnstile.batch', '');
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.batch
-    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('batch');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('batch');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.batch
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('batch');
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('batch');
 ALTER TABLE turnstile.batch ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.batch ENABLE ALWAYS TRIGGER publish_truncate;
 
@@ -381,28 +468,28 @@ COMMENT ON COLUMN turnstile.slowed_key.gate IS
 SELECT pg_catalog.pg_extension_config_dump('turnstile.slowed_key', '');
 
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.endpoint
-    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('endpoint');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('endpoint');
 ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER set_gate;
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.slowed_key
-    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('slowed_key');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('slowed_key');
 ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER set_gate;
 
-CREATE FUNCTION turnstile.endpoints_changed() RETURNS trigger
+CREATE FUNCTION turnstile_internal.endpoints_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_endpoints_changed';
-COMMENT ON FUNCTION turnstile.endpoints_changed() IS
+COMMENT ON FUNCTION turnstile_internal.endpoints_changed() IS
     'Makes every backend read the endpoints again.';
 CREATE TRIGGER publish_endpoints AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.endpoint
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.endpoints_changed();
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.endpoints_changed();
 ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER publish_endpoints;
 
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.endpoint
-    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('endpoint');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('endpoint');
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.slowed_key
-    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('slowed_key');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('slowed_key');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.endpoint
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('endpoint');
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('endpoint');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.slowed_key
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('slowed_key');
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('slowed_key');
 ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER publish_truncate;
@@ -696,7 +783,7 @@ CREATE OR REPLACE VIEW turnstile.setting_of_session AS
     FROM turnstile.paused_session;
 COMMENT ON VIEW turnstile.setting_of_session IS 'Internal. Pauses of sessions, with the columns of gate_setting.';
 
-COMMENT ON FUNCTION turnstile.set_gate() IS
+COMMENT ON FUNCTION turnstile_internal.set_gate() IS
     'Sets the key of the gate of a row of settings, whatever was written there, and since when there is a rate.';
 
 -- A row of slowed_key, or an endpoint that is paused, bends what holds for its key, and copies none of it: a key without a row of its
@@ -1187,7 +1274,7 @@ AS $function$
 DECLARE
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('key', pause_concurrency.key);
+    PERFORM turnstile_internal.check_name('key', pause_concurrency.key);
     PERFORM turnstile.check_permission('manage');
     -- Pauses that ended by themselves have left their rows. A row that another transaction has locked stays.
     DELETE FROM turnstile.slowed_key AS ended
@@ -1202,7 +1289,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT slowed_key_pkey DO UPDATE SET paused_until = excluded.paused_until;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.pause_concurrency(text, timestamptz) IS
@@ -1217,7 +1304,7 @@ CREATE FUNCTION turnstile.resume_concurrency(key text) RETURNS void
 AS $function$
 #variable_conflict use_column
 BEGIN
-    PERFORM turnstile.check_name('key', resume_concurrency.key);
+    PERFORM turnstile_internal.check_name('key', resume_concurrency.key);
     PERFORM turnstile.check_permission('manage');
     DELETE FROM turnstile.slowed_key AS slowed WHERE slowed.key = resume_concurrency.key;
 END
@@ -1277,9 +1364,9 @@ DECLARE
     made turnstile.endpoint;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('pattern', set_endpoint.pattern);
+    PERFORM turnstile_internal.check_name('pattern', set_endpoint.pattern);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_endpoint.clear, 'timeout', 'secret');
+    PERFORM turnstile_internal.check_clear(set_endpoint.clear, 'timeout', 'secret');
     INSERT INTO turnstile.endpoint (pattern, url)
     SELECT set_endpoint.pattern, set_endpoint.url
     WHERE set_endpoint.url IS NOT NULL
@@ -1288,11 +1375,11 @@ BEGIN
     SET url = coalesce(set_endpoint.url, url),
         method = coalesce(set_endpoint.method, method),
         headers = coalesce(set_endpoint.headers, headers),
-        timeout = turnstile.changed_setting('timeout', set_endpoint.clear, set_endpoint.timeout, timeout),
+        timeout = turnstile_internal.changed_setting('timeout', set_endpoint.clear, set_endpoint.timeout, timeout),
         mode = coalesce(set_endpoint.mode, mode),
         permanent_status = coalesce(set_endpoint.permanent_status, permanent_status),
         key_by_host = coalesce(set_endpoint.key_by_host, key_by_host),
-        secret = turnstile.changed_setting('secret', set_endpoint.clear, set_endpoint.secret, secret),
+        secret = turnstile_internal.changed_setting('secret', set_endpoint.clear, set_endpoint.secret, secret),
         allow_private = coalesce(set_endpoint.allow_private, allow_private),
         keep_response = coalesce(set_endpoint.keep_response, keep_response),
         cloudevents = coalesce(set_endpoint.cloudevents, cloudevents),
@@ -1313,7 +1400,7 @@ BEGIN
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_endpoint(text, text, text, jsonb, interval, text, int[], boolean, text, boolean, boolean, boolean, int, boolean, text[]) IS
@@ -1329,7 +1416,7 @@ CREATE FUNCTION turnstile.drop_endpoint(pattern text) RETURNS boolean
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    PERFORM turnstile.check_name('pattern', drop_endpoint.pattern);
+    PERFORM turnstile_internal.check_name('pattern', drop_endpoint.pattern);
     PERFORM turnstile.check_permission('manage');
     DELETE FROM turnstile.endpoint WHERE endpoint.pattern = drop_endpoint.pattern;
     IF NOT FOUND THEN
@@ -1373,7 +1460,7 @@ BEGIN
             DETAIL = 'The argument "id" is NULL.', HINT = 'Pass the id of the parent.';
     END IF;
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_batch.clear, 'slots', 'rate', 'burst', 'paused_until', 'priority', 'max_failed');
+    PERFORM turnstile_internal.check_clear(set_batch.clear, 'slots', 'rate', 'burst', 'paused_until', 'priority', 'max_failed');
     -- A live job that waits for children of an ordinary run has no row yet.
     INSERT INTO turnstile.batch (id, opened_at)
     SELECT live.id, clock_timestamp()
@@ -1381,14 +1468,14 @@ BEGIN
     WHERE live.id = set_batch.id AND live.finished_at IS NULL AND live.state IN ('running', 'blocked') AND live.opens_batch IS NOT TRUE
     ON CONFLICT ON CONSTRAINT batch_pkey DO NOTHING;
     UPDATE turnstile.batch
-    SET slots = turnstile.changed_setting('slots', set_batch.clear, set_batch.slots, slots),
-        rate = turnstile.changed_setting('rate', set_batch.clear, set_batch.rate, rate),
+    SET slots = turnstile_internal.changed_setting('slots', set_batch.clear, set_batch.slots, slots),
+        rate = turnstile_internal.changed_setting('rate', set_batch.clear, set_batch.rate, rate),
         rate_per = coalesce(set_batch.rate_per, rate_per),
-        burst = turnstile.changed_setting('burst', set_batch.clear, set_batch.burst, burst),
+        burst = turnstile_internal.changed_setting('burst', set_batch.clear, set_batch.burst, burst),
         paused = coalesce(set_batch.paused, paused),
-        paused_until = turnstile.changed_setting('paused_until', set_batch.clear, NULL, paused_until),
-        priority = turnstile.changed_setting('priority', set_batch.clear, set_batch.priority, priority),
-        max_failed = turnstile.changed_setting('max_failed', set_batch.clear, set_batch.max_failed, max_failed)
+        paused_until = turnstile_internal.changed_setting('paused_until', set_batch.clear, NULL, paused_until),
+        priority = turnstile_internal.changed_setting('priority', set_batch.clear, set_batch.priority, priority),
+        max_failed = turnstile_internal.changed_setting('max_failed', set_batch.clear, set_batch.max_failed, max_failed)
     WHERE id = set_batch.id AND EXISTS (
         SELECT FROM turnstile.job_status
         WHERE job_status.id = set_batch.id AND job_status.finished_at IS NULL
@@ -1402,7 +1489,7 @@ BEGIN
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_batch(bigint, int, int, interval, int, boolean, int, int, text[]) IS
@@ -1480,7 +1567,7 @@ COMMENT ON COLUMN turnstile.dependencies.any_end IS
 COMMENT ON COLUMN turnstile.dependencies.holds IS
     'Where the predecessor ends otherwise than it should, the job stays blocked until it is brought back and completes.';
 
-CREATE OR REPLACE FUNCTION turnstile.finish_partition(partition regclass) RETURNS void
+CREATE OR REPLACE FUNCTION turnstile_internal.finish_partition(partition regclass) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET default_tablespace = ''
@@ -1509,10 +1596,10 @@ BEGIN
     END LOOP;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.finish_partition(regclass) IS
+COMMENT ON FUNCTION turnstile_internal.finish_partition(regclass) IS
     'For make_history_partitions(): gives a new partition its indexes and its replica identity, and revokes what default privileges granted.';
 
-CREATE OR REPLACE FUNCTION turnstile.read_history(partition regclass, first_block bigint, blocks int, looking boolean) RETURNS bigint
+CREATE OR REPLACE FUNCTION turnstile_internal.read_history(partition regclass, first_block bigint, blocks int, looking boolean) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
@@ -1553,10 +1640,10 @@ BEGIN
     RETURN affected;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.read_history(regclass, bigint, int, boolean) IS
+COMMENT ON FUNCTION turnstile_internal.read_history(regclass, bigint, int, boolean) IS
     'For maintain(): with looking, 1 if a row in these blocks stays, else 0; without, deletes the rows that are over and returns how many.';
 
-CREATE FUNCTION turnstile.has_awaited_children(partition regclass) RETURNS boolean
+CREATE FUNCTION turnstile_internal.has_awaited_children(partition regclass) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -1574,10 +1661,10 @@ BEGIN
     RETURN found;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.has_awaited_children(regclass) IS
+COMMENT ON FUNCTION turnstile_internal.has_awaited_children(regclass) IS
     'For maintain(): whether a day of the history has children of a job that still waits for others.';
 
-CREATE FUNCTION turnstile.prune_batches() RETURNS bigint
+CREATE FUNCTION turnstile_internal.prune_batches() RETURNS bigint
     LANGUAGE sql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -1610,10 +1697,10 @@ AS $function$
     )
     SELECT (SELECT count(*) FROM pruned_batches) + (SELECT count(*) FROM pruned_dependencies)
 $function$;
-COMMENT ON FUNCTION turnstile.prune_batches() IS
+COMMENT ON FUNCTION turnstile_internal.prune_batches() IS
     'For maintain(): deletes settings of batches whose parent is in history no more, and dependencies of jobs that have ended. Returns how many rows.';
 
-CREATE OR REPLACE FUNCTION turnstile.run_task(task text) RETURNS bigint
+CREATE OR REPLACE FUNCTION turnstile_internal.run_task(task text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -1628,11 +1715,11 @@ BEGIN
         WHEN 'fire recurring' THEN
             RETURN turnstile.fire_recurring();
         WHEN 'thin history' THEN
-            RETURN turnstile.thin_history();
+            RETURN turnstile_internal.thin_history();
         WHEN 'prune unique keys' THEN
             RETURN turnstile.prune_unique_keys();
         WHEN 'prune batches' THEN
-            RETURN turnstile.prune_batches();
+            RETURN turnstile_internal.prune_batches();
         WHEN 'make partitions' THEN
             -- A dump restores it last of all partitions. One that exists before would be in the way of the others.
             IF pg_catalog.to_regclass('turnstile.job_history_default') IS NULL THEN
@@ -1640,7 +1727,7 @@ BEGIN
                     DETAIL = 'There is no turnstile.job_history_default.',
                     HINT = 'If a dump is being restored, wait for the end. Otherwise run SELECT turnstile.make_history_partitions().';
             END IF;
-            IF turnstile.missing_history_days(7) IS NOT NULL
+            IF turnstile_internal.missing_history_days(7) IS NOT NULL
                 AND pg_catalog.pg_relation_size('turnstile.job_history_default') > attachable
             THEN
                 RAISE EXCEPTION 'default partition of the history is too large'
@@ -1652,11 +1739,11 @@ BEGIN
             END IF;
             RETURN turnstile.make_history_partitions(7);
         WHEN 'drop partitions' THEN
-            RETURN turnstile.drop_history();
+            RETURN turnstile_internal.drop_history();
     END CASE;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.run_task(text) IS
+COMMENT ON FUNCTION turnstile_internal.run_task(text) IS
     'For maintain(): runs one task and returns how much it did.';
 
 INSERT INTO turnstile.maintain_task (name) VALUES ('prune batches') ON CONFLICT DO NOTHING;
@@ -1679,7 +1766,7 @@ BEGIN
         BEGIN
             PERFORM FROM turnstile.maintain_task WHERE maintain_task.name = task FOR UPDATE SKIP LOCKED;
             IF FOUND THEN
-                affected := turnstile.run_task(task);
+                affected := turnstile_internal.run_task(task);
             END IF;
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected THEN
@@ -1736,12 +1823,12 @@ COMMENT ON COLUMN turnstile.retry_curve.discard IS
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.retry_curve', '');
 
-CREATE FUNCTION turnstile.retry_curves_changed() RETURNS trigger
+CREATE FUNCTION turnstile_internal.retry_curves_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_retry_curves_changed';
-COMMENT ON FUNCTION turnstile.retry_curves_changed() IS
+COMMENT ON FUNCTION turnstile_internal.retry_curves_changed() IS
     'Refuses changes of retry curves by roles that may not manage.';
 CREATE TRIGGER check_retry_curves AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.retry_curve
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.retry_curves_changed();
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.retry_curves_changed();
 ALTER TABLE turnstile.retry_curve ENABLE ALWAYS TRIGGER check_retry_curves;
 
 -- Retry curves, changed while everything runs.
@@ -1764,17 +1851,17 @@ DECLARE
     made turnstile.retry_curve;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('kind', set_retry_curve.kind);
+    PERFORM turnstile_internal.check_name('kind', set_retry_curve.kind);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_name('error_class', set_retry_curve.error_class);
-    PERFORM turnstile.check_clear(set_retry_curve.clear, 'base', 'cap');
+    PERFORM turnstile_internal.check_name('error_class', set_retry_curve.error_class);
+    PERFORM turnstile_internal.check_clear(set_retry_curve.clear, 'base', 'cap');
     INSERT INTO turnstile.retry_curve (kind, error_class)
     VALUES (set_retry_curve.kind, set_retry_curve.error_class)
     ON CONFLICT DO NOTHING;
     UPDATE turnstile.retry_curve
-    SET base = turnstile.changed_setting('base', set_retry_curve.clear, set_retry_curve.base, base),
+    SET base = turnstile_internal.changed_setting('base', set_retry_curve.clear, set_retry_curve.base, base),
         factor = coalesce(set_retry_curve.factor, factor),
-        cap = turnstile.changed_setting('cap', set_retry_curve.clear, set_retry_curve.cap, cap),
+        cap = turnstile_internal.changed_setting('cap', set_retry_curve.clear, set_retry_curve.cap, cap),
         jitter = coalesce(set_retry_curve.jitter, jitter),
         discard = coalesce(set_retry_curve.discard, discard)
     WHERE kind = set_retry_curve.kind AND error_class = set_retry_curve.error_class
@@ -1782,7 +1869,7 @@ BEGIN
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_retry_curve(text, text, interval, float8, interval, float8, boolean, text[]) IS
@@ -1802,9 +1889,9 @@ CREATE FUNCTION turnstile.drop_retry_curve(kind text, error_class text) RETURNS 
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    PERFORM turnstile.check_name('kind', drop_retry_curve.kind);
+    PERFORM turnstile_internal.check_name('kind', drop_retry_curve.kind);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_name('error_class', drop_retry_curve.error_class);
+    PERFORM turnstile_internal.check_name('error_class', drop_retry_curve.error_class);
     DELETE FROM turnstile.retry_curve AS curve
     WHERE curve.kind = drop_retry_curve.kind AND curve.error_class = drop_retry_curve.error_class;
     RETURN FOUND;
@@ -1842,7 +1929,7 @@ COMMENT ON COLUMN turnstile.job_history.errors IS 'Failed attempts: an array of 
 
 -- Settings that are inherited: what reads and writes them.
 
-CREATE OR REPLACE FUNCTION turnstile.history_policy(
+CREATE OR REPLACE FUNCTION turnstile_internal.history_policy(
     day_ends timestamptz, OUT all_over boolean, OUT some_over boolean, OUT policy text
 )
     LANGUAGE sql STABLE
@@ -1898,9 +1985,9 @@ DECLARE
     made turnstile.queue;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('name', set_queue.name);
+    PERFORM turnstile_internal.check_name('name', set_queue.name);
     PERFORM turnstile.check_permission('manage', set_queue.name);
-    PERFORM turnstile.check_clear(
+    PERFORM turnstile_internal.check_clear(
         set_queue.clear, 'max_running', 'max_waiting', 'paused_until', 'rate', 'rate_per', 'burst', 'policy', 'aging',
         'lease', 'max_attempts', 'retry_base', 'retry_cap', 'session_on_retry', 'notify', 'keep_completed', 'keep_discarded'
     );
@@ -1911,29 +1998,29 @@ BEGIN
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.queue (name) VALUES (set_queue.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.queue
-    SET max_running = turnstile.changed_setting('max_running', set_queue.clear, set_queue.max_running, max_running),
-        max_waiting = turnstile.changed_setting('max_waiting', set_queue.clear, set_queue.max_waiting, max_waiting),
+    SET max_running = turnstile_internal.changed_setting('max_running', set_queue.clear, set_queue.max_running, max_running),
+        max_waiting = turnstile_internal.changed_setting('max_waiting', set_queue.clear, set_queue.max_waiting, max_waiting),
         paused = coalesce(set_queue.paused, paused),
-        paused_until = turnstile.changed_setting('paused_until', set_queue.clear, set_queue.paused_until, paused_until),
-        rate = turnstile.changed_setting('rate', set_queue.clear, set_queue.rate, rate),
-        rate_per = turnstile.changed_setting('rate_per', set_queue.clear, set_queue.rate_per, rate_per),
-        burst = turnstile.changed_setting('burst', set_queue.clear, set_queue.burst, burst),
-        policy = turnstile.changed_setting('policy', set_queue.clear, set_queue.policy, policy),
-        aging = turnstile.changed_setting('aging', set_queue.clear, set_queue.aging, aging),
-        lease = turnstile.changed_setting('lease', set_queue.clear, set_queue.lease, lease),
-        max_attempts = turnstile.changed_setting('max_attempts', set_queue.clear, set_queue.max_attempts, max_attempts),
-        retry_base = turnstile.changed_setting('retry_base', set_queue.clear, set_queue.retry_base, retry_base),
-        retry_cap = turnstile.changed_setting('retry_cap', set_queue.clear, set_queue.retry_cap, retry_cap),
-        session_on_retry = turnstile.changed_setting('session_on_retry', set_queue.clear, set_queue.session_on_retry, session_on_retry),
-        notify = turnstile.changed_setting('notify', set_queue.clear, set_queue.notify, notify),
-        keep_completed = turnstile.changed_setting('keep_completed', set_queue.clear, set_queue.keep_completed, keep_completed),
-        keep_discarded = turnstile.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
+        paused_until = turnstile_internal.changed_setting('paused_until', set_queue.clear, set_queue.paused_until, paused_until),
+        rate = turnstile_internal.changed_setting('rate', set_queue.clear, set_queue.rate, rate),
+        rate_per = turnstile_internal.changed_setting('rate_per', set_queue.clear, set_queue.rate_per, rate_per),
+        burst = turnstile_internal.changed_setting('burst', set_queue.clear, set_queue.burst, burst),
+        policy = turnstile_internal.changed_setting('policy', set_queue.clear, set_queue.policy, policy),
+        aging = turnstile_internal.changed_setting('aging', set_queue.clear, set_queue.aging, aging),
+        lease = turnstile_internal.changed_setting('lease', set_queue.clear, set_queue.lease, lease),
+        max_attempts = turnstile_internal.changed_setting('max_attempts', set_queue.clear, set_queue.max_attempts, max_attempts),
+        retry_base = turnstile_internal.changed_setting('retry_base', set_queue.clear, set_queue.retry_base, retry_base),
+        retry_cap = turnstile_internal.changed_setting('retry_cap', set_queue.clear, set_queue.retry_cap, retry_cap),
+        session_on_retry = turnstile_internal.changed_setting('session_on_retry', set_queue.clear, set_queue.session_on_retry, session_on_retry),
+        notify = turnstile_internal.changed_setting('notify', set_queue.clear, set_queue.notify, notify),
+        keep_completed = turnstile_internal.changed_setting('keep_completed', set_queue.clear, set_queue.keep_completed, keep_completed),
+        keep_discarded = turnstile_internal.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
     WHERE name = set_queue.name
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[]) IS
@@ -1963,9 +2050,9 @@ DECLARE
     made turnstile.tenant;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('name', set_tenant.name);
+    PERFORM turnstile_internal.check_name('name', set_tenant.name);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_tenant.clear, 'slots', 'max_waiting', 'weight', 'paused_until', 'rate', 'rate_per', 'burst');
+    PERFORM turnstile_internal.check_clear(set_tenant.clear, 'slots', 'max_waiting', 'weight', 'paused_until', 'rate', 'rate_per', 'burst');
     INSERT INTO turnstile.tenant (name, paused, paused_until)
     SELECT set_tenant.name, star.paused, star.paused_until
     FROM turnstile.tenant AS star
@@ -1973,20 +2060,20 @@ BEGIN
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.tenant (name) VALUES (set_tenant.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.tenant
-    SET slots = turnstile.changed_setting('slots', set_tenant.clear, set_tenant.slots, slots),
-        max_waiting = turnstile.changed_setting('max_waiting', set_tenant.clear, set_tenant.max_waiting, max_waiting),
-        weight = turnstile.changed_setting('weight', set_tenant.clear, set_tenant.weight, weight),
+    SET slots = turnstile_internal.changed_setting('slots', set_tenant.clear, set_tenant.slots, slots),
+        max_waiting = turnstile_internal.changed_setting('max_waiting', set_tenant.clear, set_tenant.max_waiting, max_waiting),
+        weight = turnstile_internal.changed_setting('weight', set_tenant.clear, set_tenant.weight, weight),
         paused = coalesce(set_tenant.paused, paused),
-        paused_until = turnstile.changed_setting('paused_until', set_tenant.clear, set_tenant.paused_until, paused_until),
-        rate = turnstile.changed_setting('rate', set_tenant.clear, set_tenant.rate, rate),
-        rate_per = turnstile.changed_setting('rate_per', set_tenant.clear, set_tenant.rate_per, rate_per),
-        burst = turnstile.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
+        paused_until = turnstile_internal.changed_setting('paused_until', set_tenant.clear, set_tenant.paused_until, paused_until),
+        rate = turnstile_internal.changed_setting('rate', set_tenant.clear, set_tenant.rate, rate),
+        rate_per = turnstile_internal.changed_setting('rate_per', set_tenant.clear, set_tenant.rate_per, rate_per),
+        burst = turnstile_internal.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
     WHERE name = set_tenant.name
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, timestamptz, int, interval, int, int, text[]) IS
@@ -2015,10 +2102,10 @@ DECLARE
     made turnstile.account;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('tenant', set_account.tenant);
-    PERFORM turnstile.check_name('name', set_account.name);
+    PERFORM turnstile_internal.check_name('tenant', set_account.tenant);
+    PERFORM turnstile_internal.check_name('name', set_account.name);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_account.clear, 'slots', 'paused_until', 'rate', 'rate_per', 'burst');
+    PERFORM turnstile_internal.check_clear(set_account.clear, 'slots', 'paused_until', 'rate', 'rate_per', 'burst');
     INSERT INTO turnstile.account (tenant, name, paused, paused_until)
     SELECT set_account.tenant, set_account.name, star.paused, star.paused_until
     FROM turnstile.account AS star
@@ -2028,18 +2115,18 @@ BEGIN
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.account (tenant, name) VALUES (set_account.tenant, set_account.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.account
-    SET slots = turnstile.changed_setting('slots', set_account.clear, set_account.slots, slots),
+    SET slots = turnstile_internal.changed_setting('slots', set_account.clear, set_account.slots, slots),
         paused = coalesce(set_account.paused, paused),
-        paused_until = turnstile.changed_setting('paused_until', set_account.clear, set_account.paused_until, paused_until),
-        rate = turnstile.changed_setting('rate', set_account.clear, set_account.rate, rate),
-        rate_per = turnstile.changed_setting('rate_per', set_account.clear, set_account.rate_per, rate_per),
-        burst = turnstile.changed_setting('burst', set_account.clear, set_account.burst, burst)
+        paused_until = turnstile_internal.changed_setting('paused_until', set_account.clear, set_account.paused_until, paused_until),
+        rate = turnstile_internal.changed_setting('rate', set_account.clear, set_account.rate, rate),
+        rate_per = turnstile_internal.changed_setting('rate_per', set_account.clear, set_account.rate_per, rate_per),
+        burst = turnstile_internal.changed_setting('burst', set_account.clear, set_account.burst, burst)
     WHERE tenant = set_account.tenant AND name = set_account.name
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_account(text, text, int, boolean, timestamptz, int, interval, int, text[]) IS
@@ -2066,21 +2153,21 @@ DECLARE
     made turnstile.concurrency;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('key', set_concurrency.key);
+    PERFORM turnstile_internal.check_name('key', set_concurrency.key);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_concurrency.clear, 'slots', 'rate', 'rate_per', 'burst');
+    PERFORM turnstile_internal.check_clear(set_concurrency.clear, 'slots', 'rate', 'rate_per', 'burst');
     INSERT INTO turnstile.concurrency (key) VALUES (set_concurrency.key) ON CONFLICT DO NOTHING;
     UPDATE turnstile.concurrency
-    SET slots = turnstile.changed_setting('slots', set_concurrency.clear, set_concurrency.slots, slots),
-        rate = turnstile.changed_setting('rate', set_concurrency.clear, set_concurrency.rate, rate),
-        rate_per = turnstile.changed_setting('rate_per', set_concurrency.clear, set_concurrency.rate_per, rate_per),
-        burst = turnstile.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
+    SET slots = turnstile_internal.changed_setting('slots', set_concurrency.clear, set_concurrency.slots, slots),
+        rate = turnstile_internal.changed_setting('rate', set_concurrency.clear, set_concurrency.rate, rate),
+        rate_per = turnstile_internal.changed_setting('rate_per', set_concurrency.clear, set_concurrency.rate_per, rate_per),
+        burst = turnstile_internal.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
     WHERE key = set_concurrency.key
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_concurrency(text, int, int, interval, int, text[]) IS
@@ -2159,7 +2246,7 @@ Errors: 42501; 25006.';
 -- Figures are in memory, and change with each commit: a query reads as many of them as it shows, however many jobs there are. The
 -- first query after the memory was lost counts the jobs.
 
-CREATE FUNCTION turnstile.figures(gate text)
+CREATE FUNCTION turnstile_internal.figures(gate text)
     RETURNS TABLE (
         tenant text, name text, waiting bigint, scheduled bigint, retryable bigint, running bigint, blocked bigint,
         starting bigint,
@@ -2171,7 +2258,7 @@ CREATE FUNCTION turnstile.figures(gate text)
     )
     LANGUAGE c STABLE ROWS 1000
     AS 'MODULE_PATHNAME', 'turnstile_figures';
-COMMENT ON FUNCTION turnstile.figures(text) IS
+COMMENT ON FUNCTION turnstile_internal.figures(text) IS
     'For the views of figures: what is in memory of the queues, tenants, accounts or concurrency keys with jobs or statistics. Where memory cannot be used (on a standby, where this transaction has rewritten turnstile.job, or where turnstile.max_memory leaves no room for all names) the jobs are counted.
 gate: queue, tenant, account, concurrency or batch.
 Errors: 22004; 22023; 42501.';
@@ -2184,7 +2271,7 @@ COMMENT ON FUNCTION turnstile.histogram_bounds() IS
 
 CREATE OR REPLACE VIEW turnstile.queues AS
 WITH live AS MATERIALIZED (
-    SELECT * FROM turnstile.figures('queue')
+    SELECT * FROM turnstile_internal.figures('queue')
 ), known AS (
     SELECT live.name FROM live
     UNION
@@ -2232,7 +2319,7 @@ COMMENT ON COLUMN turnstile.queues.blocked IS 'Jobs that wait for others: for th
 
 CREATE OR REPLACE VIEW turnstile.tenants AS
 WITH live AS MATERIALIZED (
-    SELECT * FROM turnstile.figures('tenant')
+    SELECT * FROM turnstile_internal.figures('tenant')
 ), known AS (
     SELECT live.name FROM live
     UNION
@@ -2268,7 +2355,7 @@ COMMENT ON VIEW turnstile.tenants IS
 
 CREATE OR REPLACE VIEW turnstile.accounts AS
 WITH live AS MATERIALIZED (
-    SELECT * FROM turnstile.figures('account')
+    SELECT * FROM turnstile_internal.figures('account')
 ), known AS (
     SELECT live.tenant, live.name FROM live
     UNION
@@ -2305,7 +2392,7 @@ COMMENT ON VIEW turnstile.accounts IS
 
 CREATE OR REPLACE VIEW turnstile.concurrency_keys AS
 WITH live AS MATERIALIZED (
-    SELECT * FROM turnstile.figures('concurrency')
+    SELECT * FROM turnstile_internal.figures('concurrency')
 ), known AS (
     SELECT live.name AS key FROM live
     UNION
@@ -2354,7 +2441,7 @@ CREATE VIEW turnstile.batches AS
 WITH live AS MATERIALIZED (
     SELECT figures.name::bigint AS id, figures.waiting + figures.scheduled + figures.retryable + figures.blocked AS waiting,
         figures.running, figures.finished_per_minute
-    FROM turnstile.figures('batch') AS figures
+    FROM turnstile_internal.figures('batch') AS figures
 )
 SELECT
     batch.id, parent.kind, parent.queue, parent.tenant, parent.session, parent.state,
@@ -2443,7 +2530,7 @@ SELECT
     live.run_ms, live.run_ms_sum, live.run_ms_p50, live.run_ms_p95, live.run_ms_p99,
     live.stats_reset,
     live.blocked
-FROM turnstile.figures('queue') AS live
+FROM turnstile_internal.figures('queue') AS live
 WHERE live.enqueued IS NOT NULL;
 COMMENT ON VIEW turnstile.stat_queue IS
     'What has become of the jobs of each queue since stats_reset, counted when transactions commit, and how long they have waited and run. It is in memory, and kept over a clean restart of the server: a crash or a failover sets it to zero. Up to 1,000 queues have statistics; where there are more, those that are less active and have no row lose theirs.';
@@ -2479,26 +2566,26 @@ SELECT
     live.run_ms, live.run_ms_sum, live.run_ms_p50, live.run_ms_p95, live.run_ms_p99,
     live.stats_reset,
     live.blocked
-FROM turnstile.figures('tenant') AS live
+FROM turnstile_internal.figures('tenant') AS live
 WHERE live.enqueued IS NOT NULL;
 COMMENT ON VIEW turnstile.stat_tenant IS
     'As stat_queue, by tenant. Up to 1,000 tenants have statistics; where there are more, those that are less active and have no row lose theirs.';
 
 -- Who claims.
 
-CREATE FUNCTION turnstile.workers_seen()
+CREATE FUNCTION turnstile_internal.workers_seen()
     RETURNS TABLE (
         worker text, queue text, first_seen timestamptz, last_seen timestamptz, claims bigint, jobs bigint
     )
     LANGUAGE c STABLE ROWS 100
     AS 'MODULE_PATHNAME', 'turnstile_workers_seen';
-COMMENT ON FUNCTION turnstile.workers_seen() IS
+COMMENT ON FUNCTION turnstile_internal.workers_seen() IS
     'For the view workers: the workers that memory knows, the one seen last first.
 Errors: 42501.';
 
 CREATE VIEW turnstile.workers AS
 SELECT seen.worker, seen.queue, seen.first_seen, seen.last_seen, seen.claims, seen.jobs
-FROM turnstile.workers_seen() AS seen;
+FROM turnstile_internal.workers_seen() AS seen;
 COMMENT ON VIEW turnstile.workers IS
     'Who claims: the workers that claims have named, the 1,000 that were seen last. It is in memory: a restart and a crash empty it. Claims count whether they find something or not, and whether they are committed or not.';
 COMMENT ON COLUMN turnstile.workers.worker IS
@@ -2513,7 +2600,7 @@ COMMENT ON COLUMN turnstile.workers.jobs IS 'Jobs that they took.';
 
 -- The figures as OpenMetrics names them: a row a sample.
 
-CREATE FUNCTION turnstile.samples_of_histogram(counts bigint[], sum_ms float8)
+CREATE FUNCTION turnstile_internal.samples_of_histogram(counts bigint[], sum_ms float8)
     RETURNS TABLE (suffix text, le text, value float8)
     LANGUAGE sql STABLE ROWS 32
     SET search_path = pg_catalog, pg_temp
@@ -2527,7 +2614,7 @@ AS $function$
     UNION ALL
     SELECT '_sum', NULL, samples_of_histogram.sum_ms / 1000
 $function$;
-COMMENT ON FUNCTION turnstile.samples_of_histogram(bigint[], float8) IS
+COMMENT ON FUNCTION turnstile_internal.samples_of_histogram(bigint[], float8) IS
     'For the view metrics: the samples of a histogram in seconds, of its buckets and its sum in milliseconds.';
 
 CREATE VIEW turnstile.metrics AS
@@ -2566,7 +2653,7 @@ WITH by_queue AS MATERIALIZED (
         ('turnstile_queue_wait_seconds', by_queue.wait_ms, by_queue.wait_ms_sum),
         ('turnstile_queue_run_seconds', by_queue.run_ms, by_queue.run_ms_sum)
     ) AS histograms (family, counts, sum_ms)
-    CROSS JOIN LATERAL turnstile.samples_of_histogram(histograms.counts, histograms.sum_ms) AS sample
+    CROSS JOIN LATERAL turnstile_internal.samples_of_histogram(histograms.counts, histograms.sum_ms) AS sample
     UNION ALL
     SELECT 'turnstile_tenant_' || figures.name, 'turnstile_tenant_' || figures.name,
         jsonb_build_object('tenant', by_tenant.name), figures.value
@@ -2642,24 +2729,25 @@ COMMENT ON COLUMN turnstile.metrics.labels IS 'Its labels.';
 COMMENT ON COLUMN turnstile.metrics.value IS 'Its value now.';
 -- What allow_tenant(), allow_operator() and allow_monitor() grant from now on.
 
-CREATE OR REPLACE FUNCTION turnstile.rights_of(kind text) RETURNS TABLE (privileges text, object text)
+DROP FUNCTION turnstile_internal.rights_of(text);
+CREATE FUNCTION turnstile_internal.rights_of(kind text) RETURNS TABLE (privileges text, home text, object text)
     LANGUAGE sql IMMUTABLE ROWS 40
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT listed.privileges, object
+    SELECT listed.privileges, listed.home, object
     FROM (VALUES
-        ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_if_new', 'enqueue_many', 'enqueue_batch', 'route_of']),
-        ('worker', 'EXECUTE', ARRAY[
+        ('producer', 'EXECUTE', 'turnstile', ARRAY['enqueue', 'enqueue_if_new', 'enqueue_many', 'enqueue_batch', 'route_of']),
+        ('worker', 'EXECUTE', 'turnstile', ARRAY[
             'claim_next', 'claim', 'claim_own', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'fail_many', 'release', 'snooze',
             'heartbeat', 'heartbeat_many', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results',
             'endpoint_of', 'report_endpoint'
         ]),
-        ('tenant', 'EXECUTE', ARRAY[
+        ('tenant', 'EXECUTE', 'turnstile', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'why_waiting', 'wait_estimate', 'batch_results', 'wait_for_end'
         ]),
-        ('tenant', 'SELECT', ARRAY['my_jobs', 'dead_jobs', 'job_id_seq']),
-        ('operator', 'EXECUTE', ARRAY[
+        ('tenant', 'SELECT', 'turnstile', ARRAY['my_jobs', 'dead_jobs', 'job_id_seq']),
+        ('operator', 'EXECUTE', 'turnstile', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many', 'delete_many',
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
@@ -2669,27 +2757,30 @@ AS $function$
             'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
             'rescue', 'promote', 'fire_recurring', 'next_firing', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
-            'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
+            'histogram_bounds', 'stat_reset', 'check_permission'
         ]),
-        ('operator', 'SELECT', ARRAY[
+        ('operator', 'EXECUTE', 'turnstile_internal', ARRAY[
+            'memory_use', 'figures', 'workers_seen', 'samples_of_histogram',
+            'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
+        ]),
+        ('operator', 'SELECT', 'turnstile', ARRAY[
             'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
             'history_partition', 'dependencies', 'job_id_seq', 'queue_in_force', 'tenant_in_force', 'account_in_force', 'concurrency_in_force'
         ]),
-        ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
+        ('operator', 'SELECT, INSERT, UPDATE, DELETE', 'turnstile', ARRAY[
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key', 'retry_curve'
         ]),
-        ('monitor', 'EXECUTE', ARRAY[
-            'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary'
-        ]),
-        ('monitor', 'SELECT', ARRAY[
+        ('monitor', 'EXECUTE', 'turnstile', ARRAY['histogram_bounds', 'why_waiting_summary']),
+        ('monitor', 'EXECUTE', 'turnstile_internal', ARRAY['memory_use', 'figures', 'workers_seen', 'samples_of_histogram']),
+        ('monitor', 'SELECT', 'turnstile', ARRAY[
             'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory',
             'history_partition'
         ])
-    ) AS listed (kind, privileges, objects)
+    ) AS listed (kind, privileges, home, objects)
     CROSS JOIN LATERAL pg_catalog.unnest(listed.objects) AS object
     WHERE listed.kind = rights_of.kind
 $function$;
-COMMENT ON FUNCTION turnstile.rights_of(text) IS
+COMMENT ON FUNCTION turnstile_internal.rights_of(text) IS
     'What allow_producer(), allow_worker(), allow_tenant(), allow_operator() and allow_monitor() grant, by the last word of their names.';
 COMMENT ON FUNCTION turnstile.allow_tenant(regrole, text[]) IS
     'Allows a role to see the jobs of some tenants (the view my_jobs), to cancel, discard, retry and reprioritize them, and to ask why they wait, in addition to what it may do already. Uses the rights of the caller.
@@ -2745,6 +2836,15 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
             )
         )
         UNION ALL
+        SELECT granted || pg_catalog.jsonb_build_object(
+            'kind', 'SCHEMA', 'object', NULL, 'name', 'turnstile_internal', 'part', NULL, 'privilege', 'USAGE', 'grantable', false)
+        FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
+        WHERE granted ->> 'kind' = 'ROUTINE' AND (granted ->> 'object')::pg_catalog.oid IN (
+            SELECT proc.oid
+            FROM pg_catalog.pg_proc AS proc
+            WHERE proc.pronamespace = 'turnstile_internal'::pg_catalog.regnamespace
+        )
+        UNION ALL
         -- Who only reads the tables has no use for those that are new: headers of endpoints are not for everybody.
         SELECT granted || pg_catalog.jsonb_build_object('object', NULL, 'name', also.made)
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
@@ -2759,7 +2859,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
 ), true);
 
 -- maintain() leaves foreign tables to who attached them.
-CREATE OR REPLACE FUNCTION turnstile.thin_history() RETURNS bigint
+CREATE OR REPLACE FUNCTION turnstile_internal.thin_history() RETURNS bigint
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
@@ -2778,7 +2878,7 @@ BEGIN
         SELECT part.partition, part.ends, rule.policy, pg_catalog.pg_stat_get_tuples_inserted(part.partition) AS inserted
         FROM turnstile.history_partition AS part
         JOIN pg_class AS rel ON rel.oid = part.partition AND rel.relkind <> 'f'
-        CROSS JOIN LATERAL turnstile.history_policy(part.ends) AS rule
+        CROSS JOIN LATERAL turnstile_internal.history_policy(part.ends) AS rule
         WHERE rule.some_over AND NOT rule.all_over
     ), gone AS (
         DELETE FROM turnstile.history_pass
@@ -2797,7 +2897,7 @@ BEGIN
         WHERE NOT finished AND partition <> ALL (failed) ORDER BY partition LIMIT 1;
         EXIT WHEN NOT FOUND;
         BEGIN
-            affected := turnstile.read_history(
+            affected := turnstile_internal.read_history(
                 pass.partition, pass.next_block, CASE WHEN pass.looking THEN looked_blocks ELSE deleted_blocks END, pass.looking
             );
         EXCEPTION
@@ -2826,7 +2926,7 @@ BEGIN
 END
 $function$;
 
-CREATE OR REPLACE FUNCTION turnstile.drop_history() RETURNS bigint
+CREATE OR REPLACE FUNCTION turnstile_internal.drop_history() RETURNS bigint
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
@@ -2843,7 +2943,7 @@ BEGIN
         SELECT part.partition
         FROM turnstile.history_partition AS part
         JOIN pg_class AS rel ON rel.oid = part.partition AND rel.relkind <> 'f'
-        CROSS JOIN LATERAL turnstile.history_policy(part.ends) AS rule
+        CROSS JOIN LATERAL turnstile_internal.history_policy(part.ends) AS rule
         WHERE rule.all_over OR EXISTS (
             SELECT FROM turnstile.history_pass
             WHERE history_pass.partition = part.partition AND history_pass.policy = rule.policy
@@ -2854,8 +2954,8 @@ BEGIN
         LIMIT most
     LOOP
         BEGIN
-            CONTINUE WHEN turnstile.has_awaited_children(day);
-            PERFORM turnstile.lock_history(day);
+            CONTINUE WHEN turnstile_internal.has_awaited_children(day);
+            PERFORM turnstile_internal.lock_history(day);
             EXECUTE pg_catalog.format('DROP TABLE %s', day);
             dropped := dropped + 1;
         EXCEPTION
@@ -2893,7 +2993,7 @@ $block$;
 
 DROP VIEW turnstile.recurring_jobs;
 DROP FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb);
-DROP FUNCTION turnstile.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, name);
+DROP FUNCTION turnstile_internal.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, name);
 DROP FUNCTION turnstile.enqueue_recurring(text);
 DROP FUNCTION turnstile.cron_entries();
 
@@ -2924,19 +3024,19 @@ COMMENT ON COLUMN turnstile.recurring.last_error IS 'Why the last firing failed.
 COMMENT ON COLUMN turnstile.recurring.last_error_at IS 'When the last firing failed.';
 
 -- Tells the process that fires them when the rows have changed.
-CREATE FUNCTION turnstile.recurring_changed() RETURNS trigger
+CREATE FUNCTION turnstile_internal.recurring_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_recurring_changed';
-COMMENT ON FUNCTION turnstile.recurring_changed() IS
+COMMENT ON FUNCTION turnstile_internal.recurring_changed() IS
     'Trigger on turnstile.recurring: has the server look at it once the change is committed.';
 
 CREATE TRIGGER publish_recurring AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.recurring
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.recurring_changed();
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.recurring_changed();
 ALTER TABLE turnstile.recurring ENABLE ALWAYS TRIGGER publish_recurring;
 
-COMMENT ON FUNCTION turnstile.check_recurring_owner(text, name) IS
+COMMENT ON FUNCTION turnstile_internal.check_recurring_owner(text, name) IS
     'For schedule(), unschedule() and pauses: locks the row of that name, if there is one. Errors: 42501 it belongs to another role.';
 
-CREATE FUNCTION turnstile.time_zone_of(time_zone text) RETURNS text
+CREATE FUNCTION turnstile_internal.time_zone_of(time_zone text) RETURNS text
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -2961,10 +3061,10 @@ BEGIN
     RETURN known;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.time_zone_of(text) IS
+COMMENT ON FUNCTION turnstile_internal.time_zone_of(text) IS
     'For schedule(): the name of a time zone as pg_timezone_names has it. Errors: 22023.';
 
-CREATE FUNCTION turnstile.set_recurring(
+CREATE FUNCTION turnstile_internal.set_recurring(
     name text, cron text, kind text, payload jsonb, queue text, tenant text, account text, session text,
     concurrency_key text, priority int, max_attempts int, unique_key text, unique_mode text, unique_for interval,
     metadata jsonb, unique_by text[], time_zone text, catch_up text, caller name
@@ -2974,11 +3074,11 @@ CREATE FUNCTION turnstile.set_recurring(
 AS $function$
 #variable_conflict use_variable
 DECLARE
-    zone constant text := turnstile.time_zone_of(time_zone);
+    zone constant text := turnstile_internal.time_zone_of(time_zone);
     fires timestamptz;
 BEGIN
-    PERFORM turnstile.check_name('name', name);
-    PERFORM turnstile.check_recurring_owner(name, caller);
+    PERFORM turnstile_internal.check_name('name', name);
+    PERFORM turnstile_internal.check_recurring_owner(name, caller);
     IF NOT pg_catalog.has_schema_privilege(caller, 'turnstile', 'USAGE') OR NOT (
         SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(caller, proc.oid, 'EXECUTE'))
         FROM pg_catalog.pg_proc AS proc
@@ -3034,41 +3134,41 @@ BEGIN
         END
     RETURNING next_firing INTO fires;
     -- Another session may have been first.
-    PERFORM turnstile.check_recurring_owner(name, caller);
+    PERFORM turnstile_internal.check_recurring_owner(name, caller);
     RETURN fires;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, name) IS
+COMMENT ON FUNCTION turnstile_internal.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, name) IS
     'For schedule(): does it for the caller.';
 
-CREATE OR REPLACE FUNCTION turnstile.end_recurring(name text, caller name) RETURNS boolean
+CREATE OR REPLACE FUNCTION turnstile_internal.end_recurring(name text, caller name) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    PERFORM turnstile.check_name('name', name);
-    PERFORM turnstile.check_recurring_owner(name, caller);
+    PERFORM turnstile_internal.check_name('name', name);
+    PERFORM turnstile_internal.check_recurring_owner(name, caller);
     DELETE FROM turnstile.recurring WHERE recurring.name = end_recurring.name;
     RETURN FOUND;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.end_recurring(text, name) IS
+COMMENT ON FUNCTION turnstile_internal.end_recurring(text, name) IS
     'For unschedule(): does it for the caller.';
 
-CREATE FUNCTION turnstile.set_recurring_pause(name text, until timestamptz, caller name, is_operator boolean) RETURNS boolean
+CREATE FUNCTION turnstile_internal.set_recurring_pause(name text, until timestamptz, caller name, is_operator boolean) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    PERFORM turnstile.check_name('name', name);
+    PERFORM turnstile_internal.check_name('name', name);
     IF NOT is_operator THEN
-        PERFORM turnstile.check_recurring_owner(name, caller);
+        PERFORM turnstile_internal.check_recurring_owner(name, caller);
     END IF;
     UPDATE turnstile.recurring SET paused_until = until, retry_at = NULL WHERE recurring.name = set_recurring_pause.name;
     RETURN FOUND;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_recurring_pause(text, timestamptz, name, boolean) IS
+COMMENT ON FUNCTION turnstile_internal.set_recurring_pause(text, timestamptz, name, boolean) IS
     'For pause_recurring() and resume_recurring(): does it for the caller.';
 
 -- Only C knows the caller: SECURITY DEFINER hides it.
@@ -3130,14 +3230,14 @@ time_zone: as for schedule.
 after: the first firing after this time.
 Errors: 22004; 22023.';
 
-CREATE FUNCTION turnstile.enqueue_firing(name text, firing timestamptz) RETURNS bigint
+CREATE FUNCTION turnstile_internal.enqueue_firing(name text, firing timestamptz) RETURNS bigint
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue_firing';
-COMMENT ON FUNCTION turnstile.enqueue_firing(text, timestamptz) IS
+COMMENT ON FUNCTION turnstile_internal.enqueue_firing(text, timestamptz) IS
     'For fire_once(): enqueues the job of a firing with the rights of the recurring job''s owner, and returns its id. Errors: 42501 the caller does not own the extension; 42704 the owner does not exist; and those of enqueue.';
 
 -- A firing that fails leaves the transaction as it was, so that others can go on. A lock or the like is waited for: the firing stays due.
-CREATE FUNCTION turnstile.fire_once(name text, firing timestamptz, next timestamptz) RETURNS boolean
+CREATE FUNCTION turnstile_internal.fire_once(name text, firing timestamptz, next timestamptz) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -3147,7 +3247,7 @@ DECLARE
     is_passing boolean := false;
 BEGIN
     BEGIN
-        job_id := turnstile.enqueue_firing(fire_once.name, fire_once.firing);
+        job_id := turnstile_internal.enqueue_firing(fire_once.name, fire_once.firing);
         -- What a user's deferred trigger refuses must not refuse the commit.
         SET CONSTRAINTS ALL IMMEDIATE;
         UPDATE turnstile.recurring
@@ -3173,7 +3273,7 @@ BEGIN
     RETURN false;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.fire_once(text, timestamptz, timestamptz) IS
+COMMENT ON FUNCTION turnstile_internal.fire_once(text, timestamptz, timestamptz) IS
     'For fire_recurring() and the background worker: makes one firing of a recurring job, or tells why that failed.';
 
 CREATE FUNCTION turnstile.fire_recurring(max_jobs int DEFAULT 1000) RETURNS int
@@ -3216,13 +3316,13 @@ INSERT INTO turnstile.maintain_task (name) VALUES ('fire recurring') ON CONFLICT
 
 -- pg_cron, for maintain(): its entries are removed after DROP EXTENSION.
 
-COMMENT ON FUNCTION turnstile.set_cron_entry(text, text, text) IS
+COMMENT ON FUNCTION turnstile_internal.set_cron_entry(text, text, text) IS
     'For enable_cron(): makes or replaces an entry of pg_cron and returns its jobid. Errors: 22004; 22023; 55000 without pg_cron.';
-COMMENT ON FUNCTION turnstile.remove_cron_entry(text) IS
+COMMENT ON FUNCTION turnstile_internal.remove_cron_entry(text) IS
     'For disable_cron(): removes an entry of pg_cron; false if there is none. Errors: 55000 without pg_cron.';
 
 -- An entry is no part of the extension. It outlives DROP EXTENSION, and its next run then removes it.
-CREATE FUNCTION turnstile.cron_command(verb text) RETURNS text
+CREATE FUNCTION turnstile_internal.cron_command(verb text) RETURNS text
     LANGUAGE sql IMMUTABLE
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -3235,7 +3335,7 @@ AS $function$
     END IF;
 END $do$$command$, cron_command.verb)
 $function$;
-COMMENT ON FUNCTION turnstile.cron_command(text) IS
+COMMENT ON FUNCTION turnstile_internal.cron_command(text) IS
     'For enable_cron(): the command of an entry of pg_cron, which removes the entries once the extension is gone.';
 
 CREATE OR REPLACE FUNCTION turnstile.enable_cron(schedule text DEFAULT '* * * * *') RETURNS bigint
@@ -3245,8 +3345,8 @@ AS $function$
 DECLARE
     entry bigint;
 BEGIN
-    entry := turnstile.set_cron_entry('turnstile maintain', schedule, turnstile.cron_command('maintain'));
-    PERFORM turnstile.set_cron_entry('turnstile clean-up', '17 * * * *', turnstile.cron_command('clean_cron_log'));
+    entry := turnstile_internal.set_cron_entry('turnstile maintain', schedule, turnstile_internal.cron_command('maintain'));
+    PERFORM turnstile_internal.set_cron_entry('turnstile clean-up', '17 * * * *', turnstile_internal.cron_command('clean_cron_log'));
     RETURN entry;
 END
 $function$;
@@ -3259,7 +3359,7 @@ CREATE OR REPLACE FUNCTION turnstile.disable_cron() RETURNS int
     LANGUAGE sql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.remove_cron_entry('turnstile maintain')::int + turnstile.remove_cron_entry('turnstile clean-up')::int
+    SELECT turnstile_internal.remove_cron_entry('turnstile maintain')::int + turnstile_internal.remove_cron_entry('turnstile clean-up')::int
 $function$;
 COMMENT ON FUNCTION turnstile.disable_cron() IS
     'Removes what enable_cron() has set up, and returns how many entries of pg_cron that were.
@@ -3276,13 +3376,13 @@ BEGIN
         RAISE EXCEPTION 'keep must not be null' USING ERRCODE = '22004',
             DETAIL = 'The argument "keep" is NULL.', HINT = 'Leave it out for three days.';
     END IF;
-    PERFORM turnstile.require_cron();
+    PERFORM turnstile_internal.require_cron();
     DELETE FROM cron.job_run_details
     WHERE runid = ANY (ARRAY (
         SELECT run.runid FROM cron.job_run_details AS run
         WHERE run.username = current_user AND run.database = current_database()
             AND (
-                run.command IN (turnstile.cron_command('maintain'), turnstile.cron_command('clean_cron_log'))
+                run.command IN (turnstile_internal.cron_command('maintain'), turnstile_internal.cron_command('clean_cron_log'))
                 -- Those of 0.1.0.
                 OR run.command IN ('SELECT turnstile.maintain()', 'SELECT turnstile.clean_cron_log()')
                 OR run.command LIKE 'SELECT turnstile.enqueue\_recurring(%'
@@ -3309,7 +3409,7 @@ BEGIN
             FROM cron.job
             JOIN (VALUES ('turnstile maintain', 'maintain'), ('turnstile clean-up', 'clean_cron_log')) AS known (name, verb)
                 ON job.jobname = known.name
-            CROSS JOIN LATERAL turnstile.cron_command(known.verb) AS command (text)
+            CROSS JOIN LATERAL turnstile_internal.cron_command(known.verb) AS command (text)
             WHERE job.database = pg_catalog.current_database()
         LOOP
             PERFORM cron.alter_job(entry.jobid, command => entry.text);
@@ -3317,6 +3417,293 @@ BEGIN
     END IF;
 END
 $block$;
+
+CREATE OR REPLACE FUNCTION turnstile_internal.allow(role regrole, kind text, verbs text[], queues text[], tenants text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    granted record;
+BEGIN
+    IF allow.role IS NULL THEN
+        RAISE EXCEPTION 'role must not be null' USING ERRCODE = '22004',
+            DETAIL = 'The argument "role" is NULL.', HINT = 'Pass the name of a role.';
+    END IF;
+    PERFORM turnstile_internal.check_names('queues', allow.queues);
+    PERFORM turnstile_internal.check_names('tenants', allow.tenants);
+    INSERT INTO turnstile.permission (role, verb, queue, tenant)
+    SELECT allow.role, verb, queue, tenant
+    FROM unnest(allow.verbs) AS verb, unnest(allow.queues) AS queue, unnest(allow.tenants) AS tenant
+    ON CONFLICT DO NOTHING;
+    -- DDL takes no parameters; a regrole is quoted where it has to be.
+    FOR granted IN SELECT DISTINCT rights.home FROM turnstile_internal.rights_of(allow.kind) AS rights LOOP
+        EXECUTE format('GRANT USAGE ON SCHEMA %I TO %s', granted.home, allow.role);
+    END LOOP;
+    FOR granted IN SELECT * FROM turnstile_internal.rights_of(allow.kind) LOOP
+        EXECUTE format(
+            'GRANT %s ON %s %I.%I TO %s', granted.privileges,
+            CASE granted.privileges WHEN 'EXECUTE' THEN 'ROUTINE' ELSE 'TABLE' END, granted.home, granted.object, allow.role
+        );
+    END LOOP;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.disallow(role regrole) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    kind text;
+BEGIN
+    IF disallow.role IS NULL THEN
+        RAISE EXCEPTION 'role must not be null' USING ERRCODE = '22004',
+            DETAIL = 'The argument "role" is NULL.', HINT = 'Pass the name of a role.';
+    END IF;
+    DELETE FROM turnstile.permission
+    WHERE permission.role = disallow.role
+        OR NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE pg_roles.oid = permission.role);
+    FOREACH kind IN ARRAY ARRAY['ROUTINES', 'TABLES', 'SEQUENCES'] LOOP
+        EXECUTE format('REVOKE ALL ON ALL %s IN SCHEMA turnstile, turnstile_internal FROM %s', kind, disallow.role);
+    END LOOP;
+    EXECUTE format('REVOKE ALL ON SCHEMA turnstile, turnstile_internal FROM %s', disallow.role);
+END
+$function$;
+
+-- Those that call what has moved.
+
+CREATE OR REPLACE FUNCTION turnstile_internal.set_cron_entry(entry text, cron text, command text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF cron IS NULL THEN
+        RAISE EXCEPTION 'schedule must not be null' USING ERRCODE = '22004',
+            DETAIL = 'The argument is NULL.', HINT = 'Pass five fields, for example ''*/5 * * * *''.';
+    END IF;
+    PERFORM turnstile_internal.remove_cron_entry(entry);
+    RETURN cron.schedule(entry, cron, command);
+EXCEPTION WHEN invalid_parameter_value THEN
+    RAISE EXCEPTION 'invalid schedule' USING ERRCODE = '22023',
+        DETAIL = pg_catalog.format('It is "%s". pg_cron says: %s', cron, SQLERRM),
+        HINT = 'Use five fields: minute, hour, day of month, month, day of week; for example ''*/5 * * * *''.';
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile_internal.remove_cron_entry(entry text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    removed boolean;
+BEGIN
+    PERFORM turnstile_internal.require_cron();
+    SELECT coalesce(bool_or(cron.unschedule(job.jobid)), false) INTO removed
+    FROM cron.job
+    WHERE job.jobname = entry::name AND job.username = current_user;
+    RETURN removed;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile_internal.check_names(argument text, names text[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF names IS NULL OR array_position(names, NULL) IS NOT NULL THEN
+        RAISE EXCEPTION '% must not be or contain null', argument USING ERRCODE = '22004',
+            DETAIL = format('The argument "%s" is %s.', argument, coalesce(names::text, 'NULL')),
+            HINT = 'Pass an array of names; ''{*}'' stands for all.';
+    ELSIF cardinality(names) = 0 THEN
+        RAISE EXCEPTION '% must not be empty', argument USING ERRCODE = '22023',
+            DETAIL = format('The argument "%s" is an empty array.', argument), HINT = 'Pass an array of names; ''{*}'' stands for all.';
+    END IF;
+    PERFORM turnstile_internal.check_name(argument, name) FROM unnest(names) AS name;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.pause_session(queue text, tenant text, session text, until timestamptz DEFAULT NULL)
+    RETURNS void
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+BEGIN
+    PERFORM turnstile_internal.check_name('queue', pause_session.queue);
+    PERFORM turnstile_internal.check_name('tenant', pause_session.tenant, true);
+    PERFORM turnstile_internal.check_name('session', pause_session.session);
+    PERFORM turnstile.check_permission('manage');
+    -- Pauses that ended by themselves have left their rows.
+    DELETE FROM turnstile.paused_session WHERE paused_session.until < clock_timestamp();
+    INSERT INTO turnstile.paused_session AS paused (queue, tenant, session, until)
+    VALUES (
+        pause_session.queue, pause_session.tenant, pause_session.session, coalesce(pause_session.until, 'infinity')
+    )
+    ON CONFLICT (gate) DO UPDATE SET until = excluded.until;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.resume_session(queue text, tenant text, session text) RETURNS void
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+BEGIN
+    PERFORM turnstile_internal.check_name('queue', resume_session.queue);
+    PERFORM turnstile_internal.check_name('tenant', resume_session.tenant, true);
+    PERFORM turnstile_internal.check_name('session', resume_session.session);
+    PERFORM turnstile.check_permission('manage');
+    DELETE FROM turnstile.paused_session AS paused
+    WHERE paused.gate = turnstile_internal.session_gate(resume_session.queue, resume_session.tenant, resume_session.session);
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.set_route(
+    pattern text,
+    queue text DEFAULT NULL,
+    priority_offset int DEFAULT NULL,
+    override boolean DEFAULT NULL,
+    concurrency_key text DEFAULT NULL,
+    clear text[] DEFAULT NULL
+) RETURNS turnstile.route
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+#variable_conflict use_column
+DECLARE
+    made turnstile.route;
+    broken text;
+BEGIN
+    PERFORM turnstile_internal.check_name('pattern', set_route.pattern);
+    PERFORM turnstile.check_permission('manage');
+    PERFORM turnstile_internal.check_name('queue', set_route.queue, true);
+    PERFORM turnstile_internal.check_name('concurrency_key', set_route.concurrency_key, true);
+    PERFORM turnstile_internal.check_clear(set_route.clear, 'queue', 'concurrency_key');
+    INSERT INTO turnstile.route (pattern) VALUES (set_route.pattern) ON CONFLICT DO NOTHING;
+    UPDATE turnstile.route
+    SET queue = turnstile_internal.changed_setting('queue', set_route.clear, set_route.queue, queue),
+        priority_offset = coalesce(set_route.priority_offset, priority_offset),
+        override = coalesce(set_route.override, override),
+        concurrency_key = turnstile_internal.changed_setting('concurrency_key', set_route.clear, set_route.concurrency_key, concurrency_key)
+    WHERE pattern = set_route.pattern
+    RETURNING * INTO made;
+    RETURN made;
+EXCEPTION WHEN check_violation THEN
+    GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+    PERFORM turnstile_internal.refuse_setting(broken);
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.drop_route(pattern text) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    PERFORM turnstile_internal.check_name('pattern', drop_route.pattern);
+    PERFORM turnstile.check_permission('manage');
+    DELETE FROM turnstile.route WHERE route.pattern = drop_route.pattern;
+    RETURN FOUND;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.allow_producer(role regrole, queues text[] DEFAULT '{*}', tenants text[] DEFAULT '{*}')
+    RETURNS void
+    LANGUAGE sql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT turnstile_internal.allow(allow_producer.role, 'producer', '{enqueue}', allow_producer.queues, allow_producer.tenants)
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.allow_worker(role regrole, queues text[] DEFAULT '{*}') RETURNS void
+    LANGUAGE sql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT turnstile_internal.allow(allow_worker.role, 'worker', '{work}', allow_worker.queues, '{*}')
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.allow_tenant(role regrole, tenants text[]) RETURNS void
+    LANGUAGE sql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT turnstile_internal.allow(allow_tenant.role, 'tenant', '{see,manage}', '{*}', allow_tenant.tenants)
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.allow_operator(role regrole) RETURNS void
+    LANGUAGE sql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT turnstile_internal.allow(allow_operator.role, 'operator', '{manage}', '{*}', '{*}')
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.allow_monitor(role regrole) RETURNS void
+    LANGUAGE sql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT turnstile_internal.allow(allow_monitor.role, 'monitor', '{}', '{*}', '{*}')
+$function$;
+
+CREATE OR REPLACE FUNCTION turnstile.make_history_partitions(days_ahead int DEFAULT 7) RETURNS int
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET timezone = 'UTC'
+    SET datestyle = 'ISO, YMD'
+    SET default_tablespace = ''
+    SET default_table_access_method = 'heap'
+AS $function$
+DECLARE
+    missing date[];
+    crowded date[];
+    day date;
+    partition text;
+    made int := 0;
+    place constant text := coalesce((
+        SELECT pg_catalog.format('TABLESPACE %I', spcname)
+        FROM pg_catalog.pg_class JOIN pg_catalog.pg_tablespace ON pg_tablespace.oid = reltablespace
+        WHERE pg_class.oid = 'turnstile.job_history'::regclass
+    ), '');
+BEGIN
+    IF days_ahead IS NULL THEN
+        RAISE EXCEPTION 'days_ahead must not be null' USING ERRCODE = '22004',
+            DETAIL = 'The argument "days_ahead" is NULL.', HINT = 'Leave it out for a week.';
+    END IF;
+    IF days_ahead NOT BETWEEN 0 AND 366 THEN
+        RAISE EXCEPTION 'days_ahead must be between 0 and 366' USING ERRCODE = '22023',
+            DETAIL = pg_catalog.format('It is %s.', days_ahead), HINT = 'A week is enough with a daily run.';
+    END IF;
+    IF pg_catalog.to_regclass('turnstile.job_history_default') IS NULL THEN
+        CREATE TABLE turnstile.job_history_default PARTITION OF turnstile.job_history DEFAULT;
+        PERFORM turnstile_internal.finish_partition('turnstile.job_history_default');
+        COMMENT ON TABLE turnstile.job_history_default IS
+            'Catches finished jobs of a day whose partition was not made ahead.';
+    END IF;
+    missing := turnstile_internal.missing_history_days(days_ahead);
+    IF missing IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM turnstile_internal.lock_history();
+    crowded := ARRAY (
+        SELECT finished_at::date FROM turnstile.job_history_default
+        WHERE finished_at >= missing[1] GROUP BY 1 HAVING count(*) > 10000
+    );
+    FOREACH day IN ARRAY missing LOOP
+        CONTINUE WHEN day = ANY (crowded);
+        partition := 'turnstile.job_history_' || pg_catalog.to_char(day, 'YYYYMMDD');
+        -- DDL takes no parameters; names and bounds are quoted by format.
+        EXECUTE pg_catalog.format(
+            'CREATE TABLE %s (LIKE turnstile.job_history
+                INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION) %s',
+            partition, place
+        );
+        PERFORM turnstile_internal.finish_partition(partition::regclass);
+        PERFORM turnstile_internal.move_strays(partition::regclass, day::timestamptz, (day + 1)::timestamptz);
+        EXECUTE pg_catalog.format(
+            'ALTER TABLE turnstile.job_history ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
+            partition, day::timestamptz, (day + 1)::timestamptz
+        );
+        made := made + 1;
+    END LOOP;
+    RETURN made;
+END
+$function$;
 
 -- What this script has made belongs to who runs it, who may be another than the owner of the extension. Functions work with the
 -- rights of their owner, and the owner of the extension grants EXECUTE on them. What was there before has initial privileges.
@@ -3339,7 +3726,12 @@ BEGIN
         SELECT 'ROUTINE', proc.oid::pg_catalog.regprocedure::text, dep.classid, proc.oid, proc.proowner
         FROM pg_catalog.pg_depend AS dep
         JOIN pg_catalog.pg_proc AS proc ON dep.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND proc.oid = dep.objid
-        WHERE dep.deptype = 'e' AND proc.pronamespace = 'turnstile'::pg_catalog.regnamespace
+        WHERE dep.deptype = 'e' AND proc.pronamespace IN (SELECT nsp.oid FROM pg_catalog.pg_namespace AS nsp WHERE nsp.nspname IN ('turnstile', 'turnstile_internal'))
+        UNION ALL
+        SELECT 'SCHEMA', pg_catalog.quote_ident(nsp.nspname), dep.classid, nsp.oid, nsp.nspowner
+        FROM pg_catalog.pg_depend AS dep
+        JOIN pg_catalog.pg_namespace AS nsp ON dep.classid = 'pg_catalog.pg_namespace'::pg_catalog.regclass AND nsp.oid = dep.objid
+        WHERE dep.deptype = 'e' AND nsp.nspname IN ('turnstile', 'turnstile_internal')
         UNION ALL
         SELECT 'TYPE', typ.oid::pg_catalog.regtype::text, dep.classid, typ.oid, typ.typowner
         FROM pg_catalog.pg_depend AS dep
@@ -3368,8 +3760,9 @@ DECLARE
     made record;
 BEGIN
     FOR made IN
-        SELECT 'SCHEMA' AS kind, 'turnstile' AS name, 'pg_catalog.pg_namespace'::pg_catalog.regclass AS class,
-            'turnstile'::pg_catalog.regnamespace::oid AS object
+        SELECT 'SCHEMA' AS kind, nsp.nspname::text AS name, 'pg_catalog.pg_namespace'::pg_catalog.regclass AS class, nsp.oid AS object
+        FROM pg_catalog.pg_namespace AS nsp
+        WHERE nsp.nspname IN ('turnstile', 'turnstile_internal')
         UNION ALL
         SELECT CASE rel.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, rel.oid::pg_catalog.regclass::text, dep.classid, rel.oid
         FROM pg_catalog.pg_depend AS dep
@@ -3424,10 +3817,14 @@ BEGIN
             UNION ALL
             SELECT 'ROUTINE', proc.proname, 'pg_catalog.pg_proc'::pg_catalog.regclass, proc.oid,
                 proc.oid::pg_catalog.regprocedure::text, proc.proowner, proc.proacl
-            FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace = 'turnstile'::pg_catalog.regnamespace AND EXISTS (
+            FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace IN (SELECT nsp.oid FROM pg_catalog.pg_namespace AS nsp WHERE nsp.nspname IN ('turnstile', 'turnstile_internal')) AND EXISTS (
                 SELECT FROM pg_catalog.pg_depend AS dep
                 WHERE dep.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND dep.objid = proc.oid AND dep.deptype = 'e'
             )
+            UNION ALL
+            SELECT 'SCHEMA', nsp.nspname, 'pg_catalog.pg_namespace'::pg_catalog.regclass, nsp.oid, pg_catalog.quote_ident(nsp.nspname),
+                nsp.nspowner, nsp.nspacl
+            FROM pg_catalog.pg_namespace AS nsp WHERE nsp.nspname = 'turnstile_internal'
         ) AS made ON made.kind = known.kind AND made.key = known.name
         LEFT JOIN pg_catalog.pg_attribute AS att ON made.kind = 'TABLE' AND att.attrelid = made.object AND att.attname = known.part
         -- What is still there has its grants, and may be a user's function that only shares the name.

@@ -104,7 +104,7 @@ def test_an_upgrade_removes_the_entries_of_recurring_jobs(conn):
     try:
         conn.execute("INSERT INTO turnstile.recurring (name, cron, kind) VALUES ('nightly', '0 3 * * *', 'report'), ('idle', '0 3 * * *', 'x')")
         conn.execute(
-            "SELECT turnstile.set_cron_entry(cron_entry, cron, format('SELECT turnstile.enqueue_recurring(%L)', name))"
+            "SELECT turnstile_internal.set_cron_entry(cron_entry, cron, format('SELECT turnstile.enqueue_recurring(%L)', name))"
             " FROM turnstile.recurring WHERE name = 'nightly'"
         )
         conn.execute("SELECT turnstile.enable_cron('*/5 * * * *'); SELECT cron.schedule('mine', '* * * * *', 'SELECT 1')")
@@ -162,14 +162,14 @@ def test_who_may_call_everything_has_no_power_over_the_owners_entries(db: Databa
     try:
         conn.execute(
             "GRANT USAGE ON SCHEMA turnstile, cron TO turnstile_intruder;"
-            " GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO turnstile_intruder"
+            " GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal TO turnstile_intruder"
         )
         conn.execute("SELECT cron.schedule('backup', '0 3 * * *', 'SELECT 1')")
         call(conn, "enable_cron")
         before = conn.execute("SELECT jobname, username, command FROM cron.job ORDER BY 1").fetchall()
         intruder = psycopg.connect(dbname=db.name, user="turnstile_intruder", autocommit=True)
         with intruder:
-            intruder.execute("SELECT turnstile.set_cron_entry('backup', '0 3 * * *', 'DROP TABLE victim')")
+            intruder.execute("SELECT turnstile_internal.set_cron_entry('backup', '0 3 * * *', 'DROP TABLE victim')")
             assert intruder.execute("SELECT username FROM cron.job").fetchall() == [("turnstile_intruder",)]
             assert call(intruder, "remove_cron_entry", entry="backup")[0][0] is True
             assert call(intruder, "remove_cron_entry", entry="backup")[0][0] is False

@@ -21,9 +21,10 @@ MADE = "<!-- made by pg_test/docs/reference.py; run: make reference -->\n\n"
 
 FUNCTIONS = {group: list(names) for group, names in GROUPS.items()}
 TABLES = ["job", "job_history", "dependency", "unique_key", "permission", "recurring"]
-SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "batch", "route", "endpoint", "slowed_key"]
+SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "batch", "route", "endpoint", "slowed_key", "retry_curve"]
 VIEWS = [
     "jobs", "my_jobs", "dead_jobs", "job_status", "queues", "tenants", "accounts", "concurrency_keys", "batches", "dependencies",
+    "queue_in_force", "tenant_in_force", "account_in_force", "concurrency_in_force",
     "permissions", "recurring_jobs", "workers", "history_partition", "stat_queue", "stat_tenant", "metrics", "memory",
 ]  # fmt: skip
 # The relations whose columns of the same name mean the same.
@@ -31,6 +32,7 @@ SAME_COLUMNS = {
     "jobs": ["job", "job_history"], "my_jobs": ["jobs", "job", "job_history"], "dead_jobs": ["jobs", "job", "job_history"], "job_status": ["jobs", "job", "job_history"],
     "dependencies": ["dependency"], "queues": ["queue"], "tenants": ["queues", "tenant"], "accounts": ["queues", "account"],
     "concurrency_keys": ["queues", "concurrency", "slowed_key"], "permissions": ["permission"], "recurring_jobs": ["recurring", "job"],
+    "queue_in_force": ["queue"], "tenant_in_force": ["tenant"], "account_in_force": ["account"], "concurrency_in_force": ["concurrency"],
     "recurring": ["job"], "stat_queue": ["queues", "queue"], "stat_tenant": ["stat_queue", "queues", "tenant"],
 }  # fmt: skip
 MEANING = {

@@ -22,8 +22,8 @@ VALUES = {
     "numeric": "1", "timestamp with time zone": "now()", "regrole": "'postgres'::regrole", "regclass": "'turnstile.job'::regclass",
 }  # fmt: skip
 FUNCTIONS = """
-    SELECT prokind::text, proname, ARRAY(SELECT format_type(type, NULL) FROM unnest(proargtypes) AS type)
-      FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace
+    SELECT prokind::text, oid::regproc::text, ARRAY(SELECT format_type(type, NULL) FROM unnest(proargtypes) AS type)
+      FROM pg_proc WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)
        AND prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
 """
 RELATIONS = """
@@ -38,7 +38,7 @@ def use_everything(standby) -> int:
     for kind, name, types in standby.execute(FUNCTIONS).fetchall():
         arguments = ", ".join(VALUES.get(each, f"NULL::{each}") for each in types)
         try:
-            standby.execute(f"{'CALL' if kind == 'p' else 'SELECT'} turnstile.{name}({arguments})")
+            standby.execute(f"{'CALL' if kind == 'p' else 'SELECT'} {name}({arguments})")
         except psycopg.Error as error:
             refused += error.sqlstate == "25006"
     for (relation,) in standby.execute(RELATIONS).fetchall():

@@ -37,7 +37,7 @@ def is_sound(conn) -> None:
 # By each kind of name: what memory says, and what the tables say.
 FIGURES = """
     WITH shown AS MATERIALIZED (
-        SELECT tenant, name, waiting, scheduled, retryable, running FROM turnstile.figures(%(gate)s)
+        SELECT tenant, name, waiting, scheduled, retryable, running FROM turnstile_internal.figures(%(gate)s)
          WHERE (waiting, scheduled, retryable, running) <> (0, 0, 0, 0)
     ), counted AS (
         SELECT CASE WHEN %(gate)s = 'account' THEN tenant END, names.name,

@@ -26,7 +26,7 @@ LOCK = (
 )
 # The look at the figures has the jobs counted, so that the next check can compare them.
 CHECK = """
-    WITH looked AS MATERIALIZED (SELECT count(*) FROM turnstile.figures('queue'))
+    WITH looked AS MATERIALIZED (SELECT count(*) FROM turnstile_internal.figures('queue'))
     SELECT coalesce(jsonb_agg(jsonb_build_array(problem, detail)), '[]'), NULL FROM looked, turnstile.check()
 """
 

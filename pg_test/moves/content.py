@@ -31,7 +31,7 @@ RIGHTS = """
     UNION ALL SELECT 'table ' || pg_class.oid::regclass || ' ' || grantee::regrole || ' ' || privilege_type
       FROM pg_class, aclexplode(relacl) WHERE relnamespace = 'turnstile'::regnamespace AND grantee NOT IN (0, relowner)
     UNION ALL SELECT 'function ' || pg_proc.oid::regprocedure || ' ' || grantee::regrole || ' ' || privilege_type
-      FROM pg_proc, aclexplode(proacl) WHERE pronamespace = 'turnstile'::regnamespace AND grantee NOT IN (0, proowner)
+      FROM pg_proc, aclexplode(proacl) WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace) AND grantee NOT IN (0, proowner)
     UNION ALL SELECT 'trigger ' || tgrelid::regclass || ' ' || tgname || ' ' || tgenabled::text
       FROM pg_trigger WHERE NOT tgisinternal
 """
@@ -74,6 +74,7 @@ def make(conn, seed: int) -> Content:
     conn.execute("INSERT INTO turnstile.paused_session (queue, session) VALUES ('kept', 'paused')")
     conn.execute("INSERT INTO turnstile.route (pattern, queue) VALUES ('letter*', 'kept')")
     call(conn, "set_endpoint", pattern="web*", url="https://API.example:8443/{payload.a}", headers={"a": "b"}, timeout="1 minute", paused=True)
+    call(conn, "set_retry_curve", kind="web*", error_class="http.429", base="1 minute", discard=False)
     call(conn, "set_endpoint", pattern="sent*", url="http://b.example", secret="env:TURNSTILE_SECRET_A", permanent_status=[404])
     call(conn, "pause_concurrency", key="host:b.example")
     conn.execute("INSERT INTO turnstile.recurring (name, cron, kind, next_firing) VALUES ('nightly', '0 3 * * *', 'work', '2100-01-01 03:00Z')")

@@ -14,7 +14,7 @@ from support.node import await_true
 
 DATABASE = "jobs"
 PUBLISHED = [
-    "job", "job_history", "queue", "tenant", "account", "concurrency", "paused_session", "route", "endpoint", "slowed_key", "recurring", "permission",
+    "job", "job_history", "queue", "tenant", "account", "concurrency", "paused_session", "route", "endpoint", "slowed_key", "retry_curve", "recurring", "permission",
     "unique_key",
 ]  # fmt: skip
 TABLES = ", ".join(f"turnstile.{table}" for table in PUBLISHED)

@@ -180,7 +180,7 @@ OPERATED = [
     "set_tenant('acme')", "set_tenant('acme', slots => 3)", "set_account('acme', 'a', slots => 3)",
     "set_concurrency('c', slots => 3)", "pause_tenant('acme')", "resume_tenant('acme')", "pause_account('acme', 'a')",
     "resume_account('acme', 'a')", "pause_session('mail', 'acme', 's')", "resume_session('mail', 'acme', 's')",
-    "set_route('k', queue => 'mail')", "drop_route('to sms')", "reroute('k')", "set_endpoint('k', 'http://a.example')", "drop_endpoint('k')",
+    "set_route('k', queue => 'mail')", "drop_route('to sms')", "reroute('k')", "set_endpoint('k', 'http://a.example')", "drop_endpoint('k')", "set_retry_curve('k', base => '1 minute')", "drop_retry_curve('k', '*')",
     "pause_concurrency('c')", "resume_concurrency('c')", "rescue()", "promote()", "fire_recurring()", "check()",
     "rebuild()", "prune_unique_keys()", "recent()", "recent('oldest')", "recent_failures()",
     "stat_reset()", "set_batch(1)",
@@ -197,6 +197,8 @@ SETTINGS = {
     "DELETE FROM turnstile.route": (ALL, ALL),
     "INSERT INTO turnstile.endpoint (pattern, url) VALUES ('fresh', 'http://a.example')": (ALL, ALL),
     "DELETE FROM turnstile.endpoint": (ALL, ALL),
+    "INSERT INTO turnstile.retry_curve (kind, error_class) VALUES ('fresh', '*')": (ALL, ALL),
+    "DELETE FROM turnstile.retry_curve": (ALL, ALL),
     "INSERT INTO turnstile.slowed_key (key, one_at_a_time) VALUES ('fresh', true)": (ALL, ALL),
 }
 

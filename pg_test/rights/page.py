@@ -20,7 +20,7 @@ _OUTLOOK = "`see` or `manage` on the job's queue and tenant"
 _FILTER = "`manage` on what the filter names, `*` for what it leaves out"
 _ALL = "`manage` on `*` and `*`"
 _NONE = "EXECUTE alone"
-# The functions for users by group, and what each needs from its caller. The others are internal: they have the rights of their caller.
+# The functions for users by group, and what each needs from its caller. What only the extension calls is in turnstile_internal.
 GROUPS = {
     "Produce": {
         "enqueue": "`enqueue` on the queue after routing, and the tenant; to replace a job, also on that one's",
@@ -49,7 +49,7 @@ GROUPS = {
         "pause_tenant": _ALL, "resume_tenant": _ALL, "pause_account": _ALL, "resume_account": _ALL, "pause_session": _ALL,
         "resume_session": _ALL, "pause_concurrency": _ALL, "resume_concurrency": _ALL, "cancel": _JOB, "discard": f"{_JOB}; with an attempt {_RUN}", "retry": _JOB, "reprioritize": _JOB,
         "cancel_many": _FILTER, "discard_many": _FILTER, "retry_many": _FILTER, "delete_many": _FILTER, "set_route": _ALL, "drop_route": _ALL,
-        "set_endpoint": _ALL, "drop_endpoint": _ALL,
+        "set_endpoint": _ALL, "drop_endpoint": _ALL, "set_retry_curve": _ALL, "drop_retry_curve": _ALL,
         "route_of": _NONE, "reroute": _ALL, "why_waiting": _OUTLOOK, "why_waiting_summary": _NONE, "wait_estimate": _OUTLOOK,
         "recent": "`see` or `manage` on `*` and `*`", "recent_failures": "`see` or `manage` on `*` and `*`", "stat_reset": _ALL, "histogram_bounds": _NONE,
         "allow_producer": "rights to grant, and to write `permission`",
@@ -58,14 +58,14 @@ GROUPS = {
     },
     "Maintain": {
         "maintain": _NONE, "rescue": _ALL, "promote": _ALL, "fire_recurring": _ALL, "prune_unique_keys": _ALL, "make_history_partitions": _NONE,
-        "enable_cron": _NONE, "disable_cron": _NONE, "check": _ALL, "rebuild": _ALL, "version": _NONE, "catalog_version": _NONE,
+        "enable_cron": _NONE, "disable_cron": _NONE, "clean_cron_log": _NONE, "check": _ALL, "rebuild": _ALL, "version": _NONE, "catalog_version": _NONE,
     },
 }  # fmt: skip
 NEEDS = {name: need for group in GROUPS.values() for name, need in group.items()}
 
 FUNCTIONS = """
 SELECT proname::text FROM pg_proc
-WHERE pronamespace = 'turnstile'::regnamespace AND prorettype <> 'trigger'::regtype
+WHERE pronamespace = 'turnstile'::regnamespace
 ORDER BY 1
 """
 
@@ -74,7 +74,7 @@ def granted(conn) -> dict[str, dict[str, str]]:
     """Privileges by kind and object."""
     found = {}
     for kind in KINDS:
-        rows = conn.execute("SELECT object, string_agg(privileges, ', ') FROM turnstile.rights_of(%s) GROUP BY 1", [kind])
+        rows = conn.execute("SELECT object, string_agg(privileges, ', ') FROM turnstile_internal.rights_of(%s) GROUP BY 1", [kind])
         found[kind] = dict(rows.fetchall())
     return found
 

@@ -81,7 +81,7 @@ def test_a_dump_carries_what_is_allowed_and_what_is_not(db, others, tmp_path, op
     _allow(conn, "allow_worker", worker, ["mail"])
     _allow(conn, "allow_tenant", worker, ["acme"])
     # One who may call everything, and has lost his only row.
-    conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO {0}", closed))
+    conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile, turnstile_internal TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal TO {0}", closed))
     before = _what_each_may(conn, others)
     rows = conn.execute("SELECT p::text FROM turnstile.permission p ORDER BY 1").fetchall()
     path = os.fspath(tmp_path / "dump")
@@ -111,7 +111,7 @@ def test_a_role_that_is_renamed_keeps_what_it_may(db, others):
         assert conn.execute("SELECT role FROM turnstile.permissions").fetchall() == [(new,)]
         # Who is given the old name is somebody else.
         conn.execute(_statement("CREATE ROLE {}", old))
-        conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO {0}", old))
+        conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile, turnstile_internal TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal TO {0}", old))
         with refused(NO_PRIVILEGE):
             enqueue(_as(session, old), queue="mail")
         _as(session, None)
@@ -175,7 +175,7 @@ def test_another_owner(others):
 def test_a_role_that_may_not_grant_allows_no_role(db, others):
     conn = db.connect()
     helper, other, _ = others
-    conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO {0}", helper))
+    conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile, turnstile_internal TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal TO {0}", helper))
     _as(conn, helper)
     for what, more in (("allow_producer", ()), ("allow_worker", ()), ("allow_tenant", (["acme"],)), ("allow_operator", ()), ("disallow", ())):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -218,7 +218,7 @@ def test_names_that_have_to_be_quoted(db, others):
     odd = f'{others[0]} "odd" \'name\''
     conn.execute(_statement("CREATE ROLE {}", odd))
     try:
-        conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO {0}", odd))
+        conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile, turnstile_internal TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal TO {0}", odd))
         for queue in ("a 'b' \"c\" \\d {e}", "null", "mail"):
             _as(session, odd)
             with refused(NO_PRIVILEGE) as caught:

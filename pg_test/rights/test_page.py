@@ -8,24 +8,14 @@ from rights.cases import CASES
 
 from support.calls import call
 
-# Called by others, with the rights of who calls them; no allow_... grants them but to those whose calls need them.
-INTERNAL = {
-    "check_name", "check_clear", "check_names", "changed_setting", "refuse_setting", "gate_key", "session_gate", "allow", "rights_of",
-    "memory_use", "figures", "samples_of_histogram", "workers_seen",
-}  # fmt: skip
-
 
 def test_the_page_is_up_to_date(module_conn):
     assert page.in_page() == page.matrix(module_conn), "run: make security-page"
 
 
-def test_each_function_is_on_the_page_or_internal(module_conn):
-    """What nobody is granted and nobody has thought of is not for users."""
-    functions = {name for (name,) in module_conn.execute(page.FUNCTIONS).fetchall()}
-    grants = page.granted(module_conn)
-    given = {name for of in grants.values() for name in of} & functions
-    assert given <= set(page.NEEDS) | INTERNAL
-    assert set(page.NEEDS) <= functions
+def test_the_functions_that_users_see_are_those_of_the_page(module_conn):
+    """What only the extension calls is in a schema of its own."""
+    assert {name for (name,) in module_conn.execute(page.FUNCTIONS).fetchall()} == set(page.NEEDS)
 
 
 def test_each_function_with_a_check_is_tried(module_conn):
@@ -45,7 +35,7 @@ def test_what_is_granted_together_exists(conn, role, kind):
         for privilege in privileges.split(", "):
             what = "function" if privilege == "EXECUTE" else "table"
             of = (
-                "(SELECT oid FROM pg_proc WHERE proname = %s AND pronamespace = 'turnstile'::regnamespace)"
+                "(SELECT oid FROM pg_proc WHERE proname = %s AND pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace))"
                 if what == "function"
                 else "('turnstile.' || %s)::regclass::oid"
             )
@@ -70,6 +60,7 @@ def test_who_is_allowed_everything_by_kind_needs_nothing_else(db, conn, role):
         "SELECT turnstile.pause_session('q', NULL, 's')", "SELECT turnstile.resume_session('q', NULL, 's')",
         "SELECT turnstile.pause_concurrency('c')", "SELECT turnstile.resume_concurrency('c')",
         "SELECT turnstile.set_endpoint('k', 'http://a.example')", "SELECT turnstile.endpoint_of('k')", "SELECT turnstile.drop_endpoint('k')",
+        "SELECT turnstile.set_retry_curve('k', 'timeout', base => '1 minute')", "SELECT turnstile.drop_retry_curve('k', 'timeout')",
         "SELECT turnstile.set_route('k', queue => 'q')", "SELECT turnstile.drop_route('k')", "SELECT turnstile.route_of('k')",
         "SELECT turnstile.reroute('k')", "SELECT turnstile.rescue()", "SELECT turnstile.promote()", "SELECT turnstile.check()",
         "SELECT turnstile.rebuild()", "SELECT turnstile.maintain()", "SELECT turnstile.prune_unique_keys()",

@@ -88,7 +88,7 @@ def test_any_change_of_the_table_counts(conn, session, role, change):
 @pytest.mark.parametrize("prepared", [False, True], ids=["", "prepared"])
 def test_membership_counts_from_the_next_call_on(conn, session, role, group, prepared):
     call = "SELECT turnstile.enqueue('k', queue => 'mail')"
-    conn.execute(sql.SQL("GRANT USAGE ON SCHEMA turnstile TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO {0}").format(sql.Identifier(role)))
+    conn.execute(sql.SQL("GRANT USAGE ON SCHEMA turnstile, turnstile_internal TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal TO {0}").format(sql.Identifier(role)))
     if prepared:
         session.execute(f"PREPARE add AS {call}")
         call = "EXECUTE add"
@@ -162,7 +162,7 @@ def test_the_role_is_that_of_before_after_an_error(db, conn, role):
 
 
 def test_superusers_and_members_of_the_owner_may_do_everything(conn, session, role):
-    conn.execute(sql.SQL("GRANT USAGE ON SCHEMA turnstile TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO {0}").format(sql.Identifier(role)))
+    conn.execute(sql.SQL("GRANT USAGE ON SCHEMA turnstile, turnstile_internal TO {0}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal TO {0}").format(sql.Identifier(role)))
     with refused(NO_PRIVILEGE):
         enqueue(session, queue="mail")
     conn.execute(sql.SQL("ALTER ROLE {} SUPERUSER").format(sql.Identifier(role)))

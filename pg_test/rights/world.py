@@ -76,14 +76,14 @@ def _make_roles(conn, prefix: str, with_tables: bool) -> None:
         conn.execute(_statement("CREATE ROLE {r}; CREATE ROLE {m} IN ROLE {r}", r=role, m=member))
         if kind in CALLS:
             conn.execute(sql.SQL(CALLS[kind]).format(role=sql.Literal(role)))
-        conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile TO {r}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO {r}", r=role))
+        conn.execute(_statement("GRANT USAGE ON SCHEMA turnstile, turnstile_internal TO {r}; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal TO {r}", r=role))
         if not with_tables:
             continue
         conn.execute(
             _statement(
                 "GRANT SELECT, INSERT, UPDATE, DELETE ON turnstile.job TO {r}; GRANT USAGE ON ALL SEQUENCES IN SCHEMA turnstile TO {r};"
                 " GRANT SELECT, INSERT, UPDATE, DELETE ON turnstile.queue, turnstile.tenant, turnstile.account, turnstile.concurrency,"
-                " turnstile.batch, turnstile.paused_session, turnstile.route, turnstile.endpoint, turnstile.slowed_key, turnstile.my_jobs TO {r};"
+                " turnstile.batch, turnstile.paused_session, turnstile.route, turnstile.endpoint, turnstile.slowed_key, turnstile.retry_curve, turnstile.my_jobs TO {r};"
                 " GRANT SELECT ON turnstile.job_status TO {r}",
                 r=role,
             )

@@ -132,11 +132,12 @@ OWNED_BY = """DO $$
             FROM pg_class WHERE relnamespace = 'turnstile'::regnamespace AND relkind IN ('r', 'p', 'v')
             UNION ALL
             SELECT format('ALTER ROUTINE %s OWNER TO {role}', oid::regprocedure)
-            FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace
+            FROM pg_proc WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)
         LOOP
             EXECUTE command;
         END LOOP;
         ALTER SCHEMA turnstile OWNER TO {role};
+        ALTER SCHEMA turnstile_internal OWNER TO {role};
     END $$"""
 CHANGES = {
     "enqueue with the key of one to be kept": (

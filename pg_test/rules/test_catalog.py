@@ -24,14 +24,15 @@ CONTRACT = {
     "complete": "(job_id bigint, attempt integer, result jsonb) -> boolean",
     "claim_own": "(queues text[], max_jobs integer, worker text) -> SETOF turnstile.claimed_job",
     "complete_many": "(job_ids bigint[], attempts integer[], results jsonb[]) -> integer",
-    "fail_many": "(job_ids bigint[], attempts integer[], errors text[], retry_in interval[], discard boolean[]) -> integer",
+    "fail_many": "(job_ids bigint[], attempts integer[], errors text[], retry_in interval[], discard boolean[],"
+    " error_classes text[]) -> integer",
     "heartbeat_many": "(job_ids bigint[], attempts integer[], lease interval, unbind boolean) ->"
     " TABLE(ord integer, job_id bigint, status text)",
     "complete_and_claim_next": "(job_id bigint, attempt integer, result jsonb, queue text, worker text, lease interval,"
     " bind_to_connection boolean, wait interval) -> SETOF turnstile.claimed_job",
     "complete_and_claim": "(job_ids bigint[], attempts integer[], queues text[], max_jobs integer, worker text, lease interval,"
     " bind_to_connection boolean, wait interval, results jsonb[]) -> SETOF turnstile.claimed_job",
-    "fail": "(job_id bigint, attempt integer, error text, retry_in interval, discard boolean) -> text",
+    "fail": "(job_id bigint, attempt integer, error text, retry_in interval, discard boolean, error_class text) -> text",
     "listen_channel": "(queue text) -> text",
     "prune_unique_keys": "(max_keys integer) -> integer",
     "release": "(job_id bigint, attempt integer) -> boolean",
@@ -159,7 +160,7 @@ def test_a_function_has_its_documented_signature(module_conn, function):
     signatures = _one_column(
         module_conn,
         "SELECT format('(%%s) -> %%s', regexp_replace(pg_get_function_arguments(oid), ' DEFAULT [^,]*', '', 'g'),"
-        " pg_get_function_result(oid)) FROM pg_proc WHERE proname = %s AND pronamespace = 'turnstile'::regnamespace",
+        " pg_get_function_result(oid)) FROM pg_proc WHERE proname = %s AND pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)",
         function,
     )
     assert signatures == [CONTRACT[function]]
@@ -180,7 +181,7 @@ def test_the_procedure_that_waits_takes_its_owners_rights_itself(module_conn):
     """One that is SECURITY DEFINER or has settings of its own could not end transactions."""
     kind, arguments, definer, settings = module_conn.execute(
         "SELECT prokind::text, pg_get_function_arguments(oid), prosecdef, proconfig FROM pg_proc"
-        " WHERE proname = 'wait_for_job' AND pronamespace = 'turnstile'::regnamespace"
+        " WHERE proname = 'wait_for_job' AND pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)"
     ).fetchone()
     assert (kind, arguments) == ("p", "IN queues text[], IN timeout interval")
     assert (definer, settings) == (False, None)
@@ -203,7 +204,7 @@ def test_functions_in_c_know_their_caller(module_conn):
     definers = _one_column(
         module_conn,
         "SELECT proname::text FROM pg_proc JOIN pg_language AS l ON l.oid = prolang WHERE lanname = 'c'"
-        " AND pronamespace = 'turnstile'::regnamespace AND (prosecdef OR proconfig IS NOT NULL)",
+        " AND pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace) AND (prosecdef OR proconfig IS NOT NULL)",
     )
     assert definers == []
 
@@ -212,7 +213,7 @@ def test_other_functions_have_a_pinned_search_path(module_conn):
     loose = _one_column(
         module_conn,
         "SELECT proname::text FROM pg_proc JOIN pg_language AS l ON l.oid = prolang WHERE lanname <> 'c'"
-        " AND pronamespace = 'turnstile'::regnamespace AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)",
+        " AND pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace) AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)",
     )
     assert loose == []
 
@@ -221,7 +222,7 @@ def test_no_function_is_strict(module_conn):
     """A strict function would answer NULL with NULL instead of 22004."""
     strict = _one_column(
         module_conn,
-        "SELECT proname::text FROM pg_proc WHERE proisstrict AND pronamespace = 'turnstile'::regnamespace"
+        "SELECT proname::text FROM pg_proc WHERE proisstrict AND pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)"
         " AND proname = ANY(%s)",
         list(CONTRACT),
     )
@@ -231,7 +232,7 @@ def test_no_function_is_strict(module_conn):
 def test_every_function_table_and_view_has_a_comment(module_conn):
     bare = _one_column(
         module_conn,
-        "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace"
+        "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)"
         " AND obj_description(oid, 'pg_proc') IS NULL"
         " UNION ALL SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'turnstile'::regnamespace"
         " AND relkind IN ('r', 'p', 'v', 'm') AND NOT relispartition AND obj_description(oid, 'pg_class') IS NULL",
@@ -244,11 +245,11 @@ def test_nothing_is_granted_to_public(module_conn):
     open_to_all = _one_column(
         module_conn,
         "SELECT name FROM (SELECT oid::regprocedure::text, coalesce(proacl, acldefault('f', proowner)) FROM pg_proc"
-        "                   WHERE pronamespace = 'turnstile'::regnamespace"
+        "                   WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)"
         " UNION ALL SELECT oid::regclass::text, coalesce(relacl, acldefault('r', relowner)) FROM pg_class"
         "           WHERE relnamespace = 'turnstile'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S')"
         " UNION ALL SELECT nspname, coalesce(nspacl, acldefault('n', nspowner)) FROM pg_namespace"
-        "           WHERE nspname = 'turnstile') object(name, acl), aclexplode(acl) WHERE grantee = 0",
+        "           WHERE nspname IN ('turnstile', 'turnstile_internal')) object(name, acl), aclexplode(acl) WHERE grantee = 0",
     )
     assert open_to_all == []
 

@@ -52,7 +52,7 @@ def test_columns_have_the_numbers_that_the_library_knows(conn):
 def test_arguments_have_the_places_that_the_library_knows(conn):
     declared = dict(
         conn.execute(
-            "SELECT proname, proargnames[1:pronargs] FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace AND prolang ="
+            "SELECT proname, proargnames[1:pronargs] FROM pg_proc WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace) AND prolang ="
             " (SELECT oid FROM pg_language WHERE lanname = 'c')"
         )
     )

@@ -135,13 +135,13 @@ def test_an_own_trigger_that_is_disabled(warm, other):
 
 
 def test_an_own_function_that_was_replaced(warm, other):
-    other.execute("CREATE OR REPLACE FUNCTION turnstile.job_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'mine'; END $$")
+    other.execute("CREATE OR REPLACE FUNCTION turnstile_internal.job_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'mine'; END $$")
     with pytest.raises(psycopg.errors.RaiseException):
         enqueue(warm)
     # What it was made of is in the extension's script.
     (library,) = other.execute("SELECT probin FROM pg_proc WHERE proname = 'place_job'").fetchone()
     other.execute(
-        f"CREATE OR REPLACE FUNCTION turnstile.job_changed() RETURNS trigger LANGUAGE c AS '{library}', 'turnstile_job_changed'"
+        f"CREATE OR REPLACE FUNCTION turnstile_internal.job_changed() RETURNS trigger LANGUAGE c AS '{library}', 'turnstile_job_changed'"
     )
     assert _trigger_calls(warm) == 0
     assert _work(warm)

@@ -33,6 +33,8 @@ VERBS = {
     "report_endpoint": {"job_id": 1, "attempt": 1, "answer": "works"},
     "set_endpoint": {"pattern": "sent", "url": "http://a.example"},
     "drop_endpoint": {"pattern": "sent"},
+    "set_retry_curve": {"kind": "k", "base": "1 minute"},
+    "drop_retry_curve": {"kind": "k", "error_class": "*"},
     "set_queue": {"name": "q"},
     "set_tenant": {"name": "t"},
     "set_account": {"tenant": "t", "name": "a"},
@@ -106,12 +108,13 @@ def _permit(conn, role: str, verb: str = "*") -> None:
 
 
 # Functions that run with their caller's rights, on tables that operators may write to anyway.
-SETTERS = [name for name in VERBS if name.startswith(("set_", "pause_", "resume_")) or name in ("drop_route", "drop_endpoint")]
+SETTERS = [name for name in VERBS if name.startswith(("set_", "pause_", "resume_")) or name in ("drop_route", "drop_endpoint", "drop_retry_curve")]
 HELPERS = ["check_permission", "check_name", "check_clear", "changed_setting", "refuse_setting", "gate_key", "session_gate"]
-SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route", "endpoint", "slowed_key"]
+SETTINGS = ["queue", "tenant", "account", "concurrency", "paused_session", "route", "endpoint", "slowed_key", "retry_curve"]
 
 
 def _grant_settings(conn, role: str) -> None:
+    _grant(conn, role, "USAGE ON SCHEMA turnstile_internal")
     for helper in [*HELPERS, "set_queue", "set_tenant", "set_account"]:
         _grant(conn, role, f"EXECUTE ON FUNCTION {_function(conn, helper)}")
     for table in SETTINGS:
@@ -120,13 +123,13 @@ def _grant_settings(conn, role: str) -> None:
 
 def _function(conn, name: str) -> str:
     return conn.execute("SELECT oid::regprocedure::text FROM pg_proc WHERE proname = %s"
-                        " AND pronamespace = 'turnstile'::regnamespace", [name]).fetchone()[0]  # fmt: skip
+                        " AND pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)", [name]).fetchone()[0]  # fmt: skip
 
 
 @pytest.mark.parametrize("schema_usage", [False, True], ids=["", "with USAGE on the schema"])
 def test_a_role_without_rights_can_call_nothing(conn, role, as_role, schema_usage):
     if schema_usage:
-        _grant(conn, role, "USAGE ON SCHEMA turnstile")
+        _grant(conn, role, "USAGE ON SCHEMA turnstile, turnstile_internal")
     calls = [row[0] for row in conn.execute(CALLABLE).fetchall()]
     assert len(calls) >= len(VERBS)
     for text in calls:

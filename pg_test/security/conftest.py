@@ -10,7 +10,7 @@ from support.calls import claim_next, complete, enqueue
 from support.database import GUARDS, Database, server
 
 RIGHTS = {
-    "everything": ["USAGE ON SCHEMA turnstile", "EXECUTE ON ALL ROUTINES IN SCHEMA turnstile"],
+    "everything": ["USAGE ON SCHEMA turnstile, turnstile_internal", "EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal"],
 }
 
 

@@ -146,6 +146,7 @@ LEFT = {
     "paused_session": "TABLE turnstile.paused_session ORDER BY gate",
     "route": "TABLE turnstile.route ORDER BY pattern",
     "endpoint": "TABLE turnstile.endpoint ORDER BY pattern",
+    "retry_curve": "TABLE turnstile.retry_curve ORDER BY kind, error_class",
     "slowed_key": "TABLE turnstile.slowed_key ORDER BY key",
     "unique_key": "SELECT tenant, key, job_id, mode, generation FROM turnstile.unique_key ORDER BY 1, 2, 3",
     "partitions": "SELECT partition::text, begins, ends FROM turnstile.history_partition ORDER BY begins",
@@ -178,7 +179,7 @@ def _story(settings: str, as_owner: bool) -> tuple[list, dict]:
         session = db.connect()
         if not as_owner:
             conn.execute("CREATE ROLE turnstile_caller; GRANT USAGE ON SCHEMA turnstile TO turnstile_caller;"
-                         " GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO turnstile_caller;"
+                         " GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal TO turnstile_caller;"
                          f' GRANT TEMPORARY ON DATABASE "{db.name}" TO turnstile_caller;'
                          " SELECT turnstile.allow_producer('turnstile_caller'), turnstile.allow_worker('turnstile_caller'),"
                          " turnstile.allow_operator('turnstile_caller')")  # fmt: skip

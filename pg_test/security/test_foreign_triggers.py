@@ -19,6 +19,8 @@ FUNCTIONS = {
     "set_gate": ["'queue'", "'session'", "'job'", ""],
     "routes_changed": [""],
     "endpoints_changed": [""],
+    "retry_curves_changed": [""],
+    "recurring_changed": [""],
     "forget_unique_keys": [""],
 }
 
@@ -105,10 +107,10 @@ def _sqlstate(session, statement: str) -> str | None:
 def test_a_partition_or_child_of_ones_own_is_no_job(conn, rival, neighbour):
     """A table that has the same name, and one that a view stands before."""
     rival.execute("CREATE TABLE rival.job AS TABLE turnstile.job WITH NO DATA")
-    rival.execute("CREATE TRIGGER t AFTER INSERT ON rival.job FOR EACH ROW EXECUTE FUNCTION turnstile.job_changed()")
+    rival.execute("CREATE TRIGGER t AFTER INSERT ON rival.job FOR EACH ROW EXECUTE FUNCTION turnstile_internal.job_changed()")
     assert _sqlstate(rival, "INSERT INTO rival.job (kind, lane) VALUES ('work', 1)") == WRONG_STATE
     rival.execute("CREATE VIEW rival.window AS SELECT * FROM rival.job")
-    rival.execute("CREATE TRIGGER t INSTEAD OF INSERT ON rival.window FOR EACH ROW EXECUTE FUNCTION turnstile.place_job()")
+    rival.execute("CREATE TRIGGER t INSTEAD OF INSERT ON rival.window FOR EACH ROW EXECUTE FUNCTION turnstile_internal.place_job()")
     assert _sqlstate(rival, "INSERT INTO rival.window (kind, lane) VALUES ('work', 1)") == WRONG_STATE
     neighbour.works()
 
@@ -116,11 +118,11 @@ def test_a_partition_or_child_of_ones_own_is_no_job(conn, rival, neighbour):
 def test_constraint_triggers_and_transition_tables_are_refused_too(rival, neighbour):
     rival.execute("CREATE TABLE rival.late AS TABLE turnstile.job WITH NO DATA")
     rival.execute("CREATE CONSTRAINT TRIGGER t AFTER INSERT ON rival.late DEFERRABLE INITIALLY DEFERRED"
-                  " FOR EACH ROW EXECUTE FUNCTION turnstile.job_changed()")  # fmt: skip
+                  " FOR EACH ROW EXECUTE FUNCTION turnstile_internal.job_changed()")  # fmt: skip
     assert _sqlstate(rival, "INSERT INTO rival.late (kind, lane) VALUES ('work', 1)") == WRONG_STATE
     rival.execute("DROP TRIGGER t ON rival.late")
     rival.execute("CREATE TRIGGER t AFTER INSERT ON rival.late REFERENCING NEW TABLE AS made"
-                  " FOR EACH STATEMENT EXECUTE FUNCTION turnstile.job_truncated()")  # fmt: skip
+                  " FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.job_truncated()")  # fmt: skip
     assert _sqlstate(rival, "INSERT INTO rival.late (kind, lane) VALUES ('work', 1)") == WRONG_STATE
     neighbour.works()
 
@@ -141,16 +143,16 @@ def test_an_event_trigger_cannot_be_made_of_them(conn, function):
 @pytest.mark.parametrize(
     ("definition", "statement"),
     [
-        ("BEFORE DELETE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION turnstile.place_job()", "DELETE FROM turnstile.job"),
-        ("BEFORE INSERT ON turnstile.job FOR EACH ROW EXECUTE FUNCTION turnstile.job_changed()",
+        ("BEFORE DELETE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION turnstile_internal.place_job()", "DELETE FROM turnstile.job"),
+        ("BEFORE INSERT ON turnstile.job FOR EACH ROW EXECUTE FUNCTION turnstile_internal.job_changed()",
          "INSERT INTO turnstile.job (kind) VALUES ('x')"),
-        ("AFTER UPDATE ON turnstile.job FOR EACH STATEMENT EXECUTE FUNCTION turnstile.job_changed()",
+        ("AFTER UPDATE ON turnstile.job FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.job_changed()",
          "UPDATE turnstile.job SET priority = 1"),
-        ("AFTER INSERT ON turnstile.queue FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('tenant')",
+        ("AFTER INSERT ON turnstile.queue FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('tenant')",
          "INSERT INTO turnstile.queue (name) VALUES ('q')"),
-        ("AFTER DELETE ON turnstile.queue FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('queue')",
+        ("AFTER DELETE ON turnstile.queue FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('queue')",
          "DELETE FROM turnstile.queue"),
-        ("AFTER TRUNCATE ON turnstile.unique_key FOR EACH STATEMENT EXECUTE FUNCTION turnstile.forget_unique_keys()",
+        ("AFTER TRUNCATE ON turnstile.unique_key FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.forget_unique_keys()",
          "TRUNCATE turnstile.unique_key"),
     ],
 )  # fmt: skip

@@ -80,8 +80,8 @@ def test_a_role_that_may_write_endpoints_and_slowed_keys_needs_no_function(conn,
 def test_the_key_of_a_gate_is_what_the_name_says(conn, table):
     """Whatever is written there, on the way in and later."""
     keys, values, limit, _ = SETTINGS[table]
-    wanted = {"account": "turnstile.gate_key('account', tenant, name)", "concurrency": "turnstile.gate_key('concurrency', NULL, key)"}
-    wanted = wanted.get(table, f"turnstile.gate_key('{table}', NULL, name)")
+    wanted = {"account": "turnstile_internal.gate_key('account', tenant, name)", "concurrency": "turnstile_internal.gate_key('concurrency', NULL, key)"}
+    wanted = wanted.get(table, f"turnstile_internal.gate_key('{table}', NULL, name)")
     conn.execute(f"INSERT INTO turnstile.{table} ({keys}, {limit}, gate) VALUES ({values}, 1, 7)")
     assert conn.execute(f"SELECT gate = {wanted} FROM turnstile.{table} WHERE {limit} = 1").fetchall() == [(True,)]
     conn.execute(f"UPDATE turnstile.{table} SET gate = 8 WHERE {limit} = 1")
@@ -141,7 +141,7 @@ def test_the_scripts_grant_nothing_to_anybody(conn):
         CROSS JOIN LATERAL aclexplode(attacl) WHERE relnamespace = 'turnstile'::regnamespace
         UNION ALL
         SELECT proname, pg_get_userbyid(grantee), privilege_type FROM pg_proc
-        CROSS JOIN LATERAL aclexplode(proacl) WHERE pronamespace = 'turnstile'::regnamespace AND grantee <> proowner
+        CROSS JOIN LATERAL aclexplode(proacl) WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace) AND grantee <> proowner
         UNION ALL
         SELECT typname, pg_get_userbyid(grantee), privilege_type FROM pg_type
         CROSS JOIN LATERAL aclexplode(typacl) WHERE typnamespace = 'turnstile'::regnamespace AND grantee <> typowner
@@ -253,8 +253,8 @@ def test_a_firing_has_its_owners_rights(conn, planners):
     assert conn.execute("SELECT current_user = session_user").fetchone()[0] is True
     conn.execute("DELETE FROM turnstile.permission; UPDATE turnstile.recurring SET next_firing = '2026-01-01'")
     assert fire(conn) == 0
-    owner.grant(conn, "EXECUTE ON FUNCTION turnstile.enqueue_firing, turnstile.fire_once")
-    for statement in ("turnstile.enqueue_firing('nightly', now())", "turnstile.fire_once('nightly', now(), now())"):
+    owner.grant(conn, "USAGE ON SCHEMA turnstile_internal", "EXECUTE ON FUNCTION turnstile_internal.enqueue_firing, turnstile_internal.fire_once")
+    for statement in ("turnstile_internal.enqueue_firing('nightly', now())", "turnstile_internal.fire_once('nightly', now(), now())"):
         assert _sqlstate(owner.connect(), f"SELECT {statement}") == NO_PRIVILEGE
 
 

@@ -14,7 +14,7 @@ REVIEWED = pathlib.Path(__file__).with_name("owner_rights.txt")
 IN_THE_CATALOG = """
     SELECT CASE WHEN prosecdef THEN 'definer' ELSE 'C' END, proname::text
     FROM pg_proc JOIN pg_language ON pg_language.oid = prolang
-    WHERE pronamespace = 'turnstile'::regnamespace AND (prosecdef OR lanname = 'c')
+    WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace) AND (prosecdef OR lanname = 'c')
 """
 
 
@@ -35,7 +35,7 @@ def test_each_function_with_the_owners_rights_is_on_the_reviewed_list(conn):
 
 
 def test_what_has_the_owners_rights_has_a_pinned_search_path(conn):
-    query = "SELECT proname::text FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace AND prosecdef" \
+    query = "SELECT proname::text FROM pg_proc WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace) AND prosecdef" \
         " AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(proconfig, '{}'))"  # fmt: skip
     assert conn.execute(query).fetchall() == []
 
@@ -47,7 +47,7 @@ def test_views_show_nothing_with_rights_of_functions(conn):
         JOIN pg_class ON pg_class.oid = ev_class
         JOIN pg_depend ON classid = 'pg_rewrite'::regclass AND objid = pg_rewrite.oid AND refclassid = 'pg_proc'::regclass
         JOIN pg_proc ON pg_proc.oid = refobjid
-        WHERE relnamespace = 'turnstile'::regnamespace AND provolatile = 'v' AND pronamespace = 'turnstile'::regnamespace
+        WHERE relnamespace = 'turnstile'::regnamespace AND provolatile = 'v' AND pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)
     """
     assert conn.execute(query).fetchall() == []
 
@@ -65,17 +65,17 @@ def victim(conn, intruder):
 
 
 REFUSED = {
-    "read_history deletes": "SELECT turnstile.read_history('public.victim', 0, 100, false)",
-    "read_history looks": "SELECT turnstile.read_history('turnstile.job_history_default', 0, 100, true)",
-    "lock_history": "SELECT turnstile.lock_history()",
-    "lock_history of a table": "SELECT turnstile.lock_history('public.victim')",
-    "thin_history": "SELECT turnstile.thin_history()",
-    "drop_history": "SELECT turnstile.drop_history()",
-    "history_policy": "SELECT turnstile.history_policy(now())",
-    "run_task": "SELECT turnstile.run_task('thin history')",
-    "enqueue_firing": "SELECT turnstile.enqueue_firing('nightly', now())",
-    "fire_once": "SELECT turnstile.fire_once('nightly', now(), now())",
-    "set_recurring_pause": "SELECT turnstile.set_recurring_pause('nightly', now(), 'postgres', true)",
+    "read_history deletes": "SELECT turnstile_internal.read_history('public.victim', 0, 100, false)",
+    "read_history looks": "SELECT turnstile_internal.read_history('turnstile.job_history_default', 0, 100, true)",
+    "lock_history": "SELECT turnstile_internal.lock_history()",
+    "lock_history of a table": "SELECT turnstile_internal.lock_history('public.victim')",
+    "thin_history": "SELECT turnstile_internal.thin_history()",
+    "drop_history": "SELECT turnstile_internal.drop_history()",
+    "history_policy": "SELECT turnstile_internal.history_policy(now())",
+    "run_task": "SELECT turnstile_internal.run_task('thin history')",
+    "enqueue_firing": "SELECT turnstile_internal.enqueue_firing('nightly', now())",
+    "fire_once": "SELECT turnstile_internal.fire_once('nightly', now(), now())",
+    "set_recurring_pause": "SELECT turnstile_internal.set_recurring_pause('nightly', now(), 'postgres', true)",
 }
 
 
@@ -92,7 +92,7 @@ def test_a_helper_has_no_rights_but_its_callers(conn, intruder, victim, statemen
 def test_locks_that_a_helper_was_refused_are_not_held(conn, intruder, neighbour):
     """In a block that catches the refusal the transaction lives on."""
     session = intruder.connect(autocommit=False)
-    session.execute("DO $$ BEGIN PERFORM turnstile.lock_history(); EXCEPTION WHEN insufficient_privilege THEN NULL; END $$")
+    session.execute("DO $$ BEGIN PERFORM turnstile_internal.lock_history(); EXCEPTION WHEN insufficient_privilege THEN NULL; END $$")
     neighbour.works()
     assert {task for task, affected in call(conn, "maintain") if affected is None} == set()
 
@@ -100,8 +100,8 @@ def test_locks_that_a_helper_was_refused_are_not_held(conn, intruder, neighbour)
 @pytest.mark.parametrize(
     "statement",
     [
-        "SELECT turnstile.set_cron_entry('turnstile maintain', '* * * * *', 'DROP TABLE public.victim')",
-        "SELECT turnstile.remove_cron_entry('nightly backup')",
+        "SELECT turnstile_internal.set_cron_entry('turnstile maintain', '* * * * *', 'DROP TABLE public.victim')",
+        "SELECT turnstile_internal.remove_cron_entry('nightly backup')",
         "SELECT turnstile.clean_cron_log('0')",
     ],
 )
@@ -126,7 +126,7 @@ def test_a_wrapper_of_ones_own_changes_nothing(conn, make_user, intruder, victim
     session = intruder.connect()
     conn.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
     session.execute("CREATE FUNCTION public.wrap() RETURNS bigint LANGUAGE sql SECURITY DEFINER"
-                    " AS $$ SELECT turnstile.read_history('public.victim', 0, 100, false) $$")  # fmt: skip
+                    " AS $$ SELECT turnstile_internal.read_history('public.victim', 0, 100, false) $$")  # fmt: skip
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         make_user().connect().execute("SELECT public.wrap()")
     assert conn.execute("SELECT count(*) FROM public.victim").fetchone()[0] == 10

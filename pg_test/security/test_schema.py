@@ -29,7 +29,7 @@ TRAPS = {
         CREATE FUNCTION turnstile.current_setting(varchar) RETURNS text LANGUAGE sql AS 'SELECT turnstile.trap()::text'
     """,
     "an overloaded function": TRAP + """;
-        CREATE FUNCTION turnstile.check_name(text, varchar) RETURNS text LANGUAGE sql AS 'SELECT turnstile.trap()::text'
+        CREATE FUNCTION turnstile.check_permission(text, varchar) RETURNS text LANGUAGE sql AS 'SELECT turnstile.trap()::text'
     """,
     "a type": "CREATE DOMAIN turnstile.regclass AS text",
     "a table": "CREATE TABLE turnstile.job (id bigint)",

@@ -41,7 +41,7 @@ def test_a_transaction_that_stays_open_does_not_silence_maintain(conn, intruder,
     """It may be at a task itself, and then is in nobody's way at the others."""
     session = intruder.connect(autocommit=False)
     for statement in ("SELECT * FROM turnstile.maintain()", "SELECT turnstile.enqueue('mine')", "SELECT * FROM turnstile.claim_next()",
-                      "SELECT turnstile.run_task('rescue')"):  # fmt: skip
+                      "SELECT turnstile_internal.run_task('rescue')"):  # fmt: skip
         try:
             session.execute(statement).fetchall()
         except psycopg.Error:

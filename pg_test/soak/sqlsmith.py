@@ -19,7 +19,7 @@ SETTINGS = {"fsync": "off", "max_connections": 30, "log_line_prefix": "%m [%p] %
 GRANTS = """
     CREATE ROLE smith LOGIN;
     GRANT USAGE ON SCHEMA turnstile TO smith;
-    GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile TO smith;
+    GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal TO smith;
     GRANT ALL ON ALL TABLES IN SCHEMA turnstile TO smith;
     GRANT ALL ON ALL SEQUENCES IN SCHEMA turnstile TO smith;
     GRANT CREATE ON SCHEMA public TO smith;

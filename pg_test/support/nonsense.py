@@ -8,7 +8,7 @@ SELECT p.oid::regproc::text, p.prokind = 'p', p.pronargs - p.pronargdefaults,
               FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY a (t, n)), '{}'),
     coalesce(p.proargnames[:p.pronargs], '{}')
 FROM pg_proc p
-WHERE p.pronamespace = 'turnstile'::regnamespace AND p.prorettype <> 'trigger'::regtype
+WHERE p.pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace) AND p.prorettype <> 'trigger'::regtype
 ORDER BY 1, 4
 """
 

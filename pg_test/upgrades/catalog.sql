@@ -7,9 +7,9 @@ WITH extension AS (
     WHERE relnamespace = 'turnstile'::regnamespace OR (relname LIKE 'my\_%' AND relnamespace = 'public'::regnamespace)
 ), routine AS (
     SELECT * FROM pg_proc
-    WHERE pronamespace = 'turnstile'::regnamespace OR (proname LIKE 'my\_%' AND pronamespace = 'public'::regnamespace)
+    WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace) OR (proname LIKE 'my\_%' AND pronamespace = 'public'::regnamespace)
 ), access (class, object, part, kind, owner, acl) AS (
-    SELECT 'pg_namespace'::regclass, oid, 0, 'n', nspowner, nspacl FROM pg_namespace WHERE nspname = 'turnstile'
+    SELECT 'pg_namespace'::regclass, oid, 0, 'n', nspowner, nspacl FROM pg_namespace WHERE nspname IN ('turnstile', 'turnstile_internal')
     UNION ALL
     SELECT 'pg_class'::regclass, oid, 0, CASE relkind WHEN 'S' THEN 's' ELSE 'r' END, relowner, relacl
     FROM relation WHERE relkind IN ('r', 'p', 'v', 'm', 'S')

@@ -39,7 +39,7 @@ GRANT EXECUTE ON FUNCTION turnstile.enqueue, turnstile.claim_next, turnstile.com
 GRANT EXECUTE ON PROCEDURE turnstile.wait_for_job TO {role};
 """
 # From 0.2.0 on the view queues needs it.
-_OF_FIGURES = "GRANT EXECUTE ON FUNCTION turnstile.figures(text) TO {role}"
+_OF_FIGURES = "GRANT EXECUTE ON FUNCTION turnstile_internal.figures(text) TO {role}"
 _SETTINGS = """
 SELECT turnstile.set_queue('*', lease => '10 minutes');
 SELECT turnstile.set_queue('mail', max_running => 3, rate => 1000, policy => 'fair', keep_completed => '30 days');
@@ -63,7 +63,7 @@ WHERE relkind IN ('r', 'p') AND NOT relispartition
 
 def add_own(conn, role: str) -> None:
     conn.execute(sql.SQL(_OWN).format(role=sql.SQL(role)))
-    if conn.execute("SELECT to_regprocedure('turnstile.figures(text)')").fetchone()[0]:
+    if conn.execute("SELECT to_regprocedure('turnstile_internal.figures(text)')").fetchone()[0]:
         conn.execute(sql.SQL(_OF_FIGURES).format(role=sql.SQL(role)))
 
 

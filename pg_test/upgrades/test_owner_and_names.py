@@ -116,11 +116,14 @@ def test_those_who_work_or_operate_may_do_so_with_endpoints(release, worker_role
         conn = database.connect()
         conn.execute(f"CREATE EXTENSION turnstile VERSION '{release}'")
         # What allow_... has granted: it cannot be called before the upgrade.
-        for privileges, name in conn.execute("SELECT privileges, object FROM turnstile.rights_of(%s)", [kind]).fetchall():
+        home = "turnstile" if release == "0.1.0" else "turnstile_internal"
+        for privileges, name in conn.execute(f"SELECT privileges, object FROM {home}.rights_of(%s)", [kind]).fetchall():
             what = "ROUTINE" if privileges == "EXECUTE" else "TABLE"
             conn.execute(f"GRANT {privileges} ON {what} turnstile.{name} TO {worker_role}")
         conn.execute("ALTER EXTENSION turnstile UPDATE")
         assert conn.execute(NEW_VERBS, [worker_role]).fetchone() == (verbs,)
+        may_use = "SELECT has_schema_privilege(%s, 'turnstile_internal', 'USAGE')"
+        assert conn.execute(may_use, [worker_role]).fetchone() == (kind == "operator",)
         may_write = "SELECT has_table_privilege(%s, %s, 'SELECT') AND has_table_privilege(%s, %s, 'INSERT')"
         for table in ("turnstile.endpoint", "turnstile.slowed_key"):
             assert conn.execute(may_write, [worker_role, table, worker_role, table]).fetchone() == (writes,)

@@ -82,7 +82,7 @@ FAULTS = {
     "no check of grants": Fault("function turnstile.keep_region()", check_of_grants()),
     "grants on what was made anew that are not given back": Fault("function turnstile.version(text), privilege {role}", _AT_THE_END, check_of_grants()),
     "a dump without grants on what was made anew": Fault("initial privilege {role}", "initial.objoid = lost.object;", "initial.objoid = 0;"),
-    "users' grants that count as the extension's": _added("initial privilege {role}", "REVOKE ALL ON ALL ROUTINES IN SCHEMA turnstile FROM PUBLIC"),
+    "users' grants that count as the extension's": _added("initial privilege {role}", "REVOKE ALL ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal FROM PUBLIC"),
     "users' grants that are gone": _added('function turnstile."check"(), privilege {role}', "REVOKE ALL ON FUNCTION turnstile.check() FROM {role} CASCADE"),
     "a grant of users to all that is gone": _added("view turnstile.memory", "REVOKE ALL ON turnstile.memory FROM PUBLIC"),
     "a dump without a table": Fault("dumps turnstile.region", "SELECT pg_catalog.pg_extension_config_dump('turnstile.region', $$WHERE name <> 'unknown'$$);"),

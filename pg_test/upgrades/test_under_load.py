@@ -38,7 +38,7 @@ DECLARE
 BEGIN
     FOR definition IN
         SELECT pg_catalog.pg_get_functiondef(oid) FROM pg_catalog.pg_proc
-        WHERE pronamespace = 'turnstile'::pg_catalog.regnamespace AND prokind IN ('f', 'p')
+        WHERE pronamespace IN ('turnstile'::pg_catalog.regnamespace, 'turnstile_internal'::pg_catalog.regnamespace) AND prokind IN ('f', 'p')
     LOOP
         EXECUTE definition;
     END LOOP;
@@ -57,7 +57,7 @@ BEGIN
         SELECT proc.oid::pg_catalog.regprocedure AS name, pg_catalog.pg_get_functiondef(proc.oid) AS definition,
             pg_catalog.pg_get_function_arguments(proc.oid) AS arguments
         FROM pg_catalog.pg_proc AS proc
-        WHERE proc.pronamespace = 'turnstile'::pg_catalog.regnamespace
+        WHERE proc.pronamespace IN ('turnstile'::pg_catalog.regnamespace, 'turnstile_internal'::pg_catalog.regnamespace)
             AND proc.proname IN ('enqueue', 'enqueue_many', 'claim_next', 'claim', 'complete', 'complete_many', 'progress', 'release')
     LOOP
         EXECUTE pg_catalog.format('DROP FUNCTION %s', old.name);

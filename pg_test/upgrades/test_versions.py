@@ -26,6 +26,7 @@ STATEMENTS = {
     "setter": "SELECT turnstile.set_queue('other', max_running => 1)",
     "all settings": "TRUNCATE turnstile.tenant",
     "route": "INSERT INTO turnstile.route (pattern, queue) VALUES ('letter', 'mail')",
+    "retry_curve": "INSERT INTO turnstile.retry_curve (kind, error_class) VALUES ('letter', '*')",
     "endpoint": "INSERT INTO turnstile.endpoint (pattern, url) VALUES ('letter', 'http://a.example')",
     "slowed key": "INSERT INTO turnstile.slowed_key (key, one_at_a_time) VALUES ('k', true)",
     "permission": "INSERT INTO turnstile.permission (role, verb, queue, tenant) VALUES ('pg_monitor', 'enqueue', '*', '*')",

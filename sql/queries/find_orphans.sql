@@ -12,7 +12,7 @@ WITH orphan AS MATERIALIZED (
     WHERE job.id = ANY (ARRAY (
             SELECT orphan.id
             FROM orphan
-            WHERE $5 IS NULL OR turnstile.gate_key('queue', NULL, orphan.queue) = ANY ($5)
+            WHERE $5 IS NULL OR turnstile_internal.gate_key('queue', NULL, orphan.queue) = ANY ($5)
         ))
         AND job.state = 'running'
     LIMIT $4

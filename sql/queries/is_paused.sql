@@ -7,7 +7,7 @@ FROM (
     UNION ALL
     SELECT 2, account.gate, account.paused FROM turnstile.account
     UNION ALL
-    SELECT 4, turnstile.gate_key('concurrency', NULL, endpoint.concurrency_key), bool_and(endpoint.paused)
+    SELECT 4, turnstile_internal.gate_key('concurrency', NULL, endpoint.concurrency_key), bool_and(endpoint.paused)
     FROM turnstile.endpoint
     WHERE endpoint.concurrency_key IS NOT NULL
     GROUP BY endpoint.concurrency_key

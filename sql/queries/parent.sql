@@ -18,7 +18,7 @@ SELECT job.state, job.queue, job.tenant, job.account, coalesce(batch.priority, j
     (SELECT count(*) >= 100 FROM line),
     job.opens_batch IS NOT TRUE,
     ARRAY(SELECT line.id FROM line),
-    ARRAY(SELECT turnstile.session_gate(line.queue, line.tenant, line.session) FROM line WHERE line.session IS NOT NULL)
+    ARRAY(SELECT turnstile_internal.session_gate(line.queue, line.tenant, line.session) FROM line WHERE line.session IS NOT NULL)
 FROM ONLY turnstile.job
 LEFT JOIN turnstile.batch ON batch.id = job.id
 WHERE job.id = $1

@@ -7,8 +7,9 @@ DECLARE
     made record;
 BEGIN
     FOR made IN
-        SELECT 'SCHEMA' AS kind, 'turnstile' AS name, 'pg_catalog.pg_namespace'::pg_catalog.regclass AS class,
-            'turnstile'::pg_catalog.regnamespace::oid AS object
+        SELECT 'SCHEMA' AS kind, nsp.nspname::text AS name, 'pg_catalog.pg_namespace'::pg_catalog.regclass AS class, nsp.oid AS object
+        FROM pg_catalog.pg_namespace AS nsp
+        WHERE nsp.nspname IN ('turnstile', 'turnstile_internal')
         UNION ALL
         SELECT CASE rel.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, rel.oid::pg_catalog.regclass::text, dep.classid, rel.oid
         FROM pg_catalog.pg_depend AS dep

@@ -17,10 +17,14 @@ BEGIN
             UNION ALL
             SELECT 'ROUTINE', proc.proname, 'pg_catalog.pg_proc'::pg_catalog.regclass, proc.oid,
                 proc.oid::pg_catalog.regprocedure::text, proc.proowner, proc.proacl
-            FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace = 'turnstile'::pg_catalog.regnamespace AND EXISTS (
+            FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace IN (SELECT nsp.oid FROM pg_catalog.pg_namespace AS nsp WHERE nsp.nspname IN ('turnstile', 'turnstile_internal')) AND EXISTS (
                 SELECT FROM pg_catalog.pg_depend AS dep
                 WHERE dep.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND dep.objid = proc.oid AND dep.deptype = 'e'
             )
+            UNION ALL
+            SELECT 'SCHEMA', nsp.nspname, 'pg_catalog.pg_namespace'::pg_catalog.regclass, nsp.oid, pg_catalog.quote_ident(nsp.nspname),
+                nsp.nspowner, nsp.nspacl
+            FROM pg_catalog.pg_namespace AS nsp WHERE nsp.nspname = 'turnstile_internal'
         ) AS made ON made.kind = known.kind AND made.key = known.name
         LEFT JOIN pg_catalog.pg_attribute AS att ON made.kind = 'TABLE' AND att.attrelid = made.object AND att.attname = known.part
         -- What is still there has its grants, and may be a user's function that only shares the name.

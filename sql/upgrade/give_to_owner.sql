@@ -19,7 +19,12 @@ BEGIN
         SELECT 'ROUTINE', proc.oid::pg_catalog.regprocedure::text, dep.classid, proc.oid, proc.proowner
         FROM pg_catalog.pg_depend AS dep
         JOIN pg_catalog.pg_proc AS proc ON dep.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND proc.oid = dep.objid
-        WHERE dep.deptype = 'e' AND proc.pronamespace = 'turnstile'::pg_catalog.regnamespace
+        WHERE dep.deptype = 'e' AND proc.pronamespace IN (SELECT nsp.oid FROM pg_catalog.pg_namespace AS nsp WHERE nsp.nspname IN ('turnstile', 'turnstile_internal'))
+        UNION ALL
+        SELECT 'SCHEMA', pg_catalog.quote_ident(nsp.nspname), dep.classid, nsp.oid, nsp.nspowner
+        FROM pg_catalog.pg_depend AS dep
+        JOIN pg_catalog.pg_namespace AS nsp ON dep.classid = 'pg_catalog.pg_namespace'::pg_catalog.regclass AND nsp.oid = dep.objid
+        WHERE dep.deptype = 'e' AND nsp.nspname IN ('turnstile', 'turnstile_internal')
         UNION ALL
         SELECT 'TYPE', typ.oid::pg_catalog.regtype::text, dep.classid, typ.oid, typ.typowner
         FROM pg_catalog.pg_depend AS dep

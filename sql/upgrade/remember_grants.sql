@@ -15,7 +15,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', coalesce((
         WHERE rel.relnamespace = 'turnstile'::pg_catalog.regnamespace AND NOT att.attisdropped
         UNION ALL
         SELECT 'ROUTINE', proc.proname, NULL, proc.oid, proc.proowner, proc.proacl
-        FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace = 'turnstile'::pg_catalog.regnamespace
+        FROM pg_catalog.pg_proc AS proc WHERE proc.pronamespace IN (SELECT nsp.oid FROM pg_catalog.pg_namespace AS nsp WHERE nsp.nspname IN ('turnstile', 'turnstile_internal'))
     ) AS made, pg_catalog.aclexplode(made.acl) AS acl
     WHERE acl.grantee <> made.owner
 ), '[]'), true);

@@ -12,7 +12,7 @@ BEGIN
             'CREATE TABLE %s PARTITION OF turnstile.job_history FOR VALUES FROM (%L) TO (%L)',
             made, day::timestamptz, (day + 1)::timestamptz
         );
-        PERFORM turnstile.finish_partition(made::regclass);
+        PERFORM turnstile_internal.finish_partition(made::regclass);
     END LOOP;
 END
 $$

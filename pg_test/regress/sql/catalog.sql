@@ -22,7 +22,7 @@ SELECT
     provolatile AS volatility,
     obj_description(oid, 'pg_proc') IS NOT NULL AS comment
 FROM pg_proc
-WHERE pronamespace = 'turnstile'::regnamespace
+WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)
 ORDER BY proname COLLATE "C";
 
 -- Tables and views have a comment, and so have the columns of settings
@@ -34,7 +34,7 @@ ORDER BY relname COLLATE "C";
 SELECT relname AS relation, attname AS column_without_comment
 FROM pg_attribute
 JOIN pg_class ON pg_class.oid = attrelid
-WHERE relnamespace = 'turnstile'::regnamespace AND relname IN ('queue', 'tenant', 'account', 'concurrency', 'route', 'endpoint', 'slowed_key')
+WHERE relnamespace = 'turnstile'::regnamespace AND relname IN ('queue', 'tenant', 'account', 'concurrency', 'route', 'endpoint', 'slowed_key', 'retry_curve')
     AND attnum > 0 AND NOT attisdropped AND attname NOT IN ('name', 'tenant', 'key')
     AND col_description(attrelid, attnum) IS NULL
 ORDER BY relname COLLATE "C", attnum;
@@ -43,10 +43,10 @@ ORDER BY relname COLLATE "C", attnum;
 SELECT object
 FROM (
     SELECT nspname::text, coalesce(nspacl, acldefault('n', nspowner))
-    FROM pg_namespace WHERE nspname = 'turnstile'
+    FROM pg_namespace WHERE nspname IN ('turnstile', 'turnstile_internal')
     UNION ALL
     SELECT oid::regprocedure::text, coalesce(proacl, acldefault('f', proowner))
-    FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace
+    FROM pg_proc WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)
     UNION ALL
     SELECT oid::regclass::text, coalesce(relacl, acldefault(CASE relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", relowner))
     FROM pg_class WHERE relnamespace = 'turnstile'::regnamespace AND relkind IN ('r', 'p', 'v', 'S')

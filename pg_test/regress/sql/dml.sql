@@ -66,11 +66,11 @@ INSERT INTO turnstile.job (kind, concurrency_key) VALUES ('mail', '');
 \echo :SQLSTATE
 INSERT INTO turnstile.job (kind, state) VALUES ('mail', 'completed');
 \echo :SQLSTATE
-INSERT INTO turnstile.job (kind, attempt) VALUES ('mail', -1);
+INSERT INTO turnstile.job (kind, attempt) VALUES ('mail', -2);
 \echo :SQLSTATE
 INSERT INTO turnstile.job (kind, max_attempts) VALUES ('mail', 0);
 \echo :SQLSTATE
-INSERT INTO turnstile.job (kind, uncounted) VALUES ('mail', -1);
+INSERT INTO turnstile.job (kind, uncounted) VALUES ('mail', -2);
 \echo :SQLSTATE
 COPY turnstile.job (kind, tenant) FROM STDIN;
 mail	acme
@@ -99,7 +99,7 @@ UPDATE turnstile.job SET uncounted = -1;
 \echo :SQLSTATE
 SELECT kind, attempt, max_attempts FROM turnstile.claim_next();
 
-INSERT INTO turnstile.queue (name, max_running) VALUES ('mail', -1);
+INSERT INTO turnstile.queue (name, max_running) VALUES ('mail', -2);
 \echo :SQLSTATE
 INSERT INTO turnstile.queue (name, lease) VALUES ('mail', '0');
 \echo :SQLSTATE
@@ -107,13 +107,13 @@ INSERT INTO turnstile.queue (name, policy) VALUES ('mail', 'random');
 \echo :SQLSTATE
 INSERT INTO turnstile.queue (name, session_on_retry) VALUES ('mail', 'wait');
 \echo :SQLSTATE
-INSERT INTO turnstile.tenant (name, slots) VALUES ('acme too', -1);
+INSERT INTO turnstile.tenant (name, slots) VALUES ('acme too', -2);
 \echo :SQLSTATE
 INSERT INTO turnstile.tenant (name, weight) VALUES ('acme too', 0);
 \echo :SQLSTATE
 INSERT INTO turnstile.tenant (name) VALUES ('');
 \echo :SQLSTATE
-INSERT INTO turnstile.account (tenant, name, slots) VALUES ('acme', 'sales', -1);
+INSERT INTO turnstile.account (tenant, name, slots) VALUES ('acme', 'sales', -2);
 \echo :SQLSTATE
 INSERT INTO turnstile.concurrency (key, slots) VALUES (repeat('x', 256), 1);
 \echo :SQLSTATE

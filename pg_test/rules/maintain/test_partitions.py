@@ -209,7 +209,7 @@ def test_single_jobs_go_the_same_whatever_the_caller_has_set(conn):
 def test_the_policy_of_a_day_does_not_depend_on_settings(conn):
     """A pass that another caller began would start anew each time."""
     conn.execute("INSERT INTO turnstile.queue (name, keep_completed) VALUES ('q', '1 year 2 mons -3 days 04:05:06')")
-    query = "SELECT (turnstile.history_policy(NULL)).policy, (turnstile.history_policy('2026-01-01 00:00+00')).policy"
+    query = "SELECT (turnstile_internal.history_policy(NULL)).policy, (turnstile_internal.history_policy('2026-01-01 00:00+00')).policy"
     before = conn.execute(query).fetchone()
     for style in ("sql_standard", "postgres_verbose", "iso_8601"):
         conn.execute(f"SET intervalstyle = '{style}'; SET datestyle = 'German'; SET timezone = 'Asia/Kolkata'")

@@ -129,7 +129,7 @@ def test_the_pattern_that_wins_is_the_one_that_would_among_routes(module_conn, p
 def test_the_gate_of_an_endpoint_is_that_of_its_key(conn, address):
     set_endpoint(conn, "k", url=address)
     conn.execute("UPDATE turnstile.endpoint SET gate = 1")
-    query = "SELECT gate = turnstile.gate_key('concurrency', NULL, concurrency_key) FROM turnstile.endpoint"
+    query = "SELECT gate = turnstile_internal.gate_key('concurrency', NULL, concurrency_key) FROM turnstile.endpoint"
     assert conn.execute(query).fetchone() == (True,)
 
 

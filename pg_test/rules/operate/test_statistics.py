@@ -119,7 +119,7 @@ def test_rebuilds_and_counts_keep_what_has_happened(conn):
 @pytest.mark.parametrize("gate", [None, "", "session", "nothing"])
 def test_there_are_figures_of_four_kinds(conn, gate):
     with pytest.raises(Exception) as caught:
-        conn.execute("SELECT * FROM turnstile.figures(%s)", [gate])
+        conn.execute("SELECT * FROM turnstile_internal.figures(%s)", [gate])
     assert caught.value.sqlstate == ("22004" if gate is None else "22023")
 
 

@@ -110,7 +110,7 @@ def test_a_view_needs_its_grant(conn, role, db):
         with pytest.raises(Exception) as caught:
             reader.execute(f"SELECT * FROM turnstile.{view}")
         assert caught.value.sqlstate == "42501"
-    conn.execute(f'GRANT SELECT ON turnstile.queues TO "{role}"; GRANT EXECUTE ON FUNCTION turnstile.figures TO "{role}"')
+    conn.execute(f'GRANT SELECT ON turnstile.queues TO "{role}"; GRANT EXECUTE ON FUNCTION turnstile_internal.figures TO "{role}"')
     enqueue(conn, queue="mail")
     assert _row(reader, "queues")["waiting"] == 1
 

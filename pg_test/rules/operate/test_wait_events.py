@@ -14,7 +14,7 @@ TRIES = 200
 OF_CLAIM = "SELECT wait_event_type, wait_event FROM pg_stat_activity WHERE pid = %s AND wait_event_type IN ('LWLock', 'Lock')"
 # What keeps using the memory. The function looks at all names under the lock, and gives few.
 BUSY = {
-    "figures": "DO $$ BEGIN LOOP PERFORM FROM turnstile.figures('tenant'); END LOOP; END $$",
+    "figures": "DO $$ BEGIN LOOP PERFORM FROM turnstile_internal.figures('tenant'); END LOOP; END $$",
     "rebuild": "DO $$ BEGIN LOOP PERFORM turnstile.rebuild(); END LOOP; END $$",
 }
 
@@ -51,7 +51,7 @@ def test_a_claim_that_waits_shows_for_what(db, conn, busy, event):
         "INSERT INTO turnstile.job (kind, concurrency_key) SELECT 'work', 'key ' || n FROM generate_series(1, %s::int) AS n", [LANES]
     )
     enqueue(conn, tenant="acme")
-    assert conn.execute("SELECT count(*) FROM turnstile.figures('concurrency')").fetchone() == (LANES,)
+    assert conn.execute("SELECT count(*) FROM turnstile_internal.figures('concurrency')").fetchone() == (LANES,)
     worker = Sleeper(db.connect(), BUSY[busy])
     try:
         assert any(_event_of_a_claim(db, conn, worker) == event for _ in range(TRIES))

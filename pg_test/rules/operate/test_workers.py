@@ -24,7 +24,7 @@ def _seen(conn) -> dict:
 
 
 def _names(conn) -> list:
-    return [name for (name,) in conn.execute("SELECT worker FROM turnstile.workers_seen()")]
+    return [name for (name,) in conn.execute("SELECT worker FROM turnstile_internal.workers_seen()")]
 
 
 def _now(conn):
@@ -195,7 +195,7 @@ def test_monitors_and_operators_see_it(conn, role, kind):
 def test_others_do_not(conn, role, kind):
     conn.execute(f"SELECT turnstile.allow_{kind}(%s::text::regrole)", [role])
     conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
-    for query in ("TABLE turnstile.workers", "SELECT * FROM turnstile.workers_seen()"):
+    for query in ("TABLE turnstile.workers", "SELECT * FROM turnstile_internal.workers_seen()"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             conn.execute(query)
     conn.execute("RESET ROLE")

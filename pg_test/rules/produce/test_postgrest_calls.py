@@ -146,7 +146,7 @@ CALLS = {
 def test_a_role_that_was_not_allowed_is_refused(conn, db, role, function, granted):
     job = enqueue(conn)
     if granted == "EXECUTE alone":
-        conn.execute(f"GRANT USAGE ON SCHEMA turnstile TO {role}; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA turnstile TO {role}")
+        conn.execute(f"GRANT USAGE ON SCHEMA turnstile, turnstile_internal TO {role}; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA turnstile, turnstile_internal TO {role}")
     before = rows.everything(conn)
     with pytest.raises(psycopg.errors.InsufficientPrivilege) as caught:
         post(db.connect(), role, function, CALLS[function])

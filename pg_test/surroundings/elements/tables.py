@@ -64,11 +64,12 @@ TO_AN_OWNER = """
             FROM pg_class WHERE relnamespace = 'turnstile'::regnamespace AND relkind IN ('r', 'p', 'v')
             UNION ALL
             SELECT format('ALTER ROUTINE %s OWNER TO surroundings_owner', oid::regprocedure)
-            FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace
+            FROM pg_proc WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace)
         LOOP
             EXECUTE command;
         END LOOP;
         ALTER SCHEMA turnstile OWNER TO surroundings_owner;
+        ALTER SCHEMA turnstile_internal OWNER TO surroundings_owner;
     END $$"""
 POLICY = "CREATE POLICY one ON turnstile.job"
 FORCED = ["ALTER TABLE turnstile.job ENABLE ROW LEVEL SECURITY", "ALTER TABLE turnstile.job FORCE ROW LEVEL SECURITY"]

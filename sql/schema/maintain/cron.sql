@@ -1,7 +1,7 @@
 -- maintain(), called by pg_cron.
 
 -- An entry is no part of the extension. It outlives DROP EXTENSION, and its next run then removes it.
-CREATE FUNCTION turnstile.cron_command(verb text) RETURNS text
+CREATE FUNCTION turnstile_internal.cron_command(verb text) RETURNS text
     LANGUAGE sql IMMUTABLE
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -14,7 +14,7 @@ AS $function$
     END IF;
 END $do$$command$, cron_command.verb)
 $function$;
-COMMENT ON FUNCTION turnstile.cron_command(text) IS
+COMMENT ON FUNCTION turnstile_internal.cron_command(text) IS
     'For enable_cron(): the command of an entry of pg_cron, which removes the entries once the extension is gone.';
 
 CREATE FUNCTION turnstile.enable_cron(schedule text DEFAULT '* * * * *') RETURNS bigint
@@ -24,8 +24,8 @@ AS $function$
 DECLARE
     entry bigint;
 BEGIN
-    entry := turnstile.set_cron_entry('turnstile maintain', schedule, turnstile.cron_command('maintain'));
-    PERFORM turnstile.set_cron_entry('turnstile clean-up', '17 * * * *', turnstile.cron_command('clean_cron_log'));
+    entry := turnstile_internal.set_cron_entry('turnstile maintain', schedule, turnstile_internal.cron_command('maintain'));
+    PERFORM turnstile_internal.set_cron_entry('turnstile clean-up', '17 * * * *', turnstile_internal.cron_command('clean_cron_log'));
     RETURN entry;
 END
 $function$;
@@ -38,7 +38,7 @@ CREATE FUNCTION turnstile.disable_cron() RETURNS int
     LANGUAGE sql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.remove_cron_entry('turnstile maintain')::int + turnstile.remove_cron_entry('turnstile clean-up')::int
+    SELECT turnstile_internal.remove_cron_entry('turnstile maintain')::int + turnstile_internal.remove_cron_entry('turnstile clean-up')::int
 $function$;
 COMMENT ON FUNCTION turnstile.disable_cron() IS
     'Removes what enable_cron() has set up, and returns how many entries of pg_cron that were.
@@ -55,13 +55,13 @@ BEGIN
         RAISE EXCEPTION 'keep must not be null' USING ERRCODE = '22004',
             DETAIL = 'The argument "keep" is NULL.', HINT = 'Leave it out for three days.';
     END IF;
-    PERFORM turnstile.require_cron();
+    PERFORM turnstile_internal.require_cron();
     DELETE FROM cron.job_run_details
     WHERE runid = ANY (ARRAY (
         SELECT run.runid FROM cron.job_run_details AS run
         WHERE run.username = current_user AND run.database = current_database()
             AND (
-                run.command IN (turnstile.cron_command('maintain'), turnstile.cron_command('clean_cron_log'))
+                run.command IN (turnstile_internal.cron_command('maintain'), turnstile_internal.cron_command('clean_cron_log'))
                 -- Those of 0.1.0.
                 OR run.command IN ('SELECT turnstile.maintain()', 'SELECT turnstile.clean_cron_log()')
                 OR run.command LIKE 'SELECT turnstile.enqueue\_recurring(%'

@@ -1,6 +1,6 @@
 -- Entries of pg_cron, where the database has it, for maintain().
 
-CREATE FUNCTION turnstile.require_cron() RETURNS void
+CREATE FUNCTION turnstile_internal.require_cron() RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -12,12 +12,12 @@ BEGIN
     END IF;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.require_cron() IS
+COMMENT ON FUNCTION turnstile_internal.require_cron() IS
     'Errors: 55000 pg_cron is not installed in this database; the HINT says what else can be done.';
 
 -- Entries belong to the owner of these functions. Replacing makes a new entry, so that it runs in this
 -- database, and runs at all, whatever happened to the old one.
-CREATE FUNCTION turnstile.set_cron_entry(entry text, cron text, command text) RETURNS bigint
+CREATE FUNCTION turnstile_internal.set_cron_entry(entry text, cron text, command text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -26,7 +26,7 @@ BEGIN
         RAISE EXCEPTION 'schedule must not be null' USING ERRCODE = '22004',
             DETAIL = 'The argument is NULL.', HINT = 'Pass five fields, for example ''*/5 * * * *''.';
     END IF;
-    PERFORM turnstile.remove_cron_entry(entry);
+    PERFORM turnstile_internal.remove_cron_entry(entry);
     RETURN cron.schedule(entry, cron, command);
 EXCEPTION WHEN invalid_parameter_value THEN
     RAISE EXCEPTION 'invalid schedule' USING ERRCODE = '22023',
@@ -34,22 +34,22 @@ EXCEPTION WHEN invalid_parameter_value THEN
         HINT = 'Use five fields: minute, hour, day of month, month, day of week; for example ''*/5 * * * *''.';
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_cron_entry(text, text, text) IS
+COMMENT ON FUNCTION turnstile_internal.set_cron_entry(text, text, text) IS
     'For enable_cron(): makes or replaces an entry of pg_cron and returns its jobid. Errors: 22004; 22023; 55000 without pg_cron.';
 
-CREATE FUNCTION turnstile.remove_cron_entry(entry text) RETURNS boolean
+CREATE FUNCTION turnstile_internal.remove_cron_entry(entry text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 DECLARE
     removed boolean;
 BEGIN
-    PERFORM turnstile.require_cron();
+    PERFORM turnstile_internal.require_cron();
     SELECT coalesce(bool_or(cron.unschedule(job.jobid)), false) INTO removed
     FROM cron.job
     WHERE job.jobname = entry::name AND job.username = current_user;
     RETURN removed;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.remove_cron_entry(text) IS
+COMMENT ON FUNCTION turnstile_internal.remove_cron_entry(text) IS
     'For disable_cron(): removes an entry of pg_cron; false if there is none. Errors: 55000 without pg_cron.';

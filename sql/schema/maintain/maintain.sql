@@ -1,7 +1,7 @@
 -- Upkeep. Each task runs by itself: one that fails or runs elsewhere does not keep the others from running.
 -- Tasks that take strong locks come last, so that the locks are held for an instant only.
 
-CREATE FUNCTION turnstile.run_task(task text) RETURNS bigint
+CREATE FUNCTION turnstile_internal.run_task(task text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -16,11 +16,11 @@ BEGIN
         WHEN 'fire recurring' THEN
             RETURN turnstile.fire_recurring();
         WHEN 'thin history' THEN
-            RETURN turnstile.thin_history();
+            RETURN turnstile_internal.thin_history();
         WHEN 'prune unique keys' THEN
             RETURN turnstile.prune_unique_keys();
         WHEN 'prune batches' THEN
-            RETURN turnstile.prune_batches();
+            RETURN turnstile_internal.prune_batches();
         WHEN 'make partitions' THEN
             -- A dump restores it last of all partitions. One that exists before would be in the way of the others.
             IF pg_catalog.to_regclass('turnstile.job_history_default') IS NULL THEN
@@ -28,7 +28,7 @@ BEGIN
                     DETAIL = 'There is no turnstile.job_history_default.',
                     HINT = 'If a dump is being restored, wait for the end. Otherwise run SELECT turnstile.make_history_partitions().';
             END IF;
-            IF turnstile.missing_history_days(7) IS NOT NULL
+            IF turnstile_internal.missing_history_days(7) IS NOT NULL
                 AND pg_catalog.pg_relation_size('turnstile.job_history_default') > attachable
             THEN
                 RAISE EXCEPTION 'default partition of the history is too large'
@@ -40,11 +40,11 @@ BEGIN
             END IF;
             RETURN turnstile.make_history_partitions(7);
         WHEN 'drop partitions' THEN
-            RETURN turnstile.drop_history();
+            RETURN turnstile_internal.drop_history();
     END CASE;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.run_task(text) IS
+COMMENT ON FUNCTION turnstile_internal.run_task(text) IS
     'For maintain(): runs one task and returns how much it did.';
 
 CREATE FUNCTION turnstile.maintain() RETURNS TABLE (task text, affected bigint)
@@ -65,7 +65,7 @@ BEGIN
         BEGIN
             PERFORM FROM turnstile.maintain_task WHERE maintain_task.name = task FOR UPDATE SKIP LOCKED;
             IF FOUND THEN
-                affected := turnstile.run_task(task);
+                affected := turnstile_internal.run_task(task);
             END IF;
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected THEN

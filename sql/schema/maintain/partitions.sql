@@ -3,7 +3,7 @@
 -- To change the set of partitions takes strong locks for an instant, and a session that waits for such a lock
 -- blocks all that come after it. So it waits at most 50 ms, and not at all for a transaction that is older than
 -- a second: a dump, a report, a worker that ends runs in a long transaction.
-CREATE FUNCTION turnstile.lock_history(dropping regclass DEFAULT NULL) RETURNS void
+CREATE FUNCTION turnstile_internal.lock_history(dropping regclass DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET lock_timeout = '50ms'
@@ -43,10 +43,10 @@ BEGIN
         HINT = 'Try again later. maintain() tries with each run.';
 END
 $function$;
-COMMENT ON FUNCTION turnstile.lock_history(regclass) IS
+COMMENT ON FUNCTION turnstile_internal.lock_history(regclass) IS
     'For maintain(): locks the history to attach a partition, or to drop the one given, without stalling others. Errors: 55P03.';
 
-CREATE FUNCTION turnstile.missing_history_days(days_ahead int) RETURNS date[]
+CREATE FUNCTION turnstile_internal.missing_history_days(days_ahead int) RETURNS date[]
     LANGUAGE sql STABLE
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
@@ -62,13 +62,13 @@ AS $function$
             WHERE history_partition.begins < day + interval '1 day' AND history_partition.ends > day
         )
 $function$;
-COMMENT ON FUNCTION turnstile.missing_history_days(int) IS
+COMMENT ON FUNCTION turnstile_internal.missing_history_days(int) IS
     'For maintain(): the days (UTC) from today on for which job_history has no partition, or NULL.';
 
 -- Partitions have an index of their own: one of the parent would be made for a partition that a dump attaches,
 -- before the dump makes it by the same name. An index that is made of an empty table has a summary of its first
 -- pages, which each row would have to change. What the owner grants on tables by default is not for these.
-CREATE FUNCTION turnstile.finish_partition(partition regclass) RETURNS void
+CREATE FUNCTION turnstile_internal.finish_partition(partition regclass) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET default_tablespace = ''
@@ -97,12 +97,12 @@ BEGIN
     END LOOP;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.finish_partition(regclass) IS
+COMMENT ON FUNCTION turnstile_internal.finish_partition(regclass) IS
     'For make_history_partitions(): gives a new partition its indexes and its replica identity, and revokes what default privileges granted.';
 
 -- Jobs in the default partition move to that of their day without any trigger: they are not deleted, and a foreign
 -- key finds them there again.
-CREATE FUNCTION turnstile.move_strays(partition regclass, begins timestamptz, ends timestamptz) RETURNS void
+CREATE FUNCTION turnstile_internal.move_strays(partition regclass, begins timestamptz, ends timestamptz) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -132,7 +132,7 @@ BEGIN
     END IF;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.move_strays(regclass, timestamptz, timestamptz) IS
+COMMENT ON FUNCTION turnstile_internal.move_strays(regclass, timestamptz, timestamptz) IS
     'For make_history_partitions(): moves finished jobs of that time from the default partition to the new one.';
 
 -- A partition is created as a table of its own and then attached, so that jobs can end meanwhile. It gets from the
@@ -168,15 +168,15 @@ BEGIN
     END IF;
     IF pg_catalog.to_regclass('turnstile.job_history_default') IS NULL THEN
         CREATE TABLE turnstile.job_history_default PARTITION OF turnstile.job_history DEFAULT;
-        PERFORM turnstile.finish_partition('turnstile.job_history_default');
+        PERFORM turnstile_internal.finish_partition('turnstile.job_history_default');
         COMMENT ON TABLE turnstile.job_history_default IS
             'Catches finished jobs of a day whose partition was not made ahead.';
     END IF;
-    missing := turnstile.missing_history_days(days_ahead);
+    missing := turnstile_internal.missing_history_days(days_ahead);
     IF missing IS NULL THEN
         RETURN 0;
     END IF;
-    PERFORM turnstile.lock_history();
+    PERFORM turnstile_internal.lock_history();
     crowded := ARRAY (
         SELECT finished_at::date FROM turnstile.job_history_default
         WHERE finished_at >= missing[1] GROUP BY 1 HAVING count(*) > 10000
@@ -190,8 +190,8 @@ BEGIN
                 INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION) %s',
             partition, place
         );
-        PERFORM turnstile.finish_partition(partition::regclass);
-        PERFORM turnstile.move_strays(partition::regclass, day::timestamptz, (day + 1)::timestamptz);
+        PERFORM turnstile_internal.finish_partition(partition::regclass);
+        PERFORM turnstile_internal.move_strays(partition::regclass, day::timestamptz, (day + 1)::timestamptz);
         EXECUTE pg_catalog.format(
             'ALTER TABLE turnstile.job_history ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
             partition, day::timestamptz, (day + 1)::timestamptz

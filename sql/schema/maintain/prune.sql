@@ -9,7 +9,7 @@ max_keys: more than 0.
 Errors: 22004; 22023; 42501; 25006.';
 
 -- A call looks at some rows only, from a random one on: most batches stay as long as their parent is in history.
-CREATE FUNCTION turnstile.prune_batches() RETURNS bigint
+CREATE FUNCTION turnstile_internal.prune_batches() RETURNS bigint
     LANGUAGE sql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -42,5 +42,5 @@ AS $function$
     )
     SELECT (SELECT count(*) FROM pruned_batches) + (SELECT count(*) FROM pruned_dependencies)
 $function$;
-COMMENT ON FUNCTION turnstile.prune_batches() IS
+COMMENT ON FUNCTION turnstile_internal.prune_batches() IS
     'For maintain(): deletes settings of batches whose parent is in history no more, and dependencies of jobs that have ended. Returns how many rows.';

@@ -2,7 +2,7 @@
 
 -- A dump carries partitions whole, but of job_history, which is the extension's, neither columns, CHECKs nor indexes
 -- that users have added: to attach a partition that has them would fail. So they are made again, just before.
-CREATE FUNCTION turnstile.attach_as_dumped() RETURNS event_trigger
+CREATE FUNCTION turnstile_internal.attach_as_dumped() RETURNS event_trigger
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -102,7 +102,7 @@ BEGIN
     PERFORM pg_catalog.set_config('row_security', 'off', true);
 END
 $function$;
-COMMENT ON FUNCTION turnstile.attach_as_dumped() IS
+COMMENT ON FUNCTION turnstile_internal.attach_as_dumped() IS
     'While a dump is restored: gives job_history the columns, CHECKs and indexes of a partition before that is attached.';
 
 -- Partitions belong to the user, the default one too, so that a dump carries them alike. A restore brings its own:
@@ -113,7 +113,7 @@ DECLARE
 BEGIN
     IF current_setting('row_security') = 'off' THEN
         CREATE EVENT TRIGGER turnstile_restore ON ddl_command_start
-            WHEN TAG IN ('ALTER TABLE', 'ALTER INDEX') EXECUTE FUNCTION turnstile.attach_as_dumped();
+            WHEN TAG IN ('ALTER TABLE', 'ALTER INDEX') EXECUTE FUNCTION turnstile_internal.attach_as_dumped();
         COMMENT ON EVENT TRIGGER turnstile_restore IS
             'Made by a restore of turnstile, for what it attaches to the history.';
         RETURN;

@@ -9,7 +9,7 @@
 -- Foreign tables are left to who attached them. Children stay as long as their parent waits: it says how they ended when it goes on.
 
 -- The default partition (day_ends NULL) holds many days: its policy is that of a date, and it never goes as a whole.
-CREATE FUNCTION turnstile.history_policy(
+CREATE FUNCTION turnstile_internal.history_policy(
     day_ends timestamptz, OUT all_over boolean, OUT some_over boolean, OUT policy text
 )
     LANGUAGE sql STABLE
@@ -35,11 +35,11 @@ AS $function$
     FROM is_over AS own
     LEFT JOIN is_over AS rest ON rest.name = '*'
 $function$;
-COMMENT ON FUNCTION turnstile.history_policy(timestamptz) IS
+COMMENT ON FUNCTION turnstile_internal.history_policy(timestamptz) IS
     'For maintain(): whether all or some settings of queues let go of a day that ended then, and a hash of which. Without the row * jobs of queues without a row stay.';
 
 -- Reads a range of blocks of a partition: deletes what is over, or says whether anything is not.
-CREATE FUNCTION turnstile.read_history(partition regclass, first_block bigint, blocks int, looking boolean) RETURNS bigint
+CREATE FUNCTION turnstile_internal.read_history(partition regclass, first_block bigint, blocks int, looking boolean) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
@@ -80,10 +80,10 @@ BEGIN
     RETURN affected;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.read_history(regclass, bigint, int, boolean) IS
+COMMENT ON FUNCTION turnstile_internal.read_history(regclass, bigint, int, boolean) IS
     'For maintain(): with looking, 1 if a row in these blocks stays, else 0; without, deletes the rows that are over and returns how many.';
 
-CREATE FUNCTION turnstile.thin_history() RETURNS bigint
+CREATE FUNCTION turnstile_internal.thin_history() RETURNS bigint
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
@@ -102,7 +102,7 @@ BEGIN
         SELECT part.partition, part.ends, rule.policy, pg_catalog.pg_stat_get_tuples_inserted(part.partition) AS inserted
         FROM turnstile.history_partition AS part
         JOIN pg_class AS rel ON rel.oid = part.partition AND rel.relkind <> 'f'
-        CROSS JOIN LATERAL turnstile.history_policy(part.ends) AS rule
+        CROSS JOIN LATERAL turnstile_internal.history_policy(part.ends) AS rule
         WHERE rule.some_over AND NOT rule.all_over
     ), gone AS (
         DELETE FROM turnstile.history_pass
@@ -121,7 +121,7 @@ BEGIN
         WHERE NOT finished AND partition <> ALL (failed) ORDER BY partition LIMIT 1;
         EXIT WHEN NOT FOUND;
         BEGIN
-            affected := turnstile.read_history(
+            affected := turnstile_internal.read_history(
                 pass.partition, pass.next_block, CASE WHEN pass.looking THEN looked_blocks ELSE deleted_blocks END, pass.looking
             );
         EXCEPTION
@@ -149,10 +149,10 @@ BEGIN
     RETURN deleted;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.thin_history() IS
+COMMENT ON FUNCTION turnstile_internal.thin_history() IS
     'For maintain(): deletes finished jobs that are over from days of which others stay, some ranges of blocks in a call. Returns how many. A WARNING tells of a day that cannot be thinned.';
 
-CREATE FUNCTION turnstile.has_awaited_children(partition regclass) RETURNS boolean
+CREATE FUNCTION turnstile_internal.has_awaited_children(partition regclass) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -170,10 +170,10 @@ BEGIN
     RETURN found;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.has_awaited_children(regclass) IS
+COMMENT ON FUNCTION turnstile_internal.has_awaited_children(regclass) IS
     'For maintain(): whether a day of the history has children of a job that still waits for others.';
 
-CREATE FUNCTION turnstile.drop_history() RETURNS bigint
+CREATE FUNCTION turnstile_internal.drop_history() RETURNS bigint
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET timezone = 'UTC'
@@ -190,7 +190,7 @@ BEGIN
         SELECT part.partition
         FROM turnstile.history_partition AS part
         JOIN pg_class AS rel ON rel.oid = part.partition AND rel.relkind <> 'f'
-        CROSS JOIN LATERAL turnstile.history_policy(part.ends) AS rule
+        CROSS JOIN LATERAL turnstile_internal.history_policy(part.ends) AS rule
         WHERE rule.all_over OR EXISTS (
             SELECT FROM turnstile.history_pass
             WHERE history_pass.partition = part.partition AND history_pass.policy = rule.policy
@@ -201,8 +201,8 @@ BEGIN
         LIMIT most
     LOOP
         BEGIN
-            CONTINUE WHEN turnstile.has_awaited_children(day);
-            PERFORM turnstile.lock_history(day);
+            CONTINUE WHEN turnstile_internal.has_awaited_children(day);
+            PERFORM turnstile_internal.lock_history(day);
             EXECUTE pg_catalog.format('DROP TABLE %s', day);
             dropped := dropped + 1;
         EXCEPTION
@@ -219,5 +219,5 @@ BEGIN
     RETURN dropped;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.drop_history() IS
+COMMENT ON FUNCTION turnstile_internal.drop_history() IS
     'For maintain(): drops up to ten daily partitions that no setting keeps any longer, and returns how many. A WARNING tells of one that cannot be dropped. Errors: 55P03 all of them are in use.';

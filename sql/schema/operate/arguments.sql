@@ -1,7 +1,7 @@
 -- What functions that are not in C do alike with their arguments. Each runs with the rights of its caller, so that roles
 -- that may call a setter need EXECUTE on these, too: rights_of() grants it.
 
-CREATE FUNCTION turnstile.check_name(argument text, value text, optional boolean DEFAULT false) RETURNS void
+CREATE FUNCTION turnstile_internal.check_name(argument text, value text, optional boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -18,10 +18,10 @@ BEGIN
     END IF;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.check_name(text, text, boolean) IS
+COMMENT ON FUNCTION turnstile_internal.check_name(text, text, boolean) IS
     'Refuses what is no name: 22004 NULL, 22023 empty, 54000 over 255 bytes.';
 
-CREATE FUNCTION turnstile.check_clear(clear text[], VARIADIC columns text[]) RETURNS void
+CREATE FUNCTION turnstile_internal.check_clear(clear text[], VARIADIC columns text[]) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -32,19 +32,19 @@ BEGIN
     END IF;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.check_clear(text[], text[]) IS
+COMMENT ON FUNCTION turnstile_internal.check_clear(text[], text[]) IS
     'Refuses columns that cannot be set to NULL: 22023.';
 
-CREATE FUNCTION turnstile.changed_setting(name text, clear text[], given anyelement, was anyelement) RETURNS anyelement
+CREATE FUNCTION turnstile_internal.changed_setting(name text, clear text[], given anyelement, was anyelement) RETURNS anyelement
     LANGUAGE sql IMMUTABLE
     SET search_path = pg_catalog, pg_temp
 AS $function$
     SELECT CASE WHEN changed_setting.name = ANY (clear) THEN NULL ELSE coalesce(given, was) END
 $function$;
-COMMENT ON FUNCTION turnstile.changed_setting(text, text[], anyelement, anyelement) IS
+COMMENT ON FUNCTION turnstile_internal.changed_setting(text, text[], anyelement, anyelement) IS
     'For the setters: what a column becomes. NULL if clear names it, else the value that was given, else what it was.';
 
-CREATE FUNCTION turnstile.refuse_setting(broken text) RETURNS void
+CREATE FUNCTION turnstile_internal.refuse_setting(broken text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -58,10 +58,10 @@ BEGIN
         HINT = 'See the comment on the column for the values that it takes.';
 END
 $function$;
-COMMENT ON FUNCTION turnstile.refuse_setting(text) IS
+COMMENT ON FUNCTION turnstile_internal.refuse_setting(text) IS
     'Raises 22023 for a broken CHECK of a table of settings.';
 
-CREATE FUNCTION turnstile.check_names(argument text, names text[]) RETURNS void
+CREATE FUNCTION turnstile_internal.check_names(argument text, names text[]) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -74,8 +74,8 @@ BEGIN
         RAISE EXCEPTION '% must not be empty', argument USING ERRCODE = '22023',
             DETAIL = format('The argument "%s" is an empty array.', argument), HINT = 'Pass an array of names; ''{*}'' stands for all.';
     END IF;
-    PERFORM turnstile.check_name(argument, name) FROM unnest(names) AS name;
+    PERFORM turnstile_internal.check_name(argument, name) FROM unnest(names) AS name;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.check_names(text, text[]) IS
+COMMENT ON FUNCTION turnstile_internal.check_names(text, text[]) IS
     'Refuses what is no array of names: 22004 NULL, 22023 empty, 54000 a name over 255 bytes.';

@@ -24,7 +24,7 @@ BEGIN
             DETAIL = 'The argument "id" is NULL.', HINT = 'Pass the id of the parent.';
     END IF;
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_batch.clear, 'slots', 'rate', 'burst', 'paused_until', 'priority', 'max_failed');
+    PERFORM turnstile_internal.check_clear(set_batch.clear, 'slots', 'rate', 'burst', 'paused_until', 'priority', 'max_failed');
     -- A live job that waits for children of an ordinary run has no row yet.
     INSERT INTO turnstile.batch (id, opened_at)
     SELECT live.id, clock_timestamp()
@@ -32,14 +32,14 @@ BEGIN
     WHERE live.id = set_batch.id AND live.finished_at IS NULL AND live.state IN ('running', 'blocked') AND live.opens_batch IS NOT TRUE
     ON CONFLICT ON CONSTRAINT batch_pkey DO NOTHING;
     UPDATE turnstile.batch
-    SET slots = turnstile.changed_setting('slots', set_batch.clear, set_batch.slots, slots),
-        rate = turnstile.changed_setting('rate', set_batch.clear, set_batch.rate, rate),
+    SET slots = turnstile_internal.changed_setting('slots', set_batch.clear, set_batch.slots, slots),
+        rate = turnstile_internal.changed_setting('rate', set_batch.clear, set_batch.rate, rate),
         rate_per = coalesce(set_batch.rate_per, rate_per),
-        burst = turnstile.changed_setting('burst', set_batch.clear, set_batch.burst, burst),
+        burst = turnstile_internal.changed_setting('burst', set_batch.clear, set_batch.burst, burst),
         paused = coalesce(set_batch.paused, paused),
-        paused_until = turnstile.changed_setting('paused_until', set_batch.clear, NULL, paused_until),
-        priority = turnstile.changed_setting('priority', set_batch.clear, set_batch.priority, priority),
-        max_failed = turnstile.changed_setting('max_failed', set_batch.clear, set_batch.max_failed, max_failed)
+        paused_until = turnstile_internal.changed_setting('paused_until', set_batch.clear, NULL, paused_until),
+        priority = turnstile_internal.changed_setting('priority', set_batch.clear, set_batch.priority, priority),
+        max_failed = turnstile_internal.changed_setting('max_failed', set_batch.clear, set_batch.max_failed, max_failed)
     WHERE id = set_batch.id AND EXISTS (
         SELECT FROM turnstile.job_status
         WHERE job_status.id = set_batch.id AND job_status.finished_at IS NULL
@@ -53,7 +53,7 @@ BEGIN
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_batch(bigint, int, int, interval, int, boolean, int, int, text[]) IS
@@ -69,7 +69,7 @@ CREATE VIEW turnstile.batches AS
 WITH live AS MATERIALIZED (
     SELECT figures.name::bigint AS id, figures.waiting + figures.scheduled + figures.retryable + figures.blocked AS waiting,
         figures.running, figures.finished_per_minute
-    FROM turnstile.figures('batch') AS figures
+    FROM turnstile_internal.figures('batch') AS figures
 )
 SELECT
     batch.id, parent.kind, parent.queue, parent.tenant, parent.session, parent.state,

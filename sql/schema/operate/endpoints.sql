@@ -48,9 +48,9 @@ DECLARE
     made turnstile.endpoint;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('pattern', set_endpoint.pattern);
+    PERFORM turnstile_internal.check_name('pattern', set_endpoint.pattern);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_endpoint.clear, 'timeout', 'secret');
+    PERFORM turnstile_internal.check_clear(set_endpoint.clear, 'timeout', 'secret');
     INSERT INTO turnstile.endpoint (pattern, url)
     SELECT set_endpoint.pattern, set_endpoint.url
     WHERE set_endpoint.url IS NOT NULL
@@ -59,11 +59,11 @@ BEGIN
     SET url = coalesce(set_endpoint.url, url),
         method = coalesce(set_endpoint.method, method),
         headers = coalesce(set_endpoint.headers, headers),
-        timeout = turnstile.changed_setting('timeout', set_endpoint.clear, set_endpoint.timeout, timeout),
+        timeout = turnstile_internal.changed_setting('timeout', set_endpoint.clear, set_endpoint.timeout, timeout),
         mode = coalesce(set_endpoint.mode, mode),
         permanent_status = coalesce(set_endpoint.permanent_status, permanent_status),
         key_by_host = coalesce(set_endpoint.key_by_host, key_by_host),
-        secret = turnstile.changed_setting('secret', set_endpoint.clear, set_endpoint.secret, secret),
+        secret = turnstile_internal.changed_setting('secret', set_endpoint.clear, set_endpoint.secret, secret),
         allow_private = coalesce(set_endpoint.allow_private, allow_private),
         keep_response = coalesce(set_endpoint.keep_response, keep_response),
         cloudevents = coalesce(set_endpoint.cloudevents, cloudevents),
@@ -84,7 +84,7 @@ BEGIN
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_endpoint(text, text, text, jsonb, interval, text, int[], boolean, text, boolean, boolean, boolean, int, boolean, text[]) IS
@@ -100,7 +100,7 @@ CREATE FUNCTION turnstile.drop_endpoint(pattern text) RETURNS boolean
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    PERFORM turnstile.check_name('pattern', drop_endpoint.pattern);
+    PERFORM turnstile_internal.check_name('pattern', drop_endpoint.pattern);
     PERFORM turnstile.check_permission('manage');
     DELETE FROM turnstile.endpoint WHERE endpoint.pattern = drop_endpoint.pattern;
     IF NOT FOUND THEN

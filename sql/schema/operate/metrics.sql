@@ -1,6 +1,6 @@
 -- The figures as OpenMetrics names them: a row a sample.
 
-CREATE FUNCTION turnstile.samples_of_histogram(counts bigint[], sum_ms float8)
+CREATE FUNCTION turnstile_internal.samples_of_histogram(counts bigint[], sum_ms float8)
     RETURNS TABLE (suffix text, le text, value float8)
     LANGUAGE sql STABLE ROWS 32
     SET search_path = pg_catalog, pg_temp
@@ -14,7 +14,7 @@ AS $function$
     UNION ALL
     SELECT '_sum', NULL, samples_of_histogram.sum_ms / 1000
 $function$;
-COMMENT ON FUNCTION turnstile.samples_of_histogram(bigint[], float8) IS
+COMMENT ON FUNCTION turnstile_internal.samples_of_histogram(bigint[], float8) IS
     'For the view metrics: the samples of a histogram in seconds, of its buckets and its sum in milliseconds.';
 
 CREATE VIEW turnstile.metrics AS
@@ -53,7 +53,7 @@ WITH by_queue AS MATERIALIZED (
         ('turnstile_queue_wait_seconds', by_queue.wait_ms, by_queue.wait_ms_sum),
         ('turnstile_queue_run_seconds', by_queue.run_ms, by_queue.run_ms_sum)
     ) AS histograms (family, counts, sum_ms)
-    CROSS JOIN LATERAL turnstile.samples_of_histogram(histograms.counts, histograms.sum_ms) AS sample
+    CROSS JOIN LATERAL turnstile_internal.samples_of_histogram(histograms.counts, histograms.sum_ms) AS sample
     UNION ALL
     SELECT 'turnstile_tenant_' || figures.name, 'turnstile_tenant_' || figures.name,
         jsonb_build_object('tenant', by_tenant.name), figures.value

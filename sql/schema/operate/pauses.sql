@@ -84,9 +84,9 @@ CREATE FUNCTION turnstile.pause_session(queue text, tenant text, session text, u
 AS $function$
 #variable_conflict use_column
 BEGIN
-    PERFORM turnstile.check_name('queue', pause_session.queue);
-    PERFORM turnstile.check_name('tenant', pause_session.tenant, true);
-    PERFORM turnstile.check_name('session', pause_session.session);
+    PERFORM turnstile_internal.check_name('queue', pause_session.queue);
+    PERFORM turnstile_internal.check_name('tenant', pause_session.tenant, true);
+    PERFORM turnstile_internal.check_name('session', pause_session.session);
     PERFORM turnstile.check_permission('manage');
     -- Pauses that ended by themselves have left their rows.
     DELETE FROM turnstile.paused_session WHERE paused_session.until < clock_timestamp();
@@ -111,12 +111,12 @@ CREATE FUNCTION turnstile.resume_session(queue text, tenant text, session text) 
 AS $function$
 #variable_conflict use_column
 BEGIN
-    PERFORM turnstile.check_name('queue', resume_session.queue);
-    PERFORM turnstile.check_name('tenant', resume_session.tenant, true);
-    PERFORM turnstile.check_name('session', resume_session.session);
+    PERFORM turnstile_internal.check_name('queue', resume_session.queue);
+    PERFORM turnstile_internal.check_name('tenant', resume_session.tenant, true);
+    PERFORM turnstile_internal.check_name('session', resume_session.session);
     PERFORM turnstile.check_permission('manage');
     DELETE FROM turnstile.paused_session AS paused
-    WHERE paused.gate = turnstile.session_gate(resume_session.queue, resume_session.tenant, resume_session.session);
+    WHERE paused.gate = turnstile_internal.session_gate(resume_session.queue, resume_session.tenant, resume_session.session);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.resume_session(text, text, text) IS
@@ -134,7 +134,7 @@ AS $function$
 DECLARE
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('key', pause_concurrency.key);
+    PERFORM turnstile_internal.check_name('key', pause_concurrency.key);
     PERFORM turnstile.check_permission('manage');
     -- Pauses that ended by themselves have left their rows. A row that another transaction has locked stays.
     DELETE FROM turnstile.slowed_key AS ended
@@ -149,7 +149,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT slowed_key_pkey DO UPDATE SET paused_until = excluded.paused_until;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.pause_concurrency(text, timestamptz) IS
@@ -164,7 +164,7 @@ CREATE FUNCTION turnstile.resume_concurrency(key text) RETURNS void
 AS $function$
 #variable_conflict use_column
 BEGIN
-    PERFORM turnstile.check_name('key', resume_concurrency.key);
+    PERFORM turnstile_internal.check_name('key', resume_concurrency.key);
     PERFORM turnstile.check_permission('manage');
     DELETE FROM turnstile.slowed_key AS slowed WHERE slowed.key = resume_concurrency.key;
 END

@@ -1,23 +1,23 @@
 -- Who may do what: granting it, checking it, and what may be seen.
 
-CREATE FUNCTION turnstile.rights_of(kind text) RETURNS TABLE (privileges text, object text)
+CREATE FUNCTION turnstile_internal.rights_of(kind text) RETURNS TABLE (privileges text, home text, object text)
     LANGUAGE sql IMMUTABLE ROWS 40
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT listed.privileges, object
+    SELECT listed.privileges, listed.home, object
     FROM (VALUES
-        ('producer', 'EXECUTE', ARRAY['enqueue', 'enqueue_if_new', 'enqueue_many', 'enqueue_batch', 'route_of']),
-        ('worker', 'EXECUTE', ARRAY[
+        ('producer', 'EXECUTE', 'turnstile', ARRAY['enqueue', 'enqueue_if_new', 'enqueue_many', 'enqueue_batch', 'route_of']),
+        ('worker', 'EXECUTE', 'turnstile', ARRAY[
             'claim_next', 'claim', 'claim_own', 'complete', 'complete_many', 'complete_and_claim_next', 'complete_and_claim', 'fail', 'fail_many', 'release', 'snooze',
             'heartbeat', 'heartbeat_many', 'progress', 'wait_for_job', 'listen_channel', 'await_children', 'batch_results',
             'endpoint_of', 'report_endpoint'
         ]),
-        ('tenant', 'EXECUTE', ARRAY[
+        ('tenant', 'EXECUTE', 'turnstile', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many',
             'why_waiting', 'wait_estimate', 'batch_results', 'wait_for_end'
         ]),
-        ('tenant', 'SELECT', ARRAY['my_jobs', 'dead_jobs', 'job_id_seq']),
-        ('operator', 'EXECUTE', ARRAY[
+        ('tenant', 'SELECT', 'turnstile', ARRAY['my_jobs', 'dead_jobs', 'job_id_seq']),
+        ('operator', 'EXECUTE', 'turnstile', ARRAY[
             'cancel', 'discard', 'retry', 'reprioritize', 'cancel_many', 'discard_many', 'retry_many', 'delete_many',
             'set_queue', 'set_tenant', 'set_account', 'set_concurrency', 'set_batch', 'wait_for_end',
             'pause_queue', 'resume_queue', 'pause_tenant', 'resume_tenant', 'pause_account', 'resume_account',
@@ -27,31 +27,34 @@ AS $function$
             'why_waiting', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
             'rescue', 'promote', 'fire_recurring', 'next_firing', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
-            'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'stat_reset', 'check_permission', 'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
+            'histogram_bounds', 'stat_reset', 'check_permission'
         ]),
-        ('operator', 'SELECT', ARRAY[
+        ('operator', 'EXECUTE', 'turnstile_internal', ARRAY[
+            'memory_use', 'figures', 'workers_seen', 'samples_of_histogram',
+            'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
+        ]),
+        ('operator', 'SELECT', 'turnstile', ARRAY[
             'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
             'history_partition', 'dependencies', 'job_id_seq', 'queue_in_force', 'tenant_in_force', 'account_in_force', 'concurrency_in_force'
         ]),
-        ('operator', 'SELECT, INSERT, UPDATE, DELETE', ARRAY[
+        ('operator', 'SELECT, INSERT, UPDATE, DELETE', 'turnstile', ARRAY[
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key', 'retry_curve'
         ]),
-        ('monitor', 'EXECUTE', ARRAY[
-            'memory_use', 'figures', 'workers_seen', 'histogram_bounds', 'samples_of_histogram', 'why_waiting_summary'
-        ]),
-        ('monitor', 'SELECT', ARRAY[
+        ('monitor', 'EXECUTE', 'turnstile', ARRAY['histogram_bounds', 'why_waiting_summary']),
+        ('monitor', 'EXECUTE', 'turnstile_internal', ARRAY['memory_use', 'figures', 'workers_seen', 'samples_of_histogram']),
+        ('monitor', 'SELECT', 'turnstile', ARRAY[
             'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory',
             'history_partition'
         ])
-    ) AS listed (kind, privileges, objects)
+    ) AS listed (kind, privileges, home, objects)
     CROSS JOIN LATERAL pg_catalog.unnest(listed.objects) AS object
     WHERE listed.kind = rights_of.kind
 $function$;
-COMMENT ON FUNCTION turnstile.rights_of(text) IS
+COMMENT ON FUNCTION turnstile_internal.rights_of(text) IS
     'What allow_producer(), allow_worker(), allow_tenant(), allow_operator() and allow_monitor() grant, by the last word of their names.';
 
 -- All below run with the rights of their caller, which must be able to grant these privileges and to write the table.
-CREATE FUNCTION turnstile.allow(role regrole, kind text, verbs text[], queues text[], tenants text[]) RETURNS void
+CREATE FUNCTION turnstile_internal.allow(role regrole, kind text, verbs text[], queues text[], tenants text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -62,23 +65,25 @@ BEGIN
         RAISE EXCEPTION 'role must not be null' USING ERRCODE = '22004',
             DETAIL = 'The argument "role" is NULL.', HINT = 'Pass the name of a role.';
     END IF;
-    PERFORM turnstile.check_names('queues', allow.queues);
-    PERFORM turnstile.check_names('tenants', allow.tenants);
+    PERFORM turnstile_internal.check_names('queues', allow.queues);
+    PERFORM turnstile_internal.check_names('tenants', allow.tenants);
     INSERT INTO turnstile.permission (role, verb, queue, tenant)
     SELECT allow.role, verb, queue, tenant
     FROM unnest(allow.verbs) AS verb, unnest(allow.queues) AS queue, unnest(allow.tenants) AS tenant
     ON CONFLICT DO NOTHING;
     -- DDL takes no parameters; a regrole is quoted where it has to be.
-    EXECUTE format('GRANT USAGE ON SCHEMA turnstile TO %s', allow.role);
-    FOR granted IN SELECT * FROM turnstile.rights_of(allow.kind) LOOP
+    FOR granted IN SELECT DISTINCT rights.home FROM turnstile_internal.rights_of(allow.kind) AS rights LOOP
+        EXECUTE format('GRANT USAGE ON SCHEMA %I TO %s', granted.home, allow.role);
+    END LOOP;
+    FOR granted IN SELECT * FROM turnstile_internal.rights_of(allow.kind) LOOP
         EXECUTE format(
-            'GRANT %s ON %s turnstile.%I TO %s', granted.privileges,
-            CASE granted.privileges WHEN 'EXECUTE' THEN 'ROUTINE' ELSE 'TABLE' END, granted.object, allow.role
+            'GRANT %s ON %s %I.%I TO %s', granted.privileges,
+            CASE granted.privileges WHEN 'EXECUTE' THEN 'ROUTINE' ELSE 'TABLE' END, granted.home, granted.object, allow.role
         );
     END LOOP;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.allow(regrole, text, text[], text[], text[]) IS
+COMMENT ON FUNCTION turnstile_internal.allow(regrole, text, text[], text[], text[]) IS
     'For allow_producer() and the like: grants what rights_of() lists and adds the rows of permission.';
 
 CREATE FUNCTION turnstile.allow_producer(role regrole, queues text[] DEFAULT '{*}', tenants text[] DEFAULT '{*}')
@@ -86,7 +91,7 @@ CREATE FUNCTION turnstile.allow_producer(role regrole, queues text[] DEFAULT '{*
     LANGUAGE sql
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.allow(allow_producer.role, 'producer', '{enqueue}', allow_producer.queues, allow_producer.tenants)
+    SELECT turnstile_internal.allow(allow_producer.role, 'producer', '{enqueue}', allow_producer.queues, allow_producer.tenants)
 $function$;
 COMMENT ON FUNCTION turnstile.allow_producer(regrole, text[], text[]) IS
     'Allows a role to enqueue, in addition to what it may do already. Grants EXECUTE and adds rows of turnstile.permission, with the rights of the caller.
@@ -99,7 +104,7 @@ CREATE FUNCTION turnstile.allow_worker(role regrole, queues text[] DEFAULT '{*}'
     LANGUAGE sql
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.allow(allow_worker.role, 'worker', '{work}', allow_worker.queues, '{*}')
+    SELECT turnstile_internal.allow(allow_worker.role, 'worker', '{work}', allow_worker.queues, '{*}')
 $function$;
 COMMENT ON FUNCTION turnstile.allow_worker(regrole, text[]) IS
     'Allows a role to claim jobs and to end the runs, in addition to what it may do already. Grants EXECUTE and adds rows of turnstile.permission, with the rights of the caller.
@@ -111,7 +116,7 @@ CREATE FUNCTION turnstile.allow_tenant(role regrole, tenants text[]) RETURNS voi
     LANGUAGE sql
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.allow(allow_tenant.role, 'tenant', '{see,manage}', '{*}', allow_tenant.tenants)
+    SELECT turnstile_internal.allow(allow_tenant.role, 'tenant', '{see,manage}', '{*}', allow_tenant.tenants)
 $function$;
 COMMENT ON FUNCTION turnstile.allow_tenant(regrole, text[]) IS
     'Allows a role to see the jobs of some tenants (the view my_jobs), to cancel, discard, retry and reprioritize them, and to ask why they wait, in addition to what it may do already. Uses the rights of the caller.
@@ -123,7 +128,7 @@ CREATE FUNCTION turnstile.allow_operator(role regrole) RETURNS void
     LANGUAGE sql
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.allow(allow_operator.role, 'operator', '{manage}', '{*}', '{*}')
+    SELECT turnstile_internal.allow(allow_operator.role, 'operator', '{manage}', '{*}', '{*}')
 $function$;
 COMMENT ON FUNCTION turnstile.allow_operator(regrole) IS
     'Allows a role to change settings, pauses, routes and endpoints, to cancel and retry jobs, and to run upkeep, in addition to what it may do already. It sees all jobs in the view job_status, without payload, result, metadata and errors. Uses the rights of the caller.
@@ -134,7 +139,7 @@ CREATE FUNCTION turnstile.allow_monitor(role regrole) RETURNS void
     LANGUAGE sql
     SET search_path = pg_catalog, pg_temp
 AS $function$
-    SELECT turnstile.allow(allow_monitor.role, 'monitor', '{}', '{*}', '{*}')
+    SELECT turnstile_internal.allow(allow_monitor.role, 'monitor', '{}', '{*}', '{*}')
 $function$;
 COMMENT ON FUNCTION turnstile.allow_monitor(regrole) IS
     'Allows a role to read the figures: the views queues, tenants, accounts, concurrency_keys, batches, stat_queue, stat_tenant, workers, metrics, memory and history_partition, and why_waiting_summary. Uses the rights of the caller.
@@ -156,9 +161,9 @@ BEGIN
     WHERE permission.role = disallow.role
         OR NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE pg_roles.oid = permission.role);
     FOREACH kind IN ARRAY ARRAY['ROUTINES', 'TABLES', 'SEQUENCES'] LOOP
-        EXECUTE format('REVOKE ALL ON ALL %s IN SCHEMA turnstile FROM %s', kind, disallow.role);
+        EXECUTE format('REVOKE ALL ON ALL %s IN SCHEMA turnstile, turnstile_internal FROM %s', kind, disallow.role);
     END LOOP;
-    EXECUTE format('REVOKE ALL ON SCHEMA turnstile FROM %s', disallow.role);
+    EXECUTE format('REVOKE ALL ON SCHEMA turnstile, turnstile_internal FROM %s', disallow.role);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.disallow(regrole) IS

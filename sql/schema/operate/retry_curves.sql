@@ -18,17 +18,17 @@ DECLARE
     made turnstile.retry_curve;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('kind', set_retry_curve.kind);
+    PERFORM turnstile_internal.check_name('kind', set_retry_curve.kind);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_name('error_class', set_retry_curve.error_class);
-    PERFORM turnstile.check_clear(set_retry_curve.clear, 'base', 'cap');
+    PERFORM turnstile_internal.check_name('error_class', set_retry_curve.error_class);
+    PERFORM turnstile_internal.check_clear(set_retry_curve.clear, 'base', 'cap');
     INSERT INTO turnstile.retry_curve (kind, error_class)
     VALUES (set_retry_curve.kind, set_retry_curve.error_class)
     ON CONFLICT DO NOTHING;
     UPDATE turnstile.retry_curve
-    SET base = turnstile.changed_setting('base', set_retry_curve.clear, set_retry_curve.base, base),
+    SET base = turnstile_internal.changed_setting('base', set_retry_curve.clear, set_retry_curve.base, base),
         factor = coalesce(set_retry_curve.factor, factor),
-        cap = turnstile.changed_setting('cap', set_retry_curve.clear, set_retry_curve.cap, cap),
+        cap = turnstile_internal.changed_setting('cap', set_retry_curve.clear, set_retry_curve.cap, cap),
         jitter = coalesce(set_retry_curve.jitter, jitter),
         discard = coalesce(set_retry_curve.discard, discard)
     WHERE kind = set_retry_curve.kind AND error_class = set_retry_curve.error_class
@@ -36,7 +36,7 @@ BEGIN
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_retry_curve(text, text, interval, float8, interval, float8, boolean, text[]) IS
@@ -56,9 +56,9 @@ CREATE FUNCTION turnstile.drop_retry_curve(kind text, error_class text) RETURNS 
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    PERFORM turnstile.check_name('kind', drop_retry_curve.kind);
+    PERFORM turnstile_internal.check_name('kind', drop_retry_curve.kind);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_name('error_class', drop_retry_curve.error_class);
+    PERFORM turnstile_internal.check_name('error_class', drop_retry_curve.error_class);
     DELETE FROM turnstile.retry_curve AS curve
     WHERE curve.kind = drop_retry_curve.kind AND curve.error_class = drop_retry_curve.error_class;
     RETURN FOUND;

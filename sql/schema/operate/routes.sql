@@ -34,23 +34,23 @@ DECLARE
     made turnstile.route;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('pattern', set_route.pattern);
+    PERFORM turnstile_internal.check_name('pattern', set_route.pattern);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_name('queue', set_route.queue, true);
-    PERFORM turnstile.check_name('concurrency_key', set_route.concurrency_key, true);
-    PERFORM turnstile.check_clear(set_route.clear, 'queue', 'concurrency_key');
+    PERFORM turnstile_internal.check_name('queue', set_route.queue, true);
+    PERFORM turnstile_internal.check_name('concurrency_key', set_route.concurrency_key, true);
+    PERFORM turnstile_internal.check_clear(set_route.clear, 'queue', 'concurrency_key');
     INSERT INTO turnstile.route (pattern) VALUES (set_route.pattern) ON CONFLICT DO NOTHING;
     UPDATE turnstile.route
-    SET queue = turnstile.changed_setting('queue', set_route.clear, set_route.queue, queue),
+    SET queue = turnstile_internal.changed_setting('queue', set_route.clear, set_route.queue, queue),
         priority_offset = coalesce(set_route.priority_offset, priority_offset),
         override = coalesce(set_route.override, override),
-        concurrency_key = turnstile.changed_setting('concurrency_key', set_route.clear, set_route.concurrency_key, concurrency_key)
+        concurrency_key = turnstile_internal.changed_setting('concurrency_key', set_route.clear, set_route.concurrency_key, concurrency_key)
     WHERE pattern = set_route.pattern
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_route(text, text, int, boolean, text, text[]) IS
@@ -68,7 +68,7 @@ CREATE FUNCTION turnstile.drop_route(pattern text) RETURNS boolean
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    PERFORM turnstile.check_name('pattern', drop_route.pattern);
+    PERFORM turnstile_internal.check_name('pattern', drop_route.pattern);
     PERFORM turnstile.check_permission('manage');
     DELETE FROM turnstile.route WHERE route.pattern = drop_route.pattern;
     RETURN FOUND;

@@ -34,9 +34,9 @@ DECLARE
     made turnstile.queue;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('name', set_queue.name);
+    PERFORM turnstile_internal.check_name('name', set_queue.name);
     PERFORM turnstile.check_permission('manage', set_queue.name);
-    PERFORM turnstile.check_clear(
+    PERFORM turnstile_internal.check_clear(
         set_queue.clear, 'max_running', 'max_waiting', 'paused_until', 'rate', 'rate_per', 'burst', 'policy', 'aging',
         'lease', 'max_attempts', 'retry_base', 'retry_cap', 'session_on_retry', 'notify', 'keep_completed', 'keep_discarded'
     );
@@ -47,29 +47,29 @@ BEGIN
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.queue (name) VALUES (set_queue.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.queue
-    SET max_running = turnstile.changed_setting('max_running', set_queue.clear, set_queue.max_running, max_running),
-        max_waiting = turnstile.changed_setting('max_waiting', set_queue.clear, set_queue.max_waiting, max_waiting),
+    SET max_running = turnstile_internal.changed_setting('max_running', set_queue.clear, set_queue.max_running, max_running),
+        max_waiting = turnstile_internal.changed_setting('max_waiting', set_queue.clear, set_queue.max_waiting, max_waiting),
         paused = coalesce(set_queue.paused, paused),
-        paused_until = turnstile.changed_setting('paused_until', set_queue.clear, set_queue.paused_until, paused_until),
-        rate = turnstile.changed_setting('rate', set_queue.clear, set_queue.rate, rate),
-        rate_per = turnstile.changed_setting('rate_per', set_queue.clear, set_queue.rate_per, rate_per),
-        burst = turnstile.changed_setting('burst', set_queue.clear, set_queue.burst, burst),
-        policy = turnstile.changed_setting('policy', set_queue.clear, set_queue.policy, policy),
-        aging = turnstile.changed_setting('aging', set_queue.clear, set_queue.aging, aging),
-        lease = turnstile.changed_setting('lease', set_queue.clear, set_queue.lease, lease),
-        max_attempts = turnstile.changed_setting('max_attempts', set_queue.clear, set_queue.max_attempts, max_attempts),
-        retry_base = turnstile.changed_setting('retry_base', set_queue.clear, set_queue.retry_base, retry_base),
-        retry_cap = turnstile.changed_setting('retry_cap', set_queue.clear, set_queue.retry_cap, retry_cap),
-        session_on_retry = turnstile.changed_setting('session_on_retry', set_queue.clear, set_queue.session_on_retry, session_on_retry),
-        notify = turnstile.changed_setting('notify', set_queue.clear, set_queue.notify, notify),
-        keep_completed = turnstile.changed_setting('keep_completed', set_queue.clear, set_queue.keep_completed, keep_completed),
-        keep_discarded = turnstile.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
+        paused_until = turnstile_internal.changed_setting('paused_until', set_queue.clear, set_queue.paused_until, paused_until),
+        rate = turnstile_internal.changed_setting('rate', set_queue.clear, set_queue.rate, rate),
+        rate_per = turnstile_internal.changed_setting('rate_per', set_queue.clear, set_queue.rate_per, rate_per),
+        burst = turnstile_internal.changed_setting('burst', set_queue.clear, set_queue.burst, burst),
+        policy = turnstile_internal.changed_setting('policy', set_queue.clear, set_queue.policy, policy),
+        aging = turnstile_internal.changed_setting('aging', set_queue.clear, set_queue.aging, aging),
+        lease = turnstile_internal.changed_setting('lease', set_queue.clear, set_queue.lease, lease),
+        max_attempts = turnstile_internal.changed_setting('max_attempts', set_queue.clear, set_queue.max_attempts, max_attempts),
+        retry_base = turnstile_internal.changed_setting('retry_base', set_queue.clear, set_queue.retry_base, retry_base),
+        retry_cap = turnstile_internal.changed_setting('retry_cap', set_queue.clear, set_queue.retry_cap, retry_cap),
+        session_on_retry = turnstile_internal.changed_setting('session_on_retry', set_queue.clear, set_queue.session_on_retry, session_on_retry),
+        notify = turnstile_internal.changed_setting('notify', set_queue.clear, set_queue.notify, notify),
+        keep_completed = turnstile_internal.changed_setting('keep_completed', set_queue.clear, set_queue.keep_completed, keep_completed),
+        keep_discarded = turnstile_internal.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
     WHERE name = set_queue.name
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[]) IS
@@ -99,9 +99,9 @@ DECLARE
     made turnstile.tenant;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('name', set_tenant.name);
+    PERFORM turnstile_internal.check_name('name', set_tenant.name);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_tenant.clear, 'slots', 'max_waiting', 'weight', 'paused_until', 'rate', 'rate_per', 'burst');
+    PERFORM turnstile_internal.check_clear(set_tenant.clear, 'slots', 'max_waiting', 'weight', 'paused_until', 'rate', 'rate_per', 'burst');
     INSERT INTO turnstile.tenant (name, paused, paused_until)
     SELECT set_tenant.name, star.paused, star.paused_until
     FROM turnstile.tenant AS star
@@ -109,20 +109,20 @@ BEGIN
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.tenant (name) VALUES (set_tenant.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.tenant
-    SET slots = turnstile.changed_setting('slots', set_tenant.clear, set_tenant.slots, slots),
-        max_waiting = turnstile.changed_setting('max_waiting', set_tenant.clear, set_tenant.max_waiting, max_waiting),
-        weight = turnstile.changed_setting('weight', set_tenant.clear, set_tenant.weight, weight),
+    SET slots = turnstile_internal.changed_setting('slots', set_tenant.clear, set_tenant.slots, slots),
+        max_waiting = turnstile_internal.changed_setting('max_waiting', set_tenant.clear, set_tenant.max_waiting, max_waiting),
+        weight = turnstile_internal.changed_setting('weight', set_tenant.clear, set_tenant.weight, weight),
         paused = coalesce(set_tenant.paused, paused),
-        paused_until = turnstile.changed_setting('paused_until', set_tenant.clear, set_tenant.paused_until, paused_until),
-        rate = turnstile.changed_setting('rate', set_tenant.clear, set_tenant.rate, rate),
-        rate_per = turnstile.changed_setting('rate_per', set_tenant.clear, set_tenant.rate_per, rate_per),
-        burst = turnstile.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
+        paused_until = turnstile_internal.changed_setting('paused_until', set_tenant.clear, set_tenant.paused_until, paused_until),
+        rate = turnstile_internal.changed_setting('rate', set_tenant.clear, set_tenant.rate, rate),
+        rate_per = turnstile_internal.changed_setting('rate_per', set_tenant.clear, set_tenant.rate_per, rate_per),
+        burst = turnstile_internal.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
     WHERE name = set_tenant.name
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, timestamptz, int, interval, int, int, text[]) IS
@@ -151,10 +151,10 @@ DECLARE
     made turnstile.account;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('tenant', set_account.tenant);
-    PERFORM turnstile.check_name('name', set_account.name);
+    PERFORM turnstile_internal.check_name('tenant', set_account.tenant);
+    PERFORM turnstile_internal.check_name('name', set_account.name);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_account.clear, 'slots', 'paused_until', 'rate', 'rate_per', 'burst');
+    PERFORM turnstile_internal.check_clear(set_account.clear, 'slots', 'paused_until', 'rate', 'rate_per', 'burst');
     INSERT INTO turnstile.account (tenant, name, paused, paused_until)
     SELECT set_account.tenant, set_account.name, star.paused, star.paused_until
     FROM turnstile.account AS star
@@ -164,18 +164,18 @@ BEGIN
     ON CONFLICT DO NOTHING;
     INSERT INTO turnstile.account (tenant, name) VALUES (set_account.tenant, set_account.name) ON CONFLICT DO NOTHING;
     UPDATE turnstile.account
-    SET slots = turnstile.changed_setting('slots', set_account.clear, set_account.slots, slots),
+    SET slots = turnstile_internal.changed_setting('slots', set_account.clear, set_account.slots, slots),
         paused = coalesce(set_account.paused, paused),
-        paused_until = turnstile.changed_setting('paused_until', set_account.clear, set_account.paused_until, paused_until),
-        rate = turnstile.changed_setting('rate', set_account.clear, set_account.rate, rate),
-        rate_per = turnstile.changed_setting('rate_per', set_account.clear, set_account.rate_per, rate_per),
-        burst = turnstile.changed_setting('burst', set_account.clear, set_account.burst, burst)
+        paused_until = turnstile_internal.changed_setting('paused_until', set_account.clear, set_account.paused_until, paused_until),
+        rate = turnstile_internal.changed_setting('rate', set_account.clear, set_account.rate, rate),
+        rate_per = turnstile_internal.changed_setting('rate_per', set_account.clear, set_account.rate_per, rate_per),
+        burst = turnstile_internal.changed_setting('burst', set_account.clear, set_account.burst, burst)
     WHERE tenant = set_account.tenant AND name = set_account.name
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_account(text, text, int, boolean, timestamptz, int, interval, int, text[]) IS
@@ -202,21 +202,21 @@ DECLARE
     made turnstile.concurrency;
     broken text;
 BEGIN
-    PERFORM turnstile.check_name('key', set_concurrency.key);
+    PERFORM turnstile_internal.check_name('key', set_concurrency.key);
     PERFORM turnstile.check_permission('manage');
-    PERFORM turnstile.check_clear(set_concurrency.clear, 'slots', 'rate', 'rate_per', 'burst');
+    PERFORM turnstile_internal.check_clear(set_concurrency.clear, 'slots', 'rate', 'rate_per', 'burst');
     INSERT INTO turnstile.concurrency (key) VALUES (set_concurrency.key) ON CONFLICT DO NOTHING;
     UPDATE turnstile.concurrency
-    SET slots = turnstile.changed_setting('slots', set_concurrency.clear, set_concurrency.slots, slots),
-        rate = turnstile.changed_setting('rate', set_concurrency.clear, set_concurrency.rate, rate),
-        rate_per = turnstile.changed_setting('rate_per', set_concurrency.clear, set_concurrency.rate_per, rate_per),
-        burst = turnstile.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
+    SET slots = turnstile_internal.changed_setting('slots', set_concurrency.clear, set_concurrency.slots, slots),
+        rate = turnstile_internal.changed_setting('rate', set_concurrency.clear, set_concurrency.rate, rate),
+        rate_per = turnstile_internal.changed_setting('rate_per', set_concurrency.clear, set_concurrency.rate_per, rate_per),
+        burst = turnstile_internal.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
     WHERE key = set_concurrency.key
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-    PERFORM turnstile.refuse_setting(broken);
+    PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
 COMMENT ON FUNCTION turnstile.set_concurrency(text, int, int, interval, int, text[]) IS

@@ -3,7 +3,7 @@
 -- Figures are in memory, and change with each commit: a query reads as many of them as it shows, however many jobs there are. The
 -- first query after the memory was lost counts the jobs.
 
-CREATE FUNCTION turnstile.figures(gate text)
+CREATE FUNCTION turnstile_internal.figures(gate text)
     RETURNS TABLE (
         tenant text, name text, waiting bigint, scheduled bigint, retryable bigint, running bigint, blocked bigint,
         starting bigint,
@@ -15,7 +15,7 @@ CREATE FUNCTION turnstile.figures(gate text)
     )
     LANGUAGE c STABLE ROWS 1000
     AS 'MODULE_PATHNAME', 'turnstile_figures';
-COMMENT ON FUNCTION turnstile.figures(text) IS
+COMMENT ON FUNCTION turnstile_internal.figures(text) IS
     'For the views of figures: what is in memory of the queues, tenants, accounts or concurrency keys with jobs or statistics. Where memory cannot be used (on a standby, where this transaction has rewritten turnstile.job, or where turnstile.max_memory leaves no room for all names) the jobs are counted.
 gate: queue, tenant, account, concurrency or batch.
 Errors: 22004; 22023; 42501.';
@@ -28,7 +28,7 @@ COMMENT ON FUNCTION turnstile.histogram_bounds() IS
 
 CREATE VIEW turnstile.queues AS
 WITH live AS MATERIALIZED (
-    SELECT * FROM turnstile.figures('queue')
+    SELECT * FROM turnstile_internal.figures('queue')
 ), known AS (
     SELECT live.name FROM live
     UNION
@@ -76,7 +76,7 @@ COMMENT ON COLUMN turnstile.queues.blocked IS 'Jobs that wait for others: for th
 
 CREATE VIEW turnstile.tenants AS
 WITH live AS MATERIALIZED (
-    SELECT * FROM turnstile.figures('tenant')
+    SELECT * FROM turnstile_internal.figures('tenant')
 ), known AS (
     SELECT live.name FROM live
     UNION
@@ -112,7 +112,7 @@ COMMENT ON VIEW turnstile.tenants IS
 
 CREATE VIEW turnstile.accounts AS
 WITH live AS MATERIALIZED (
-    SELECT * FROM turnstile.figures('account')
+    SELECT * FROM turnstile_internal.figures('account')
 ), known AS (
     SELECT live.tenant, live.name FROM live
     UNION
@@ -149,7 +149,7 @@ COMMENT ON VIEW turnstile.accounts IS
 
 CREATE VIEW turnstile.concurrency_keys AS
 WITH live AS MATERIALIZED (
-    SELECT * FROM turnstile.figures('concurrency')
+    SELECT * FROM turnstile_internal.figures('concurrency')
 ), known AS (
     SELECT live.name AS key FROM live
     UNION
@@ -193,16 +193,16 @@ LEFT JOIN live ON live.name = known.key;
 COMMENT ON VIEW turnstile.concurrency_keys IS
     'The settings in force and live figures of every concurrency key that has a row or live jobs, or had some in the last minute; columns as in queues. slots: 1 at most while one_at_a_time, and 0 while all endpoints of the key are paused. Figures are in memory: a query does not depend on how many jobs there are.';
 
-CREATE FUNCTION turnstile.memory_use()
+CREATE FUNCTION turnstile_internal.memory_use()
     RETURNS TABLE (database oid, lanes bigint, gates bigint, bytes bigint, bytes_limit bigint, lanes_outside bigint)
     LANGUAGE c STABLE
     AS 'MODULE_PATHNAME', 'turnstile_memory_use';
-COMMENT ON FUNCTION turnstile.memory_use() IS
+COMMENT ON FUNCTION turnstile_internal.memory_use() IS
     'For the view memory: what the schedulers of all databases have in shared memory.';
 
 CREATE VIEW turnstile.memory AS
 SELECT database.datname AS database, used.lanes, used.gates, used.bytes, used.bytes_limit, used.lanes_outside
-FROM turnstile.memory_use() AS used
+FROM turnstile_internal.memory_use() AS used
 JOIN pg_catalog.pg_database AS database ON database.oid = used.database;
 COMMENT ON VIEW turnstile.memory IS
     'What the scheduler of each database of the server has in shared memory. It reads no jobs.';

@@ -1,18 +1,18 @@
 -- Who claims.
 
-CREATE FUNCTION turnstile.workers_seen()
+CREATE FUNCTION turnstile_internal.workers_seen()
     RETURNS TABLE (
         worker text, queue text, first_seen timestamptz, last_seen timestamptz, claims bigint, jobs bigint
     )
     LANGUAGE c STABLE ROWS 100
     AS 'MODULE_PATHNAME', 'turnstile_workers_seen';
-COMMENT ON FUNCTION turnstile.workers_seen() IS
+COMMENT ON FUNCTION turnstile_internal.workers_seen() IS
     'For the view workers: the workers that memory knows, the one seen last first.
 Errors: 42501.';
 
 CREATE VIEW turnstile.workers AS
 SELECT seen.worker, seen.queue, seen.first_seen, seen.last_seen, seen.claims, seen.jobs
-FROM turnstile.workers_seen() AS seen;
+FROM turnstile_internal.workers_seen() AS seen;
 COMMENT ON VIEW turnstile.workers IS
     'Who claims: the workers that claims have named, the 1,000 that were seen last. It is in memory: a restart and a crash empty it. Claims count whether they find something or not, and whether they are committed or not.';
 COMMENT ON COLUMN turnstile.workers.worker IS

@@ -1,6 +1,6 @@
 -- Recurring jobs. A background worker of the server fires them (src/recurring).
 
-CREATE FUNCTION turnstile.check_recurring_owner(name text, caller name) RETURNS void
+CREATE FUNCTION turnstile_internal.check_recurring_owner(name text, caller name) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -18,10 +18,10 @@ BEGIN
         DETAIL = pg_catalog.format('It belongs to "%s".', owner), HINT = 'Choose another name, or become a member of that role.';
 END
 $function$;
-COMMENT ON FUNCTION turnstile.check_recurring_owner(text, name) IS
+COMMENT ON FUNCTION turnstile_internal.check_recurring_owner(text, name) IS
     'For schedule(), unschedule() and pauses: locks the row of that name, if there is one. Errors: 42501 it belongs to another role.';
 
-CREATE FUNCTION turnstile.time_zone_of(time_zone text) RETURNS text
+CREATE FUNCTION turnstile_internal.time_zone_of(time_zone text) RETURNS text
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -46,10 +46,10 @@ BEGIN
     RETURN known;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.time_zone_of(text) IS
+COMMENT ON FUNCTION turnstile_internal.time_zone_of(text) IS
     'For schedule(): the name of a time zone as pg_timezone_names has it. Errors: 22023.';
 
-CREATE FUNCTION turnstile.set_recurring(
+CREATE FUNCTION turnstile_internal.set_recurring(
     name text, cron text, kind text, payload jsonb, queue text, tenant text, account text, session text,
     concurrency_key text, priority int, max_attempts int, unique_key text, unique_mode text, unique_for interval,
     metadata jsonb, unique_by text[], time_zone text, catch_up text, caller name
@@ -59,11 +59,11 @@ CREATE FUNCTION turnstile.set_recurring(
 AS $function$
 #variable_conflict use_variable
 DECLARE
-    zone constant text := turnstile.time_zone_of(time_zone);
+    zone constant text := turnstile_internal.time_zone_of(time_zone);
     fires timestamptz;
 BEGIN
-    PERFORM turnstile.check_name('name', name);
-    PERFORM turnstile.check_recurring_owner(name, caller);
+    PERFORM turnstile_internal.check_name('name', name);
+    PERFORM turnstile_internal.check_recurring_owner(name, caller);
     IF NOT pg_catalog.has_schema_privilege(caller, 'turnstile', 'USAGE') OR NOT (
         SELECT pg_catalog.bool_and(pg_catalog.has_function_privilege(caller, proc.oid, 'EXECUTE'))
         FROM pg_catalog.pg_proc AS proc
@@ -119,41 +119,41 @@ BEGIN
         END
     RETURNING next_firing INTO fires;
     -- Another session may have been first.
-    PERFORM turnstile.check_recurring_owner(name, caller);
+    PERFORM turnstile_internal.check_recurring_owner(name, caller);
     RETURN fires;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, name) IS
+COMMENT ON FUNCTION turnstile_internal.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, name) IS
     'For schedule(): does it for the caller.';
 
-CREATE FUNCTION turnstile.end_recurring(name text, caller name) RETURNS boolean
+CREATE FUNCTION turnstile_internal.end_recurring(name text, caller name) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    PERFORM turnstile.check_name('name', name);
-    PERFORM turnstile.check_recurring_owner(name, caller);
+    PERFORM turnstile_internal.check_name('name', name);
+    PERFORM turnstile_internal.check_recurring_owner(name, caller);
     DELETE FROM turnstile.recurring WHERE recurring.name = end_recurring.name;
     RETURN FOUND;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.end_recurring(text, name) IS
+COMMENT ON FUNCTION turnstile_internal.end_recurring(text, name) IS
     'For unschedule(): does it for the caller.';
 
-CREATE FUNCTION turnstile.set_recurring_pause(name text, until timestamptz, caller name, is_operator boolean) RETURNS boolean
+CREATE FUNCTION turnstile_internal.set_recurring_pause(name text, until timestamptz, caller name, is_operator boolean) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    PERFORM turnstile.check_name('name', name);
+    PERFORM turnstile_internal.check_name('name', name);
     IF NOT is_operator THEN
-        PERFORM turnstile.check_recurring_owner(name, caller);
+        PERFORM turnstile_internal.check_recurring_owner(name, caller);
     END IF;
     UPDATE turnstile.recurring SET paused_until = until, retry_at = NULL WHERE recurring.name = set_recurring_pause.name;
     RETURN FOUND;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_recurring_pause(text, timestamptz, name, boolean) IS
+COMMENT ON FUNCTION turnstile_internal.set_recurring_pause(text, timestamptz, name, boolean) IS
     'For pause_recurring() and resume_recurring(): does it for the caller.';
 
 -- Only C knows the caller: SECURITY DEFINER hides it.
@@ -223,14 +223,14 @@ time_zone: as for schedule.
 after: the first firing after this time.
 Errors: 22004; 22023.';
 
-CREATE FUNCTION turnstile.enqueue_firing(name text, firing timestamptz) RETURNS bigint
+CREATE FUNCTION turnstile_internal.enqueue_firing(name text, firing timestamptz) RETURNS bigint
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue_firing';
-COMMENT ON FUNCTION turnstile.enqueue_firing(text, timestamptz) IS
+COMMENT ON FUNCTION turnstile_internal.enqueue_firing(text, timestamptz) IS
     'For fire_once(): enqueues the job of a firing with the rights of the recurring job''s owner, and returns its id. Errors: 42501 the caller does not own the extension; 42704 the owner does not exist; and those of enqueue.';
 
 -- A firing that fails leaves the transaction as it was, so that others can go on. A lock or the like is waited for: the firing stays due.
-CREATE FUNCTION turnstile.fire_once(name text, firing timestamptz, next timestamptz) RETURNS boolean
+CREATE FUNCTION turnstile_internal.fire_once(name text, firing timestamptz, next timestamptz) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -240,7 +240,7 @@ DECLARE
     is_passing boolean := false;
 BEGIN
     BEGIN
-        job_id := turnstile.enqueue_firing(fire_once.name, fire_once.firing);
+        job_id := turnstile_internal.enqueue_firing(fire_once.name, fire_once.firing);
         -- What a user's deferred trigger refuses must not refuse the commit.
         SET CONSTRAINTS ALL IMMEDIATE;
         UPDATE turnstile.recurring
@@ -266,7 +266,7 @@ BEGIN
     RETURN false;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.fire_once(text, timestamptz, timestamptz) IS
+COMMENT ON FUNCTION turnstile_internal.fire_once(text, timestamptz, timestamptz) IS
     'For fire_recurring() and the background worker: makes one firing of a recurring job, or tells why that failed.';
 
 CREATE FUNCTION turnstile.fire_recurring(max_jobs int DEFAULT 1000) RETURNS int

@@ -117,28 +117,28 @@ COMMENT ON COLUMN turnstile.slowed_key.gate IS
 SELECT pg_catalog.pg_extension_config_dump('turnstile.slowed_key', '');
 
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.endpoint
-    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('endpoint');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('endpoint');
 ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER set_gate;
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.slowed_key
-    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('slowed_key');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('slowed_key');
 ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER set_gate;
 
-CREATE FUNCTION turnstile.endpoints_changed() RETURNS trigger
+CREATE FUNCTION turnstile_internal.endpoints_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_endpoints_changed';
-COMMENT ON FUNCTION turnstile.endpoints_changed() IS
+COMMENT ON FUNCTION turnstile_internal.endpoints_changed() IS
     'Makes every backend read the endpoints again.';
 CREATE TRIGGER publish_endpoints AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.endpoint
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.endpoints_changed();
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.endpoints_changed();
 ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER publish_endpoints;
 
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.endpoint
-    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('endpoint');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('endpoint');
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.slowed_key
-    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('slowed_key');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('slowed_key');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.endpoint
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('endpoint');
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('endpoint');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.slowed_key
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('slowed_key');
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('slowed_key');
 ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.endpoint ENABLE ALWAYS TRIGGER publish_truncate;

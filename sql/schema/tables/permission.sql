@@ -27,12 +27,12 @@ SELECT pg_catalog.pg_extension_config_dump(
     'turnstile.permission', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_roles WHERE pg_roles.oid = permission.role)'
 );
 
-CREATE FUNCTION turnstile.permissions_changed() RETURNS trigger
+CREATE FUNCTION turnstile_internal.permissions_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_permissions_changed';
-COMMENT ON FUNCTION turnstile.permissions_changed() IS
+COMMENT ON FUNCTION turnstile_internal.permissions_changed() IS
     'Makes every backend read the permissions again.';
 CREATE TRIGGER publish_permissions AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.permission
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.permissions_changed();
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.permissions_changed();
 ALTER TABLE turnstile.permission ENABLE ALWAYS TRIGGER publish_permissions;
 
 CREATE VIEW turnstile.permissions AS

@@ -53,11 +53,11 @@ COMMENT ON COLUMN turnstile.recurring.last_error_at IS 'When the last firing fai
 SELECT pg_catalog.pg_extension_config_dump('turnstile.recurring', '');
 
 -- Tells the process that fires them when the rows have changed.
-CREATE FUNCTION turnstile.recurring_changed() RETURNS trigger
+CREATE FUNCTION turnstile_internal.recurring_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_recurring_changed';
-COMMENT ON FUNCTION turnstile.recurring_changed() IS
+COMMENT ON FUNCTION turnstile_internal.recurring_changed() IS
     'Trigger on turnstile.recurring: has the server look at it once the change is committed.';
 
 CREATE TRIGGER publish_recurring AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.recurring
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.recurring_changed();
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.recurring_changed();
 ALTER TABLE turnstile.recurring ENABLE ALWAYS TRIGGER publish_recurring;

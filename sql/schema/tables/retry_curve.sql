@@ -33,10 +33,10 @@ COMMENT ON COLUMN turnstile.retry_curve.discard IS
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.retry_curve', '');
 
-CREATE FUNCTION turnstile.retry_curves_changed() RETURNS trigger
+CREATE FUNCTION turnstile_internal.retry_curves_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_retry_curves_changed';
-COMMENT ON FUNCTION turnstile.retry_curves_changed() IS
+COMMENT ON FUNCTION turnstile_internal.retry_curves_changed() IS
     'Refuses changes of retry curves by roles that may not manage.';
 CREATE TRIGGER check_retry_curves AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.retry_curve
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.retry_curves_changed();
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.retry_curves_changed();
 ALTER TABLE turnstile.retry_curve ENABLE ALWAYS TRIGGER check_retry_curves;

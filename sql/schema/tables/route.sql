@@ -24,10 +24,10 @@ COMMENT ON COLUMN turnstile.route.concurrency_key IS
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.route', '');
 
-CREATE FUNCTION turnstile.routes_changed() RETURNS trigger
+CREATE FUNCTION turnstile_internal.routes_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_routes_changed';
-COMMENT ON FUNCTION turnstile.routes_changed() IS
+COMMENT ON FUNCTION turnstile_internal.routes_changed() IS
     'Makes every backend read the routes again.';
 CREATE TRIGGER publish_routes AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON turnstile.route
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.routes_changed();
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.routes_changed();
 ALTER TABLE turnstile.route ENABLE ALWAYS TRIGGER publish_routes;

@@ -253,27 +253,27 @@ COMMENT ON COLUMN turnstile.batch.rate_since IS
     'Since when it has a rate where there was none: its bucket was full then. Set by a trigger.';
 
 -- Not generated columns: the functions of those run with the rights of the role that inserts.
-CREATE FUNCTION turnstile.set_gate() RETURNS trigger
+CREATE FUNCTION turnstile_internal.set_gate() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_set_gate';
-COMMENT ON FUNCTION turnstile.set_gate() IS
+COMMENT ON FUNCTION turnstile_internal.set_gate() IS
     'Sets the key of the gate of a row of settings, whatever was written there, and since when there is a rate.';
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.queue
-    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('queue');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('queue');
 ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER set_gate;
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.tenant
-    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('tenant');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('tenant');
 ALTER TABLE turnstile.tenant ENABLE ALWAYS TRIGGER set_gate;
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.account
-    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('account');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('account');
 ALTER TABLE turnstile.account ENABLE ALWAYS TRIGGER set_gate;
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.concurrency
-    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('concurrency');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('concurrency');
 ALTER TABLE turnstile.concurrency ENABLE ALWAYS TRIGGER set_gate;
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.paused_session
-    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('session');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('session');
 ALTER TABLE turnstile.paused_session ENABLE ALWAYS TRIGGER set_gate;
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.batch
-    FOR EACH ROW EXECUTE FUNCTION turnstile.set_gate('batch');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('batch');
 ALTER TABLE turnstile.batch ENABLE ALWAYS TRIGGER set_gate;
 
 -- A restore brings the default row with what was set in it: pg_dump and pg_restore switch row_security and
@@ -292,38 +292,38 @@ SELECT pg_catalog.pg_extension_config_dump('turnstile.batch', '');
 -- The triggers that tell the scheduler of changes; made last, as it need not hear of the row above. ALWAYS: also under
 -- session_replication_role = replica.
 
-CREATE FUNCTION turnstile.setting_changed() RETURNS trigger
+CREATE FUNCTION turnstile_internal.setting_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_setting_changed';
-COMMENT ON FUNCTION turnstile.setting_changed() IS
+COMMENT ON FUNCTION turnstile_internal.setting_changed() IS
     'Makes the next claim read a changed limit.';
-CREATE FUNCTION turnstile.settings_truncated() RETURNS trigger
+CREATE FUNCTION turnstile_internal.settings_truncated() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_settings_truncated';
-COMMENT ON FUNCTION turnstile.settings_truncated() IS
+COMMENT ON FUNCTION turnstile_internal.settings_truncated() IS
     'Makes the next claims read all limits of a kind.';
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.queue
-    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('queue');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('queue');
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.tenant
-    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('tenant');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('tenant');
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.account
-    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('account');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('account');
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.concurrency
-    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('concurrency');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('concurrency');
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.paused_session
-    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('session');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('session');
 CREATE TRIGGER publish_setting AFTER INSERT OR UPDATE OR DELETE ON turnstile.batch
-    FOR EACH ROW EXECUTE FUNCTION turnstile.setting_changed('batch');
+    FOR EACH ROW EXECUTE FUNCTION turnstile_internal.setting_changed('batch');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.queue
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('queue');
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('queue');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.tenant
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('tenant');
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('tenant');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.account
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('account');
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('account');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.concurrency
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('concurrency');
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('concurrency');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.paused_session
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('session');
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('session');
 CREATE TRIGGER publish_truncate AFTER TRUNCATE ON turnstile.batch
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.settings_truncated('batch');
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.settings_truncated('batch');
 ALTER TABLE turnstile.queue ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.tenant ENABLE ALWAYS TRIGGER publish_setting;
 ALTER TABLE turnstile.account ENABLE ALWAYS TRIGGER publish_setting;

@@ -34,7 +34,7 @@ COMMENT ON COLUMN turnstile.unique_key.expires_at IS
 SELECT pg_catalog.pg_extension_config_dump('turnstile.unique_key', '');
 
 -- Ids may start anew after a TRUNCATE (RESTART IDENTITY), so no holder may outlive it.
-CREATE FUNCTION turnstile.forget_unique_keys() RETURNS trigger
+CREATE FUNCTION turnstile_internal.forget_unique_keys() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $function$
@@ -51,9 +51,9 @@ BEGIN
     RETURN NULL;
 END
 $function$;
-COMMENT ON FUNCTION turnstile.forget_unique_keys() IS
+COMMENT ON FUNCTION turnstile_internal.forget_unique_keys() IS
     'Frees all unique keys after TRUNCATE turnstile.job.';
 
 CREATE TRIGGER forget_unique_keys AFTER TRUNCATE ON turnstile.job
-    FOR EACH STATEMENT EXECUTE FUNCTION turnstile.forget_unique_keys();
+    FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.forget_unique_keys();
 ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER forget_unique_keys;
