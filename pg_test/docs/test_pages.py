@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.database import fresh_database
+from support.node import await_true
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -20,6 +21,8 @@ PAGES = [
     ROOT / "bench" / "README.md", ROOT / "demo" / "README.md",
 ]  # fmt: skip
 TUTORIAL = ROOT / "docs" / "start.md"
+# Its servers have tests of their own.
+ENDPOINTS = ROOT / "docs" / "endpoints.md"
 
 # What a page takes for granted.
 GIVEN = {
@@ -79,17 +82,46 @@ INTERPRETERS = {
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
+LIBRARY = ROOT / "clients" / "python" / "src"
+# Where a block of Python ends by a signal.
+RUNS = "worker.run()"
+
+
+def _await_ends(database, worker: subprocess.Popen) -> None:
+    live = "SELECT count(*) FROM turnstile.job"
+    await_true(lambda: worker.poll() is not None or database.connect().execute(live).fetchone()[0] == 0, "all jobs have ended")
+    worker.terminate()
+
+
+PYTHON = [(name_of(path), text) for path in PAGES if path not in (TUTORIAL, ENDPOINTS) for text in re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)]
+
+
+@pytest.mark.parametrize(("page", "text"), PYTHON, ids=[f"{page}-{nth}" for nth, (page, _) in enumerate(PYTHON)])
+def test_the_python_of_a_page_runs(db, page, text):
+    environment = os.environ | {"PGDATABASE": db.name, "PYTHONPATH": str(LIBRARY)}
+    done = subprocess.run([sys.executable, "-"], input=text, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, ""), page
+    ended = db.connect().execute("SELECT bool_and(state = 'completed') FROM turnstile.jobs").fetchone()[0]
+    assert ended in (None, True)
+
+
 def test_each_command_of_the_tutorial_runs():
     blocks = BLOCK.findall(TUTORIAL.read_text())
     assert len(blocks) == TUTORIAL.read_text().count("```") / 2
     with fresh_database(extension=False) as database:
-        environment = os.environ | {"PGDATABASE": database.name, "PGOPTIONS": "-c statement_timeout=60s"}
+        environment = os.environ | {"PGDATABASE": database.name, "PGOPTIONS": "-c statement_timeout=60s", "PYTHONPATH": str(LIBRARY)}
         for language, text in blocks:
             command = INTERPRETERS[language]
-            done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, timeout=60)
-            assert (done.returncode, done.stderr) == (0, ""), text
-        states = database.connect().execute("SELECT state, count(*) FROM turnstile.jobs GROUP BY 1").fetchall()
-        assert states == [("completed", 6)]
+            done = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True)
+            done.stdin.write(text)
+            done.stdin.close()
+            done.stdin = None
+            if RUNS in text:
+                _await_ends(database, done)
+            _, errors = done.communicate(timeout=60)
+            assert (done.returncode, errors) == (0, ""), text
+        states = database.connect().execute("SELECT state, count(*) FROM turnstile.jobs GROUP BY 1 ORDER BY 1").fetchall()
+        assert states == [("available", 1), ("completed", 15), ("running", 2)]
 
 
 def _anchor(heading: str) -> str:

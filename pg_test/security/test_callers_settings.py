@@ -139,10 +139,10 @@ LEFT = {
     " CASE WHEN run_at BETWEEN '2001-03-01' AND '2100-01-01' THEN date_trunc('hour', run_at - now() + interval '2 minutes')::text"
     " ELSE (run_at AT TIME ZONE 'UTC')::text END,"
     " (SELECT jsonb_agg(e - 'at') FROM jsonb_array_elements(errors) e) FROM turnstile.jobs ORDER BY id, state",
-    "queue": "TABLE turnstile.queue ORDER BY name",
-    "tenant": "TABLE turnstile.tenant ORDER BY name",
-    "account": "TABLE turnstile.account ORDER BY name",
-    "concurrency": "TABLE turnstile.concurrency ORDER BY key",
+    "queue": "SELECT to_jsonb(own) - 'rate_since' FROM turnstile.queue AS own ORDER BY name",
+    "tenant": "SELECT to_jsonb(own) - 'rate_since' FROM turnstile.tenant AS own ORDER BY name",
+    "account": "SELECT to_jsonb(own) - 'rate_since' FROM turnstile.account AS own ORDER BY name",
+    "concurrency": "SELECT to_jsonb(own) - 'rate_since' FROM turnstile.concurrency AS own ORDER BY key",
     "paused_session": "TABLE turnstile.paused_session ORDER BY gate",
     "route": "TABLE turnstile.route ORDER BY pattern",
     "endpoint": "TABLE turnstile.endpoint ORDER BY pattern",

@@ -80,7 +80,7 @@ def test_a_trigger_of_ones_own_is_refused(conn, rival, neighbour, function, tabl
         rival.execute("DROP TABLE rival.plain; " + TABLES[table].format("rival.plain"))
         if has_row or level == "ROW":
             rival.execute(_row(table))
-        rival.execute(f"CREATE TRIGGER t {when} {event} ON rival.plain FOR EACH {level} EXECUTE FUNCTION turnstile.{function}({argument})")
+        rival.execute(f"CREATE TRIGGER t {when} {event} ON rival.plain FOR EACH {level} EXECUTE FUNCTION turnstile_internal.{function}({argument})")
         sqlstate = _change(rival, "rival.plain", event) if event != "INSERT" else _sqlstate(rival, _row(table))
         assert sqlstate == WRONG_STATE, f"{when} {event} {level} ({argument}): {sqlstate}"
     assert conn.execute("SELECT count(*) FROM turnstile.unique_key").fetchone()[0] == 1
@@ -130,14 +130,14 @@ def test_constraint_triggers_and_transition_tables_are_refused_too(rival, neighb
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_trigger_function_that_is_called_is_refused(rival, function):
     """That of plpgsql by the server itself: 0A000."""
-    sqlstate = _sqlstate(rival, f"SELECT turnstile.{function}()")
+    sqlstate = _sqlstate(rival, f"SELECT turnstile_internal.{function}()")
     assert sqlstate == ("0A000" if function == "forget_unique_keys" else NOT_A_TRIGGER)
 
 
 @pytest.mark.parametrize("function", [name for name in FUNCTIONS if name != "forget_unique_keys"])
 def test_an_event_trigger_cannot_be_made_of_them(conn, function):
     with pytest.raises(psycopg.errors.InvalidObjectDefinition):
-        conn.execute(f"CREATE EVENT TRIGGER t ON ddl_command_end EXECUTE FUNCTION turnstile.{function}()")
+        conn.execute(f"CREATE EVENT TRIGGER t ON ddl_command_end EXECUTE FUNCTION turnstile_internal.{function}()")
 
 
 @pytest.mark.parametrize(

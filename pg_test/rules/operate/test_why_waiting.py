@@ -134,7 +134,7 @@ def test_all_that_is_closed_is_told(conn, attended):
     job = enqueue(conn, queue="q", tenant="a", account="x", run_at="2100-01-01")
     found = [(row.ord, row.reason, row.gate) for row in why(conn, job)]
     assert found == [
-        (1, "scheduled", None), (2, "full", "queue"), (3, "paused", "queue"), (4, "paused", "tenant"),
+        (1, "scheduled", None), (2, "full", "queue"), (3, "paused", "queue"), (4, "paused", "tenant"), (5, "rate", "account"),
     ]  # fmt: skip
     conn.execute("UPDATE turnstile.job SET run_at = clock_timestamp() WHERE id = %s", [job])
     call(conn, "promote")
