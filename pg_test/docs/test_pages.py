@@ -84,23 +84,37 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 LIBRARY = ROOT / "clients" / "python" / "src"
 # Where a block of Python ends by a signal.
-RUNS = "worker.run()"
+RUNS = "worker.run()\n"
 
 
 def _await_ends(database, worker: subprocess.Popen) -> None:
-    live = "SELECT count(*) FROM turnstile.job"
-    await_true(lambda: worker.poll() is not None or database.connect().execute(live).fetchone()[0] == 0, "all jobs have ended")
+    ended = "SELECT EXISTS (TABLE turnstile.job_history) AND NOT EXISTS (TABLE turnstile.job)"
+    await_true(lambda: worker.poll() is not None or database.connect().execute(ended).fetchone()[0], "all jobs have ended")
     worker.terminate()
 
 
-PYTHON = [(name_of(path), text) for path in PAGES if path not in (TUTORIAL, ENDPOINTS) for text in re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)]
+def _run_block(database, language: str, text: str) -> None:
+    environment = os.environ | {"PGDATABASE": database.name, "PGOPTIONS": "-c statement_timeout=60s", "PYTHONPATH": str(LIBRARY)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(INTERPRETERS[language], **pipes, env=environment, text=True) as block:
+        block.stdin.write(text)
+        block.stdin.close()
+        block.stdin = None
+        if text.endswith(RUNS):
+            _await_ends(database, block)
+        _, errors = block.communicate(timeout=60)
+        assert (block.returncode, errors) == (0, ""), text
+
+
+PYTHON = [
+    (name_of(path), text) for path in PAGES if path not in (TUTORIAL, ENDPOINTS)
+    for text in re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("page", "text"), PYTHON, ids=[f"{page}-{nth}" for nth, (page, _) in enumerate(PYTHON)])
 def test_the_python_of_a_page_runs(db, page, text):
-    environment = os.environ | {"PGDATABASE": db.name, "PYTHONPATH": str(LIBRARY)}
-    done = subprocess.run([sys.executable, "-"], input=text, env=environment, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, ""), page
+    _run_block(db, "python", text)
     ended = db.connect().execute("SELECT bool_and(state = 'completed') FROM turnstile.jobs").fetchone()[0]
     assert ended in (None, True)
 
@@ -109,17 +123,8 @@ def test_each_command_of_the_tutorial_runs():
     blocks = BLOCK.findall(TUTORIAL.read_text())
     assert len(blocks) == TUTORIAL.read_text().count("```") / 2
     with fresh_database(extension=False) as database:
-        environment = os.environ | {"PGDATABASE": database.name, "PGOPTIONS": "-c statement_timeout=60s", "PYTHONPATH": str(LIBRARY)}
         for language, text in blocks:
-            command = INTERPRETERS[language]
-            done = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True)
-            done.stdin.write(text)
-            done.stdin.close()
-            done.stdin = None
-            if RUNS in text:
-                _await_ends(database, done)
-            _, errors = done.communicate(timeout=60)
-            assert (done.returncode, errors) == (0, ""), text
+            _run_block(database, language, text)
         states = database.connect().execute("SELECT state, count(*) FROM turnstile.jobs GROUP BY 1 ORDER BY 1").fetchall()
         assert states == [("available", 1), ("completed", 15), ("running", 2)]
 

@@ -15,7 +15,8 @@ RECIPES = Path(__file__).resolve().parents[2] / "docs" / "recipes.md"
 
 
 def _block(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", RECIPES.read_text(), re.DOTALL | re.MULTILINE)
+    blocks = re.findall(rf"^```{language}\n(.*?)^```$", RECIPES.read_text(), re.DOTALL | re.MULTILINE)
+    (found,) = [block for block in blocks if "traceparent" in block]
     return found
 
 
