@@ -161,7 +161,7 @@ def test_who_may_call_everything_has_no_power_over_the_owners_entries(db: Databa
     conn.execute("CREATE TABLE IF NOT EXISTS victim ()")
     try:
         conn.execute(
-            "GRANT USAGE ON SCHEMA turnstile, cron TO turnstile_intruder;"
+            "GRANT USAGE ON SCHEMA turnstile, turnstile_internal, cron TO turnstile_intruder;"
             " GRANT EXECUTE ON ALL ROUTINES IN SCHEMA turnstile, turnstile_internal TO turnstile_intruder"
         )
         conn.execute("SELECT cron.schedule('backup', '0 3 * * *', 'SELECT 1')")
@@ -171,8 +171,9 @@ def test_who_may_call_everything_has_no_power_over_the_owners_entries(db: Databa
         with intruder:
             intruder.execute("SELECT turnstile_internal.set_cron_entry('backup', '0 3 * * *', 'DROP TABLE victim')")
             assert intruder.execute("SELECT username FROM cron.job").fetchall() == [("turnstile_intruder",)]
-            assert call(intruder, "remove_cron_entry", entry="backup")[0][0] is True
-            assert call(intruder, "remove_cron_entry", entry="backup")[0][0] is False
+            removed = "SELECT turnstile_internal.remove_cron_entry('backup')"
+            assert intruder.execute(removed).fetchone()[0] is True
+            assert intruder.execute(removed).fetchone()[0] is False
             with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
                 intruder.execute("SELECT turnstile.clean_cron_log('0')")
         assert conn.execute("SELECT jobname, username, command FROM cron.job ORDER BY 1").fetchall() == before

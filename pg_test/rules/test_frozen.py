@@ -19,7 +19,7 @@ def test_the_key_of_a_gate_is_what_it_was(module_conn, stored):
     *names, key = stored
     function = "session_gate" if names[0] == "session" else "gate_key"
     arguments = names[1:] if names[0] == "session" else names
-    found = module_conn.execute(f"SELECT turnstile.{function}({', '.join(['%s'] * len(arguments))})", arguments).fetchone()[0]
+    found = module_conn.execute(f"SELECT turnstile_internal.{function}({', '.join(['%s'] * len(arguments))})", arguments).fetchone()[0]
     assert found == key
 
 

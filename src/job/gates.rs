@@ -32,7 +32,7 @@ pub struct Descriptor {
 
 /// A table with the settings of a kind of gate.
 pub struct Settings {
-    /// What SQL calls the kind: the argument of the triggers, and of `turnstile.gate_key`.
+    /// What SQL calls the kind: the argument of the triggers, and of `turnstile_internal.gate_key`.
     pub argument: &'static str,
     pub table: &'static CStr,
     /// The columns with the names that the kind is scoped to.

@@ -51,7 +51,7 @@ def look(viewers, dashboard, certificates):
 @pytest.fixture(scope="module")
 def may_call(world, viewers):
     """The functions that a kind of viewers may call at all."""
-    query = "SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'turnstile'::regnamespace AND has_function_privilege(%s, oid, 'EXECUTE')"
+    query = "SELECT DISTINCT proname FROM pg_proc WHERE pronamespace IN ('turnstile'::regnamespace, 'turnstile_internal'::regnamespace) AND has_function_privilege(%s, oid, 'EXECUTE')"
     return {kind: {name for (name,) in world.conn.execute(query, [viewers.name(kind)])} if kind != "nobody" else set() for kind in KINDS}
 
 

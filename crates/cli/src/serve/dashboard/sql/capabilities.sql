@@ -15,12 +15,16 @@ FROM (
         ), '[]') AS reads,
         coalesce((
             SELECT pg_catalog.json_agg(DISTINCT object.proname)
-            FROM (SELECT oid, proname FROM pg_catalog.pg_proc WHERE pronamespace = schema.id OFFSET 0) AS object
+            FROM (SELECT oid, proname FROM pg_catalog.pg_proc WHERE pronamespace IN (schema.id, schema.internal) OFFSET 0) AS object
             WHERE pg_catalog.has_function_privilege(object.oid, 'EXECUTE')
         ), '[]') AS calls
     FROM (
-        SELECT CASE WHEN pg_catalog.has_schema_privilege(namespace.oid, 'USAGE') THEN namespace.oid END AS id
-        FROM (SELECT pg_catalog.to_regnamespace('turnstile')::oid AS oid) AS namespace
+        SELECT
+            CASE WHEN pg_catalog.has_schema_privilege(namespace.oid, 'USAGE') THEN namespace.oid END AS id,
+            CASE WHEN pg_catalog.has_schema_privilege(namespace.internal, 'USAGE') THEN namespace.internal END AS internal
+        FROM (
+            SELECT pg_catalog.to_regnamespace('turnstile')::oid AS oid, pg_catalog.to_regnamespace('turnstile_internal')::oid AS internal
+        ) AS namespace
         OFFSET 0
     ) AS schema
 ) AS found
