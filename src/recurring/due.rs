@@ -11,6 +11,7 @@ use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::PgSqlErrorCode;
+use turnstile_scheduler::waiting::NEVER;
 
 static DUE: Statement = statement!("recurring_due", [TIMESTAMPTZOID, TEXTOID]);
 static NEXT: Statement = statement!("recurring_next", []);
@@ -50,8 +51,6 @@ const MOST: usize = 1_000;
 const PUNCTUAL: i64 = 60 * SECOND;
 /// How often the setting is read that switches firings off.
 const PAUSE: i64 = 60 * SECOND;
-/// After all times.
-const NEVER: i64 = i64::MAX;
 
 /// What a call has done.
 pub struct Fired {

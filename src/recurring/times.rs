@@ -46,17 +46,11 @@ impl Times {
     /// The last firing up to `until`, where `first` is one of those.
     pub fn last(&self, first: i64, until: i64) -> i64 {
         let looks = LOOKS_BACK.map(|back| until.saturating_sub(back.saturating_mul(SECOND)));
-        let mut found = first;
-        for from in looks.into_iter().filter(|&from| from > first) {
-            let firings = self.firings(from, until);
-            if let Some(last) = firings.last() {
-                return last;
-            }
-        }
-        for firing in self.firings(first, until) {
-            found = firing;
-        }
-        found
+        let later = looks.into_iter().filter(|&from| from > first);
+        later
+            .chain([first])
+            .find_map(|from| self.firings(from, until).last())
+            .unwrap_or(first)
     }
 
     /// Those after a time, up to another.

@@ -11,6 +11,7 @@ use crate::pg::server;
 use crate::pg::spi::{Statement, statement, with_spi};
 use crate::recurring::{self, Times};
 use pgrx::pg_sys::Datum;
+use turnstile_scheduler::waiting::NEVER;
 
 static SET: Statement = statement!(
     "set_recurring",
@@ -41,9 +42,6 @@ static PAUSE: Statement = statement!(
     "pause_recurring",
     [TEXTOID, TIMESTAMPTZOID, NAMEOID, BOOLOID]
 );
-
-/// After all times.
-const NEVER: i64 = i64::MAX;
 
 arguments!(
     schedule: NAME,

@@ -98,11 +98,9 @@ impl Gate {
     }
 
     fn back(&self, fields: &Fields) -> Result<Done, Problem> {
-        let names = self.parameters.iter().zip(self.names);
-        names
-            .into_iter()
-            .try_fold(Done::at(self.page), |done, (parameter, name)| {
-                Ok(done.with(parameter, fields.text(name)?))
-            })
+        let mut names = self.parameters.iter().zip(self.names);
+        names.try_fold(Done::at(self.page), |done, (parameter, name)| {
+            Ok(done.with(parameter, fields.text(name)?))
+        })
     }
 }

@@ -201,6 +201,14 @@ pub fn about_defaults(things: &str, thing: &str) -> Markup {
 mod tests {
     use super::*;
 
+    fn rate_of(own: Own) -> String {
+        let limits = Limits {
+            own,
+            inherited: None,
+        };
+        limits.rate().into_string()
+    }
+
     #[test]
     fn an_unusual_interval_is_an_option_too() {
         let own = Own {
@@ -209,12 +217,7 @@ mod tests {
             rate_seconds: Some(7.0),
             ..Own::default()
         };
-        let html = Limits {
-            own,
-            inherited: None,
-        }
-        .rate()
-        .into_string();
+        let html = rate_of(own);
         assert!(
             html.contains(r#"<option value="00:00:07" selected>7"#),
             "{html}"
@@ -232,12 +235,7 @@ mod tests {
             rate_seconds: Some(60.0),
             ..Own::default()
         };
-        let html = Limits {
-            own,
-            inherited: None,
-        }
-        .rate()
-        .into_string();
+        let html = rate_of(own);
         assert!(
             html.contains(r#"<option value="1 minute" selected>minute"#),
             "{html}"
