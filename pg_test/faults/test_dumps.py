@@ -36,7 +36,7 @@ def test_a_restored_dump_is_claimable(db, conn, tmp_path, options, seed):
 @pytest.mark.parametrize("options", DUMPS.values(), ids=DUMPS.keys())
 def test_a_restored_dump_has_all_settings(db, conn, tmp_path, options):
     """Those of the default row, too: what was to be kept for ever must not go after a restore."""
-    conn.execute("UPDATE turnstile.queue SET keep_completed = NULL, lease = '1 hour' WHERE name = '*'")
+    conn.execute("UPDATE turnstile.queue SET keep_completed = '-1', lease = '1 hour' WHERE name = '*'")
     conn.execute("INSERT INTO turnstile.queue (name, keep_discarded) VALUES ('mail', '1 day')")
     settings = "SELECT q::text FROM turnstile.queue q ORDER BY name"
     before = conn.execute(settings).fetchall()

@@ -50,7 +50,7 @@ def _changes(conn, slot: str) -> bytes:
 def test_maintenance_goes_on(conn, slot, publication):
     """It deletes single jobs, drops whole days, makes others, and moves jobs out of the default partition."""
     conn.execute(f"CREATE PUBLICATION own {publication}")
-    conn.execute("INSERT INTO turnstile.queue (name, keep_completed) VALUES ('audit', NULL)")
+    conn.execute("INSERT INTO turnstile.queue (name, keep_completed) VALUES ('audit', '-1')")
     conn.execute("SET client_min_messages = warning")
     drop_days(conn)
     ahead = finish(conn, -1, 2)
@@ -95,6 +95,7 @@ def test_settings_and_notes_can_be_changed(conn, slot):
         "INSERT INTO turnstile.concurrency (key) VALUES ('c')",
         "INSERT INTO turnstile.route (pattern) VALUES ('r')",
         "INSERT INTO turnstile.endpoint (pattern, url) VALUES ('e', 'http://a.example')",
+        "INSERT INTO turnstile.retry_curve (kind, error_class) VALUES ('k', '*')",
         "INSERT INTO turnstile.slowed_key (key, one_at_a_time) VALUES ('k', true)",
         "INSERT INTO turnstile.recurring (name, cron, kind, paused_until) VALUES ('n', '* * * * *', 'k', 'infinity')",
         "INSERT INTO turnstile.unique_key VALUES ('', 'k', 1, 1, 'until_executed')",
@@ -106,7 +107,7 @@ def test_settings_and_notes_can_be_changed(conn, slot):
         "SELECT c.oid::regclass::text, attname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid AND attnum = 1"
         " WHERE relnamespace = 'turnstile'::regnamespace AND relkind = 'r' AND NOT relispartition ORDER BY 1"
     ).fetchall()
-    assert len(tables) == 16
+    assert len(tables) == 17
     there = sum(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table, _ in tables)  # noqa: S608
     assert there > 9
     for table, column in tables:

@@ -75,7 +75,7 @@ def test_who_follows_already_is_not_given_what_is_attached(conn, archive):
     assert kept(conn) == {*old, first, second}
 
 
-@pytest.mark.parametrize("keep", ["keep_discarded = '1 day'", "keep_discarded = NULL"], ids=["all over", "some over"])
+@pytest.mark.parametrize("keep", ["keep_discarded = '1 day'", "keep_discarded = '-1'"], ids=["all over", "some over"])
 def test_upkeep_leaves_a_foreign_day_to_who_attached_it(conn, archive, keep):
     drop_days(conn)
     jobs = archive()

@@ -78,7 +78,7 @@ def make(conn, seed: int) -> Content:
     call(conn, "set_endpoint", pattern="sent*", url="http://b.example", secret="env:TURNSTILE_SECRET_A", permanent_status=[404])
     call(conn, "pause_concurrency", key="host:b.example")
     conn.execute("INSERT INTO turnstile.recurring (name, cron, kind, next_firing) VALUES ('nightly', '0 3 * * *', 'work', '2100-01-01 03:00Z')")
-    conn.execute("UPDATE turnstile.queue SET keep_completed = NULL WHERE name = '*'")
+    conn.execute("UPDATE turnstile.queue SET keep_completed = '-1' WHERE name = '*'")
     extra = [enqueue(conn, queue="kept", payload={"nth": nth}) for nth in range(3)]
     runs = [call(conn, "claim_next", queue="kept", lease="1 day")[0] for _ in range(3)]
     conn.execute("UPDATE turnstile.job SET note = 'mine' WHERE id = ANY (%s)", [extra])

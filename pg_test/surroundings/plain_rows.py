@@ -45,7 +45,7 @@ class PlainRows(Actor):
         self.owner = owner
         self.changed: set[tuple[str, str, str]] = set()
         self.refusals: set[str] | None = None
-        (self.settings,) = self.rows("SELECT max_attempts, lease::text, retry_base::text FROM turnstile.queue")
+        (self.settings,) = self.rows("SELECT max_attempts, lease::text, retry_base::text FROM turnstile.queue_in_force")
         # Of another start the background worker takes a bound run from its owner, who is gone.
         (self.backend_start,) = conn.execute("SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()").fetchone()
         shared = conn.execute(SHARED, [JOB]).fetchall()
