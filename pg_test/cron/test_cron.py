@@ -104,7 +104,7 @@ def test_an_upgrade_removes_the_entries_of_recurring_jobs(conn):
     try:
         conn.execute("INSERT INTO turnstile.recurring (name, cron, kind) VALUES ('nightly', '0 3 * * *', 'report'), ('idle', '0 3 * * *', 'x')")
         conn.execute(
-            "SELECT turnstile_internal.set_cron_entry(cron_entry, cron, format('SELECT turnstile.enqueue_recurring(%L)', name))"
+            "SELECT turnstile.set_cron_entry(cron_entry, cron, format('SELECT turnstile.enqueue_recurring(%L)', name))"
             " FROM turnstile.recurring WHERE name = 'nightly'"
         )
         conn.execute("SELECT turnstile.enable_cron('*/5 * * * *'); SELECT cron.schedule('mine', '* * * * *', 'SELECT 1')")

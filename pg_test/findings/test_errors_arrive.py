@@ -9,8 +9,8 @@ from support import rows
 from support.calls import call, claim_next, complete, discard, enqueue, enqueue_times
 
 CALLS = {name: verb for name, verb in (PRODUCERS | CLAIMS | ENDS | OTHERS).items() if "limit" not in name and name != "check"}
-# These write no job: the key is held, and a host is slowed in a table of its own.
-del CALLS["enqueue with a key"], CALLS["report_endpoint"]
+# These write no live job: the key is held, a host is slowed in a table of its own, and what is deleted has finished.
+del CALLS["enqueue with a key"], CALLS["report_endpoint"], CALLS["delete_many"]
 FINISHES = ["complete", "complete_many", "complete_and_claim_next", "complete_and_claim", "fail for good", "cancel", "discard", "cancel_many", "discard_many"]
 
 # Of a user's own, and some that calls raise themselves.
@@ -81,6 +81,14 @@ def test_the_error_of_a_trigger_of_the_history(conn, other, verb, timing):
     subject = verb.prepare(conn)
     other.execute(RAISE.format("TS001"))
     other.execute(f"CREATE TRIGGER a_refuse {timing.format('turnstile.job_history')} EXECUTE FUNCTION public.refuse()")
+    _arrives(conn, other, verb, subject, "TS001", "a_refuse", "turnstile.job_history")
+
+
+def test_the_error_of_a_trigger_on_what_is_deleted(conn, other):
+    verb = OTHERS["delete_many"]
+    subject = verb.prepare(conn)
+    other.execute(RAISE.format("TS001"))
+    other.execute("CREATE TRIGGER a_refuse BEFORE DELETE ON turnstile.job_history FOR EACH ROW EXECUTE FUNCTION public.refuse()")
     _arrives(conn, other, verb, subject, "TS001", "a_refuse", "turnstile.job_history")
 
 
