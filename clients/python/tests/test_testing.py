@@ -57,7 +57,7 @@ def test_what_was_enqueued_is_asserted(turnstile_conn):
     [found] = assert_enqueued(turnstile_conn, "mail", payload={"to": "a"}, queue="mails")
     assert found["payload"] == {"to": "a", "cc": "b"}
     assert_enqueued(turnstile_conn, "mail", count=0, queue="other")
-    with pytest.raises(AssertionError, match="expected a job of kind 'mail'"):
+    with pytest.raises(AssertionError, match="expected a job with .*'mail'"):
         assert_enqueued(turnstile_conn, "mail", payload={"to": "c"})
 
 
