@@ -28,6 +28,7 @@ class End:
     not_before: float = 0
     is_being_told: bool = False
     told: Optional[str] = None
+    is_last_resort: bool = False
 
 
 @dataclass
@@ -120,13 +121,13 @@ class Endings:
             # However often: others may hold a lock for as long as they like.
             if end.refusals <= MOST_REFUSALS or faults.is_locked(error):
                 return True
-        if end.ending.verb == FAIL:
+        if end.is_last_resort:
             return False
         self.instead(key, f"the server refuses how the run has ended: {faults.described(error)}")
         return True
 
     def instead(self, key: RunKey, why: str) -> None:
-        self.ends[key] = End(Ending(FAIL, error=printable(why)))
+        self.ends[key] = End(Ending(FAIL, error=printable(why)), is_last_resort=True)
 
     def is_news(self, key: RunKey, reason: str) -> bool:
         end = self.ends[key]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from turnstile_client import statements
 from turnstile_client.core import Core, Loop
-from turnstile_client.faults import Remedy, is_superseded
+from turnstile_client.faults import Remedy, described, is_superseded
 from turnstile_client.hooks import Hooks, safely
 from turnstile_client.io import Connection, Io
 from turnstile_client.link import Link
@@ -21,6 +21,8 @@ class Telling:
         self._core, self._io, self._hooks = core, io, hooks
         self._link = Link(io, hooks)
         self._next_progress = 0.0
+        # Runs whose last heartbeat has failed.
+        self._locked: set[RunKey] = set()
 
     async def work(self) -> None:
         core = self._core
@@ -68,8 +70,10 @@ class Telling:
             with core.lock:
                 core.endings.unheard(key for keys in lists for key in keys)
         due = core.take_beats(time.monotonic())
-        if due:
-            await self._beat(connection, due)
+        # What was locked goes alone and last, so that it keeps no other.
+        for keys in ([key for key in due if key not in self._locked], *([key] for key in due if key in self._locked)):
+            if keys:
+                await self._beat(connection, keys)
         await self._tell_progress(connection)
         return bool(lists or due)
 
@@ -122,12 +126,15 @@ class Telling:
             if remedy is Remedy.RECONNECT or (remedy is Remedy.ELSEWHERE and await self._link.is_read_only()):
                 raise
             if len(keys) > 1:
-                # One is locked, and so none has beaten.
-                for key in keys:
-                    await self._beat(connection, [key])
+                half = len(keys) // 2
+                await self._beat(connection, keys[:half])
+                await self._beat(connection, keys[half:])
             else:
-                log.warning("a heartbeat of attempt %d of job %d has failed: %s", keys[0][1], keys[0][0], error)
+                self._locked.add(keys[0])
+                (job, attempt), reason = keys[0], described(error)
+                log.warning("a heartbeat of attempt %d of job %d has failed: %s", attempt, job, reason)
             return
+        self._locked.difference_update(keys)
         self.stopping(self._core.heard(keys, rows, asked))
 
     def stopping(self, stops: list[tuple[Run, StopReason]]) -> None:

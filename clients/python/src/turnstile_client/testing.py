@@ -15,6 +15,7 @@ from turnstile_client import producer
 from turnstile_client.base import Handlers
 from turnstile_client.drivers import Driver, async_rows, blocking_rows
 from turnstile_client.io import blocking
+from turnstile_client.options import to_json
 from turnstile_client.outcome import AWAIT, COMPLETE, DISCARD, FAIL, RELEASE, SNOOZE, Ending, RetryRules, ending_of_error, ending_of_result, with_text
 from turnstile_client.run import Job, Run
 from turnstile_client.statements import JOB
@@ -68,7 +69,9 @@ async def _drain(
             ending = ending_of_error(error, retry or {})
             if raises and ending.verb in (FAIL, DISCARD):
                 raise
-        await _end(rows, conn, job, with_text(ending, json.dumps))
+        told = with_text(ending, to_json)
+        assert not raises or told.verb == ending.verb, told.error
+        await _end(rows, conn, job, told)
     return done
 
 
