@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
 from crew import Started
 
 # For the PgBouncer and the relay of the other tests.

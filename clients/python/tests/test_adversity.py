@@ -6,10 +6,10 @@ import time
 
 import psycopg
 import pytest
-from crew import PATIENCE, Started, job, states, until
 from support.pgbouncer import pgbouncer
 from support.relay import Relay
 
+from crew import PATIENCE, Started, job, states, until
 from turnstile_client import Discard, Retry, Snooze, StopReason, Undelivered, enqueue, enqueue_many
 
 
@@ -247,3 +247,17 @@ def test_who_is_told_to_leave_and_fails_gives_the_job_back(conn, work):
     until(lambda: job(conn, job_id)[0] == "running")
     worker.stop()
     assert job(conn, job_id)[0] == "available"
+
+
+def test_a_thread_that_was_given_up_is_not_waited_for(conn, kind, work):
+    if kind == "async":
+        pytest.skip("a coroutine is cancelled")
+    over = threading.Event()
+    worker = work({"deaf": lambda run: over.wait(PATIENCE * 2)}, heartbeat=0.1, grace=0.1, drain=PATIENCE * 2)
+    job_id = enqueue(conn, "deaf").id
+    until(lambda: job(conn, job_id)[0] == "running")
+    conn.execute("SELECT turnstile.cancel(%s)", [job_id])
+    time.sleep(0.5)
+    worker.stop()
+    assert job(conn, job_id)[0] == "cancelled"
+    over.set()

@@ -12,8 +12,19 @@ from turnstile_client.ends import pause_after
 from turnstile_client.faults import CannotConnect, Remedy, remedy
 from turnstile_client.io import blocking, conninfo
 from turnstile_client.outcome import (
-    COMPLETE, DISCARD, FAIL, RELEASE, SNOOZE, Discard, Ending, after_stop, ending_of_error, ending_of_result, printable, with_text,
-)  # fmt: skip
+    COMPLETE,
+    DISCARD,
+    FAIL,
+    RELEASE,
+    SNOOZE,
+    Discard,
+    Ending,
+    after_stop,
+    ending_of_error,
+    ending_of_result,
+    printable,
+    with_text,
+)
 from turnstile_client.run import Job, Run, Stop
 from turnstile_client.settings import LONGEST_ERROR, LONGEST_PAUSE, MOST_BYTES, MOST_ENDS, Settings
 
@@ -254,7 +265,7 @@ def test_json_is_read_when_it_is_asked_for():
     job = Job.of([1, 1, "q", "k", "[" * 100_000, 0, None, None, None, 1, None, NOW, '{"a": 1}', None, 0])
     assert (job.metadata, job.children) == ({"a": 1}, None)
     with pytest.raises((ValueError, RecursionError)):
-        Run(job, lambda *_: None).payload
+        Run(job, lambda *_: None).payload  # noqa: B018
     assert job.with_children({"completed": 1}).children == {"completed": 1}
 
 

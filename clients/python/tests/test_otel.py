@@ -1,8 +1,8 @@
 """Traces go from who enqueues to who runs."""
 
 import pytest
-from crew import job, until
 
+from crew import job, until
 from turnstile_client import Discard, Snooze, enqueue
 
 

@@ -7,8 +7,8 @@ import sys
 import textwrap
 
 import pytest
-from crew import PATIENCE, job, states, until
 
+from crew import PATIENCE, job, states, until
 from turnstile_client import enqueue
 
 PROGRAM = """

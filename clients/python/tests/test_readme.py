@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from crew import states, until
 
 README = (Path(__file__).parents[1] / "README.md").read_text()

@@ -5,11 +5,22 @@ import time
 
 import psycopg
 import pytest
-from crew import PATIENCE, Started, job, states, until
 
+from crew import PATIENCE, Started, job, states, until
 from turnstile_client import (
-    AsyncWorker, AwaitChildren, Discard, Hooks, Release, Retry, Snooze, StopReason, Worker, enqueue, enqueue_many,
-)  # fmt: skip
+    AsyncWorker,
+    AwaitChildren,
+    Discard,
+    Hooks,
+    Release,
+    Retry,
+    Snooze,
+    StopReason,
+    Worker,
+    enqueue,
+    enqueue_many,
+)
+
 
 def test_results_are_kept_and_all_jobs_run_once(conn, work):
     ran = []

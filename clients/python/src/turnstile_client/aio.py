@@ -65,6 +65,7 @@ class AsyncWorker(BaseWorker[AsyncHandler]):
         self._core.signal = io.signal
         loops = Loops(self._core, io, self.hooks)
         with self._signals() if signals else contextlib.nullcontext():
+            self.hooks.ready()
             others = [asyncio.create_task(each) for each in (loops.claims.work(), loops.telling.work())]
             life = asyncio.create_task(loops.life.work())
             try:

@@ -18,7 +18,7 @@ from typing import Any, Callable, Optional
 from turnstile_client import faults, statements
 from turnstile_client.beats import Beats
 from turnstile_client.ends import Endings
-from turnstile_client.outcome import RELEASE, Ending
+from turnstile_client.outcome import RELEASE, Ending, after_stop
 from turnstile_client.run import Job, Loads, Progress, Run, RunKey, StopReason
 from turnstile_client.settings import LONGEST_LOOK, NO_LEASE, Settings
 from turnstile_client.statements import Rows, Statement
@@ -213,12 +213,17 @@ class Core:
                 held.is_abandoned = True
             return [held.run for held in found]
 
-    def give_back(self) -> list[Run]:
-        """What still runs, for the worker leaves. Of what was lost there is nothing to say."""
+    def is_waited_for(self) -> bool:
+        """Whether there are handlers that may still end by themselves."""
+        with self.lock:
+            return any(held.is_running and not held.is_abandoned for held in self.held.values())
+
+    def leave(self) -> list[Run]:
+        """What still runs, for the worker leaves without it."""
         with self.lock:
             left = [held.run for held in self.held.values() if held.is_running]
             for run in left:
-                self.ended(run.job.key, None if run.stopped is StopReason.LOST else Ending(RELEASE))
+                self.ended(run.job.key, after_stop(None, run.stopped or StopReason.SHUTDOWN))
             return left
 
     def next_life(self, now: float) -> float:

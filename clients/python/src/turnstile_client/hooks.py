@@ -15,6 +15,9 @@ class Hooks:
     """Override what you need. What a hook raises is logged and changes nothing else. Hooks are called in several threads, and
     should not take long."""
 
+    def ready(self) -> None:
+        """The worker begins. Signals stop it from now on."""
+
     def claimed(self, runs: Sequence[Run]) -> None:
         """These begin now."""
 
@@ -80,6 +83,9 @@ class Together(Hooks):
     def _each(self, name: str, *arguments: Any) -> None:
         for each in self._hooks:
             safely(getattr(each, name), *arguments)
+
+    def ready(self) -> None:
+        self._each("ready")
 
     def claimed(self, runs: Sequence[Run]) -> None:
         self._each("claimed", runs)

@@ -31,8 +31,9 @@ class Life:
         await self._until(self._is_idle, core.settings.grace)
         for run in core.overdue(forever):
             self._abandon(run)
-        await self._until(self._is_idle, LONGEST_LOOK)
-        for run in core.give_back():
+        # What was ended by force says so soon.
+        await self._until(lambda: not core.running, LONGEST_LOOK)
+        for run in core.leave():
             log.warning("the handler of attempt %d of job %d does not stop: the worker leaves without it", run.job.attempt, run.job.id)
         core.is_finished = True
         self._io.signal(Loop.ENDS)
@@ -47,7 +48,7 @@ class Life:
             raise Undelivered(len(core.held))
 
     def _is_idle(self) -> bool:
-        return self._core.claims_are_over and not self._core.running
+        return self._core.claims_are_over and not self._core.is_waited_for()
 
     async def _end_claims(self) -> None:
         """A claim that is under way is waited for, since what it has claimed has to be given back."""

@@ -51,9 +51,7 @@ async def async_enqueue_many(conn: Any, jobs: Iterable[JobSpec]) -> list[Added]:
     return await _enqueue_many(async_rows, conn, jobs)
 
 
-async def async_enqueue_batch(
-    conn: Any, kind: str, payload: Any = None, children: Sequence[JobSpec] = (), **options: Unpack[BatchOptions]
-) -> int:
+async def async_enqueue_batch(conn: Any, kind: str, payload: Any = None, children: Sequence[JobSpec] = (), **options: Unpack[BatchOptions]) -> int:
     return await _enqueue_batch(async_rows, conn, children, {"kind": kind, "payload": payload, **options})
 
 

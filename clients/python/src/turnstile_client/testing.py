@@ -135,7 +135,7 @@ async def _assert_enqueued(
         wanted = "a job" if count is None else f"{count} jobs"
         about = {"kind": kind, "payload": payload, **columns}
         raise AssertionError(
-            f"expected {wanted} with {({name: value for name, value in about.items() if value is not None})}, found {len(found)};"
+            f"expected {wanted} with { ({name: value for name, value in about.items() if value is not None}) }, found {len(found)};"
             f" there are {await rows(conn, _ALL, {})}"
         )
     return found

@@ -55,6 +55,7 @@ class Worker(BaseWorker[Handler]):
         self._core.signal = io.signal
         loops = Loops(self._core, io, self.hooks)
         with self._signals() if signals else contextlib.nullcontext():
+            self.hooks.ready()
             _in_thread("turnstile claims", loops.claims.work())
             _in_thread("turnstile ends", loops.telling.work())
             blocking(loops.life.work())
