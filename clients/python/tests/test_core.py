@@ -78,6 +78,21 @@ def test_a_lease_is_extended_from_the_moment_of_asking(core):
     assert core.expire(46.0) == []
 
 
+def test_beats_that_were_not_heard_are_told_again_at_once(core):
+    start(core, 1, 2)
+    core.beat_again(core.take_beats(10.0))
+    assert core.take_beats(10.1) == [(1, 1), (2, 1)]
+
+
+def test_a_run_that_is_lost_beats_no_more(core):
+    start(core, 1)
+    beats = core.take_beats(10.0)
+    core.expire(30.0)
+    core.beat_again(beats)
+    assert core.take_beats(HOUR) == []
+    assert core.next_end(HOUR) > 0
+
+
 def test_answers_go_by_their_number(core):
     first, second = start(core, 1, 2)
     stops = core.heard([(1, 1), (2, 1)], [(2, "lost"), (1, "cancel_requested")], 0)
@@ -256,6 +271,10 @@ def test_long_texts_lose_their_middle():
 def test_a_result_that_is_no_json_fails_the_run(result):
     strict = lambda value: json.dumps(value, allow_nan=False)  # noqa: E731
     assert with_text(Ending(COMPLETE, result=result), strict).verb == FAIL
+
+
+def test_json_may_be_written_as_bytes():
+    assert with_text(Ending(COMPLETE, result="ä"), lambda value: json.dumps(value, ensure_ascii=False).encode()).text == '"ä"'
 
 
 # ---- jobs, faults, settings

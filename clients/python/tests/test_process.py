@@ -30,7 +30,10 @@ PROGRAM = """
 
     handlers = {"deaf": deaf, "slow": slow, "listens": listens}
     if sys.argv[1] == "threads":
-        Worker("", handlers, grace=0.3).run()
+        try:
+            Worker("", handlers, grace=0.3).run(signals=sys.argv[2] == "signals")
+        except KeyboardInterrupt:
+            pass
     else:
         handlers = {kind: lambda run, handler=handler: asyncio.to_thread(handler, run) for kind, handler in handlers.items()}
         del handlers["deaf"]
@@ -41,9 +44,10 @@ PROGRAM = """
 
 
 @pytest.fixture
-def process(conn, kind):
+def process(request, conn, kind):
+    arguments = [kind, getattr(request, "param", "signals")]
     program = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM), kind], env={**os.environ, "PGDATABASE": conn.info.dbname},
+        [sys.executable, "-c", textwrap.dedent(PROGRAM), *arguments], env={**os.environ, "PGDATABASE": conn.info.dbname},
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     yield program
@@ -73,6 +77,16 @@ def test_the_second_signal_stops_them(conn, process):
     job_id = enqueue(conn, "listens").id
     says(process, "listens")
     process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGINT)
+    leaves(process)
+    assert job(conn, job_id)[0] == "available"
+
+
+@pytest.mark.parametrize("kind", ["threads"])
+@pytest.mark.parametrize("process", ["no signals"], indirect=True)
+def test_an_interrupt_that_is_not_the_workers_own_is_a_hard_stop(conn, process):
+    job_id = enqueue(conn, "listens").id
+    says(process, "listens")
     process.send_signal(signal.SIGINT)
     leaves(process)
     assert job(conn, job_id)[0] == "available"

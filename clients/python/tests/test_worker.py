@@ -240,10 +240,26 @@ def test_hooks_hear_of_runs_and_may_fail(conn, work):
             heard.append((run.job.kind, ending.verb))
             raise RuntimeError("hook")
 
+        def idle(self):
+            raise SystemExit
+
     work({"a": lambda run: None}, hooks=Failing())
     enqueue(conn, "a")
     until(lambda: states(conn) == {"completed": 1})
     assert heard == [("a", "claimed"), ("a", "complete")]
+
+
+def test_who_is_idle_has_one_connection(conn, work):
+    work({})
+    other = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    until(lambda: conn.execute(other + " AND wait_event_type = 'Extension'").fetchone() == (1,))
+    assert conn.execute(other + " AND backend_type = 'client backend'").fetchone() == (1,)
+
+
+def test_a_connection_string_that_is_none_ends_the_worker(kind, work):
+    worker = work({}, dsn="no such=thing")
+    worker.thread.join(PATIENCE)
+    assert isinstance(worker.error, psycopg.ProgrammingError)
 
 
 def test_a_missing_permission_ends_the_worker(dsn, conn, work):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 from turnstile_client.base import BaseWorker, Loops
 from turnstile_client.hooks import Hooks
 from turnstile_client.loop import AsyncConnect, AsyncIo
-from turnstile_client.outcome import Ending, RetryRules, ending_of_error, ending_of_result
+from turnstile_client.outcome import Dumps, Ending, RetryRules, ending_of_error, ending_of_result
 from turnstile_client.run import Job, Loads, Progress, Run, Stop, StopReason
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class AsyncWorker(BaseWorker[AsyncHandler]):
 
     def __init__(
         self, connect: AsyncConnect = "", handlers: Optional[Mapping[str, AsyncHandler]] = None, *, retry: Optional[RetryRules] = None,
-        hooks: Union[Hooks, Sequence[Hooks], None] = None, loads: Optional[Loads] = None, dumps: Optional[Callable[[Any], str]] = None,
+        hooks: Union[Hooks, Sequence[Hooks], None] = None, loads: Optional[Loads] = None, dumps: Optional[Dumps] = None,
         **options: Unpack[Options],
     ) -> None:  # fmt: skip
         super().__init__(handlers, retry, hooks, loads, dumps, options, AsyncRun)

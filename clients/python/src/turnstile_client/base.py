@@ -12,7 +12,7 @@ from turnstile_client.core import Core, Loop
 from turnstile_client.hooks import Hooks, safely, together
 from turnstile_client.io import Io
 from turnstile_client.life import Life
-from turnstile_client.outcome import FAIL, Ending, Retry, RetryRules, after_stop, text_of, with_text
+from turnstile_client.outcome import FAIL, Dumps, Ending, Retry, RetryRules, after_stop, text_of, with_text
 from turnstile_client.run import Job, Loads, Progress, Run
 from turnstile_client.settings import Options, Settings
 from turnstile_client.telling import Telling
@@ -44,7 +44,7 @@ class Loops:
 class BaseWorker(Generic[H]):
     def __init__(
         self, handlers: Optional[Mapping[str, H]], retry: Optional[RetryRules], hooks: Union[Hooks, Sequence[Hooks], None],
-        loads: Optional[Loads], dumps: Optional[Callable[[Any], str]], options: Options, make_run: Callable[[Job, Progress], Run],
+        loads: Optional[Loads], dumps: Optional[Dumps], options: Options, make_run: Callable[[Job, Progress], Run],
     ) -> None:  # fmt: skip
         self.settings = Settings.of(options)
         self.handlers = Handlers(handlers)

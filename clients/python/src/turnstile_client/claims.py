@@ -38,8 +38,7 @@ class Claims:
                     self._let_go()
                     await self._rest(await self._link.survive(error))
         except BaseException as error:
-            core.fatal = error
-            core.is_draining = True
+            core.failed(error)
         finally:
             self._let_go()
             core.claims_are_over = True

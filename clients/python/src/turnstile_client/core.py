@@ -62,6 +62,13 @@ class Core:
     ends_are_over: bool = False
     fatal: Optional[BaseException] = None
 
+    def failed(self, error: BaseException) -> None:
+        """A loop cannot go on, and neither can the worker."""
+        if not self.is_finished:
+            self.fatal = error
+        self.is_draining = True
+        self.signal(Loop.LIFE)
+
     # ---- claims
 
     def room(self) -> int:
@@ -169,6 +176,14 @@ class Core:
                 return []
             return sorted(key for key, held in self.held.items() if held.beats.take(now))
 
+    def beat_again(self, keys: Iterable[RunKey]) -> None:
+        """The server has not heard of them."""
+        with self.lock:
+            for key in keys:
+                held = self.held.get(key)
+                if held is not None and held.run.stopped is not StopReason.LOST:
+                    held.beats.next_beat = 0
+
     def beat(self, keys: list[RunKey]) -> Statement:
         return statements.HEARTBEAT_MANY, {"ids": [job for job, _ in keys], "attempts": [each for _, each in keys], "lease": self._lease()}
 
@@ -259,6 +274,9 @@ class Core:
         for held, reason in stops:
             if held.is_running and held.run.stop(reason):
                 held.stop_asked = now
+                if reason is StopReason.LOST:
+                    # Its job should not wait for a handler that has nothing more to say.
+                    held.beats.next_beat = float("inf")
                 asked.append((held.run, reason))
         return asked
 

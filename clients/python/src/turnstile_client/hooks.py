@@ -110,6 +110,8 @@ class Together(Hooks):
 
 
 _NOTHING = contextlib.nullcontext()
+# With SystemExit: a loop that ended would take the worker along.
+_RAISED = (Exception, SystemExit)
 
 
 def together(hooks: Union[Hooks, Sequence[Hooks], None]) -> Together:
@@ -120,7 +122,7 @@ def together(hooks: Union[Hooks, Sequence[Hooks], None]) -> Together:
 def safely(hook: Any, *arguments: Any) -> None:
     try:
         hook(*arguments)
-    except Exception:
+    except _RAISED:
         log.exception("a hook has failed")
 
 
@@ -131,7 +133,7 @@ def _safe_around(hooks: Hooks, run: Run) -> Iterator[None]:
     try:
         context = hooks.around(run)
         context.__enter__()
-    except Exception:
+    except _RAISED:
         log.exception("a hook has failed")
         context = None
     error: tuple[Any, Any, Any] = (None, None, None)

@@ -6,6 +6,7 @@ The loops are coroutines. The calls of threads block and never suspend, so that 
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import sys
 from collections.abc import Coroutine
@@ -14,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 import psycopg
 
 from turnstile_client.core import Loop
-from turnstile_client.run import Run
+from turnstile_client.run import Run, log
 from turnstile_client.settings import CONNECTION
 from turnstile_client.statements import Rows, Statement
 
@@ -65,6 +66,12 @@ def conninfo(text: str) -> str:
     """With what the library adds where the string says nothing else."""
     given = psycopg.conninfo.conninfo_to_dict(text)
     return psycopg.conninfo.make_conninfo(text, **{name: value for name, value in CONNECTION.items() if name not in given})
+
+
+def log_notice(notice: psycopg.errors.Diagnostic) -> None:
+    """Such as that some of the runs which a claim was to complete had ended before."""
+    level = logging.WARNING if notice.severity_nonlocalized in ("WARNING", "NOTICE") else logging.DEBUG
+    log.log(level, "the server says: %s", notice.message_primary)
 
 
 def hang_up(connection: Any) -> None:

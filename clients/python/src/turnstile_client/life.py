@@ -57,6 +57,9 @@ class Life:
         if not core.claims_are_over:
             await self._claims.cancel()
             await self._until(lambda: core.claims_are_over, LAST_ANSWER)
+        with core.lock:
+            # Nothing goes along with a claim any more, even if one hangs.
+            core.endings.let_go()
 
     async def _until(self, is_so: Callable[[], bool], seconds: float) -> None:
         until = time.monotonic() + seconds

@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from turnstile_client.core import Loop
-from turnstile_client.io import conninfo, hang_up
+from turnstile_client.io import conninfo, hang_up, log_notice
 from turnstile_client.run import Run, RunKey
 from turnstile_client.statements import Rows, Statement
 
@@ -28,6 +28,7 @@ class AsyncConnection:
         await made.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
         # A pooler may give the next transaction another connection to the server.
         made.prepare_threshold = None
+        made.add_notice_handler(log_notice)
         return cls(made)
 
     async def rows(self, statement: Statement, read_committed: bool = False) -> Rows:
@@ -89,14 +90,14 @@ def _wake(waiter: asyncio.Future[None]) -> None:
 
 class AsyncIo:
     def __init__(self, connect: AsyncConnect, work: Callable[[Run], Coroutine[Any, Any, None]]) -> None:
-        self._connect, self._work = connect, work
+        self._connect, self._work = connect if callable(connect) else conninfo(connect), work
         self._flags = {loop: Flag() for loop in Loop}
         self._tasks: dict[RunKey, asyncio.Task[None]] = {}
 
     async def open(self) -> AsyncConnection:
         if callable(self._connect):
             return await AsyncConnection.of(await self._connect())
-        return await AsyncConnection.of(await psycopg.AsyncConnection.connect(conninfo(self._connect)))
+        return await AsyncConnection.of(await psycopg.AsyncConnection.connect(self._connect))
 
     async def wait(self, loop: Loop, seconds: float) -> None:
         await self._flags[loop].wait(seconds)

@@ -13,6 +13,7 @@ from turnstile_client.run import StopReason
 from turnstile_client.settings import LONGEST_ERROR
 
 Seconds = Union[int, float, timedelta]
+Dumps = Callable[[Any], Union[str, bytes]]
 
 
 def interval(time: Optional[Seconds]) -> Optional[timedelta]:
@@ -129,12 +130,13 @@ def after_stop(ending: Optional[Ending], reason: Optional[StopReason]) -> Option
     return ending if is_its_own else Ending(RELEASE)
 
 
-def with_text(ending: Ending, dumps: Callable[[Any], str]) -> Ending:
+def with_text(ending: Ending, dumps: Dumps) -> Ending:
     """A result that is no JSON fails the run."""
     if ending.verb != COMPLETE or ending.result is None:
         return ending
     try:
         text = dumps(ending.result)
+        text = text.decode() if isinstance(text, bytes) else text
     except Exception as error:
         return Ending(FAIL, error=f"the result cannot be sent as JSON: {text_of(error)}")
     return dataclasses.replace(ending, text=text)

@@ -35,14 +35,18 @@ class Telling:
                     if not core.held or now >= give_up:
                         break
                 try:
-                    if not await self._tell_once(await self._link.get()):
+                    if await self._tell_once():
+                        self._link.works()
+                    else:
                         await self._io.wait(Loop.ENDS, self._next(time.monotonic()))
-                    self._link.works()
                 except Exception as error:
                     if self._link.remedy(error) is Remedy.NEVER:
                         log.exception("a call of the worker has failed")
                     pause = await self._link.survive(error)
                     await self._pause(min(pause, max(0.0, give_up - time.monotonic())))
+        except BaseException as error:
+            core.failed(error)
+            raise
         finally:
             core.ends_are_over = True
             self._io.signal(Loop.LIFE)
@@ -58,24 +62,19 @@ class Telling:
         longest = self._core.next_end(now)
         return min(longest, max(0.0, self._next_progress - now)) if self._core.progress else longest
 
-    async def _tell_once(self, connection: Connection) -> bool:
-        """Whether there was anything to tell."""
+    async def _tell_once(self) -> bool:
+        """Whether there was anything to tell. A worker that is idle needs no second connection."""
         core = self._core
         with core.lock:
             lists = core.endings.take(time.monotonic())
         try:
             for keys in lists:
-                await self._tell(connection, keys)
+                await self._tell(await self._link.get(), keys)
         finally:
             with core.lock:
                 core.endings.unheard(key for keys in lists for key in keys)
-        due = core.take_beats(time.monotonic())
-        # What was locked goes alone and last, so that it keeps no other.
-        for keys in ([key for key in due if key not in self._locked], *([key] for key in due if key in self._locked)):
-            if keys:
-                await self._beat(connection, keys)
-        await self._tell_progress(connection)
-        return bool(lists or due)
+        has_beats = await self._tell_beats()
+        return await self._tell_progress() or has_beats or bool(lists)
 
     # ---- ends
 
@@ -92,8 +91,8 @@ class Telling:
             await self._go_on(connection, keys[0])
             return
         core.accepted(keys)
-        if rows and isinstance(rows[0][0], int) and rows[0][0] < len(keys) and not is_await:
-            log.debug("%d ends came too late: the runs were lost, or the server knew of their ends", len(keys) - int(rows[0][0]))
+        if rows and type(rows[0][0]) is int and rows[0][0] < len(keys):
+            log.warning("%d ends came too late: the runs were lost, or the server knew of their ends", len(keys) - rows[0][0])
 
     async def _not_taken(self, connection: Connection, keys: Sequence[RunKey], error: Exception) -> None:
         remedy = self._link.remedy(error)
@@ -116,6 +115,21 @@ class Telling:
             self._io.start(run)
 
     # ---- signs of life
+
+    async def _tell_beats(self) -> bool:
+        due = self._core.take_beats(time.monotonic())
+        # What was locked goes alone and last, so that it keeps no other.
+        groups = [[key for key in due if key not in self._locked], *([key] for key in due if key in self._locked)]
+        while groups:
+            try:
+                if groups[0]:
+                    await self._beat(await self._link.get(), groups[0])
+            except BaseException:
+                # By the next connection they are told at once.
+                self._core.beat_again(key for keys in groups for key in keys)
+                raise
+            groups.pop(0)
+        return bool(due)
 
     async def _beat(self, connection: Connection, keys: list[RunKey]) -> None:
         asked = time.monotonic()
@@ -141,10 +155,11 @@ class Telling:
         for run, reason in stops:
             safely(self._hooks.stopping, run, reason)
 
-    async def _tell_progress(self, connection: Connection) -> None:
+    async def _tell_progress(self) -> bool:
         now = time.monotonic()
         if now < self._next_progress or not self._core.progress:
-            return
+            return False
+        connection = await self._link.get()
         self._next_progress = now + PROGRESS_PAUSE
         for key, statement in self._core.take_progress():
             try:
@@ -157,3 +172,4 @@ class Telling:
             else:
                 if not goes_on:
                     self.stopping(self._core.cancelled(key, now))
+        return True

@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from turnstile_client.core import Loop
-from turnstile_client.io import conninfo, hang_up
+from turnstile_client.io import conninfo, hang_up, log_notice
 from turnstile_client.run import Run
 from turnstile_client.statements import Rows, Statement
 
@@ -25,6 +25,7 @@ class ThreadConnection:
         made.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         # A pooler may give the next transaction another connection to the server.
         made.prepare_threshold = None
+        made.add_notice_handler(log_notice)
 
     async def rows(self, statement: Statement, read_committed: bool = False) -> Rows:
         if read_committed:
@@ -82,14 +83,14 @@ class Threads:
 
 class ThreadIo:
     def __init__(self, connect: Connect, threads: Threads) -> None:
-        self._connect, self._threads = connect, threads
+        self._connect, self._threads = connect if callable(connect) else conninfo(connect), threads
         # A lock that is held until its loop is signaled. That works in the handler of a signal, too.
         self._flags = {loop: threading.Lock() for loop in Loop}
         for flag in self._flags.values():
             flag.acquire()
 
     async def open(self) -> ThreadConnection:
-        return ThreadConnection(self._connect() if callable(self._connect) else psycopg.connect(conninfo(self._connect)))
+        return ThreadConnection(self._connect() if callable(self._connect) else psycopg.connect(self._connect))
 
     async def wait(self, loop: Loop, seconds: float) -> None:
         self._flags[loop].acquire(timeout=max(0.0, seconds))

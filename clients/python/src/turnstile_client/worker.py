@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 from turnstile_client.base import BaseWorker, Loops
 from turnstile_client.hooks import Hooks
 from turnstile_client.io import blocking
-from turnstile_client.outcome import RetryRules, ending_of_error, ending_of_result
+from turnstile_client.outcome import Dumps, RetryRules, ending_of_error, ending_of_result
 from turnstile_client.run import Loads, Run
 from turnstile_client.threads import Connect, ThreadIo, Threads
 
@@ -37,7 +37,7 @@ class Worker(BaseWorker[Handler]):
 
     def __init__(
         self, connect: Connect = "", handlers: Optional[Mapping[str, Handler]] = None, *, retry: Optional[RetryRules] = None,
-        hooks: Union[Hooks, Sequence[Hooks], None] = None, loads: Optional[Loads] = None, dumps: Optional[Callable[[Any], str]] = None,
+        hooks: Union[Hooks, Sequence[Hooks], None] = None, loads: Optional[Loads] = None, dumps: Optional[Dumps] = None,
         **options: Unpack[Options],
     ) -> None:  # fmt: skip
         super().__init__(handlers, retry, hooks, loads, dumps, options, Run)
@@ -58,7 +58,13 @@ class Worker(BaseWorker[Handler]):
             self.hooks.ready()
             _in_thread("turnstile claims", loops.claims.work())
             _in_thread("turnstile ends", loops.telling.work())
-            blocking(loops.life.work())
+            try:
+                blocking(loops.life.work())
+            except BaseException:
+                # KeyboardInterrupt, where signals are not the worker's.
+                self._ask_to_stop(hard=True)
+                blocking(loops.life.work())
+                raise
         threads.end()
         loops.life.outcome()
 
