@@ -12,7 +12,7 @@ from support.pgbouncer import POOL_SIZE, SECOND_ENTRY, free_port
 from support.sleepers import Sleeper, asleep, await_asleep, until
 
 # On a library of Turnstile's own, which goes on where the loop of the others ends; and what it says of a run that was lost.
-ON_LIBRARY = {"rust": "they were superseded", "node": "ends came too late"}
+ON_LIBRARY = {"rust": "they were superseded", "node": "ends came too late", "python": "ends came too late"}
 COUNTS = "SELECT state, count(*) FROM turnstile.jobs GROUP BY state"
 
 
