@@ -88,7 +88,8 @@ def test_who_sleeps_goes_at_once(conn, crew, language):
 def test_who_works_ends_the_job_in_hand_and_takes_no_other(conn, crew, language):
     add(conn, 1, seconds=1)
     worker = crew(language)
-    await_running(conn)
+    # Where the server has the job as running, it may still be on its way.
+    says(worker, "attempt 1")
     worker.terminate()
     add(conn, 1)
     leaves(worker)
@@ -99,7 +100,8 @@ def test_who_works_at_what_fails_says_so_before_it_goes(conn, crew, language):
     call(conn, "set_queue", name="*", retry_base="1 hour")
     add(conn, 1, seconds=1, failures=1)
     worker = crew(language)
-    await_running(conn)
+    # Where the server has the job as running, it may still be on its way.
+    says(worker, "attempt 1")
     worker.terminate()
     leaves(worker)
     assert counts(conn) == {"retryable": 1}
