@@ -2,9 +2,16 @@
 
 import os
 import secrets
+import sys
+from pathlib import Path
 
 import psycopg
 import pytest
+
+from crew import Started
+
+# For the PgBouncer and the relay of the other tests.
+sys.path.append(str(Path(__file__).parents[3] / "pg_test"))
 
 
 @pytest.fixture
@@ -29,6 +36,25 @@ def turnstile_dsn(dsn):
 def conn(dsn):
     with psycopg.connect(dsn, autocommit=True) as conn:
         yield conn
+
+
+@pytest.fixture(params=["threads", "async"])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def work(kind, dsn):
+    started = []
+
+    def start(handlers, dsn=dsn, **settings):
+        started.append(Started(kind, dsn, handlers, **settings))
+        return started[-1]
+
+    yield start
+    for worker in started:
+        if worker.thread.is_alive():
+            worker.stop(hard=True)
 
 
 def pytest_configure():

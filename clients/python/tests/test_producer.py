@@ -9,9 +9,17 @@ import pytest
 from psycopg.rows import dict_row
 
 from turnstile_client import (
-    Added, async_await_result, async_enqueue, async_enqueue_batch, async_enqueue_many, await_result, enqueue, enqueue_batch, enqueue_many,
+    Added,
+    JobFailed,
+    async_await_result,
+    async_enqueue,
+    async_enqueue_batch,
+    async_enqueue_many,
+    await_result,
+    enqueue,
+    enqueue_batch,
+    enqueue_many,
 )
-from turnstile_client.producer import JobFailed
 
 OPTIONS = {"queue": "q", "tenant": "t", "unique_for": timedelta(minutes=1), "unique_key": "k", "run_at": datetime(2100, 1, 1, tzinfo=timezone.utc),
            "metadata": {"a": 1}}  # fmt: skip

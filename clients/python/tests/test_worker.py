@@ -1,92 +1,25 @@
 """The same rules for both workers: what a handler does is what becomes of its job."""
 
-import asyncio
 import threading
 import time
 
 import psycopg
 import pytest
 
+from crew import PATIENCE, Started, job, states, until
 from turnstile_client import (
-    AsyncWorker, AwaitChildren, Discard, Hooks, Release, Retry, Snooze, StopReason, Worker, enqueue, enqueue_many,
-)  # fmt: skip
-
-PATIENCE = 30
-
-
-class Started:
-    """A worker in a thread; its handlers are functions of a run, whichever worker it is."""
-
-    def __init__(self, kind, dsn, handlers, **settings):
-        self.is_async = kind == "async"
-        self.error = None
-        self.thread = threading.Thread(target=self._run, args=[dsn, handlers, settings])
-        self.ready = threading.Event()
-        self.thread.start()
-        self.ready.wait(PATIENCE)
-
-    def _run(self, dsn, handlers, settings):
-        try:
-            if self.is_async:
-                asyncio.run(self._run_async(dsn, handlers, settings))
-            else:
-                self.worker = Worker(dsn, handlers, **settings)
-                self.ready.set()
-                self.worker.run(signals=False)
-        except BaseException as error:
-            self.error = error
-        self.ready.set()
-
-    async def _run_async(self, dsn, handlers, settings):
-        def as_coroutine(handler):
-            async def coroutine(run):
-                return await asyncio.to_thread(handler, run)
-
-            return coroutine
-
-        self.worker = AsyncWorker(dsn, {kind: as_coroutine(handler) for kind, handler in handlers.items()}, **settings)
-        self.loop = asyncio.get_running_loop()
-        self.ready.set()
-        await self.worker.run(signals=False)
-
-    def stop(self, hard=False):
-        if self.is_async:
-            self.loop.call_soon_threadsafe(self.worker.stop, hard)
-        else:
-            self.worker.stop(hard)
-        self.thread.join(PATIENCE)
-        assert not self.thread.is_alive()
-
-
-@pytest.fixture(params=["threads", "async"])
-def work(request, dsn):
-    started = []
-
-    def start(handlers, **settings):
-        started.append(Started(request.param, dsn, handlers, **settings))
-        return started[-1]
-
-    yield start
-    for worker in started:
-        if worker.thread.is_alive():
-            worker.stop(hard=True)
-
-
-def until(condition, what="what is waited for"):
-    deadline = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
-    return found
-
-
-def states(conn):
-    return dict(conn.execute("SELECT state, count(*) FROM turnstile.jobs GROUP BY 1").fetchall())
-
-
-def job(conn, job_id):
-    query = "SELECT state, result, errors -> -1 ->> 'error', attempt FROM turnstile.jobs WHERE id = %s ORDER BY finished_at DESC NULLS FIRST"
-    return conn.execute(query, [job_id]).fetchone()
+    AsyncWorker,
+    AwaitChildren,
+    Discard,
+    Hooks,
+    Release,
+    Retry,
+    Snooze,
+    StopReason,
+    Worker,
+    enqueue,
+    enqueue_many,
+)
 
 
 def test_results_are_kept_and_all_jobs_run_once(conn, work):
@@ -146,6 +79,32 @@ def test_a_run_waits_for_its_children(dsn, conn, work):
     job_id = enqueue(conn, "parent").id
     until(lambda: job(conn, job_id)[0] == "completed")
     assert job(conn, job_id)[1] == {"completed": 3, "discarded": 0, "cancelled": 0}
+
+
+def test_who_waits_for_children_that_have_ended_goes_on_at_once(dsn, conn, work):
+    seen = []
+
+    def parent(run):
+        seen.append((run.job.attempt, run.job.children))
+        if run.job.children is None:
+            with psycopg.connect(dsn, autocommit=True) as own:
+                child = enqueue(own, "child", parent=run.job.id, queue="other").id
+                own.execute("SELECT turnstile.discard(%s)", [child])
+            raise AwaitChildren
+        return run.job.children
+
+    work({"parent": parent})
+    job_id = enqueue(conn, "parent").id
+    until(lambda: job(conn, job_id)[0] == "completed")
+    ended = {"completed": 0, "discarded": 1, "cancelled": 0}
+    assert (job(conn, job_id)[1], seen) == (ended, [(1, None), (1, ended)])
+
+
+def test_who_waits_for_no_children_fails(conn, work):
+    work({"parent": lambda run: AwaitChildren()})
+    job_id = enqueue(conn, "parent", max_attempts=1).id
+    until(lambda: job(conn, job_id)[0] == "discarded")
+    assert "the job has none" in job(conn, job_id)[2]
 
 
 def test_a_run_hears_of_its_cancellation(conn, work):
@@ -270,6 +229,10 @@ def test_hooks_hear_of_runs_and_may_fail(conn, work):
     heard = []
 
     class Failing(Hooks):
+        def claimed(self, runs):
+            heard.extend((run.kind, "claimed") for run in runs)
+            raise RuntimeError("hook")
+
         def around(self, run):
             raise RuntimeError("hook")
 
@@ -277,10 +240,26 @@ def test_hooks_hear_of_runs_and_may_fail(conn, work):
             heard.append((run.job.kind, ending.verb))
             raise RuntimeError("hook")
 
+        def idle(self):
+            raise SystemExit
+
     work({"a": lambda run: None}, hooks=Failing())
     enqueue(conn, "a")
     until(lambda: states(conn) == {"completed": 1})
-    assert heard == [("a", "complete")]
+    assert heard == [("a", "claimed"), ("a", "complete")]
+
+
+def test_who_is_idle_has_one_connection(conn, work):
+    work({})
+    other = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    until(lambda: conn.execute(other + " AND wait_event_type = 'Extension'").fetchone() == (1,))
+    assert conn.execute(other + " AND backend_type = 'client backend'").fetchone() == (1,)
+
+
+def test_a_connection_string_that_is_none_ends_the_worker(kind, work):
+    worker = work({}, dsn="no such=thing")
+    worker.thread.join(PATIENCE)
+    assert isinstance(worker.error, psycopg.ProgrammingError)
 
 
 def test_a_missing_permission_ends_the_worker(dsn, conn, work):

@@ -1,4 +1,4 @@
-"""What a worker knows and decides, without any input or output: the thread and the asyncio worker share it.
+"""What a worker knows and decides, without any input or output: the loops of the thread and of the asyncio worker share it.
 
 1. A run is held from its claim until the server has taken its end, or has said that the run is not ours any more.
 2. An end is told until the server has an answer to it. Told twice it does no harm: a run ends once.
@@ -7,233 +7,253 @@
 
 from __future__ import annotations
 
-import functools
+import enum
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Callable, Optional
 
-from turnstile_client import outcome, statements
-from turnstile_client.outcome import Ending
-from turnstile_client.run import Job, Run, RunKey, StopReason
-from turnstile_client.settings import Settings
+from turnstile_client import faults, statements
+from turnstile_client.beats import Beats
+from turnstile_client.ends import Endings
+from turnstile_client.outcome import RELEASE, Ending, after_stop
+from turnstile_client.run import Job, Loads, Progress, Run, RunKey, StopReason
+from turnstile_client.settings import LONGEST_LOOK, NO_LEASE, Settings
+from turnstile_client.statements import Rows, Statement
 
-Statement = tuple[str, dict[str, Any]]
-# SQLSTATEs: no such job, and superseded or in another state.
-GONE = {"P0002", "55000"}
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
-# An end that the server refuses is told again so often; then the run fails with what the server has said.
-MOST_REFUSALS = 20
-# Of a claim that says nothing else. The real one is the queue's.
-USUAL_LEASE = 300.0
+
+class Loop(enum.Enum):
+    """What a change wakes."""
+
+    CLAIMS = enum.auto()
+    ENDS = enum.auto()
+    LIFE = enum.auto()
 
 
 @dataclass
 class Held:
     run: Run
     lease: float
-    lease_ends: float
-    next_beat: float
-    ending: Optional[Ending] = None
-    refusals: int = 0
-    not_before: float = 0
-
-
-@dataclass
-class Batch:
-    """Ends that are told in one statement."""
-
-    statement: Statement
-    keys: list[RunKey]
+    beats: Beats
+    is_running: bool = True
+    stop_asked: Optional[float] = None
+    is_abandoned: bool = False
 
 
 @dataclass
 class Core:
     settings: Settings
-    to_json: Callable[[Any], str] = functools.partial(json.dumps, allow_nan=False)
-    make_run: Callable[[Job, Callable[..., None]], Run] = Run
+    loads: Loads = json.loads
+    make_run: Callable[[Job, Progress], Run] = Run
+    signal: Callable[[Loop], None] = lambda _: None
     held: dict[RunKey, Held] = field(default_factory=dict)
-    told: set[RunKey] = field(default_factory=set)
+    endings: Endings = field(default_factory=Endings)
     progress: dict[RunKey, tuple[Any, Any, Any]] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
+    running: int = 0
+    # How many more jobs could run before the claims are worth waking.
+    wanted_room: int = 1
+    is_draining: bool = False
+    is_hard: bool = False
+    claims_are_over: bool = False
+    is_finished: bool = False
+    ends_are_over: bool = False
+    fatal: Optional[BaseException] = None
+
+    def failed(self, error: BaseException) -> None:
+        """A loop cannot go on, and neither can the worker."""
+        if not self.is_finished:
+            self.fatal = error
+        self.is_draining = True
+        self.signal(Loop.LIFE)
 
     # ---- claims
 
     def room(self) -> int:
         """Handlers that are done make room. While the server does not hear of ends it takes no more than twice as many as may run."""
-        with self.lock:
-            running = sum(held.ending is None for held in self.held.values())
-            most = self.settings.concurrency
-            return max(0, min(most - running, 2 * most - len(self.held)))
+        most = self.settings.concurrency
+        return max(0, min(most - self.running, 2 * most - len(self.held)))
 
-    def started(self, rows: Iterable[dict[str, Any]], now: float) -> list[Run]:
-        runs = []
-        with self.lock:
-            for row in rows:
-                run = self.make_run(Job.of(row), self._note_progress)
-                expires = row["lease_expires_at"]
-                lease = USUAL_LEASE if expires is None else max(0.001, (expires - row["now"]).total_seconds())
-                beat = min(lease / 3, self.settings.heartbeat)
-                self.held[run.job.key] = Held(run, lease, now + lease, now + beat)
-                runs.append(run)
-        return runs
-
-    def claim(self, room: int, completed: Optional[Batch]) -> Statement:
+    def claim(self, room: int, completed: Optional[Sequence[RunKey]]) -> Statement:
         settings = self.settings
-        lease = None if settings.lease is None else timedelta(seconds=settings.lease)
-        arguments = {"queues": list(settings.queues), "room": room, "worker": settings.name, "lease": lease}
-        if completed is None:
+        arguments = {"queues": list(settings.queues), "room": room, "worker": settings.name, "lease": self._lease()}
+        if not completed:
             return statements.CLAIM, arguments
-        return statements.COMPLETE_AND_CLAIM, {**completed.statement[1], **arguments}
+        return statements.COMPLETE_AND_CLAIM, {**self.endings.completed(completed), **arguments}
 
     def sleep(self) -> Statement:
         return statements.SLEEP, {"queues": list(self.settings.queues), "wait": timedelta(seconds=self.settings.wait)}
 
+    def started(self, rows: Rows, asked: float) -> list[Run]:
+        """The runs to start. Those that were claimed when the worker had to stop are given back."""
+        runs, is_short = [], False
+        with self.lock:
+            for lease, *columns in rows:
+                run = self.make_run(Job.of(columns, self.loads), self._note_progress)
+                lease = NO_LEASE if lease is None else max(0.001, lease)
+                held = Held(run, lease, Beats.of(lease, self.settings.heartbeat, asked))
+                is_short = is_short or held.beats.pause < LONGEST_LOOK
+                self.held[run.job.key] = held
+                self.running += 1
+                runs.append(run)
+            if self.is_draining:
+                for run in runs:
+                    self.ended(run.job.key, Ending(RELEASE))
+                return []
+        if is_short:
+            self.signal(Loop.ENDS)
+            self.signal(Loop.LIFE)
+        return runs
+
     # ---- ends
 
-    def ended(self, key: RunKey, ending: Ending) -> None:
+    def ended(self, key: RunKey, ending: Optional[Ending]) -> None:
+        """The handler is done. None: there is nothing to say of it."""
         with self.lock:
-            if key in self.held:
-                self.held[key].ending = ending
-                self.progress.pop(key, None)
-
-    def take(self, verbs: Iterable[str], now: float) -> list[RunKey]:
-        """Runs with such ends that nobody tells just now."""
-        with self.lock:
-            wanted = set(verbs)
-            keys = [
-                key for key, held in self.held.items()
-                if held.ending is not None and held.ending.verb in wanted and key not in self.told and held.not_before <= now
-            ]  # fmt: skip
-            self.told.update(keys)
-            return sorted(keys)
-
-    def completions(self, now: float) -> Optional[Batch]:
-        """Those that a claim may take along."""
-        keys = self.take([outcome.COMPLETE], now)
-        return Batch((statements.COMPLETE_MANY, self._completed(keys)), keys) if keys else None
-
-    def failures(self, now: float) -> Optional[Batch]:
-        keys = self.take([outcome.FAIL, outcome.DISCARD], now)
-        ends = [self._ending(key) for key in keys]
-        arguments = {
-            "errors": [end.error for end in ends], "times": [end.time for end in ends],
-            "discards": [end.verb == outcome.DISCARD for end in ends],
-        }  # fmt: skip
-        return Batch((statements.FAIL_MANY, {**_runs(keys), **arguments}), keys) if keys else None
-
-    def others(self, now: float) -> list[Batch]:
-        texts = {outcome.SNOOZE: statements.SNOOZE, outcome.RELEASE: statements.RELEASE, outcome.AWAIT: statements.AWAIT_CHILDREN}
-        batches = []
-        for key in self.take(texts, now):
-            ending = self._ending(key)
-            arguments = {"id": key[0], "attempt": key[1]} | ({"time": ending.time} if ending.verb == outcome.SNOOZE else {})
-            batches.append(Batch((texts[ending.verb], arguments), [key]))
-        return batches
-
-    def ends(self, now: float, with_completions: bool) -> list[Batch]:
-        """All that is to be told. A claim takes completions along, if one comes soon."""
-        found = [self.completions(now)] if with_completions else []
-        return [batch for batch in [*found, self.failures(now), *self.others(now)] if batch is not None]
-
-    def sendable(self, ending: Ending) -> Ending:
-        try:
-            self.to_json(ending.result)
-        except (TypeError, ValueError) as error:
-            return Ending(outcome.FAIL, error=f"the result is no JSON: {error}")
-        return ending
-
-    def alone(self, key: RunKey) -> Batch:
-        """One end, where one of many was refused and it is not known which."""
-        ending = self._ending(key)
-        if ending.verb == outcome.COMPLETE:
-            return Batch((statements.COMPLETE_MANY, self._completed([key])), [key])
-        arguments = {"errors": [ending.error], "times": [ending.time], "discards": [ending.verb == outcome.DISCARD]}
-        return Batch((statements.FAIL_MANY, {**_runs([key]), **arguments}), [key])
+            held = self.held.get(key)
+            if held is None or not held.is_running:
+                # It was given back meanwhile.
+                return
+            held.is_running = False
+            self.running -= 1
+            self.progress.pop(key, None)
+            if ending is None:
+                del self.held[key]
+            elif not self.endings.add(key, ending):
+                self.signal(Loop.ENDS)
+            room = self.room()
+            if room >= self.wanted_room:
+                self.signal(Loop.CLAIMS)
+            if self.is_draining and not self.running:
+                self.signal(Loop.LIFE)
 
     def accepted(self, keys: Iterable[RunKey]) -> None:
         with self.lock:
             for key in keys:
-                self.told.discard(key)
                 self.held.pop(key, None)
+                self.endings.forget(key)
+            self.signal(Loop.CLAIMS)
 
-    def unheard(self, keys: Iterable[RunKey]) -> None:
-        """There was no answer: they are told again."""
+    def goes_on(self, key: RunKey, children: dict[str, int]) -> Optional[Run]:
+        """A run that wanted to wait for its children, of which none is live. None: that is no reason to go on."""
         with self.lock:
-            self.told.difference_update(keys)
-
-    def refused(self, key: RunKey, sqlstate: Optional[str], error: BaseException, now: float) -> Optional[tuple[Run, Ending]]:
-        """What is gone is gone; all else is told again, after pauses that grow, and fails in the end."""
-        with self.lock:
-            self.told.discard(key)
+            self.endings.forget(key)
             held = self.held.get(key)
-            if held is None or held.ending is None:
+            if held is None:
                 return None
-            refused = (held.run, held.ending)
-            if sqlstate in GONE:
-                del self.held[key]
-                return refused
-            held.refusals += 1
-            held.not_before = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2**held.refusals)
-            # What is too long, or no value for PostgreSQL or its driver, gets no better.
-            is_hopeless = sqlstate is None or sqlstate == "54000" or sqlstate.startswith("22")
-            if held.refusals >= MOST_REFUSALS or is_hopeless:
-                held.ending = Ending(outcome.FAIL, error=outcome.printable(f"the end of the run was refused: {error}"))
-            return refused
+            job = held.run.job
+            known = job.children or dict.fromkeys(children, 0)
+            if known == children:
+                self.endings.instead(key, "the run waits for children, but the job has none, or the run was told already how all have ended")
+                return None
+            if self.is_draining:
+                self.endings.add(key, Ending(RELEASE))
+                return None
+            held.run, held.is_running = held.run.again(job.with_children(children)), True
+            self.running += 1
+            return held.run
 
-    def all_ended(self) -> bool:
+    def refused(self, key: RunKey, error: BaseException, now: float) -> Optional[tuple[Run, Ending]]:
+        """What is gone is gone; what may be taken later is told again; else the run fails. Returns what is news."""
         with self.lock:
-            return not self.held
+            held, ending = self.held.get(key), self.endings.of(key)
+            if held is None or ending is None:
+                return None
+            news = (held.run, ending) if self.endings.is_news(key, faults.described(error)) else None
+            if not faults.is_superseded(error, *key) and self.endings.refused(key, error, now):
+                return news
+            self.accepted([key])
+            return held.run, ending
 
     # ---- signs of life
 
     def take_beats(self, now: float) -> list[RunKey]:
-        """The runs that are due, with those that are nearly so."""
+        """The runs that are due, with those that are nearly so. Everybody locks rows by id."""
         with self.lock:
-            due = [key for key, held in self.held.items() if held.next_beat <= now + min(held.lease / 3, self.settings.heartbeat) / 3]
-            if not any(self.held[key].next_beat <= now for key in due):
+            if not any(held.beats.next_beat <= now for held in self.held.values()):
                 return []
-            for key in due:
-                held = self.held[key]
-                held.next_beat = now + min(held.lease / 3, self.settings.heartbeat)
-            return sorted(due)
+            return sorted(key for key, held in self.held.items() if held.beats.take(now))
+
+    def beat_again(self, keys: Iterable[RunKey]) -> None:
+        """The server has not heard of them."""
+        with self.lock:
+            for key in keys:
+                held = self.held.get(key)
+                if held is not None and held.run.stopped is not StopReason.LOST:
+                    held.beats.next_beat = 0
 
     def beat(self, keys: list[RunKey]) -> Statement:
-        lease = None if self.settings.lease is None else timedelta(seconds=self.settings.lease)
-        return statements.HEARTBEAT_MANY, {**_runs(keys), "lease": lease}
+        return statements.HEARTBEAT_MANY, {"ids": [job for job, _ in keys], "attempts": [each for _, each in keys], "lease": self._lease()}
 
-    def heard(self, keys: list[RunKey], rows: Iterable[dict[str, Any]], asked: float) -> None:
+    def heard(self, keys: Sequence[RunKey], rows: Rows, asked: float) -> list[tuple[Run, StopReason]]:
+        """Returns the runs that stop, and why."""
+        reasons = {"lost": StopReason.LOST, "cancel_requested": StopReason.CANCELLED}
+        stops = []
         with self.lock:
-            for key, row in zip(keys, rows):
-                held = self.held.get(key)
-                if held is None or held.ending is not None:
+            for ord, status in rows:
+                held = self.held.get(keys[ord - 1])
+                if held is None:
                     continue
-                if row["status"] == "lost":
-                    held.run.stop(StopReason.LOST)
-                    continue
-                held.lease_ends = asked + held.lease
-                if row["status"] == "cancel_requested":
-                    held.run.stop(StopReason.CANCELLED)
+                if status != "lost":
+                    held.beats.lease_ends = asked + held.lease
+                if status in reasons:
+                    stops.append((held, reasons[status]))
+        return self._stop(stops, asked)
 
-    def expire(self, now: float) -> None:
-        with self.lock:
-            for held in self.held.values():
-                if held.lease_ends <= now and held.ending is None:
-                    held.run.stop(StopReason.LOST)
+    def cancelled(self, key: RunKey, now: float) -> list[tuple[Run, StopReason]]:
+        held = self.held.get(key)
+        return [] if held is None else self._stop([(held, StopReason.CANCELLED)], now)
 
-    def stop_all(self, reason: StopReason) -> None:
+    def expire(self, now: float) -> list[tuple[Run, StopReason]]:
         with self.lock:
-            for held in self.held.values():
-                held.run.stop(reason)
+            late = [(held, StopReason.LOST) for held in self.held.values() if held.beats.lease_ends <= now]
+        return self._stop(late, now)
 
-    def next_moment(self, now: float, longest: float) -> float:
-        """Seconds until something falls due."""
+    def stop_all(self, now: float) -> list[tuple[Run, StopReason]]:
         with self.lock:
-            moments = [min(held.next_beat, held.lease_ends) for held in self.held.values()]
-            moments += [held.not_before for held in self.held.values() if held.ending is not None and held.not_before > now]
-            return max(0.0, min([longest, *[moment - now for moment in moments]]))
+            all_held = [(held, StopReason.SHUTDOWN) for held in self.held.values()]
+        return self._stop(all_held, now)
+
+    def overdue(self, now: float) -> list[Run]:
+        """Runs that were told to stop and go on after the grace. Each is named once."""
+        with self.lock:
+            latest = now - self.settings.grace
+            found = [
+                held for held in self.held.values()
+                if held.is_running and not held.is_abandoned and held.stop_asked is not None and held.stop_asked <= latest
+            ]  # fmt: skip
+            for held in found:
+                held.is_abandoned = True
+            return [held.run for held in found]
+
+    def is_waited_for(self) -> bool:
+        """Whether there are handlers that may still end by themselves."""
+        with self.lock:
+            return any(held.is_running and not held.is_abandoned for held in self.held.values())
+
+    def leave(self) -> list[Run]:
+        """What still runs, for the worker leaves without it."""
+        with self.lock:
+            left = [held.run for held in self.held.values() if held.is_running]
+            for run in left:
+                self.ended(run.job.key, after_stop(None, run.stopped or StopReason.SHUTDOWN))
+            return left
+
+    def next_life(self, now: float) -> float:
+        """Seconds until a lease or a grace is over."""
+        with self.lock:
+            grace = self.settings.grace
+            moments = [held.beats.lease_ends for held in self.held.values() if held.stop_asked is None]
+            moments += [held.stop_asked + grace for held in self.held.values() if held.stop_asked is not None and not held.is_abandoned]
+            return max(0.0, min([LONGEST_LOOK, *(moment - now for moment in moments)]))
+
+    def next_end(self, now: float) -> float:
+        """Seconds until there is something to tell."""
+        with self.lock:
+            moments = [held.beats.next_beat for held in self.held.values()]
+            return max(0.0, min([LONGEST_LOOK, self.endings.next_due(now) - now, *(moment - now for moment in moments)]))
 
     def take_progress(self) -> list[tuple[RunKey, Statement]]:
         with self.lock:
@@ -248,20 +268,17 @@ class Core:
             if key in self.held:
                 self.progress[key] = (done, total, message)
 
-    def _ending(self, key: RunKey) -> Ending:
-        ending = self.held[key].ending
-        assert ending is not None
-        return ending
+    def _stop(self, stops: list[tuple[Held, StopReason]], now: float) -> list[tuple[Run, StopReason]]:
+        """Outside of the lock, since handlers may listen. What is done by now is told as it is, and the server decides."""
+        asked = []
+        for held, reason in stops:
+            if held.is_running and held.run.stop(reason):
+                held.stop_asked = now
+                if reason is StopReason.LOST:
+                    # Its job should not wait for a handler that has nothing more to say.
+                    held.beats.next_beat = float("inf")
+                asked.append((held.run, reason))
+        return asked
 
-    def _completed(self, keys: list[RunKey]) -> dict[str, Any]:
-        results = [self._ending(key).result for key in keys]
-        texts = [None if result is None else self.to_json(result) for result in results]
-        return {**_runs(keys), "results": texts if any(text is not None for text in texts) else None}
-
-
-def _runs(keys: list[RunKey]) -> dict[str, Any]:
-    return {"ids": [job for job, _ in keys], "attempts": [attempt for _, attempt in keys]}
-
-
-def pause_after(failures: int) -> float:
-    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**failures)
+    def _lease(self) -> Optional[timedelta]:
+        return None if self.settings.lease is None else timedelta(seconds=self.settings.lease)

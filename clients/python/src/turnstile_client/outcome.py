@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Callable, Optional, Union
 
+from turnstile_client.run import StopReason
+from turnstile_client.settings import LONGEST_ERROR
+
 Seconds = Union[int, float, timedelta]
+Dumps = Callable[[Any], Union[str, bytes]]
 
 
 def interval(time: Optional[Seconds]) -> Optional[timedelta]:
@@ -58,45 +64,101 @@ class Ending:
     result: Any = None
     error: Optional[str] = None
     time: Optional[timedelta] = None
+    text: Optional[str] = None
+    """The result as JSON."""
 
 
 COMPLETE, FAIL, DISCARD, SNOOZE, RELEASE, AWAIT = "complete", "fail", "discard", "snooze", "release", "await_children"
 
 # What an exception of a handler means: an exception class, and the outcome that it stands for.
-RetryRules = dict[type[BaseException], Union[type[Outcome], Outcome, Callable[[BaseException], Outcome]]]
+RetryRules = Mapping[type[BaseException], Union[type[Outcome], Outcome, Callable[[BaseException], Outcome]]]
 
 
 def ending_of_result(result: Any) -> Ending:
-    return ending_of_error(result, {}) if isinstance(result, Outcome) else Ending(COMPLETE, result=result)
+    if isinstance(result, Outcome) or (isinstance(result, type) and issubclass(result, Outcome)):
+        return _ending_of_outcome(_made(result))
+    return Ending(COMPLETE, result=result)
 
 
 def ending_of_error(error: BaseException, rules: RetryRules) -> Ending:
     """The most derived class of the rules that the error is of counts."""
-    if isinstance(error, Retry):
-        return Ending(FAIL, error=error.error, time=error.in_)
-    if isinstance(error, Discard):
-        return Ending(DISCARD, error=error.error)
-    if isinstance(error, Snooze):
-        return Ending(SNOOZE, time=error.in_)
-    if isinstance(error, Release):
-        return Ending(RELEASE)
-    if isinstance(error, AwaitChildren):
-        return Ending(AWAIT)
+    if isinstance(error, Outcome):
+        return _ending_of_outcome(error)
     rule = next((rules[each] for each in type(error).__mro__ if each in rules), None)
     if rule is None:
         return Ending(FAIL, error=text_of(error))
-    outcome = rule if isinstance(rule, Outcome) else rule(error)
-    ending = ending_of_error(outcome, {})
-    says = ending.error if isinstance(rule, Outcome) or not isinstance(rule, type) else None
-    return Ending(ending.verb, error=says or text_of(error), time=ending.time)
+    try:
+        outcome = _made(rule if isinstance(rule, (Outcome, type)) else rule(error))
+    except Exception as failed:
+        return Ending(FAIL, error=f"{text_of(error)}\nThe rule for it has failed: {text_of(failed)}")
+    ending = _ending_of_outcome(outcome)
+    says_own = ending.verb in (FAIL, DISCARD) and ending.error is None
+    return dataclasses.replace(ending, error=text_of(error)) if says_own else ending
+
+
+def _made(outcome: Any) -> Outcome:
+    made = outcome() if isinstance(outcome, type) else outcome
+    if not isinstance(made, Outcome):
+        raise TypeError(f"{made!r} is no outcome")
+    return made
+
+
+def _ending_of_outcome(outcome: Outcome) -> Ending:
+    if isinstance(outcome, Retry):
+        return Ending(FAIL, error=outcome.error, time=outcome.in_)
+    if isinstance(outcome, Discard):
+        return Ending(DISCARD, error=outcome.error)
+    if isinstance(outcome, Snooze):
+        return Ending(SNOOZE, time=outcome.in_)
+    return Ending(RELEASE if isinstance(outcome, Release) else AWAIT)
+
+
+def after_stop(ending: Optional[Ending], reason: Optional[StopReason]) -> Optional[Ending]:
+    """What a run leaves behind that was told to stop. None: there is nothing to say, since the run is not ours any more.
+
+    ending: what the handler says; None: it did not stop.
+    """
+    if reason is None or (ending is not None and ending.verb == COMPLETE):
+        return ending
+    if reason is StopReason.LOST:
+        return None
+    if reason is StopReason.CANCELLED:
+        # Makes the server cancel it.
+        return Ending(FAIL, error="cancelled")
+    # That it could not go on to its end is not its failure.
+    is_its_own = ending is not None and (ending.verb != FAIL or ending.time is not None)
+    return ending if is_its_own else Ending(RELEASE)
+
+
+def with_text(ending: Ending, dumps: Dumps) -> Ending:
+    """A result that is no JSON fails the run."""
+    if ending.verb != COMPLETE or ending.result is None:
+        return ending
+    try:
+        text = dumps(ending.result)
+        text = text.decode() if isinstance(text, bytes) else text
+    except Exception as error:
+        return Ending(FAIL, error=f"the result cannot be sent as JSON: {text_of(error)}")
+    return dataclasses.replace(ending, text=text)
 
 
 def text_of(error: BaseException) -> str:
-    """With what PostgreSQL can store. The first line says what it is, so that failures can be grouped by it."""
-    first = f"{type(error).__name__}: {error}".rstrip(": ")
-    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    """The first line says what it is, so that failures can be grouped by it."""
+    try:
+        first = f"{type(error).__name__}: {error}".rstrip(": ")
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    except Exception:
+        return printable(type(error).__name__)
     return printable(f"{first}\n{trace}")
 
 
 def printable(text: str) -> str:
-    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
+    """What PostgreSQL can store and keeps. Of a long text the beginning and the end say most."""
+    text = text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
+    if len(text) <= LONGEST_ERROR:
+        return text
+    half = (LONGEST_ERROR - len(_CUT)) // 2
+    return text[:half] + _CUT + text[-half:]
+
+
+_CUT = "\n[…]\n"
