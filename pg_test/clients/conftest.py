@@ -43,7 +43,7 @@ def served(language, way):
     with fresh_database() as database, reached(way, database.name) as place:
         conn = database.connect()
         settle(conn)
-        driver = Driver(language, place, queues="default,quick", heartbeat=0.2).ready()
+        driver = Driver(language, place, queues="default,quick", heartbeat=0.2, drain=1, grace=1).ready()
         yield Served(language, database, conn, driver)
         driver.terminate()
         driver.leaves()
