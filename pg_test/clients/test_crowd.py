@@ -14,8 +14,8 @@ from support.ended import counts
 from support.sleepers import until
 
 WORKERS = 3
-MANY, FEW = 5000, 500
-AT_ONCE = 250
+MANY, FEW = 5000, 120
+ROUNDS = 20
 # None of them fails for good: the second attempt of all ends well.
 WAYS = [
     {"kind": "ok"},
@@ -103,8 +103,8 @@ def test_all_is_done_once_whatever_happens(start, conn, language, seed):
     number = MANY if "concurrency" in can else FEW
     deeds = crew.deeds() * 2
     chance.shuffle(deeds)
-    for _ in range(number // AT_ONCE):
-        enqueue_many(conn, [chance.choice(ways) for _ in range(AT_ONCE)])
+    for _ in range(ROUNDS):
+        enqueue_many(conn, [chance.choice(ways) for _ in range(number // ROUNDS)])
         if deeds:
             deeds.pop()()
         time.sleep(chance.uniform(0, 0.5))

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import os
+import signal
 import subprocess
 
 from support.calls import call
@@ -102,6 +103,14 @@ class Driver(Started):
 
     def is_running(self) -> bool:
         return self.process.poll() is None
+
+    def kill(self) -> None:
+        """With all that it has started, as when a container or a unit of systemd is killed."""
+        super().kill()
+        while family := self.family():
+            for process in family:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
 
     def leaves(self) -> None:
         """It ends by itself, and all was well."""
