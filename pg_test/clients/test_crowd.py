@@ -107,7 +107,7 @@ def test_all_is_done_once_whatever_happens(start, conn, language, seed):
         enqueue_many(conn, [chance.choice(ways) for _ in range(number // ROUNDS)])
         if deeds:
             deeds.pop()()
-        time.sleep(chance.uniform(0, 0.5))
+        time.sleep(chance.uniform(0, 0.2))
     while deeds:
         deeds.pop()()
     await_the_end(conn)

@@ -43,7 +43,7 @@ def leaves(worker) -> None:
 
 def test_the_job_of_a_worker_that_was_killed_comes_back_once_its_lease_is_over(start, conn):
     worker = start(queues="quick", lease=1)
-    job = enqueue(conn, "sleep", payload={"seconds": 3}, queue="quick")
+    job = enqueue(conn, "sleep", payload={"seconds": 1.5}, queue="quick")
     worker.says("started", job)
     worker.kill()
     second = start(queues="quick")
@@ -55,20 +55,24 @@ def test_the_job_of_a_worker_that_was_killed_comes_back_once_its_lease_is_over(s
 
 
 def test_one_that_stood_still_past_its_lease_leaves_the_run_to_its_successor(start, conn):
-    """No heartbeat was possible. What it says of the run later counts for nothing, and it goes on with other jobs."""
-    worker = start(queues="quick", concurrency=1, lease=1, heartbeat=0.2)
-    job = enqueue(conn, "sleep", payload={"seconds": 2}, queue="quick")
+    """No heartbeat was possible. What it says of its run while the next one goes on counts for nothing, and it goes on with other jobs."""
+    worker = start(queues="quick,default", concurrency=1, heartbeat=60)
+    job = enqueue(conn, "sleep", payload={"seconds": 1}, queue="quick")
     worker.says("started", job)
     worker.signal(signal.SIGSTOP)
     lapse(conn)
     second = start(queues="quick")
     second.says("started", job, attempt=2)
-    await_state(conn, job, "completed")
-    leaves(second)
+    second.signal(signal.SIGSTOP)
     worker.signal(signal.SIGCONT)
-    does(conn, worker, queue="quick")
-    assert (state(conn, job), attempt(conn, job), errors(conn, job)) == ("completed", 2, ["lease expired"])
+    worker.says("ended", job)
+    does(conn, worker)
     leaves(worker)
+    assert (state(conn, job), attempt(conn, job), errors(conn, job)) == ("running", 2, ["lease expired"])
+    second.signal(signal.SIGCONT)
+    await_state(conn, job, "completed")
+    assert attempt(conn, job) == 2
+    leaves(second)
 
 
 # ---- Leases
@@ -76,8 +80,8 @@ def test_one_that_stood_still_past_its_lease_leaves_the_run_to_its_successor(sta
 
 @needs("heartbeats")
 def test_a_run_is_kept_alive_for_longer_than_its_lease(start, conn):
-    worker = start(lease=1.5)
-    job = enqueue(conn, "sleep", payload={"seconds": 5})
+    worker = start(lease=2)
+    job = enqueue(conn, "sleep", payload={"seconds": 4.5})
     worker.says("started", job)
     until(lambda: call(conn, "rescue") and state(conn, job) != "running", "it ends")
     assert (state(conn, job), attempt(conn, job), errors(conn, job)) == ("completed", 1, [])
@@ -156,6 +160,7 @@ def test_a_cancelled_run_that_does_not_listen_does_no_harm(start, conn):
 # ---- Connections
 
 
+@needs("reconnects")
 def test_a_sleeper_whose_connection_is_lost_connects_again(start, conn):
     worker = start()
     await_asleep(conn, 1)
@@ -164,6 +169,7 @@ def test_a_sleeper_whose_connection_is_lost_connects_again(start, conn):
     leaves(worker)
 
 
+@needs("reconnects")
 def test_a_run_goes_on_while_all_connections_are_lost(start, conn):
     worker = start()
     job = enqueue(conn, "sleep", payload={"seconds": 1})
@@ -177,6 +183,7 @@ def test_a_run_goes_on_while_all_connections_are_lost(start, conn):
     leaves(worker)
 
 
+@needs("reconnects")
 @pytest.mark.parametrize("kind, wanted", [("ok", "completed"), ("fail", "discarded")])
 def test_an_end_without_an_answer_is_told_again(start, conn, db, kind, wanted):
     """The connection is lost while the call waits in the server."""

@@ -65,7 +65,7 @@ def both(served, payload: str) -> tuple:
 @pytest.mark.parametrize("payload", PLAIN.values(), ids=PLAIN.keys())
 def test_payloads_come_and_go_as_they_are(served, payload):
     state, attempt, result, given, is_same = both(served, payload)
-    assert (state, attempt) == ("completed", 1), errors
+    assert (state, attempt) == ("completed", 1)
     # A result that is null may as well be none.
     if served.can("results") and given != "null":
         assert is_same, result[:200]
@@ -100,7 +100,7 @@ def test_the_worst_that_a_handler_can_throw_ends_its_run_alone(served):
 
 @pytest.mark.parametrize("text", ["", " ", "x" * (2**20 - 100), "a\nb\r\n" * 100, "%s $1 :error '\"\\ {0} `id`"], ids=["empty", "blank", "1 MB", "lines", "signs"])
 def test_errors_of_any_text(served, text):
-    assert text[:1000].strip() in fails(served, "fail", {"error": text}).replace("\r", "") or "\r" in text
+    assert text[:1000].replace("\r", "").strip() in fails(served, "fail", {"error": text}).replace("\r", "")
 
 
 @needs("results")

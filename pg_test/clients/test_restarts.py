@@ -16,6 +16,7 @@ def cluster():
         yield cluster
 
 
+@pytest.mark.needs("reconnects")
 @pytest.mark.parametrize("immediate", [False, True], ids=["fast", "immediate"])
 def test_a_worker_survives_a_restart_of_the_server(cluster, language, way, immediate):
     """Runs go on meanwhile, and their ends are told afterwards. It says so, and ends well when it is told to."""

@@ -11,6 +11,7 @@ from support.sleepers import asleep, await_asleep, until
 
 needs = pytest.mark.needs
 LONG = 600
+CLAIMED = "SELECT worker, count(*) FROM turnstile.job WHERE state = 'running' GROUP BY worker"
 
 
 def test_one_that_sleeps_leaves_at_once(start, conn):
@@ -29,6 +30,16 @@ def test_one_that_works_ends_its_run_and_takes_no_other(start, conn):
     worker.terminate()
     worker.leaves()
     assert (state(conn, job), state(conn, later)) == ("completed", "available")
+
+
+def test_one_takes_no_more_than_it_has_room_for_and_gives_its_name(start, conn):
+    worker = start(concurrency=1, name="ann", drain=LONG)
+    jobs = [enqueue(conn, "sleep", payload={"seconds": 1}) for _ in range(3)]
+    until(lambda: worker.events("started"), "one has begun")
+    assert conn.execute(CLAIMED).fetchall() == [("ann", 1)]
+    worker.terminate()
+    worker.leaves()
+    assert sorted(state(conn, job) for job in jobs) == ["available", "available", "completed"]
 
 
 def test_a_run_that_fails_meanwhile_is_told_as_failed(start, conn):
