@@ -35,8 +35,8 @@ handle() {
 work() {
   case $kind in
     ok | echo) ;;
-    sleep) sleep "$(of_payload seconds)" ;;
-    fail) ((attempt > $(of_payload times))) || fail_with "$(of_payload error)" ;;
+    sleep) sleep "$(number seconds 0)" ;;
+    fail) ((attempt > $(number times 1000000))) || fail_with "$(text error)" ;;
     fail_text) fail_with "$(printf 'odd \xff\xfe \xed\xa0\x80 \x01 end')" ;;
     fail_oddly) kill -KILL "$BASHPID" ;;
     *) fail_with "no handler for jobs of kind $kind" ;;
@@ -48,8 +48,13 @@ fail_with() {
   exit 1
 }
 
-# A member of the payload as text. The server reads JSON; bash does not.
-of_payload() { sql "SELECT coalesce(payload->>'$1', '1000000') FROM turnstile.job WHERE id = :id"; }
+# usage: number MEMBER OTHERWISE
+number() {
+  if [[ $payload =~ \"$1\":\ ([0-9.]+) ]]; then echo "${BASH_REMATCH[1]}"; else echo "$2"; fi
+}
+
+# Bash does not read the strings of JSON; the server does.
+text() { sql "SELECT payload->>'$1' FROM turnstile.job WHERE id = :id"; }
 
 echo '{"event":"ready"}'
 run

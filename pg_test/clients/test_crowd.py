@@ -28,6 +28,11 @@ WAYS_OF_SOME = {
     "children": {"kind": "parent", "payload": {"children": 2}},
 }
 LIVE = "SELECT id FROM turnstile.job WHERE kind IN ('ok', 'sleep', 'echo') ORDER BY random() LIMIT 5"
+# By id, as all calls lock jobs.
+LAPSE = """
+UPDATE turnstile.job SET lease_expires_at = clock_timestamp()
+ WHERE id = ANY(ARRAY(SELECT id FROM turnstile.job WHERE state = 'running' ORDER BY id FOR UPDATE)) AND state = 'running'
+"""
 LEFT = "SELECT count(*), coalesce(sum(attempt), 0) FROM turnstile.job"
 TWICE = "SELECT id FROM turnstile.jobs GROUP BY id HAVING count(*) > 1"
 WRONG = "SELECT id FROM turnstile.jobs WHERE kind = 'echo' AND state = 'completed' AND result IS DISTINCT FROM payload"
@@ -60,7 +65,7 @@ class Crew:
     def stop_one_for_a_while(self) -> None:
         worker = self.chance.choice(self.workers)
         worker.signal(signal.SIGSTOP)
-        self.conn.execute("UPDATE turnstile.job SET lease_expires_at = clock_timestamp() WHERE state = 'running'")
+        self.conn.execute(LAPSE)
         call(self.conn, "rescue")
         worker.signal(signal.SIGCONT)
 
