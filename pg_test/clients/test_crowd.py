@@ -33,7 +33,9 @@ LAPSE = """
 UPDATE turnstile.job SET lease_expires_at = clock_timestamp()
  WHERE id = ANY(ARRAY(SELECT id FROM turnstile.job WHERE state = 'running' ORDER BY id FOR UPDATE)) AND state = 'running'
 """
-LEFT = "SELECT count(*), coalesce(sum(attempt), 0) FROM turnstile.job"
+LEFT = "SELECT count(*), coalesce(sum(attempt), 0), coalesce(max(attempt), 0) FROM turnstile.job"
+# Each thing that happens costs a run one attempt at most.
+MOST_ATTEMPTS = 50
 TWICE = "SELECT id FROM turnstile.jobs GROUP BY id HAVING count(*) > 1"
 WRONG = "SELECT id FROM turnstile.jobs WHERE kind = 'echo' AND state = 'completed' AND result IS DISTINCT FROM payload"
 
@@ -94,6 +96,7 @@ def await_the_end(conn) -> None:
 
     before = left()
     while before[0]:
+        assert before[2] < MOST_ATTEMPTS, "a job is tried again and again"
         until(lambda: left() != before, "fewer jobs, or more attempts", lambda: (counts(conn), before))  # noqa: B023
         before = left()
 
