@@ -13,6 +13,7 @@ from support.sleepers import Sleeper, asleep, await_asleep, until
 
 # On a library of Turnstile's own, which goes on where the loop of the others ends; and what it says of a run that was lost.
 ON_LIBRARY = {"rust": "they were superseded", "node": "ends came too late"}
+LOST = ON_LIBRARY | {"psql": "they were superseded"}
 COUNTS = "SELECT state, count(*) FROM turnstile.jobs GROUP BY state"
 
 
@@ -164,8 +165,8 @@ def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, lan
     conn.execute("UPDATE turnstile.job SET lease_expires_at = clock_timestamp() - interval '1 minute'")
     call(conn, "rescue")
     worker.go_on()
-    if language in ON_LIBRARY:
-        says(worker, ON_LIBRARY[language])
+    if language in LOST:
+        says(worker, LOST[language])
         worker.terminate()
         leaves(worker)
     else:
