@@ -33,7 +33,7 @@ QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-batches
 # What takes long, or another build; of parts that are above, too, what they have left out. In CI there is no time for all of them: after
 # the findings, which are many tests, the shortest first.
 REST_PARTS := test-findings test-batches test-storm test-upgrades test-monitoring test-cron test-surroundings test-fuzz test-histories \
-  test-seeded-faults test-packages test-injected test-clients test-examples test-program test-failover test-mutants
+  test-seeded-faults test-packages test-injected test-clients test-examples test-conformance test-program test-failover test-mutants
 LONGEST := test-mutants test-findings
 ALL_PARTS := $(LONGEST) $(filter-out $(LONGEST),$(REST_PARTS) $(filter-out $(REST_PARTS),$(QUICK_PARTS)))
 # TURNSTILE_TIER=quick leaves out of a part what is marked as long, TURNSTILE_TIER=rest runs only that.
@@ -226,6 +226,12 @@ test-clients: install ## the libraries of clients/, installed as users would
 	@target/clients/venv/bin/mypy --strict clients/python/src
 	@TURNSTILE_CLUSTER=clients VENV=target/clients/venv scripts/run-pytest clients/python/tests
 	@TURNSTILE_CLUSTER=clients scripts/run-node clients/node
+
+.PHONY: test-conformance
+test-conformance: install ## what each client must do: clients/, crates/client, the worker in bash; directly and through PgBouncer (TURNSTILE_LANGUAGES=…)
+	@scripts/setup clients
+	@cargo build --quiet --package turnstile-client --example conformance
+	@TURNSTILE_CLUSTER=conformance scripts/run-pytest pg_test/clients
 
 .PHONY: test-program
 test-program: install ## the program `turnstile` and the worker runtime: their own tests, and against a server, also through PgBouncer

@@ -14,6 +14,7 @@ from support.sleepers import Sleeper, asleep, await_asleep, until
 
 # On a library of Turnstile's own, which goes on where the loop of the others ends; and what it says of a run that was lost.
 ON_LIBRARY = {"rust": "they were superseded", "node": "ends came too late", "python": "ends came too late"}
+LOST = ON_LIBRARY | {"psql": "they were superseded"}
 COUNTS = "SELECT state, count(*) FROM turnstile.jobs GROUP BY state"
 
 
@@ -157,8 +158,7 @@ def test_a_signal_at_any_moment_leaves_no_job_behind(conn, crew, language, seed)
         until(lambda: asleep(conn) == 0, "the sleeper is gone from the server, too")
 
 
-def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, language):
-    """A library knows what to do with such an error: it says so and goes on."""
+def test_a_run_that_was_lost_changes_nothing_and_the_worker_goes_on(conn, crew, language):
     call(conn, "set_queue", name="*", retry_base="1 hour")
     add(conn, 1, seconds=1)
     worker = crew(language)
@@ -167,13 +167,9 @@ def test_a_run_that_was_lost_ends_the_worker_and_changes_nothing(conn, crew, lan
     conn.execute("UPDATE turnstile.job SET lease_expires_at = clock_timestamp() - interval '1 minute'")
     call(conn, "rescue")
     worker.go_on()
-    if language in ON_LIBRARY:
-        says(worker, ON_LIBRARY[language])
-        worker.terminate()
-        leaves(worker)
-    else:
-        status, output = worker.ended()
-        assert status != 0, output
+    says(worker, LOST[language])
+    worker.terminate()
+    leaves(worker)
     assert conn.execute("SELECT attempt, errors->0->>'error' FROM turnstile.job").fetchone() == (1, "lease expired")
 
 

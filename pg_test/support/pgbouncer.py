@@ -28,6 +28,7 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = {pool_size}
 max_client_conn = 200
+server_login_retry = 1
 """
 
 

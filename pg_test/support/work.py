@@ -20,12 +20,13 @@ MARK = "TURNSTILE_TEST_MARK"
 class Started:
     """A process with all that it starts."""
 
-    def __init__(self, words: list, **environment: str):
+    def __init__(self, words: list, replaced: dict | None = None, **environment: str):
+        """`replaced`: the environment in place of the test's own."""
         self.mark = secrets.token_hex(8)
         self.printed, self.said = (tempfile.TemporaryFile("w+", errors="replace") for _ in range(2))
         self.process = subprocess.Popen(
             list(map(str, words)),
-            env=os.environ | environment | {MARK: self.mark},
+            env=dict(replaced or os.environ) | environment | {MARK: self.mark},
             stdin=subprocess.DEVNULL,
             stdout=self.printed,
             stderr=self.said,

@@ -33,8 +33,10 @@ pub struct Job {
     pub id: i64,
     /// Claims of the job so far.
     pub attempt: i32,
-    /// The number of the last attempt.
+    /// The number of the last attempt, with uncounted attempts added.
     pub max_attempts: i32,
+    /// How many attempts may follow this one. 0: it is the last.
+    pub attempts_left: i32,
     /// The queue that the job was claimed from.
     pub queue: String,
     /// What sort of job it is.
@@ -79,10 +81,15 @@ pub(crate) struct Claimed {
 impl Claimed {
     /// Reads a row of the statement `CLAIM`.
     pub(crate) fn from_row(row: &Row) -> Result<Self> {
+        let (attempt, max_attempts) = (row.try_get("attempt")?, row.try_get("max_attempts")?);
         let job = Job {
             id: row.try_get("id")?,
-            attempt: row.try_get("attempt")?,
-            max_attempts: row.try_get("max_attempts")?,
+            attempt,
+            max_attempts,
+            // A database that is still at 0.1.0 does not say.
+            attempts_left: row
+                .try_get("attempts_left")
+                .unwrap_or(i32::max(max_attempts - attempt, 0)),
             queue: row.try_get("queue")?,
             kind: row.try_get("kind")?,
             payload: row.try_get::<_, Json<Box<RawValue>>>("payload")?.0,
@@ -130,9 +137,9 @@ impl Job {
         Ok(serde_json::from_str(self.payload.get())?)
     }
 
-    /// Whether another attempt follows if this one fails.
+    /// Whether no other attempt follows if this one fails.
     pub fn is_last_attempt(&self) -> bool {
-        self.attempt >= self.max_attempts
+        self.attempts_left == 0
     }
 
     pub(crate) fn run(&self) -> RunId {
