@@ -25,7 +25,7 @@ class Worker:
     def __init__(self, language: str, url: str, queue: str = "default"):
         command = [*map(str, COMMANDS[language]), queue]
         self.process = subprocess.Popen(
-            command, env=_environment(url), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command, env=environment(url), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
 
     def is_running(self) -> bool:
@@ -59,7 +59,7 @@ class Worker:
         self.process.communicate()
 
 
-def _environment(url: str) -> dict:
+def environment(url: str) -> dict:
     """No PG… of the test's own: a worker knows its database from DATABASE_URL alone."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return kept | {"DATABASE_URL": url}
