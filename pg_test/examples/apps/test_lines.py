@@ -8,7 +8,7 @@ import pytest
 from support.apps import APPS
 
 # What a worker's library is for.
-TRADE = re.compile(r"heartbeat|SIGTERM|SIGINT|\bsignal\.|\bclaim\w*\(|wait_for_job|while True|\bsleep\(|setTimeout|reconnect", re.IGNORECASE)
+TRADE = re.compile(r"heartbeat(_many)?\(|SIGTERM|SIGINT|\bsignal\.|\bclaim\w*\(|wait_for_job|while True|\bsleep\(|setTimeout|reconnect", re.IGNORECASE)
 CODE = sorted(path for path in APPS.glob("*/*") if path.suffix in {".py", ".sql", ".mjs", ".sh", ""} and path.is_file())
 
 
