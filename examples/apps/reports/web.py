@@ -4,8 +4,7 @@ import os
 
 import psycopg
 from flask import Flask, abort, redirect, render_template, url_for
-from turnstile_client import await_result, enqueue_batch
-from turnstile_client.producer import JobFailed
+from turnstile_client import JobFailed, await_result, enqueue_batch
 
 DATABASE = os.environ["DATABASE_URL"]
 FIND = "SELECT state, payload, result FROM turnstile.my_jobs WHERE id = %s AND tenant = %s AND kind = 'report'"
