@@ -17,6 +17,7 @@ from support.database import fresh_database
 ROOT = Path(__file__).parents[2]
 PAGES = [
     *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").glob("*.md")),
+    *sorted((ROOT / "examples" / "apps").glob("README.md")), *sorted((ROOT / "examples" / "apps").glob("*/README.md")),
     ROOT / "bench" / "README.md", ROOT / "demo" / "README.md",
 ]  # fmt: skip
 TUTORIAL = ROOT / "docs" / "start.md"
