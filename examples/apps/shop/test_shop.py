@@ -1,6 +1,6 @@
 """The tests of the shop itself: each is one transaction, jobs included, and leaves nothing behind.
 
-DATABASE_URL names a database that `models.py` has set up.
+DATABASE_URL names a database of their own, which `models.py` has set up.
 """
 
 import smtplib
