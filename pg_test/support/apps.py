@@ -40,8 +40,10 @@ class Process:
         )
 
     def kill(self) -> str:
-        """What it has printed."""
+        """What it has printed, if nobody has read that before."""
         self.process.kill()
+        if self.process.stdout.closed:
+            return ""
         return self.process.communicate()[0]
 
     def leaves(self) -> None:

@@ -19,8 +19,8 @@ def order():
         session.flush()
         enqueue(session, "receipt", {"order": new.id}, queue="mail", priority=-10)
         enqueue(session, "survey", {"order": new.id}, queue="mail", run_at=datetime.now(timezone.utc) + timedelta(days=3))
-        # However many orders come at once, each item is counted once, and after the last of them.
-        enqueue(session, "count sales", {"item": new.item}, unique_key=new.item, unique_mode="until_executing")
+        # However many orders come at once, each item is counted once, after the last of them, and by one worker at a time.
+        enqueue(session, "count sales", {"item": new.item}, unique_key=f"count {new.item}", unique_mode="until_and_while_executing")
         return {"order": new.id}, 201
 
 

@@ -49,6 +49,19 @@ def test_its_progress_is_seen_meanwhile_and_no_tenant_has_more_than_two_jobs(con
     assert pages.get(f"{mine}/result").status == 200
 
 
+def test_another_worker_goes_on_where_one_was_killed(conn, db, pages, work):
+    call(conn, "set_queue", name="reports", lease="2 seconds")
+    page = asked(pages)
+    with db.connect(autocommit=False) as blocker:
+        blocker.execute("LOCK TABLE sale")
+        killed = work("reports")
+        until(lambda: dict(conn.execute(RUNNING).fetchall()) == {"acme": 2}, "two jobs")
+        killed.kill()
+    work("reports")
+    assert len(json.loads(pages.get(f"{page}/result").text)["months"]) == 12
+    assert conn.execute("SELECT count(*) FROM turnstile.jobs WHERE errors -> 0 ->> 'error' = 'lease expired'").fetchone() == (2,)
+
+
 def test_a_second_press_of_the_button_is_the_same_report(conn, pages):
     assert asked(pages) == asked(pages)
     assert asked(pages) != asked(pages, year=2024)
