@@ -10,7 +10,7 @@ from support.calls import call
 from support.examples import environment
 from support.pgbouncer import free_port
 from support.recurring import due
-from support.sleepers import until
+from support.sleepers import await_asleep, until
 from support.smtp import mail_server
 
 
