@@ -216,7 +216,7 @@ test-docs: install ## run the SQL of the documentation, follow its links, compar
 	@scripts/run-pytest pg_test/docs demo
 
 .PHONY: test-examples
-test-examples: install ## the workers of examples/, by themselves and through PgBouncer
+test-examples: install ## the workers of examples/, by themselves and through PgBouncer, and its applications
 	@scripts/setup examples
 	@scripts/run-pytest pg_test/examples
 

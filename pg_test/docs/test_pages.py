@@ -18,6 +18,7 @@ from support.node import await_true
 ROOT = Path(__file__).parents[2]
 PAGES = [
     *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").glob("*.md")),
+    *sorted((ROOT / "examples" / "apps").glob("README.md")), *sorted((ROOT / "examples" / "apps").glob("*/README.md")),
     ROOT / "bench" / "README.md", ROOT / "demo" / "README.md",
 ]  # fmt: skip
 TUTORIAL = ROOT / "docs" / "start.md"
