@@ -143,12 +143,14 @@ ALTER TABLE turnstile.job
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
     ADD COLUMN children jsonb,
-    ADD COLUMN has_followers boolean;
+    ADD COLUMN has_followers boolean,
+    ADD COLUMN lease interval;
 ALTER TABLE turnstile.job_history
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
     ADD COLUMN children jsonb,
-    ADD COLUMN has_followers boolean;
+    ADD COLUMN has_followers boolean,
+    ADD COLUMN lease interval;
 COMMENT ON COLUMN turnstile.job.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job.opens_batch IS
@@ -156,6 +158,7 @@ COMMENT ON COLUMN turnstile.job.opens_batch IS
 COMMENT ON COLUMN turnstile.job.children IS
     'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
+COMMENT ON COLUMN turnstile.job.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
 COMMENT ON COLUMN turnstile.job_history.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
@@ -163,6 +166,7 @@ COMMENT ON COLUMN turnstile.job_history.opens_batch IS
 COMMENT ON COLUMN turnstile.job_history.children IS
     'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job_history.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
+COMMENT ON COLUMN turnstile.job_history.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
 CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';
@@ -225,14 +229,14 @@ CREATE OR REPLACE VIEW turnstile.jobs AS
         CASE WHEN isfinite(job.claimed_at) AND isfinite(coalesce(job.finished_at, now()))
             THEN greatest(coalesce(job.finished_at, statement_timestamp()) - job.claimed_at, '0')
         END AS running,
-        job.parent, job.opens_batch, job.children, job.has_followers
+        job.parent, job.opens_batch, job.children, job.has_followers, job.lease
     FROM (
         SELECT
             id, lane, lane_group, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant,
             account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
-            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers
+            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers, lease
         FROM turnstile.job
         UNION ALL
         SELECT
@@ -240,7 +244,7 @@ CREATE OR REPLACE VIEW turnstile.jobs AS
             account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
-            finished_at, result, parent, opens_batch, children, has_followers
+            finished_at, result, parent, opens_batch, children, has_followers, lease
         FROM turnstile.job_history
     ) AS job;
 COMMENT ON VIEW turnstile.jobs IS
@@ -1147,7 +1151,7 @@ CREATE FUNCTION turnstile.complete_and_claim(
     max_jobs int DEFAULT 1,
     worker text DEFAULT NULL,
     lease interval DEFAULT NULL,
-    bind_to_connection boolean DEFAULT false,
+    bind_to_connection boolean DEFAULT NULL,
     wait interval DEFAULT NULL,
     results jsonb[] DEFAULT NULL
 ) RETURNS SETOF turnstile.claimed_job
@@ -1159,12 +1163,36 @@ job_ids: as for complete_many.
 attempts: as for complete_many.
 queues: as for claim.
 max_jobs: as for claim.
-worker: as for claim_next.
-lease: as for claim_next.
-bind_to_connection: as for claim_next.
+worker: as for complete_and_claim_next, by the first of the runs that the call completes, in the order of their ids.
+lease: likewise.
+bind_to_connection: likewise.
 wait: as for complete_and_claim_next.
 results: as for complete_many.
 Errors: as complete_many and claim.';
+
+CREATE OR REPLACE FUNCTION turnstile.complete_and_claim_next(
+    job_id bigint,
+    attempt int,
+    result jsonb DEFAULT NULL,
+    queue text DEFAULT NULL,
+    worker text DEFAULT NULL,
+    lease interval DEFAULT NULL,
+    bind_to_connection boolean DEFAULT NULL,
+    wait interval DEFAULT NULL
+) RETURNS SETOF turnstile.claimed_job
+    LANGUAGE c VOLATILE ROWS 1
+    AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim_next';
+COMMENT ON FUNCTION turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval, boolean, interval) IS
+    'Does complete and claim_next in one transaction. The next job may use the slot that the finished one frees.
+job_id: as for complete.
+attempt: as for complete.
+result: as for complete.
+queue: where to claim. NULL: the queue of the finished job.
+worker: as for claim_next. NULL: that of the run that ends.
+lease: as for claim_next. NULL: what the claim of the run that ends asked for, else the setting of the queue.
+bind_to_connection: as for claim_next. NULL: if the run that ends was bound to this connection.
+wait: as for claim_next. No other session sees the completion before the call ends, so keep it short where others wait for the slot.
+Errors: as complete and claim_next.';
 
 COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
     'Ends a run with success. Returns true, or false if this run was completed before.
@@ -1262,7 +1290,7 @@ COMMENT ON FUNCTION turnstile.heartbeat(bigint, int, interval, boolean) IS
     'Extends the lease of a run. Returns true, or false if the cancellation of the run was requested: it should stop.
 job_id: as for complete.
 attempt: as for complete.
-lease: the lease ends so long from now. More than 0, at most 100 years. NULL: the setting of the queue.
+lease: the lease ends so long from now. More than 0, at most 100 years. NULL: what the claim asked for, else the setting of the queue.
 unbind: the run is no longer bound to a connection: when that ends, the run goes on until its lease does.
 Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
 
@@ -1550,7 +1578,7 @@ CREATE OR REPLACE VIEW turnstile.job_status AS
         jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until,
         jobs.holds_session, jobs.lane, jobs.lane_group, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at,
         jobs.queued_at, jobs.started_at, jobs.waiting, jobs.running, jobs.parent, jobs.opens_batch, jobs.children,
-        jobs.has_followers
+        jobs.has_followers, jobs.lease
     FROM turnstile.jobs;
 COMMENT ON VIEW turnstile.job_status IS
     'All jobs, live and finished, without payload, result, metadata, progress and errors.';

@@ -8,6 +8,7 @@ SET state = 'blocked',
     owner_started_at = NULL,
     claimed_at = NULL,
     lease_expires_at = NULL,
+    lease = NULL,
     progress = NULL
 WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running'
     AND EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = $1)

@@ -71,6 +71,7 @@ WITH run AS MATERIALIZED (
         owner_started_at = NULL,
         claimed_at = NULL,
         lease_expires_at = NULL,
+        lease = NULL,
         progress = NULL,
         errors = run.errors
     FROM run

@@ -9,6 +9,7 @@ SET state = 'available',
     owner_started_at = NULL,
     claimed_at = NULL,
     lease_expires_at = NULL,
+    lease = NULL,
     progress = NULL
 WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running' AND job.cancel_requested_at IS NULL
 RETURNING job.id

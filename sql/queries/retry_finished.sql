@@ -28,5 +28,5 @@ WHERE own.attrelid = 'turnstile.job'::regclass AND own.attnum > 0 AND NOT own.at
     AND own.attgenerated = '' AND own.attidentity <> 'a'
     AND own.attname NOT IN (
         'lane', 'lane_group', 'position', 'run_at', 'lease_expires_at', 'state', 'holds_session', 'uncounted', 'worker',
-        'owner_pid', 'owner_started_at', 'claimed_at', 'cancel_requested_at', 'progress'
+        'owner_pid', 'owner_started_at', 'claimed_at', 'cancel_requested_at', 'progress', 'lease'
     )

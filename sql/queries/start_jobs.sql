@@ -1,4 +1,5 @@
--- Sets the jobs $1, which are locked, running for worker $2, bound to the backend $3 that began at $4, claimed at $5, until $6.
+-- Sets the jobs $1, which are locked, running for worker $2, bound to the backend $3 that began at $4, claimed at $5, until $6, with
+-- the lease $7 that was asked for.
 -- The columns of claimed_job, and the position, in order of that.
 WITH started AS (
     UPDATE ONLY turnstile.job
@@ -8,7 +9,8 @@ WITH started AS (
         owner_pid = $3,
         owner_started_at = $4,
         claimed_at = $5,
-        lease_expires_at = $6
+        lease_expires_at = $6,
+        lease = $7
     WHERE job.id = ANY ($1) AND job.state = 'available'
     RETURNING job.id, job.attempt, job.queue, job.kind, job.payload, job.priority, job.tenant, job.account, job.session,
         least(job.max_attempts::bigint + job.uncounted, 2147483647)::int AS max_attempts, job.lease_expires_at,

@@ -14,6 +14,8 @@ pub enum Seeded {
     CommitOwnRuns,
     /// A claim of own jobs goes by priority inside a session, too.
     ClaimOwnOutOfOrder,
+    /// A claim that follows the end of a run takes nothing over from it.
+    GoOnAnew,
     /// A claim reads with the snapshot of its transaction.
     ClaimWithOldSnapshot,
     /// A lane whose next job another session has locked is not looked at again.
