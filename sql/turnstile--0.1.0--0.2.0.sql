@@ -863,7 +863,7 @@ CREATE FUNCTION turnstile.enqueue(
     run_at timestamptz DEFAULT NULL,
     max_attempts int DEFAULT NULL,
     unique_key text DEFAULT NULL,
-    unique_mode text DEFAULT 'until_executed',
+    unique_mode text DEFAULT NULL,
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     unique_by text[] DEFAULT NULL,
@@ -880,21 +880,21 @@ kind: what sort of job it is. Workers and routes decide by it. 1 to 255 bytes, l
 payload: what the worker needs to know. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 queue: where the job waits. NULL: the queue of the parent, else that which a route gives the kind, else default.
 tenant: the customer that the job belongs to. Limits, fair shares, permissions and unique keys go by tenant. NULL: that of the parent, else none.
-account: a part of the tenant with limits of its own. NULL: that of the parent, if it is of the same tenant.
+account: a part of the tenant, which it needs, with limits of its own. NULL: that of the parent, if it is of the same tenant.
 session: jobs of one queue, tenant and session run one at a time, in order.
 concurrency_key: jobs that share the key share its limits, over all queues and tenants.
 priority: lower runs first. NULL: that of the batch or the parent, else 0.
 run_at: not before this time. NULL: now.
 max_attempts: how many attempts may fail before the job is discarded. NULL: the setting of the queue.
 unique_key: while another job of the tenant holds the key, no job is added and the id of that job is returned.
-unique_mode: how long a job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing, or replace.
-unique_for: ends the hold so long after the enqueue, at most 1000 years. until_expired needs it.
+unique_mode: how long a job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing, or replace. NULL: until_executed. Needs a unique key.
+unique_for: ends the hold so long after the enqueue, at most 1000 years. Needs a unique key. until_expired needs it.
 metadata: anything that the application wants to keep with the job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 unique_by: makes the key from these columns: kind, payload, queue, tenant, account, session, concurrency_key. Excludes unique_key.
 parent: the job that waits for this one: one that runs, that waits for its children, or whose batch is not open yet. Its settings in turnstile.batch hold for the job.
 after: jobs that must complete first. If one ends otherwise, the job is discarded.
-after_any_end: any end of those will do.
-after_hold: where one of those ends otherwise than it should, the job stays blocked until that is retried and completes.
+after_any_end: any end of those will do. Needs after.
+after_hold: where one of those ends otherwise than it should, the job stays blocked until that is retried and completes. Needs after.
 Errors: 22004; 22023 also a child in the session of a job that waits for it, or a job that would wait for itself; P0002 no such parent or predecessor; 55000 the parent has ended or takes no children; 54000 also more than 100 jobs that wait for each other; 42501; 53400 the backlog of the queue or tenant is full (max_waiting); 09000 a trigger has cancelled the insertion; 25006.';
 
 COMMENT ON FUNCTION turnstile.enqueue_many(jsonb) IS
@@ -915,7 +915,7 @@ CREATE FUNCTION turnstile.enqueue_if_new(
     run_at timestamptz DEFAULT NULL,
     max_attempts int DEFAULT NULL,
     unique_key text DEFAULT NULL,
-    unique_mode text DEFAULT 'until_executed',
+    unique_mode text DEFAULT NULL,
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     unique_by text[] DEFAULT NULL,
@@ -950,7 +950,7 @@ CREATE FUNCTION turnstile.enqueue_batch(
     run_at timestamptz DEFAULT NULL,
     max_attempts int DEFAULT NULL,
     unique_key text DEFAULT NULL,
-    unique_mode text DEFAULT 'until_executed',
+    unique_mode text DEFAULT NULL,
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     unique_by text[] DEFAULT NULL,
@@ -968,8 +968,8 @@ payload: that of the job.
 children: an array as for enqueue_many, without parent. They take queue, tenant, account and priority from the job unless they name their own.
 slots: how many children may run at once. NULL: no limit.
 rate: how many children may start within rate_per. NULL: no limit.
-rate_per: the interval that rate is for. NULL: 1 second.
-burst: how many may start at once after a quiet time. NULL: 1.
+rate_per: the interval that rate, which it needs, is for. NULL: 1 second.
+burst: how many may start at once after a quiet time. Needs rate. NULL: 1.
 max_failed: when more children are discarded, no other starts, and the rest is cancelled. NULL: any number.
 on_end: run: the job runs when its children have ended, and claimed_job.children says how. run_if_all_completed: the same, but it is discarded unless all completed. complete: it completes without a run.
 The other arguments are those of enqueue, for the job itself. Where another job holds its unique key, the id of that is returned, and no child is added.
@@ -1364,7 +1364,7 @@ COMMENT ON FUNCTION turnstile.report_endpoint(bigint, int, text, interval) IS
 job_id: as for complete.
 attempt: as for complete.
 answer: works: jobs of the host are no longer on trial. failing: they run one at a time until it works, unless trial_after is 0. busy: none starts for the time of pause. gone: the endpoint is paused.
-pause: for busy, more than 0, at most 24 hours. A longer pause is not shortened.
+pause: for busy, which it needs, more than 0, at most 24 hours. A longer pause is not shortened.
 Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 25006.';
 
 CREATE FUNCTION turnstile.set_endpoint(
@@ -1464,6 +1464,20 @@ COMMENT ON FUNCTION turnstile.drop_endpoint(text) IS
 pattern: as for set_endpoint.
 Errors: 22004; 22023; 54000; 42501.';
 
+CREATE FUNCTION turnstile_internal.check_rate(rate int, rate_per interval, burst int) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF rate IS NULL AND (rate_per IS NOT NULL OR burst IS NOT NULL) THEN
+        RAISE EXCEPTION '% needs a rate', CASE WHEN rate_per IS NULL THEN 'burst' ELSE 'rate_per' END USING ERRCODE = '22023',
+            DETAIL = 'There is no rate, and none is given or inherited.', HINT = 'Say how many may start, or leave it out.';
+    END IF;
+END
+$function$;
+COMMENT ON FUNCTION turnstile_internal.check_rate(int, interval, int) IS
+    'For the setters: refuses rate_per and burst, as they were given, where the rate that will hold is NULL: 22023.';
+
 CREATE FUNCTION turnstile.set_batch(
     id bigint,
     slots int DEFAULT NULL,
@@ -1514,6 +1528,9 @@ BEGIN
             DETAIL = 'No live job with a row of turnstile.batch has this id.',
             HINT = 'A batch is named by the id that enqueue_batch returned, or by that of a job that has called await_children.';
     END IF;
+    IF num_nonnulls(set_batch.rate_per, set_batch.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(made.rate, set_batch.rate_per, set_batch.burst);
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -1525,6 +1542,7 @@ COMMENT ON FUNCTION turnstile.set_batch(bigint, int, int, interval, int, boolean
 id: the parent.
 priority: that of all its live children and of those that come. Children that are waiting get it in short transactions, by claims and a background worker.
 clear: columns to set to NULL: slots, rate, burst, paused_until, priority, max_failed.
+rate_per, burst: they need a rate.
 The other arguments are the columns of turnstile.batch.
 Errors: 22004; 22023; P0002 no such batch, or it has ended; 42501.';
 
@@ -2045,6 +2063,11 @@ BEGIN
         keep_discarded = turnstile_internal.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
     WHERE name = set_queue.name
     RETURNING * INTO made;
+    IF num_nonnulls(set_queue.rate_per, set_queue.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_queue.rate_per, set_queue.burst)
+        FROM turnstile.queue_in_force AS setting
+        WHERE setting.name = set_queue.name AND setting.name <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -2055,6 +2078,7 @@ COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, in
     'Changes settings of a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
 name: the queue.
 clear: columns to set to NULL: max_running, max_waiting, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts, retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded. Such a setting is inherited again; paused_until is over.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.queue.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -2098,6 +2122,11 @@ BEGIN
         burst = turnstile_internal.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
     WHERE name = set_tenant.name
     RETURNING * INTO made;
+    IF num_nonnulls(set_tenant.rate_per, set_tenant.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_tenant.rate_per, set_tenant.burst)
+        FROM turnstile.tenant_in_force AS setting
+        WHERE setting.name = set_tenant.name AND setting.name <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -2108,6 +2137,7 @@ COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, timestamptz, i
     'Changes settings of a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
 name: the tenant.
 clear: columns to set to NULL: slots, max_waiting, weight, paused_until, rate, rate_per, burst. Such a setting is inherited again; paused_until is over.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.tenant.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -2151,6 +2181,11 @@ BEGIN
         burst = turnstile_internal.changed_setting('burst', set_account.clear, set_account.burst, burst)
     WHERE tenant = set_account.tenant AND name = set_account.name
     RETURNING * INTO made;
+    IF num_nonnulls(set_account.rate_per, set_account.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_account.rate_per, set_account.burst)
+        FROM turnstile.account_in_force AS setting
+        WHERE setting.tenant = set_account.tenant AND setting.name = set_account.name AND setting.name <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -2162,6 +2197,7 @@ COMMENT ON FUNCTION turnstile.set_account(text, text, int, boolean, timestamptz,
 tenant: the tenant of the account.
 name: the account.
 clear: columns to set to NULL: slots, paused_until, rate, rate_per, burst. Such a setting is inherited again; paused_until is over.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.account.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -2192,6 +2228,11 @@ BEGIN
         burst = turnstile_internal.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
     WHERE key = set_concurrency.key
     RETURNING * INTO made;
+    IF num_nonnulls(set_concurrency.rate_per, set_concurrency.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_concurrency.rate_per, set_concurrency.burst)
+        FROM turnstile.concurrency_in_force AS setting
+        WHERE setting.key = set_concurrency.key AND setting.key <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -2202,6 +2243,7 @@ COMMENT ON FUNCTION turnstile.set_concurrency(text, int, int, interval, int, tex
     'Changes settings of a concurrency key, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, from the row *.
 key: the concurrency key.
 clear: columns to set to NULL: slots, rate, rate_per, burst. Such a setting is inherited again.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.concurrency.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -2789,7 +2831,7 @@ AS $function$
         ]),
         ('operator', 'EXECUTE', 'turnstile_internal', ARRAY[
             'memory_use', 'figures', 'workers_seen', 'samples_of_histogram',
-            'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
+            'check_name', 'check_clear', 'check_rate', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', 'turnstile', ARRAY[
             'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
@@ -2852,7 +2894,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         JOIN (VALUES
             ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'), ('set_route', 'set_retry_curve'), ('drop_route', 'drop_retry_curve'),
-            ('drop_route', 'drop_endpoint'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
+            ('drop_route', 'drop_endpoint'), ('check_clear', 'check_rate'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
         ) AS also (known, made) ON also.known = granted ->> 'name'
         -- Not a user's function of the same name.
         WHERE granted ->> 'kind' = 'ROUTINE' AND NOT EXISTS (
@@ -3027,6 +3069,8 @@ DROP FUNCTION turnstile.cron_entries();
 
 ALTER TABLE turnstile.recurring
     DROP COLUMN cron_entry,
+    ALTER COLUMN unique_mode DROP NOT NULL,
+    ALTER COLUMN unique_mode DROP DEFAULT,
     ADD COLUMN unique_by text[],
     ADD COLUMN time_zone text,
     ADD COLUMN catch_up text NOT NULL DEFAULT 'once',
@@ -3036,6 +3080,10 @@ ALTER TABLE turnstile.recurring
     ADD COLUMN last_error text,
     ADD COLUMN last_error_at timestamptz,
     ADD CONSTRAINT recurring_catch_up_check CHECK (catch_up IN ('skip', 'once', 'all'));
+
+-- enqueue() refuses options that mean nothing without another.
+UPDATE turnstile.recurring SET unique_mode = NULL WHERE recurring.unique_key IS NULL;
+UPDATE turnstile.recurring SET account = NULL WHERE recurring.tenant IS NULL;
 
 COMMENT ON COLUMN turnstile.recurring.cron IS
     'When: minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly.';
@@ -3213,7 +3261,7 @@ CREATE FUNCTION turnstile.schedule(
     priority int DEFAULT 0,
     max_attempts int DEFAULT NULL,
     unique_key text DEFAULT NULL,
-    unique_mode text DEFAULT 'until_executed',
+    unique_mode text DEFAULT NULL,
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     unique_by text[] DEFAULT NULL,

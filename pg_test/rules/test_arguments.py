@@ -26,7 +26,7 @@ CALLS = {
         "concurrency_key": "c", "priority": 0, "run_at": "2001-01-01", "max_attempts": 3,
         "unique_key": "u", "unique_mode": "until_executed", "unique_for": "1 minute", "metadata": {},
     },
-    "enqueue_if_new": {"kind": "work", "payload": {}, "unique_key": "u", "unique_mode": "until_executed"},
+    "enqueue_if_new": {"kind": "work", "payload": {}, "unique_key": "u"},
     "enqueue_many": {"jobs": []},
     "claim_next": {"queue": "q", "worker": "w", "lease": "1 minute", "bind_to_connection": False, "wait": "0"},
     "claim": {"queues": ["q"], "max_jobs": 1, "worker": "w", "lease": "1 minute", "bind_to_connection": False, "wait": "0"},
@@ -95,8 +95,8 @@ CALLS = {
 
 # NULL stands for "not given" exactly where the documented default is NULL.
 NEEDED = {
-    "enqueue": ["kind", "payload", "unique_mode"],
-    "enqueue_if_new": ["kind", "payload", "unique_mode"],
+    "enqueue": ["kind", "payload"],
+    "enqueue_if_new": ["kind", "payload"],
     "enqueue_many": ["jobs"],
     "claim_next": ["queue", "bind_to_connection"],
     "claim": ["queues", "max_jobs", "bind_to_connection"],
@@ -112,7 +112,7 @@ NEEDED = {
     "make_history_partitions": ["days_ahead"],
     "enable_cron": ["schedule"],
     "clean_cron_log": ["keep"],
-    "schedule": ["name", "cron", "kind", "payload", "priority", "unique_mode", "catch_up"],
+    "schedule": ["name", "cron", "kind", "payload", "priority", "catch_up"],
     "unschedule": ["name"],
     "pause_recurring": ["name"],
     "resume_recurring": ["name"],

@@ -31,7 +31,7 @@ AS $function$
         ]),
         ('operator', 'EXECUTE', 'turnstile_internal', ARRAY[
             'memory_use', 'figures', 'workers_seen', 'samples_of_histogram',
-            'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
+            'check_name', 'check_clear', 'check_rate', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', 'turnstile', ARRAY[
             'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',

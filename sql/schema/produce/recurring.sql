@@ -170,7 +170,7 @@ CREATE FUNCTION turnstile.schedule(
     priority int DEFAULT 0,
     max_attempts int DEFAULT NULL,
     unique_key text DEFAULT NULL,
-    unique_mode text DEFAULT 'until_executed',
+    unique_mode text DEFAULT NULL,
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     unique_by text[] DEFAULT NULL,

@@ -13,7 +13,7 @@ CREATE TABLE turnstile.recurring (
     priority int NOT NULL DEFAULT 0,
     max_attempts int,
     unique_key text,
-    unique_mode text NOT NULL DEFAULT 'until_executed',
+    unique_mode text,
     unique_for interval,
     metadata jsonb,
     last_firing timestamptz,

@@ -1,6 +1,7 @@
 //! Adds a job unless another holds its unique key.
 
-use crate::api::produce::new_job::{NewJob, UniqueKey};
+use crate::api::produce::asked_key::UniqueKey;
+use crate::api::produce::new_job::NewJob;
 use crate::api::produce::unique_key::{Holder, Key, Taken};
 use crate::job::unique::{Mode, Stage};
 use crate::job::values::job_statement;
