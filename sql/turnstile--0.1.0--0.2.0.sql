@@ -144,13 +144,15 @@ ALTER TABLE turnstile.job
     ADD COLUMN opens_batch boolean,
     ADD COLUMN children jsonb,
     ADD COLUMN has_followers boolean,
-    ADD COLUMN lease interval;
+    ADD COLUMN lease interval,
+    ADD COLUMN unique_states text[];
 ALTER TABLE turnstile.job_history
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
     ADD COLUMN children jsonb,
     ADD COLUMN has_followers boolean,
-    ADD COLUMN lease interval;
+    ADD COLUMN lease interval,
+    ADD COLUMN unique_states text[];
 COMMENT ON COLUMN turnstile.job.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job.opens_batch IS
@@ -159,6 +161,8 @@ COMMENT ON COLUMN turnstile.job.children IS
     'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
 COMMENT ON COLUMN turnstile.job.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
+COMMENT ON COLUMN turnstile.job.unique_states IS
+    'The states in which the job holds its unique key. NULL: as unique_mode says.';
 COMMENT ON COLUMN turnstile.job_history.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
@@ -167,6 +171,8 @@ COMMENT ON COLUMN turnstile.job_history.children IS
     'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job_history.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
 COMMENT ON COLUMN turnstile.job_history.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
+COMMENT ON COLUMN turnstile.job_history.unique_states IS
+    'The states in which the job holds its unique key. NULL: as unique_mode says.';
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
 CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';
@@ -190,6 +196,20 @@ COMMENT ON COLUMN turnstile.job.state IS
     'available, scheduled (run_at ahead), running, retryable (failed, waits for another attempt), or blocked (waits for its children, or for the jobs that it comes after). In job_history: completed, cancelled or discarded.';
 COMMENT ON COLUMN turnstile.job_history.state IS
     'available, scheduled (run_at ahead), running, retryable (failed, waits for another attempt), or blocked (waits for its children, or for the jobs that it comes after). In job_history: completed, cancelled or discarded.';
+
+ALTER TABLE turnstile.unique_key
+    ADD COLUMN states text[],
+    ALTER COLUMN mode DROP NOT NULL;
+COMMENT ON COLUMN turnstile.unique_key.job_id IS
+    'The job that holds the key, or held it. Mode or states, its state and expires_at decide whether it still does.';
+COMMENT ON COLUMN turnstile.unique_key.mode IS 'The unique_mode with which the holder was enqueued. NULL: states says it.';
+COMMENT ON COLUMN turnstile.unique_key.expires_at IS
+    'From this time on the key is free, whatever the job does. NULL: by the mode or the states alone.';
+COMMENT ON COLUMN turnstile.unique_key.states IS 'The unique_states with which the holder was enqueued. NULL: mode says it.';
+COMMENT ON COLUMN turnstile.job.unique_mode IS
+    'How long the job holds its unique key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing or replace. NULL: it has none, or unique_states says it.';
+COMMENT ON COLUMN turnstile.job_history.unique_mode IS
+    'How long the job holds its unique key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing or replace. NULL: it has none, or unique_states says it.';
 
 CREATE OR REPLACE VIEW turnstile.job_lane AS
     SELECT
@@ -229,14 +249,14 @@ CREATE OR REPLACE VIEW turnstile.jobs AS
         CASE WHEN isfinite(job.claimed_at) AND isfinite(coalesce(job.finished_at, now()))
             THEN greatest(coalesce(job.finished_at, statement_timestamp()) - job.claimed_at, '0')
         END AS running,
-        job.parent, job.opens_batch, job.children, job.has_followers, job.lease
+        job.parent, job.opens_batch, job.children, job.has_followers, job.lease, job.unique_states
     FROM (
         SELECT
             id, lane, lane_group, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant,
             account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
-            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers, lease
+            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers, lease, unique_states
         FROM turnstile.job
         UNION ALL
         SELECT
@@ -244,7 +264,7 @@ CREATE OR REPLACE VIEW turnstile.jobs AS
             account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
-            finished_at, result, parent, opens_batch, children, has_followers, lease
+            finished_at, result, parent, opens_batch, children, has_followers, lease, unique_states
         FROM turnstile.job_history
     ) AS job;
 COMMENT ON VIEW turnstile.jobs IS
@@ -870,11 +890,12 @@ CREATE FUNCTION turnstile.enqueue(
     parent bigint DEFAULT NULL,
     after bigint[] DEFAULT NULL,
     after_any_end boolean DEFAULT false,
-    after_hold boolean DEFAULT false
+    after_hold boolean DEFAULT false,
+    unique_states text[] DEFAULT NULL
 ) RETURNS bigint
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue';
-COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
+COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean, text[]) IS
     'Adds a job and returns its id. The job can be claimed once the transaction commits.
 kind: what sort of job it is. Workers and routes decide by it. 1 to 255 bytes, like every name.
 payload: what the worker needs to know. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
@@ -888,13 +909,14 @@ run_at: not before this time. NULL: now.
 max_attempts: how many attempts may fail before the job is discarded. NULL: the setting of the queue.
 unique_key: while another job of the tenant holds the key, no job is added and the id of that job is returned.
 unique_mode: how long a job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing, or replace. NULL: until_executed. Needs a unique key.
-unique_for: ends the hold so long after the enqueue, at most 1000 years. Needs a unique key. until_expired needs it.
+unique_for: ends the hold so long after the enqueue, at most 1000 years. Needs a unique key. until_expired needs it, and so does unique_states with a finished state.
 metadata: anything that the application wants to keep with the job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 unique_by: makes the key from these columns: kind, payload, queue, tenant, account, session, concurrency_key. Excludes unique_key.
 parent: the job that waits for this one: one that runs, that waits for its children, or whose batch is not open yet. Its settings in turnstile.batch hold for the job.
 after: jobs that must complete first. If one ends otherwise, the job is discarded.
 after_any_end: any end of those will do. Needs after.
 after_hold: where one of those ends otherwise than it should, the job stays blocked until that is retried and completes. Needs after.
+unique_states: the states in which a job holds its key, available among them, instead of a mode. With finished ones it holds the key as long as job_history has it.
 Errors: 22004; 22023 also a child in the session of a job that waits for it, or a job that would wait for itself; P0002 no such parent or predecessor; 55000 the parent has ended or takes no children; 54000 also more than 100 jobs that wait for each other; 42501; 53400 the backlog of the queue or tenant is full (max_waiting); 09000 a trigger has cancelled the insertion; 25006.';
 
 COMMENT ON FUNCTION turnstile.enqueue_many(jsonb) IS
@@ -922,11 +944,12 @@ CREATE FUNCTION turnstile.enqueue_if_new(
     parent bigint DEFAULT NULL,
     after bigint[] DEFAULT NULL,
     after_any_end boolean DEFAULT false,
-    after_hold boolean DEFAULT false
+    after_hold boolean DEFAULT false,
+    unique_states text[] DEFAULT NULL
 ) RETURNS TABLE (id bigint, created boolean)
     LANGUAGE c VOLATILE ROWS 1
     AS 'MODULE_PATHNAME', 'turnstile_enqueue_if_new';
-COMMENT ON FUNCTION turnstile.enqueue_if_new(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
+COMMENT ON FUNCTION turnstile.enqueue_if_new(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean, text[]) IS
     'Does what enqueue does, and tells whether the job was added. created is false where id is that of the job that holds the unique key.
 The arguments are those of enqueue.
 Errors: as enqueue.';
@@ -957,11 +980,12 @@ CREATE FUNCTION turnstile.enqueue_batch(
     parent bigint DEFAULT NULL,
     after bigint[] DEFAULT NULL,
     after_any_end boolean DEFAULT false,
-    after_hold boolean DEFAULT false
+    after_hold boolean DEFAULT false,
+    unique_states text[] DEFAULT NULL
 ) RETURNS bigint
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue_batch';
-COMMENT ON FUNCTION turnstile.enqueue_batch(text, jsonb, jsonb, int, int, interval, int, int, text, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
+COMMENT ON FUNCTION turnstile.enqueue_batch(text, jsonb, jsonb, int, int, interval, int, int, text, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean, text[]) IS
     'Adds a job with children, all or none, and returns its id. The children start when the turn of the job has come in its session; the job itself goes on when no child is live any more. More children can be added meanwhile.
 kind: that of the job, which runs as the callback of its children.
 payload: that of the job.
@@ -1596,7 +1620,7 @@ CREATE OR REPLACE VIEW turnstile.job_status AS
         jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until,
         jobs.holds_session, jobs.lane, jobs.lane_group, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at,
         jobs.queued_at, jobs.started_at, jobs.waiting, jobs.running, jobs.parent, jobs.opens_batch, jobs.children,
-        jobs.has_followers, jobs.lease
+        jobs.has_followers, jobs.lease, jobs.unique_states
     FROM turnstile.jobs;
 COMMENT ON VIEW turnstile.job_status IS
     'All jobs, live and finished, without payload, result, metadata, progress and errors.';
@@ -3079,6 +3103,7 @@ ALTER TABLE turnstile.recurring
     ADD COLUMN retry_at timestamptz,
     ADD COLUMN last_error text,
     ADD COLUMN last_error_at timestamptz,
+    ADD COLUMN unique_states text[],
     ADD CONSTRAINT recurring_catch_up_check CHECK (catch_up IN ('skip', 'once', 'all'));
 
 -- enqueue() refuses options that mean nothing without another.
@@ -3098,6 +3123,7 @@ COMMENT ON COLUMN turnstile.recurring.paused_until IS 'It does not fire before t
 COMMENT ON COLUMN turnstile.recurring.retry_at IS 'A firing met a lock or the like, and is tried again at this time.';
 COMMENT ON COLUMN turnstile.recurring.last_error IS 'Why the last firing failed. NULL: it did not.';
 COMMENT ON COLUMN turnstile.recurring.last_error_at IS 'When the last firing failed.';
+COMMENT ON COLUMN turnstile.recurring.unique_states IS 'The states in which a job holds the unique key. NULL: as unique_mode says.';
 
 -- Tells the process that fires them when the rows have changed.
 CREATE FUNCTION turnstile_internal.recurring_changed() RETURNS trigger
@@ -3143,7 +3169,7 @@ COMMENT ON FUNCTION turnstile_internal.time_zone_of(text) IS
 CREATE FUNCTION turnstile_internal.set_recurring(
     name text, cron text, kind text, payload jsonb, queue text, tenant text, account text, session text,
     concurrency_key text, priority int, max_attempts int, unique_key text, unique_mode text, unique_for interval,
-    metadata jsonb, unique_by text[], time_zone text, catch_up text, caller name
+    metadata jsonb, unique_by text[], time_zone text, catch_up text, unique_states text[], caller name
 ) RETURNS timestamptz
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -3178,26 +3204,26 @@ BEGIN
             kind => kind, payload => payload, queue => queue, tenant => tenant, account => account, session => session,
             concurrency_key => concurrency_key, priority => priority, max_attempts => max_attempts,
             unique_key => unique_key, unique_mode => unique_mode, unique_for => unique_for, metadata => metadata,
-            unique_by => unique_by
+            unique_by => unique_by, unique_states => unique_states
         );
         RAISE EXCEPTION SQLSTATE 'TS000';
     EXCEPTION WHEN SQLSTATE 'TS000' THEN
     END;
     INSERT INTO turnstile.recurring AS known (
         name, cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
-        unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, next_firing, owner
+        unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, unique_states, next_firing, owner
     )
     VALUES (
         name, cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts,
-        unique_key, unique_mode, unique_for, metadata, unique_by, zone, catch_up, fires, caller
+        unique_key, unique_mode, unique_for, metadata, unique_by, zone, catch_up, unique_states, fires, caller
     )
     ON CONFLICT ON CONSTRAINT recurring_pkey DO UPDATE
     SET (cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
-            unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, retry_at)
+            unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, unique_states, retry_at)
         = (excluded.cron, excluded.kind, excluded.payload, excluded.queue, excluded.tenant, excluded.account,
             excluded.session, excluded.concurrency_key, excluded.priority, excluded.max_attempts, excluded.unique_key,
             excluded.unique_mode, excluded.unique_for, excluded.metadata, excluded.unique_by, excluded.time_zone,
-            excluded.catch_up, NULL),
+            excluded.catch_up, excluded.unique_states, NULL),
         -- The same schedule goes on: firings that were missed stay missed.
         next_firing = CASE
             WHEN (known.cron, known.time_zone) IS NOT DISTINCT FROM (excluded.cron, excluded.time_zone)
@@ -3214,7 +3240,7 @@ BEGIN
     RETURN fires;
 END
 $function$;
-COMMENT ON FUNCTION turnstile_internal.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, name) IS
+COMMENT ON FUNCTION turnstile_internal.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, text[], name) IS
     'For schedule(): does it for the caller.';
 
 CREATE OR REPLACE FUNCTION turnstile_internal.end_recurring(name text, caller name) RETURNS boolean
@@ -3266,11 +3292,12 @@ CREATE FUNCTION turnstile.schedule(
     metadata jsonb DEFAULT NULL,
     unique_by text[] DEFAULT NULL,
     time_zone text DEFAULT NULL,
-    catch_up text DEFAULT 'once'
+    catch_up text DEFAULT 'once',
+    unique_states text[] DEFAULT NULL
 ) RETURNS timestamptz
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_schedule';
-COMMENT ON FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text) IS
+COMMENT ON FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, text[]) IS
     'Enqueues a job again and again, and returns when it fires next. A second call with the same name replaces it; a pause stays. The recurring job belongs to the caller, and each firing enqueues with the rights of that role. The metadata of the job has recurring, the name, and firing, the time at which it was due in UTC.
 name: of the recurring job, 1 to 255 bytes.
 cron: five fields: minute, hour, day of month, month, day of week, with names (jan, mon), steps (*/5), L for the last day, 2#1 for the first Tuesday; or @hourly, @daily, @weekly, @monthly, @yearly.

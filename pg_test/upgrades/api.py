@@ -100,6 +100,8 @@ SAME = {
     ("function enqueue", "argument unique_mode text = NULL::text"): "argument unique_mode text = 'until_executed'::text",
     ("function schedule", "argument unique_mode text = NULL::text"): "argument unique_mode text = 'until_executed'::text",
     ("table recurring", "column unique_mode text"): "column unique_mode text not null = 'until_executed'::text",
+    # NULL stands for states, which only callers of the new release name.
+    ("table unique_key", "column mode text"): "column mode text not null",
     # Since 0.2.0 such a column is inherited, and no row has to name it.
     **{
         (f"table {table}", f"column {column}"): f"column {column} {was}"

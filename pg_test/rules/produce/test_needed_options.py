@@ -13,6 +13,7 @@ LONELY = {
     "unique_mode": {"unique_mode": "until_executed"},
     "unique_mode replace": {"unique_mode": "replace"},
     "unique_for": {"unique_for": "1 hour"},
+    "unique_states": {"unique_states": ["available"]},
     "after_any_end": {"after_any_end": True},
     "after_hold": {"after_hold": True},
     "after_hold beside none": {"after_hold": True, "after": []},
@@ -89,7 +90,7 @@ def test_a_pause_is_that_of_a_busy_endpoint(conn, answer):
         call(conn, "report_endpoint", job_id=run.id, attempt=run.attempt, answer=answer, pause="1 minute")
 
 
-@pytest.mark.parametrize("name", ["account", "unique_mode", "unique_for"])
+@pytest.mark.parametrize("name", ["account", "unique_mode", "unique_for", "unique_states"])
 def test_a_schedule_is_refused_what_its_firings_would_be(conn, name):
     with refused(BAD_VALUE):
         call(conn, "schedule", name="n", cron="@daily", kind="work", **LONELY[name])

@@ -26,11 +26,12 @@ CREATE FUNCTION turnstile.enqueue_batch(
     parent bigint DEFAULT NULL,
     after bigint[] DEFAULT NULL,
     after_any_end boolean DEFAULT false,
-    after_hold boolean DEFAULT false
+    after_hold boolean DEFAULT false,
+    unique_states text[] DEFAULT NULL
 ) RETURNS bigint
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue_batch';
-COMMENT ON FUNCTION turnstile.enqueue_batch(text, jsonb, jsonb, int, int, interval, int, int, text, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
+COMMENT ON FUNCTION turnstile.enqueue_batch(text, jsonb, jsonb, int, int, interval, int, int, text, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean, text[]) IS
     'Adds a job with children, all or none, and returns its id. The children start when the turn of the job has come in its session; the job itself goes on when no child is live any more. More children can be added meanwhile.
 kind: that of the job, which runs as the callback of its children.
 payload: that of the job.

@@ -16,14 +16,14 @@ CREATE VIEW turnstile.jobs AS
         CASE WHEN isfinite(job.claimed_at) AND isfinite(coalesce(job.finished_at, now()))
             THEN greatest(coalesce(job.finished_at, statement_timestamp()) - job.claimed_at, '0')
         END AS running,
-        job.parent, job.opens_batch, job.children, job.has_followers, job.lease
+        job.parent, job.opens_batch, job.children, job.has_followers, job.lease, job.unique_states
     FROM (
         SELECT
             id, lane, lane_group, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant,
             account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
-            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers, lease
+            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers, lease, unique_states
         FROM turnstile.job
         UNION ALL
         SELECT
@@ -31,7 +31,7 @@ CREATE VIEW turnstile.jobs AS
             account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
-            finished_at, result, parent, opens_batch, children, has_followers, lease
+            finished_at, result, parent, opens_batch, children, has_followers, lease, unique_states
         FROM turnstile.job_history
     ) AS job;
 COMMENT ON VIEW turnstile.jobs IS

@@ -1,7 +1,7 @@
 //! The unique key that a producer asks for: the key itself, or the columns that it is made of, and how long it is held.
 
 use crate::api::arguments::name;
-use crate::job::unique::Mode;
+use crate::job::unique::{Hold, Mode, States};
 use crate::job::values::JobValues;
 use crate::pg::call::{Call, datum};
 use crate::pg::error::{Result, bad_value, null_element, quoted};
@@ -42,6 +42,7 @@ const LONGEST_WINDOW: i128 = 360_000 * DAY;
 pub struct Asked<'a> {
     pub key: Option<&'a str>,
     pub mode: Option<&'a str>,
+    pub states: Option<Vec<Option<String>>>,
     pub window: Option<Interval>,
     pub by: Option<Datum>,
     pub by_names: Option<Vec<Option<String>>>,
@@ -50,7 +51,7 @@ pub struct Asked<'a> {
 /// The key that a job is to hold.
 pub struct UniqueKey {
     pub key: String,
-    pub mode: Mode,
+    pub hold: Hold,
     pub window: Option<Datum>,
 }
 
@@ -58,6 +59,7 @@ pub struct UniqueKey {
 pub struct Places {
     pub key: usize,
     pub mode: usize,
+    pub states: usize,
     pub window: usize,
     pub by: usize,
 }
@@ -67,6 +69,7 @@ impl Places {
         Self {
             key: self.key + places,
             mode: self.mode + places,
+            states: self.states + places,
             window: self.window + places,
             by: self.by + places,
         }
@@ -79,6 +82,7 @@ impl<'a> Asked<'a> {
         Ok(Self {
             key: call.text(places.key),
             mode: name(call.text(places.mode), "unique_mode")?,
+            states: call.texts(places.states, "unique_states")?,
             window: call.interval(places.window),
             by: call.raw(places.by),
             by_names: call.texts(places.by, "unique_by")?,
@@ -87,10 +91,7 @@ impl<'a> Asked<'a> {
 
     /// The key that was asked for, if any.
     pub fn unique_key(&self, spi: &Spi, asked: &JobValues) -> Result<Option<UniqueKey>> {
-        let mode = match self.mode {
-            Some(mode) => Mode::required(mode)?,
-            None => Mode::UntilExecuted,
-        };
+        let hold = self.hold()?;
         let key = match (name(self.key, "unique_key")?, &self.by_names) {
             (None, None) => return self.check_no_key().map(|()| None),
             (Some(key), None) => key.to_owned(),
@@ -104,18 +105,32 @@ impl<'a> Asked<'a> {
                     .hint("Pass the key, or the columns that it is to be made of."));
             }
         };
-        self.check_window(mode)?;
+        self.check_window(&hold)?;
         Ok(Some(UniqueKey {
             key,
-            mode,
+            hold,
             window: self.window.and_then(datum),
         }))
+    }
+
+    fn hold(&self) -> Result<Hold> {
+        match (self.mode, &self.states) {
+            (None, None) => Ok(Hold::Mode(Mode::UntilExecuted)),
+            (Some(mode), None) => Mode::required(mode).map(Hold::Mode),
+            (None, Some(states)) => States::required(states).map(Hold::States),
+            (Some(_), Some(_)) => Err(bad_value(
+                "unique_mode and unique_states exclude each other",
+            )
+            .detail("Both are given.")
+            .hint("Pass the mode, or the states in which the job is to hold its key.")),
+        }
     }
 
     /// What says how a key is held needs one.
     fn check_no_key(&self) -> Result<()> {
         let given = [
             ("unique_mode", self.mode.is_some()),
+            ("unique_states", self.states.is_some()),
             ("unique_for", self.window.is_some()),
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
@@ -140,16 +155,21 @@ impl<'a> Asked<'a> {
         spi.run(&KEY_OF_COLUMNS, &arguments)?.required(0, 1)
     }
 
-    fn check_window(&self, mode: Mode) -> Result<()> {
+    fn check_window(&self, hold: &Hold) -> Result<()> {
         let Some(micros) = self.window.map(|window| window.as_micros()) else {
-            return match mode {
-                Mode::UntilExpired => Err(bad_value("until_expired needs unique_for")
+            return match hold {
+                Hold::Mode(Mode::UntilExpired) => Err(bad_value("until_expired needs unique_for")
                     .detail("The argument \"unique_for\" is NULL.")
                     .hint("Say for how long the key is to be held, or use until_executed.")),
+                Hold::States(states) if states.has_finished() => {
+                    Err(bad_value("unique_states with a finished state needs unique_for")
+                        .detail("The argument \"unique_for\" is NULL, and a job stays finished.")
+                        .hint("Say for how long the key is to be held, or leave completed, cancelled and discarded out."))
+                }
                 _ => Ok(()),
             };
         };
-        if mode == Mode::WhileExecuting {
+        if *hold == Hold::Mode(Mode::WhileExecuting) {
             return Err(bad_value("while_executing has no unique_for")
                 .detail("It keeps no job from being enqueued.")
                 .hint("Leave unique_for out, or use until_and_while_executing."));

@@ -36,6 +36,7 @@ pub struct Element<'j> {
     pub unique_mode: Option<&'j str>,
     pub unique_for: Option<Interval>,
     pub unique_by: Option<Vec<Option<String>>>,
+    pub unique_states: Option<Vec<Option<String>>>,
     pub ties: Ties,
     /// The name by which other elements refer to it.
     pub reference: Option<&'j str>,
@@ -91,6 +92,7 @@ impl<'j> Element<'j> {
             "unique_mode" => self.unique_mode = Some(mode(value)?),
             "unique_for" => self.unique_for = Some(time(key, value, server::interval)?),
             "unique_by" => self.unique_by = Some(columns(key, value)?),
+            "unique_states" => self.unique_states = Some(columns(key, value)?),
             "parent" => self.ties.parent = Some(id(key, value)?),
             "after" => self.ties.after = ids(key, value)?,
             "after_any_end" => self.ties.any_end = flag(key, value)?,
@@ -112,6 +114,7 @@ impl<'j> Element<'j> {
             || self.unique_by.is_some()
             || self.unique_for.is_some()
             || self.unique_mode.is_some()
+            || self.unique_states.is_some()
     }
 
     /// What the routes decide on.
@@ -154,8 +157,9 @@ fn may_be_null(key: &str) -> Result<()> {
             format!("{key} must not be null"),
         )),
         "queue" | "tenant" | "account" | "session" | "concurrency_key" | "priority"
-        | "max_attempts" | "metadata" | "run_at" | "unique_key" | "unique_mode" | "unique_for"
-        | "unique_by" | "parent" | "after" | "ref" | "after_refs" => Ok(()),
+        | "max_attempts" | "metadata" | "run_at" | "unique_key" | "unique_mode"
+        | "unique_states" | "unique_for" | "unique_by" | "parent" | "after" | "ref"
+        | "after_refs" => Ok(()),
         _ => Err(bad_value(format!("has the unknown key {}", quoted(key)))),
     }
 }

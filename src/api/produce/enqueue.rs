@@ -36,6 +36,7 @@ arguments!(
     AFTER,
     AFTER_ANY_END,
     AFTER_HOLD,
+    UNIQUE_STATES,
 );
 
 pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
@@ -184,6 +185,7 @@ fn add_waiting(
 const KEY: asked_key::Places = asked_key::Places {
     key: enqueue::UNIQUE_KEY,
     mode: enqueue::UNIQUE_MODE,
+    states: enqueue::UNIQUE_STATES,
     window: enqueue::UNIQUE_FOR,
     by: enqueue::UNIQUE_BY,
 };

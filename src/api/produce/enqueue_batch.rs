@@ -36,6 +36,7 @@ arguments!(
     AFTER,
     AFTER_ANY_END,
     AFTER_HOLD,
+    UNIQUE_STATES,
 );
 
 static INSERT: Statement = statement!(

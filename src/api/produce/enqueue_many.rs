@@ -194,6 +194,7 @@ fn new_job<'j>(
     let unique = Asked {
         key: element.unique_key,
         mode: element.unique_mode,
+        states: element.unique_states.clone(),
         window: element.unique_for,
         by: element.unique_by.clone().and_then(datum),
         by_names: element.unique_by.clone(),
