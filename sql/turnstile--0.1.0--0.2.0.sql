@@ -145,14 +145,18 @@ ALTER TABLE turnstile.job
     ADD COLUMN children jsonb,
     ADD COLUMN has_followers boolean,
     ADD COLUMN lease interval,
-    ADD COLUMN unique_states text[];
+    ADD COLUMN unique_states text[],
+    ADD COLUMN first_started_at timestamptz,
+    ADD COLUMN waited interval;
 ALTER TABLE turnstile.job_history
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
     ADD COLUMN children jsonb,
     ADD COLUMN has_followers boolean,
     ADD COLUMN lease interval,
-    ADD COLUMN unique_states text[];
+    ADD COLUMN unique_states text[],
+    ADD COLUMN first_started_at timestamptz,
+    ADD COLUMN waited interval;
 COMMENT ON COLUMN turnstile.job.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job.opens_batch IS
@@ -163,6 +167,10 @@ COMMENT ON COLUMN turnstile.job.has_followers IS 'Jobs come after it (turnstile.
 COMMENT ON COLUMN turnstile.job.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
 COMMENT ON COLUMN turnstile.job.unique_states IS
     'The states in which the job holds its unique key. NULL: as unique_mode says.';
+COMMENT ON COLUMN turnstile.job.first_started_at IS
+    'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
+COMMENT ON COLUMN turnstile.job.waited IS
+    'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
 COMMENT ON COLUMN turnstile.job_history.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
@@ -173,6 +181,10 @@ COMMENT ON COLUMN turnstile.job_history.has_followers IS 'Jobs come after it (tu
 COMMENT ON COLUMN turnstile.job_history.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
 COMMENT ON COLUMN turnstile.job_history.unique_states IS
     'The states in which the job holds its unique key. NULL: as unique_mode says.';
+COMMENT ON COLUMN turnstile.job_history.first_started_at IS
+    'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
+COMMENT ON COLUMN turnstile.job_history.waited IS
+    'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
 CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';
@@ -249,14 +261,21 @@ CREATE OR REPLACE VIEW turnstile.jobs AS
         CASE WHEN isfinite(job.claimed_at) AND isfinite(coalesce(job.finished_at, now()))
             THEN greatest(coalesce(job.finished_at, statement_timestamp()) - job.claimed_at, '0')
         END AS running,
-        job.parent, job.opens_batch, job.children, job.has_followers, job.lease, job.unique_states
+        job.parent, job.opens_batch, job.children, job.has_followers, job.lease, job.unique_states,
+        coalesce(job.first_started_at, CASE WHEN job.attempt = 1 THEN job.claimed_at END) AS first_started_at,
+        CASE
+            WHEN isfinite(job.run_at) AND isfinite(job.claimed_at)
+                THEN least(coalesce(job.waited, '0'), '1000 years') + greatest(job.claimed_at - job.run_at, '0')
+            ELSE job.waited
+        END AS waited
     FROM (
         SELECT
             id, lane, lane_group, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant,
             account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
-            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers, lease, unique_states
+            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers, lease, unique_states,
+            first_started_at, waited
         FROM turnstile.job
         UNION ALL
         SELECT
@@ -264,13 +283,18 @@ CREATE OR REPLACE VIEW turnstile.jobs AS
             account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
-            finished_at, result, parent, opens_batch, children, has_followers, lease, unique_states
+            finished_at, result, parent, opens_batch, children, has_followers, lease, unique_states,
+            first_started_at, waited
         FROM turnstile.job_history
     ) AS job;
 COMMENT ON VIEW turnstile.jobs IS
     'Live and finished jobs together. A finished job that was brought back is there as both.';
 COMMENT ON COLUMN turnstile.jobs.queued_at IS 'When the job was enqueued.';
 COMMENT ON COLUMN turnstile.jobs.started_at IS 'When its last run was claimed. NULL: it waits, or never ran.';
+COMMENT ON COLUMN turnstile.jobs.first_started_at IS
+    'When the job was first claimed, over all attempts. NULL: it was not, or before 0.2.0 and more than once.';
+COMMENT ON COLUMN turnstile.jobs.waited IS
+    'How long it has waited in all, over all attempts: from when it was due, or given back, until it was claimed each time. The wait of a job that waits now is not in it. NULL: it was never claimed.';
 COMMENT ON COLUMN turnstile.jobs.waiting IS
     'How long it waited from run_at until its last run was claimed, or until the statement began. NULL: one of the times is infinite.';
 COMMENT ON COLUMN turnstile.jobs.running IS
@@ -863,10 +887,12 @@ CREATE OR REPLACE VIEW turnstile.gate_setting AS
 COMMENT ON VIEW turnstile.gate_setting IS
     'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, how many may wait, and since when there is a rate. NULL: no limit, or the default.';
 
-ALTER TYPE turnstile.claimed_job ADD ATTRIBUTE children jsonb, ADD ATTRIBUTE attempts_left int;
+ALTER TYPE turnstile.claimed_job ADD ATTRIBUTE children jsonb, ADD ATTRIBUTE attempts_left int, ADD ATTRIBUTE first_started_at timestamptz;
 COMMENT ON COLUMN turnstile.claimed_job.attempt IS 'Claims of the job so far.';
 COMMENT ON COLUMN turnstile.claimed_job.attempts_left IS
     'How many attempts may follow if this one fails. 0: the last one.';
+COMMENT ON COLUMN turnstile.claimed_job.first_started_at IS
+    'When the job was first claimed, over all attempts. NULL: before 0.2.0.';
 COMMENT ON COLUMN turnstile.claimed_job.children IS
     'How the children of the job ended: {completed, discarded, cancelled}. NULL: it had none.';
 
@@ -1620,7 +1646,7 @@ CREATE OR REPLACE VIEW turnstile.job_status AS
         jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until,
         jobs.holds_session, jobs.lane, jobs.lane_group, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at,
         jobs.queued_at, jobs.started_at, jobs.waiting, jobs.running, jobs.parent, jobs.opens_batch, jobs.children,
-        jobs.has_followers, jobs.lease, jobs.unique_states
+        jobs.has_followers, jobs.lease, jobs.unique_states, jobs.first_started_at, jobs.waited
     FROM turnstile.jobs;
 COMMENT ON VIEW turnstile.job_status IS
     'All jobs, live and finished, without payload, result, metadata, progress and errors.';

@@ -10,6 +10,8 @@ GUARDS = {
     "CommitOwnRuns": "rules/work/test_claim_own.py::test_a_run_that_goes_on_cannot_be_committed[COMMIT]",
     "ClaimOwnOutOfOrder": "rules/work/test_claim_own.py::test_the_order_is_by_priority_and_position_and_in_a_session_by_position",
     "GoOnAnew": "rules/work/test_going_on.py::test_what_is_done_through_another_connection_is_bound_to_neither",
+    "HoldInAnyState": "rules/produce/test_unique_states.py::test_of_a_job_that_ended_twice_the_last_end_counts",
+    "ForgetWaits": "rules/work/test_waits.py::test_the_first_start_stays_and_the_waits_add_up",
     "ClaimWithOldSnapshot": "rules/test_transactions.py::test_a_claim_with_an_old_snapshot_loses_no_job_for_others",
     "ForgetHiddenLane": "isolation/locked_by_another_session",
     "PassOwnGone": "mutants/test_waiting_sessions.py::test_a_session_waits_for_what_an_open_transaction_took_out_of_it",

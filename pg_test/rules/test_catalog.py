@@ -124,7 +124,7 @@ CONTRACT = {
 COLUMNS = {
     "job": "id queue kind payload priority state run_at tenant account session concurrency_key attempt max_attempts"
     " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata created_at lane lane_group position"
-    " unique_key unique_mode unique_until parent children lease unique_states",
+    " unique_key unique_mode unique_until parent children lease unique_states first_started_at waited",
     "batch": "id slots rate rate_per burst paused paused_until priority max_failed on_end opened_at stops",
     "batches": "id kind queue tenant session state total waiting running completed discarded cancelled slots started_at"
     " finished_per_minute estimated_end paused paused_until",
@@ -196,7 +196,7 @@ def test_a_claimed_job_has_its_documented_fields_in_order(module_conn):
     )
     assert fields == (
         "id attempt queue kind payload priority tenant account session max_attempts lease_expires_at created_at metadata"
-        " children attempts_left"
+        " children attempts_left first_started_at"
     ).split()
 
 

@@ -18,7 +18,20 @@ SELECT format(
         RETURNING job.id
     $statement$,
     string_agg(quote_ident(own.attname), ', ' ORDER BY own.attnum),
-    string_agg('last.' || quote_ident(own.attname), ', ' ORDER BY own.attnum)
+    string_agg(
+        CASE own.attname
+            WHEN 'first_started_at' THEN 'coalesce(last.first_started_at, CASE WHEN last.attempt = 1 THEN last.claimed_at END)'
+            WHEN 'waited' THEN $waited$
+                CASE
+                    WHEN isfinite(last.run_at) AND isfinite(last.claimed_at)
+                        THEN least(coalesce(last.waited, '0'), '1000 years') + greatest(last.claimed_at - last.run_at, '0')
+                    ELSE last.waited
+                END
+            $waited$
+            ELSE 'last.' || quote_ident(own.attname)
+        END,
+        ', ' ORDER BY own.attnum
+    )
 )
 FROM pg_attribute AS own
 JOIN pg_attribute AS of_history ON of_history.attrelid = 'turnstile.job_history'::regclass

@@ -15,11 +15,12 @@ WITH started AS (
     RETURNING job.id, job.attempt, job.queue, job.kind, job.payload, job.priority, job.tenant, job.account, job.session,
         least(job.max_attempts::bigint + job.uncounted, 2147483647)::int AS max_attempts, job.lease_expires_at,
         job.created_at, job.metadata, job.children,
-        greatest(job.max_attempts::bigint + job.uncounted - job.attempt, 0)::int AS attempts_left, job.position
+        greatest(job.max_attempts::bigint + job.uncounted - job.attempt, 0)::int AS attempts_left,
+        CASE WHEN job.attempt = 1 THEN job.claimed_at ELSE job.first_started_at END AS first_started_at, job.position
 )
 SELECT
     started.id, started.attempt, started.queue, started.kind, started.payload, started.priority, started.tenant,
     started.account, started.session, started.max_attempts, started.lease_expires_at, started.created_at,
-    started.metadata, started.children, started.attempts_left, started.position
+    started.metadata, started.children, started.attempts_left, started.first_started_at, started.position
 FROM started
 ORDER BY started.position

@@ -18,6 +18,7 @@ pub struct Later {
     pub children: usize,
     pub has_followers: usize,
     pub lease: usize,
+    pub first_started_at: usize,
 }
 
 /// Relations whose columns are kept: the jobs, and some days of the history.
@@ -61,6 +62,7 @@ impl Later {
             children: number(c"children"),
             has_followers: number(c"has_followers"),
             lease: number(c"lease"),
+            first_started_at: number(c"first_started_at"),
         };
         KNOWN.with_borrow_mut(|known| {
             known.retain(|it| it.version == version && it.relation != relation);

@@ -1,6 +1,7 @@
 //! Unique keys: which modes there are and how long a job holds its key; or in which states, where a producer says that.
 
 use crate::pg::error::{Failure, Result, bad_value, null_element, quoted};
+use crate::pg::seeded::{Seeded, armed};
 
 /// How long a job keeps other jobs with its key out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +175,9 @@ impl Hold {
     pub fn keeps_key(&self, stage: Stage, state: Option<&str>) -> bool {
         match self {
             Self::Mode(mode) => mode.keeps_key(stage),
-            Self::States(states) => state.is_some_and(|state| states.has(state)),
+            Self::States(states) => {
+                state.is_some_and(|state| states.has(state) || armed(Seeded::HoldInAnyState))
+            }
         }
     }
 

@@ -41,7 +41,7 @@ const NEAR: i64 = 16;
 /// The most batches that one look at a lane opens. Very many may be due at once.
 const MOST_OPENINGS: usize = 64;
 /// The column behind those of `claimed_job`.
-pub const POSITION_OF_STARTED: i32 = 16;
+pub const POSITION_OF_STARTED: i32 = 17;
 
 /// The columns of a job that a claim changes, but for those of later releases.
 const CHANGED: [usize; 7] = [
@@ -141,7 +141,7 @@ fn start_directly(
                 let job = jobs.written();
                 let before = (State::Available, job.int8(column::RUN_AT));
                 figures::note_start(job_table, &picked.spec, before, &job);
-                output.push(claimed(&job).into_iter());
+                output.push(claimed(&job, &later).into_iter());
                 started.positions.extend(job.int8(column::POSITION));
             }
         }
@@ -332,11 +332,17 @@ impl Run {
 }
 
 /// The columns of `claimed_job`.
-fn claimed(job: &RawRow) -> [Option<Datum>; 15] {
+fn claimed(job: &RawRow, later: &Later) -> [Option<Datum>; 16] {
     let attempts = [column::MAX_ATTEMPTS, column::UNCOUNTED].map(|at| job.int4(at).unwrap_or(0));
     let [max_attempts, uncounted] = attempts;
     let last = max_attempts.saturating_add(uncounted);
     let attempt = job.int4(column::ATTEMPT).unwrap_or(0);
+    // It is written when the run is put back: most jobs have one run.
+    let first_started_at = match attempt {
+        1 => job.raw(column::CLAIMED_AT),
+        _ => job.raw(later.first_started_at),
+    };
+    let left = i64::from(max_attempts) + i64::from(uncounted) - i64::from(attempt);
     [
         job.raw(column::ID),
         job.raw(column::ATTEMPT),
@@ -351,7 +357,8 @@ fn claimed(job: &RawRow) -> [Option<Datum>; 15] {
         job.raw(column::LEASE_EXPIRES_AT),
         job.raw(column::CREATED_AT),
         job.raw(column::METADATA),
-        job.children(),
-        datum(last.saturating_sub(attempt).max(0)),
+        job.raw(later.children),
+        datum(i32::try_from(left.max(0)).unwrap_or(i32::MAX)),
+        first_started_at,
     ]
 }
