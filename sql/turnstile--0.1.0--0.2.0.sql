@@ -143,12 +143,20 @@ ALTER TABLE turnstile.job
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
     ADD COLUMN children jsonb,
-    ADD COLUMN has_followers boolean;
+    ADD COLUMN has_followers boolean,
+    ADD COLUMN lease interval,
+    ADD COLUMN unique_states text[],
+    ADD COLUMN first_started_at timestamptz,
+    ADD COLUMN waited interval;
 ALTER TABLE turnstile.job_history
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
     ADD COLUMN children jsonb,
-    ADD COLUMN has_followers boolean;
+    ADD COLUMN has_followers boolean,
+    ADD COLUMN lease interval,
+    ADD COLUMN unique_states text[],
+    ADD COLUMN first_started_at timestamptz,
+    ADD COLUMN waited interval;
 COMMENT ON COLUMN turnstile.job.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job.opens_batch IS
@@ -156,6 +164,13 @@ COMMENT ON COLUMN turnstile.job.opens_batch IS
 COMMENT ON COLUMN turnstile.job.children IS
     'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
+COMMENT ON COLUMN turnstile.job.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
+COMMENT ON COLUMN turnstile.job.unique_states IS
+    'The states in which the job holds its unique key. NULL: as unique_mode says.';
+COMMENT ON COLUMN turnstile.job.first_started_at IS
+    'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
+COMMENT ON COLUMN turnstile.job.waited IS
+    'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
 COMMENT ON COLUMN turnstile.job_history.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
@@ -163,6 +178,13 @@ COMMENT ON COLUMN turnstile.job_history.opens_batch IS
 COMMENT ON COLUMN turnstile.job_history.children IS
     'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job_history.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
+COMMENT ON COLUMN turnstile.job_history.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
+COMMENT ON COLUMN turnstile.job_history.unique_states IS
+    'The states in which the job holds its unique key. NULL: as unique_mode says.';
+COMMENT ON COLUMN turnstile.job_history.first_started_at IS
+    'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
+COMMENT ON COLUMN turnstile.job_history.waited IS
+    'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
 CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';
@@ -186,6 +208,20 @@ COMMENT ON COLUMN turnstile.job.state IS
     'available, scheduled (run_at ahead), running, retryable (failed, waits for another attempt), or blocked (waits for its children, or for the jobs that it comes after). In job_history: completed, cancelled or discarded.';
 COMMENT ON COLUMN turnstile.job_history.state IS
     'available, scheduled (run_at ahead), running, retryable (failed, waits for another attempt), or blocked (waits for its children, or for the jobs that it comes after). In job_history: completed, cancelled or discarded.';
+
+ALTER TABLE turnstile.unique_key
+    ADD COLUMN states text[],
+    ALTER COLUMN mode DROP NOT NULL;
+COMMENT ON COLUMN turnstile.unique_key.job_id IS
+    'The job that holds the key, or held it. Mode or states, its state and expires_at decide whether it still does.';
+COMMENT ON COLUMN turnstile.unique_key.mode IS 'The unique_mode with which the holder was enqueued. NULL: states says it.';
+COMMENT ON COLUMN turnstile.unique_key.expires_at IS
+    'From this time on the key is free, whatever the job does. NULL: by the mode or the states alone.';
+COMMENT ON COLUMN turnstile.unique_key.states IS 'The unique_states with which the holder was enqueued. NULL: mode says it.';
+COMMENT ON COLUMN turnstile.job.unique_mode IS
+    'How long the job holds its unique key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing or replace. NULL: it has none, or unique_states says it.';
+COMMENT ON COLUMN turnstile.job_history.unique_mode IS
+    'How long the job holds its unique key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing or replace. NULL: it has none, or unique_states says it.';
 
 CREATE OR REPLACE VIEW turnstile.job_lane AS
     SELECT
@@ -225,14 +261,21 @@ CREATE OR REPLACE VIEW turnstile.jobs AS
         CASE WHEN isfinite(job.claimed_at) AND isfinite(coalesce(job.finished_at, now()))
             THEN greatest(coalesce(job.finished_at, statement_timestamp()) - job.claimed_at, '0')
         END AS running,
-        job.parent, job.opens_batch, job.children, job.has_followers
+        job.parent, job.opens_batch, job.children, job.has_followers, job.lease, job.unique_states,
+        coalesce(job.first_started_at, CASE WHEN job.attempt = 1 THEN job.claimed_at END) AS first_started_at,
+        CASE
+            WHEN isfinite(job.run_at) AND isfinite(job.claimed_at)
+                THEN least(coalesce(job.waited, '0'), '1000 years') + greatest(job.claimed_at - job.run_at, '0')
+            ELSE job.waited
+        END AS waited
     FROM (
         SELECT
             id, lane, lane_group, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant,
             account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
-            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers
+            NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers, lease, unique_states,
+            first_started_at, waited
         FROM turnstile.job
         UNION ALL
         SELECT
@@ -240,13 +283,18 @@ CREATE OR REPLACE VIEW turnstile.jobs AS
             account, session, concurrency_key, unique_key, unique_mode, kind, attempt, max_attempts, uncounted,
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
-            finished_at, result, parent, opens_batch, children, has_followers
+            finished_at, result, parent, opens_batch, children, has_followers, lease, unique_states,
+            first_started_at, waited
         FROM turnstile.job_history
     ) AS job;
 COMMENT ON VIEW turnstile.jobs IS
     'Live and finished jobs together. A finished job that was brought back is there as both.';
 COMMENT ON COLUMN turnstile.jobs.queued_at IS 'When the job was enqueued.';
 COMMENT ON COLUMN turnstile.jobs.started_at IS 'When its last run was claimed. NULL: it waits, or never ran.';
+COMMENT ON COLUMN turnstile.jobs.first_started_at IS
+    'When the job was first claimed, over all attempts. NULL: it was not, or before 0.2.0 and more than once.';
+COMMENT ON COLUMN turnstile.jobs.waited IS
+    'How long it has waited in all, over all attempts: from when it was due, or given back, until it was claimed each time. The wait of a job that waits now is not in it. NULL: it was never claimed.';
 COMMENT ON COLUMN turnstile.jobs.waiting IS
     'How long it waited from run_at until its last run was claimed, or until the statement began. NULL: one of the times is infinite.';
 COMMENT ON COLUMN turnstile.jobs.running IS
@@ -839,10 +887,12 @@ CREATE OR REPLACE VIEW turnstile.gate_setting AS
 COMMENT ON VIEW turnstile.gate_setting IS
     'Internal. Rows of settings as the scheduler reads them: the number of the kind of gate (as in stored keys), the gate, how many may run at once, starts per rate_per (microseconds) and their burst, the end of a pause, the weight of a tenant, whether tenants share a queue fairly, the interval of aging in milliseconds, how many may wait, and since when there is a rate. NULL: no limit, or the default.';
 
-ALTER TYPE turnstile.claimed_job ADD ATTRIBUTE children jsonb, ADD ATTRIBUTE attempts_left int;
+ALTER TYPE turnstile.claimed_job ADD ATTRIBUTE children jsonb, ADD ATTRIBUTE attempts_left int, ADD ATTRIBUTE first_started_at timestamptz;
 COMMENT ON COLUMN turnstile.claimed_job.attempt IS 'Claims of the job so far.';
 COMMENT ON COLUMN turnstile.claimed_job.attempts_left IS
     'How many attempts may follow if this one fails. 0: the last one.';
+COMMENT ON COLUMN turnstile.claimed_job.first_started_at IS
+    'When the job was first claimed, over all attempts. NULL: before 0.2.0.';
 COMMENT ON COLUMN turnstile.claimed_job.children IS
     'How the children of the job ended: {completed, discarded, cancelled}. NULL: it had none.';
 
@@ -859,38 +909,40 @@ CREATE FUNCTION turnstile.enqueue(
     run_at timestamptz DEFAULT NULL,
     max_attempts int DEFAULT NULL,
     unique_key text DEFAULT NULL,
-    unique_mode text DEFAULT 'until_executed',
+    unique_mode text DEFAULT NULL,
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     unique_by text[] DEFAULT NULL,
     parent bigint DEFAULT NULL,
     after bigint[] DEFAULT NULL,
     after_any_end boolean DEFAULT false,
-    after_hold boolean DEFAULT false
+    after_hold boolean DEFAULT false,
+    unique_states text[] DEFAULT NULL
 ) RETURNS bigint
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue';
-COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
+COMMENT ON FUNCTION turnstile.enqueue(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean, text[]) IS
     'Adds a job and returns its id. The job can be claimed once the transaction commits.
 kind: what sort of job it is. Workers and routes decide by it. 1 to 255 bytes, like every name.
 payload: what the worker needs to know. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 queue: where the job waits. NULL: the queue of the parent, else that which a route gives the kind, else default.
 tenant: the customer that the job belongs to. Limits, fair shares, permissions and unique keys go by tenant. NULL: that of the parent, else none.
-account: a part of the tenant with limits of its own. NULL: that of the parent, if it is of the same tenant.
+account: a part of the tenant, which it needs, with limits of its own. NULL: that of the parent, if it is of the same tenant.
 session: jobs of one queue, tenant and session run one at a time, in order.
 concurrency_key: jobs that share the key share its limits, over all queues and tenants.
 priority: lower runs first. NULL: that of the batch or the parent, else 0.
 run_at: not before this time. NULL: now.
 max_attempts: how many attempts may fail before the job is discarded. NULL: the setting of the queue.
 unique_key: while another job of the tenant holds the key, no job is added and the id of that job is returned.
-unique_mode: how long a job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing, or replace.
-unique_for: ends the hold so long after the enqueue, at most 1000 years. until_expired needs it.
+unique_mode: how long a job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing, or replace. NULL: until_executed. Needs a unique key.
+unique_for: ends the hold so long after the enqueue, at most 1000 years. Needs a unique key. until_expired needs it, and so does unique_states with a finished state.
 metadata: anything that the application wants to keep with the job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 unique_by: makes the key from these columns: kind, payload, queue, tenant, account, session, concurrency_key. Excludes unique_key.
 parent: the job that waits for this one: one that runs, that waits for its children, or whose batch is not open yet. Its settings in turnstile.batch hold for the job.
 after: jobs that must complete first. If one ends otherwise, the job is discarded.
-after_any_end: any end of those will do.
-after_hold: where one of those ends otherwise than it should, the job stays blocked until that is retried and completes.
+after_any_end: any end of those will do. Needs after.
+after_hold: where one of those ends otherwise than it should, the job stays blocked until that is retried and completes. Needs after.
+unique_states: the states in which a job holds its key, available among them, instead of a mode. With finished ones it holds the key as long as job_history has it.
 Errors: 22004; 22023 also a child in the session of a job that waits for it, or a job that would wait for itself; P0002 no such parent or predecessor; 55000 the parent has ended or takes no children; 54000 also more than 100 jobs that wait for each other; 42501; 53400 the backlog of the queue or tenant is full (max_waiting); 09000 a trigger has cancelled the insertion; 25006.';
 
 COMMENT ON FUNCTION turnstile.enqueue_many(jsonb) IS
@@ -911,18 +963,19 @@ CREATE FUNCTION turnstile.enqueue_if_new(
     run_at timestamptz DEFAULT NULL,
     max_attempts int DEFAULT NULL,
     unique_key text DEFAULT NULL,
-    unique_mode text DEFAULT 'until_executed',
+    unique_mode text DEFAULT NULL,
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     unique_by text[] DEFAULT NULL,
     parent bigint DEFAULT NULL,
     after bigint[] DEFAULT NULL,
     after_any_end boolean DEFAULT false,
-    after_hold boolean DEFAULT false
+    after_hold boolean DEFAULT false,
+    unique_states text[] DEFAULT NULL
 ) RETURNS TABLE (id bigint, created boolean)
     LANGUAGE c VOLATILE ROWS 1
     AS 'MODULE_PATHNAME', 'turnstile_enqueue_if_new';
-COMMENT ON FUNCTION turnstile.enqueue_if_new(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
+COMMENT ON FUNCTION turnstile.enqueue_if_new(text, jsonb, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean, text[]) IS
     'Does what enqueue does, and tells whether the job was added. created is false where id is that of the job that holds the unique key.
 The arguments are those of enqueue.
 Errors: as enqueue.';
@@ -946,26 +999,27 @@ CREATE FUNCTION turnstile.enqueue_batch(
     run_at timestamptz DEFAULT NULL,
     max_attempts int DEFAULT NULL,
     unique_key text DEFAULT NULL,
-    unique_mode text DEFAULT 'until_executed',
+    unique_mode text DEFAULT NULL,
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     unique_by text[] DEFAULT NULL,
     parent bigint DEFAULT NULL,
     after bigint[] DEFAULT NULL,
     after_any_end boolean DEFAULT false,
-    after_hold boolean DEFAULT false
+    after_hold boolean DEFAULT false,
+    unique_states text[] DEFAULT NULL
 ) RETURNS bigint
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_enqueue_batch';
-COMMENT ON FUNCTION turnstile.enqueue_batch(text, jsonb, jsonb, int, int, interval, int, int, text, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean) IS
+COMMENT ON FUNCTION turnstile.enqueue_batch(text, jsonb, jsonb, int, int, interval, int, int, text, text, text, text, text, text, int, timestamptz, int, text, text, interval, jsonb, text[], bigint, bigint[], boolean, boolean, text[]) IS
     'Adds a job with children, all or none, and returns its id. The children start when the turn of the job has come in its session; the job itself goes on when no child is live any more. More children can be added meanwhile.
 kind: that of the job, which runs as the callback of its children.
 payload: that of the job.
 children: an array as for enqueue_many, without parent. They take queue, tenant, account and priority from the job unless they name their own.
 slots: how many children may run at once. NULL: no limit.
 rate: how many children may start within rate_per. NULL: no limit.
-rate_per: the interval that rate is for. NULL: 1 second.
-burst: how many may start at once after a quiet time. NULL: 1.
+rate_per: the interval that rate, which it needs, is for. NULL: 1 second.
+burst: how many may start at once after a quiet time. Needs rate. NULL: 1.
 max_failed: when more children are discarded, no other starts, and the rest is cancelled. NULL: any number.
 on_end: run: the job runs when its children have ended, and claimed_job.children says how. run_if_all_completed: the same, but it is discarded unless all completed. complete: it completes without a run.
 The other arguments are those of enqueue, for the job itself. Where another job holds its unique key, the id of that is returned, and no child is added.
@@ -1147,7 +1201,7 @@ CREATE FUNCTION turnstile.complete_and_claim(
     max_jobs int DEFAULT 1,
     worker text DEFAULT NULL,
     lease interval DEFAULT NULL,
-    bind_to_connection boolean DEFAULT false,
+    bind_to_connection boolean DEFAULT NULL,
     wait interval DEFAULT NULL,
     results jsonb[] DEFAULT NULL
 ) RETURNS SETOF turnstile.claimed_job
@@ -1159,12 +1213,36 @@ job_ids: as for complete_many.
 attempts: as for complete_many.
 queues: as for claim.
 max_jobs: as for claim.
-worker: as for claim_next.
-lease: as for claim_next.
-bind_to_connection: as for claim_next.
+worker: as for complete_and_claim_next, by the first of the runs that the call completes, in the order of their ids.
+lease: likewise.
+bind_to_connection: likewise.
 wait: as for complete_and_claim_next.
 results: as for complete_many.
 Errors: as complete_many and claim.';
+
+CREATE OR REPLACE FUNCTION turnstile.complete_and_claim_next(
+    job_id bigint,
+    attempt int,
+    result jsonb DEFAULT NULL,
+    queue text DEFAULT NULL,
+    worker text DEFAULT NULL,
+    lease interval DEFAULT NULL,
+    bind_to_connection boolean DEFAULT NULL,
+    wait interval DEFAULT NULL
+) RETURNS SETOF turnstile.claimed_job
+    LANGUAGE c VOLATILE ROWS 1
+    AS 'MODULE_PATHNAME', 'turnstile_complete_and_claim_next';
+COMMENT ON FUNCTION turnstile.complete_and_claim_next(bigint, int, jsonb, text, text, interval, boolean, interval) IS
+    'Does complete and claim_next in one transaction. The next job may use the slot that the finished one frees.
+job_id: as for complete.
+attempt: as for complete.
+result: as for complete.
+queue: where to claim. NULL: the queue of the finished job.
+worker: as for claim_next. NULL: that of the run that ends.
+lease: as for claim_next. NULL: what the claim of the run that ends asked for, else the setting of the queue.
+bind_to_connection: as for claim_next. NULL: if the run that ends was bound to this connection.
+wait: as for claim_next. No other session sees the completion before the call ends, so keep it short where others wait for the slot.
+Errors: as complete and claim_next.';
 
 COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
     'Ends a run with success. Returns true, or false if this run was completed before.
@@ -1262,7 +1340,7 @@ COMMENT ON FUNCTION turnstile.heartbeat(bigint, int, interval, boolean) IS
     'Extends the lease of a run. Returns true, or false if the cancellation of the run was requested: it should stop.
 job_id: as for complete.
 attempt: as for complete.
-lease: the lease ends so long from now. More than 0, at most 100 years. NULL: the setting of the queue.
+lease: the lease ends so long from now. More than 0, at most 100 years. NULL: what the claim asked for, else the setting of the queue.
 unbind: the run is no longer bound to a connection: when that ends, the run goes on until its lease does.
 Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
 
@@ -1336,7 +1414,7 @@ COMMENT ON FUNCTION turnstile.report_endpoint(bigint, int, text, interval) IS
 job_id: as for complete.
 attempt: as for complete.
 answer: works: jobs of the host are no longer on trial. failing: they run one at a time until it works, unless trial_after is 0. busy: none starts for the time of pause. gone: the endpoint is paused.
-pause: for busy, more than 0, at most 24 hours. A longer pause is not shortened.
+pause: for busy, which it needs, more than 0, at most 24 hours. A longer pause is not shortened.
 Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 25006.';
 
 CREATE FUNCTION turnstile.set_endpoint(
@@ -1436,6 +1514,20 @@ COMMENT ON FUNCTION turnstile.drop_endpoint(text) IS
 pattern: as for set_endpoint.
 Errors: 22004; 22023; 54000; 42501.';
 
+CREATE FUNCTION turnstile_internal.check_rate(rate int, rate_per interval, burst int) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF rate IS NULL AND (rate_per IS NOT NULL OR burst IS NOT NULL) THEN
+        RAISE EXCEPTION '% needs a rate', CASE WHEN rate_per IS NULL THEN 'burst' ELSE 'rate_per' END USING ERRCODE = '22023',
+            DETAIL = 'There is no rate, and none is given or inherited.', HINT = 'Say how many may start, or leave it out.';
+    END IF;
+END
+$function$;
+COMMENT ON FUNCTION turnstile_internal.check_rate(int, interval, int) IS
+    'For the setters: refuses rate_per and burst, as they were given, where the rate that will hold is NULL: 22023.';
+
 CREATE FUNCTION turnstile.set_batch(
     id bigint,
     slots int DEFAULT NULL,
@@ -1486,6 +1578,9 @@ BEGIN
             DETAIL = 'No live job with a row of turnstile.batch has this id.',
             HINT = 'A batch is named by the id that enqueue_batch returned, or by that of a job that has called await_children.';
     END IF;
+    IF num_nonnulls(set_batch.rate_per, set_batch.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(made.rate, set_batch.rate_per, set_batch.burst);
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -1497,6 +1592,7 @@ COMMENT ON FUNCTION turnstile.set_batch(bigint, int, int, interval, int, boolean
 id: the parent.
 priority: that of all its live children and of those that come. Children that are waiting get it in short transactions, by claims and a background worker.
 clear: columns to set to NULL: slots, rate, burst, paused_until, priority, max_failed.
+rate_per, burst: they need a rate.
 The other arguments are the columns of turnstile.batch.
 Errors: 22004; 22023; P0002 no such batch, or it has ended; 42501.';
 
@@ -1550,7 +1646,7 @@ CREATE OR REPLACE VIEW turnstile.job_status AS
         jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until,
         jobs.holds_session, jobs.lane, jobs.lane_group, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at,
         jobs.queued_at, jobs.started_at, jobs.waiting, jobs.running, jobs.parent, jobs.opens_batch, jobs.children,
-        jobs.has_followers
+        jobs.has_followers, jobs.lease, jobs.unique_states, jobs.first_started_at, jobs.waited
     FROM turnstile.jobs;
 COMMENT ON VIEW turnstile.job_status IS
     'All jobs, live and finished, without payload, result, metadata, progress and errors.';
@@ -2017,6 +2113,11 @@ BEGIN
         keep_discarded = turnstile_internal.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
     WHERE name = set_queue.name
     RETURNING * INTO made;
+    IF num_nonnulls(set_queue.rate_per, set_queue.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_queue.rate_per, set_queue.burst)
+        FROM turnstile.queue_in_force AS setting
+        WHERE setting.name = set_queue.name AND setting.name <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -2027,6 +2128,7 @@ COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, in
     'Changes settings of a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
 name: the queue.
 clear: columns to set to NULL: max_running, max_waiting, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts, retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded. Such a setting is inherited again; paused_until is over.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.queue.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -2070,6 +2172,11 @@ BEGIN
         burst = turnstile_internal.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
     WHERE name = set_tenant.name
     RETURNING * INTO made;
+    IF num_nonnulls(set_tenant.rate_per, set_tenant.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_tenant.rate_per, set_tenant.burst)
+        FROM turnstile.tenant_in_force AS setting
+        WHERE setting.name = set_tenant.name AND setting.name <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -2080,6 +2187,7 @@ COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, timestamptz, i
     'Changes settings of a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
 name: the tenant.
 clear: columns to set to NULL: slots, max_waiting, weight, paused_until, rate, rate_per, burst. Such a setting is inherited again; paused_until is over.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.tenant.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -2123,6 +2231,11 @@ BEGIN
         burst = turnstile_internal.changed_setting('burst', set_account.clear, set_account.burst, burst)
     WHERE tenant = set_account.tenant AND name = set_account.name
     RETURNING * INTO made;
+    IF num_nonnulls(set_account.rate_per, set_account.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_account.rate_per, set_account.burst)
+        FROM turnstile.account_in_force AS setting
+        WHERE setting.tenant = set_account.tenant AND setting.name = set_account.name AND setting.name <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -2134,6 +2247,7 @@ COMMENT ON FUNCTION turnstile.set_account(text, text, int, boolean, timestamptz,
 tenant: the tenant of the account.
 name: the account.
 clear: columns to set to NULL: slots, paused_until, rate, rate_per, burst. Such a setting is inherited again; paused_until is over.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.account.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -2164,6 +2278,11 @@ BEGIN
         burst = turnstile_internal.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
     WHERE key = set_concurrency.key
     RETURNING * INTO made;
+    IF num_nonnulls(set_concurrency.rate_per, set_concurrency.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_concurrency.rate_per, set_concurrency.burst)
+        FROM turnstile.concurrency_in_force AS setting
+        WHERE setting.key = set_concurrency.key AND setting.key <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -2174,6 +2293,7 @@ COMMENT ON FUNCTION turnstile.set_concurrency(text, int, int, interval, int, tex
     'Changes settings of a concurrency key, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, from the row *.
 key: the concurrency key.
 clear: columns to set to NULL: slots, rate, rate_per, burst. Such a setting is inherited again.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.concurrency.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -2761,7 +2881,7 @@ AS $function$
         ]),
         ('operator', 'EXECUTE', 'turnstile_internal', ARRAY[
             'memory_use', 'figures', 'workers_seen', 'samples_of_histogram',
-            'check_name', 'check_clear', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
+            'check_name', 'check_clear', 'check_rate', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', 'turnstile', ARRAY[
             'job_status', 'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory', 'permissions',
@@ -2824,7 +2944,7 @@ SELECT pg_catalog.set_config('turnstile_upgrade.grants', (
         FROM pg_catalog.jsonb_array_elements(pg_catalog.current_setting('turnstile_upgrade.grants')::pg_catalog.jsonb) AS granted
         JOIN (VALUES
             ('heartbeat', 'heartbeat_many'), ('fail', 'fail_many'), ('heartbeat', 'endpoint_of'), ('heartbeat', 'report_endpoint'), ('set_route', 'set_endpoint'), ('set_route', 'endpoint_of'), ('set_route', 'set_retry_curve'), ('drop_route', 'drop_retry_curve'),
-            ('drop_route', 'drop_endpoint'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
+            ('drop_route', 'drop_endpoint'), ('check_clear', 'check_rate'), ('pause_session', 'pause_concurrency'), ('resume_session', 'resume_concurrency')
         ) AS also (known, made) ON also.known = granted ->> 'name'
         -- Not a user's function of the same name.
         WHERE granted ->> 'kind' = 'ROUTINE' AND NOT EXISTS (
@@ -2999,6 +3119,8 @@ DROP FUNCTION turnstile.cron_entries();
 
 ALTER TABLE turnstile.recurring
     DROP COLUMN cron_entry,
+    ALTER COLUMN unique_mode DROP NOT NULL,
+    ALTER COLUMN unique_mode DROP DEFAULT,
     ADD COLUMN unique_by text[],
     ADD COLUMN time_zone text,
     ADD COLUMN catch_up text NOT NULL DEFAULT 'once',
@@ -3007,7 +3129,12 @@ ALTER TABLE turnstile.recurring
     ADD COLUMN retry_at timestamptz,
     ADD COLUMN last_error text,
     ADD COLUMN last_error_at timestamptz,
+    ADD COLUMN unique_states text[],
     ADD CONSTRAINT recurring_catch_up_check CHECK (catch_up IN ('skip', 'once', 'all'));
+
+-- enqueue() refuses options that mean nothing without another.
+UPDATE turnstile.recurring SET unique_mode = NULL WHERE recurring.unique_key IS NULL;
+UPDATE turnstile.recurring SET account = NULL WHERE recurring.tenant IS NULL;
 
 COMMENT ON COLUMN turnstile.recurring.cron IS
     'When: minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly.';
@@ -3022,6 +3149,7 @@ COMMENT ON COLUMN turnstile.recurring.paused_until IS 'It does not fire before t
 COMMENT ON COLUMN turnstile.recurring.retry_at IS 'A firing met a lock or the like, and is tried again at this time.';
 COMMENT ON COLUMN turnstile.recurring.last_error IS 'Why the last firing failed. NULL: it did not.';
 COMMENT ON COLUMN turnstile.recurring.last_error_at IS 'When the last firing failed.';
+COMMENT ON COLUMN turnstile.recurring.unique_states IS 'The states in which a job holds the unique key. NULL: as unique_mode says.';
 
 -- Tells the process that fires them when the rows have changed.
 CREATE FUNCTION turnstile_internal.recurring_changed() RETURNS trigger
@@ -3067,7 +3195,7 @@ COMMENT ON FUNCTION turnstile_internal.time_zone_of(text) IS
 CREATE FUNCTION turnstile_internal.set_recurring(
     name text, cron text, kind text, payload jsonb, queue text, tenant text, account text, session text,
     concurrency_key text, priority int, max_attempts int, unique_key text, unique_mode text, unique_for interval,
-    metadata jsonb, unique_by text[], time_zone text, catch_up text, caller name
+    metadata jsonb, unique_by text[], time_zone text, catch_up text, unique_states text[], caller name
 ) RETURNS timestamptz
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -3102,26 +3230,26 @@ BEGIN
             kind => kind, payload => payload, queue => queue, tenant => tenant, account => account, session => session,
             concurrency_key => concurrency_key, priority => priority, max_attempts => max_attempts,
             unique_key => unique_key, unique_mode => unique_mode, unique_for => unique_for, metadata => metadata,
-            unique_by => unique_by
+            unique_by => unique_by, unique_states => unique_states
         );
         RAISE EXCEPTION SQLSTATE 'TS000';
     EXCEPTION WHEN SQLSTATE 'TS000' THEN
     END;
     INSERT INTO turnstile.recurring AS known (
         name, cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
-        unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, next_firing, owner
+        unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, unique_states, next_firing, owner
     )
     VALUES (
         name, cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts,
-        unique_key, unique_mode, unique_for, metadata, unique_by, zone, catch_up, fires, caller
+        unique_key, unique_mode, unique_for, metadata, unique_by, zone, catch_up, unique_states, fires, caller
     )
     ON CONFLICT ON CONSTRAINT recurring_pkey DO UPDATE
     SET (cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
-            unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, retry_at)
+            unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, unique_states, retry_at)
         = (excluded.cron, excluded.kind, excluded.payload, excluded.queue, excluded.tenant, excluded.account,
             excluded.session, excluded.concurrency_key, excluded.priority, excluded.max_attempts, excluded.unique_key,
             excluded.unique_mode, excluded.unique_for, excluded.metadata, excluded.unique_by, excluded.time_zone,
-            excluded.catch_up, NULL),
+            excluded.catch_up, excluded.unique_states, NULL),
         -- The same schedule goes on: firings that were missed stay missed.
         next_firing = CASE
             WHEN (known.cron, known.time_zone) IS NOT DISTINCT FROM (excluded.cron, excluded.time_zone)
@@ -3138,7 +3266,7 @@ BEGIN
     RETURN fires;
 END
 $function$;
-COMMENT ON FUNCTION turnstile_internal.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, name) IS
+COMMENT ON FUNCTION turnstile_internal.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, text[], name) IS
     'For schedule(): does it for the caller.';
 
 CREATE OR REPLACE FUNCTION turnstile_internal.end_recurring(name text, caller name) RETURNS boolean
@@ -3185,16 +3313,17 @@ CREATE FUNCTION turnstile.schedule(
     priority int DEFAULT 0,
     max_attempts int DEFAULT NULL,
     unique_key text DEFAULT NULL,
-    unique_mode text DEFAULT 'until_executed',
+    unique_mode text DEFAULT NULL,
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     unique_by text[] DEFAULT NULL,
     time_zone text DEFAULT NULL,
-    catch_up text DEFAULT 'once'
+    catch_up text DEFAULT 'once',
+    unique_states text[] DEFAULT NULL
 ) RETURNS timestamptz
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_schedule';
-COMMENT ON FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text) IS
+COMMENT ON FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, text[]) IS
     'Enqueues a job again and again, and returns when it fires next. A second call with the same name replaces it; a pause stays. The recurring job belongs to the caller, and each firing enqueues with the rights of that role. The metadata of the job has recurring, the name, and firing, the time at which it was due in UTC.
 name: of the recurring job, 1 to 255 bytes.
 cron: five fields: minute, hour, day of month, month, day of week, with names (jan, mon), steps (*/5), L for the last day, 2#1 for the first Tuesday; or @hourly, @daily, @weekly, @monthly, @yearly.

@@ -28,7 +28,7 @@ CALLS = {
 NEEDED = {
     "enqueue": ["after_any_end", "after_hold"],
     "enqueue_batch": [
-        "kind", "payload", "children", "on_end", "unique_mode", "after_any_end", "after_hold",
+        "kind", "payload", "children", "on_end", "after_any_end", "after_hold",
     ],
     "await_children": ["job_id", "attempt"],
     "set_batch": ["id"],

@@ -10,7 +10,7 @@ from histories.worker import ENQUEUE_MANY
 ENQUEUE = (
     "SELECT jsonb_build_array(turnstile.enqueue(%(kind)s, %(payload)s, %(queue)s, %(tenant)s, %(account)s, %(session)s,"
     " %(concurrency_key)s, %(priority)s, clock_timestamp() + %(ahead)s::interval, %(max_attempts)s, %(unique_key)s,"
-    f" coalesce(%(unique_mode)s, 'until_executed'), %(unique_for)s::interval)), {XID}"
+    f" %(unique_mode)s, %(unique_for)s::interval)), {XID}"
 )
 BATCH = (
     "SELECT jsonb_build_array(turnstile.enqueue_batch(%(kind)s, children => %(children)s, slots => %(slots)s, max_failed => %(max_failed)s,"

@@ -13,20 +13,6 @@ from support.calls import Run, call, claim, claim_all, claim_next, complete, com
 from support.modules import has_module
 
 ALL = 10_000
-WAYS = {
-    "the extension's own triggers only": "SELECT",
-    "a trigger of a user": "CREATE TRIGGER other AFTER INSERT OR UPDATE OR DELETE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION pass()",
-}
-
-
-@pytest.fixture(params=WAYS.values(), ids=WAYS.keys())
-def both(request, conn):
-    """A connection to jobs whose rows go the short way, or the server's usual one."""
-    conn.execute("CREATE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$")
-    conn.execute(request.param)
-    return conn
-
-
 def _jobs(count: int, **arguments) -> list[dict]:
     return [{"kind": "work", "payload": {"n": number}, **arguments} for number in range(count)]
 

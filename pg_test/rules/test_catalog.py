@@ -6,16 +6,16 @@ CONTRACT = {
     "enqueue": "(kind text, payload jsonb, queue text, tenant text, account text, session text, concurrency_key text,"
     " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
     " unique_for interval, metadata jsonb, unique_by text[], parent bigint, after bigint[], after_any_end boolean,"
-    " after_hold boolean) -> bigint",
+    " after_hold boolean, unique_states text[]) -> bigint",
     "enqueue_if_new": "(kind text, payload jsonb, queue text, tenant text, account text, session text, concurrency_key text,"
     " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
     " unique_for interval, metadata jsonb, unique_by text[], parent bigint, after bigint[], after_any_end boolean,"
-    " after_hold boolean) -> TABLE(id bigint, created boolean)",
+    " after_hold boolean, unique_states text[]) -> TABLE(id bigint, created boolean)",
     "enqueue_batch": "(kind text, payload jsonb, children jsonb, slots integer, rate integer, rate_per interval, burst integer,"
     " max_failed integer, on_end text, queue text, tenant text, account text, session text, concurrency_key text,"
     " priority integer, run_at timestamp with time zone, max_attempts integer, unique_key text, unique_mode text,"
     " unique_for interval, metadata jsonb, unique_by text[], parent bigint, after bigint[], after_any_end boolean,"
-    " after_hold boolean) -> bigint",
+    " after_hold boolean, unique_states text[]) -> bigint",
     "enqueue_many": "(jobs jsonb) -> TABLE(ord integer, id bigint, created boolean)",
     "claim_next": "(queue text, worker text, lease interval, bind_to_connection boolean, wait interval)"
     " -> SETOF turnstile.claimed_job",
@@ -77,7 +77,8 @@ CONTRACT = {
     "disable_cron": "() -> integer",
     "schedule": "(name text, cron text, kind text, payload jsonb, queue text, tenant text, account text, session text,"
     " concurrency_key text, priority integer, max_attempts integer, unique_key text, unique_mode text,"
-    " unique_for interval, metadata jsonb, unique_by text[], time_zone text, catch_up text) -> timestamp with time zone",
+    " unique_for interval, metadata jsonb, unique_by text[], time_zone text, catch_up text,"
+    " unique_states text[]) -> timestamp with time zone",
     "unschedule": "(name text) -> boolean",
     "pause_recurring": "(name text, until timestamp with time zone) -> boolean",
     "resume_recurring": "(name text) -> boolean",
@@ -123,7 +124,7 @@ CONTRACT = {
 COLUMNS = {
     "job": "id queue kind payload priority state run_at tenant account session concurrency_key attempt max_attempts"
     " worker claimed_at lease_expires_at cancel_requested_at progress errors metadata created_at lane lane_group position"
-    " unique_key unique_mode unique_until parent children",
+    " unique_key unique_mode unique_until parent children lease unique_states first_started_at waited",
     "batch": "id slots rate rate_per burst paused paused_until priority max_failed on_end opened_at stops",
     "batches": "id kind queue tenant session state total waiting running completed discarded cancelled slots started_at"
     " finished_per_minute estimated_end paused paused_until",
@@ -145,7 +146,7 @@ COLUMNS = {
     "endpoint": "pattern url method headers timeout mode permanent_status key_by_host concurrency_key secret allow_private"
     " keep_response cloudevents trial_after paused",
     "slowed_key": "key paused_until one_at_a_time",
-    "unique_key": "tenant key generation job_id mode expires_at",
+    "unique_key": "tenant key generation job_id mode expires_at states",
 }
 COLUMNS["job_history"] = COLUMNS["jobs"] = COLUMNS["job"] + " finished_at result"
 COLUMNS["jobs"] += " queued_at started_at waiting running"
@@ -195,7 +196,7 @@ def test_a_claimed_job_has_its_documented_fields_in_order(module_conn):
     )
     assert fields == (
         "id attempt queue kind payload priority tenant account session max_attempts lease_expires_at created_at metadata"
-        " children attempts_left"
+        " children attempts_left first_started_at"
     ).split()
 
 

@@ -9,9 +9,16 @@ MODES = [
 ]  # fmt: skip
 
 
-def ask(conn, mode: str, name: str = "k", **arguments) -> int:
+def held(mode: str | tuple[str, ...]) -> dict:
+    """How a key is held: by a mode, or in some states, which a job that has ended stays in."""
+    if isinstance(mode, str):
+        return {"unique_mode": mode} | WINDOW.get(mode, {})
+    return {"unique_states": list(mode), "unique_for": "1 day"}
+
+
+def ask(conn, mode: str | tuple[str, ...], name: str = "k", **arguments) -> int:
     """Enqueues with the key `name` into a queue of that name."""
-    return enqueue(conn, queue=name, unique_key=name, unique_mode=mode, **WINDOW.get(mode, {}) | arguments)
+    return enqueue(conn, queue=name, unique_key=name, **held(mode) | arguments)
 
 
 def run(conn, name: str, holder: int):

@@ -94,6 +94,14 @@ def path(version: str) -> Path:
 SAME = {
     # NULL stands for 0, unless the job has a parent.
     ("function enqueue", "argument priority integer = NULL::integer"): "argument priority integer = 0",
+    # What a claim says of a run is kept by the claim that follows its end.
+    ("function complete_and_claim_next", "argument bind_to_connection boolean = NULL::boolean"): "argument bind_to_connection boolean = false",
+    # NULL stands for until_executed, where there is a key.
+    ("function enqueue", "argument unique_mode text = NULL::text"): "argument unique_mode text = 'until_executed'::text",
+    ("function schedule", "argument unique_mode text = NULL::text"): "argument unique_mode text = 'until_executed'::text",
+    ("table recurring", "column unique_mode text"): "column unique_mode text not null = 'until_executed'::text",
+    # NULL stands for states, which only callers of the new release name.
+    ("table unique_key", "column mode text"): "column mode text not null",
     # Since 0.2.0 such a column is inherited, and no row has to name it.
     **{
         (f"table {table}", f"column {column}"): f"column {column} {was}"

@@ -166,12 +166,18 @@ def copy_rows(source, conn) -> None:
 DERIVED = {"cron_entry"}
 
 
+def idle(table: str, row: dict) -> set[str]:
+    """Columns that mean nothing without another one, which 0.2.0 refuses."""
+    needs = {"unique_mode": "unique_key", "account": "tenant"} if table == "turnstile.recurring" else {}
+    return {column for column, needed in needs.items() if row[needed] is None}
+
+
 def lost(before: dict[str, list[dict]], after: dict[str, list[dict]]) -> list[str]:
     """Rows that are gone or have another value. What an upgrade adds does not count."""
     found = []
     for table, old in before.items():
         new = after.get(table, [])
-        old = [{name: value for name, value in row.items() if name not in DERIVED} for row in old]
+        old = [{name: value for name, value in row.items() if name not in DERIVED | idle(table, row)} for row in old]
         found += [f"{table}: {row}" for row in old if not any(row.items() <= other.items() for other in new)]
         found += [f"{table} has {len(new)} rows"] * (table in ("turnstile.job", "turnstile.job_history") and len(new) != len(old))
     return found

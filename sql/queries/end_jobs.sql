@@ -1,12 +1,12 @@
 -- The statement that moves jobs to history, each with the columns that both tables have by the same name and type; those
 -- that only the history has get their defaults. Its parameters: ids, attempts (null: a job that waits), states, errors as
 -- text (null: those of the job), whether the cancellation is asked for just now, and results, as arrays; the time.
--- It gives (id, queue, whether the cancellation had been asked for, whether the job was deleted, whether it is in history) and
--- locks in order of id, so that two such calls cannot deadlock.
+-- It gives (id, queue, whether the cancellation had been asked for, whether the job was deleted, whether it is in history, worker,
+-- lease, owner_pid, owner_started_at) and locks in order of id, so that two such calls cannot deadlock.
 SELECT format(
     $statement$
         WITH target AS MATERIALIZED (
-            SELECT job.id, job.queue, job.cancel_requested_at IS NOT NULL AS was_to_be_cancelled,
+            SELECT job.id, job.queue, job.worker, job.lease, job.owner_pid, job.owner_started_at, job.cancel_requested_at IS NOT NULL AS was_to_be_cancelled,
                 given.state, given.errors, given.is_cancelled_now, given.result
             FROM unnest($1, $2, $3, $4, $5, $6) AS given (id, attempt, state, errors, is_cancelled_now, result)
             JOIN ONLY turnstile.job ON job.id = given.id
@@ -27,10 +27,12 @@ SELECT format(
             FROM ended
             RETURNING job_history.id
         )
-        SELECT target.id, target.queue, target.was_to_be_cancelled, ended.state IS NOT NULL, kept.id IS NOT NULL
+        SELECT target.id, target.queue, target.was_to_be_cancelled, ended.state IS NOT NULL, kept.id IS NOT NULL,
+            target.worker, target.lease, target.owner_pid, target.owner_started_at
         FROM target
         LEFT JOIN ended ON (ended.job).id = target.id
         LEFT JOIN kept ON kept.id = target.id
+        ORDER BY target.id
     $statement$,
     string_agg(quote_ident(own.attname), ', ' ORDER BY own.attnum),
     string_agg(

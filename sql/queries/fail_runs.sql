@@ -71,6 +71,13 @@ WITH run AS MATERIALIZED (
         owner_started_at = NULL,
         claimed_at = NULL,
         lease_expires_at = NULL,
+        lease = NULL,
+        first_started_at = coalesce(job.first_started_at, CASE WHEN job.attempt = 1 THEN job.claimed_at END),
+        waited = CASE
+            WHEN isfinite(job.run_at) AND isfinite(job.claimed_at)
+                THEN least(coalesce(job.waited, '0'), '1000 years') + greatest(job.claimed_at - job.run_at, '0')
+            ELSE job.waited
+        END,
         progress = NULL,
         errors = run.errors
     FROM run

@@ -1,8 +1,9 @@
--- Extends the lease of the run ($1, $2) to $3 from now, or to the lease of its queue; $4: the run is bound to no backend any more.
+-- Extends the lease of the run ($1, $2) to $3 from now, to what its claim asked for, or to the lease of its queue; $4: the run is bound to no backend any more.
 -- Returns whether the run may go on: its cancellation was not requested.
 UPDATE ONLY turnstile.job
 SET lease_expires_at = clock_timestamp() + coalesce(
     $3,
+    job.lease,
     (
         SELECT setting.lease
         FROM turnstile.queue_in_force AS setting

@@ -15,6 +15,7 @@ WITH given AS MATERIALIZED (
     UPDATE ONLY turnstile.job
     SET lease_expires_at = clock_timestamp() + coalesce(
         $3,
+        job.lease,
         (
             SELECT setting.lease
             FROM turnstile.queue_in_force AS setting

@@ -16,6 +16,11 @@ WITH turn AS MATERIALIZED (
     UPDATE ONLY turnstile.job
     SET state = 'blocked',
         opens_batch = NULL,
+        waited = CASE
+            WHEN isfinite(job.run_at)
+                THEN least(coalesce(job.waited, '0'), '1000 years') + greatest(clock_timestamp() - job.run_at, '0')
+            ELSE job.waited
+        END,
         holds_session = job.session IS NOT NULL
     FROM turn
     WHERE job.id = turn.id AND (

@@ -4,7 +4,10 @@
 WITH unused AS MATERIALIZED (
     SELECT unique_key.tenant, unique_key.key, unique_key.generation
     FROM turnstile.unique_key
-    WHERE (unique_key.mode <> 'until_expired' OR unique_key.expires_at <= clock_timestamp())
+    WHERE (
+            unique_key.mode <> 'until_expired' OR NOT unique_key.states && '{completed,cancelled,discarded}'
+            OR unique_key.expires_at <= clock_timestamp()
+        )
         AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = unique_key.job_id)
         AND age(unique_key.xmin) > age($2)
     LIMIT $1

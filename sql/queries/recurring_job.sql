@@ -10,7 +10,7 @@ SELECT
         )
         ELSE recurring.metadata
     END,
-    recurring.unique_by, role.oid::bigint,
+    recurring.unique_by, recurring.unique_states, role.oid::bigint,
     pg_catalog.has_schema_privilege(role.oid, 'turnstile', 'USAGE'), recurring.owner::text
 FROM turnstile.recurring
 LEFT JOIN pg_catalog.pg_roles AS role ON role.rolname = recurring.owner

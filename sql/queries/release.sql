@@ -3,12 +3,21 @@
 UPDATE ONLY turnstile.job
 SET state = 'available',
     uncounted = job.uncounted + 1,
+    -- It waits anew.
+    run_at = clock_timestamp(),
     position = CASE WHEN job.session IS NULL THEN nextval('turnstile.job_position_seq') ELSE job.position END,
     worker = NULL,
     owner_pid = NULL,
     owner_started_at = NULL,
     claimed_at = NULL,
     lease_expires_at = NULL,
+    lease = NULL,
+    first_started_at = coalesce(job.first_started_at, CASE WHEN job.attempt = 1 THEN job.claimed_at END),
+    waited = CASE
+        WHEN isfinite(job.run_at) AND isfinite(job.claimed_at)
+            THEN least(coalesce(job.waited, '0'), '1000 years') + greatest(job.claimed_at - job.run_at, '0')
+        ELSE job.waited
+    END,
     progress = NULL
 WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running' AND job.cancel_requested_at IS NULL
 RETURNING job.id

@@ -18,7 +18,20 @@ SELECT format(
         RETURNING job.id
     $statement$,
     string_agg(quote_ident(own.attname), ', ' ORDER BY own.attnum),
-    string_agg('last.' || quote_ident(own.attname), ', ' ORDER BY own.attnum)
+    string_agg(
+        CASE own.attname
+            WHEN 'first_started_at' THEN 'coalesce(last.first_started_at, CASE WHEN last.attempt = 1 THEN last.claimed_at END)'
+            WHEN 'waited' THEN $waited$
+                CASE
+                    WHEN isfinite(last.run_at) AND isfinite(last.claimed_at)
+                        THEN least(coalesce(last.waited, '0'), '1000 years') + greatest(last.claimed_at - last.run_at, '0')
+                    ELSE last.waited
+                END
+            $waited$
+            ELSE 'last.' || quote_ident(own.attname)
+        END,
+        ', ' ORDER BY own.attnum
+    )
 )
 FROM pg_attribute AS own
 JOIN pg_attribute AS of_history ON of_history.attrelid = 'turnstile.job_history'::regclass
@@ -28,5 +41,5 @@ WHERE own.attrelid = 'turnstile.job'::regclass AND own.attnum > 0 AND NOT own.at
     AND own.attgenerated = '' AND own.attidentity <> 'a'
     AND own.attname NOT IN (
         'lane', 'lane_group', 'position', 'run_at', 'lease_expires_at', 'state', 'holds_session', 'uncounted', 'worker',
-        'owner_pid', 'owner_started_at', 'claimed_at', 'cancel_requested_at', 'progress'
+        'owner_pid', 'owner_started_at', 'claimed_at', 'cancel_requested_at', 'progress', 'lease'
     )

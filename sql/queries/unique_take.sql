@@ -1,12 +1,12 @@
 -- Passes key $2 in the scope $1 from generation $3 (0: there was none) to job $4 (null: a new id) with mode $5
--- for $6. No row if another transaction was first; one that is still open is waited for.
+-- or the states $7, for $6. No row if another transaction was first; one that is still open is waited for.
 WITH given_up AS (
     DELETE FROM turnstile.unique_key
     WHERE unique_key.tenant = $1 AND unique_key.key = $2 AND unique_key.generation = $3
     RETURNING unique_key.generation
 )
-INSERT INTO turnstile.unique_key (tenant, key, generation, job_id, mode, expires_at)
-SELECT $1, $2, $3 + 1, coalesce($4, nextval('turnstile.job_id_seq')), $5, clock_timestamp() + $6
+INSERT INTO turnstile.unique_key (tenant, key, generation, job_id, mode, expires_at, states)
+SELECT $1, $2, $3 + 1, coalesce($4, nextval('turnstile.job_id_seq')), $5, clock_timestamp() + $6, $7
 WHERE $3 = 0 OR EXISTS (SELECT FROM given_up)
 ON CONFLICT DO NOTHING
 RETURNING unique_key.job_id, unique_key.expires_at

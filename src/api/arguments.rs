@@ -7,6 +7,7 @@ use crate::pg::call::{Call, Jsonb, required};
 use crate::pg::error::{Result, bad_value, null_argument, null_element, too_long};
 use crate::pg::settings;
 use crate::pg::written::written_size;
+use crate::runs::lease::is_lease;
 use pgrx::datum::Interval;
 
 pub const LONGEST: usize = 255;
@@ -105,10 +106,10 @@ const LONGEST_TIME: i128 = 100 * 365 * 86_400_000_000;
 
 /// A lease must leave the worker some time.
 pub fn check_lease(call: &Call, index: usize) -> Result<()> {
-    match call.interval(index).map(|lease| lease.as_micros()) {
-        Some(micros) if !(1..=LONGEST_TIME).contains(&micros) => {
+    match call.interval(index) {
+        Some(lease) if !is_lease(&lease) => {
             Err(bad_value("lease must be positive and at most 100 years")
-                .detail(format!("It is {micros} microseconds."))
+                .detail(format!("It is {} microseconds.", lease.as_micros()))
                 .hint("Leave it out for the queue's setting."))
         }
         _ => Ok(()),

@@ -119,6 +119,7 @@ fn start(
         None,
         datum(server::now()),
         None,
+        None,
     ];
     let started = spi.run(&START_JOBS, &arguments)?;
     let place = |id| ids.iter().position(|&known| known == id);

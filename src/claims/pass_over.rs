@@ -3,7 +3,7 @@
 use crate::claims::search::{is_anything_left, pick, settle};
 use crate::pg::error::Result;
 use crate::pg::spi::Spi;
-use crate::runs::start::look_ahead;
+use crate::runs::look_ahead::look_ahead;
 use crate::sync::overflow::OverflowSearch;
 use crate::transaction::pending;
 use pgrx::pg_sys;

@@ -17,6 +17,8 @@ pub struct Later {
     pub opens_batch: usize,
     pub children: usize,
     pub has_followers: usize,
+    pub lease: usize,
+    pub first_started_at: usize,
 }
 
 /// Relations whose columns are kept: the jobs, and some days of the history.
@@ -59,6 +61,8 @@ impl Later {
             opens_batch: number(c"opens_batch"),
             children: number(c"children"),
             has_followers: number(c"has_followers"),
+            lease: number(c"lease"),
+            first_started_at: number(c"first_started_at"),
         };
         KNOWN.with_borrow_mut(|known| {
             known.retain(|it| it.version == version && it.relation != relation);

@@ -6,7 +6,6 @@ use crate::job::later::Later;
 use crate::job::unique::{Mode, runs_alone};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
-use pgrx::pg_sys::Datum;
 use turnstile_scheduler::figures::State;
 use turnstile_scheduler::{GateKind, LaneSpec};
 
@@ -136,11 +135,6 @@ impl RawRow<'_> {
     /// Whether its turn opens its batch.
     pub fn opens_batch(&self) -> bool {
         self.far_flag(Later::of(self).opens_batch)
-    }
-
-    /// How its children ended.
-    pub fn children(&self) -> Option<Datum> {
-        self.far(Later::of(self).children)
     }
 
     /// Whether jobs come after it.

@@ -1,6 +1,7 @@
-//! Unique keys: which modes there are and how long a job holds its key.
+//! Unique keys: which modes there are and how long a job holds its key; or in which states, where a producer says that.
 
-use crate::pg::error::{Failure, Result, bad_value, quoted};
+use crate::pg::error::{Failure, Result, bad_value, null_element, quoted};
+use crate::pg::seeded::{Seeded, armed};
 
 /// How long a job keeps other jobs with its key out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +78,124 @@ pub fn runs_alone(mode: Option<&str>) -> bool {
         mode,
         Some(Mode::WhileExecuting | Mode::UntilAndWhileExecuting)
     )
+}
+
+/// The states in which a job holds its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct States(Vec<&'static str>);
+
+const WAITING: [&str; 4] = ["available", "scheduled", "retryable", "blocked"];
+const RUNNING: &str = "running";
+const FINISHED: [&str; 3] = ["completed", "cancelled", "discarded"];
+
+impl States {
+    /// Those of these names that are states.
+    fn known<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Self {
+        let is_named = |state: &&str| names.clone().any(|name| name == *state);
+        let all = WAITING.into_iter().chain([RUNNING]).chain(FINISHED);
+        Self(all.filter(is_named).collect())
+    }
+
+    /// What a producer asked for, which must make sense.
+    pub fn required(names: &[Option<String>]) -> Result<Self> {
+        let states = Self::known(names.iter().flatten().map(String::as_str));
+        for name in names {
+            let name = name
+                .as_deref()
+                .ok_or_else(|| null_element("unique_states"))?;
+            if !states.has(name) {
+                return Err(bad_value("unique_states names an unknown state")
+                    .detail(format!("It is {}.", quoted(name)))
+                    .hint("Use available, scheduled, retryable, blocked, running, completed, cancelled and discarded."));
+            }
+        }
+        match states.has("available") {
+            true => Ok(states),
+            false => Err(bad_value("unique_states must contain available")
+                .detail("A job holds its key from when it is enqueued.")
+                .hint(
+                    "Add available, and each other state in which the job is to keep others out.",
+                )),
+        }
+    }
+
+    pub fn has(&self, state: &str) -> bool {
+        self.0.contains(&state)
+    }
+
+    /// Whether a job that has ended may hold its key.
+    pub fn has_finished(&self) -> bool {
+        FINISHED.into_iter().any(|state| self.has(state))
+    }
+
+    fn waiting(&self) -> Vec<&'static str> {
+        WAITING
+            .into_iter()
+            .filter(|state| self.has(state))
+            .collect()
+    }
+}
+
+/// How long a job keeps other jobs with its key out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hold {
+    Mode(Mode),
+    States(States),
+}
+
+impl Hold {
+    /// What a row says: one of the two is NULL. The states are separated by commas.
+    pub fn stored(mode: Option<&str>, states: Option<&str>) -> Result<Self> {
+        match (mode, states) {
+            (None, Some(states)) => Ok(Self::States(States::known(states.split(',')))),
+            (mode, _) => Mode::required(mode.unwrap_or_default()).map(Self::Mode),
+        }
+    }
+
+    pub fn mode(&self) -> Option<Mode> {
+        match self {
+            Self::Mode(mode) => Some(*mode),
+            Self::States(_) => None,
+        }
+    }
+
+    /// As the columns have it.
+    pub fn mode_name(&self) -> Option<&'static str> {
+        self.mode().map(Mode::name)
+    }
+
+    pub fn state_names(&self) -> Option<Vec<&'static str>> {
+        match self {
+            Self::Mode(_) => None,
+            Self::States(states) => Some(states.0.clone()),
+        }
+    }
+
+    /// Whether a job keeps its key at this stage and in this state, live or finished, as long as its window is not over.
+    pub fn keeps_key(&self, stage: Stage, state: Option<&str>) -> bool {
+        match self {
+            Self::Mode(mode) => mode.keeps_key(stage),
+            Self::States(states) => {
+                state.is_some_and(|state| states.has(state) || armed(Seeded::HoldInAnyState))
+            }
+        }
+    }
+
+    /// See [`Mode::ends_at_start`].
+    pub fn ends_at_start(&self) -> bool {
+        match self {
+            Self::Mode(mode) => mode.ends_at_start(),
+            Self::States(states) => !states.has(RUNNING),
+        }
+    }
+
+    /// The states in which a waiting job keeps its key, and whether it may have started before.
+    pub fn waiting(&self) -> (Vec<&'static str>, bool) {
+        match self {
+            Self::Mode(mode) => (WAITING.to_vec(), mode.keeps_key(Stage::Retrying)),
+            Self::States(states) => (states.waiting(), true),
+        }
+    }
 }
 
 impl Stage {

@@ -14,6 +14,12 @@ pub enum Seeded {
     CommitOwnRuns,
     /// A claim of own jobs goes by priority inside a session, too.
     ClaimOwnOutOfOrder,
+    /// A claim that follows the end of a run takes nothing over from it.
+    GoOnAnew,
+    /// A job holds its unique key in whatever state it is.
+    HoldInAnyState,
+    /// A run that fails leaves only its own wait.
+    ForgetWaits,
     /// A claim reads with the snapshot of its transaction.
     ClaimWithOldSnapshot,
     /// A lane whose next job another session has locked is not looked at again.
@@ -273,6 +279,12 @@ mod switch {
             "setting_of_concurrency",
             "setting.*",
             "setting.gate, nullif(setting.slots, 1), setting.rate, setting.rate_per, setting.burst, setting.paused_until, setting.weight, setting.is_fair, setting.aging, setting.max_waiting, setting.rate_since",
+        ),
+        (
+            Seeded::ForgetWaits,
+            "fail_runs",
+            "least(coalesce(job.waited, '0'), '1000 years') + ",
+            "",
         ),
         (
             Seeded::CountReleasedAttempt,

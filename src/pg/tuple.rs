@@ -5,6 +5,7 @@
 use crate::pg::compat;
 use crate::pg::error::not_a_text;
 use pgrx::FromDatum;
+use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum};
 use std::marker::PhantomData;
 
@@ -188,6 +189,12 @@ impl RawRow<'_> {
         // SAFETY: numbers point to nothing, whatever they were made of.
         self.far(column)
             .and_then(|datum| unsafe { i64::from_datum(datum, false) })
+    }
+
+    pub fn far_interval(&self, column: usize) -> Option<Interval> {
+        // SAFETY: the column is one of intervals.
+        self.far(column)
+            .and_then(|datum| unsafe { Interval::from_datum(datum, false) })
     }
 
     pub fn far_flag(&self, column: usize) -> bool {

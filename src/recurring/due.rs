@@ -34,16 +34,17 @@ static ENQUEUE: Statement = statement!(
         TEXTOID,
         INTERVALOID,
         JSONBOID,
+        TEXTARRAYOID,
         TEXTARRAYOID
     ]
 );
 
 /// The columns of `recurring_job` that `recurring_enqueue` takes.
-const OPTIONS: i32 = 14;
+const OPTIONS: i32 = 15;
 /// The role with whose rights a firing enqueues, whether it may use the schema, and its name.
-const OWNER: i32 = 15;
-const MAY_USE_SCHEMA: i32 = 16;
-const OWNER_NAME: i32 = 17;
+const OWNER: i32 = 16;
+const MAY_USE_SCHEMA: i32 = 17;
+const OWNER_NAME: i32 = 18;
 
 /// Firings that one transaction makes up for.
 const MOST: usize = 1_000;

@@ -51,6 +51,7 @@ pub fn end_waiting(
                     state,
                     result: None,
                     errors: rows.value(row, 3),
+                    is_followed: false,
                     is_cancelled_now: state == "cancelled",
                     caller: None,
                 });

@@ -8,6 +8,7 @@ use crate::pg::error::{Result, cancelled_by_trigger};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
 use crate::pg::{jsonb, server};
+use crate::runs::kept::Kept;
 use crate::table::{Ended, History, Operation, Order, Search, Table, Where};
 use crate::transaction::pending::{self, Work};
 use crate::{permission, table};
@@ -43,6 +44,8 @@ pub struct Ending<'a> {
     pub result: Option<Datum>,
     /// As text; none keeps those of the job.
     pub errors: Option<&'a str>,
+    /// A claim follows that goes on as the run did.
+    pub is_followed: bool,
     /// Whether its cancellation is requested just now.
     pub is_cancelled_now: bool,
     /// A caller that may end only some jobs; the others are passed over.
@@ -54,6 +57,7 @@ pub struct Finished {
     /// The gate of its queue.
     pub queue: u64,
     pub was_to_be_cancelled: bool,
+    pub kept: Option<Kept>,
 }
 
 impl<'a> Ending<'a> {
@@ -64,6 +68,7 @@ impl<'a> Ending<'a> {
             state,
             result: None,
             errors: None,
+            is_followed: false,
             is_cancelled_now: false,
             caller: None,
         }
@@ -158,6 +163,7 @@ fn end_directly(
                     Ok(Finished {
                         queue: queue_key(job.text(column::QUEUE).unwrap_or_default()),
                         was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
+                        kept: ending.is_followed.then(|| Kept::of_row(job)),
                     })
                 },
             )?;
@@ -238,6 +244,7 @@ fn end_by_statement(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
             Ok(Finished {
                 queue: queue_key(rows.required(row, 2)?),
                 was_to_be_cancelled: rows.required(row, 3)?,
+                kept: Some(Kept::of_rows(&rows, row, 6)),
             })
         })
         .collect()

@@ -120,6 +120,7 @@ fn ending<'rows>(rows: &'rows Rows, row: usize, attempt: Option<i32>) -> Result<
         state: rows.required(row, 2)?,
         result: None,
         errors: rows.value(row, 3),
+        is_followed: false,
         is_cancelled_now: false,
         caller: None,
     })

@@ -13,6 +13,14 @@ use turnstile_scheduler::{EVERY_QUEUE, Picked};
 
 static LEASE: Statement = statement!("queue_lease", [INT8OID]);
 
+/// A hundred years: longer ones would leave the range of times.
+const LONGEST: i128 = 100 * 365 * 86_400_000_000;
+
+/// Whether it leaves the worker some time.
+pub fn is_lease(lease: &Interval) -> bool {
+    (1..=LONGEST).contains(&lease.as_micros())
+}
+
 /// The most queues that a backend remembers.
 const MOST: usize = 1_000;
 

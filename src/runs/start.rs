@@ -1,5 +1,6 @@
 //! The rows of a claim: waiting jobs of a lane are found by position, locked and set running.
 
+use crate::job::later::Later;
 use crate::job::row::column;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
@@ -29,25 +30,20 @@ pub static START_JOBS: Statement = statement!(
         INT4OID,
         TIMESTAMPTZOID,
         TIMESTAMPTZOID,
-        TIMESTAMPTZOID
+        TIMESTAMPTZOID,
+        INTERVALOID
     ]
-);
-static LOOK_AHEAD: Statement = statement!(
-    "look_ahead",
-    [INT8OID, INT8OID, INT8OID, INT8ARRAYOID, INT4OID]
 );
 
 /// A search reads all that matches on an index page at once. The next job is seldom farther behind the head than
 /// this, so it is looked for there first.
 const NEAR: i64 = 16;
-/// The most positions that a look ahead returns.
-const AHEAD: usize = 4;
 /// The most batches that one look at a lane opens. Very many may be due at once.
 const MOST_OPENINGS: usize = 64;
 /// The column behind those of `claimed_job`.
-pub const POSITION_OF_STARTED: i32 = 16;
+pub const POSITION_OF_STARTED: i32 = 17;
 
-/// The columns of a job that a claim changes.
+/// The columns of a job that a claim changes, but for those of later releases.
 const CHANGED: [usize; 7] = [
     column::STATE,
     column::ATTEMPT,
@@ -65,6 +61,8 @@ struct Run {
     owner_started_at: Option<Datum>,
     claimed_at: i64,
     lease_expires_at: Option<i64>,
+    /// What the claim asked for.
+    lease: Option<Datum>,
 }
 
 /// What a claim has started of a lane.
@@ -106,7 +104,7 @@ fn start_directly(
     let &Wanted {
         picked, most, own, ..
     } = wanted;
-    let job_table = jobs.table;
+    let (job_table, later) = (jobs.table, jobs.later);
     let end = picked.bound.unwrap_or(i64::MAX);
     let reach = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(NEAR);
     let near = picked.head.saturating_add(reach).min(end);
@@ -138,12 +136,12 @@ fn start_directly(
                 started.openings.extend(row.int8(column::ID));
                 continue;
             }
-            let changes = run.changes(&row);
+            let changes = run.changes(&row, &later);
             if jobs.start(row, &changes)? {
                 let job = jobs.written();
                 let before = (State::Available, job.int8(column::RUN_AT));
                 figures::note_start(job_table, &picked.spec, before, &job);
-                output.push(claimed(&job).into_iter());
+                output.push(claimed(&job, &later).into_iter());
                 started.positions.extend(job.int8(column::POSITION));
             }
         }
@@ -247,6 +245,7 @@ fn start_found(
             run.owner_started_at,
             datum(run.claimed_at),
             run.lease_expires_at.and_then(datum),
+            run.lease,
         ],
     )?;
     for row in 0..rows.len() {
@@ -258,53 +257,7 @@ fn start_found(
     Ok(())
 }
 
-/// The next available positions of the lane, locked or not, and whether there are no more.
-pub fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<(Vec<i64>, bool)> {
-    let jobs = table::lock_jobs(pg_sys::AccessShareLock)?;
-    let mut ahead = match jobs.is_direct() {
-        true => look_directly(&jobs, picked, own)?,
-        false => look_by_statement(spi, picked, own)?,
-    };
-    let is_all = ahead.len() < AHEAD;
-    // For other transactions, a job that this transaction took out of a session is its next one until the commit.
-    let gone = pending::with(|pending| pending.least_gone(picked.spec.lane));
-    if let Some(gone) = gone.filter(|&gone| picked.spec.session != 0 && gone >= picked.head) {
-        ahead.push(gone);
-        ahead.sort_unstable();
-    }
-    Ok((ahead, is_all))
-}
-
-fn look_directly(jobs: &Rc<Jobs>, picked: &Picked, own: &[i64]) -> Result<Vec<i64>> {
-    table::command(|command| {
-        let jobs = command.open(jobs, Operation::Look);
-        let mut found = jobs.search(Order::ByLane, &between(picked, picked.head, i64::MAX))?;
-        let mut ahead = Vec::with_capacity(AHEAD + 1);
-        while ahead.len() < AHEAD {
-            let Some(row) = next_eligible(&mut found, own) else {
-                break;
-            };
-            ahead.extend(row.int8(column::POSITION));
-        }
-        Ok(ahead)
-    })
-}
-
-fn look_by_statement(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<Vec<i64>> {
-    let rows = spi.run(
-        &LOOK_AHEAD,
-        &[
-            datum(picked.spec.group().cast_signed()),
-            datum(picked.spec.lane.cast_signed()),
-            datum(picked.head),
-            datum(own),
-            datum(i32::try_from(AHEAD).unwrap_or(i32::MAX)),
-        ],
-    )?;
-    (0..rows.len()).map(|row| rows.required(row, 1)).collect()
-}
-
-fn between(picked: &Picked, from: i64, before: i64) -> [Where; 4] {
+pub fn between(picked: &Picked, from: i64, before: i64) -> [Where; 4] {
     [
         Where::Is(column::LANE_GROUP, picked.spec.group().cast_signed()),
         Where::Is(column::LANE, picked.spec.lane.cast_signed()),
@@ -313,7 +266,8 @@ fn between(picked: &Picked, from: i64, before: i64) -> [Where; 4] {
     ]
 }
 
-fn next_eligible<'f>(found: &'f mut Search, own: &[i64]) -> Option<RawRow<'f>> {
+/// The next row that is not of this transaction's own making.
+pub fn next_eligible<'f>(found: &'f mut Search, own: &[i64]) -> Option<RawRow<'f>> {
     loop {
         let position = found.next()?.int8(column::POSITION);
         if position.is_some_and(|at| !own.contains(&at)) {
@@ -339,6 +293,7 @@ impl Run {
             // Where a rate counts starts, windows of claimed_at are exact.
             claimed_at: if picked.is_metered { picked.now } else { now },
             lease_expires_at: server::later(now, lease),
+            lease: claimer.lease.and_then(datum),
         }
     }
 
@@ -351,29 +306,43 @@ impl Run {
         }
     }
 
-    /// The new values of what is [`CHANGED`].
-    fn changes(&self, job: &RawRow) -> [(usize, Option<Datum>); CHANGED.len()] {
+    /// The new values of what a claim changes.
+    fn changes(&self, job: &RawRow, later: &Later) -> [(usize, Option<Datum>); CHANGED.len() + 1] {
         let attempt = job.int4(column::ATTEMPT).unwrap_or(0);
-        let values = [
-            datum("running"),
-            datum(attempt.saturating_add(1)),
-            self.worker,
-            self.owner_pid,
-            self.owner_started_at,
-            datum(self.claimed_at),
-            self.lease_expires_at.and_then(datum),
-        ];
-        let mut values = values.into_iter();
-        CHANGED.map(|column| (column, values.next().flatten()))
+        let [
+            state,
+            attempts,
+            worker,
+            owner_pid,
+            owner_started_at,
+            claimed_at,
+            lease_expires_at,
+        ] = CHANGED;
+        [
+            (state, datum("running")),
+            (attempts, datum(attempt.saturating_add(1))),
+            (worker, self.worker),
+            (owner_pid, self.owner_pid),
+            (owner_started_at, self.owner_started_at),
+            (claimed_at, datum(self.claimed_at)),
+            (lease_expires_at, self.lease_expires_at.and_then(datum)),
+            (later.lease, self.lease),
+        ]
     }
 }
 
 /// The columns of `claimed_job`.
-fn claimed(job: &RawRow) -> [Option<Datum>; 15] {
+fn claimed(job: &RawRow, later: &Later) -> [Option<Datum>; 16] {
     let attempts = [column::MAX_ATTEMPTS, column::UNCOUNTED].map(|at| job.int4(at).unwrap_or(0));
     let [max_attempts, uncounted] = attempts;
     let last = max_attempts.saturating_add(uncounted);
     let attempt = job.int4(column::ATTEMPT).unwrap_or(0);
+    // It is written when the run is put back: most jobs have one run.
+    let first_started_at = match attempt {
+        1 => job.raw(column::CLAIMED_AT),
+        _ => job.raw(later.first_started_at),
+    };
+    let left = i64::from(max_attempts) + i64::from(uncounted) - i64::from(attempt);
     [
         job.raw(column::ID),
         job.raw(column::ATTEMPT),
@@ -388,7 +357,8 @@ fn claimed(job: &RawRow) -> [Option<Datum>; 15] {
         job.raw(column::LEASE_EXPIRES_AT),
         job.raw(column::CREATED_AT),
         job.raw(column::METADATA),
-        job.children(),
-        datum(last.saturating_sub(attempt).max(0)),
+        job.raw(later.children),
+        datum(i32::try_from(left.max(0)).unwrap_or(i32::MAX)),
+        first_started_at,
     ]
 }

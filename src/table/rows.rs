@@ -105,7 +105,8 @@ impl Table<'_> {
         // is pointed to outlives the call.
         unsafe {
             row.copy_to(self.written);
-            for &(column, value) in changes {
+            // Columns that the table does not have are of number 0.
+            for &(column, value) in changes.iter().filter(|(column, _)| *column > 0) {
                 set(self.written, column, value);
             }
             self.indexes.open_for(&RawRow::of(self.written));

@@ -379,6 +379,7 @@ impl Look<'_> {
             state,
             result: None,
             errors: None,
+            is_followed: false,
             is_cancelled_now: false,
             caller: None,
         });

@@ -12,7 +12,7 @@ static ENQUEUE: Statement = Statement {
     text: "SELECT turnstile.enqueue(
         kind => $1, payload => $2, queue => $3, tenant => $4, account => $5, session => $6, concurrency_key => $7,
         priority => $8, run_at => $9, max_attempts => $10, unique_key => $11,
-        unique_mode => coalesce($12, 'until_executed'), unique_for => make_interval(secs => $13), metadata => $14,
+        unique_mode => $12, unique_for => make_interval(secs => $13), metadata => $14,
         unique_by => $15, parent => $16, after => $17, after_any_end => $18, after_hold => $19)",
     types: &[
         Type::TEXT,

@@ -12,7 +12,7 @@ SELECT turnstile.enqueue('mail', payload => NULL);
 \echo :SQLSTATE
 SELECT turnstile.enqueue('mail', queue => '*');
 \echo :SQLSTATE
-SELECT turnstile.enqueue('mail', unique_mode => NULL);
+SELECT turnstile.enqueue('mail', after_hold => NULL);
 \echo :SQLSTATE
 SELECT turnstile.enqueue_many(NULL);
 \echo :SQLSTATE

@@ -202,8 +202,8 @@ def test_rescue_on_demand_counts_them(conn, other):
     assert [call(conn, "rescue", max_jobs=most)[0][0] for most in (2, 9, 9)] == [2, 1, 0]
 
 
-@pytest.mark.parametrize("function", ["claim", "claim_next", "complete_and_claim_next"])
+@pytest.mark.parametrize("function", ["claim", "claim_next"])
 def test_null_is_refused(conn, function):
-    arguments = {"claim": {"queues": ["default"]}, "complete_and_claim_next": {"job_id": 1, "attempt": 1}}
+    arguments = {"claim": {"queues": ["default"]}}
     with refused(NULL_VALUE):
         call(conn, function, **arguments.get(function, {}), bind_to_connection=None)

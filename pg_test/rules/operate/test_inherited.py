@@ -10,9 +10,7 @@ FULL = "53400"
 each_gate = pytest.mark.parametrize("gate", GATES.values(), ids=GATES)
 
 _NAME = {"account": ("tenant", "name"), "concurrency": ("key",)}
-OTHER = {  # A column beside the limit, which makes a row that inherits the limit.
-    "queue": {"burst": 7}, "tenant": {"burst": 7}, "account": {"burst": 7}, "concurrency": {"burst": 7},
-}  # fmt: skip
+OTHER = {"clear": ["burst"]}  # Makes a row that inherits the limit.
 
 
 def _set(conn, gate, key, **columns):
@@ -31,7 +29,7 @@ def test_a_new_row_has_only_what_was_given(conn, gate):
 def test_a_change_of_the_default_reaches_those_that_inherit_it(conn, other, gate):
     """Also once their limit is known, and at the commit."""
     _set(conn, gate, gate.default_key, limit=1)
-    _set(conn, gate, gate.key, **OTHER[gate.table])
+    _set(conn, gate, gate.key, **OTHER)
     enqueue_times(conn, 9, **gate.behind)
     assert len(claim_all(conn, gate.queue)) == 1
     _set(conn, gate, gate.default_key, limit=3)
@@ -47,7 +45,7 @@ def test_a_change_of_the_default_reaches_those_that_inherit_it(conn, other, gate
 @each_gate
 def test_a_change_that_is_rolled_back_reaches_nobody(conn, gate):
     _set(conn, gate, gate.default_key, limit=1)
-    _set(conn, gate, gate.key, **OTHER[gate.table])
+    _set(conn, gate, gate.key, **OTHER)
     enqueue_times(conn, 3, **gate.behind)
     with conn.transaction():
         conn.execute("SAVEPOINT a")
@@ -73,7 +71,7 @@ def test_own_wins_no_limit_is_own_and_clear_inherits_again(conn, gate):
 @each_gate
 def test_without_a_default_row_there_is_no_limit(conn, gate):
     _set(conn, gate, gate.default_key, limit=1)
-    _set(conn, gate, gate.key, **OTHER[gate.table])
+    _set(conn, gate, gate.key, **OTHER)
     enqueue_times(conn, 3, **gate.behind)
     conn.execute(f"DELETE FROM turnstile.{gate.table} WHERE {_NAME.get(gate.table, ('name',))[-1]} = '*'")
     assert len(claim_all(conn, gate.queue)) == 3

@@ -53,6 +53,34 @@ def test_nonsense_is_refused_and_changes_nothing(conn, setter, bad):
     assert conn.execute(f"SELECT * FROM turnstile.{table}").fetchall() == before
 
 
+@each_setter
+@pytest.mark.parametrize("option", [{"rate_per": "1 minute"}, {"burst": 5}], ids=str)
+def test_the_interval_and_the_burst_of_a_rate_need_one(conn, setter, option):
+    with refused(BAD_VALUE):
+        _set(conn, setter, **option)
+    with refused(BAD_VALUE):
+        _set(conn, setter, rate=-1, **option)
+    _set(conn, setter, rate=3, **option)
+    _set(conn, setter, **option)
+    with refused(BAD_VALUE):
+        _set(conn, setter, clear=["rate"], **option)
+    _set(conn, setter, clear=["rate"])
+
+
+@each_setter
+@pytest.mark.parametrize("option", [{"rate_per": "1 minute"}, {"burst": 5}], ids=str)
+def test_an_inherited_rate_will_do_and_the_default_row_needs_none(conn, setter, option):
+    """Others inherit from that row, and may have a rate of their own."""
+    last = list(SETTERS[setter][1])[-1]
+    call(conn, setter, **SETTERS[setter][1] | {last: "*"} | option)
+    with refused(BAD_VALUE):
+        _set(conn, setter, **option)
+    call(conn, setter, **SETTERS[setter][1] | {last: "*"}, rate=3)
+    _set(conn, setter, **option)
+    with refused(BAD_VALUE):
+        _set(conn, setter, rate=-1, **option)
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -77,7 +77,7 @@ WHOLE = {
     "kind": "mail", "payload": {"to": "a@b.example", "n": [1, 2.5, None]}, "queue": "q", "tenant": "t", "account": "a", "session": "s",
     "concurrency_key": "c", "priority": 3, "run_at": "2001-02-03T04:05:06Z", "max_attempts": 7, "unique_key": "u",
     "unique_mode": "until_expired", "unique_for": "PT1H", "metadata": {"m": True}, "unique_by": None, "parent": None, "after": None,
-    "after_any_end": False, "after_hold": False,
+    "after_any_end": False, "after_hold": False, "unique_states": None,
 }  # fmt: skip
 
 

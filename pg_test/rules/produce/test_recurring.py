@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from support import rows
-from support.calls import call, enqueue
+from support.calls import call, claim_next, complete, enqueue
 from support.crew import together
 from support.errors import BAD_VALUE, NULL_VALUE, TOO_LONG, refused
 from support.recurring import due, fire, only_by_hand, recur, recurring_jobs
@@ -92,6 +92,21 @@ def test_a_unique_firing_is_one_job_while_that_waits(conn, options):
         due(conn)
         assert fire(conn) == 1
     assert _jobs(conn) == 1
+
+
+def test_a_firing_is_a_duplicate_in_the_states_that_are_named(conn):
+    _schedule(conn, unique_key="k", unique_states=["available", "completed"], unique_for="1 day")
+    due(conn)
+    fire(conn)
+    complete(conn, claim_next(conn))
+    due(conn)
+    assert (fire(conn), _jobs(conn)) == (1, 0)
+    _schedule(conn, unique_key="k", unique_mode="until_executed")
+    due(conn)
+    assert (fire(conn), _jobs(conn)) == (1, 0), "the holder decides"
+    conn.execute("DELETE FROM turnstile.unique_key")
+    due(conn)
+    assert (fire(conn), _jobs(conn)) == (1, 1)
 
 
 def test_metadata_that_is_no_object_stays_as_it_is(conn):

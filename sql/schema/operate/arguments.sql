@@ -61,6 +61,20 @@ $function$;
 COMMENT ON FUNCTION turnstile_internal.refuse_setting(text) IS
     'Raises 22023 for a broken CHECK of a table of settings.';
 
+CREATE FUNCTION turnstile_internal.check_rate(rate int, rate_per interval, burst int) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF rate IS NULL AND (rate_per IS NOT NULL OR burst IS NOT NULL) THEN
+        RAISE EXCEPTION '% needs a rate', CASE WHEN rate_per IS NULL THEN 'burst' ELSE 'rate_per' END USING ERRCODE = '22023',
+            DETAIL = 'There is no rate, and none is given or inherited.', HINT = 'Say how many may start, or leave it out.';
+    END IF;
+END
+$function$;
+COMMENT ON FUNCTION turnstile_internal.check_rate(int, interval, int) IS
+    'For the setters: refuses rate_per and burst, as they were given, where the rate that will hold is NULL: 22023.';
+
 CREATE FUNCTION turnstile_internal.check_names(argument text, names text[]) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path = pg_catalog, pg_temp

@@ -50,6 +50,9 @@ BEGIN
             DETAIL = 'No live job with a row of turnstile.batch has this id.',
             HINT = 'A batch is named by the id that enqueue_batch returned, or by that of a job that has called await_children.';
     END IF;
+    IF num_nonnulls(set_batch.rate_per, set_batch.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(made.rate, set_batch.rate_per, set_batch.burst);
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -61,6 +64,7 @@ COMMENT ON FUNCTION turnstile.set_batch(bigint, int, int, interval, int, boolean
 id: the parent.
 priority: that of all its live children and of those that come. Children that are waiting get it in short transactions, by claims and a background worker.
 clear: columns to set to NULL: slots, rate, burst, paused_until, priority, max_failed.
+rate_per, burst: they need a rate.
 The other arguments are the columns of turnstile.batch.
 Errors: 22004; 22023; P0002 no such batch, or it has ended; 42501.';
 

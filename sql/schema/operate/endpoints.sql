@@ -20,7 +20,7 @@ COMMENT ON FUNCTION turnstile.report_endpoint(bigint, int, text, interval) IS
 job_id: as for complete.
 attempt: as for complete.
 answer: works: jobs of the host are no longer on trial. failing: they run one at a time until it works, unless trial_after is 0. busy: none starts for the time of pause. gone: the endpoint is paused.
-pause: for busy, more than 0, at most 24 hours. A longer pause is not shortened.
+pause: for busy, which it needs, more than 0, at most 24 hours. A longer pause is not shortened.
 Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 25006.';
 
 CREATE FUNCTION turnstile.set_endpoint(

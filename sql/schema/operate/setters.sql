@@ -66,6 +66,11 @@ BEGIN
         keep_discarded = turnstile_internal.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
     WHERE name = set_queue.name
     RETURNING * INTO made;
+    IF num_nonnulls(set_queue.rate_per, set_queue.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_queue.rate_per, set_queue.burst)
+        FROM turnstile.queue_in_force AS setting
+        WHERE setting.name = set_queue.name AND setting.name <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -76,6 +81,7 @@ COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, in
     'Changes settings of a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
 name: the queue.
 clear: columns to set to NULL: max_running, max_waiting, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts, retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded. Such a setting is inherited again; paused_until is over.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.queue.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -119,6 +125,11 @@ BEGIN
         burst = turnstile_internal.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
     WHERE name = set_tenant.name
     RETURNING * INTO made;
+    IF num_nonnulls(set_tenant.rate_per, set_tenant.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_tenant.rate_per, set_tenant.burst)
+        FROM turnstile.tenant_in_force AS setting
+        WHERE setting.name = set_tenant.name AND setting.name <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -129,6 +140,7 @@ COMMENT ON FUNCTION turnstile.set_tenant(text, int, int, boolean, timestamptz, i
     'Changes settings of a tenant, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
 name: the tenant.
 clear: columns to set to NULL: slots, max_waiting, weight, paused_until, rate, rate_per, burst. Such a setting is inherited again; paused_until is over.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.tenant.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -172,6 +184,11 @@ BEGIN
         burst = turnstile_internal.changed_setting('burst', set_account.clear, set_account.burst, burst)
     WHERE tenant = set_account.tenant AND name = set_account.name
     RETURNING * INTO made;
+    IF num_nonnulls(set_account.rate_per, set_account.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_account.rate_per, set_account.burst)
+        FROM turnstile.account_in_force AS setting
+        WHERE setting.tenant = set_account.tenant AND setting.name = set_account.name AND setting.name <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -183,6 +200,7 @@ COMMENT ON FUNCTION turnstile.set_account(text, text, int, boolean, timestamptz,
 tenant: the tenant of the account.
 name: the account.
 clear: columns to set to NULL: slots, paused_until, rate, rate_per, burst. Such a setting is inherited again; paused_until is over.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.account.
 Errors: 22004; 22023; 54000; 42501.';
 
@@ -213,6 +231,11 @@ BEGIN
         burst = turnstile_internal.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
     WHERE key = set_concurrency.key
     RETURNING * INTO made;
+    IF num_nonnulls(set_concurrency.rate_per, set_concurrency.burst) > 0 THEN
+        PERFORM turnstile_internal.check_rate(setting.rate, set_concurrency.rate_per, set_concurrency.burst)
+        FROM turnstile.concurrency_in_force AS setting
+        WHERE setting.key = set_concurrency.key AND setting.key <> '*';
+    END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
     GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
@@ -223,5 +246,6 @@ COMMENT ON FUNCTION turnstile.set_concurrency(text, int, int, interval, int, tex
     'Changes settings of a concurrency key, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, from the row *.
 key: the concurrency key.
 clear: columns to set to NULL: slots, rate, rate_per, burst. Such a setting is inherited again.
+rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.concurrency.
 Errors: 22004; 22023; 54000; 42501.';

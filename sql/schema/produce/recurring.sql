@@ -52,7 +52,7 @@ COMMENT ON FUNCTION turnstile_internal.time_zone_of(text) IS
 CREATE FUNCTION turnstile_internal.set_recurring(
     name text, cron text, kind text, payload jsonb, queue text, tenant text, account text, session text,
     concurrency_key text, priority int, max_attempts int, unique_key text, unique_mode text, unique_for interval,
-    metadata jsonb, unique_by text[], time_zone text, catch_up text, caller name
+    metadata jsonb, unique_by text[], time_zone text, catch_up text, unique_states text[], caller name
 ) RETURNS timestamptz
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -87,26 +87,26 @@ BEGIN
             kind => kind, payload => payload, queue => queue, tenant => tenant, account => account, session => session,
             concurrency_key => concurrency_key, priority => priority, max_attempts => max_attempts,
             unique_key => unique_key, unique_mode => unique_mode, unique_for => unique_for, metadata => metadata,
-            unique_by => unique_by
+            unique_by => unique_by, unique_states => unique_states
         );
         RAISE EXCEPTION SQLSTATE 'TS000';
     EXCEPTION WHEN SQLSTATE 'TS000' THEN
     END;
     INSERT INTO turnstile.recurring AS known (
         name, cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
-        unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, next_firing, owner
+        unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, unique_states, next_firing, owner
     )
     VALUES (
         name, cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts,
-        unique_key, unique_mode, unique_for, metadata, unique_by, zone, catch_up, fires, caller
+        unique_key, unique_mode, unique_for, metadata, unique_by, zone, catch_up, unique_states, fires, caller
     )
     ON CONFLICT ON CONSTRAINT recurring_pkey DO UPDATE
     SET (cron, kind, payload, queue, tenant, account, session, concurrency_key, priority, max_attempts, unique_key,
-            unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, retry_at)
+            unique_mode, unique_for, metadata, unique_by, time_zone, catch_up, unique_states, retry_at)
         = (excluded.cron, excluded.kind, excluded.payload, excluded.queue, excluded.tenant, excluded.account,
             excluded.session, excluded.concurrency_key, excluded.priority, excluded.max_attempts, excluded.unique_key,
             excluded.unique_mode, excluded.unique_for, excluded.metadata, excluded.unique_by, excluded.time_zone,
-            excluded.catch_up, NULL),
+            excluded.catch_up, excluded.unique_states, NULL),
         -- The same schedule goes on: firings that were missed stay missed.
         next_firing = CASE
             WHEN (known.cron, known.time_zone) IS NOT DISTINCT FROM (excluded.cron, excluded.time_zone)
@@ -123,7 +123,7 @@ BEGIN
     RETURN fires;
 END
 $function$;
-COMMENT ON FUNCTION turnstile_internal.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, name) IS
+COMMENT ON FUNCTION turnstile_internal.set_recurring(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, text[], name) IS
     'For schedule(): does it for the caller.';
 
 CREATE FUNCTION turnstile_internal.end_recurring(name text, caller name) RETURNS boolean
@@ -170,16 +170,17 @@ CREATE FUNCTION turnstile.schedule(
     priority int DEFAULT 0,
     max_attempts int DEFAULT NULL,
     unique_key text DEFAULT NULL,
-    unique_mode text DEFAULT 'until_executed',
+    unique_mode text DEFAULT NULL,
     unique_for interval DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     unique_by text[] DEFAULT NULL,
     time_zone text DEFAULT NULL,
-    catch_up text DEFAULT 'once'
+    catch_up text DEFAULT 'once',
+    unique_states text[] DEFAULT NULL
 ) RETURNS timestamptz
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_schedule';
-COMMENT ON FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text) IS
+COMMENT ON FUNCTION turnstile.schedule(text, text, text, jsonb, text, text, text, text, text, int, int, text, text, interval, jsonb, text[], text, text, text[]) IS
     'Enqueues a job again and again, and returns when it fires next. A second call with the same name replaces it; a pause stays. The recurring job belongs to the caller, and each firing enqueues with the rights of that role. The metadata of the job has recurring, the name, and firing, the time at which it was due in UTC.
 name: of the recurring job, 1 to 255 bytes.
 cron: five fields: minute, hour, day of month, month, day of week, with names (jan, mon), steps (*/5), L for the last day, 2#1 for the first Tuesday; or @hourly, @daily, @weekly, @monthly, @yearly.

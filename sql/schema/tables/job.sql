@@ -76,7 +76,7 @@ COMMENT ON COLUMN turnstile.job.concurrency_key IS 'Jobs with the same key share
 COMMENT ON COLUMN turnstile.job.unique_key IS
     'The unique key within the tenant. enqueue refuses duplicates; INSERT does not. NULL: none.';
 COMMENT ON COLUMN turnstile.job.unique_mode IS
-    'How long the job holds its unique key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing or replace.';
+    'How long the job holds its unique key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing or replace. NULL: it has none, or unique_states says it.';
 COMMENT ON COLUMN turnstile.job.kind IS 'What sort of job it is.';
 COMMENT ON COLUMN turnstile.job.attempt IS 'Claims so far. With the id it names one run.';
 COMMENT ON COLUMN turnstile.job.max_attempts IS

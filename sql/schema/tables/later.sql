@@ -5,12 +5,20 @@ ALTER TABLE turnstile.job
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
     ADD COLUMN children jsonb,
-    ADD COLUMN has_followers boolean;
+    ADD COLUMN has_followers boolean,
+    ADD COLUMN lease interval,
+    ADD COLUMN unique_states text[],
+    ADD COLUMN first_started_at timestamptz,
+    ADD COLUMN waited interval;
 ALTER TABLE turnstile.job_history
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
     ADD COLUMN children jsonb,
-    ADD COLUMN has_followers boolean;
+    ADD COLUMN has_followers boolean,
+    ADD COLUMN lease interval,
+    ADD COLUMN unique_states text[],
+    ADD COLUMN first_started_at timestamptz,
+    ADD COLUMN waited interval;
 COMMENT ON COLUMN turnstile.job.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job.opens_batch IS
@@ -18,6 +26,13 @@ COMMENT ON COLUMN turnstile.job.opens_batch IS
 COMMENT ON COLUMN turnstile.job.children IS
     'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
+COMMENT ON COLUMN turnstile.job.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
+COMMENT ON COLUMN turnstile.job.unique_states IS
+    'The states in which the job holds its unique key. NULL: as unique_mode says.';
+COMMENT ON COLUMN turnstile.job.first_started_at IS
+    'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
+COMMENT ON COLUMN turnstile.job.waited IS
+    'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
 COMMENT ON COLUMN turnstile.job_history.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
@@ -25,6 +40,13 @@ COMMENT ON COLUMN turnstile.job_history.opens_batch IS
 COMMENT ON COLUMN turnstile.job_history.children IS
     'How its children ended, once none was live: {completed, discarded, cancelled}. NULL: it had none, or they live.';
 COMMENT ON COLUMN turnstile.job_history.has_followers IS 'Jobs come after it (turnstile.dependency). NULL: none that is known.';
+COMMENT ON COLUMN turnstile.job_history.lease IS 'The lease that the last claim asked for. NULL: the setting of the queue.';
+COMMENT ON COLUMN turnstile.job_history.unique_states IS
+    'The states in which the job holds its unique key. NULL: as unique_mode says.';
+COMMENT ON COLUMN turnstile.job_history.first_started_at IS
+    'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
+COMMENT ON COLUMN turnstile.job_history.waited IS
+    'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
 CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';

@@ -13,7 +13,7 @@ CREATE TABLE turnstile.recurring (
     priority int NOT NULL DEFAULT 0,
     max_attempts int,
     unique_key text,
-    unique_mode text NOT NULL DEFAULT 'until_executed',
+    unique_mode text,
     unique_for interval,
     metadata jsonb,
     last_firing timestamptz,
@@ -27,6 +27,7 @@ CREATE TABLE turnstile.recurring (
     retry_at timestamptz,
     last_error text,
     last_error_at timestamptz,
+    unique_states text[],
     CONSTRAINT recurring_pkey PRIMARY KEY (name),
     CONSTRAINT recurring_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT recurring_catch_up_check CHECK (catch_up IN ('skip', 'once', 'all'))
@@ -50,6 +51,7 @@ COMMENT ON COLUMN turnstile.recurring.paused_until IS 'It does not fire before t
 COMMENT ON COLUMN turnstile.recurring.retry_at IS 'A firing met a lock or the like, and is tried again at this time.';
 COMMENT ON COLUMN turnstile.recurring.last_error IS 'Why the last firing failed. NULL: it did not.';
 COMMENT ON COLUMN turnstile.recurring.last_error_at IS 'When the last firing failed.';
+COMMENT ON COLUMN turnstile.recurring.unique_states IS 'The states in which a job holds the unique key. NULL: as unique_mode says.';
 SELECT pg_catalog.pg_extension_config_dump('turnstile.recurring', '');
 
 -- Tells the process that fires them when the rows have changed.

@@ -12,8 +12,9 @@ CREATE TABLE turnstile.unique_key (
     key text COLLATE "C" NOT NULL,
     generation bigint NOT NULL,
     job_id bigint NOT NULL,
-    mode text NOT NULL,
+    mode text,
     expires_at timestamptz,
+    states text[],
     CONSTRAINT unique_key_pkey PRIMARY KEY (tenant, key, generation)
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02,
@@ -26,10 +27,11 @@ COMMENT ON COLUMN turnstile.unique_key.tenant IS 'The tenant that the key belong
 COMMENT ON COLUMN turnstile.unique_key.key IS 'The key, or the hash of the columns of unique_by.';
 COMMENT ON COLUMN turnstile.unique_key.generation IS 'Counts the holders of the key. The newest one counts.';
 COMMENT ON COLUMN turnstile.unique_key.job_id IS
-    'The job that holds the key, or held it. Mode, state and expires_at decide whether it still does.';
-COMMENT ON COLUMN turnstile.unique_key.mode IS 'The unique_mode with which the holder was enqueued.';
+    'The job that holds the key, or held it. Mode or states, its state and expires_at decide whether it still does.';
+COMMENT ON COLUMN turnstile.unique_key.mode IS 'The unique_mode with which the holder was enqueued. NULL: states says it.';
 COMMENT ON COLUMN turnstile.unique_key.expires_at IS
-    'From this time on the key is free, whatever the job does. NULL: by the mode alone.';
+    'From this time on the key is free, whatever the job does. NULL: by the mode or the states alone.';
+COMMENT ON COLUMN turnstile.unique_key.states IS 'The unique_states with which the holder was enqueued. NULL: mode says it.';
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.unique_key', '');
 

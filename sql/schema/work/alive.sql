@@ -8,7 +8,7 @@ COMMENT ON FUNCTION turnstile.heartbeat(bigint, int, interval, boolean) IS
     'Extends the lease of a run. Returns true, or false if the cancellation of the run was requested: it should stop.
 job_id: as for complete.
 attempt: as for complete.
-lease: the lease ends so long from now. More than 0, at most 100 years. NULL: the setting of the queue.
+lease: the lease ends so long from now. More than 0, at most 100 years. NULL: what the claim asked for, else the setting of the queue.
 unbind: the run is no longer bound to a connection: when that ends, the run goes on until its lease does.
 Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 09000; 25006.';
 

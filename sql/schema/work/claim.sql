@@ -15,7 +15,8 @@ CREATE TYPE turnstile.claimed_job AS (
     created_at timestamptz,
     metadata jsonb,
     children jsonb,
-    attempts_left int
+    attempts_left int,
+    first_started_at timestamptz
 );
 COMMENT ON TYPE turnstile.claimed_job IS 'A claimed job. (id, attempt) names the run.';
 COMMENT ON COLUMN turnstile.claimed_job.id IS
@@ -38,6 +39,8 @@ COMMENT ON COLUMN turnstile.claimed_job.children IS
     'How the children of the job ended: {completed, discarded, cancelled}. NULL: it had none.';
 COMMENT ON COLUMN turnstile.claimed_job.attempts_left IS
     'How many attempts may follow if this one fails. 0: the last one.';
+COMMENT ON COLUMN turnstile.claimed_job.first_started_at IS
+    'When the job was first claimed, over all attempts. NULL: before 0.2.0.';
 
 CREATE FUNCTION turnstile.claim_next(
     queue text DEFAULT 'default',

@@ -27,7 +27,7 @@ CREATE FUNCTION turnstile.complete_and_claim_next(
     queue text DEFAULT NULL,
     worker text DEFAULT NULL,
     lease interval DEFAULT NULL,
-    bind_to_connection boolean DEFAULT false,
+    bind_to_connection boolean DEFAULT NULL,
     wait interval DEFAULT NULL
 ) RETURNS SETOF turnstile.claimed_job
     LANGUAGE c VOLATILE ROWS 1
@@ -38,9 +38,9 @@ job_id: as for complete.
 attempt: as for complete.
 result: as for complete.
 queue: where to claim. NULL: the queue of the finished job.
-worker: as for claim_next.
-lease: as for claim_next.
-bind_to_connection: as for claim_next.
+worker: as for claim_next. NULL: that of the run that ends.
+lease: as for claim_next. NULL: what the claim of the run that ends asked for, else the setting of the queue.
+bind_to_connection: as for claim_next. NULL: if the run that ends was bound to this connection.
 wait: as for claim_next. No other session sees the completion before the call ends, so keep it short where others wait for the slot.
 Errors: as complete and claim_next.';
 
@@ -51,7 +51,7 @@ CREATE FUNCTION turnstile.complete_and_claim(
     max_jobs int DEFAULT 1,
     worker text DEFAULT NULL,
     lease interval DEFAULT NULL,
-    bind_to_connection boolean DEFAULT false,
+    bind_to_connection boolean DEFAULT NULL,
     wait interval DEFAULT NULL,
     results jsonb[] DEFAULT NULL
 ) RETURNS SETOF turnstile.claimed_job
@@ -63,9 +63,9 @@ job_ids: as for complete_many.
 attempts: as for complete_many.
 queues: as for claim.
 max_jobs: as for claim.
-worker: as for claim_next.
-lease: as for claim_next.
-bind_to_connection: as for claim_next.
+worker: as for complete_and_claim_next, by the first of the runs that the call completes, in the order of their ids.
+lease: likewise.
+bind_to_connection: likewise.
 wait: as for complete_and_claim_next.
 results: as for complete_many.
 Errors: as complete_many and claim.';

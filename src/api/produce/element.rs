@@ -36,6 +36,7 @@ pub struct Element<'j> {
     pub unique_mode: Option<&'j str>,
     pub unique_for: Option<Interval>,
     pub unique_by: Option<Vec<Option<String>>>,
+    pub unique_states: Option<Vec<Option<String>>>,
     pub ties: Ties,
     /// The name by which other elements refer to it.
     pub reference: Option<&'j str>,
@@ -62,10 +63,12 @@ impl<'j> Element<'j> {
         for (key, value) in fields {
             element.set(key, &value)?;
         }
-        match element.kind {
-            "" => Err(bad_value("has no kind")),
-            _ => Ok(element),
+        if element.kind.is_empty() {
+            return Err(bad_value("has no kind"));
         }
+        let comes_after = element.comes_after_others();
+        element.ties.check_flags(comes_after)?;
+        Ok(element)
     }
 
     fn set(&mut self, key: &str, value: &Json<'j>) -> Result<()> {
@@ -88,7 +91,8 @@ impl<'j> Element<'j> {
             "unique_key" => self.unique_key = Some(name(key, value)?),
             "unique_mode" => self.unique_mode = Some(mode(value)?),
             "unique_for" => self.unique_for = Some(time(key, value, server::interval)?),
-            "unique_by" => self.unique_by = Some(columns(value)?),
+            "unique_by" => self.unique_by = Some(columns(key, value)?),
+            "unique_states" => self.unique_states = Some(columns(key, value)?),
             "parent" => self.ties.parent = Some(id(key, value)?),
             "after" => self.ties.after = ids(key, value)?,
             "after_any_end" => self.ties.any_end = flag(key, value)?,
@@ -106,7 +110,11 @@ impl<'j> Element<'j> {
     }
 
     pub fn is_about_a_unique_key(&self) -> bool {
-        self.unique_key.is_some() || self.unique_by.is_some() || self.unique_for.is_some()
+        self.unique_key.is_some()
+            || self.unique_by.is_some()
+            || self.unique_for.is_some()
+            || self.unique_mode.is_some()
+            || self.unique_states.is_some()
     }
 
     /// What the routes decide on.
@@ -144,13 +152,14 @@ impl<'j> Element<'j> {
 
 fn may_be_null(key: &str) -> Result<()> {
     match key {
-        "kind" | "unique_mode" | "after_any_end" | "after_hold" => Err(Failure::new(
+        "kind" | "after_any_end" | "after_hold" => Err(Failure::new(
             PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
             format!("{key} must not be null"),
         )),
         "queue" | "tenant" | "account" | "session" | "concurrency_key" | "priority"
-        | "max_attempts" | "metadata" | "run_at" | "unique_key" | "unique_for" | "unique_by"
-        | "parent" | "after" | "ref" | "after_refs" => Ok(()),
+        | "max_attempts" | "metadata" | "run_at" | "unique_key" | "unique_mode"
+        | "unique_states" | "unique_for" | "unique_by" | "parent" | "after" | "ref"
+        | "after_refs" => Ok(()),
         _ => Err(bad_value(format!("has the unknown key {}", quoted(key)))),
     }
 }
@@ -234,17 +243,17 @@ fn mode<'j>(value: &Json<'j>) -> Result<&'j str> {
     }
 }
 
-fn columns(value: &Json) -> Result<Vec<Option<String>>> {
-    let not_strings = || bad_value("unique_by must be an array of strings");
+fn columns(key: &str, value: &Json) -> Result<Vec<Option<String>>> {
+    let not_strings = || bad_value(format!("{key} must be an array of strings"));
     let column = |column: Json| match column.is_null() {
         true => Ok(None),
         false => {
             column.text().ok_or_else(not_strings)?;
-            name("unique_by", &column).map(|name| Some(name.to_owned()))
+            name(key, &column).map(|name| Some(name.to_owned()))
         }
     };
     if value.count() > MOST_NAMES {
-        return Err(too_many("unique_by", MOST_NAMES));
+        return Err(too_many(key, MOST_NAMES));
     }
     value
         .elements()

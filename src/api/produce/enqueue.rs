@@ -1,8 +1,9 @@
 //! `enqueue` adds a job.
 
 use crate::api::arguments::{check_size, name, required_name};
+use crate::api::produce::asked_key::{self, Asked, UniqueKey};
 use crate::api::produce::enqueue_unique::enqueue_unique;
-use crate::api::produce::new_job::{Asked, Named, NewJob, UniqueKey, Wait};
+use crate::api::produce::new_job::{Named, NewJob, Wait};
 use crate::api::produce::ties::{Dependency, Places, Ties, add_dependencies, inherit, with_parent};
 use crate::job::lane::EVERY_QUEUE;
 use crate::job::values::JobValues;
@@ -35,6 +36,7 @@ arguments!(
     AFTER,
     AFTER_ANY_END,
     AFTER_HOLD,
+    UNIQUE_STATES,
 );
 
 pub fn enqueue(call: &Call) -> Result<Option<Datum>> {
@@ -77,7 +79,6 @@ impl<'a> Request<'a> {
         check_size(call, PAYLOAD, "payload")?;
         check_size(call, at(METADATA), "metadata")?;
         check_max_attempts(call.int4(at(MAX_ATTEMPTS)))?;
-        let mode = required_name(call.text(at(UNIQUE_MODE)), "unique_mode")?;
         Ok(Self {
             named: Named {
                 kind,
@@ -103,7 +104,7 @@ impl<'a> Request<'a> {
                 parent: None,
                 is_blocked: false,
             },
-            unique: Asked::of_call(call, at(UNIQUE_KEY), mode, at(UNIQUE_FOR), at(UNIQUE_BY))?,
+            unique: Asked::of_call(call, &KEY.later_by(later))?,
             ties: Ties::of_call(call, &TIES.later_by(later))?,
         })
     }
@@ -111,7 +112,7 @@ impl<'a> Request<'a> {
     /// Gives the id of the job, or of the one that holds its key, and whether it was added.
     fn add(self, spi: &Spi) -> Result<(i64, bool)> {
         let parent = self.ties.lock_parent(spi)?;
-        let named = inherit(self.named, parent.as_deref());
+        let named = inherit(self.named, parent.as_deref())?;
         let asked = with_parent(self.asked, &named, self.ties.parent, parent.as_deref());
         let unique = self.unique.unique_key(spi, &asked)?;
         let values = named.routed(spi, &asked)?;
@@ -133,7 +134,7 @@ impl<'a> Request<'a> {
     /// is open.
     pub fn add_parent(self, spi: &Spi) -> Result<(i64, bool, bool)> {
         let parent = self.ties.lock_parent(spi)?;
-        let named = inherit(self.named, parent.as_deref());
+        let named = inherit(self.named, parent.as_deref())?;
         let asked = with_parent(self.asked, &named, self.ties.parent, parent.as_deref());
         let unique = self.unique.unique_key(spi, &asked)?;
         let values = named.routed(spi, &asked)?;
@@ -179,6 +180,15 @@ fn add_waiting(
     }
     Ok((id, created))
 }
+
+/// Where `enqueue` has the arguments about the unique key.
+const KEY: asked_key::Places = asked_key::Places {
+    key: enqueue::UNIQUE_KEY,
+    mode: enqueue::UNIQUE_MODE,
+    states: enqueue::UNIQUE_STATES,
+    window: enqueue::UNIQUE_FOR,
+    by: enqueue::UNIQUE_BY,
+};
 
 /// Where `enqueue` has the arguments about other jobs.
 const TIES: Places = Places {

@@ -36,6 +36,7 @@ arguments!(
     AFTER,
     AFTER_ANY_END,
     AFTER_HOLD,
+    UNIQUE_STATES,
 );
 
 static INSERT: Statement = statement!(
@@ -71,6 +72,7 @@ pub fn enqueue_batch(call: &Call) -> Result<Option<Datum>> {
     at_least(call, RATE, "rate", 1)?;
     at_least(call, BURST, "burst", 1)?;
     check_rate_per(call, RATE_PER)?;
+    check_rate(call)?;
     let request = Request::of_call(call, LATER)?;
     let mut children = read(call, CHILDREN, "children")?;
     for (ord, child) in (1..).zip(&children) {
@@ -116,6 +118,19 @@ fn at_least(call: &Call, argument: usize, name: &str, least: i32) -> Result<()> 
                 .hint("Leave it out for no limit."))
         }
         _ => Ok(()),
+    }
+}
+
+/// What says how the rate is meant needs one.
+fn check_rate(call: &Call) -> Result<()> {
+    use enqueue_batch::{BURST, RATE, RATE_PER};
+    let given = [(RATE_PER, "rate_per"), (BURST, "burst")];
+    let given = given.into_iter().find(|&(at, _)| call.raw(at).is_some());
+    match given.filter(|_| call.raw(RATE).is_none()) {
+        Some((_, argument)) => Err(bad_value(format!("{argument} needs a rate"))
+            .detail("The argument \"rate\" is NULL.")
+            .hint("Say how many children may start, or leave it out.")),
+        None => Ok(()),
     }
 }
 

@@ -1,13 +1,13 @@
 //! `enqueue_many` adds the jobs of a JSON array.
 
+use crate::api::produce::asked_key::{Asked, UniqueKey};
 use crate::api::produce::element::Element;
 use crate::api::produce::enqueue::next_place;
 use crate::api::produce::enqueue_unique::enqueue_unique;
-use crate::api::produce::new_job::{Asked, NewJob, UniqueKey, Wait};
+use crate::api::produce::new_job::{Named, NewJob, Wait};
 use crate::api::produce::references::References;
 use crate::api::produce::ties::{Dependency, add_dependencies, inherit, with_parent};
 use crate::job::routes::{self, Routes};
-use crate::job::unique::Mode;
 use crate::job::values::JobValues;
 use crate::pg::call::{Call, MOST_ELEMENTS, arguments, datum, must_be_writable, required};
 use crate::pg::error::{Result, bad_value, too_many};
@@ -76,10 +76,10 @@ fn values_of(
     spi: &Spi,
     routes: &Routes,
     element: &Element,
+    named: &Named,
     parent: Option<&Parent>,
 ) -> Result<JobValues> {
-    let named = inherit(element.named(), parent);
-    let asked = with_parent(element.values(), &named, element.ties.parent, parent);
+    let asked = with_parent(element.values(), named, element.ties.parent, parent);
     named.routed_by(spi, routes, &asked)
 }
 
@@ -91,8 +91,13 @@ fn insert_all(
     parents: &[Option<Rc<Parent>>],
 ) -> Result<Added> {
     let routes = routes::current(spi)?;
-    let jobs = (elements.iter().zip(parents))
-        .map(|(element, parent)| values_of(spi, &routes, element, parent.as_deref()))
+    let jobs = (1..)
+        .zip(elements.iter().zip(parents))
+        .map(|(ord, (element, parent))| {
+            let named = inherit(element.named(), parent.as_deref());
+            let named = named.map_err(|failure| failure.of_element(ord))?;
+            values_of(spi, &routes, element, &named, parent.as_deref())
+        })
         .collect::<Result<Vec<_>>>()?;
     table::command(|command| {
         let mut table = command.open(live, Operation::Insert);
@@ -184,11 +189,12 @@ fn new_job<'j>(
     parent: Option<&'j Parent>,
 ) -> Result<(NewJob<'j>, Option<UniqueKey>)> {
     element.ties.check_predecessors(spi, parent)?;
-    let named = inherit(element.named(), parent);
+    let named = inherit(element.named(), parent)?;
     let asked = with_parent(element.values(), &named, element.ties.parent, parent);
     let unique = Asked {
         key: element.unique_key,
-        mode: element.unique_mode.unwrap_or(Mode::UntilExecuted.name()),
+        mode: element.unique_mode,
+        states: element.unique_states.clone(),
         window: element.unique_for,
         by: element.unique_by.clone().and_then(datum),
         by_names: element.unique_by.clone(),

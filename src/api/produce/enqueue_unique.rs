@@ -1,6 +1,7 @@
 //! Adds a job unless another holds its unique key.
 
-use crate::api::produce::new_job::{NewJob, UniqueKey};
+use crate::api::produce::asked_key::UniqueKey;
+use crate::api::produce::new_job::NewJob;
 use crate::api::produce::unique_key::{Holder, Key, Taken};
 use crate::job::unique::{Mode, Stage};
 use crate::job::values::job_statement;
@@ -14,7 +15,8 @@ use crate::transaction::pending;
 use crate::{permission, table};
 use pgrx::pg_sys;
 
-static KEEP_WAITING: Statement = statement!("unique_keep_waiting", [INT8OID, BOOLOID]);
+static KEEP_WAITING: Statement =
+    statement!("unique_keep_waiting", [INT8OID, BOOLOID, TEXTARRAYOID]);
 static REPLACE: Statement = job_statement!("unique_replace", INT8OID);
 static INSERT: Statement = job_statement!(
     "enqueue_unique",
@@ -25,7 +27,8 @@ static INSERT: Statement = job_statement!(
     TIMESTAMPTZOID,
     INT8OID,
     BOOLOID,
-    BOOLOID
+    BOOLOID,
+    TEXTARRAYOID
 );
 
 /// The id of the job, or of the one that holds its key, and whether it was added.
@@ -33,7 +36,7 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
     // The jobs come first, as where TRUNCATE of them empties the keys.
     let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
     let unique = match unique {
-        Some(unique) if unique.mode != Mode::WhileExecuting => unique,
+        Some(unique) if unique.hold.mode() != Some(Mode::WhileExecuting) => unique,
         _ => {
             let added = insert(spi, job, unique, None)?;
             let id = added.ok_or_else(|| cancelled_by_trigger("insertion"))?;
@@ -61,7 +64,7 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
             continue;
         }
         let generation = holder.map_or(0, |holder| holder.generation);
-        if let Some(taken) = key.take(spi, generation, job.id, unique.mode, unique.window)? {
+        if let Some(taken) = key.take(spi, generation, job.id, &unique.hold, unique.window)? {
             if let Some(id) = insert(spi, job, Some(unique), Some(&taken))? {
                 return Ok((id, true));
             }
@@ -94,7 +97,7 @@ fn meet(
     holder: &Holder,
 ) -> Result<Meeting> {
     let waits = matches!(holder.stage, Stage::Waiting | Stage::Retrying);
-    if waits && !holder.is_blocked && unique.mode == Mode::Replace {
+    if waits && !holder.is_blocked && unique.hold.mode() == Some(Mode::Replace) {
         permission::job(spi, Verb::Enqueue, holder.job_id)?;
         let id = std::iter::once(datum(holder.job_id));
         let arguments: Vec<_> = job.values.parameters().into_iter().chain(id).collect();
@@ -104,11 +107,11 @@ fn meet(
             None => Meeting::HasChanged,
         });
     }
-    if !holder.mode.ends_at_start() {
+    if !waits || !holder.hold.ends_at_start() {
         return Ok(Meeting::StaysAsFound);
     }
-    let may_have_started = holder.mode.keeps_key(Stage::Retrying);
-    let arguments = [datum(holder.job_id), datum(may_have_started)];
+    let (states, may_have_started) = holder.hold.waiting();
+    let arguments = [datum(holder.job_id), datum(may_have_started), datum(states)];
     let rows = spi.run(&KEEP_WAITING, &arguments)?;
     note_kept_waiting(job_table, &rows)?;
     Ok(match rows.len() {
@@ -138,11 +141,12 @@ fn insert(
         datum(id),
         datum(job.position),
         datum(unique.map(|unique| &*unique.key)),
-        datum(unique.map(|unique| unique.mode.name())),
+        datum(unique.and_then(|unique| unique.hold.mode_name())),
         taken.and_then(|taken| taken.until),
         datum(taken.map(|taken| taken.generation)),
         datum(job.wait.is_blocked),
         datum(job.wait.opens_batch),
+        datum(unique.and_then(|unique| unique.hold.state_names())),
     ];
     let arguments: Vec<_> = job
         .values

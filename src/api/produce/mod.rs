@@ -1,5 +1,6 @@
 //! Verbs for producers.
 
+pub mod asked_key;
 pub mod element;
 pub mod enqueue;
 pub mod enqueue_batch;

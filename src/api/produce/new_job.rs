@@ -1,44 +1,11 @@
-//! A job that is to be added, and the unique key that was asked for with it.
+//! A job that is to be added.
 
-use crate::api::arguments::name;
 use crate::job::routes::{self, Routes};
-use crate::job::unique::Mode;
 use crate::job::values::JobValues;
 use crate::permission;
-use crate::pg::call::{Call, datum};
-use crate::pg::error::{Result, bad_value, null_element, quoted};
-use crate::pg::spi::{Spi, Statement, statement};
-use pgrx::datum::Interval;
-use pgrx::pg_sys::Datum;
-
-static KEY_OF_COLUMNS: Statement = statement!(
-    "unique_by",
-    [
-        TEXTARRAYOID,
-        TEXTOID,
-        JSONBOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID
-    ]
-);
-
-/// What a key can be made of.
-const KEY_COLUMNS: [&str; 7] = [
-    "kind",
-    "payload",
-    "queue",
-    "tenant",
-    "account",
-    "session",
-    "concurrency_key",
-];
-
-const DAY: i128 = 86_400_000_000;
-/// A thousand years of twelve months of 30 days: times beyond cannot be told from mistakes, and some do not exist.
-const LONGEST_WINDOW: i128 = 360_000 * DAY;
+use crate::pg::call::datum;
+use crate::pg::error::{Result, bad_value};
+use crate::pg::spi::Spi;
 
 /// What a producer names, for the routes to decide on.
 pub struct Named<'a> {
@@ -70,109 +37,17 @@ pub struct Wait {
     pub opens_batch: bool,
 }
 
-/// The arguments about uniqueness, as they were passed.
-pub struct Asked<'a> {
-    pub key: Option<&'a str>,
-    pub mode: &'a str,
-    pub window: Option<Interval>,
-    pub by: Option<Datum>,
-    pub by_names: Option<Vec<Option<String>>>,
-}
-
-/// The key that a job is to hold.
-pub struct UniqueKey {
-    pub key: String,
-    pub mode: Mode,
-    pub window: Option<Datum>,
-}
-
-impl<'a> Asked<'a> {
-    /// The arguments of a call, of which these are the places.
-    pub fn of_call(
-        call: &'a Call,
-        key: usize,
-        mode: &'a str,
-        window: usize,
-        by: usize,
-    ) -> Result<Self> {
-        Ok(Self {
-            key: call.text(key),
-            mode,
-            window: call.interval(window),
-            by: call.raw(by),
-            by_names: call.texts(by, "unique_by")?,
-        })
-    }
-
-    /// The key that was asked for, if any.
-    pub fn unique_key(&self, spi: &Spi, asked: &JobValues) -> Result<Option<UniqueKey>> {
-        let mode = Mode::required(self.mode)?;
-        let key = match (name(self.key, "unique_key")?, &self.by_names) {
-            (None, None) => None,
-            (Some(key), None) => Some(key.to_owned()),
-            (None, Some(names)) => {
-                check_columns(names)?;
-                Some(self.key_of_columns(spi, asked)?)
-            }
-            (Some(_), Some(_)) => {
-                return Err(bad_value("unique_key and unique_by exclude each other")
-                    .detail("Both are given.")
-                    .hint("Pass the key, or the columns that it is to be made of."));
-            }
-        };
-        self.check_window(mode, key.is_some())?;
-        Ok(key.map(|key| UniqueKey {
-            key,
-            mode,
-            window: self.window.and_then(datum),
-        }))
-    }
-
-    fn key_of_columns(&self, spi: &Spi, asked: &JobValues) -> Result<String> {
-        let arguments = [
-            self.by,
-            asked.kind,
-            asked.payload,
-            asked.queue,
-            asked.tenant,
-            asked.account,
-            asked.session,
-            asked.concurrency_key,
-        ];
-        spi.run(&KEY_OF_COLUMNS, &arguments)?.required(0, 1)
-    }
-
-    fn check_window(&self, mode: Mode, has_key: bool) -> Result<()> {
-        let Some(micros) = self.window.map(|window| window.as_micros()) else {
-            return match mode {
-                Mode::UntilExpired if has_key => Err(bad_value("until_expired needs unique_for")
-                    .detail("The argument \"unique_for\" is NULL.")
-                    .hint("Say for how long the key is to be held, or use until_executed.")),
-                _ => Ok(()),
-            };
-        };
-        if !has_key {
-            return Err(bad_value("unique_for needs a unique key")
-                .detail("Neither unique_key nor unique_by is given.")
-                .hint("Pass one of them, or leave unique_for out."));
-        }
-        if mode == Mode::WhileExecuting {
-            return Err(bad_value("while_executing has no unique_for")
-                .detail("It keeps no job from being enqueued.")
-                .hint("Leave unique_for out, or use until_and_while_executing."));
-        }
-        if !(1..=LONGEST_WINDOW).contains(&micros) {
-            return Err(
-                bad_value("unique_for must be positive and at most 1000 years")
-                    .detail(format!("It is {micros} microseconds."))
-                    .hint("Leave it out to hold the key as long as the mode says."),
-            );
-        }
-        Ok(())
-    }
-}
-
 impl Named<'_> {
+    /// An account is a part of a tenant.
+    pub fn check_account(&self) -> Result<()> {
+        match self.account.is_some() && self.tenant.is_none() {
+            true => Err(bad_value("account needs a tenant")
+                .detail("Neither the job nor its parent has a tenant.")
+                .hint("Pass the tenant that the account belongs to, or leave the account out.")),
+            false => Ok(()),
+        }
+    }
+
     /// The values of the job that was asked for, with what the routes and the queue's settings decide.
     pub fn routed(&self, spi: &Spi, asked: &JobValues) -> Result<JobValues> {
         self.routed_by(spi, &*routes::current(spi)?, asked)
@@ -195,21 +70,4 @@ impl Named<'_> {
             ..*asked
         })
     }
-}
-
-fn check_columns(names: &[Option<String>]) -> Result<()> {
-    if names.is_empty() {
-        return Err(bad_value("unique_by must not be empty")
-            .detail("An empty array names no column.")
-            .hint("Name the columns that make jobs the same, such as kind and payload."));
-    }
-    for column in names {
-        let column = column.as_deref().ok_or_else(|| null_element("unique_by"))?;
-        if !KEY_COLUMNS.contains(&column) {
-            return Err(bad_value("unique_by names an unknown column")
-                .detail(format!("It is {}.", quoted(column)))
-                .hint("Use kind, payload, queue, tenant, account, session and concurrency_key."));
-        }
-    }
-    Ok(())
 }

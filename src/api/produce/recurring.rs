@@ -34,6 +34,7 @@ static SET: Statement = statement!(
         TEXTARRAYOID,
         TEXTOID,
         TEXTOID,
+        TEXTARRAYOID,
         NAMEOID
     ]
 );
@@ -62,6 +63,7 @@ arguments!(
     UNIQUE_BY,
     TIME_ZONE,
     CATCH_UP,
+    UNIQUE_STATES,
 );
 arguments!(unschedule: NAME);
 arguments!(pause_recurring: NAME, UNTIL);
@@ -77,7 +79,7 @@ pub fn schedule(call: &Call) -> Result<Option<Datum>> {
         let target = routes.target(kind, call.text(schedule::QUEUE), None, 0);
         permission::enqueue(target.queue, call.text(schedule::TENANT))?;
     }
-    for_caller(call, &SET, schedule::CATCH_UP)
+    for_caller(call, &SET, schedule::UNIQUE_STATES)
 }
 
 pub fn unschedule(call: &Call) -> Result<Option<Datum>> {

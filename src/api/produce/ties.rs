@@ -5,7 +5,7 @@ use crate::job::values::JobValues;
 use crate::permission::{self, Verb};
 use crate::pg::call::{Call, datum, required};
 use crate::pg::catalog;
-use crate::pg::error::{Result, no_such_job, null_element};
+use crate::pg::error::{Result, bad_value, no_such_job, null_element};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::table::parents;
@@ -51,12 +51,28 @@ impl Ties {
     pub fn of_call(call: &Call, places: &Places) -> Result<Self> {
         let after = call.int8s(places.after, "after")?.unwrap_or_default();
         let after: Option<Vec<i64>> = after.into_iter().collect();
-        Ok(Self {
+        let ties = Self {
             parent: call.int8(places.parent),
             after: after.ok_or_else(|| null_element("after"))?,
             any_end: required(call.boolean(places.any_end), "after_any_end")?,
             holds: required(call.boolean(places.holds), "after_hold")?,
-        })
+        };
+        ties.check_flags(!ties.after.is_empty())?;
+        Ok(ties)
+    }
+
+    /// What is said of the jobs that come first needs some.
+    pub fn check_flags(&self, comes_after: bool) -> Result<()> {
+        let given = [("after_any_end", self.any_end), ("after_hold", self.holds)];
+        match given
+            .into_iter()
+            .find(|(_, is_given)| *is_given && !comes_after)
+        {
+            Some((argument, _)) => Err(bad_value(format!("{argument} needs after"))
+                .detail("The job comes after no other.")
+                .hint("Name the jobs that must end first, or leave it out.")),
+            None => Ok(()),
+        }
     }
 
     /// The parent, which cannot end before this transaction has.
@@ -112,10 +128,16 @@ pub fn add_dependencies(spi: &Spi, dependencies: &[Dependency]) -> Result<()> {
 }
 
 /// A child takes from its parent what it does not name itself; never its session or keys.
-pub fn inherit<'a>(named: Named<'a>, parent: Option<&'a Parent>) -> Named<'a> {
-    let Some(parent) = parent else {
-        return named;
+pub fn inherit<'a>(named: Named<'a>, parent: Option<&'a Parent>) -> Result<Named<'a>> {
+    let named = match parent {
+        Some(parent) => with_names_of(named, parent),
+        None => named,
     };
+    named.check_account()?;
+    Ok(named)
+}
+
+fn with_names_of<'a>(named: Named<'a>, parent: &'a Parent) -> Named<'a> {
     let is_of_tenant = named.tenant.is_none() || named.tenant == parent.tenant.as_deref();
     Named {
         queue: named.queue.or(Some(&parent.queue)),

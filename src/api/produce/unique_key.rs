@@ -1,7 +1,7 @@
 //! A unique key as the tables know it: its last holder, and how it is taken. `sql/schema/tables/unique.sql` says why this is
 //! free of races.
 
-use crate::job::unique::{Mode, Stage};
+use crate::job::unique::{Hold, Stage};
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, key_not_written};
 use crate::pg::rounds::Rounds;
@@ -14,7 +14,15 @@ use std::collections::HashSet;
 static HOLDER: Statement = statement!("unique_holder", [TEXTOID, TEXTOID]);
 static TAKE: Statement = statement!(
     "unique_take",
-    [TEXTOID, TEXTOID, INT8OID, INT8OID, TEXTOID, INTERVALOID]
+    [
+        TEXTOID,
+        TEXTOID,
+        INT8OID,
+        INT8OID,
+        TEXTOID,
+        INTERVALOID,
+        TEXTARRAYOID
+    ]
 );
 static GIVE_UP: Statement = statement!("unique_give_up", [TEXTOID, TEXTOID, INT8OID]);
 static OF_FINISHED: Statement = statement!("unique_of_finished", [INT8ARRAYOID]);
@@ -30,8 +38,10 @@ pub struct Key<'a> {
 pub struct Holder {
     pub generation: i64,
     pub job_id: i64,
-    pub mode: Mode,
+    pub hold: Hold,
     pub stage: Stage,
+    /// That of the live job, or in which it has ended, where that counts.
+    state: Option<String>,
     /// It waits for other jobs.
     pub is_blocked: bool,
     is_over: bool,
@@ -46,7 +56,7 @@ pub struct Taken {
 
 impl Holder {
     pub fn counts(&self) -> bool {
-        !self.is_over && self.mode.keeps_key(self.stage)
+        !self.is_over && self.hold.keeps_key(self.stage, self.state.as_deref())
     }
 }
 
@@ -63,7 +73,8 @@ impl Key<'_> {
         Ok(Some(Holder {
             generation: rows.required(0, 1)?,
             job_id: rows.required(0, 2)?,
-            mode: Mode::required(rows.required(0, 3)?)?,
+            hold: Hold::stored(rows.value(0, 3), rows.value(0, 7))?,
+            state: rows.value(0, 5).or_else(|| rows.value(0, 8)),
             is_over: rows.required(0, 4)?,
             is_blocked: rows.value(0, 5) == Some("blocked"),
             stage: Stage::of(rows.value(0, 5), rows.value(0, 6).unwrap_or(false)),
@@ -76,7 +87,7 @@ impl Key<'_> {
         spi: &Spi,
         generation: i64,
         job_id: Option<i64>,
-        mode: Mode,
+        hold: &Hold,
         window: Option<Datum>,
     ) -> Result<Option<Taken>> {
         let [scope, key] = self.datums();
@@ -85,8 +96,9 @@ impl Key<'_> {
             key,
             datum(generation),
             datum(job_id),
-            datum(mode.name()),
+            datum(hold.mode_name()),
             window,
+            datum(hold.state_names()),
         ];
         let rows = spi.run(&TAKE, &arguments)?;
         if rows.len() == 0 {
@@ -113,7 +125,13 @@ impl Key<'_> {
 
     /// Takes the key for a job that it belonged to before; false if another job holds it now. The generation is a new
     /// one in any case, so that the key is not forgotten meanwhile because its holder was gone.
-    fn take_back(&self, spi: &Spi, job_id: i64, mode: Mode, window: Option<Datum>) -> Result<bool> {
+    fn take_back(
+        &self,
+        spi: &Spi,
+        job_id: i64,
+        hold: &Hold,
+        window: Option<Datum>,
+    ) -> Result<bool> {
         let mut takings = Rounds::new();
         loop {
             let holder = self.holder(spi)?;
@@ -124,7 +142,7 @@ impl Key<'_> {
                 return Ok(false);
             }
             let generation = holder.map_or(0, |holder| holder.generation);
-            if let Some(taken) = self.take(spi, generation, Some(job_id), mode, window)? {
+            if let Some(taken) = self.take(spi, generation, Some(job_id), hold, window)? {
                 let newest = self.holder(spi)?.map(|holder| holder.generation);
                 if newest == Some(taken.generation) {
                     return Ok(true);
@@ -150,8 +168,8 @@ pub fn take_back(spi: &Spi, ids: &[i64]) -> Result<HashSet<i64>> {
             scope: rows.required(row, 2)?,
             key: rows.required(row, 3)?,
         };
-        let mode = Mode::required(rows.required(row, 4)?)?;
-        if taken_now != Some(key) && key.take_back(spi, job_id, mode, rows.get(row, 5))? {
+        let hold = Hold::stored(rows.value(row, 4), rows.value(row, 6))?;
+        if taken_now != Some(key) && key.take_back(spi, job_id, &hold, rows.get(row, 5))? {
             taken_now = Some(key);
         } else {
             refused.insert(job_id);

@@ -1,7 +1,7 @@
 //! `complete`, `complete_many`, and both together with a claim.
 
 use crate::api::arguments::{bound, check_size, must_fit, queue_keys, queue_to_claim, run};
-use crate::api::work::claimer::claimer;
+use crate::api::work::claimer::follower;
 use crate::api::work::many::{RunKey, must_match, runs};
 use crate::claims::or_wait::claim_or_wait;
 use crate::job::lane::queue_key;
@@ -11,8 +11,9 @@ use crate::pg::error::{Result, notice};
 use crate::pg::output::Output;
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::runs::claimer::Claimer;
-use crate::runs::ending::{Ending, end_jobs};
+use crate::runs::ending::{Ending, Finished, end_jobs};
 use crate::runs::finish::of_run;
+use crate::runs::kept::Kept;
 use pgrx::pg_sys::Datum;
 
 arguments!(complete: JOB_ID, ATTEMPT, RESULT);
@@ -29,35 +30,50 @@ type Done = (RunKey, Option<Datum>);
 struct Completed {
     queue: u64,
     now: bool,
+    kept: Kept,
 }
 
 pub fn complete(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let (job_id, attempt) = run(call)?;
     check_size(call, complete::RESULT, "result")?;
-    let completed = with_spi(|spi| complete_run(spi, job_id, attempt, call.raw(complete::RESULT)))?;
+    let done = ((job_id, attempt), call.raw(complete::RESULT));
+    let completed = with_spi(|spi| complete_run(spi, &done, false))?;
     Ok(datum(completed.now))
 }
 
-fn complete_run(spi: &Spi, job_id: i64, attempt: i32, result: Option<Datum>) -> Result<Completed> {
+fn complete_run(spi: &Spi, done: &Done, is_followed: bool) -> Result<Completed> {
+    let &((job_id, attempt), _) = done;
     let caller = permission::restricted(Verb::Work)?;
     of_run(spi, job_id, attempt, || {
-        let done = ((job_id, attempt), result);
-        if let Some(finished) = end_jobs(spi, &[ending(&done, caller.as_ref())])?.pop() {
+        let ending = ending(done, caller.as_ref(), is_followed);
+        if let Some(finished) = end_jobs(spi, &[ending])?.pop() {
             notice_too_late(usize::from(finished.was_to_be_cancelled));
-            let queue = finished.queue;
-            return Ok(Some(Completed { queue, now: true }));
+            return Ok(Some(Completed {
+                queue: finished.queue,
+                now: true,
+                kept: finished.kept.unwrap_or_default(),
+            }));
         }
         permission::job(spi, Verb::Work, job_id)?;
         let before = spi.run(&WAS_COMPLETED, &[datum(job_id), datum(attempt)])?;
         let queue = before.value::<&str>(0, 1).map(queue_key);
-        Ok(queue.map(|queue| Completed { queue, now: false }))
+        Ok(queue.map(|queue| Completed {
+            queue,
+            now: false,
+            kept: Kept::of_rows(&before, 0, 2),
+        }))
     })
 }
 
-fn ending<'a>(&(run, result): &Done, caller: Option<&'a Restricted>) -> Ending<'a> {
+fn ending<'a>(
+    &(run, result): &Done,
+    caller: Option<&'a Restricted>,
+    is_followed: bool,
+) -> Ending<'a> {
     Ending {
         result,
+        is_followed,
         ..Ending::of_worker(run, "completed", caller)
     }
 }
@@ -74,7 +90,8 @@ fn notice_too_late(count: usize) {
 pub fn complete_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let done = done(call, complete_many::RESULTS)?;
-    Ok(count(with_spi(|spi| complete_runs(spi, &done))?))
+    let completed = with_spi(|spi| complete_runs(spi, &done, false))?;
+    Ok(count(completed.len()))
 }
 
 /// The runs that a call names, each once, in order.
@@ -96,17 +113,17 @@ fn done(call: &Call, results: usize) -> Result<Vec<Done>> {
     Ok(done)
 }
 
-/// Returns how many took effect.
-fn complete_runs(spi: &Spi, done: &[Done]) -> Result<usize> {
+/// Returns those that took effect, in order of their ids.
+fn complete_runs(spi: &Spi, done: &[Done], is_followed: bool) -> Result<Vec<Finished>> {
     let caller = permission::restricted(Verb::Work)?;
     let endings: Vec<_> = done
         .iter()
-        .map(|each| ending(each, caller.as_ref()))
+        .map(|each| ending(each, caller.as_ref(), is_followed))
         .collect();
     let finished = end_jobs(spi, &endings)?;
     let too_late = finished.iter().filter(|run| run.was_to_be_cancelled);
     notice_too_late(too_late.count());
-    Ok(finished.len())
+    Ok(finished)
 }
 
 /// A claim returns jobs, so a notice says what `complete_many` returns.
@@ -115,18 +132,20 @@ pub fn complete_and_claim(call: &Call) -> Result<Option<Datum>> {
     let done = done(call, complete_and_claim::RESULTS)?;
     let queues = queue_keys(call, complete_and_claim::QUEUES)?;
     let most = bound(call, complete_and_claim::MAX_JOBS)?;
-    let claimer = claimer(call, complete_and_claim::WORKER, &queues)?;
+    let (claimer, keeps) = follower(call, complete_and_claim::WORKER, &queues)?;
     let mut output = Output::of(call);
     with_spi(|spi| {
-        let completed = complete_runs(spi, &done)?;
-        if completed < done.len() {
+        let completed = complete_runs(spi, &done, keeps.any())?;
+        if completed.len() < done.len() {
             notice(format!(
                 "{} of {} runs were not completed: they were superseded, had ended before, or are not the caller's to end",
-                done.len() - completed,
+                done.len() - completed.len(),
                 done.len()
             ));
         }
-        claim_or_wait(spi, most, &claimer, &mut output)
+        let first = completed.into_iter().next();
+        let kept = first.and_then(|run| run.kept).unwrap_or_default();
+        claim_or_wait(spi, most, &kept.go_on(keeps, claimer)?, &mut output)
     })?;
     Ok(None)
 }
@@ -141,18 +160,14 @@ pub fn complete_and_claim_next(call: &Call) -> Result<Option<Datum>> {
     let (job_id, attempt) = run(call)?;
     check_size(call, complete_and_claim_next::RESULT, "result")?;
     let queue = claimed_queue(call.text(complete_and_claim_next::QUEUE))?;
-    let claimer = claimer(call, complete_and_claim_next::WORKER, &[])?;
+    let (claimer, keeps) = follower(call, complete_and_claim_next::WORKER, &[])?;
+    let done = ((job_id, attempt), call.raw(complete_and_claim_next::RESULT));
     let mut output = Output::of(call);
     with_spi(|spi| {
-        let completed = complete_run(
-            spi,
-            job_id,
-            attempt,
-            call.raw(complete_and_claim_next::RESULT),
-        )?;
+        let completed = complete_run(spi, &done, keeps.any())?;
         let claimer = Claimer {
             queues: &[queue.unwrap_or(completed.queue)],
-            ..claimer
+            ..completed.kept.go_on(keeps, claimer)?
         };
         claim_or_wait(spi, 1, &claimer, &mut output)
     })?;

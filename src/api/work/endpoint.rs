@@ -70,6 +70,11 @@ pub fn report_endpoint(call: &Call) -> Result<Option<Datum>> {
 
 fn answer(call: &Call) -> Result<Answer> {
     let given = required(call.text(report_endpoint::ANSWER), "answer")?;
+    if given != "busy" && call.raw(report_endpoint::PAUSE).is_some() {
+        return Err(bad_value("pause needs the answer busy")
+            .detail(format!("The answer is {}.", quoted(given)))
+            .hint("Leave pause out."));
+    }
     Ok(match given {
         "works" => Answer::Works,
         "failing" => Answer::Failing,

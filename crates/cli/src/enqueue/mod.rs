@@ -54,9 +54,10 @@ pub struct Args {
     /// Makes the key from these columns, such as kind,payload,tenant
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     unique_by: Option<Vec<String>>,
-    /// How long the job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing or replace
-    #[arg(long, value_name = "MODE", default_value = "until_executed")]
-    unique_mode: String,
+    /// How long the job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing or replace.
+    /// Without it until_executed
+    #[arg(long, value_name = "MODE")]
+    unique_mode: Option<String>,
     /// Ends the hold so long after the enqueue
     #[arg(long, value_name = "TIME", value_parser = arguments::interval)]
     unique_for: Option<Duration>,
