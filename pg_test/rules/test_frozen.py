@@ -23,9 +23,17 @@ def test_the_key_of_a_gate_is_what_it_was(module_conn, stored):
     assert found == key
 
 
+def _add(conn, job: dict) -> int:
+    """Rows of 0.1.0 may have an account without a tenant, which `enqueue` refuses."""
+    if "account" in job and "tenant" not in job:
+        added = "INSERT INTO turnstile.job (kind, account) VALUES ('test', %(account)s) RETURNING id"
+        return conn.execute(added, job).fetchone()[0]
+    return enqueue(conn, **job)
+
+
 @pytest.mark.parametrize("stored", STORED["lanes"], ids=lambda stored: ",".join(map(str, stored["job"].values())) or "plain")
 def test_the_key_of_a_lane_is_what_it_was(conn, stored):
-    job_id = enqueue(conn, **stored["job"])
+    job_id = _add(conn, stored["job"])
     found = conn.execute("SELECT lane, lane_group FROM turnstile.job WHERE id = %s", [job_id]).fetchone()
     assert found == (stored["lane"], stored["group"])
 

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 TIMES = set(
-    "run_at lease_expires_at owner_started_at claimed_at cancel_requested_at unique_until created_at finished_at noted_at".split()
+    "run_at lease_expires_at owner_started_at claimed_at first_started_at cancel_requested_at unique_until created_at finished_at noted_at".split()
 )
 LINES = 30
 
@@ -54,6 +54,8 @@ class Account:
                 pass
             elif column in TIMES:
                 value = _time(value, at)
+            elif column == "waited":
+                value = "for a while"
             elif column == "owner_pid":
                 value = "mine" if value == self.pid else "another's"
             elif column == "errors":

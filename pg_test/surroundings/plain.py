@@ -3,7 +3,7 @@
 from psycopg.types.json import Jsonb
 
 from actor import Refused, Run, handed_out
-from plain_rows import KEPT, OF_A_RUN, OF_NOBODY, PlainRows
+from plain_rows import FIRST_STARTED_AT, KEPT, OF_A_RUN, OF_NOBODY, WAITED, PlainRows
 
 # A job of a session has its turn when nobody before it waits, and nobody runs or holds the session.
 NEXT = """
@@ -22,9 +22,12 @@ NEXT = """
 START = (
     "state = 'running', attempt = attempt + 1, worker = %(worker)s, owner_pid = CASE WHEN %(bound)s THEN pg_backend_pid() END,"
     " owner_started_at = CASE WHEN %(bound)s THEN %(backend_start)s::timestamptz END, claimed_at = clock_timestamp(),"
-    " lease_expires_at = clock_timestamp() + %(lease)s::interval"
+    " lease_expires_at = clock_timestamp() + coalesce(%(lease)s, %(default_lease)s)::interval, lease = %(lease)s::interval"
 )
-NO_RUN = "worker = NULL, owner_pid = NULL, owner_started_at = NULL, claimed_at = NULL, lease_expires_at = NULL, progress = NULL"
+NO_RUN = (
+    "worker = NULL, owner_pid = NULL, owner_started_at = NULL, claimed_at = NULL, lease_expires_at = NULL, lease = NULL,"
+    f" progress = NULL, first_started_at = {FIRST_STARTED_AT}, waited = {WAITED}"
+)
 PLACE = "position = CASE WHEN session IS NULL THEN nextval('turnstile.job_position_seq') ELSE position END"
 REPLACE = (
     "kind = %(kind)s, payload = %(payload)s, queue = %(queue)s, account = NULL, session = NULL, concurrency_key = NULL,"
@@ -92,7 +95,7 @@ class Plain(PlainRows):
                 id = found[0]["id"]
                 seen.append(id)
                 run = {"worker": worker, "bound": bind_to_connection, "backend_start": self.backend_start}
-                run["lease"] = lease or self.setting("lease")
+                run |= {"lease": lease, "default_lease": self.setting("lease")}
                 if self.update(id, START, passes_over=True, **run):
                     started.append(id)
         rows = sorted(self.jobs_where("id = ANY (%s)", started), key=lambda row: started.index(row["id"]))
@@ -140,9 +143,10 @@ class Plain(PlainRows):
 
     def complete_and_claim_next(self, run: Run) -> list[Run]:
         def work():
-            queue = self._running(run)["queue"]
+            row = self._running(run)
             self._complete(run)
-            return self._start([queue], 1)
+            is_bound = row["owner_started_at"] == self.backend_start
+            return self._start([row["queue"]], 1, row["worker"], row["lease"], is_bound)
 
         return self._claims(f"complete_and_claim_next {run.label}", work)
 
@@ -173,7 +177,7 @@ class Plain(PlainRows):
         return True
 
     def release(self, run: Run) -> None:
-        self._does(f"release {run.label}", lambda: self._put_back(run, f"state = 'available', {PLACE}"))
+        self._does(f"release {run.label}", lambda: self._put_back(run, f"state = 'available', run_at = clock_timestamp(), {PLACE}"))
 
     def snooze(self, run: Run, delay: str) -> None:
         changes = "state = 'scheduled', run_at = clock_timestamp() + %(delay)s::interval, holds_session = false"
@@ -186,8 +190,8 @@ class Plain(PlainRows):
 
     def heartbeat(self, run: Run, lease: str | None = None) -> None:
         def work():
-            for_so_long = lease or self.setting("lease")
-            return self._signs_of_life(run, "lease_expires_at = clock_timestamp() + %(lease)s::interval", lease=for_so_long)
+            changes = "lease_expires_at = clock_timestamp() + coalesce(%(lease)s, lease, %(default_lease)s)::interval"
+            return self._signs_of_life(run, changes, lease=lease, default_lease=self.setting("lease"))
 
         self._does(f"heartbeat {run.label}", work)
 

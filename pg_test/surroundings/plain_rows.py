@@ -12,12 +12,16 @@ from actor import Actor, Refused
 JOB = (
     "id lane lane_group position priority run_at lease_expires_at state holds_session queue tenant account session concurrency_key unique_key"
     " unique_mode kind attempt max_attempts uncounted payload worker owner_pid owner_started_at claimed_at cancel_requested_at"
-    " progress errors metadata unique_until created_at"
+    " progress errors metadata unique_until created_at lease first_started_at waited"
 ).split()
 BROUGHT_BACK = (
     "id priority queue tenant account session concurrency_key unique_key unique_mode kind attempt max_attempts uncounted payload"
-    " errors metadata unique_until created_at"
+    " errors metadata unique_until created_at first_started_at waited"
 ).split()
+# Of a run that is the first, and of the wait before a run.
+FIRST_STARTED_AT = "coalesce(first_started_at, CASE WHEN attempt = 1 THEN claimed_at END)"
+WAITED = "CASE WHEN claimed_at IS NULL THEN waited ELSE coalesce(waited, '0') + greatest(claimed_at - run_at, '0') END"
+AS_BROUGHT_BACK = {"uncounted": "attempt", "first_started_at": FIRST_STARTED_AT, "waited": WAITED}
 
 SHARED = """
     SELECT own.attname, own.attgenerated, past.attgenerated
@@ -160,7 +164,7 @@ class PlainRows(Actor):
 
     def bring_back(self, id: int) -> None:
         columns = [*BROUGHT_BACK, *self.to_job]
-        expressions = ["attempt" if name == "uncounted" else name for name in columns]
+        expressions = [AS_BROUGHT_BACK.get(name, name) for name in columns]
         self.change(
             "job",
             "INSERT",

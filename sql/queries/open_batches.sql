@@ -16,11 +16,7 @@ WITH turn AS MATERIALIZED (
     UPDATE ONLY turnstile.job
     SET state = 'blocked',
         opens_batch = NULL,
-        waited = CASE
-            WHEN isfinite(job.run_at)
-                THEN least(coalesce(job.waited, '0'), '1000 years') + greatest(clock_timestamp() - job.run_at, '0')
-            ELSE job.waited
-        END,
+        waited = turnstile_internal.add_wait(job.waited, job.run_at, clock_timestamp()),
         holds_session = job.session IS NOT NULL
     FROM turn
     WHERE job.id = turn.id AND (

@@ -13,11 +13,7 @@ SET state = 'available',
     lease_expires_at = NULL,
     lease = NULL,
     first_started_at = coalesce(job.first_started_at, CASE WHEN job.attempt = 1 THEN job.claimed_at END),
-    waited = CASE
-        WHEN isfinite(job.run_at) AND isfinite(job.claimed_at)
-            THEN least(coalesce(job.waited, '0'), '1000 years') + greatest(job.claimed_at - job.run_at, '0')
-        ELSE job.waited
-    END,
+    waited = turnstile_internal.add_wait(job.waited, job.run_at, job.claimed_at),
     progress = NULL
 WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running' AND job.cancel_requested_at IS NULL
 RETURNING job.id

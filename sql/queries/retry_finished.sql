@@ -21,13 +21,7 @@ SELECT format(
     string_agg(
         CASE own.attname
             WHEN 'first_started_at' THEN 'coalesce(last.first_started_at, CASE WHEN last.attempt = 1 THEN last.claimed_at END)'
-            WHEN 'waited' THEN $waited$
-                CASE
-                    WHEN isfinite(last.run_at) AND isfinite(last.claimed_at)
-                        THEN least(coalesce(last.waited, '0'), '1000 years') + greatest(last.claimed_at - last.run_at, '0')
-                    ELSE last.waited
-                END
-            $waited$
+            WHEN 'waited' THEN 'turnstile_internal.add_wait(last.waited, last.run_at, last.claimed_at)'
             ELSE 'last.' || quote_ident(own.attname)
         END,
         ', ' ORDER BY own.attnum

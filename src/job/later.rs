@@ -19,6 +19,7 @@ pub struct Later {
     pub has_followers: usize,
     pub lease: usize,
     pub first_started_at: usize,
+    pub waited: usize,
 }
 
 /// Relations whose columns are kept: the jobs, and some days of the history.
@@ -63,6 +64,7 @@ impl Later {
             has_followers: number(c"has_followers"),
             lease: number(c"lease"),
             first_started_at: number(c"first_started_at"),
+            waited: number(c"waited"),
         };
         KNOWN.with_borrow_mut(|known| {
             known.retain(|it| it.version == version && it.relation != relation);

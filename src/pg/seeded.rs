@@ -283,8 +283,8 @@ mod switch {
         (
             Seeded::ForgetWaits,
             "fail_runs",
-            "least(coalesce(job.waited, '0'), '1000 years') + ",
-            "",
+            "add_wait(job.waited,",
+            "add_wait(NULL,",
         ),
         (
             Seeded::CountReleasedAttempt,

@@ -40,6 +40,8 @@ struct KeptName {
     events: Vec<u64>,
     waited: KeptTimes,
     ran: KeptTimes,
+    /// 0.1.0 did not count it.
+    waited_in_all: Option<KeptTimes>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -148,6 +150,7 @@ fn kept(name: NameView) -> Option<KeptName> {
         events: stats.events.to_vec(),
         waited: times(stats.waited),
         ran: times(stats.ran),
+        waited_in_all: Some(times(stats.waited_in_all)),
     })
 }
 
@@ -196,6 +199,10 @@ fn stats(kept: &KeptName) -> Option<StatsView> {
         events: kept.events.as_slice().try_into().ok()?,
         waited: times(&kept.waited)?,
         ran: times(&kept.ran)?,
+        waited_in_all: match &kept.waited_in_all {
+            Some(kept) => times(kept)?,
+            None => Histogram::default(),
+        },
     })
 }
 

@@ -5,6 +5,7 @@ mod count;
 pub use count::{count, count_anew, count_unless_serializable, visit_figures};
 
 use super::slow_jobs;
+use crate::job::later::Later;
 use crate::job::row::{JobRow, column};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
@@ -26,6 +27,8 @@ pub struct Gone<'a> {
     pub side: Side<'a>,
     /// How long it ran, if it did.
     ran: Option<i64>,
+    /// How long it had waited over all its runs, if it has ended.
+    waited_in_all: Option<i64>,
     failure: Option<Event>,
     end: Option<Event>,
     is_retried: bool,
@@ -76,12 +79,13 @@ impl<'a> Gone<'a> {
                 new.is_none().then(end),
             )
         });
-        let failure = failure.flatten();
+        let (failure, end) = (failure.flatten(), end.flatten());
         Some(Self {
             side,
             ran: stops.then(|| run_time(side.row)).flatten(),
+            waited_in_all: end.and_then(|_| waited_in_all(side.row)),
             failure,
-            end: end.flatten(),
+            end,
             is_retried: failure.is_some() && new.is_some(),
         })
     }
@@ -96,6 +100,7 @@ impl<'a> Gone<'a> {
             figures.left.extend(row.int8(column::RUN_AT));
         }
         figures.ran.extend(self.ran);
+        figures.waited_in_all.extend(self.waited_in_all);
         let retried = self.is_retried.then_some(Event::Retried);
         for event in [self.failure, self.end, retried].into_iter().flatten() {
             figures.note(event);
@@ -159,6 +164,18 @@ fn run_time(row: &RawRow) -> Option<i64> {
     let ran = time_between(row.int8(column::CLAIMED_AT), Some(server::now()));
     slow_jobs::note_run(&row, ran);
     ran
+}
+
+/// As `jobs` has it; none if it never ran.
+fn waited_in_all(row: &RawRow) -> Option<i64> {
+    let row = row.again(usize::MAX);
+    let before = row.far_interval(Later::of(&row).waited);
+    let before = before.map(|before| i64::try_from(before.as_micros()).unwrap_or(i64::MAX));
+    let last = time_between(row.int8(column::RUN_AT), row.int8(column::CLAIMED_AT));
+    match (before, last) {
+        (Some(before), Some(last)) => Some(before.saturating_add(last)),
+        (before, last) => before.or(last),
+    }
 }
 
 /// Microseconds; none since `-infinity`.

@@ -94,6 +94,33 @@ def test_runs_are_measured_whatever_ends_them(conn):
     assert sum(_row(conn)["run_ms"]) == 4
 
 
+def test_waits_over_all_attempts_are_measured_when_a_job_ends(conn):
+    enqueue_times(conn, 4, queue="mail")
+    done, retried, stopped, _ = claim(conn, ["mail"], 4)
+    conn.execute("UPDATE turnstile.job SET run_at = now() - interval '400 s', claimed_at = now() - interval '300 s'")
+    assert sum(_row(conn)["total_wait_ms"]) == 0
+    fail(conn, retried)
+    fail(conn, stopped)
+    conn.execute("UPDATE turnstile.job SET run_at = now() - interval '200 s' WHERE state = 'retryable'")
+    call(conn, "cancel", job_id=stopped.id)
+    call(conn, "promote")
+    again = claim_next(conn, "mail")
+    conn.execute("UPDATE turnstile.job SET claimed_at = now() - interval '50 s' WHERE id = %s", [again.id])
+    for run in (done, again):
+        complete(conn, run)
+    # Nothing of one that never ran, or that is deleted.
+    never = enqueue(conn, queue="mail")
+    call(conn, "cancel", job_id=never)
+    conn.execute("DELETE FROM turnstile.job")
+    row = _row(conn)
+    bounds = conn.execute("SELECT turnstile.histogram_bounds()").fetchone()[0]
+    assert sum(row["total_wait_ms"]) == 3
+    assert [row["total_wait_ms"][bounds.index(bound)] for bound in (100_000, 500_000)] == [2, 1]
+    assert row["total_wait_ms_sum"] == pytest.approx(100_000 * 2 + 250_000, abs=1_000)
+    waits = conn.execute("SELECT extract(epoch FROM sum(waited)) * 1000 FROM turnstile.jobs").fetchone()[0]
+    assert row["total_wait_ms_sum"] == pytest.approx(float(waits), abs=1)
+
+
 def test_a_reset_sets_events_to_zero_and_no_jobs(conn):
     enqueue_times(conn, 3, queue="mail")
     complete(conn, claim_next(conn, "mail"))

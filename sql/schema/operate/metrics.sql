@@ -51,7 +51,8 @@ WITH by_queue AS MATERIALIZED (
     FROM by_queue
     CROSS JOIN LATERAL (VALUES
         ('turnstile_queue_wait_seconds', by_queue.wait_ms, by_queue.wait_ms_sum),
-        ('turnstile_queue_run_seconds', by_queue.run_ms, by_queue.run_ms_sum)
+        ('turnstile_queue_run_seconds', by_queue.run_ms, by_queue.run_ms_sum),
+        ('turnstile_queue_total_wait_seconds', by_queue.total_wait_ms, by_queue.total_wait_ms_sum)
     ) AS histograms (family, counts, sum_ms)
     CROSS JOIN LATERAL turnstile_internal.samples_of_histogram(histograms.counts, histograms.sum_ms) AS sample
     UNION ALL
@@ -102,6 +103,7 @@ WITH by_queue AS MATERIALIZED (
     ('turnstile_queue_rescued_total', 'counter', 'Runs of the queue that were ended because their lease or their connection had.'),
     ('turnstile_queue_wait_seconds', 'histogram', 'How long jobs of the queue were due before they started.'),
     ('turnstile_queue_run_seconds', 'histogram', 'How long runs of the queue lasted.'),
+    ('turnstile_queue_total_wait_seconds', 'histogram', 'How long jobs of the queue that ended had waited over all their attempts.'),
     ('turnstile_tenant_waiting', 'gauge', 'Jobs of the tenant that are available.'),
     ('turnstile_tenant_running', 'gauge', 'Jobs of the tenant that run.'),
     ('turnstile_tenant_oldest_waiting_seconds', 'gauge', 'How long the first of the waiting jobs of the tenant has been due.'),

@@ -15,7 +15,8 @@ SELECT
     live.wait_ms, live.wait_ms_sum, live.wait_ms_p50, live.wait_ms_p95, live.wait_ms_p99,
     live.run_ms, live.run_ms_sum, live.run_ms_p50, live.run_ms_p95, live.run_ms_p99,
     live.stats_reset,
-    live.blocked
+    live.blocked,
+    live.total_wait_ms, live.total_wait_ms_sum, live.total_wait_ms_p50, live.total_wait_ms_p95, live.total_wait_ms_p99
 FROM turnstile_internal.figures('queue') AS live
 WHERE live.enqueued IS NOT NULL;
 COMMENT ON VIEW turnstile.stat_queue IS
@@ -41,6 +42,12 @@ COMMENT ON COLUMN turnstile.stat_queue.run_ms_p50 IS 'The median, as wait_ms_p50
 COMMENT ON COLUMN turnstile.stat_queue.run_ms_p95 IS 'As wait_ms_p95.';
 COMMENT ON COLUMN turnstile.stat_queue.run_ms_p99 IS 'As wait_ms_p99.';
 COMMENT ON COLUMN turnstile.stat_queue.blocked IS 'As in queues.';
+COMMENT ON COLUMN turnstile.stat_queue.total_wait_ms IS
+    'How long jobs that ended had waited over all their attempts, as waited of jobs, by bucket as wait_ms. Jobs that never started are not in it.';
+COMMENT ON COLUMN turnstile.stat_queue.total_wait_ms_sum IS 'The sum, in milliseconds.';
+COMMENT ON COLUMN turnstile.stat_queue.total_wait_ms_p50 IS 'The median, as wait_ms_p50.';
+COMMENT ON COLUMN turnstile.stat_queue.total_wait_ms_p95 IS 'As wait_ms_p95.';
+COMMENT ON COLUMN turnstile.stat_queue.total_wait_ms_p99 IS 'As wait_ms_p99.';
 COMMENT ON COLUMN turnstile.stat_queue.stats_reset IS 'When counting began: with the first change of a job after memory was lost or the extension made, or by stat_reset().';
 
 CREATE VIEW turnstile.stat_tenant AS
@@ -51,7 +58,8 @@ SELECT
     live.wait_ms, live.wait_ms_sum, live.wait_ms_p50, live.wait_ms_p95, live.wait_ms_p99,
     live.run_ms, live.run_ms_sum, live.run_ms_p50, live.run_ms_p95, live.run_ms_p99,
     live.stats_reset,
-    live.blocked
+    live.blocked,
+    live.total_wait_ms, live.total_wait_ms_sum, live.total_wait_ms_p50, live.total_wait_ms_p95, live.total_wait_ms_p99
 FROM turnstile_internal.figures('tenant') AS live
 WHERE live.enqueued IS NOT NULL;
 COMMENT ON VIEW turnstile.stat_tenant IS

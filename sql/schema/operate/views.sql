@@ -11,7 +11,8 @@ CREATE FUNCTION turnstile_internal.figures(gate text)
         enqueued bigint, started bigint, completed bigint, failed bigint, retried bigint, discarded bigint, cancelled bigint,
         rescued bigint,
         wait_ms bigint[], wait_ms_sum float8, wait_ms_p50 float8, wait_ms_p95 float8, wait_ms_p99 float8,
-        run_ms bigint[], run_ms_sum float8, run_ms_p50 float8, run_ms_p95 float8, run_ms_p99 float8
+        run_ms bigint[], run_ms_sum float8, run_ms_p50 float8, run_ms_p95 float8, run_ms_p99 float8,
+        total_wait_ms bigint[], total_wait_ms_sum float8, total_wait_ms_p50 float8, total_wait_ms_p95 float8, total_wait_ms_p99 float8
     )
     LANGUAGE c STABLE ROWS 1000
     AS 'MODULE_PATHNAME', 'turnstile_figures';
@@ -24,7 +25,7 @@ CREATE FUNCTION turnstile.histogram_bounds() RETURNS bigint[]
     LANGUAGE c IMMUTABLE PARALLEL SAFE
     AS 'MODULE_PATHNAME', 'turnstile_histogram_bounds';
 COMMENT ON FUNCTION turnstile.histogram_bounds() IS
-    'Returns the upper bounds of the buckets of wait_ms and run_ms, in milliseconds. The last bucket has none.';
+    'Returns the upper bounds of the buckets of wait_ms, run_ms and total_wait_ms, in milliseconds. The last bucket has none.';
 
 CREATE VIEW turnstile.queues AS
 WITH live AS MATERIALIZED (

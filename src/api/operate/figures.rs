@@ -255,7 +255,8 @@ fn push(output: &mut Output, name: &NameView, starting: i64, since: Option<i64>)
     let events = stats.into_iter().flat_map(|stats| stats.events.map(number));
     let times = stats
         .into_iter()
-        .flat_map(|stats| times(&stats.waited).into_iter().chain(times(&stats.ran)));
+        .flat_map(|stats| [&stats.waited, &stats.ran, &stats.waited_in_all])
+        .flat_map(times);
     output.push(columns.into_iter().chain(events).chain(times));
 }
 

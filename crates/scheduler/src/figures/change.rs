@@ -81,6 +81,8 @@ pub struct Change {
     /// How long jobs waited that started, and ran that ended, in microseconds.
     pub waited: Times,
     pub ran: Times,
+    /// How long jobs that ended had waited over all their runs, in microseconds.
+    pub waited_in_all: Times,
 }
 
 impl Change {
@@ -109,6 +111,7 @@ impl Change {
             left,
             waited,
             ran,
+            waited_in_all,
         } = inner;
         self.labels = self.labels.take().or(labels);
         for (count, more) in self.states.iter_mut().zip(states) {
@@ -121,6 +124,7 @@ impl Change {
         self.left.0.extend(left.0);
         self.waited.extend(waited);
         self.ran.extend(ran);
+        self.waited_in_all.extend(waited_in_all);
     }
 
     pub fn label_of(&self, kind: GateKind) -> Option<Label<'_>> {

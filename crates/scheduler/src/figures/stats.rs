@@ -25,6 +25,7 @@ pub struct Stats {
     pub(super) events: [u64; EVENTS],
     pub(super) waited: Histogram,
     pub(super) ran: Histogram,
+    pub(super) waited_in_all: Histogram,
 }
 
 impl Slot for Stats {
@@ -54,11 +55,13 @@ impl Stats {
         for (count, more) in self.events.iter_mut().zip(change.events) {
             *count += u64::from(more);
         }
-        for &time in &change.waited {
-            self.waited.note(time);
-        }
-        for &time in &change.ran {
-            self.ran.note(time);
+        let times = [
+            (&mut self.waited, &change.waited),
+            (&mut self.ran, &change.ran),
+            (&mut self.waited_in_all, &change.waited_in_all),
+        ];
+        for (histogram, times) in times {
+            times.iter().for_each(|&time| histogram.note(time));
         }
     }
 }
@@ -188,6 +191,7 @@ impl Figures<'_> {
             let own = self.stats.get_mut(own)?;
             own.events = stats.events;
             (own.waited, own.ran) = (stats.waited, stats.ran);
+            own.waited_in_all = stats.waited_in_all;
         }
         Ok(())
     }

@@ -28,6 +28,7 @@ pub struct StatsView {
     pub events: [u64; EVENTS],
     pub waited: Histogram,
     pub ran: Histogram,
+    pub waited_in_all: Histogram,
 }
 
 impl Figures<'_> {
@@ -65,6 +66,7 @@ impl Figures<'_> {
                     events: found.events,
                     waited: found.waited,
                     ran: found.ran,
+                    waited_in_all: found.waited_in_all,
                 }))
             }
         };

@@ -29,7 +29,7 @@ FROM (
             'since', extract(epoch FROM stat.stats_reset)::float8,
             'enqueued', stat.enqueued, 'started', stat.started, 'completed', stat.completed, 'failed', stat.failed,
             'retried', stat.retried, 'discarded', stat.discarded, 'cancelled', stat.cancelled, 'rescued', stat.rescued,
-            'wait_ms', stat.wait_ms, 'run_ms', stat.run_ms, 'bounds_ms', turnstile.histogram_bounds()
+            'wait_ms', stat.wait_ms, 'run_ms', stat.run_ms, 'total_wait_ms', stat.total_wait_ms, 'bounds_ms', turnstile.histogram_bounds()
         ) END AS statistics
     FROM turnstile.queues
     LEFT JOIN turnstile.stat_queue AS stat ON stat.name = queues.name

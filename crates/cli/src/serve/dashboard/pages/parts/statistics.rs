@@ -24,6 +24,7 @@ pub struct Statistics {
     rescued: i64,
     wait_ms: Vec<i64>,
     run_ms: Vec<i64>,
+    total_wait_ms: Vec<i64>,
     bounds_ms: Vec<i64>,
 }
 
@@ -40,6 +41,7 @@ pub fn shown(view: &View, statistics: Option<&Statistics>, filter: (&str, &str))
     let times = [
         ("Wait before start", &statistics.wait_ms),
         ("Run", &statistics.run_ms),
+        ("Wait in all, of jobs that ended", &statistics.total_wait_ms),
     ];
     let parts: Vec<Markup> = times
         .iter()
