@@ -43,7 +43,7 @@ def test_a_line_has_the_job(conn, persistent):
     given = result(conn, job)["job"]
     created = given.pop("created_at")
     assert conn.execute("SELECT created_at = %s FROM turnstile.jobs WHERE id = %s", [created, job]).fetchone() == (True,)
-    assert given.pop("max_attempts") > 1
+    assert given.pop("max_attempts") - 1 == given.pop("attempts_left") > 0
     assert given == {
         "id": job,
         "attempt": 1,

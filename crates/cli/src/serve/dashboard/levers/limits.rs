@@ -24,11 +24,13 @@ impl<'a> Limits<'a> {
         Ok(Value::Int(given.filter(|_| self.is_changed(name))))
     }
 
-    /// An interval as PostgreSQL reads it. It goes with the number of another field: neither means anything alone.
+    /// An interval as PostgreSQL reads it. It goes with a number that is set by another field, and means nothing without one.
     pub fn interval(&mut self, name: &str, number: &str) -> Value {
         self.clear_if_emptied(name);
-        let is_changed = self.is_changed(name) || self.is_changed(number);
-        Value::from(self.fields.optional(name).filter(|_| is_changed))
+        let goes_along = self.is_changed(number)
+            && matches!(self.fields.optional_limit(number), Ok(Some(number)) if number > 0);
+        let is_meant = self.is_changed(name) || goes_along;
+        Value::from(self.fields.optional(name).filter(|_| is_meant))
     }
 
     fn clear_if_emptied(&mut self, name: &str) {
@@ -81,6 +83,23 @@ mod tests {
         assert_eq!(limits.number("slots").unwrap(), Value::Int(Some(-1)));
         assert_eq!(limits.number("rate").unwrap(), Value::Int(None));
         assert_eq!(limits.cleared(), Value::Texts(Vec::new()));
+    }
+
+    #[test]
+    fn an_interval_goes_with_a_number_only() {
+        for (rate, expected) in [
+            ("7", Value::text("1 hour")),
+            ("", Value::Text(None)),
+            ("no+limit", Value::Text(None)),
+        ] {
+            let form = format!("was_rate=5&rate={rate}&was_rate_per=1+hour&rate_per=1+hour");
+            let fields = Fields::read(form.as_bytes());
+            assert_eq!(
+                Limits::of(&fields).interval("rate_per", "rate"),
+                expected,
+                "{rate}"
+            );
+        }
     }
 
     #[test]
