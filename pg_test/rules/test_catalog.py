@@ -94,6 +94,8 @@ CONTRACT = {
     "batch_results": "(id bigint) -> TABLE(id bigint, kind text, payload jsonb, state text, result jsonb, error text)",
     "why_waiting": "(job_id bigint) -> TABLE(ord integer, reason text, gate text, name text, running integer, slots integer,"
     " opens_at timestamp with time zone, holder bigint, detail text)",
+    "why_waiting_many": "(job_ids bigint[]) -> TABLE(job_id bigint, ord integer, reason text, gate text, name text, running integer,"
+    " slots integer, opens_at timestamp with time zone, holder bigint, detail text)",
     "why_waiting_summary": "(queue text, tenant text) -> TABLE(reason text, gate text, lanes bigint, is_estimate boolean)",
     "wait_estimate": "(job_id bigint) -> TABLE(ahead bigint, is_capped boolean, starts_per_minute numeric, bottleneck text,"
     " starts_at timestamp with time zone)",

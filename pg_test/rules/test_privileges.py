@@ -60,6 +60,7 @@ VERBS = {
     "snooze": {"job_id": 1, "attempt": 1, "delay": "0"},
     "cancel": {"job_id": 1},
     "why_waiting": {"job_id": 2},
+    "why_waiting_many": {"job_ids": [2]},
     "why_waiting_summary": {},
     "wait_estimate": {"job_id": 2},
     "recent": {},

@@ -39,6 +39,12 @@ pub fn job(call: &Call) -> Result<i64> {
     call.int8(JOB_ID).ok_or_else(|| null_argument("job_id"))
 }
 
+pub fn job_ids(call: &Call, index: usize) -> Result<Vec<i64>> {
+    let found = required(call.int8s(index, "job_ids")?, "job_ids")?;
+    let all: Option<Vec<i64>> = found.into_iter().collect();
+    all.ok_or_else(|| null_element("job_ids"))
+}
+
 /// The keys of an array of queues that the caller may claim from.
 pub fn queue_keys(call: &Call, index: usize) -> Result<Vec<u64>> {
     let key = |queue: &Option<String>| {

@@ -1,6 +1,6 @@
 //! Jobs that wait for others: for their children, for those that they come after, or for the turn of their parent.
 
-use super::blocker::{Blocker, Reason};
+use super::blocker::{Blocker, HOLDER, Reason};
 use super::job::Waiting;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
@@ -34,8 +34,9 @@ fn children(rows: &Rows) -> Result<Option<Blocker>> {
     let count: i64 = rows.required(0, 1)?;
     let detail = match count {
         0 => return Ok(None),
-        10_001.. => "It waits for more than 10,000 children, of which holder is one.".into(),
-        count => format!("It waits for {count} children, of which holder is one."),
+        1 => format!("It waits for a child, {HOLDER}."),
+        10_001.. => format!("It waits for more than 10,000 children, such as {HOLDER}."),
+        count => format!("It waits for {count} children, such as {HOLDER}."),
     };
     let blocker = Blocker::new(Reason::Blocked, detail);
     Ok(Some(blocker.because_of(rows.value(0, 2))))
@@ -46,7 +47,10 @@ fn predecessors(rows: &Rows) -> Result<Option<Blocker>> {
         return Ok(None);
     };
     let (state, count): (&str, i64) = (rows.required(0, 4)?, rows.required(0, 5)?);
-    let detail = format!("It comes after {count} jobs, of which the first is {state}.");
+    let detail = match count {
+        1 => format!("It comes after {HOLDER}, which is {state}."),
+        count => format!("It comes after {count} jobs. The first, {HOLDER}, is {state}."),
+    };
     let blocker = Blocker::new(Reason::Blocked, detail);
     Ok(Some(blocker.because_of(Some(first))))
 }
@@ -58,7 +62,7 @@ pub fn closed(spi: &Spi, spec: &LaneSpec) -> Result<Option<Blocker>> {
     Ok(rows.value::<&str>(0, 1).map(|why| match why {
         "closed" => Blocker::new(
             Reason::Blocked,
-            "Its batch begins when the turn of the job in holder has come.",
+            format!("Its batch begins when the turn of {HOLDER} has come."),
         )
         .because_of(Some(parent)),
         "stopped" => Blocker::new(

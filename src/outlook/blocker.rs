@@ -50,6 +50,9 @@ impl Reason {
     }
 }
 
+/// Stands in a sentence for the job in the way. No name contains it.
+pub const HOLDER: char = '\0';
+
 pub struct Blocker {
     pub reason: Reason,
     pub gate: Option<GateKind>,
@@ -94,6 +97,12 @@ impl Blocker {
 
     pub fn because_of(self, holder: Option<i64>) -> Self {
         Self { holder, ..self }
+    }
+
+    /// The sentence for a caller who may know of this job in the way.
+    pub fn told(&self, holder: Option<i64>) -> String {
+        let called = holder.map_or_else(|| "another job".into(), |id| format!("job {id}"));
+        self.detail.replace(HOLDER, &called)
     }
 }
 

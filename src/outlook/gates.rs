@@ -1,6 +1,6 @@
 //! The gates that a job passes, and which of them are closed.
 
-use super::blocker::{Blocker, Reason, name_of};
+use super::blocker::{Blocker, HOLDER, Reason, name_of};
 use super::job::Waiting;
 use super::{blocked, holders};
 use crate::job::gates;
@@ -106,11 +106,11 @@ fn full(spi: &Spi, job: &Waiting, state: &GateState) -> Result<Blocker> {
     let holder = holders::of_gate(spi, job, kind)?;
     let detail = match (reason, holder) {
         (Reason::SessionBusy, Some(_)) => format!(
-            "{} lets one job run at a time, and that is the job in holder: it runs, or waits for another attempt.",
+            "{} lets one job run at a time, and that is {HOLDER}: it runs, or waits for another attempt.",
             called(kind, name)
         ),
         (Reason::UniqueRunning, Some(_)) => {
-            format!("The job in holder runs with {}.", called(kind, name))
+            format!("{} is that of {HOLDER}, which runs.", called(kind, name))
         }
         (Reason::SessionBusy | Reason::UniqueRunning, None) => format!(
             "An open transaction has claimed or ended a job with {}.",
@@ -141,7 +141,7 @@ fn own_family(spi: &Spi, job: &Waiting, state: &GateState, slots: u32) -> Result
         return Ok(None);
     }
     let detail = format!(
-        "{} is taken up by the job in holder, of which this one is a descendant. If that waits for this one in its run, neither goes on: it should call await_children.",
+        "{} is taken up by {HOLDER}, of which this one is a descendant. If that waits for this one in its run, neither goes on: it should call await_children.",
         called(kind, job.name(kind))
     );
     let blocker = Blocker::new(Reason::of_full(kind), detail).because_of(rows.value(0, 1));

@@ -33,19 +33,25 @@ pub struct Waiting {
 impl Waiting {
     /// An error where there is no such job, or it does not wait.
     pub fn read(spi: &Spi, id: i64) -> Result<Self> {
-        let rows = spi.run(&WAITING_JOB, &[datum(id)])?;
-        let Some(state) = rows.value::<String>(0, 4) else {
-            return Err(match state_of(spi, id)? {
-                Some(state) => does_not_wait(id, &state),
-                None => no_such_job(id),
-            });
-        };
-        if state == "running" {
-            return Err(does_not_wait(id, &state));
+        if let Some(found) = Self::find(spi, id)? {
+            return Ok(found);
         }
+        Err(match state_of(spi, id)? {
+            Some(state) => does_not_wait(id, &state),
+            None => no_such_job(id),
+        })
+    }
+
+    /// Nothing where there is no such job, or it does not wait.
+    pub fn find(spi: &Spi, id: i64) -> Result<Option<Self>> {
+        let rows = spi.run(&WAITING_JOB, &[datum(id)])?;
+        let state: Option<String> = rows.value(0, 4);
+        let Some(state) = state.filter(|state| state != "running") else {
+            return Ok(None);
+        };
         let names: Option<Array<&str>> = rows.value(0, 1);
         let names = names.iter().flat_map(Array::iter);
-        Ok(Self {
+        Ok(Some(Self {
             id,
             spec: lane_of_row(&rows, 0),
             position: rows.required(0, 3)?,
@@ -57,7 +63,7 @@ impl Waiting {
             tenant: rows.value(0, 7),
             session: rows.value(0, 8),
             names: names.map(|name| name.map(str::to_owned)).collect(),
-        })
+        }))
     }
 
     pub fn place(&self) -> JobPlace<'_> {

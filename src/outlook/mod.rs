@@ -6,7 +6,7 @@ mod counts; // jobs that come before another
 pub mod estimate;
 mod gates; // gates that are closed
 mod holders; // which jobs are in the way
-mod job;
+pub mod job;
 mod order; // what comes first
 pub mod summary;
 pub mod why;

@@ -1,6 +1,6 @@
 //! What comes before a job, and who could take it.
 
-use super::blocker::{Blocker, Reason};
+use super::blocker::{Blocker, HOLDER, Reason};
 use super::holders::comes_before;
 use super::job::Waiting;
 use crate::claims::next::{Next, first_in_lane, next_of};
@@ -42,7 +42,7 @@ pub fn behind(
     };
     let is_behind = first.is_some() || (could_start && matches!(next, Next::Unknown));
     let detail = format!(
-        "Another job of queue \"{}\" comes before it, by priority, fair share or position.",
+        "In queue \"{}\", {HOLDER} comes before it, by priority, fair share or position.",
         job.queue
     );
     let blocker = Blocker::new(Reason::Behind, detail)

@@ -1,6 +1,6 @@
 //! Every reason why a job waits.
 
-use super::blocker::{Blocker, Reason};
+use super::blocker::{Blocker, HOLDER, Reason};
 use super::job::Waiting;
 use super::{blocked, gates, holders, order};
 use crate::pg::error::Result;
@@ -15,22 +15,21 @@ use turnstile_scheduler::GateKind;
 pub use super::blocker::name_of;
 
 /// What keeps the job from being the one that the next claim from its queue takes; nothing if it is that.
-pub fn blockers(spi: &Spi, job_table: pg_sys::Oid, job_id: i64) -> Result<Vec<Blocker>> {
-    let job = Waiting::read(spi, job_id)?;
+pub fn blockers(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Vec<Blocker>> {
     let mut found = Vec::new();
     match job.is_blocked {
-        true => found.extend(blocked::blockers(spi, &job)?),
-        false => found.extend(put_off(&job)),
+        true => found.extend(blocked::blockers(spi, job)?),
+        false => found.extend(put_off(job)),
     }
-    found.extend(locked(&job)?);
+    found.extend(locked(job)?);
     for state in gates::states(spi, job_table, &job.spec)? {
-        found.extend(gates::blockers(spi, &job, &state)?);
+        found.extend(gates::blockers(spi, job, &state)?);
     }
-    found.extend(turn(spi, job_table, &job)?);
-    found.extend(outside(spi, job_table, &job)?);
+    found.extend(turn(spi, job_table, job)?);
+    found.extend(outside(spi, job_table, job)?);
     let could_start = found.is_empty();
-    found.extend(order::behind(spi, job_table, &job, could_start)?);
-    found.extend(order::no_worker(spi, job_table, &job)?);
+    found.extend(order::behind(spi, job_table, job, could_start)?);
+    found.extend(order::no_worker(spi, job_table, job)?);
     Ok(found)
 }
 
@@ -68,7 +67,7 @@ fn turn(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Option<Block
     let Some(first) = holders::first_of_session(spi, job_table, job)? else {
         return Ok(None);
     };
-    let detail = "Another job of its session comes before it.";
+    let detail = format!("In its session, {HOLDER} comes first.");
     let blocker = Blocker::new(Reason::SessionOrder, detail)
         .at(GateKind::Session, job.session.as_deref())
         .because_of(Some(first));

@@ -33,10 +33,7 @@ def show(db, device):
 
 
 def why(db, id):
-    try:
-        return " ".join(detail for (detail,) in db.execute("SELECT detail FROM turnstile.why_waiting(%s)", [id]))
-    except psycopg.errors.ObjectNotInPrerequisiteState:
-        return "It has just begun."
+    return " ".join(detail for (detail,) in db.execute("SELECT detail FROM turnstile.why_waiting_many(ARRAY[%s]::bigint[])", [id]))
 
 
 def cancel(db, id):

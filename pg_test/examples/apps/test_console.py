@@ -85,7 +85,7 @@ def test_the_list_says_why_a_command_waits_and_a_long_one_is_cancelled(console, 
     begin()
     await_line(console, "lamp", "running", "long")
     [line] = [line for line in console("list", "lamp").splitlines() if line.split()[0] == waits]
-    assert 'Session "lamp" lets one job run at a time, and that is the job in holder: it runs' in line
+    assert 'Session "lamp" lets one job run at a time, and that is job ' in line
     assert console("cancel", long) == "running"
     await_line(console, "lamp", "cancelled", "long")
     await_line(console, "lamp", "completed", "next")

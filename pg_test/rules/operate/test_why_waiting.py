@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from support.calls import call, claim, claim_next, complete, enqueue, enqueue_many, fail
+from support.calls import call, claim, claim_next, complete, enqueue, enqueue_many, enqueue_times, fail
 from support.settings import configure
 from support.sleepers import Sleeper, await_asleep
 
@@ -349,6 +349,44 @@ def test_a_job_that_does_not_wait_has_no_reason(conn, function):
         call(conn, function, job_id=987654321)
     with pytest.raises(psycopg.errors.NullValueNotAllowed):
         call(conn, function, job_id=None)
+
+
+def test_of_a_list_those_that_wait_no_more_have_no_rows(db, conn):
+    call(conn, "set_queue", name="default", max_running=2)
+    enqueue_times(conn, 6)
+    listed = [id for (id,) in conn.execute("SELECT id FROM turnstile.job ORDER BY id")]
+    run = claim_next(conn)
+    complete(conn, claim_next(conn))
+    # Another one starts while the list is read.
+    other = db.connect(autocommit=False)
+    claim_next(other)
+    conn.execute("DELETE FROM turnstile.job WHERE id = %s", [listed[-1]])
+    rows = call(conn, "why_waiting_many", job_ids=[*reversed(listed), run.id, 987654321])
+    assert [row.job_id for row in rows] == sorted((row.job_id for row in rows), reverse=True)
+    assert {row.job_id for row in rows} == set(listed[2:5])
+    for id in listed[2:5]:
+        assert [row[1:] for row in rows if row.job_id == id] == [tuple(row) for row in why(conn, id)]
+    other.rollback()
+    assert call(conn, "why_waiting_many", job_ids=[]) == []
+
+
+def test_of_a_list_the_caller_is_told_what_it_may_know(conn, role):
+    mine, others = enqueue(conn, tenant="a"), enqueue(conn, tenant="b")
+    conn.execute("SELECT turnstile.allow_tenant(%s::text::regrole, '{a}')", [role])
+    conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
+    assert {row.job_id for row in call(conn, "why_waiting_many", job_ids=[mine, others])} == {mine}
+    conn.execute("RESET ROLE")
+
+
+def test_a_sentence_names_the_job_in_the_way_to_who_may_know(conn, role):
+    first, mine = enqueue(conn, tenant="b"), enqueue(conn, tenant="a")
+    detail = [row.detail for row in why(conn, mine) if row.reason == "behind"]
+    assert f"job {first} comes before it" in detail[0]
+    conn.execute("SELECT turnstile.allow_tenant(%s::text::regrole, '{a}')", [role])
+    conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
+    detail = [row.detail for row in why(conn, mine) if row.reason == "behind"]
+    assert "another job comes before it" in detail[0]
+    conn.execute("RESET ROLE")
 
 
 @pytest.mark.parametrize("verb", ["see", "manage", "*"])

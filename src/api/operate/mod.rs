@@ -57,6 +57,11 @@ sql_verb!(
     why::why_waiting
 );
 sql_verb!(
+    turnstile_why_waiting_many,
+    pg_finfo_turnstile_why_waiting_many,
+    why::why_waiting_many
+);
+sql_verb!(
     turnstile_why_waiting_summary,
     pg_finfo_turnstile_why_waiting_summary,
     why::why_waiting_summary

@@ -1,19 +1,22 @@
-//! `why_waiting`, its summary, and `wait_estimate`.
+//! `why_waiting`, of one job or many, its summary, and `wait_estimate`.
 
-use crate::api::arguments::{job, name};
+use crate::api::arguments::{job, job_ids, name};
 use crate::job::lane::{EVERY_QUEUE, claimed_key, tenant_key};
+use crate::outlook::job::Waiting;
 use crate::outlook::why::name_of;
 use crate::outlook::{estimate, summary, why};
 use crate::permission;
 use crate::pg::call::{Call, arguments, datum};
 use crate::pg::error::{Failure, Result, internal, on_standby};
 use crate::pg::output::Output;
-use crate::pg::spi::with_spi;
+use crate::pg::spi::{Spi, with_spi};
 use crate::pg::{catalog, server};
 use pgrx::AnyNumeric;
 use pgrx::pg_sys::Datum;
+use std::iter;
 use turnstile_scheduler::GateKind;
 
+arguments!(why_waiting_many: JOB_IDS);
 arguments!(why_waiting_summary: QUEUE, TENANT);
 
 pub fn why_waiting(call: &Call) -> Result<Option<Datum>> {
@@ -22,32 +25,64 @@ pub fn why_waiting(call: &Call) -> Result<Option<Datum>> {
     let mut output = Output::of(call);
     with_spi(|spi| {
         permission::job_outlook(spi, job_id)?;
-        let blockers = why::blockers(spi, catalog::job_table()?, job_id)?;
-        for (ord, blocker) in (1_i32..).zip(blockers) {
-            let holder = match blocker.holder {
-                Some(id) if permission::may_know(spi, id)? => Some(id),
-                _ => None,
+        let job = Waiting::read(spi, job_id)?;
+        let mut blockers = blockers_of(spi, &job)?;
+        blockers.try_for_each(|columns| {
+            output.push(columns?.into_iter());
+            Ok(())
+        })?;
+        Ok(None)
+    })
+}
+
+/// A list of jobs is old when it is asked about: some may have started, or be gone.
+pub fn why_waiting_many(call: &Call) -> Result<Option<Datum>> {
+    must_have_memory()?;
+    let job_ids = job_ids(call, why_waiting_many::JOB_IDS)?;
+    let mut output = Output::of(call);
+    with_spi(|spi| {
+        for job_id in job_ids {
+            pgrx::check_for_interrupts!();
+            let Some(job) = Waiting::find(spi, job_id)? else {
+                continue;
             };
-            let number = |number: Option<u32>| {
-                number.and_then(|it| datum(i32::try_from(it).unwrap_or(i32::MAX)))
-            };
-            output.push(
-                [
-                    datum(ord),
-                    datum(blocker.reason.name()),
-                    blocker.gate.and_then(|kind| datum(name_of(kind))),
-                    blocker.name.and_then(datum),
-                    number(blocker.running),
-                    number(blocker.slots),
-                    blocker.opens_at.and_then(datum),
-                    holder.and_then(datum),
-                    datum(blocker.detail),
-                ]
-                .into_iter(),
-            );
+            if !permission::may_know(spi, job_id)? {
+                continue;
+            }
+            for columns in blockers_of(spi, &job)? {
+                output.push(iter::once(datum(job_id)).chain(columns?));
+            }
         }
         Ok(None)
     })
+}
+
+/// The columns of `why_waiting`.
+fn blockers_of(
+    spi: &Spi,
+    job: &Waiting,
+) -> Result<impl Iterator<Item = Result<[Option<Datum>; 9]>>> {
+    let blockers = why::blockers(spi, catalog::job_table()?, job)?;
+    Ok((1_i32..).zip(blockers).map(|(ord, blocker)| {
+        let holder = match blocker.holder {
+            Some(id) if permission::may_know(spi, id)? => Some(id),
+            _ => None,
+        };
+        let number = |number: Option<u32>| {
+            number.and_then(|it| datum(i32::try_from(it).unwrap_or(i32::MAX)))
+        };
+        Ok([
+            datum(ord),
+            datum(blocker.reason.name()),
+            blocker.gate.and_then(|kind| datum(name_of(kind))),
+            blocker.name.as_deref().and_then(datum),
+            number(blocker.running),
+            number(blocker.slots),
+            blocker.opens_at.and_then(datum),
+            holder.and_then(datum),
+            datum(blocker.told(holder)),
+        ])
+    }))
 }
 
 pub fn why_waiting_summary(call: &Call) -> Result<Option<Datum>> {

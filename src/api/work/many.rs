@@ -1,5 +1,6 @@
 //! The arguments of calls about many runs, and what such calls need beside those about one.
 
+use crate::api::arguments::job_ids;
 use crate::permission::{self, Verb};
 use crate::pg::call::{Call, required};
 use crate::pg::error::{Result, bad_value, null_element};
@@ -14,15 +15,11 @@ const ATTEMPTS: usize = 1;
 
 /// The runs that the first two arguments name, as they come.
 pub fn runs(call: &Call) -> Result<Vec<RunKey>> {
-    let job_ids = required(call.int8s(JOB_IDS, "job_ids")?, "job_ids")?;
+    let job_ids = job_ids(call, JOB_IDS)?;
     let attempts = required(call.int4s(ATTEMPTS, "attempts")?, "attempts")?;
-    if job_ids.iter().any(Option::is_none) {
-        return Err(null_element("job_ids"));
-    }
     if attempts.iter().any(Option::is_none) {
         return Err(null_element("attempts"));
     }
-    let job_ids: Vec<i64> = job_ids.into_iter().flatten().collect();
     must_match(&job_ids, Some(attempts.len()), "attempts")?;
     Ok(job_ids
         .into_iter()

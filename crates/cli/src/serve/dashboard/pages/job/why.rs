@@ -40,10 +40,7 @@ fn explanation(reason: &Reason, now: f64) -> Markup {
     let said = match reason.reason.as_str() {
         "scheduled" => "Its time has not come.".to_owned(),
         "retry" => "It failed, and is due again later.".to_owned(),
-        _ => {
-            let detail = reason.detail.as_deref().unwrap_or_default();
-            detail.replace(", of which holder is one", "")
-        }
+        _ => reason.detail.clone().unwrap_or_default(),
     };
     html! {
         bdi { (said) }
