@@ -123,7 +123,6 @@ MANAGED = {
     "retry, running": "SELECT turnstile.retry({running})",
     "reprioritize": "SELECT turnstile.reprioritize({waiting}, 7)",
     "why_waiting": "SELECT * FROM turnstile.why_waiting({waiting})",
-    "why_waiting_many": "SELECT DISTINCT job_id FROM turnstile.why_waiting_many(ARRAY[{waiting}, {running}])",
     "why_waiting, running": "SELECT * FROM turnstile.why_waiting({running})",
     "wait_for_end": "CALL turnstile.wait_for_end({waiting}, '0')",
     "wait_estimate": "SELECT * FROM turnstile.wait_estimate({waiting})",

@@ -51,13 +51,14 @@ COMMENT ON COLUMN turnstile.job_history.waited IS
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
 CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';
 
--- A body of the standard's kind: it is parsed here, so that no search path needs to be pinned and it is inlined.
 CREATE FUNCTION turnstile_internal.add_wait(waited interval, due timestamptz, claimed timestamptz) RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE
-        WHEN isfinite(due) AND isfinite(claimed)
-            THEN least(coalesce(waited, '0'), '1000 years') + greatest(claimed - due, '0')
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+    SELECT CASE
+        WHEN isfinite(due) AND isfinite(claimed) THEN least(coalesce(waited, '0'), '1000 years') + greatest(claimed - due, '0')
         ELSE waited
-    END;
+    END
+$function$;
 COMMENT ON FUNCTION turnstile_internal.add_wait(interval, timestamptz, timestamptz) IS
     'What a job waited before a run, and for that run. Where a time is infinite, the run adds nothing.';
