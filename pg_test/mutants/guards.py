@@ -13,6 +13,7 @@ GUARDS = {
     "HoldInAnyState": "rules/produce/test_unique_states.py::test_of_a_job_that_ended_twice_the_last_end_counts",
     "ForgetWaits": "rules/work/test_waits.py::test_the_first_start_stays_and_the_waits_add_up",
     "ClaimWithOldSnapshot": "rules/test_transactions.py::test_a_claim_with_an_old_snapshot_loses_no_job_for_others",
+    "StopAfterRange": "rules/work/test_far_behind.py::test_one_after_the_other[18-beside another lane]",
     "ForgetHiddenLane": "isolation/locked_by_another_session",
     "PassOwnGone": "mutants/test_waiting_sessions.py::test_a_session_waits_for_what_an_open_transaction_took_out_of_it",
     "ReadOwnLimits": "faults/test_transactions.py::test_an_uncommitted_limit_admits_and_refuses_no_other_session",

@@ -7,7 +7,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::Spi;
 use crate::pg::{catalog, server};
 use crate::runs::claimer::Claimer;
-use crate::runs::look_ahead::look_ahead;
+use crate::runs::look_ahead::{add_gone, look_ahead};
 use crate::runs::opening;
 use crate::runs::start::{Started, Wanted, start_jobs};
 use crate::shmem::Phase;
@@ -294,11 +294,7 @@ fn take(
         ..
     } = lane;
     let own = pending::with(|pending| pending.own_positions(picked.spec.lane));
-    let Started {
-        positions: taken,
-        seen,
-        openings,
-    } = match reservations {
+    let mut started = match reservations {
         [] => Started::default(),
         some => {
             let wanted = Wanted {
@@ -306,36 +302,27 @@ fn take(
                 most: some.len(),
                 own: &own,
                 claimer,
+                // Otherwise, the lane goes on somewhere behind what was seen. It matters when another lane may come before,
+                // and when sleeping processes would be woken for an empty lane.
+                with_next: lane.is_waited_for || picked.bound.is_some(),
             };
             start_jobs(spi, &wanted, output)?
         }
     };
-    let opened = opening::open(spi, &openings)?;
+    let opened = opening::open(spi, &started.openings)?;
     let reservations = opening::keep_turn(job_table, picked, reservations, opened);
-    let mut outcome = Outcome {
-        taken: &taken,
-        seen: &seen,
-        seen_all: false,
-    };
-    let ahead;
-    // A statement that skips locked rows has not seen them, and the claim that locked them may be undone.
-    if seen.is_empty() || is_worth_a_look(lane, &taken) {
-        let is_all;
-        (ahead, is_all) = look_ahead(spi, picked, &own)?;
-        outcome.seen = &ahead;
-        outcome.seen_all = is_all;
+    if started.shows_next() {
+        add_gone(picked, &mut started.seen);
+    } else {
+        (started.seen, started.seen_all) = look_ahead(spi, picked, &own)?;
     }
+    let outcome = Outcome {
+        taken: &started.positions,
+        seen: &started.seen,
+        seen_all: started.seen_all,
+    };
     settle(job_table, picked, reservations, outcome, Some(claimer))?;
-    Ok(taken.len())
-}
-
-/// Where the lane goes on matters when nothing more was found, when another lane may come before, and when sleeping
-/// processes would be woken for an empty lane. Otherwise, the lane goes on somewhere behind what was seen.
-fn is_worth_a_look(lane: &Lane, taken: &[i64]) -> bool {
-    taken.is_empty()
-        || lane.is_waited_for
-        || taken.len() < lane.reservations.len()
-        || lane.picked.bound.is_some()
+    Ok(started.positions.len())
 }
 
 pub(super) fn settle(

@@ -22,6 +22,8 @@ pub enum Seeded {
     ForgetWaits,
     /// A claim reads with the snapshot of its transaction.
     ClaimWithOldSnapshot,
+    /// A lane ends with the range of positions that a claim looks at first.
+    StopAfterRange,
     /// A lane whose next job another session has locked is not looked at again.
     ForgetHiddenLane,
     /// What a session's own transaction took out of it does not hold it back.

@@ -4,8 +4,9 @@ use crate::job::row::column;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::spi::{Spi, Statement, statement};
-use crate::runs::start::{between, next_eligible};
-use crate::table::{self, Jobs, Operation, Order};
+use crate::runs::lane_rows::LaneRows;
+use crate::runs::start::AHEAD;
+use crate::table::{self, Jobs, Operation};
 use crate::transaction::pending;
 use pgrx::pg_sys;
 use std::rc::Rc;
@@ -16,9 +17,6 @@ static LOOK_AHEAD: Statement = statement!(
     [INT8OID, INT8OID, INT8OID, INT8ARRAYOID, INT4OID]
 );
 
-/// The most positions that a look ahead returns.
-const AHEAD: usize = 4;
-
 /// The next available positions of the lane, locked or not, and whether there are no more.
 pub fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<(Vec<i64>, bool)> {
     let jobs = table::lock_jobs(pg_sys::AccessShareLock)?;
@@ -27,22 +25,29 @@ pub fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<(Vec<i64>, 
         false => look_by_statement(spi, picked, own)?,
     };
     let is_all = ahead.len() < AHEAD;
-    // For other transactions, a job that this transaction took out of a session is its next one until the commit.
+    add_gone(picked, &mut ahead);
+    Ok((ahead, is_all))
+}
+
+/// For other transactions, a job that this transaction took out of a session is its next one until the commit.
+pub fn add_gone(picked: &Picked, ahead: &mut Vec<i64>) {
+    if picked.spec.session == 0 {
+        return;
+    }
     let gone = pending::with(|pending| pending.least_gone(picked.spec.lane));
-    if let Some(gone) = gone.filter(|&gone| picked.spec.session != 0 && gone >= picked.head) {
+    if let Some(gone) = gone.filter(|&gone| gone >= picked.head) {
         ahead.push(gone);
         ahead.sort_unstable();
     }
-    Ok((ahead, is_all))
 }
 
 fn look_directly(jobs: &Rc<Jobs>, picked: &Picked, own: &[i64]) -> Result<Vec<i64>> {
     table::command(|command| {
         let jobs = command.open(jobs, Operation::Look);
-        let mut found = jobs.search(Order::ByLane, &between(picked, picked.head, i64::MAX))?;
+        let mut found = LaneRows::of(&jobs, picked, AHEAD, own)?;
         let mut ahead = Vec::with_capacity(AHEAD + 1);
         while ahead.len() < AHEAD {
-            let Some(row) = next_eligible(&mut found, own) else {
+            let Some(row) = found.next() else {
                 break;
             };
             ahead.extend(row.int8(column::POSITION));

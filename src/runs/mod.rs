@@ -5,6 +5,7 @@ pub mod end_waiting; // how jobs are ended from outside
 pub mod ending; // how a job leaves the live jobs
 pub mod finish; // what ends a run by failure
 pub mod kept; // what the next run takes over from the one before
+pub mod lane_rows; // the available rows of a lane
 pub mod lease; // how long a claim holds a job
 pub mod look_ahead; // the next jobs of a lane
 pub mod opening; // parents whose turn has come

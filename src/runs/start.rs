@@ -9,8 +9,9 @@ use crate::pg::server;
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
 use crate::runs::claimer::Claimer;
+use crate::runs::lane_rows::LaneRows;
 use crate::runs::lease;
-use crate::table::{self, Jobs, Operation, Order, Search, Where, figures};
+use crate::table::{self, Jobs, Operation, figures};
 use crate::transaction::pending::{self, Work};
 use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum};
@@ -35,9 +36,8 @@ pub static START_JOBS: Statement = statement!(
     ]
 );
 
-/// A search reads all that matches on an index page at once. The next job is seldom farther behind the head than
-/// this, so it is looked for there first.
-const NEAR: i64 = 16;
+/// The most positions that a look ahead returns.
+pub const AHEAD: usize = 4;
 /// The most batches that one look at a lane opens. Very many may be due at once.
 const MOST_OPENINGS: usize = 64;
 /// The column behind those of `claimed_job`.
@@ -72,6 +72,8 @@ pub struct Started {
     pub positions: Vec<i64>,
     /// The first positions that were available, including those of locked jobs; none where they are not known.
     pub seen: Vec<i64>,
+    /// There were no more than those.
+    pub seen_all: bool,
     /// Jobs whose turn opens their batch: they do not start.
     pub openings: Vec<i64>,
 }
@@ -83,6 +85,8 @@ pub struct Wanted<'a> {
     /// Positions that this transaction made available itself; they are not committed, so not eligible.
     pub own: &'a [i64],
     pub claimer: &'a Claimer<'a>,
+    /// Where the lane goes on behind the last job that is wanted.
+    pub with_next: bool,
 }
 
 /// Sets jobs of the lane running and passes them on in order.
@@ -106,30 +110,30 @@ fn start_directly(
     } = wanted;
     let (job_table, later) = (jobs.table, jobs.later);
     let end = picked.bound.unwrap_or(i64::MAX);
-    let reach = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(NEAR);
-    let near = picked.head.saturating_add(reach).min(end);
     table::command(|command| {
         // Not before the snapshot was taken: all jobs in it were created earlier.
         let run = Run::from_now_on(picked, wanted.claimer, lease);
         let mut jobs = command.open(jobs, Operation::Update(&CHANGED));
         let mut started = Started {
             positions: Vec::with_capacity(most),
-            seen: Vec::with_capacity(most),
+            seen: Vec::with_capacity(most + AHEAD),
+            seen_all: false,
             openings: Vec::new(),
         };
-        let mut found = jobs.search(Order::ByLane, &between(picked, picked.head, near))?;
-        let mut goes_on = near < end;
-        let waits = |row: &RawRow| row.waits_in(&picked.spec, picked.head, end);
+        let mut found = LaneRows::of(&jobs, picked, most, own)?;
+        let mut is_past = false;
         while started.positions.len() < most && started.openings.len() < most_openings(picked) {
-            let Some(row) = next_eligible(&mut found, own) else {
-                if !std::mem::take(&mut goes_on) {
-                    break;
-                }
-                found.restart(&between(picked, near, end));
-                continue;
+            let Some(row) = found.next() else {
+                started.seen_all = true;
+                break;
             };
-            started.seen.extend(row.int8(column::POSITION));
-            if !waits(&row) {
+            let position = row.int8(column::POSITION);
+            started.seen.extend(position);
+            is_past = position.is_some_and(|at| at >= end);
+            if is_past {
+                break;
+            }
+            if !row.waits_in(&picked.spec, picked.head, end) {
                 continue;
             }
             if row.opens_batch() {
@@ -145,9 +149,38 @@ fn start_directly(
                 started.positions.extend(job.int8(column::POSITION));
             }
         }
+        if wanted.with_next && started.positions.len() == most && !is_past {
+            started.see_next(&mut found);
+        }
         run.note_lease(job_table, picked.spec.queue, &started);
         Ok(started)
     })
+}
+
+impl Started {
+    /// One job more is enough, unless another transaction has it: that may be a claim.
+    fn see_next(&mut self, found: &mut LaneRows) {
+        for _ in 0..AHEAD {
+            let Some(row) = found.next() else {
+                self.seen_all = true;
+                return;
+            };
+            self.seen.extend(row.int8(column::POSITION));
+            if !row.is_held() {
+                return;
+            }
+        }
+    }
+
+    /// Whether these rows say where the lane goes on. What was not to be had may be gone since they were read, and is
+    /// not to be waited for then; a batch that opens leaves the lane; and a statement that skips locked rows has not
+    /// seen them, although the claim that locked them may be undone.
+    pub fn shows_next(&self) -> bool {
+        match self.positions.is_empty() {
+            true => self.seen.is_empty() && self.seen_all,
+            false => !self.seen.is_empty() && self.openings.is_empty(),
+        }
+    }
 }
 
 /// In a session the turn of one job has come.
@@ -255,25 +288,6 @@ fn start_found(
             .push(rows.required(row, POSITION_OF_STARTED)?);
     }
     Ok(())
-}
-
-pub fn between(picked: &Picked, from: i64, before: i64) -> [Where; 4] {
-    [
-        Where::Is(column::LANE_GROUP, picked.spec.group().cast_signed()),
-        Where::Is(column::LANE, picked.spec.lane.cast_signed()),
-        Where::From(column::POSITION, from),
-        Where::Before(column::POSITION, before),
-    ]
-}
-
-/// The next row that is not of this transaction's own making.
-pub fn next_eligible<'f>(found: &'f mut Search, own: &[i64]) -> Option<RawRow<'f>> {
-    loop {
-        let position = found.next()?.int8(column::POSITION);
-        if position.is_some_and(|at| !own.contains(&at)) {
-            return Some(found.current());
-        }
-    }
 }
 
 fn lease_of(spi: &Spi, picked: &Picked, claimer: &Claimer) -> Result<Interval> {
