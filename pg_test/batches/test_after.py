@@ -30,6 +30,18 @@ ENDS = {"completed": complete, "discarded": discard, "cancelled": _cancel}
 # ---- Chains, fans, graphs -------------------------------------------------------------------------
 
 
+def test_a_batch_that_comes_after_a_job_is_told_of_no_child_while_others_live(conn):
+    first = enqueue(conn)
+    batch = enqueue_batch(conn, children=of(2), after=[first])
+    lost, _ = children_of(conn, batch)
+    assert call(conn, "discard", job_id=lost)[0][0] == "discarded"
+    complete(conn, claim_just(conn, 1)[0])
+    child = claim_awaited(conn)
+    assert conn.execute("SELECT state, children FROM turnstile.job WHERE id = %s", [batch]).fetchone() == ("blocked", None)
+    complete(conn, child)
+    assert callback_of(conn, batch).children == ended(completed=1, discarded=1)
+
+
 def test_a_chain_runs_link_by_link(conn):
     chain = [enqueue(conn)]
     for _ in range(4):

@@ -54,6 +54,8 @@ def test_a_run_goes_on_in_as_many_rounds_as_it_likes(conn, run):
         assert run.attempt == number
         _add(conn, run, number)
         assert await_children(conn, run) is True
+        # Nothing is told of those before while children live.
+        assert rows.live(conn, run.id).children is None
         complete_all(conn, claim_just(conn, number))
         run = callback_of(conn, run.id, attempt=number + 1)
     assert run.children == ended(completed=6)

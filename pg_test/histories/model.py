@@ -14,7 +14,7 @@ Job = namedtuple(
     "Job",
     "id kind queue tenant account session concurrency_key priority position run_at state holds_session attempt"
     " max_attempts uncounted worker claimed_at lease_expires_at unique_key unique_mode unique_until created_at result"
-    " parent opens_batch children",
+    " parent opens_batch children cancel_requested_at",
 )
 
 

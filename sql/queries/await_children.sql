@@ -11,7 +11,8 @@ SET state = 'blocked',
     lease = NULL,
     first_started_at = coalesce(job.first_started_at, CASE WHEN job.attempt = 1 THEN job.claimed_at END),
     waited = turnstile_internal.add_wait(job.waited, job.run_at, job.claimed_at),
-    progress = NULL
+    progress = NULL,
+    children = NULL
 WHERE job.id = $1 AND job.attempt = $2 AND job.state = 'running'
     AND EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = $1)
 RETURNING job.id

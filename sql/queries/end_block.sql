@@ -11,7 +11,8 @@ WITH decided AS MATERIALIZED (
             WHEN decided.state = 'available' AND job.session IS NULL THEN nextval('turnstile.job_position_seq')
             ELSE job.position
         END,
-        children = coalesce(decided.children, job.children)
+        -- Where its children may start now, they live.
+        children = CASE WHEN decided.state = 'available' AND job.opens_batch THEN NULL ELSE coalesce(decided.children, job.children) END
     FROM decided
     WHERE job.id = decided.id
     RETURNING job.id

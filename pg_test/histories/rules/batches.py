@@ -85,6 +85,9 @@ def _is_agreed(row: dict | None, released: Job) -> bool:
     stops, on_end = row["stops"], row["on_end"]
     if stops in ("cancelled", "discarded"):
         return released.state == stops
+    if released.cancel_requested_at is not None:
+        # A run that was asked to end has stepped aside.
+        return released.state == "cancelled"
     if stops == "failed" and on_end != "run":
         return released.state == "discarded"
     if on_end == "complete":
