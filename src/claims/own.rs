@@ -111,6 +111,7 @@ fn start(
         let passed = places.iter().map(|(spec, at)| ((spec.lane, *at), 1));
         own::add(&mut level.own.passed, passed);
     });
+    pending::note(job_table, |level| level.own.is_claiming = true);
     opening::open(spi, &openings)?;
     let arguments = [
         datum(ids.as_slice()),
@@ -122,12 +123,15 @@ fn start(
         None,
     ];
     let started = spi.run(&START_JOBS, &arguments)?;
+    pending::note(job_table, |level| level.own.is_claiming = false);
     let place = |id| ids.iter().position(|&known| known == id);
     let mut rows = Vec::with_capacity(started.len());
     for row in 0..started.len() {
-        let run: (i64, i32) = (started.required(row, 1)?, started.required(row, 2)?);
-        pending::note(job_table, |level| level.own.runs.insert(run));
-        rows.push((place(run.0), row));
+        let id = started.required(row, 1)?;
+        // A trigger may have kept it from running.
+        if pending::with(|pending| pending.begun(id)).is_some_and(|begun| begun.is_open) {
+            rows.push((place(id), row));
+        }
     }
     rows.sort_unstable();
     for &(_, row) in &rows {

@@ -8,6 +8,7 @@ use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::trigger::{Moment, Trigger};
 use crate::shmem::{self, BOUNDED_KINDS as BOUNDED};
+use crate::transaction::own::Begun;
 use crate::transaction::pending;
 use pgrx::pg_sys::Datum;
 use std::ffi::CStr;
@@ -64,8 +65,11 @@ pub fn trigger_on_settings(call: &Call, moment: Moment) -> Result<(Trigger<'_>, 
 /// AFTER STATEMENT trigger for `TRUNCATE turnstile.job`.
 pub fn job_truncated(call: &Call) -> Result<Option<Datum>> {
     let table = Trigger::of(call, c"job", Moment::Truncated)?.table();
+    let gone = pending::with(|pending| pending.all_begun());
     pending::note(table, |level| {
-        level.rebuild = !armed(Seeded::IgnoreTruncate)
+        level.rebuild = !armed(Seeded::IgnoreTruncate);
+        let gone = gone.into_iter().map(|id| (id, Begun::default()));
+        level.own.begun.extend(gone);
     });
     Ok(Trigger::NOTHING)
 }

@@ -13,6 +13,7 @@ use crate::shmem;
 use crate::table::figures::{Come, Gone, Side};
 use crate::table::{backlog, figures, parents};
 use crate::transaction::level::{Level, least};
+use crate::transaction::own::Begun;
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
 use turnstile_scheduler::figures::State;
@@ -55,9 +56,9 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
 /// Puts a job into its lane; a job whose time is ahead waits for it. A job that held its session and leaves it holds
 /// nothing in the next one.
 pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize, Datum)> {
-    let has_left = old.is_some_and(|old| row.has_left(old));
-    let lane = row.read_as(row.holds_session() && !has_left).spec;
-    let holds = has_left.then(|| datum(false)).flatten();
+    let gives_up = old.is_some_and(|old| row.has_left(old)) || takes_unasked(row, old);
+    let lane = row.read_as(row.holds_session() && !gives_up).spec;
+    let holds = gives_up.then(|| datum(false)).flatten();
     let keys = (!row.is_in(&lane)).then(|| {
         [
             (column::LANE, lane.lane),
@@ -72,6 +73,15 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
         state.flatten().map(|state| (column::STATE, state)),
     ];
     changes.into_iter().chain(keys).flatten()
+}
+
+/// What `claim_own` has begun has not asked for its session, which another job may hold.
+fn takes_unasked(row: &RawRow, old: Option<&RawRow>) -> bool {
+    row.holds_session()
+        && !old.is_some_and(RawRow::holds_session)
+        && pending::with(|pending| {
+            pending.claims_own() && pending.has_begun(row.int8(column::ID).unwrap_or(0))
+        })
 }
 
 /// Checks the new row of a job, and notes what it changes for the scheduler.
@@ -133,9 +143,9 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
     let changed = sides.into_iter().flatten().next();
     pending::forget_parent(changed.and_then(|side| side.row.int8(column::ID)));
     let claims_own = pending::with(|pending| pending.claims_own());
-    let ended_own_run = sides[0].filter(|_| claims_own).and_then(own_run);
+    let begun = if claims_own { begun(sides) } else { None };
     pending::note(job_table, |level| {
-        level.own.ended.extend(ended_own_run);
+        level.own.begun.extend(begun);
         if claims_own {
             level.follow_ups.extend(follow_up);
             level.follow_ups.extend(parent_left(sides));
@@ -173,14 +183,15 @@ fn parent_left([old, new]: [Option<Side>; 2]) -> Option<i64> {
     old.filter(|_| new.is_none())?.row.parent()
 }
 
-/// The run that the job was in, if `claim_own` has started it.
-fn own_run(old: Side) -> Option<(i64, i32)> {
-    let run = old
-        .row
-        .int8(column::ID)
-        .zip(old.row.int4(column::ATTEMPT))?;
-    let is_own = old.job.is_running() && pending::with(|pending| pending.is_own_run(run));
-    is_own.then_some(run)
+/// How a job is that `claim_own` has begun, or begins, whoever changes it.
+fn begun([old, new]: [Option<Side>; 2]) -> Option<(i64, Begun)> {
+    let row = new.or(old)?.row;
+    let id = row.int8(column::ID)?;
+    let attempt = row.int4(column::ATTEMPT)?;
+    let is_open =
+        new.is_some_and(|new| new.job.is_running() || new.job.state == Some(State::Blocked));
+    let has_begun = pending::with(|pending| pending.has_begun(id));
+    has_begun.then_some((id, Begun { attempt, is_open }))
 }
 
 /// Whether a claim of this backend has set the job running, which has reserved room for that.

@@ -1,18 +1,26 @@
 //! Claims of what the open transaction has made available itself (`claim_own`): of this transaction alone, so memory never hears of
 //! them.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::hash::Hash;
+
+/// A job that such claims have started, or whose batch they have opened.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub struct Begun {
+    pub attempt: i32,
+    /// It runs, or waits for its children.
+    pub is_open: bool,
+}
 
 /// What such claims have done at one level of savepoints.
 #[derive(Default, PartialEq)]
 pub struct Own {
     /// Whether the transaction claims so: then it claims in no other way.
     pub is_used: bool,
-    /// Runs (id, attempt) that were started.
-    pub runs: FxHashSet<(i64, i32)>,
-    /// Those of them that do not run any more.
-    pub ended: FxHashSet<(i64, i32)>,
+    /// Such a claim is changing jobs.
+    pub is_claiming: bool,
+    /// By id. What an inner level says counts.
+    pub begun: FxHashMap<i64, Begun>,
     /// Positions by lane at which the job was looked at, and how often: a job of a session comes back to its place.
     pub passed: FxHashMap<(u64, i64), u32>,
     /// Jobs after which others were looked at, and how often.
@@ -23,14 +31,14 @@ impl Own {
     pub fn absorb(&mut self, inner: Self) {
         let Self {
             is_used,
-            runs,
-            ended,
+            is_claiming,
+            begun,
             passed,
             followed,
         } = inner;
         self.is_used |= is_used;
-        self.runs.extend(runs);
-        self.ended.extend(ended);
+        self.is_claiming |= is_claiming;
+        self.begun.extend(begun);
         add(&mut self.passed, passed);
         add(&mut self.followed, followed);
     }

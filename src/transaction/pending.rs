@@ -4,7 +4,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::unguarded::GetCurrentTransactionNestLevel;
 use crate::shmem::Search;
 use crate::transaction::level::Level;
-use crate::transaction::own;
+use crate::transaction::own::{self, Begun};
 use crate::transaction::parent::Parent;
 use pgrx::pg_sys;
 use rustc_hash::FxHashMap;
@@ -292,25 +292,34 @@ impl Pending {
         gone.filter(|_| !armed(Seeded::PassOwnGone))
     }
 
-    /// Whether a run is one that `claim_own` has started.
-    pub fn is_own_run(&self, run: (i64, i32)) -> bool {
-        self.levels
-            .iter()
-            .any(|level| level.own.runs.contains(&run))
-    }
-
     pub fn claims_own(&self) -> bool {
         self.levels.iter().any(|level| level.own.is_used)
     }
 
-    /// A run that `claim_own` has started and that has not ended.
+    /// Whether `claim_own` is changing the job, or has begun it.
+    pub fn has_begun(&self, job_id: i64) -> bool {
+        self.levels.iter().any(|level| level.own.is_claiming) || self.begun(job_id).is_some()
+    }
+
+    pub fn begun(&self, job_id: i64) -> Option<Begun> {
+        let mut levels = self.levels.iter().rev();
+        levels.find_map(|level| level.own.begun.get(&job_id).copied())
+    }
+
+    pub fn all_begun(&self) -> Vec<i64> {
+        let levels = self.levels.iter();
+        levels
+            .flat_map(|level| level.own.begun.keys().copied())
+            .collect()
+    }
+
+    /// A job (id, attempt) that `claim_own` has begun and that has not ended.
     pub fn open_own_run(&self) -> Option<(i64, i32)> {
-        let has_ended = |run: &(i64, i32)| {
-            let mut levels = self.levels.iter();
-            levels.any(|level| level.own.ended.contains(run))
-        };
-        let mut runs = self.levels.iter().flat_map(|level| &level.own.runs);
-        runs.find(|run| !has_ended(run)).copied()
+        let open = self.all_begun().into_iter().filter_map(|id| {
+            let begun = self.begun(id).filter(|begun| begun.is_open)?;
+            Some((id, begun.attempt))
+        });
+        open.min()
     }
 
     /// The lanes and positions that this transaction made available, each as often, and `claim_own` has not looked at since.

@@ -211,6 +211,72 @@ def test_a_run_that_goes_on_cannot_be_committed(db, conn, end):
     assert differences(conn) == []
 
 
+CHANGES = {
+    "priority": "SELECT turnstile.reprioritize(%s, 3)",
+    **{
+        column: f"UPDATE turnstile.job SET {column} = {value} WHERE id = %s"
+        for column, value in {
+            "queue": "'other'", "tenant": "'t'", "session": "'s'", "concurrency_key": "'k'", "run_at": "now() - interval '1 hour'", "payload": "'{}'",
+        }.items()
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_run_goes_on_whatever_else_changes(conn, test, change):
+    job = enqueue(test)
+    claim_own(test)
+    test.execute(CHANGES[change], [job])
+    with pytest.raises(psycopg.Error) as told:
+        test.commit()
+    assert told.value.sqlstate == WRONG_STATE
+    assert counts(conn) == {}
+    assert differences(conn) == []
+
+
+def test_a_run_that_waits_for_its_children_cannot_be_committed(conn, test):
+    enqueue(test, session="s")
+    [run] = claim_own(test)
+    enqueue(test, parent=run.id)
+    call(test, "await_children", job_id=run.id, attempt=run.attempt)
+    with pytest.raises(psycopg.Error) as told:
+        test.commit()
+    assert told.value.sqlstate == WRONG_STATE
+    assert counts(conn) == {}
+
+
+def test_a_run_that_failed_does_not_take_the_session_from_another(conn, test):
+    configure(conn, "queue", "default", retry_base="0")
+    held = enqueue(conn, session="s")
+    fail(conn, claim_next(conn))
+    enqueue(test, session="s")
+    [own] = claim_own(test)
+    fail(test, own)
+    test.commit()
+    assert conn.execute("SELECT array_agg(id) FROM turnstile.job WHERE holds_session").fetchone()[0] == [held]
+    assert claim_next(conn).id == held
+    assert claim_next(conn) is None
+    assert differences(conn) == []
+
+
+def test_what_is_gone_or_never_ran_does_not_hinder_the_commit(conn, test):
+    enqueue(test)
+    claim_own(test)
+    test.execute("TRUNCATE turnstile.job")
+    test.commit()
+    test.execute(
+        "CREATE FUNCTION pg_temp.keep() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$BEGIN IF NEW.state = 'running' THEN NEW.state := 'available'; END IF; RETURN NEW; END$$"
+    )
+    test.execute("CREATE TRIGGER keep BEFORE UPDATE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION pg_temp.keep()")
+    job = enqueue(test)
+    assert claim_own(test) == []
+    test.execute("DROP TRIGGER keep ON turnstile.job")
+    test.commit()
+    assert claim_next(conn).id == job
+    assert differences(conn) == []
+
+
 def test_a_transaction_claims_in_one_way_only(conn, test):
     enqueue(conn, queue="committed")
     enqueue(test)
