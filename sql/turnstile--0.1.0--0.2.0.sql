@@ -1526,6 +1526,18 @@ COMMENT ON FUNCTION turnstile.drop_endpoint(text) IS
 pattern: as for set_endpoint.
 Errors: 22004; 22023; 54000; 42501.';
 
+CREATE OR REPLACE FUNCTION turnstile_internal.check_clear(clear text[], VARIADIC columns text[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    IF NOT clear <@ columns OR EXISTS (SELECT FROM unnest(clear) AS name WHERE name IS NULL) THEN
+        RAISE EXCEPTION 'clear names a column that cannot be NULL' USING ERRCODE = '22023',
+            DETAIL = format('It is %s.', clear), HINT = format('Columns that can: %s.', array_to_string(columns, ', '));
+    END IF;
+END
+$function$;
+
 CREATE FUNCTION turnstile_internal.check_rate(rate int, rate_per interval, burst int) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path = pg_catalog, pg_temp
@@ -1881,7 +1893,7 @@ BEGIN
                 affected := NULL;
                 RAISE NOTICE 'maintain() skipped task "%"', task
                     USING DETAIL = SQLERRM, HINT = 'The next run tries again.';
-            WHEN OTHERS THEN
+            WHEN OTHERS OR assert_failure THEN
                 GET STACKED DIAGNOSTICS why = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
                 affected := NULL;
                 RAISE WARNING 'maintain() could not run task "%": %', task, SQLERRM
@@ -3059,7 +3071,7 @@ BEGIN
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected THEN
                 RAISE;
-            WHEN OTHERS THEN
+            WHEN OTHERS OR assert_failure THEN
                 RAISE WARNING 'could not thin partition %: %', pass.partition, SQLERRM
                     USING ERRCODE = SQLSTATE, HINT = 'Other partitions are thinned. The next run tries this one again.';
                 failed := failed || pass.partition::oid;
@@ -3117,7 +3129,7 @@ BEGIN
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected THEN
                 in_use := SQLERRM;
-            WHEN OTHERS THEN
+            WHEN OTHERS OR assert_failure THEN
                 RAISE WARNING 'could not drop partition %: %', day, SQLERRM
                     USING ERRCODE = SQLSTATE, HINT = 'If objects depend on the partition, drop them first.';
         END;
@@ -3424,7 +3436,17 @@ BEGIN
         WHEN transaction_rollback OR lock_not_available OR disk_full OR out_of_memory THEN
             is_passing := true;
             why := SQLERRM;
-        WHEN OTHERS THEN
+        WHEN query_canceled THEN
+            why := SQLERRM;
+            -- Nobody cancels the background worker: a trigger says so.
+            IF NOT EXISTS (
+                SELECT
+                FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS activity
+                WHERE activity.backend_type OPERATOR(pg_catalog.=) 'turnstile upkeep'
+            ) THEN
+                RAISE;
+            END IF;
+        WHEN OTHERS OR assert_failure THEN
             why := SQLERRM;
     END;
     RAISE WARNING 'recurring job "%" could not enqueue its job: %', fire_once.name, why
@@ -3674,7 +3696,7 @@ CREATE OR REPLACE FUNCTION turnstile_internal.check_names(argument text, names t
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    IF names IS NULL OR array_position(names, NULL) IS NOT NULL THEN
+    IF names IS NULL OR EXISTS (SELECT FROM unnest(names) AS name WHERE name IS NULL) THEN
         RAISE EXCEPTION '% must not be or contain null', argument USING ERRCODE = '22004',
             DETAIL = format('The argument "%s" is %s.', argument, coalesce(names::text, 'NULL')),
             HINT = 'Pass an array of names; ''{*}'' stands for all.';

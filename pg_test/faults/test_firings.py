@@ -70,6 +70,27 @@ def test_one_that_fails_is_in_the_log_and_does_not_stop_others(conn):
     _until(conn, "SELECT count(*) FROM turnstile.recurring_jobs WHERE last_error IS NOT NULL AND next_firing > now()", 1)
 
 
+def test_one_that_pretends_to_be_cancelled_does_not_stop_others(conn):
+    conn.execute(
+        "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN IF new.kind = 'bad' THEN RAISE 'no' USING ERRCODE = 'query_canceled'; END IF; RETURN new; END $$;"
+        " CREATE TRIGGER refuse BEFORE INSERT ON turnstile.job FOR EACH ROW EXECUTE FUNCTION public.refuse()"
+    )
+    recur(conn, "bad", kind="bad")
+    recur(conn, "good")
+    _until(conn, JOBS, 1)
+    _until(conn, "SELECT count(*) FROM turnstile.recurring_jobs WHERE last_error = 'no' AND next_firing > now()", 1)
+
+
+def test_a_call_that_fires_nothing_keeps_nothing_from_firing(conn):
+    conn.execute("SET turnstile.fire_recurring = off")
+    recur(conn)
+    assert call(conn, "fire_recurring")[0][0] == 0
+    conn.execute("SET turnstile.fire_recurring = on")
+    assert call(conn, "fire_recurring", max_jobs=0)[0][0] == 0
+    _until(conn, JOBS, 1)
+
+
 def test_one_whose_row_is_locked_waits_for_the_end_of_that(conn, other):
     recur(conn, paused_until="infinity")
     other.execute("BEGIN; SELECT FROM turnstile.recurring FOR UPDATE")

@@ -54,6 +54,7 @@ const PUNCTUAL: i64 = 60 * SECOND;
 const PAUSE: i64 = 60 * SECOND;
 
 /// What a call has done.
+#[derive(Default)]
 pub struct Fired {
     pub jobs: usize,
     /// There may be more that is due.
@@ -126,14 +127,14 @@ impl Due {
 
 /// Fires up to `most` recurring jobs that are due, and notes when to look again.
 pub fn fire(spi: &Spi, job_table: Oid, most: usize) -> Result<Fired> {
+    let mut fired = Fired::default();
+    if !settings::fires_recurring() {
+        return Ok(fired);
+    }
     let version = shmem::with_existing(job_table, |memory| Ok(memory.state.recurring.look()))?;
     let now = server::now();
-    let mut fired = Fired {
-        jobs: 0,
-        has_more: true,
-    };
     let mut after = String::new();
-    let most = if settings::fires_recurring() { most } else { 0 };
+    fired.has_more = true;
     for _ in 0..most {
         let due = Due::of(&spi.run(&DUE, &[datum(now), datum(after.as_str())])?)?;
         let Some(due) = due else {
@@ -144,19 +145,27 @@ pub fn fire(spi: &Spi, job_table: Oid, most: usize) -> Result<Fired> {
         after = due.name;
         pgrx::check_for_interrupts!();
     }
-    let mut next: Option<i64> = spi.run(&NEXT, &[])?.value(0, 1);
-    if most == 0 {
-        fired.has_more = false;
-        next = next.map(|next| next.max(now.saturating_add(PAUSE)));
-    }
-    if version.is_some() || next.is_some() {
-        shmem::with(job_table, |memory| {
-            let version = version.unwrap_or_else(|| memory.state.recurring.look());
-            memory.state.recurring.looked(version, next);
-            Ok(())
-        })?;
-    }
+    note_next(job_table, version, spi.run(&NEXT, &[])?.value(0, 1))?;
     Ok(fired)
+}
+
+/// Where the setting switches firings off, the background worker looks again after a while.
+pub fn rest(spi: &Spi, job_table: Oid) -> Result<()> {
+    let version = shmem::with_existing(job_table, |memory| Ok(memory.state.recurring.look()))?;
+    let next: Option<i64> = spi.run(&NEXT, &[])?.value(0, 1);
+    let not_before = server::now().saturating_add(PAUSE);
+    note_next(job_table, version, next.map(|next| next.max(not_before)))
+}
+
+fn note_next(job_table: Oid, version: Option<u64>, next: Option<i64>) -> Result<()> {
+    if version.is_none() && next.is_none() {
+        return Ok(());
+    }
+    shmem::with(job_table, |memory| {
+        let version = version.unwrap_or_else(|| memory.state.recurring.look());
+        memory.state.recurring.looked(version, next);
+        Ok(())
+    })
 }
 
 /// One that was due, for all of its firings that are to be made. Returns how many jobs that were.

@@ -5,5 +5,5 @@ mod due; // fires what is due
 mod pattern; // when, without a time zone
 mod times; // when, in a time zone
 
-pub use due::{enqueue_one, fire};
+pub use due::{enqueue_one, fire, rest};
 pub use times::Times;

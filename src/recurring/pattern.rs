@@ -31,7 +31,7 @@ impl Pattern {
             .map_err(|why| refused(text, &why.to_string()))?;
         let is_each_hour = match fields.as_slice() {
             [name] => name.eq_ignore_ascii_case("@hourly"),
-            [_, hour, ..] => *hour == "*",
+            [_, hour, ..] => matches!(*hour, "*" | "*/1"),
             [] => false,
         };
         Ok(Self { cron, is_each_hour })

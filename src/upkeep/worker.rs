@@ -15,6 +15,7 @@ use crate::pg::error::Result;
 use crate::pg::rights::Owner;
 use crate::pg::served::must_know_catalog;
 use crate::pg::server::{self, SECOND};
+use crate::pg::settings;
 use crate::pg::spi::with_spi;
 use crate::recurring;
 use crate::shmem;
@@ -143,6 +144,10 @@ fn as_owner<R>(work: impl FnOnce(pg_sys::Oid) -> Result<R>) -> Result<Option<R>>
 
 /// Whether more recurring jobs may be due.
 fn fire(job_table: pg_sys::Oid, pace: &mut Pace) -> Result<bool> {
+    if !settings::fires_recurring() {
+        with_spi(|spi| recurring::rest(spi, job_table))?;
+        return Ok(false);
+    }
     let fired = with_spi(|spi| recurring::fire(spi, job_table, 1))?;
     pace.has_changed_something |= transaction::has_id();
     Ok(fired.has_more)

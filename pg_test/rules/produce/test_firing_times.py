@@ -74,8 +74,9 @@ def test_a_time_that_exists_twice_fires_the_first_time(conn):
 def test_each_hour_goes_on_whatever_is_done_to_the_clock(conn):
     assert _some(conn, "30 * * * *", "Europe/Berlin", "2026-03-28 23:50Z", 3) == [
         "2026-03-29 00:30", "2026-03-29 01:30", "2026-03-29 02:30"]  # fmt: skip
-    assert _some(conn, "@hourly", "Europe/Berlin", "2026-10-24 23:30Z", 4) == [
-        "2026-10-25 00:00", "2026-10-25 01:00", "2026-10-25 02:00", "2026-10-25 03:00"]  # fmt: skip
+    for hourly in ("@hourly", "0 * * * *", "0 */1 * * *"):
+        assert _some(conn, hourly, "Europe/Berlin", "2026-10-24 23:30Z", 4) == [
+            "2026-10-25 00:00", "2026-10-25 01:00", "2026-10-25 02:00", "2026-10-25 03:00"]  # fmt: skip
     assert _next(conn, "0 * 1 1 *", "Europe/Berlin", "2026-03-29 00:30Z") == "2026-12-31 23:00"
 
 

@@ -227,6 +227,18 @@ def test_a_deferred_trigger_that_refuses_spoils_one_firing_only(conn):
     assert (_state(conn, "first").last_error, _jobs(conn)) == ("not today", 1)
 
 
+def test_an_assertion_of_a_trigger_spoils_one_firing_only(conn):
+    """OTHERS of PL/pgSQL does not mean it."""
+    conn.execute(
+        "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ASSERT new.kind <> 'bad', 'not this'; RETURN new; END $$;"
+        " CREATE TRIGGER refuse BEFORE INSERT ON turnstile.job FOR EACH ROW EXECUTE FUNCTION public.refuse()"
+    )
+    recur(conn, "first", kind="bad")
+    recur(conn, "second")
+    assert fire(conn) == 1
+    assert (_state(conn, "first").last_error, _jobs(conn)) == ("not this", 1)
+
+
 def test_a_firing_that_meets_a_lock_is_tried_again(conn, other):
     """Another session has the key and has not committed."""
     recur(conn, unique_key="k")

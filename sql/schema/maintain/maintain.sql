@@ -72,7 +72,7 @@ BEGIN
                 affected := NULL;
                 RAISE NOTICE 'maintain() skipped task "%"', task
                     USING DETAIL = SQLERRM, HINT = 'The next run tries again.';
-            WHEN OTHERS THEN
+            WHEN OTHERS OR assert_failure THEN
                 GET STACKED DIAGNOSTICS why = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
                 affected := NULL;
                 RAISE WARNING 'maintain() could not run task "%": %', task, SQLERRM

@@ -127,7 +127,7 @@ BEGIN
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected THEN
                 RAISE;
-            WHEN OTHERS THEN
+            WHEN OTHERS OR assert_failure THEN
                 RAISE WARNING 'could not thin partition %: %', pass.partition, SQLERRM
                     USING ERRCODE = SQLSTATE, HINT = 'Other partitions are thinned. The next run tries this one again.';
                 failed := failed || pass.partition::oid;
@@ -208,7 +208,7 @@ BEGIN
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected THEN
                 in_use := SQLERRM;
-            WHEN OTHERS THEN
+            WHEN OTHERS OR assert_failure THEN
                 RAISE WARNING 'could not drop partition %: %', day, SQLERRM
                     USING ERRCODE = SQLSTATE, HINT = 'If objects depend on the partition, drop them first.';
         END;

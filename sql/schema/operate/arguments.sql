@@ -26,7 +26,7 @@ CREATE FUNCTION turnstile_internal.check_clear(clear text[], VARIADIC columns te
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    IF NOT clear <@ columns OR array_position(clear, NULL) IS NOT NULL THEN
+    IF NOT clear <@ columns OR EXISTS (SELECT FROM unnest(clear) AS name WHERE name IS NULL) THEN
         RAISE EXCEPTION 'clear names a column that cannot be NULL' USING ERRCODE = '22023',
             DETAIL = format('It is %s.', clear), HINT = format('Columns that can: %s.', array_to_string(columns, ', '));
     END IF;
@@ -80,7 +80,7 @@ CREATE FUNCTION turnstile_internal.check_names(argument text, names text[]) RETU
     SET search_path = pg_catalog, pg_temp
 AS $function$
 BEGIN
-    IF names IS NULL OR array_position(names, NULL) IS NOT NULL THEN
+    IF names IS NULL OR EXISTS (SELECT FROM unnest(names) AS name WHERE name IS NULL) THEN
         RAISE EXCEPTION '% must not be or contain null', argument USING ERRCODE = '22004',
             DETAIL = format('The argument "%s" is %s.', argument, coalesce(names::text, 'NULL')),
             HINT = 'Pass an array of names; ''{*}'' stands for all.';

@@ -253,7 +253,17 @@ BEGIN
         WHEN transaction_rollback OR lock_not_available OR disk_full OR out_of_memory THEN
             is_passing := true;
             why := SQLERRM;
-        WHEN OTHERS THEN
+        WHEN query_canceled THEN
+            why := SQLERRM;
+            -- Nobody cancels the background worker: a trigger says so.
+            IF NOT EXISTS (
+                SELECT
+                FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS activity
+                WHERE activity.backend_type OPERATOR(pg_catalog.=) 'turnstile upkeep'
+            ) THEN
+                RAISE;
+            END IF;
+        WHEN OTHERS OR assert_failure THEN
             why := SQLERRM;
     END;
     RAISE WARNING 'recurring job "%" could not enqueue its job: %', fire_once.name, why
