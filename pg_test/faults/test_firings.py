@@ -16,8 +16,8 @@ PATIENCE = 60
 NAMES = ["nightly", "it's; DROP TABLE x --", 'quo"ted', "back\\slash", "n" * 255, "日本", "a\nb", "%s $1"]
 
 
-def _until(conn, query: str, wanted) -> None:
-    give_up = time.monotonic() + PATIENCE
+def _until(conn, query: str, wanted, patience: float = PATIENCE) -> None:
+    give_up = time.monotonic() + patience
     while (found := conn.execute(query).fetchone()[0]) != wanted:
         assert time.monotonic() < give_up, (found, conn.execute("TABLE turnstile.recurring_jobs").fetchall())
         time.sleep(0.05)
@@ -34,6 +34,14 @@ def test_it_fires_by_itself(conn):
     _until(conn, JOBS, len(NAMES))
     assert sorted(state.name for state in recurring_jobs(conn) if state.last_job_id) == sorted(NAMES)
     assert conn.execute("SELECT count(*) FROM turnstile.check()").fetchone()[0] == 0
+
+
+def test_a_change_is_heard_of_between_two_rounds(conn):
+    """The worker has just been here, and would come again in a minute."""
+    recur(conn, "first")
+    _until(conn, JOBS, 1)
+    recur(conn, "second")
+    _until(conn, JOBS, 2, patience=40)
 
 
 def test_a_firing_whose_time_comes(conn):

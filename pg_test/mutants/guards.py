@@ -30,7 +30,7 @@ GUARDS = {
     "HideDueTime": "rules/maintain/test_due.py::test_a_retry_is_claimed_when_due_and_not_before",
     "HideLease": "rules/maintain/test_leases.py::test_a_claim_rescues_for_its_own_queues_only",
     "OverlookFamily": "rules/operate/test_why_family.py::test_a_child_that_needs_what_its_running_parent_holds[concurrency]",
-    "HideRecurring": "faults/test_firings.py::test_it_fires_by_itself",
+    "HideRecurring": "faults/test_firings.py::test_a_change_is_heard_of_between_two_rounds",
     "LoseFiring": "faults/test_firings.py::test_a_firing_that_is_undone_is_made_by_the_server",
     "FireAgain": "rules/produce/test_recurring.py::test_a_firing_enqueues_once",
     "StayAtHome": "faults/test_firings.py::test_after_a_restart_databases_that_nobody_uses_fire_too[False]",

@@ -285,8 +285,8 @@ mod switch {
         (
             Seeded::ForgetWaits,
             "fail_runs",
-            "add_wait(job.waited,",
-            "add_wait(NULL,",
+            "waited = turnstile_internal.add_wait(job.waited, job.run_at, job.claimed_at)",
+            "waited = job.waited",
         ),
         (
             Seeded::CountReleasedAttempt,

@@ -183,7 +183,7 @@ fn parent_left([old, new]: [Option<Side>; 2]) -> Option<i64> {
     old.filter(|_| new.is_none())?.row.parent()
 }
 
-/// How a job is that `claim_own` has begun, or begins, whoever changes it.
+/// How a job is that `claim_own` has begun, or begins, whatever changes it.
 fn begun([old, new]: [Option<Side>; 2]) -> Option<(i64, Begun)> {
     let row = new.or(old)?.row;
     let id = row.int8(column::ID)?;
