@@ -130,6 +130,12 @@ pub enum Seeded {
     CallBackEarly,
     /// Children of a batch that is not open are in the lines of their sessions.
     LineUpEarly,
+    /// What completes in a queue that keeps nothing leaves no history, whoever has to know of it.
+    LeaveNobodyAnything,
+    /// A job that others come after is marked once they are committed, whatever its queue keeps.
+    MarkLater,
+    /// A queue keeps nothing as soon as it is set so, although followers may be unmarked.
+    RelyOnKeepAtOnce,
     /// Whatever the end of a predecessor is, it will do.
     TakeAnyEnd,
     /// A job is not told that others come after it.

@@ -1,4 +1,4 @@
-//! How a job ends, whatever ends it: it leaves the live jobs and enters the history.
+//! How a job ends, whatever ends it: it leaves the live jobs and enters the history, unless no row of it is kept.
 
 use crate::job::lane::queue_key;
 use crate::job::row::column;
@@ -8,12 +8,14 @@ use crate::pg::error::{Result, cancelled_by_trigger};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
 use crate::pg::{jsonb, server};
+use crate::runs::keeping;
 use crate::runs::kept::Kept;
-use crate::table::{Ended, History, Operation, Order, Search, Table, Where};
+use crate::table::{Command, Ended, History, Operation, Order, Partition, Search, Table, Where};
 use crate::transaction::pending::{self, Work};
 use crate::{permission, table};
 use pgrx::pg_sys::{self, Datum};
 use std::cell::Cell;
+use std::rc::Rc;
 use turnstile_scheduler::figures::Event;
 
 static MAKE_END_JOBS: Statement = statement!("end_jobs", []);
@@ -27,6 +29,7 @@ static END_JOBS: Statement = Statement::of_catalog(
         pg_sys::BOOLARRAYOID,
         pg_sys::JSONBARRAYOID,
         pg_sys::TIMESTAMPTZOID,
+        pg_sys::TEXTARRAYOID,
     ],
 );
 
@@ -52,7 +55,7 @@ pub struct Ending<'a> {
     pub caller: Option<&'a Restricted>,
 }
 
-/// A job that was moved to history.
+/// A job that has ended.
 pub struct Finished {
     /// The gate of its queue.
     pub queue: u64,
@@ -110,9 +113,14 @@ pub fn end_jobs(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
     let finished = match table::partition(&jobs, history, clock.0.get()) {
         Some(partition) => table::command(|command| {
             let mut live = command.open(&jobs, Operation::Delete);
-            let mut history = command.open_history(partition, endings.len());
-            let finished = end_directly(&mut live, &mut history, endings, &clock)?;
-            history.finish()?;
+            let mut past = Past {
+                command,
+                partition,
+                jobs: endings.len(),
+                history: None,
+            };
+            let finished = end_directly(&mut live, &mut past, endings, &clock)?;
+            past.finish()?;
             Ok(finished)
         }),
         None => end_by_statement(spi, endings),
@@ -133,9 +141,31 @@ pub fn end_locked(spi: &Spi, mut endings: Vec<Ending>) -> Result<()> {
     }
 }
 
+/// The history, which is opened for the first job that leaves a row.
+struct Past<'c> {
+    command: &'c Command,
+    partition: Rc<Partition>,
+    jobs: usize,
+    history: Option<History<'c>>,
+}
+
+impl Past<'_> {
+    fn add(&mut self, job: &RawRow, ended: &Ended) -> Result<()> {
+        if !keeping::leaves_row(job, ended.state)? {
+            return Ok(());
+        }
+        let open = || self.command.open_history(self.partition.clone(), self.jobs);
+        self.history.get_or_insert_with(open).add(job, ended)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.history.as_mut().map_or(Ok(()), History::finish)
+    }
+}
+
 fn end_directly(
     live: &mut Table,
-    history: &mut History,
+    past: &mut Past,
     endings: &[Ending],
     clock: &Clock,
 ) -> Result<Vec<Finished>> {
@@ -154,12 +184,12 @@ fn end_directly(
                 |job| {
                     let ended = Ended {
                         state: ending.state,
-                        finished_at: clock.time(history),
+                        finished_at: clock.time(&past.partition),
                         result: ending.result,
                         errors: ending.errors,
                         is_cancelled_now: ending.is_cancelled_now,
                     };
-                    history.add(job, &ended)?;
+                    past.add(job, &ended)?;
                     Ok(Finished {
                         queue: queue_key(job.text(column::QUEUE).unwrap_or_default()),
                         was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
@@ -207,7 +237,7 @@ struct Clock(Cell<i64>);
 impl Clock {
     /// The same time for all jobs of a moment, because the history is summarized by the time, page by page; and a
     /// time of the day whose partition is open.
-    fn time(&self, history: &History) -> i64 {
+    fn time(&self, history: &Partition) -> i64 {
         let now = server::now();
         if now.saturating_sub(self.0.get()) > MOMENT && history.holds(now) {
             self.0.set(now);
@@ -221,6 +251,8 @@ fn end_by_statement(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
     fn all<T>(endings: &[&Ending], read: impl Fn(&Ending) -> T) -> Vec<T> {
         endings.iter().map(|ending| read(ending)).collect()
     }
+    let completed = endings.iter().filter(|ending| ending.state == "completed");
+    let unkept = keeping::queues_that_keep_none(spi, completed.map(|each| each.id).collect())?;
     let rows = spi.run(
         &END_JOBS,
         &[
@@ -231,6 +263,7 @@ fn end_by_statement(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
             datum(all(endings, |ending| ending.is_cancelled_now)),
             jsonb::array(&all(endings, |ending| ending.result)),
             datum(server::now()),
+            datum(unkept),
         ],
     )?;
     (0..rows.len())

@@ -22,7 +22,7 @@ mod surroundings;
 pub mod triggers;
 mod whole;
 
-pub use history::{Ended, History, lock_history, partition, why_not_direct};
+pub use history::{Ended, History, Partition, lock_history, partition, why_not_direct};
 pub use search::{Order, Search, Where};
 pub use surroundings::{Jobs, lock_jobs};
 pub use whole::visit_jobs;
