@@ -8,7 +8,7 @@ use crate::pg::error::{Result, cancelled_by_trigger};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
 use crate::pg::{jsonb, server};
-use crate::runs::keeping;
+use crate::runs::keeping::{self, Asked};
 use crate::runs::kept::Kept;
 use crate::table::{Command, Ended, History, Operation, Order, Partition, Search, Table, Where};
 use crate::transaction::pending::{self, Work};
@@ -118,6 +118,7 @@ pub fn end_jobs(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
                 partition,
                 jobs: endings.len(),
                 history: None,
+                asked: Asked::default(),
             };
             let finished = end_directly(&mut live, &mut past, endings, &clock)?;
             past.finish()?;
@@ -147,11 +148,12 @@ struct Past<'c> {
     partition: Rc<Partition>,
     jobs: usize,
     history: Option<History<'c>>,
+    asked: Asked,
 }
 
 impl Past<'_> {
-    fn add(&mut self, job: &RawRow, ended: &Ended) -> Result<()> {
-        if !keeping::leaves_row(job, ended.state)? {
+    fn add(&mut self, job: &RawRow, queue: u64, ended: &Ended) -> Result<()> {
+        if !self.asked.leaves_row(job, queue, ended.state)? {
             return Ok(());
         }
         let open = || self.command.open_history(self.partition.clone(), self.jobs);
@@ -189,9 +191,10 @@ fn end_directly(
                         errors: ending.errors,
                         is_cancelled_now: ending.is_cancelled_now,
                     };
-                    past.add(job, &ended)?;
+                    let queue = queue_key(job.text(column::QUEUE).unwrap_or_default());
+                    past.add(job, queue, &ended)?;
                     Ok(Finished {
-                        queue: queue_key(job.text(column::QUEUE).unwrap_or_default()),
+                        queue,
                         was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
                         kept: ending.is_followed.then(|| Kept::of_row(job)),
                     })

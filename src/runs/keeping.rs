@@ -35,13 +35,31 @@ thread_local! {
         RefCell::new(((Oid::INVALID, 0), FxHashMap::default()));
 }
 
-/// Whether a job that ends in this state leaves a row in the history. All its columns can be read.
-pub fn leaves_row(job: &RawRow, state: &str) -> Result<bool> {
-    let queue = job.text(column::QUEUE).unwrap_or_default();
-    if state != "completed" || !keeps_none(queue)? {
-        return Ok(true);
+/// What one command was told.
+#[derive(Default)]
+pub struct Asked {
+    last: Option<(u64, bool)>,
+}
+
+impl Asked {
+    /// Whether a job of this queue that ends in this state leaves a row in the history. All its columns can be read.
+    pub fn leaves_row(&mut self, job: &RawRow, queue: u64, state: &str) -> Result<bool> {
+        if state != "completed" || !self.keeps_none(job, queue)? {
+            return Ok(true);
+        }
+        Ok(job.is_needed_when_completed() && !armed(Seeded::LeaveNobodyAnything))
     }
-    Ok(job.is_needed_when_completed() && !armed(Seeded::LeaveNobodyAnything))
+
+    fn keeps_none(&mut self, job: &RawRow, queue: u64) -> Result<bool> {
+        match self.last {
+            Some((known, keeps_none)) if known == queue => Ok(keeps_none),
+            _ => {
+                let found = keeps_none(job.text(column::QUEUE).unwrap_or_default())?;
+                self.last = Some((queue, found));
+                Ok(found)
+            }
+        }
+    }
 }
 
 /// Those of the queues of these jobs that keep no completed ones.
