@@ -71,6 +71,8 @@ GUARDS = {
     "LoseFollowedUp": "batches/test_attack_strangers.py::test_a_batch_whose_end_fails_does_not_keep_others_from_theirs",
     "CallBackEarly": "batches/test_batch.py::test_the_last_end_makes_the_parent_run_as_the_callback",
     "LineUpEarly": "batches/test_turns.py::test_children_of_batches_that_share_sessions_do_not_wait_in_a_circle",
+    "TrustPlace": "rules/work/test_places.py::test_another_job_has_its_place",
+    "ReadPastEnd": "rules/work/test_places.py::test_its_page_is_gone",
     "LeaveNobodyAnything": "batches/test_unkept.py::test_children_are_counted_and_their_results_read",
     "MarkLater": "batches/test_unkept.py::test_who_adds_a_follower_waits_for_an_end[COMMIT]",
     "RelyOnKeepAtOnce": "batches/test_unkept.py::test_a_follower_that_comes_while_the_setting_changes",

@@ -15,6 +15,7 @@ mod indexes;
 pub mod locked;
 mod multi_insert;
 pub mod parents;
+pub mod places;
 mod rows;
 mod search;
 mod slow_jobs;
