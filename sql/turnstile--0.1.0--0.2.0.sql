@@ -636,7 +636,7 @@ COMMENT ON COLUMN turnstile.queue.session_on_retry IS
 COMMENT ON COLUMN turnstile.queue.notify IS
     'Whether listeners of the channel of the queue are notified. The row * also speaks for the channel of all queues. NULL: inherited; built in: true.';
 COMMENT ON COLUMN turnstile.queue.keep_completed IS
-    'How long completed jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
+    'How long completed jobs stay in history, from the end of their day (UTC). 0: a completion leaves nothing there, unless others have to know of it (children, parents, jobs that others come after, unique keys that are still held). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
 COMMENT ON COLUMN turnstile.queue.keep_discarded IS
     'How long discarded and cancelled jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
 COMMENT ON COLUMN turnstile.queue.rate_since IS
@@ -699,6 +699,8 @@ SET rate_per = nullif(rate_per, '1 second'), policy = nullif(policy, 'fifo'), le
     keep_completed = coalesce(nullif(keep_completed, '7 days'), CASE WHEN keep_completed IS NULL THEN interval '-1 second' END),
     keep_discarded = coalesce(nullif(keep_discarded, '7 days'), CASE WHEN keep_discarded IS NULL THEN interval '-1 second' END)
 WHERE name = '*';
+-- By 0 they stayed until the end of their day.
+UPDATE turnstile.queue SET keep_completed = '1 second' WHERE keep_completed = '0';
 UPDATE turnstile.tenant
 SET slots = coalesce(slots, -1), max_waiting = coalesce(max_waiting, -1), rate = coalesce(rate, -1), burst = coalesce(burst, 1)
 WHERE name <> '*';
@@ -951,7 +953,7 @@ unique_for: ends the hold so long after the enqueue, at most 1000 years. Needs a
 metadata: anything that the application wants to keep with the job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 unique_by: makes the key from these columns: kind, payload, queue, tenant, account, session, concurrency_key. Excludes unique_key.
 parent: the job that waits for this one: one that runs, that waits for its children, or whose batch is not open yet. Its settings in turnstile.batch hold for the job.
-after: jobs that must complete first. If one ends otherwise, the job is discarded.
+after: jobs that must complete first, live or in the history. If one ends otherwise, the job is discarded. One whose queue keeps no completed jobs is locked until the transaction ends: its own end waits.
 after_any_end: any end of those will do. Needs after.
 after_hold: where one of those ends otherwise than it should, the job stays blocked until that is retried and completes. Needs after.
 unique_states: the states in which a job holds its key, available among them, instead of a mode. With finished ones it holds the key as long as job_history has it.
@@ -1050,7 +1052,7 @@ CREATE PROCEDURE turnstile.wait_for_end(job_id bigint, timeout interval)
     LANGUAGE c
     AS 'MODULE_PATHNAME', 'turnstile_wait_for_end';
 COMMENT ON PROCEDURE turnstile.wait_for_end(bigint, interval) IS
-    'Sleeps until a job has ended, or until the timeout. It looks ten times a second. Meanwhile the session holds no snapshot and no transaction id. CALL it by itself, with autocommit on.
+    'Sleeps until a job has ended, or until the timeout. It looks ten times a second. A job that is no more, because it was deleted or its queue keeps no completed jobs, has ended. Meanwhile the session holds no snapshot and no transaction id. CALL it by itself, with autocommit on.
 job_id: a job, live or finished.
 timeout: 0 or more, at most 100 years.
 Errors: 22004; 22023; P0002; 25001 inside a transaction block or a function; 42501.';
@@ -1257,10 +1259,10 @@ wait: as for claim_next. No other session sees the completion before the call en
 Errors: as complete and claim_next.';
 
 COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
-    'Ends a run with success. Returns true, or false if this run was completed before.
+    'Ends a run with success. Returns true, or false if this run was completed before. If its queue keeps no completed jobs (queue.keep_completed of 0), the job is gone then, and another call gets P0002.
 job_id: with attempt, the run.
 attempt: as the claim returned it.
-result: anything to keep with the finished job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
+result: anything to keep with the finished job, if its queue keeps completed jobs. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 Errors: 22004; 54000; P0002; 55000 the run was superseded; 42501; 09000 a trigger has cancelled the deletion; 25006.';
 COMMENT ON FUNCTION turnstile.claim_next(text, text, interval, boolean, interval) IS
     'Claims the eligible job of a queue with the least (priority, position). Returns that job, or no row.

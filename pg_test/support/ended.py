@@ -28,3 +28,8 @@ def result(conn, job: int):
 
 def errors(conn, job: int) -> list[str]:
     return [each["error"] for each in conn.execute(ONE, [job]).fetchone()[2] or []]
+
+
+def history(conn) -> list[int]:
+    """The jobs that have left a row in the history."""
+    return [job for (job,) in conn.execute("SELECT id FROM turnstile.job_history ORDER BY id").fetchall()]

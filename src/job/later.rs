@@ -18,6 +18,7 @@ pub struct Later {
     pub children: usize,
     pub has_followers: usize,
     pub lease: usize,
+    pub unique_states: usize,
     pub first_started_at: usize,
     pub waited: usize,
 }
@@ -63,6 +64,7 @@ impl Later {
             children: number(c"children"),
             has_followers: number(c"has_followers"),
             lease: number(c"lease"),
+            unique_states: number(c"unique_states"),
             first_started_at: number(c"first_started_at"),
             waited: number(c"waited"),
         };

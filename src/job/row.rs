@@ -142,6 +142,19 @@ impl RawRow<'_> {
         self.far_flag(Later::of(self).has_followers)
     }
 
+    /// Whether others have to know how it ended when it has completed: its parent, jobs that come after it, who asks for the
+    /// results of its children, or who wants the unique key that it still holds.
+    pub fn is_needed_when_completed(&self) -> bool {
+        let later = Later::of(self);
+        let has_value = |column| self.far(column).is_some();
+        has_value(later.parent)
+            || has_value(later.children)
+            || self.has_followers()
+            || self
+                .far_texts(later.unique_states)
+                .any(|state| state == "completed")
+    }
+
     pub fn is_blocked(&self) -> bool {
         self.is_in_state(b"blocked")
     }

@@ -135,7 +135,7 @@ pub fn no_such_job(job_id: i64) -> Failure {
     .detail(format!(
         "Neither turnstile.job nor turnstile.job_history has a row with id {job_id}."
     ))
-    .hint("Its history may have been dropped, or the transaction that enqueued it rolled back.")
+    .hint("Its history may have been dropped, its queue may keep no completed jobs, or the transaction that enqueued it rolled back.")
 }
 
 pub fn superseded(job_id: i64, attempt: i32, state: &str, current: i32) -> Failure {

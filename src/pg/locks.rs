@@ -21,10 +21,24 @@ pub fn lock_part(table: Oid, part: u16) {
 /// The transactions that hold a lock with which a table is changed, as numbers; this one if it has an id. None of two that
 /// the server has had since its start have the same.
 pub fn writers(table: Oid) -> Vec<u64> {
+    let mut found = other_writers(table);
+    if u32::from(unguarded::GetTopTransactionIdIfAny()) != 0 {
+        let (process, transaction) = compat::virtual_transaction();
+        found.push(number(process.cast_unsigned(), transaction));
+    }
+    found
+}
+
+/// Whether another transaction holds such a lock.
+pub fn is_written_by_others(table: Oid) -> bool {
+    !other_writers(table).is_empty()
+}
+
+fn other_writers(table: Oid) -> Vec<u64> {
     let mut count = 0;
     // SAFETY: the tag is that of a table of this database. The list has as many pairs of 4 bytes as it says, whatever the server
     // calls them, and is freed with the memory of the call.
-    let mut found: Vec<u64> = unsafe {
+    unsafe {
         let tag = pg_sys::LOCKTAG {
             locktag_field1: u32::from(pg_sys::MyDatabaseId),
             locktag_field2: u32::from(table),
@@ -41,12 +55,7 @@ pub fn writers(table: Oid) -> Vec<u64> {
                 .collect(),
             _ => Vec::new(),
         }
-    };
-    if u32::from(unguarded::GetTopTransactionIdIfAny()) != 0 {
-        let (process, transaction) = compat::virtual_transaction();
-        found.push(number(process.cast_unsigned(), transaction));
     }
-    found
 }
 
 fn number(process: u32, transaction: u32) -> u64 {

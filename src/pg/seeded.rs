@@ -130,6 +130,16 @@ pub enum Seeded {
     CallBackEarly,
     /// Children of a batch that is not open are in the lines of their sessions.
     LineUpEarly,
+    /// Whatever is in the place of a run is the run.
+    TrustPlace,
+    /// Places are read that the table does not have any more.
+    ReadPastEnd,
+    /// What completes in a queue that keeps nothing leaves no history, although others have to know of it.
+    LeaveNobodyAnything,
+    /// A job that others come after is marked once they are committed, whatever its queue keeps.
+    MarkLater,
+    /// A queue keeps nothing as soon as it is set so, although followers may be unmarked.
+    RelyOnKeepAtOnce,
     /// Whatever the end of a predecessor is, it will do.
     TakeAnyEnd,
     /// A job is not told that others come after it.

@@ -205,6 +205,14 @@ impl RawRow<'_> {
         flag == Some(true)
     }
 
+    pub fn far_texts(&self, column: usize) -> impl Iterator<Item = String> {
+        // SAFETY: the column is one of arrays of texts.
+        let texts = self
+            .far(column)
+            .and_then(|datum| unsafe { Vec::<Option<String>>::from_datum(datum, false) });
+        texts.into_iter().flatten().flatten()
+    }
+
     /// Whether the header of the stored tuple says that a column is NULL.
     #[inline(always)]
     fn is_known_null(&self, column: usize) -> bool {

@@ -1,19 +1,24 @@
-//! How a job ends, whatever ends it: it leaves the live jobs and enters the history.
+//! How a job ends, whatever ends it: it leaves the live jobs and enters the history, unless no row of it is kept.
 
 use crate::job::lane::queue_key;
 use crate::job::row::column;
 use crate::permission::Restricted;
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};
+use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
 use crate::pg::{jsonb, server};
+use crate::runs::keeping::{self, Asked};
 use crate::runs::kept::Kept;
-use crate::table::{Ended, History, Operation, Order, Search, Table, Where};
+use crate::table::{
+    Command, Ended, History, Operation, Order, Partition, Search, Table, Where, places,
+};
 use crate::transaction::pending::{self, Work};
 use crate::{permission, table};
 use pgrx::pg_sys::{self, Datum};
 use std::cell::Cell;
+use std::rc::Rc;
 use turnstile_scheduler::figures::Event;
 
 static MAKE_END_JOBS: Statement = statement!("end_jobs", []);
@@ -27,6 +32,7 @@ static END_JOBS: Statement = Statement::of_catalog(
         pg_sys::BOOLARRAYOID,
         pg_sys::JSONBARRAYOID,
         pg_sys::TIMESTAMPTZOID,
+        pg_sys::TEXTARRAYOID,
     ],
 );
 
@@ -52,7 +58,7 @@ pub struct Ending<'a> {
     pub caller: Option<&'a Restricted>,
 }
 
-/// A job that was moved to history.
+/// A job that has ended.
 pub struct Finished {
     /// The gate of its queue.
     pub queue: u64,
@@ -110,9 +116,15 @@ pub fn end_jobs(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
     let finished = match table::partition(&jobs, history, clock.0.get()) {
         Some(partition) => table::command(|command| {
             let mut live = command.open(&jobs, Operation::Delete);
-            let mut history = command.open_history(partition, endings.len());
-            let finished = end_directly(&mut live, &mut history, endings, &clock)?;
-            history.finish()?;
+            let mut past = Past {
+                command,
+                partition,
+                jobs: endings.len(),
+                history: None,
+                asked: Asked::default(),
+            };
+            let finished = end_directly(&mut live, &mut past, endings, &clock)?;
+            past.finish()?;
             Ok(finished)
         }),
         None => end_by_statement(spi, endings),
@@ -133,47 +145,118 @@ pub fn end_locked(spi: &Spi, mut endings: Vec<Ending>) -> Result<()> {
     }
 }
 
+/// The history, which is opened for the first job that leaves a row.
+struct Past<'c> {
+    command: &'c Command,
+    partition: Rc<Partition>,
+    jobs: usize,
+    history: Option<History<'c>>,
+    asked: Asked,
+}
+
+impl Past<'_> {
+    fn add(&mut self, job: &RawRow, queue: u64, ended: &Ended) -> Result<()> {
+        if !self.asked.leaves_row(job, queue, ended.state)? {
+            return Ok(());
+        }
+        let open = || self.command.open_history(self.partition.clone(), self.jobs);
+        self.history.get_or_insert_with(open).add(job, ended)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.history.as_mut().map_or(Ok(()), History::finish)
+    }
+}
+
 fn end_directly(
     live: &mut Table,
-    history: &mut History,
+    past: &mut Past,
     endings: &[Ending],
     clock: &Clock,
 ) -> Result<Vec<Finished>> {
-    let mut found = live.prepare_search(Order::ById, between(0, 0).len())?;
+    let mut places = live.places()?;
+    let mut found = None;
     let mut finished = Vec::with_capacity(endings.len());
-    for near in endings.chunk_by(|one, next| next.id.saturating_sub(one.id) <= NEAR) {
-        let (Some(first), Some(last)) = (near.first(), near.last()) else {
+    let mut left = endings;
+    while let Some((first, others)) = left.split_first() {
+        let is_it = |row: &RawRow| first.is_about(row) || armed(Seeded::TrustPlace);
+        if let Some(row) = places.take(first.id).filter(is_it) {
+            finished.extend(end_row(live, past, row, first, clock)?);
+            left = others;
             continue;
-        };
-        found.restart(&between(first.id, last.id));
-        while let Some((row, ending)) = next_of(&mut found, near) {
-            let is_last = ending.id == last.id;
-            let kept = live.delete(
-                row,
-                |row| ending.is_about(row),
-                |job| {
-                    let ended = Ended {
-                        state: ending.state,
-                        finished_at: clock.time(history),
-                        result: ending.result,
-                        errors: ending.errors,
-                        is_cancelled_now: ending.is_cancelled_now,
-                    };
-                    history.add(job, &ended)?;
-                    Ok(Finished {
-                        queue: queue_key(job.text(column::QUEUE).unwrap_or_default()),
-                        was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
-                        kept: ending.is_followed.then(|| Kept::of_row(job)),
-                    })
-                },
-            )?;
-            finished.extend(kept);
-            if is_last {
-                break;
-            }
         }
+        let (near, others) = left.split_at(1 + others.iter().take_while(follows(first)).count());
+        left = others;
+        let found = match &mut found {
+            Some(found) => found,
+            none => none.insert(live.prepare_search(Order::ById, between(0, 0).len())?),
+        };
+        end_near(live, past, found, near, clock, &mut finished)?;
     }
     Ok(finished)
+}
+
+/// Which of the next endings, one after the other, one search finds as well.
+fn follows(first: &Ending) -> impl FnMut(&&Ending) -> bool {
+    let mut last = first.id;
+    move |next| {
+        let is_near = next.id.saturating_sub(last) <= NEAR;
+        last = next.id;
+        is_near && !places::is_known(next.id)
+    }
+}
+
+/// Ends those that one search finds.
+fn end_near(
+    live: &mut Table,
+    past: &mut Past,
+    found: &mut Search,
+    near: &[Ending],
+    clock: &Clock,
+    finished: &mut Vec<Finished>,
+) -> Result<()> {
+    let (Some(first), Some(last)) = (near.first(), near.last()) else {
+        return Ok(());
+    };
+    found.restart(&between(first.id, last.id));
+    while let Some((row, ending)) = next_of(found, near) {
+        let is_last = ending.id == last.id;
+        finished.extend(end_row(live, past, row, ending, clock)?);
+        if is_last {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Ends a job that was found, unless it is no longer what the ending is about.
+fn end_row(
+    live: &mut Table,
+    past: &mut Past,
+    row: RawRow,
+    ending: &Ending,
+    clock: &Clock,
+) -> Result<Option<Finished>> {
+    live.delete(
+        row,
+        |row| ending.is_about(row),
+        |job| {
+            let ended = Ended {
+                state: ending.state,
+                finished_at: clock.time(&past.partition),
+                result: ending.result,
+                errors: ending.errors,
+                is_cancelled_now: ending.is_cancelled_now,
+            };
+            let queue = queue_key(job.text(column::QUEUE).unwrap_or_default());
+            past.add(job, queue, &ended)?;
+            Ok(Finished {
+                queue,
+                was_to_be_cancelled: job.raw(column::CANCEL_REQUESTED_AT).is_some(),
+                kept: ending.is_followed.then(|| Kept::of_row(job)),
+            })
+        },
+    )
 }
 
 fn between(first: i64, last: i64) -> [Where; 2] {
@@ -207,7 +290,7 @@ struct Clock(Cell<i64>);
 impl Clock {
     /// The same time for all jobs of a moment, because the history is summarized by the time, page by page; and a
     /// time of the day whose partition is open.
-    fn time(&self, history: &History) -> i64 {
+    fn time(&self, history: &Partition) -> i64 {
         let now = server::now();
         if now.saturating_sub(self.0.get()) > MOMENT && history.holds(now) {
             self.0.set(now);
@@ -221,6 +304,8 @@ fn end_by_statement(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
     fn all<T>(endings: &[&Ending], read: impl Fn(&Ending) -> T) -> Vec<T> {
         endings.iter().map(|ending| read(ending)).collect()
     }
+    let completed = endings.iter().filter(|ending| ending.state == "completed");
+    let unkept = keeping::queues_that_keep_none(spi, completed.map(|each| each.id).collect())?;
     let rows = spi.run(
         &END_JOBS,
         &[
@@ -231,6 +316,7 @@ fn end_by_statement(spi: &Spi, endings: &[Ending]) -> Result<Vec<Finished>> {
             datum(all(endings, |ending| ending.is_cancelled_now)),
             jsonb::array(&all(endings, |ending| ending.result)),
             datum(server::now()),
+            datum(unkept),
         ],
     )?;
     (0..rows.len())

@@ -4,6 +4,7 @@ pub mod claimer; // the worker that claims, and for how long
 pub mod end_waiting; // how jobs are ended from outside
 pub mod ending; // how a job leaves the live jobs
 pub mod finish; // what ends a run by failure
+pub mod keeping; // whether a completed job leaves a row in the history
 pub mod kept; // what the next run takes over from the one before
 pub mod lane_rows; // the available rows of a lane
 pub mod lease; // how long a claim holds a job

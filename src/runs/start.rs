@@ -11,7 +11,7 @@ use crate::pg::tuple::RawRow;
 use crate::runs::claimer::Claimer;
 use crate::runs::lane_rows::LaneRows;
 use crate::runs::lease;
-use crate::table::{self, Jobs, Operation, figures};
+use crate::table::{self, Jobs, Operation, figures, places};
 use crate::transaction::pending::{self, Work};
 use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum};
@@ -143,6 +143,7 @@ fn start_directly(
             let changes = run.changes(&row, &later);
             if jobs.start(row, &changes)? {
                 let job = jobs.written();
+                places::note(job.int8(column::ID), job.place());
                 let before = (State::Available, job.int8(column::RUN_AT));
                 figures::note_start(job_table, &picked.spec, before, &job);
                 output.push(claimed(&job, &later).into_iter());

@@ -99,7 +99,8 @@ pub fn why_not_direct(jobs: &Jobs, at: i64) -> Result<Option<String>> {
 }
 
 impl Partition {
-    fn holds(&self, at: i64) -> bool {
+    /// Whether jobs that finish at this time can be added.
+    pub fn holds(&self, at: i64) -> bool {
         (self.from..self.before).contains(&at)
     }
 
@@ -284,11 +285,6 @@ impl Command {
 }
 
 impl History<'_> {
-    /// Whether jobs that finish at this time can be added.
-    pub fn holds(&self, at: i64) -> bool {
-        self.partition.holds(at)
-    }
-
     /// Adds a job, all of whose columns can be read; the last ones are written by [`Self::finish`].
     pub fn add(&mut self, job: &RawRow, ended: &Ended) -> Result<()> {
         let errors = ended.errors.and_then(jsonb);

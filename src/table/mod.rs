@@ -15,6 +15,7 @@ mod indexes;
 pub mod locked;
 mod multi_insert;
 pub mod parents;
+pub mod places;
 mod rows;
 mod search;
 mod slow_jobs;
@@ -22,7 +23,7 @@ mod surroundings;
 pub mod triggers;
 mod whole;
 
-pub use history::{Ended, History, lock_history, partition, why_not_direct};
+pub use history::{Ended, History, Partition, lock_history, partition, why_not_direct};
 pub use search::{Order, Search, Where};
 pub use surroundings::{Jobs, lock_jobs};
 pub use whole::visit_jobs;

@@ -173,7 +173,7 @@ enum Access {
 }
 
 /// How to read a row by its place.
-type Fetch = unsafe extern "C-unwind" fn(
+pub type Fetch = unsafe extern "C-unwind" fn(
     pg_sys::Relation,
     pg_sys::ItemPointer,
     pg_sys::Snapshot,

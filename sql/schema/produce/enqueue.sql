@@ -44,7 +44,7 @@ unique_for: ends the hold so long after the enqueue, at most 1000 years. Needs a
 metadata: anything that the application wants to keep with the job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 unique_by: makes the key from these columns: kind, payload, queue, tenant, account, session, concurrency_key. Excludes unique_key.
 parent: the job that waits for this one: one that runs, that waits for its children, or whose batch is not open yet. Its settings in turnstile.batch hold for the job.
-after: jobs that must complete first. If one ends otherwise, the job is discarded.
+after: jobs that must complete first, live or in the history. If one ends otherwise, the job is discarded. One whose queue keeps no completed jobs is locked until the transaction ends: its own end waits.
 after_any_end: any end of those will do. Needs after.
 after_hold: where one of those ends otherwise than it should, the job stays blocked until that is retried and completes. Needs after.
 unique_states: the states in which a job holds its key, available among them, instead of a mode. With finished ones it holds the key as long as job_history has it.

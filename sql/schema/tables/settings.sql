@@ -62,7 +62,7 @@ COMMENT ON COLUMN turnstile.queue.session_on_retry IS
 COMMENT ON COLUMN turnstile.queue.notify IS
     'Whether listeners of the channel of the queue are notified. The row * also speaks for the channel of all queues. NULL: inherited; built in: true.';
 COMMENT ON COLUMN turnstile.queue.keep_completed IS
-    'How long completed jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
+    'How long completed jobs stay in history, from the end of their day (UTC). 0: a completion leaves nothing there, unless others have to know of it (children, parents, jobs that others come after, unique keys that are still held). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
 COMMENT ON COLUMN turnstile.queue.keep_discarded IS
     'How long discarded and cancelled jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
 COMMENT ON COLUMN turnstile.queue.gate IS 'The key by which the scheduler knows the queue. Set by a trigger.';

@@ -4,10 +4,10 @@ CREATE FUNCTION turnstile.complete(job_id bigint, attempt int, result jsonb DEFA
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_complete';
 COMMENT ON FUNCTION turnstile.complete(bigint, int, jsonb) IS
-    'Ends a run with success. Returns true, or false if this run was completed before.
+    'Ends a run with success. Returns true, or false if this run was completed before. If its queue keeps no completed jobs (queue.keep_completed of 0), the job is gone then, and another call gets P0002.
 job_id: with attempt, the run.
 attempt: as the claim returned it.
-result: anything to keep with the finished job. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
+result: anything to keep with the finished job, if its queue keeps completed jobs. At most turnstile.max_payload, as jsonb and with all digits of its numbers.
 Errors: 22004; 54000; P0002; 55000 the run was superseded; 42501; 09000 a trigger has cancelled the deletion; 25006.';
 
 CREATE FUNCTION turnstile.complete_many(job_ids bigint[], attempts int[], results jsonb[] DEFAULT NULL) RETURNS int

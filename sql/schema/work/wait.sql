@@ -14,7 +14,7 @@ CREATE PROCEDURE turnstile.wait_for_end(job_id bigint, timeout interval)
     LANGUAGE c
     AS 'MODULE_PATHNAME', 'turnstile_wait_for_end';
 COMMENT ON PROCEDURE turnstile.wait_for_end(bigint, interval) IS
-    'Sleeps until a job has ended, or until the timeout. It looks ten times a second. Meanwhile the session holds no snapshot and no transaction id. CALL it by itself, with autocommit on.
+    'Sleeps until a job has ended, or until the timeout. It looks ten times a second. A job that is no more, because it was deleted or its queue keeps no completed jobs, has ended. Meanwhile the session holds no snapshot and no transaction id. CALL it by itself, with autocommit on.
 job_id: a job, live or finished.
 timeout: 0 or more, at most 100 years.
 Errors: 22004; 22023; P0002; 25001 inside a transaction block or a function; 42501.';

@@ -13,6 +13,7 @@ use crate::transaction::parent::Parent;
 use std::rc::Rc;
 
 static UNKNOWN: Statement = statement!("unknown_predecessor", [INT8ARRAYOID]);
+static MARK: Statement = statement!("mark_unkept_predecessors", [INT8ARRAYOID]);
 static ADD: Statement = statement!(
     "add_dependencies",
     [INT8ARRAYOID, INT8ARRAYOID, BOOLARRAYOID, BOOLARRAYOID]
@@ -92,10 +93,7 @@ impl Ties {
         for &id in &self.after {
             permission::job(spi, Verb::Enqueue, id)?;
         }
-        let after = datum(self.after.clone());
-        if let Some(id) = spi.run(&UNKNOWN, &[after])?.value(0, 1) {
-            return Err(no_such_job(id));
-        }
+        must_be_known(spi, self.after.clone())?;
         match parent {
             Some(parent) => parents::check_line(spi, &self.after, parent),
             None => Ok(()),
@@ -111,6 +109,13 @@ pub struct Dependency {
     pub holds: bool,
 }
 
+fn must_be_known(spi: &Spi, jobs: Vec<i64>) -> Result<()> {
+    match spi.run(&UNKNOWN, &[datum(jobs)])?.value(0, 1) {
+        Some(id) => Err(no_such_job(id)),
+        None => Ok(()),
+    }
+}
+
 pub fn add_dependencies(spi: &Spi, dependencies: &[Dependency]) -> Result<()> {
     if dependencies.is_empty() {
         return Ok(());
@@ -118,13 +123,20 @@ pub fn add_dependencies(spi: &Spi, dependencies: &[Dependency]) -> Result<()> {
     fn all<T>(of: &[Dependency], read: impl Fn(&Dependency) -> T) -> Vec<T> {
         of.iter().map(read).collect()
     }
+    let jobs = all(dependencies, |it| it.job);
+    let predecessors = all(dependencies, |it| it.predecessor);
     let arguments = [
-        datum(all(dependencies, |it| it.job)),
-        datum(all(dependencies, |it| it.predecessor)),
+        datum(jobs.as_slice()),
+        datum(predecessors.as_slice()),
         datum(all(dependencies, |it| it.any_end)),
         datum(all(dependencies, |it| it.holds)),
     ];
-    spi.run(&ADD, &arguments).map(drop)
+    spi.run(&ADD, &arguments)?;
+    if !armed(Seeded::MarkLater) {
+        spi.run(&MARK, &[datum(jobs)])?;
+    }
+    // They may have completed meanwhile, and left nothing.
+    must_be_known(spi, predecessors)
 }
 
 /// A child takes from its parent what it does not name itself; never its session or keys.

@@ -29,10 +29,15 @@ pub fn wait_for_end(call: &Call) -> Result<Option<Datum>> {
         return Err(in_a_transaction());
     }
     with_nonatomic_spi(|spi| {
+        let mut was_there = false;
         loop {
-            let state = owner.run(|| state_of(spi, job_id))?;
-            let state = state.ok_or_else(|| no_such_job(job_id))?;
-            let has_ended = matches!(&*state, "completed" | "cancelled" | "discarded");
+            let has_ended = match owner.run(|| state_of(spi, job_id))? {
+                Some(state) => matches!(&*state, "completed" | "cancelled" | "discarded"),
+                // It was deleted, or has ended where no history is kept.
+                None if was_there => true,
+                None => return Err(no_such_job(job_id)),
+            };
+            was_there = true;
             let now = server::now();
             if has_ended || now >= until {
                 return Ok(());

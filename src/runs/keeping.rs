@@ -1,0 +1,122 @@
+//! Whether a job that completes leaves a row in the history: not where its queue keeps no completed jobs (`keep_completed` of 0),
+//! unless others have to know how it ended.
+//!
+//! A job that comes after another learns of that by the mark `has_followers` on the other. Usually the mark is made once both are
+//! committed, and until then the follower finds the end in the history. So where there will be none, the mark is made with the
+//! follower. That only holds from when the setting is known to all: a backend begins to rely on it when no transaction is open
+//! that may have added followers before, and none is left without its mark.
+
+use crate::job::lane::queue_key;
+use crate::job::row::column;
+use crate::pg::call::datum;
+use crate::pg::error::Result;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::spi::{Spi, Statement, statement, with_spi};
+use crate::pg::tuple::RawRow;
+use crate::pg::{catalog, locks};
+use crate::shmem;
+use crate::transaction::pending;
+use pgrx::pg_sys::Oid;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+
+static KEEPS_NONE: Statement = statement!("keeps_no_completed", [TEXTOID]);
+static QUEUES: Statement = statement!("queues_of_jobs", [INT8ARRAYOID]);
+
+/// The most queues that a backend remembers.
+const MOST: usize = 1_000;
+
+/// The jobs, and the version of the settings, for which it holds.
+type Of = (Oid, u64);
+
+thread_local! {
+    /// By queue, whether it keeps no completed jobs.
+    static KNOWN: RefCell<(Of, FxHashMap<u64, bool>)> =
+        RefCell::new(((Oid::INVALID, 0), FxHashMap::default()));
+}
+
+/// What one command was told.
+#[derive(Default)]
+pub struct Asked {
+    last: Option<(u64, bool)>,
+}
+
+impl Asked {
+    /// Whether a job of this queue that ends in this state leaves a row in the history. All its columns can be read.
+    pub fn leaves_row(&mut self, job: &RawRow, queue: u64, state: &str) -> Result<bool> {
+        if state != "completed" || !self.keeps_none(job, queue)? {
+            return Ok(true);
+        }
+        Ok(job.is_needed_when_completed() && !armed(Seeded::LeaveNobodyAnything))
+    }
+
+    fn keeps_none(&mut self, job: &RawRow, queue: u64) -> Result<bool> {
+        match self.last {
+            Some((known, keeps_none)) if known == queue => Ok(keeps_none),
+            _ => {
+                let found = keeps_none(job.text(column::QUEUE).unwrap_or_default())?;
+                self.last = Some((queue, found));
+                Ok(found)
+            }
+        }
+    }
+}
+
+/// Those of the queues of these jobs that keep no completed ones.
+pub fn queues_that_keep_none(spi: &Spi, jobs: Vec<i64>) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    if jobs.is_empty() {
+        return Ok(found);
+    }
+    let rows = spi.run(&QUEUES, &[datum(jobs)])?;
+    for row in 0..rows.len() {
+        let queue: String = rows.required(row, 1)?;
+        if keeps_none(&queue)? {
+            found.push(queue);
+        }
+    }
+    Ok(found)
+}
+
+fn keeps_none(queue: &str) -> Result<bool> {
+    // What this transaction has set is not known to others yet.
+    if pending::with(|pending| pending.changes_routes()) {
+        return Ok(false);
+    }
+    let table = catalog::job_table()?;
+    let Some(version) = shmem::routes_version(table) else {
+        return Ok(false);
+    };
+    let (of, key) = ((table, version), queue_key(queue));
+    let known = KNOWN.with_borrow(|(known_of, known)| {
+        let known = known.get(&key).copied();
+        known.filter(|_| *known_of == of)
+    });
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let Some(found) = look_up(queue)? else {
+        return Ok(false);
+    };
+    KNOWN.with_borrow_mut(|(known_of, known)| {
+        if *known_of != of || known.len() >= MOST {
+            known.clear();
+            *known_of = of;
+        }
+        known.insert(key, found);
+    });
+    Ok(found)
+}
+
+/// None: it keeps none, but that cannot be relied on yet.
+fn look_up(queue: &str) -> Result<Option<bool>> {
+    let dependencies = catalog::relation(c"dependency")?;
+    // Before the snapshot is taken: who adds followers later finds the setting.
+    let may_have_followers = locks::is_written_by_others(dependencies);
+    let (keeps_none, has_untold): (bool, bool) = with_spi(|spi| {
+        let rows = spi.run(&KEEPS_NONE, &[datum(queue)])?;
+        Ok((rows.required(0, 1)?, rows.required(0, 2)?))
+    })?;
+    let is_certain = !keeps_none || !may_have_followers && !has_untold;
+    Ok((is_certain || armed(Seeded::RelyOnKeepAtOnce)).then_some(keeps_none))
+}
