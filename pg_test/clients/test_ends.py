@@ -26,6 +26,11 @@ def is_due_in_an_hour(served, job: int) -> bool:
     return served.conn.execute(HOUR, [job]).fetchone()[0]
 
 
+def classes(served, job: int) -> list[str | None]:
+    query = "SELECT error ->> 'class' FROM turnstile.jobs, jsonb_array_elements(errors) AS error WHERE id = %s"
+    return [name for (name,) in served.conn.execute(query, [job]).fetchall()]
+
+
 def test_a_run_that_returns_is_completed_once(served):
     job = ends(served, "ok", "completed")
     assert (attempts(served, job), result(served.conn, job)) == (1, None)
@@ -80,6 +85,22 @@ def test_a_handler_says_when_the_next_attempt_is_due(served):
 def test_a_handler_says_that_no_attempt_would_do_better(served):
     job = ends(served, "discard", "discarded", {"error": "no such user"})
     assert "no such user" in errors(served.conn, job)[0]
+
+
+@needs("retry", "error_class")
+def test_a_retry_curve_goes_by_the_class_that_a_handler_names(served):
+    call(served.conn, "set_retry_curve", kind="retry", error_class="carrier busy", base="1 hour", factor=1)
+    call(served.conn, "set_retry_curve", kind="retry", error_class="no such number", discard=True)
+    busy = ends(served, "retry", "retryable", {"error_class": "carrier busy"}, queue="quick")
+    assert is_due_in_an_hour(served, busy)
+    assert classes(served, busy) == ["carrier busy"]
+    assert classes(served, ends(served, "retry", "discarded", {"error_class": "no such number"})) == ["no such number"]
+
+
+@needs("discard", "error_class")
+@pytest.mark.parametrize("given, kept", [("é" * 200, "é" * 127), ("", None), (None, None)], ids=["long", "empty", "none"])
+def test_a_class_is_cut_to_what_the_server_takes(served, given, kept):
+    assert classes(served, ends(served, "discard", "discarded", {"error": "no", "error_class": given})) == [kept]
 
 
 @needs("rules")

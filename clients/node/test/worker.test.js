@@ -58,12 +58,38 @@ test('each outcome is what the server makes of the job', withDatabase(async ({ d
   const said = async (kind) => (await job(db, ids[kind])).error
   assert.equal(await said('retry'), 'later')
   assert.equal(await said('discard'), 'no')
+  const classes = { retry: null, slow: 'Slow', error: 'Error', code: 'ECONNRESET', tested: 'RangeError', undefined: null, odd: null }
+  for (const [kind, wish] of Object.entries(classes)) assert.equal((await job(db, ids[kind])).class, wish, kind)
   assert.match(await said('error'), /^Error: bad \\0 value\n\s+at [^]*\nCaused by: TypeError: deep\n/)
   assert.equal(await said('slow'), 'lost')
   assert.match(await said('tested'), /^RangeError: far\n/)
   assert.equal(await said('undefined'), 'undefined')
   assert.equal(await said('object'), '{"what":"object"}')
   assert.match(await said('unknown'), /no handler for jobs of kind 'unknown'/)
+}))
+
+test('retry curves go by the class of the error', withDatabase(async ({ db, work }) => {
+  class NoSuchNumber extends Error {}
+  await db.query("SELECT turnstile.set_retry_curve('*', 'NoSuchNumber', discard => true)")
+  const handlers = {
+    number: throwing(() => new NoSuchNumber('7')),
+    named: throwing(() => retry({ error: new NoSuchNumber('8'), errorClass: 'carrier busy' })),
+    ruled: throwing(() => new RangeError('far')),
+    long: throwing(() => discard('no', { errorClass: 'é'.repeat(200) })),
+    lone: throwing(() => discard('no', { errorClass: '\0\ud800' })),
+    empty: throwing(() => discard('no', { errorClass: '' })),
+  }
+  const ids = {}
+  for (const kind of Object.keys(handlers)) ids[kind] = (await enqueue(db, kind)).id
+  work(handlers, { retry: [[RangeError, retry({ errorClass: 'out of range' })]] })
+  await until(async () => (await db.query("SELECT count(*)::int FROM turnstile.jobs WHERE errors <> '[]'")).rows[0].count === 6, 'all to fail')
+  const found = async (kind) => (({ state, class: name }) => [state, name])(await job(db, ids[kind]))
+  assert.deepEqual(await found('number'), ['discarded', 'NoSuchNumber'])
+  assert.deepEqual(await found('named'), ['retryable', 'carrier busy'])
+  assert.deepEqual(await found('ruled'), ['retryable', 'out of range'])
+  assert.deepEqual(await found('long'), ['discarded', 'é'.repeat(127)])
+  assert.deepEqual(await found('lone'), ['discarded', '\\0\ufffd'])
+  assert.deepEqual(await found('empty'), ['discarded', null])
 }))
 
 const CYCLE = {}

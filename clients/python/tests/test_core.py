@@ -52,6 +52,34 @@ def end(core, job_id, ending=None, **fields):
     core.ended((job_id, 1), ending or Ending(COMPLETE, **fields))
 
 
+# ---- classes of errors
+
+
+class Busy(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    "raised, rules, wanted",
+    [
+        (Busy("b"), {}, "Busy"),
+        (Busy("b"), {Busy: Retry}, "Busy"),
+        (Busy("b"), {Busy: Retry(error_class="line busy")}, "line busy"),
+        (Busy("b"), {Busy: lambda error: Discard(TimeoutError(error))}, "TimeoutError"),
+        (Busy("b"), {Busy: lambda error: 1 / 0}, "Busy"),
+        (Busy("b"), {Busy: Snooze(1)}, None),
+        (Retry("r"), {}, None),
+        (Retry(Busy("b"), error_class="line busy"), {}, "line busy"),
+        (Discard("d", error_class="x" * 300), {}, "x" * 255),
+        (Discard("d", error_class="é" * 200), {}, "é" * 127),
+        (Discard("d", error_class="a\0\ud800"), {}, "a\\0\\ud800"),
+        (Discard("d", error_class=""), {}, None),
+    ],
+)
+def test_an_error_has_the_class_that_was_named_or_that_of_the_exception(raised, rules, wanted):
+    assert ending_of_error(raised, rules).error_class == wanted
+
+
 # ---- signs of life
 
 

@@ -16,7 +16,7 @@ const worker = new Worker({
   connection: () => ({ host: 'a', port: 5432 }),
   name: maybe,
   lease: '1 minute',
-  retry: [[TypeError, discard()], ['ECONNRESET', retry({ in: 5 })], [(error) => error === 1, (error) => retry({ error })]],
+  retry: [[TypeError, discard('a bug', { errorClass: 'bug' })], ['ECONNRESET', retry({ in: 5, errorClass: 'gone' })], [(error) => error === 1, (error) => retry({ error })]],
   hooks: [hooks, tracing(), metrics()],
 })
 worker.handle<Mail>('send', async (run) => {

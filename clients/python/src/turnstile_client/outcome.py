@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, Callable, Optional, Union
 
 from turnstile_client.run import StopReason
-from turnstile_client.settings import LONGEST_ERROR
+from turnstile_client.settings import LONGEST_CLASS, LONGEST_ERROR
 
 Seconds = Union[int, float, timedelta]
 Dumps = Callable[[Any], Union[str, bytes]]
@@ -24,20 +24,25 @@ class Outcome(Exception):
     """Ends the run in a way of its own."""
 
 
-class Retry(Outcome):
-    """The run fails, and the next attempt is due after this time; None: after the backoff of the queue."""
+class Failure(Outcome):
+    """The run fails. error_class: what retry curves go by; None: the class of the error, if it is an exception."""
 
-    def __init__(self, error: object = "", in_: Optional[Seconds] = None) -> None:
-        super().__init__(error)
-        self.error, self.in_ = printable(str(error)) or None, interval(in_)
-
-
-class Discard(Outcome):
-    """The run fails, and no other attempt follows."""
-
-    def __init__(self, error: object = "") -> None:
+    def __init__(self, error: object = "", error_class: Optional[str] = None) -> None:
         super().__init__(error)
         self.error = printable(str(error)) or None
+        self.error_class = class_of(error) if error_class is None and isinstance(error, BaseException) else _class_name(error_class)
+
+
+class Retry(Failure):
+    """The run fails, and the next attempt is due after this time; None: as a retry curve says, or after the backoff of the queue."""
+
+    def __init__(self, error: object = "", in_: Optional[Seconds] = None, error_class: Optional[str] = None) -> None:
+        super().__init__(error, error_class)
+        self.in_ = interval(in_)
+
+
+class Discard(Failure):
+    """The run fails, and no other attempt follows."""
 
 
 class Snooze(Outcome):
@@ -66,6 +71,7 @@ class Ending:
     time: Optional[timedelta] = None
     text: Optional[str] = None
     """The result as JSON."""
+    error_class: Optional[str] = None
 
 
 COMPLETE, FAIL, DISCARD, SNOOZE, RELEASE, AWAIT = "complete", "fail", "discard", "snooze", "release", "await_children"
@@ -84,16 +90,19 @@ def ending_of_error(error: BaseException, rules: RetryRules) -> Ending:
     """The most derived class of the rules that the error is of counts."""
     if isinstance(error, Outcome):
         return _ending_of_outcome(error)
+    text, name = text_of(error), class_of(error)
     rule = next((rules[each] for each in type(error).__mro__ if each in rules), None)
     if rule is None:
-        return Ending(FAIL, error=text_of(error))
+        return Ending(FAIL, error=text, error_class=name)
     try:
         outcome = _made(rule if isinstance(rule, (Outcome, type)) else rule(error))
     except Exception as failed:
-        return Ending(FAIL, error=f"{text_of(error)}\nThe rule for it has failed: {text_of(failed)}")
+        return Ending(FAIL, error=f"{text}\nThe rule for it has failed: {text_of(failed)}", error_class=name)
     ending = _ending_of_outcome(outcome)
-    says_own = ending.verb in (FAIL, DISCARD) and ending.error is None
-    return dataclasses.replace(ending, error=text_of(error)) if says_own else ending
+    if ending.verb not in (FAIL, DISCARD):
+        return ending
+    # What the rule leaves open is that of the exception.
+    return dataclasses.replace(ending, error=ending.error or text, error_class=ending.error_class or name)
 
 
 def _made(outcome: Any) -> Outcome:
@@ -105,9 +114,9 @@ def _made(outcome: Any) -> Outcome:
 
 def _ending_of_outcome(outcome: Outcome) -> Ending:
     if isinstance(outcome, Retry):
-        return Ending(FAIL, error=outcome.error, time=outcome.in_)
+        return Ending(FAIL, error=outcome.error, time=outcome.in_, error_class=outcome.error_class)
     if isinstance(outcome, Discard):
-        return Ending(DISCARD, error=outcome.error)
+        return Ending(DISCARD, error=outcome.error, error_class=outcome.error_class)
     if isinstance(outcome, Snooze):
         return Ending(SNOOZE, time=outcome.in_)
     return Ending(RELEASE if isinstance(outcome, Release) else AWAIT)
@@ -152,9 +161,24 @@ def text_of(error: BaseException) -> str:
     return printable(f"{first}\n{trace}")
 
 
+def class_of(error: BaseException) -> Optional[str]:
+    """Without its module, as in the first line of the error: what operators have set stays right where a class moves."""
+    return _class_name(type(error).__name__)
+
+
+def _class_name(text: Optional[str]) -> Optional[str]:
+    """None: there is no class. A longer one would be refused, and the end with it."""
+    name = _storable(text or "").encode()[:LONGEST_CLASS].decode("utf-8", "ignore")
+    return name or None
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def printable(text: str) -> str:
     """What PostgreSQL can store and keeps. Of a long text the beginning and the end say most."""
-    text = text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
+    text = _storable(text)
     if len(text) <= LONGEST_ERROR:
         return text
     half = (LONGEST_ERROR - len(_CUT)) // 2
