@@ -28,3 +28,7 @@ def result(conn, job: int):
 
 def errors(conn, job: int) -> list[str]:
     return [each["error"] for each in conn.execute(ONE, [job]).fetchone()[2] or []]
+
+
+def error_classes(conn, job: int) -> list[str | None]:
+    return [each.get("class") for each in conn.execute(ONE, [job]).fetchone()[2] or []]

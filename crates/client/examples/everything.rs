@@ -10,10 +10,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio_postgres::NoTls;
 use turnstile_client::{
-    Connector, Kinds, NewJob, Outcome, Run, Shutdown, StopReason, Worker, enqueue, enqueue_many,
+    Connector, Failure, Kinds, NewJob, Outcome, Run, Shutdown, StopReason, Worker, enqueue,
+    enqueue_many,
 };
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Deserialize)]
 struct Sum {
@@ -99,12 +98,12 @@ async fn snooze(seconds: f64, run: Run) -> Outcome {
 async fn retry(seconds: f64, _run: Run) -> Outcome {
     Outcome::Retry {
         after: Some(Duration::from_secs_f64(seconds)),
-        error: "busy".into(),
+        failure: Failure::new("busy").class("line busy"),
     }
 }
 
 async fn discard(error: String, _run: Run) -> Outcome {
-    Outcome::Discard(error)
+    Outcome::Discard(error.into())
 }
 
 async fn fail(error: String, _run: Run) -> Result<(), String> {

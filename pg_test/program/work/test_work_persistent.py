@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.calls import call, enqueue, enqueue_many
-from support.ended import await_counts, await_state, errors, result, state
+from support.ended import await_counts, await_state, error_classes, errors, result, state
 from support.sleepers import await_asleep, until
 
 COMMAND = [sys.executable, Path(__file__).with_name("persistent.py")]
@@ -43,7 +43,7 @@ def test_a_line_has_the_job(conn, persistent):
     given = result(conn, job)["job"]
     created = given.pop("created_at")
     assert conn.execute("SELECT created_at = %s FROM turnstile.jobs WHERE id = %s", [created, job]).fetchone() == (True,)
-    assert given.pop("max_attempts") > 1
+    assert given.pop("attempts_left") == given.pop("max_attempts") - 1 > 0
     assert given == {
         "id": job,
         "attempt": 1,
@@ -58,23 +58,24 @@ def test_a_line_has_the_job(conn, persistent):
 
 
 @pytest.mark.parametrize(
-    "answer, ends, value, error",
+    "answer, ends, value, error, error_class",
     [
-        ({"status": "complete"}, "completed", None, None),
-        ({"status": "complete", "result": {"a": [1]}}, "completed", {"a": [1]}, None),
-        ({"status": "fail", "error": "a bug"}, "retryable", None, "a bug"),
-        ({"status": "fail"}, "retryable", None, "no reason given"),
-        ({"status": "retry", "error": "busy", "in": 1000}, "retryable", None, "busy"),
-        ({"status": "discard", "error": "no such user"}, "discarded", None, "no such user"),
-        ({"status": "snooze", "in": 1000}, "scheduled", None, None),
+        ({"status": "complete"}, "completed", None, None, None),
+        ({"status": "complete", "result": {"a": [1]}}, "completed", {"a": [1]}, None, None),
+        ({"status": "fail", "error": "a bug", "error_class": "bug"}, "retryable", None, "a bug", "bug"),
+        ({"status": "fail", "error_class": ""}, "retryable", None, "no reason given", None),
+        ({"status": "retry", "error": "busy", "in": 1000, "error_class": "é" * 200}, "retryable", None, "busy", "é" * 127),
+        ({"status": "discard", "error": "no such user"}, "discarded", None, "no such user", None),
+        ({"status": "snooze", "in": 1000}, "scheduled", None, None, None),
     ],
 )
-def test_the_status_says_how_the_run_ends(conn, persistent, answer, ends, value, error):
+def test_the_status_says_how_the_run_ends(conn, persistent, answer, ends, value, error, error_class):
     job = enqueue(conn, kind="answer", payload=answer)
     persistent()
     await_state(conn, job, ends)
     assert result(conn, job) == value
     assert errors(conn, job) == ([error] if error else [])
+    assert error_classes(conn, job) == ([error_class] if error else [])
 
 
 @pytest.fixture
