@@ -68,7 +68,10 @@ async fn hasty(hasty: Hasty, run: Run) -> Result<Outcome, Failure> {
 async fn transfer(is_kept: bool, _run: Run) -> Result<Outcome, Failure> {
     let mut client = connect().await?;
     let transaction = client.transaction().await?;
-    let job = NewJob::new("transferred", &())?.queue("elsewhere");
+    let job = NewJob::new("transferred", &())?
+        .queue("elsewhere")
+        .unique_key("transferred")
+        .unique_states(["available", "running"]);
     let id = enqueue(&transaction, &job).await?;
     if is_kept {
         transaction.commit().await?;

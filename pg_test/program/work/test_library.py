@@ -106,6 +106,8 @@ def test_a_job_that_is_added_in_a_transaction_is_there_when_that_commits(conn, l
     await_state(conn, job, "completed")
     added = conn.execute("SELECT id, kind FROM turnstile.jobs WHERE queue = 'elsewhere'").fetchall()
     assert added == ([(result(conn, job), "transferred")] if is_kept else [])
+    states = conn.execute("SELECT states::text[] FROM turnstile.unique_key").fetchall()
+    assert states == ([(["available", "running"],)] if is_kept else [])
 
 
 def test_progress_is_seen_and_a_cancelled_job_stops_its_handler(conn, library):

@@ -53,6 +53,9 @@ export async function produce(pool: pg.Pool, client: pg.PoolClient, database: Da
   await enqueue(pool, 'send', {}, { prioritty: 1 })
   // @ts-expect-error no such mode
   await enqueue(pool, 'send', {}, { uniqueMode: 'once' })
+  await enqueue(pool, 'send', {}, { uniqueKey: 'a', uniqueStates: ['available', 'completed'], uniqueFor: '1 day' })
+  // @ts-expect-error no such state
+  await enqueue(pool, 'send', {}, { uniqueKey: 'a', uniqueStates: ['done'] })
   // @ts-expect-error a job has a kind
   await enqueueMany(pool, [{ payload: {} }])
   // @ts-expect-error nothing to enqueue on
