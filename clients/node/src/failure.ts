@@ -12,10 +12,15 @@ export function textOf(error: unknown): string {
   return printable(parts.join('\nCaused by: '))
 }
 
+// Errors of JavaScript itself, such as that of fetch, whose cause says what has happened.
+const SAYS_LITTLE = new Set(['Error', 'TypeError', 'AggregateError'])
+
 /** Its `code`, the most stable thing that an error says of itself; else its name. Undefined: it has none. */
 export function classOf(error: unknown): string | undefined {
   try {
-    return className(codeOf(error) ?? nameOf(error))
+    const name = nameOf(error)
+    const [code] = name === undefined || SAYS_LITTLE.has(name) ? codesOf(error) : [codeOf(error)]
+    return className(code ?? name)
   } catch {
     return undefined
   }
@@ -34,7 +39,21 @@ export function printable(text: string): string {
   return text.slice(0, LONGEST_ERROR).replaceAll('\0', '\\0')
 }
 
-export function codeOf(error: unknown): string | undefined {
+/** Those of the error, and of what it wraps: its causes, and the errors of an AggregateError. */
+export function codesOf(error: unknown): string[] {
+  const codes: string[] = []
+  // What is added meanwhile is gone through, too; and nothing twice, as causes may go round.
+  const found = new Set([error])
+  for (const each of found) {
+    const code = codeOf(each)
+    if (code !== undefined) codes.push(code)
+    if (each instanceof AggregateError) for (const one of each.errors) found.add(one)
+    if (each instanceof Error) found.add(each.cause)
+  }
+  return codes
+}
+
+function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? code : undefined
 }

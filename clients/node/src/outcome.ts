@@ -1,6 +1,6 @@
 /** How a run ends, other than by returning its result or by any other error. Handlers throw outcomes, or return them. */
 import { milliseconds, type Duration } from './duration.js'
-import { classOf, className, codeOf, printable, textOf } from './failure.js'
+import { classOf, className, codesOf, printable, textOf } from './failure.js'
 import { toJson } from './json.js'
 
 /** Ends a run in a way of its own. */
@@ -91,8 +91,8 @@ export const awaitChildren = (): AwaitChildren => new AwaitChildren()
 type ErrorClass = abstract new (...args: any[]) => Error
 
 /**
- * What an error of a handler means. The error is of this class, its `code` is this text, or it is one that the function accepts; what
- * follows is an outcome, or a function that makes one.
+ * What an error of a handler means. The error is of this class, its `code` is this text, or that of what it wraps (a cause, or an error of
+ * an AggregateError), or it is one that the function accepts; what follows is an outcome, or a function that makes one.
  */
 export type RetryRule = readonly [
   ErrorClass | string | ((error: unknown) => boolean),
@@ -132,7 +132,7 @@ const completed = (ending: Ending, error: unknown): Ending => ({
 })
 
 function fits(error: unknown, pattern: RetryRule[0]): boolean {
-  if (typeof pattern === 'string') return codeOf(error) === pattern
+  if (typeof pattern === 'string') return codesOf(error).includes(pattern)
   if (isErrorClass(pattern)) return error instanceof pattern
   return pattern(error)
 }

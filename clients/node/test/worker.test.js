@@ -1,11 +1,14 @@
 // The rules of a worker: what a handler does is what becomes of its job.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import {
   awaitChildren, discard, enqueue, enqueueMany, Outcome, rawJson, release, retry, snooze, Undelivered, Worker,
 } from 'turnstile-client'
+import { endingOfError } from '../dist/outcome.js'
 import { gate, job, state, states, until, withDatabase } from './support.js'
 
 const throwing = (make) => (run) => {
@@ -90,6 +93,43 @@ test('retry curves go by the class of the error', withDatabase(async ({ db, work
   assert.deepEqual(await found('long'), ['discarded', 'é'.repeat(127)])
   assert.deepEqual(await found('lone'), ['discarded', '\\0\ufffd'])
   assert.deepEqual(await found('empty'), ['discarded', null])
+}))
+
+test('a code may be that of what an error wraps', () => {
+  const coded = (code, cause) => Object.assign(new Error('deep', { cause }), { code })
+  class Upstream extends Error {}
+  const round = new Error('round')
+  round.cause = round
+  const cases = [
+    [new TypeError('fetch failed', { cause: coded('ECONNREFUSED') }), true, 'ECONNREFUSED'],
+    [new Error('a', { cause: new Error('b', { cause: new Error('c', { cause: coded('ECONNREFUSED') }) }) }), true, 'ECONNREFUSED'],
+    [new AggregateError([coded('ENOENT'), coded('ECONNREFUSED')]), true, 'ENOENT'],
+    [new TypeError('fetch failed', { cause: new AggregateError([coded('ECONNREFUSED')]) }), true, 'ECONNREFUSED'],
+    [new Upstream('down', { cause: coded('ECONNREFUSED') }), true, 'Upstream'],
+    [coded('ENOENT', coded('ECONNREFUSED')), true, 'ENOENT'],
+    [new TypeError('a bug'), false, 'TypeError'],
+    [new Error('text', { cause: 'ECONNREFUSED' }), false, 'Error'],
+    [Object.assign(new Error('number'), { code: 7 }), false, 'Error'],
+    [new DOMException('late', 'TimeoutError'), false, 'TimeoutError'],
+    [round, false, 'Error'],
+    [{ code: 'ECONNREFUSED' }, true, 'ECONNREFUSED'],
+  ]
+  for (const [error, fits, name] of cases) {
+    const { verb, errorClass } = endingOfError(error, [['ECONNREFUSED', discard()]])
+    assert.deepEqual([verb, errorClass], [fits ? 'discard' : 'fail', name], String(error))
+  }
+})
+
+test('a host that fetch cannot reach is told by its code', withDatabase(async ({ db, work }) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${server.address().port}`
+  await new Promise((closed) => server.close(closed))
+  const { id } = await enqueue(db, 'call')
+  work({ call: () => fetch(url) }, { retry: [['ECONNREFUSED', retry({ in: '1 hour' })], [TypeError, discard()]] })
+  await until(async () => (await job(db, id)).error)
+  const { state, class: name } = await job(db, id)
+  assert.deepEqual([state, name], ['retryable', 'ECONNREFUSED'])
 }))
 
 const CYCLE = {}
