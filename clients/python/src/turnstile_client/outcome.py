@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import traceback
 from collections.abc import Mapping
@@ -76,6 +77,9 @@ class Ending:
 
 COMPLETE, FAIL, DISCARD, SNOOZE, RELEASE, AWAIT = "complete", "fail", "discard", "snooze", "release", "await_children"
 
+# From Python 3.11 on.
+_GROUP: Any = getattr(builtins, "BaseExceptionGroup", ())
+
 # What an exception of a handler means: an exception class, and the outcome that it stands for.
 RetryRules = Mapping[type[BaseException], Union[type[Outcome], Outcome, Callable[[BaseException], Outcome]]]
 
@@ -88,9 +92,9 @@ def ending_of_result(result: Any) -> Ending:
 
 def ending_of_error(error: BaseException, rules: RetryRules) -> Ending:
     """The most derived class of the rules that the error is of counts."""
+    text, name, error = text_of(error), class_of(error), _counted(error, rules)
     if isinstance(error, Outcome):
         return _ending_of_outcome(error)
-    text, name = text_of(error), class_of(error)
     rule = next((rules[each] for each in type(error).__mro__ if each in rules), None)
     if rule is None:
         return Ending(FAIL, error=text, error_class=name)
@@ -103,6 +107,19 @@ def ending_of_error(error: BaseException, rules: RetryRules) -> Ending:
         return ending
     # What the rule leaves open is that of the exception.
     return dataclasses.replace(ending, error=ending.error or text, error_class=ending.error_class or name)
+
+
+def _counted(error: BaseException, rules: RetryRules) -> BaseException:
+    """Of a group the first exception, unless a rule is of groups."""
+    is_of_groups = any(each in rules and issubclass(each, _GROUP) for each in type(error).__mro__)
+    return error if is_of_groups else _first(error)
+
+
+def _first(error: BaseException) -> BaseException:
+    """A group, as asyncio.TaskGroup raises it, says nothing of its own."""
+    while isinstance(error, _GROUP):
+        error = error.exceptions[0]
+    return error
 
 
 def _made(outcome: Any) -> Outcome:
@@ -154,7 +171,8 @@ def with_text(ending: Ending, dumps: Dumps) -> Ending:
 def text_of(error: BaseException) -> str:
     """The first line says what it is, so that failures can be grouped by it."""
     try:
-        first = f"{type(error).__name__}: {error}".rstrip(": ")
+        counted = _first(error)
+        first = f"{type(counted).__name__}: {counted}".rstrip(": ")
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     except Exception:
         return printable(type(error).__name__)
@@ -163,7 +181,7 @@ def text_of(error: BaseException) -> str:
 
 def class_of(error: BaseException) -> Optional[str]:
     """Without its module, as in the first line of the error: what operators have set stays right where a class moves."""
-    return _class_name(type(error).__name__)
+    return _class_name(type(_first(error)).__name__)
 
 
 def _class_name(text: Optional[str]) -> Optional[str]:
