@@ -34,6 +34,8 @@ ORDER = (
     "same_row",
     "turnstile_work",
     "turnstile_client",
+    "turnstile_python",
+    "turnstile_node",
 )
 REFERENCE = "bare"
 

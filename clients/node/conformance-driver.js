@@ -8,7 +8,7 @@ import { awaitChildren, discard, enqueue, enqueueMany, rawJson, retry, snooze, W
 
 const CAPABILITIES = [
   'concurrency', 'heartbeats', 'told', 'hard_stop', 'results', 'retry', 'discard', 'snooze', 'rules', 'progress', 'children', 'transactions',
-  'exact_numbers', 'reconnects',
+  'exact_numbers', 'reconnects', 'error_class',
 ]
 const text = { type: 'string' }
 const { values: given } = parseArgs({
@@ -75,10 +75,10 @@ const handlers = {
   },
   bad_result: badResult,
   retry({ payload }) {
-    throw retry({ in: payload.seconds * 1000, error: payload.error })
+    throw retry({ in: seconds(payload.seconds), error: payload.error, errorClass: payload.error_class })
   },
   discard({ payload }) {
-    throw discard(payload.error)
+    throw discard(payload.error, { errorClass: payload.error_class })
   },
   snooze({ payload }) {
     if (payload.until === undefined || payload.until * 1000 > Date.now()) throw snooze({ in: payload.seconds * 1000 })

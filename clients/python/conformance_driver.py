@@ -25,7 +25,7 @@ from turnstile_client import AsyncWorker, AwaitChildren, Discard, Hooks, Retry, 
 
 CAPABILITIES = [
     "concurrency", "heartbeats", "told", "hard_stop", "results", "retry", "discard", "snooze", "rules", "progress", "children", "transactions",
-    "reconnects",
+    "reconnects", "error_class",
 ]  # fmt: skip
 DATABASE = os.environ.get("DATABASE_URL", "")
 
@@ -101,11 +101,11 @@ def bad_result(run: Run) -> Any:
 
 
 def retry(run: Run) -> None:
-    raise Retry(run.payload.get("error"), in_=run.payload["seconds"])
+    raise Retry(run.payload.get("error"), in_=run.payload.get("seconds"), error_class=run.payload.get("error_class"))
 
 
 def discard(run: Run) -> None:
-    raise Discard(run.payload.get("error"))
+    raise Discard(run.payload.get("error"), error_class=run.payload.get("error_class"))
 
 
 def snooze(run: Run) -> Any:

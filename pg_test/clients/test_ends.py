@@ -5,7 +5,7 @@ import time
 import pytest
 
 from support.calls import call, enqueue
-from support.ended import await_state, errors, result, state
+from support.ended import await_state, error_classes, errors, result, state
 from support.sleepers import until
 
 needs = pytest.mark.needs
@@ -80,6 +80,22 @@ def test_a_handler_says_when_the_next_attempt_is_due(served):
 def test_a_handler_says_that_no_attempt_would_do_better(served):
     job = ends(served, "discard", "discarded", {"error": "no such user"})
     assert "no such user" in errors(served.conn, job)[0]
+
+
+@needs("retry", "error_class")
+def test_a_retry_curve_goes_by_the_class_that_a_handler_names(served):
+    call(served.conn, "set_retry_curve", kind="retry", error_class="carrier busy", base="1 hour", factor=1, cap="1 hour")
+    call(served.conn, "set_retry_curve", kind="retry", error_class="no such number", discard=True)
+    busy = ends(served, "retry", "retryable", {"error_class": "carrier busy"}, queue="quick")
+    assert is_due_in_an_hour(served, busy)
+    assert error_classes(served.conn, busy) == ["carrier busy"]
+    assert error_classes(served.conn, ends(served, "retry", "discarded", {"error_class": "no such number"})) == ["no such number"]
+
+
+@needs("discard", "error_class")
+@pytest.mark.parametrize("given, kept", [("é" * 200, "é" * 127), ("", None), (None, None)], ids=["long", "empty", "none"])
+def test_a_class_is_cut_to_what_the_server_takes(served, given, kept):
+    assert error_classes(served.conn, ends(served, "discard", "discarded", {"error": "no", "error_class": given})) == [kept]
 
 
 @needs("rules")

@@ -171,6 +171,16 @@ def test_enqueue_passes_on_what_enqueue_takes(turnstile, conn):
     assert waits == (2,)
 
 
+def test_enqueue_passes_on_the_states_in_which_a_key_is_held(turnstile, attempt, conn):
+    words = ["--unique-key", "k", "--unique-states", "available,completed", "--unique-for", "2h"]
+    first = turnstile("enqueue", "mail", *words)
+    assert conn.execute("SELECT states::text[] FROM turnstile.unique_key").fetchone() == (["available", "completed"],)
+    conn.execute("SELECT turnstile.discard(%s)", [int(first)])
+    assert turnstile("enqueue", "mail", *words) != first
+    both = attempt("enqueue", "mail", *words, "--unique-mode", "replace")
+    assert both.returncode == program.USAGE and "--unique-mode" in both.stderr
+
+
 def test_enqueue_puts_off_by_a_time_from_now(turnstile, conn):
     turnstile("enqueue", "mail", "--in", "1h")
     row = "SELECT state, run_at > now() + '50 minutes' AND run_at < now() + '70 minutes' FROM turnstile.job"

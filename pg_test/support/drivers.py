@@ -27,8 +27,8 @@ LANGUAGES = [name for name in COMMANDS if name in os.environ.get("TURNSTILE_LANG
 
 # What clients may lack; clients/README.md says which does.
 CAPABILITIES = {
-    "children", "concurrency", "discard", "exact_numbers", "heartbeats", "hard_stop", "progress", "reconnects", "results", "retry", "rules",
-    "snooze", "told", "transactions",
+    "children", "concurrency", "discard", "error_class", "exact_numbers", "heartbeats", "hard_stop", "progress", "reconnects", "results",
+    "retry", "rules", "snooze", "told", "transactions",
 }  # fmt: skip
 
 WAYS = ["direct", "pgbouncer"]

@@ -33,3 +33,7 @@ def errors(conn, job: int) -> list[str]:
 def history(conn) -> list[int]:
     """The jobs that have left a row in the history."""
     return [job for (job,) in conn.execute("SELECT id FROM turnstile.job_history ORDER BY id").fetchall()]
+
+
+def error_classes(conn, job: int) -> list[str | None]:
+    return [each.get("class") for each in conn.execute(ONE, [job]).fetchone()[2] or []]

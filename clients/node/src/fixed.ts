@@ -35,6 +35,8 @@ export const MOST_REFUSALS = 20
 /** Characters of an error that are sent: more than the server keeps, in whatever way it counts. */
 export const LONGEST_ERROR = 100_000
 export const MOST_CAUSES = 5
+/** Bytes of the class of an error that the server takes. */
+export const LONGEST_CLASS = 255
 
 /** No call of awaitResult sleeps in the server for longer; less where a signal may end it, as a call holds its connection until it is over. */
 export const STRETCH = 10_000

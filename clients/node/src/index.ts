@@ -5,9 +5,12 @@ export type { Hooks, Level } from './hooks.js'
 export type { JobId, JobIdLike } from './id.js'
 export { rawJson, RawJson } from './json.js'
 export {
-  awaitChildren, AwaitChildren, discard, Discard, Outcome, release, Release, retry, Retry, snooze, Snooze, type Ending, type RetryRule,
+  awaitChildren, AwaitChildren, discard, Discard, Outcome, release, Release, retry, Retry, snooze, Snooze, type Ending,
+  type FailureOptions, type RetryOptions, type RetryRule,
 } from './outcome.js'
-export { enqueue, enqueueBatch, enqueueMany, type Added, type BatchOptions, type JobOptions, type NewJob, type UniqueMode } from './producer.js'
+export {
+  enqueue, enqueueBatch, enqueueMany, type Added, type BatchOptions, type JobOptions, type JobState, type NewJob, type UniqueMode,
+} from './producer.js'
 export { Run, Stopped, type Children, type Job, type StopReason } from './run.js'
 export type { Connection, Connections } from './session.js'
 export { DEFAULTS, type Settings } from './settings.js'

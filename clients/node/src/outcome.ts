@@ -1,6 +1,6 @@
 /** How a run ends, other than by returning its result or by any other error. Handlers throw outcomes, or return them. */
 import { milliseconds, type Duration } from './duration.js'
-import { LONGEST_ERROR, MOST_CAUSES } from './fixed.js'
+import { classOf, className, codesOf, printable, textOf } from './failure.js'
 import { toJson } from './json.js'
 
 /** Ends a run in a way of its own. */
@@ -14,27 +14,40 @@ export interface Ending {
   /** JSON as text. */
   readonly result?: string | undefined
   readonly error?: string | undefined
+  /** What retry curves go by. */
+  readonly errorClass?: string | undefined
   /** Milliseconds until the job can be claimed again. */
   readonly after?: number | undefined
   /** A failure that the handler asked for, and not one of the moment: it stands, also where the worker stops. */
   readonly isMeant?: boolean
 }
 
+/** Of a run that fails. */
+export interface FailureOptions {
+  /** What retry curves go by. Undefined: the class of the error, if it is one and not a text. */
+  errorClass?: string | undefined
+}
+
+export interface RetryOptions extends FailureOptions {
+  in?: Duration | undefined
+  error?: unknown
+}
+
 export class Retry extends Outcome {
   override name = 'Retry'
   readonly ending: Ending
-  constructor({ in: after, error }: { in?: Duration | undefined; error?: unknown } = {}) {
+  constructor({ in: after, error, errorClass }: RetryOptions = {}) {
     super('the run fails, and another attempt follows')
-    this.ending = { verb: 'fail', error: given(error), after: after === undefined ? undefined : milliseconds(after), isMeant: true }
+    this.ending = { verb: 'fail', ...given(error, errorClass), after: after === undefined ? undefined : milliseconds(after), isMeant: true }
   }
 }
 
 export class Discard extends Outcome {
   override name = 'Discard'
   readonly ending: Ending
-  constructor(error?: unknown) {
+  constructor(error?: unknown, { errorClass }: FailureOptions = {}) {
     super('the run fails, and no other attempt follows')
-    this.ending = { verb: 'discard', error: given(error), isMeant: true }
+    this.ending = { verb: 'discard', ...given(error, errorClass), isMeant: true }
   }
 }
 
@@ -63,10 +76,10 @@ export class AwaitChildren extends Outcome {
   }
 }
 
-/** The run fails; the next attempt is due after this time, or after the backoff of the queue. */
-export const retry = (options?: { in?: Duration | undefined; error?: unknown }): Retry => new Retry(options)
+/** The run fails; the next attempt is due after this time, or when a retry curve or the backoff of the queue says. */
+export const retry = (options?: RetryOptions): Retry => new Retry(options)
 /** The run fails, and no other attempt follows. */
-export const discard = (error?: unknown): Discard => new Discard(error)
+export const discard = (error?: unknown, options?: FailureOptions): Discard => new Discard(error, options)
 /** The job can be claimed again after this time. The attempt does not count. */
 export const snooze = (options: { in: Duration }): Snooze => new Snooze(options)
 /** The job can be claimed again at once. The attempt does not count. */
@@ -78,8 +91,8 @@ export const awaitChildren = (): AwaitChildren => new AwaitChildren()
 type ErrorClass = abstract new (...args: any[]) => Error
 
 /**
- * What an error of a handler means. The error is of this class, its `code` is this text, or it is one that the function accepts; what
- * follows is an outcome, or a function that makes one.
+ * What an error of a handler means. The error is of this class, its `code` is this text, or that of what it wraps (a cause, or an error of
+ * an AggregateError), or it is one that the function accepts; what follows is an outcome, or a function that makes one.
  */
 export type RetryRule = readonly [
   ErrorClass | string | ((error: unknown) => boolean),
@@ -103,16 +116,23 @@ export function endingOfError(error: unknown, rules: readonly RetryRule[]): Endi
     for (const [pattern, means] of rules) {
       if (!fits(error, pattern)) continue
       const outcome = means instanceof Outcome ? means : means(error)
-      if (outcome) return { ...outcome.ending, error: outcome.ending.error ?? textOf(error) }
+      if (outcome) return completed(outcome.ending, error)
     }
-    return { verb: 'fail', error: textOf(error) }
+    return completed({ verb: 'fail' }, error)
   } catch (reason) {
-    return { verb: 'fail', error: printable(`${textOf(error)}\nThe rule for it has failed: ${textOf(reason)}`) }
+    return completed({ verb: 'fail', error: printable(`${textOf(error)}\nThe rule for it has failed: ${textOf(reason)}`) }, error)
   }
 }
 
+/** With what it leaves open, which is that of the error. */
+const completed = (ending: Ending, error: unknown): Ending => ({
+  ...ending,
+  error: ending.error ?? textOf(error),
+  errorClass: ending.errorClass ?? classOf(error),
+})
+
 function fits(error: unknown, pattern: RetryRule[0]): boolean {
-  if (typeof pattern === 'string') return (error as { code?: unknown } | null | undefined)?.code === pattern
+  if (typeof pattern === 'string') return codesOf(error).includes(pattern)
   if (isErrorClass(pattern)) return error instanceof pattern
   return pattern(error)
 }
@@ -120,41 +140,9 @@ function fits(error: unknown, pattern: RetryRule[0]): boolean {
 const isErrorClass = (pattern: ErrorClass | ((error: unknown) => boolean)): pattern is ErrorClass =>
   (pattern as unknown) === Error || pattern.prototype instanceof Error || /^class\b/.test(Function.prototype.toString.call(pattern))
 
-const given = (error: unknown): string | undefined =>
-  error === undefined ? undefined : typeof error === 'string' ? printable(error) : textOf(error)
-
-/** The stack and the causes. The first line says what it is, so that failures can be grouped by it. */
-export function textOf(error: unknown): string {
-  const parts: string[] = []
-  let cause = error
-  do {
-    parts.push(describe(cause))
-    cause = causeOf(cause)
-  } while (cause !== undefined && parts.length < MOST_CAUSES)
-  return printable(parts.join('\nCaused by: '))
-}
-
-function causeOf(error: unknown): unknown {
-  try {
-    return error instanceof Error ? error.cause : undefined
-  } catch {
-    return undefined
-  }
-}
-
-// An error may be any value, and what it says of itself may throw.
-function describe(error: unknown): string {
-  try {
-    if (!(error instanceof Error)) return typeof error === 'object' && error !== null ? JSON.stringify(error) : String(error)
-    const first = error.message === '' ? error.name : `${error.name}: ${error.message}`
-    const stack = typeof error.stack === 'string' ? error.stack.slice(error.stack.search(/\n\s+at /)) : ''
-    return stack.startsWith('\n') ? first + stack : first
-  } catch {
-    return 'an error that cannot be described'
-  }
-}
-
-/** PostgreSQL keeps no NUL. */
-export function printable(text: string): string {
-  return text.slice(0, LONGEST_ERROR).replaceAll('\0', '\\0')
+function given(error: unknown, errorClass: string | undefined): Pick<Ending, 'error' | 'errorClass'> {
+  const own = className(errorClass)
+  if (error === undefined) return { error: undefined, errorClass: own }
+  if (typeof error === 'string') return { error: printable(error), errorClass: own }
+  return { error: textOf(error), errorClass: errorClass === undefined ? classOf(error) : own }
 }

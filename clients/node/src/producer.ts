@@ -7,6 +7,7 @@ import { toJson } from './json.js'
 
 export type UniqueMode =
   | 'until_executing' | 'until_executed' | 'until_expired' | 'while_executing' | 'until_and_while_executing' | 'replace'
+export type JobState = 'available' | 'scheduled' | 'blocked' | 'retryable' | 'running' | 'completed' | 'cancelled' | 'discarded'
 export type UniqueColumn = 'kind' | 'payload' | 'queue' | 'tenant' | 'account' | 'session' | 'concurrency_key'
 
 /** The arguments of turnstile.enqueue. */
@@ -24,6 +25,7 @@ export interface JobOptions {
   uniqueMode?: UniqueMode | undefined
   uniqueFor?: Duration | undefined
   uniqueBy?: readonly UniqueColumn[] | undefined
+  uniqueStates?: readonly JobState[] | undefined
   metadata?: unknown
   parent?: JobIdLike | undefined
   after?: readonly JobIdLike[] | undefined
@@ -111,7 +113,7 @@ const JOB: Types = {
   kind: text('kind'), payload: json('payload'), queue: text('queue'), tenant: text('tenant'), account: text('account'),
   session: text('session'), concurrencyKey: text('concurrency_key'), priority: int('priority'), runAt: of('run_at', 'timestamptz', moment),
   maxAttempts: int('max_attempts'), uniqueKey: text('unique_key'), uniqueMode: text('unique_mode'), uniqueFor: time('unique_for'),
-  uniqueBy: texts('unique_by'), metadata: json('metadata'), parent: of('parent', 'bigint', toId, toId),
+  uniqueBy: texts('unique_by'), uniqueStates: texts('unique_states'), metadata: json('metadata'), parent: of('parent', 'bigint', toId, toId),
   after: of('after', 'bigint[]', (ids) => `{${ids.map(toId)}}`, (ids) => `[${ids.map(toId)}]`), afterAnyEnd: boolean('after_any_end'),
   afterHold: boolean('after_hold'),
 }

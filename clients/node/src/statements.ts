@@ -22,7 +22,7 @@ FROM turnstile.complete_and_claim(${IDS}, $4::text[], $5::int, $6::text, ${secon
 export const SLEEP = `CALL turnstile.wait_for_job($1::text[], ${seconds('$2')})`
 
 export const COMPLETE_MANY = `SELECT turnstile.complete_many(${IDS}, $3::jsonb[])`
-export const FAIL_MANY = `SELECT turnstile.fail_many(${IDS}, $3::text[], $4::interval[], $5::boolean[])`
+export const FAIL_MANY = `SELECT turnstile.fail_many(${IDS}, $3::text[], $4::interval[], $5::boolean[], $6::text[])`
 export const SNOOZE_MANY = `SELECT pg_catalog.count(turnstile.snooze(run.id, run.attempt, ${seconds('run.after')}))
 FROM ROWS FROM (pg_catalog.unnest(${LIMITED}),
   pg_catalog.unnest($2::int[]), pg_catalog.unnest($3::float8[])) AS run (id, attempt, after)`

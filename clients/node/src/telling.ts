@@ -48,7 +48,8 @@ export function callFor(group: readonly HeldRun[]): Call {
       const errors = endings.map((ending) => ending?.error ?? null)
       const times = endings.map((ending) => (ending?.after === undefined ? null : `${ending.after} milliseconds`))
       const discards = endings.map((ending) => ending?.verb === 'discard')
-      return { text: FAIL_MANY, values: [...values, errors, times, discards], isCounted: true }
+      const classes = endings.map((ending) => ending?.errorClass ?? null)
+      return { text: FAIL_MANY, values: [...values, errors, times, discards, classes], isCounted: true }
     }
     case 'snooze':
       return { text: SNOOZE_MANY, values: [...values, endings.map((ending) => (ending?.after ?? 0) / 1000)], isCounted: false }

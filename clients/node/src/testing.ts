@@ -71,9 +71,9 @@ async function attempt(run: Run, handlers: Handlers, rules: readonly RetryRule[]
   return ending
 }
 
-async function end(database: Database, { id, attempt }: Job, { verb, result, error, after }: Ending): Promise<void> {
+async function end(database: Database, { id, attempt }: Job, { verb, result, error, errorClass, after }: Ending): Promise<void> {
   const time = after === undefined ? null : `${after} milliseconds`
-  const more = { complete: [result], fail: [error, time], discard: [error], snooze: [time], release: [], awaitChildren: [] }[verb]
+  const more = { complete: [result], fail: [error, errorClass, time], discard: [error, errorClass], snooze: [time], release: [], awaitChildren: [] }[verb]
   await rowsOf(database, OWN[verb], [id, String(attempt), ...more.map((value) => value ?? null)])
 }
 

@@ -7,8 +7,8 @@ export const OWN = {
     max_attempts::text, attempts_left::text, children::text, (extract(epoch FROM created_at) * 1000)::text AS created_at
     FROM turnstile.claim_own($1::text::text[], 1)`,
   complete: `SELECT turnstile.complete(${RUN}, $3::text::jsonb)`,
-  fail: `SELECT turnstile.fail(${RUN}, $3::text, $4::text::interval)`,
-  discard: `SELECT turnstile.fail(${RUN}, $3::text, discard => true)`,
+  fail: `SELECT turnstile.fail(${RUN}, $3::text, error_class => $4::text, retry_in => $5::text::interval)`,
+  discard: `SELECT turnstile.fail(${RUN}, $3::text, error_class => $4::text, discard => true)`,
   snooze: `SELECT turnstile.snooze(${RUN}, $3::text::interval)`,
   release: `SELECT turnstile.release(${RUN})`,
   awaitChildren: `SELECT turnstile.await_children(${RUN}) AS waits`,

@@ -99,6 +99,20 @@ for (const [name, open] of Object.entries(LIBRARIES)) {
       }
     }))
 
+    test('the states in which a key is held arrive', withDatabase(async ({ db, database }) => {
+      const { bare, end } = await open(database)
+      try {
+        const uniqueStates = ['available', 'running']
+        await enqueue(bare, 'a', {}, { uniqueKey: '1', uniqueStates })
+        await enqueueMany(bare, [{ kind: 'a', uniqueKey: '2', uniqueStates }])
+        await enqueueBatch(bare, 'a', {}, { uniqueKey: '3', uniqueStates, children: [{ kind: 'b', uniqueKey: '4', uniqueStates }] })
+        const { rows } = await db.query('SELECT states::text[] FROM turnstile.unique_key')
+        assert.deepEqual(rows.map(({ states }) => states), Array(4).fill(uniqueStates))
+      } finally {
+        await end()
+      }
+    }))
+
     test('jobs are there if the transaction commits, and are not if it is rolled back', withDatabase(async ({ db, database }) => {
       const { transaction, end } = await open(database)
       try {

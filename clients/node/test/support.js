@@ -56,7 +56,7 @@ export async function states(db) {
 
 export async function job(db, id) {
   const { rows } = await db.query(
-    `SELECT state, result, errors -> -1 ->> 'error' AS error, attempt FROM turnstile.jobs
+    `SELECT state, result, errors -> -1 ->> 'error' AS error, errors -> -1 ->> 'class' AS class, attempt FROM turnstile.jobs
      WHERE id = $1 ORDER BY finished_at DESC NULLS FIRST`, [id])
   return rows[0]
 }

@@ -64,6 +64,18 @@ test('with raises: false an error fails the run', inRolledBack(async (client) =>
   assert.deepEqual(await states(client), { discarded: 1 })
 }))
 
+test('retry curves go by the class of the error there, too', inRolledBack(async (client) => {
+  await client.query("SELECT turnstile.set_retry_curve('*', 'RangeError', discard => true)")
+  await enqueueMany(client, [{ kind: 'error' }, { kind: 'named' }, { kind: 'over' }])
+  await drain(client, {
+    error() { throw new RangeError('far') },
+    named: () => retry({ in: '1 hour', errorClass: 'busy' }),
+    over: () => discard('no', { errorClass: 'gone' }),
+  }, { raises: false })
+  const { rows } = await client.query("SELECT state, errors -> -1 ->> 'class' AS class FROM turnstile.jobs ORDER BY kind")
+  assert.deepEqual(rows.map((row) => [row.state, row.class]), [['discarded', 'RangeError'], ['retryable', 'busy'], ['discarded', 'gone']])
+}))
+
 test('what adds itself again and again is an error', inRolledBack(async (client) => {
   await enqueue(client, 'again')
   await assert.rejects(drain(client, { again: () => enqueue(client, 'again').then(() => {}) }, { most: 5 }), { code: 'ERR_ASSERTION', message: /adds? itself/ })

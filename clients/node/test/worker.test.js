@@ -1,11 +1,14 @@
 // The rules of a worker: what a handler does is what becomes of its job.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import {
   awaitChildren, discard, enqueue, enqueueMany, Outcome, rawJson, release, retry, snooze, Undelivered, Worker,
 } from 'turnstile-client'
+import { endingOfError } from '../dist/outcome.js'
 import { gate, job, state, states, until, withDatabase } from './support.js'
 
 const throwing = (make) => (run) => {
@@ -58,12 +61,75 @@ test('each outcome is what the server makes of the job', withDatabase(async ({ d
   const said = async (kind) => (await job(db, ids[kind])).error
   assert.equal(await said('retry'), 'later')
   assert.equal(await said('discard'), 'no')
+  const classes = { retry: null, slow: 'Slow', error: 'Error', code: 'ECONNRESET', tested: 'RangeError', undefined: null, odd: null }
+  for (const [kind, wish] of Object.entries(classes)) assert.equal((await job(db, ids[kind])).class, wish, kind)
   assert.match(await said('error'), /^Error: bad \\0 value\n\s+at [^]*\nCaused by: TypeError: deep\n/)
   assert.equal(await said('slow'), 'lost')
   assert.match(await said('tested'), /^RangeError: far\n/)
   assert.equal(await said('undefined'), 'undefined')
   assert.equal(await said('object'), '{"what":"object"}')
   assert.match(await said('unknown'), /no handler for jobs of kind 'unknown'/)
+}))
+
+test('retry curves go by the class of the error', withDatabase(async ({ db, work }) => {
+  class NoSuchNumber extends Error {}
+  await db.query("SELECT turnstile.set_retry_curve('*', 'NoSuchNumber', discard => true)")
+  const handlers = {
+    number: throwing(() => new NoSuchNumber('7')),
+    named: throwing(() => retry({ error: new NoSuchNumber('8'), errorClass: 'carrier busy' })),
+    ruled: throwing(() => new RangeError('far')),
+    long: throwing(() => discard('no', { errorClass: 'é'.repeat(200) })),
+    lone: throwing(() => discard('no', { errorClass: '\0\ud800' })),
+    empty: throwing(() => discard('no', { errorClass: '' })),
+  }
+  const ids = {}
+  for (const kind of Object.keys(handlers)) ids[kind] = (await enqueue(db, kind)).id
+  work(handlers, { retry: [[RangeError, retry({ errorClass: 'out of range' })]] })
+  await until(async () => (await db.query("SELECT count(*)::int FROM turnstile.jobs WHERE errors <> '[]'")).rows[0].count === 6, 'all to fail')
+  const found = async (kind) => (({ state, class: name }) => [state, name])(await job(db, ids[kind]))
+  assert.deepEqual(await found('number'), ['discarded', 'NoSuchNumber'])
+  assert.deepEqual(await found('named'), ['retryable', 'carrier busy'])
+  assert.deepEqual(await found('ruled'), ['retryable', 'out of range'])
+  assert.deepEqual(await found('long'), ['discarded', 'é'.repeat(127)])
+  assert.deepEqual(await found('lone'), ['discarded', '\\0\ufffd'])
+  assert.deepEqual(await found('empty'), ['discarded', null])
+}))
+
+test('a code may be that of what an error wraps', () => {
+  const coded = (code, cause) => Object.assign(new Error('deep', { cause }), { code })
+  class Upstream extends Error {}
+  const round = new Error('round')
+  round.cause = round
+  const cases = [
+    [new TypeError('fetch failed', { cause: coded('ECONNREFUSED') }), true, 'ECONNREFUSED'],
+    [new Error('a', { cause: new Error('b', { cause: new Error('c', { cause: coded('ECONNREFUSED') }) }) }), true, 'ECONNREFUSED'],
+    [new AggregateError([coded('ENOENT'), coded('ECONNREFUSED')]), true, 'ENOENT'],
+    [new TypeError('fetch failed', { cause: new AggregateError([coded('ECONNREFUSED')]) }), true, 'ECONNREFUSED'],
+    [new Upstream('down', { cause: coded('ECONNREFUSED') }), true, 'Upstream'],
+    [coded('ENOENT', coded('ECONNREFUSED')), true, 'ENOENT'],
+    [new TypeError('a bug'), false, 'TypeError'],
+    [new Error('text', { cause: 'ECONNREFUSED' }), false, 'Error'],
+    [Object.assign(new Error('number'), { code: 7 }), false, 'Error'],
+    [new DOMException('late', 'TimeoutError'), false, 'TimeoutError'],
+    [round, false, 'Error'],
+    [{ code: 'ECONNREFUSED' }, true, 'ECONNREFUSED'],
+  ]
+  for (const [error, fits, name] of cases) {
+    const { verb, errorClass } = endingOfError(error, [['ECONNREFUSED', discard()]])
+    assert.deepEqual([verb, errorClass], [fits ? 'discard' : 'fail', name], String(error))
+  }
+})
+
+test('a host that fetch cannot reach is told by its code', withDatabase(async ({ db, work }) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${server.address().port}`
+  await new Promise((closed) => server.close(closed))
+  const { id } = await enqueue(db, 'call')
+  work({ call: () => fetch(url) }, { retry: [['ECONNREFUSED', retry({ in: '1 hour' })], [TypeError, discard()]] })
+  await until(async () => (await job(db, id)).error)
+  const { state, class: name } = await job(db, id)
+  assert.deepEqual([state, name], ['retryable', 'ECONNREFUSED'])
 }))
 
 const CYCLE = {}

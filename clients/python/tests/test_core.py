@@ -1,5 +1,6 @@
 """What a worker decides, without a server and by a clock of the test's own."""
 
+import builtins
 import json
 from datetime import datetime, timezone
 
@@ -50,6 +51,57 @@ def start(core, *ids, at=0.0, **of_row):
 
 def end(core, job_id, ending=None, **fields):
     core.ended((job_id, 1), ending or Ending(COMPLETE, **fields))
+
+
+# ---- classes of errors
+
+
+class Busy(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    "raised, rules, wanted",
+    [
+        (Busy("b"), {}, "Busy"),
+        (Busy("b"), {Busy: Retry}, "Busy"),
+        (Busy("b"), {Busy: Retry(error_class="line busy")}, "line busy"),
+        (Busy("b"), {Busy: lambda error: Discard(TimeoutError(error))}, "TimeoutError"),
+        (Busy("b"), {Busy: lambda error: 1 / 0}, "Busy"),
+        (Busy("b"), {Busy: Snooze(1)}, None),
+        (Retry("r"), {}, None),
+        (Retry(Busy("b"), error_class="line busy"), {}, "line busy"),
+        (Discard("d", error_class="x" * 300), {}, "x" * 255),
+        (Discard("d", error_class="é" * 200), {}, "é" * 127),
+        (Discard("d", error_class="a\0\ud800"), {}, "a\\0\\ud800"),
+        (Discard("d", error_class=""), {}, None),
+    ],
+)
+def test_an_error_has_the_class_that_was_named_or_that_of_the_exception(raised, rules, wanted):
+    assert ending_of_error(raised, rules).error_class == wanted
+
+
+def group(*members):
+    return builtins.ExceptionGroup("unhandled errors in a TaskGroup", members)
+
+
+@pytest.mark.skipif(not hasattr(builtins, "ExceptionGroup"), reason="groups are of Python 3.11")
+def test_of_a_group_the_first_exception_counts():
+    raised = group(group(Busy("line 7")), ValueError("v"))
+    ending = ending_of_error(raised, {Busy: Discard, Exception: Snooze(1)})
+    assert (ending.verb, ending.error_class) == (DISCARD, "Busy")
+    assert ending.error.startswith("Busy: line 7\n") and "ValueError: v" in ending.error
+    assert ending_of_error(raised, {builtins.ExceptionGroup: Snooze(1), Busy: Discard}).verb == SNOOZE
+    assert ending_of_error(group(Snooze(1)), {}).verb == SNOOZE
+    assert Retry(raised).error_class == "Busy"
+
+
+def test_what_an_exception_was_raised_from_says_nothing():
+    try:
+        raise ValueError("v") from Busy("b")
+    except ValueError as error:
+        ending = ending_of_error(error, {Busy: Discard})
+    assert (ending.verb, ending.error_class) == (FAIL, "ValueError")
 
 
 # ---- signs of life

@@ -37,6 +37,22 @@ def test_a_duplicate_is_told(conn):
     assert conn.execute(query).fetchone() == ("report", {"user": 7}, "q", "t", {"a": 1}, OPTIONS["run_at"])
 
 
+def test_the_states_in_which_a_key_is_held_arrive(conn):
+    states = ["available", "running"]
+    enqueue(conn, "a", unique_key="1", unique_states=states)
+    enqueue_many(conn, [{"kind": "a", "unique_key": "2", "unique_states": states}])
+    enqueue_batch(conn, "a", children=[{"kind": "b", "unique_key": "4", "unique_states": states}], unique_key="3", unique_states=tuple(states))
+    assert conn.execute("SELECT DISTINCT states::text[], count(*) FROM turnstile.unique_key GROUP BY 1").fetchall() == [(states, 4)]
+
+
+def test_a_key_that_is_not_held_when_discarded_is_free_again(conn):
+    options = {"unique_key": "order 5", "unique_for": timedelta(days=1), "unique_states": ["available", "running", "completed"]}
+    first = enqueue(conn, "invoice", **options)
+    assert not enqueue(conn, "invoice", **options).created
+    conn.execute("SELECT turnstile.discard(%s)", [first.id])
+    assert enqueue(conn, "invoice", **options).created
+
+
 def test_a_rollback_takes_the_job(dsn, conn):
     with psycopg.connect(dsn, row_factory=dict_row) as own:
         assert isinstance(enqueue(own, "a"), Added)

@@ -49,6 +49,18 @@ def test_or_they_do_what_they_do_in_a_worker(turnstile_conn):
     assert states == {"retry": "retryable", "discard": "discarded", "snooze": "scheduled", "error": "retryable"}
 
 
+def test_retry_curves_go_by_the_classes_of_errors_there_too(turnstile_conn):
+    def fails(run):
+        raise {"named": Retry("r", error_class="busy"), "over": Discard("d", error_class="gone")}.get(run.kind, ValueError("v"))
+
+    turnstile_conn.execute("SELECT turnstile.set_retry_curve('*', 'ValueError', discard => true)")
+    for kind in ["error", "named", "over"]:
+        enqueue(turnstile_conn, kind)
+    drain(turnstile_conn, {"*": fails}, raises=False)
+    found = turnstile_conn.execute("SELECT kind, state, errors -> -1 ->> 'class' FROM turnstile.jobs ORDER BY id").fetchall()
+    assert found == [("error", "discarded", "ValueError"), ("named", "retryable", "busy"), ("over", "discarded", "gone")]
+
+
 def test_a_job_that_adds_itself_is_noticed(turnstile_conn):
     enqueue(turnstile_conn, "a")
     with pytest.raises(AssertionError, match="add itself"):

@@ -58,6 +58,22 @@ def test_each_outcome_is_what_the_server_makes_of_the_job(conn, work):
     assert "no handler for jobs of kind 'unknown'" in job(conn, ids["unknown"])[2]
 
 
+def test_retry_curves_go_by_the_class_of_the_exception(conn, work):
+    class NoSuchNumber(Exception):
+        pass
+
+    def handler(run):
+        raise {"number": NoSuchNumber("7"), "named": Retry("busy", error_class="carrier busy")}.get(run.kind, OSError("gone"))
+
+    conn.execute("SELECT turnstile.set_retry_curve('*', 'NoSuchNumber', discard => true)")
+    ids = {kind: enqueue(conn, kind, max_attempts=5).id for kind in ["number", "named", "other"]}
+    work({"*": handler})
+    until(lambda: all(job(conn, each)[2] for each in ids.values()), "all to fail")
+    classes = "SELECT errors -> -1 ->> 'class' FROM turnstile.jobs WHERE id = %s"
+    found = {kind: (job(conn, each)[0], *conn.execute(classes, [each]).fetchone()) for kind, each in ids.items()}
+    assert found == {"number": ("discarded", "NoSuchNumber"), "named": ("retryable", "carrier busy"), "other": ("retryable", "OSError")}
+
+
 @pytest.mark.parametrize("result", [float("nan"), "\0", object()], ids=["NaN", "NUL", "no JSON"])
 def test_a_result_that_cannot_be_kept_fails_the_run_and_no_other(conn, work, result):
     bad, good = enqueue(conn, "bad", max_attempts=1).id, enqueue(conn, "good").id

@@ -11,13 +11,11 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use tokio_postgres::NoTls;
 use turnstile_client::{
-    Connector, Handler, Kinds, NewJob, Outcome, Run, Shutdown, StopReason, Worker, enqueue,
-    enqueue_many,
+    Connector, Failure, Handler, Kinds, NewJob, Outcome, Run, Shutdown, StopReason, Worker,
+    enqueue, enqueue_many,
 };
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
-
-const CAPABILITIES: [&str; 13] = [
+const CAPABILITIES: [&str; 14] = [
     "concurrency",
     "heartbeats",
     "told",
@@ -31,6 +29,7 @@ const CAPABILITIES: [&str; 13] = [
     "transactions",
     "exact_numbers",
     "reconnects",
+    "error_class",
 ];
 
 #[derive(Deserialize)]
@@ -40,9 +39,20 @@ struct Failing {
 }
 
 #[derive(Deserialize)]
-struct Retry {
-    error: String,
-    seconds: f64,
+struct Named {
+    error: Option<String>,
+    error_class: Option<String>,
+    seconds: Option<f64>,
+}
+
+impl Named {
+    fn failure(self) -> Failure {
+        let failure = Failure::new(self.error.unwrap_or_default());
+        match self.error_class {
+            Some(class) => failure.class(class),
+            None => failure,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -113,15 +123,15 @@ async fn bad_result(_: Box<RawValue>, _run: Run) -> Outcome {
     Outcome::result(&"\0")
 }
 
-async fn retry(payload: Retry, _run: Run) -> Outcome {
+async fn retry(payload: Named, _run: Run) -> Outcome {
     Outcome::Retry {
-        after: Some(Duration::from_secs_f64(payload.seconds)),
-        error: payload.error,
+        after: payload.seconds.map(Duration::from_secs_f64),
+        failure: payload.failure(),
     }
 }
 
-async fn discard(payload: Failing, _run: Run) -> Outcome {
-    Outcome::Discard(payload.error)
+async fn discard(payload: Named, _run: Run) -> Outcome {
+    Outcome::Discard(payload.failure())
 }
 
 async fn snooze(payload: Put, _run: Run) -> Outcome {

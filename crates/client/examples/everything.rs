@@ -10,10 +10,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio_postgres::NoTls;
 use turnstile_client::{
-    Connector, Kinds, NewJob, Outcome, Run, Shutdown, StopReason, Worker, enqueue, enqueue_many,
+    Connector, Failure, Kinds, NewJob, Outcome, Run, Shutdown, StopReason, Worker, enqueue,
+    enqueue_many,
 };
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Deserialize)]
 struct Sum {
@@ -69,7 +68,10 @@ async fn hasty(hasty: Hasty, run: Run) -> Result<Outcome, Failure> {
 async fn transfer(is_kept: bool, _run: Run) -> Result<Outcome, Failure> {
     let mut client = connect().await?;
     let transaction = client.transaction().await?;
-    let job = NewJob::new("transferred", &())?.queue("elsewhere");
+    let job = NewJob::new("transferred", &())?
+        .queue("elsewhere")
+        .unique_key("transferred")
+        .unique_states(["available", "running"]);
     let id = enqueue(&transaction, &job).await?;
     if is_kept {
         transaction.commit().await?;
@@ -99,12 +101,12 @@ async fn snooze(seconds: f64, run: Run) -> Outcome {
 async fn retry(seconds: f64, _run: Run) -> Outcome {
     Outcome::Retry {
         after: Some(Duration::from_secs_f64(seconds)),
-        error: "busy".into(),
+        failure: Failure::new("busy").class("line busy"),
     }
 }
 
 async fn discard(error: String, _run: Run) -> Outcome {
-    Outcome::Discard(error)
+    Outcome::Discard(error.into())
 }
 
 async fn fail(error: String, _run: Run) -> Result<(), String> {

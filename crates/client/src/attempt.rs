@@ -1,5 +1,6 @@
 //! One run from its start to its outcome: the handler, its end by force where it does not stop, and the end of its lease.
 
+use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::held::{HeldRuns, Stop};
 use crate::outcome::{Outcome, StopReason, after_stop};
@@ -51,8 +52,9 @@ async fn ask_at_the_end_of_the_lease(held: &HeldRuns, run: (i64, i32)) {
     std::future::pending().await
 }
 
-fn described(panic: &(dyn Any + Send)) -> String {
+fn described(panic: &(dyn Any + Send)) -> Failure {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("the handler has panicked: {}", text.unwrap_or("no message"))
+    let text = text.unwrap_or("no message");
+    Failure::new(format!("the handler has panicked: {text}")).class("panic")
 }

@@ -2,6 +2,7 @@
 //! timer, and short jobs end many at a time. One that the server has refused for the moment goes alone from then on.
 
 use crate::backoff::Backoff;
+use crate::failure::Failure;
 use crate::held::{HeldRuns, RunId};
 use crate::link::{LOST, Link, READ_ONLY};
 use crate::outcome::Outcome;
@@ -210,7 +211,7 @@ impl Endings {
         );
         Some(Ending {
             children: ending.children,
-            ..Ending::new(ending.run, Outcome::Fail(error))
+            ..Ending::new(ending.run, Outcome::Fail(Failure::new(error)))
         })
     }
 }

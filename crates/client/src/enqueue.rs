@@ -13,7 +13,7 @@ static ENQUEUE: Statement = Statement {
         kind => $1, payload => $2, queue => $3, tenant => $4, account => $5, session => $6, concurrency_key => $7,
         priority => $8, run_at => $9, max_attempts => $10, unique_key => $11,
         unique_mode => $12, unique_for => make_interval(secs => $13), metadata => $14,
-        unique_by => $15, parent => $16, after => $17, after_any_end => $18, after_hold => $19)",
+        unique_by => $15, parent => $16, after => $17, after_any_end => $18, after_hold => $19, unique_states => $20)",
     types: &[
         Type::TEXT,
         Type::JSONB,
@@ -34,6 +34,7 @@ static ENQUEUE: Statement = Statement {
         Type::INT8_ARRAY,
         Type::BOOL,
         Type::BOOL,
+        Type::TEXT_ARRAY,
     ],
 };
 
@@ -88,6 +89,8 @@ struct Options {
     after_any_end: bool,
     #[serde(skip_serializing_if = "is_false")]
     after_hold: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unique_states: Option<Vec<String>>,
 }
 
 impl NewJob {
@@ -163,6 +166,12 @@ impl NewJob {
     /// How long a job holds its key: `until_executed` unless it is set.
     pub fn unique_mode(mut self, mode: impl Into<String>) -> Self {
         self.options.unique_mode = Some(mode.into());
+        self
+    }
+
+    /// The states in which a job holds its key, in place of a mode: `available` and others. Finished ones need `unique_for`.
+    pub fn unique_states<S: Into<String>>(mut self, states: impl IntoIterator<Item = S>) -> Self {
+        self.options.unique_states = Some(states.into_iter().map(Into::into).collect());
         self
     }
 
@@ -243,6 +252,7 @@ pub async fn enqueue(client: &impl GenericClient, job: &NewJob) -> Result<i64> {
                 &options.after,
                 &options.after_any_end,
                 &options.after_hold,
+                &options.unique_states,
             ],
         )
         .await?
@@ -300,6 +310,16 @@ mod tests {
         assert_eq!(
             serde_json::to_string(&job).unwrap(),
             r#"{"kind":"mail","payload":1}"#
+        );
+    }
+
+    #[test]
+    fn states_are_said_as_a_list() {
+        let job = NewJob::new("mail", &1).unwrap();
+        let job = job.unique_key("a").unique_states(["available", "running"]);
+        assert_eq!(
+            serde_json::to_string(&job).unwrap(),
+            r#"{"kind":"mail","payload":1,"unique_key":"a","unique_states":["available","running"]}"#
         );
     }
 

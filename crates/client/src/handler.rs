@@ -1,5 +1,6 @@
 //! What a worker does with a run: one function for all jobs, or one for each kind.
 
+use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::run::Run;
 use futures_util::future::BoxFuture;
@@ -68,8 +69,9 @@ impl Kinds {
                     Box::pin(async move { ended.await.into() })
                 }
                 Err(error) => {
-                    let error = format!("the payload is not as its kind has it: {error}");
-                    Box::pin(async move { Outcome::Fail(error) })
+                    let failure =
+                        Failure::new(format!("the payload is not as its kind has it: {error}"));
+                    Box::pin(async move { Outcome::Fail(failure) })
                 }
             }
         };
@@ -82,7 +84,10 @@ impl Handler for Kinds {
     async fn handle(&self, run: Run) -> Outcome {
         match self.by_kind.get(&run.job.kind) {
             Some(function) => function(run).await,
-            None => Outcome::Fail(format!("no handler for the kind {}", run.job.kind)),
+            None => Outcome::Fail(Failure::new(format!(
+                "no handler for the kind {}",
+                run.job.kind
+            ))),
         }
     }
 }

@@ -27,7 +27,8 @@
 //!
 //! # How a run ends
 //!
-//! A handler returns an [`Outcome`], or what becomes one: `()` or `Ok(())` completes the run, `Err` fails it, and so does a panic.
+//! A handler returns an [`Outcome`], or what becomes one: `()` or `Ok(())` completes the run, `Err` fails it, and so does a panic (of the class
+//! `panic`). A [`Failure`] names the class of its error, by which retry curves go.
 //! [`Kinds`] has a handler for each kind of job, each with a payload of its own type.
 //!
 //! # When a run should stop
@@ -69,6 +70,7 @@ mod done;
 mod ending;
 mod enqueue;
 mod error;
+mod failure;
 mod handler;
 mod held;
 mod life;
@@ -86,6 +88,7 @@ mod worker;
 pub use connector::Connector;
 pub use enqueue::{Added, NewJob, enqueue, enqueue_many};
 pub use error::{Error, Result};
+pub use failure::Failure;
 pub use handler::{Handler, Kinds};
 pub use outcome::{Outcome, StopReason};
 pub use run::{Children, Job, Run};

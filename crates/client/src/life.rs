@@ -2,6 +2,7 @@
 
 use crate::attempt::attempt;
 use crate::done::Done;
+use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::held::HeldRuns;
 use crate::outcome::Outcome;
@@ -55,7 +56,7 @@ impl<H: Handler> Life<H> {
             self.held.is_ending(id);
             let children = self.done.await_children(id).await?;
             if again.job.children.unwrap_or_default() == children {
-                return Some(Outcome::Fail(NO_OTHER_CHILDREN.to_owned()));
+                return Some(Outcome::Fail(NO_OTHER_CHILDREN.into()));
             }
             run = again;
             run.job.children = Some(children);
@@ -66,9 +67,9 @@ impl<H: Handler> Life<H> {
 fn log(outcome: &Outcome) {
     match outcome {
         Outcome::Complete(_) => tracing::debug!("completes"),
-        Outcome::Fail(error) => tracing::warn!(error, "fails"),
-        Outcome::Retry { after, error } => tracing::warn!(error, ?after, "fails"),
-        Outcome::Discard(error) => tracing::warn!(error, "is discarded"),
+        Outcome::Fail(Failure { error, .. }) => tracing::warn!(error, "fails"),
+        Outcome::Retry { after, failure } => tracing::warn!(error = failure.error, ?after, "fails"),
+        Outcome::Discard(Failure { error, .. }) => tracing::warn!(error, "is discarded"),
         Outcome::Snooze(delay) => tracing::debug!(?delay, "is put off"),
         Outcome::AwaitChildren => tracing::debug!("waits for its children"),
         Outcome::HandOver => tracing::debug!("is handed over"),

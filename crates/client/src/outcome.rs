@@ -1,8 +1,8 @@
 //! How a run ends, as its handler says it.
 
+use crate::failure::Failure;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use std::fmt::Display;
 use std::time::Duration;
 
 /// How a run ends.
@@ -13,18 +13,18 @@ use std::time::Duration;
 pub enum Outcome {
     /// The job is done; the result, if there is one, is kept with it.
     Complete(Option<Box<RawValue>>),
-    /// The attempt has failed. The queue says when the next one is due, if any is left.
-    Fail(String),
+    /// The attempt has failed. A retry curve or the queue says when the next one is due, if any is left.
+    Fail(Failure),
     /// The attempt has failed, and the next one is due after this time, if any is left. Unlike `Fail` it stays a failure where the worker
     /// shuts down.
     Retry {
-        /// How long from now. Without it the queue says.
+        /// How long from now. Without it a retry curve or the queue says.
         after: Option<Duration>,
         /// Kept with the job.
-        error: String,
+        failure: Failure,
     },
     /// The attempt has failed, and no other would do better.
-    Discard(String),
+    Discard(Failure),
     /// Put off: the job can be claimed again after this time. The attempt does not count.
     Snooze(Duration),
     /// The job waits for children that the run has added, and runs again once none of them is live. Where none is live by now the
@@ -43,7 +43,7 @@ impl Outcome {
     pub fn result(value: &impl Serialize) -> Self {
         match to_raw_value(value) {
             Ok(result) => Outcome::Complete(Some(result)),
-            Err(error) => Outcome::Fail(format!("the result is no JSON: {error}")),
+            Err(error) => Outcome::Fail(Failure::new(format!("the result is no JSON: {error}"))),
         }
     }
 }
@@ -54,12 +54,11 @@ impl From<()> for Outcome {
     }
 }
 
-impl<T: Into<Outcome>, E: Display> From<Result<T, E>> for Outcome {
+impl<T: Into<Outcome>, E: Into<Failure>> From<Result<T, E>> for Outcome {
     fn from(result: Result<T, E>) -> Self {
         match result {
             Ok(outcome) => outcome.into(),
-            // With the causes that some errors print only so.
-            Err(error) => Outcome::Fail(format!("{error:#}")),
+            Err(error) => Outcome::Fail(error.into()),
         }
     }
 }
@@ -101,7 +100,12 @@ mod tests {
             Outcome::AwaitChildren
         ));
         match Outcome::from(Err::<(), _>("no such address")) {
-            Outcome::Fail(error) => assert_eq!(error, "no such address"),
+            Outcome::Fail(failure) => assert_eq!(failure, Failure::new("no such address")),
+            other => panic!("{other:?}"),
+        }
+        let busy = Failure::new("line busy").class("busy");
+        match Outcome::from(Err::<(), _>(busy.clone())) {
+            Outcome::Fail(failure) => assert_eq!(failure, busy),
             other => panic!("{other:?}"),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::ending::Ending;
 use crate::error::{Remedy, described, is_locked, is_superseded, remedy};
+use crate::failure::Failure;
 use crate::held::{HeldRuns, RunId};
 use crate::outcome::Outcome;
 use crate::run::Children;
@@ -11,7 +12,7 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::time::Duration;
 use tokio_postgres::types::{Json, Type};
-use tokio_postgres::{Client, Error};
+use tokio_postgres::{Client, Error, Row};
 
 /// The calls wait for row locks no longer than this, or one run would hold up all others and their heartbeats.
 macro_rules! patient {
@@ -40,9 +41,16 @@ static COMPLETE: Statement = Statement {
 };
 static FAIL: Statement = Statement {
     text: patient!(
-        "turnstile.fail($1, $2, $3, retry_in => make_interval(secs => $4), discard => $5) FROM patience"
+        "turnstile.fail($1, $2, $3, retry_in => make_interval(secs => $4), discard => $5, error_class => $6) FROM patience"
     ),
-    types: &[Type::INT8, Type::INT4, Type::TEXT, Type::FLOAT8, Type::BOOL],
+    types: &[
+        Type::INT8,
+        Type::INT4,
+        Type::TEXT,
+        Type::FLOAT8,
+        Type::BOOL,
+        Type::TEXT,
+    ],
 };
 static SNOOZE: Statement = Statement {
     text: patient!("turnstile.snooze($1, $2, make_interval(secs => $3)) FROM patience"),
@@ -75,6 +83,8 @@ const MOST_BYTES: usize = 8 * 1024 * 1024;
 /// PostgreSQL keeps no longer jsonb, and hangs up where a message has 1 GB.
 const LONGEST_RESULT: usize = 256 * 1024 * 1024;
 const LONGEST_ERROR: usize = 1024 * 1024;
+/// The server refuses a longer one, and the end with it.
+const LONGEST_CLASS: usize = 255;
 
 /// What has become of an ending that was sent. The texts are what the server says.
 #[derive(Debug, PartialEq, Eq, Clone)]
@@ -252,7 +262,6 @@ async fn send_unless_grouped(client: &Client, held: &HeldRuns, ending: &Ending) 
 
 async fn send_one(client: &Client, held: &HeldRuns, ending: &Ending) -> Answer {
     let (id, attempt): RunId = ending.run;
-    let none: Option<f64> = None;
     let seconds = Duration::as_secs_f64;
     let result = match &ending.outcome {
         Outcome::Complete(result) => {
@@ -266,19 +275,9 @@ async fn send_one(client: &Client, held: &HeldRuns, ending: &Ending) -> Answer {
             let result = result.map(Json);
             COMPLETE.row(client, &[&id, &attempt, &result]).await
         }
-        Outcome::Fail(error) => {
-            FAIL.row(client, &[&id, &attempt, &kept(error), &none, &false])
-                .await
-        }
-        Outcome::Retry { after, error } => {
-            let (error, after) = (kept(error), after.as_ref().map(seconds));
-            let values: [Value<'_>; 5] = [&id, &attempt, &error, &after, &false];
-            FAIL.row(client, &values).await
-        }
-        Outcome::Discard(error) => {
-            FAIL.row(client, &[&id, &attempt, &kept(error), &none, &true])
-                .await
-        }
+        Outcome::Fail(failure) => fail(client, ending.run, failure, None, false).await,
+        Outcome::Retry { after, failure } => fail(client, ending.run, failure, *after, false).await,
+        Outcome::Discard(failure) => fail(client, ending.run, failure, None, true).await,
         Outcome::Snooze(delay) => SNOOZE.row(client, &[&id, &attempt, &seconds(delay)]).await,
         Outcome::HandOver => {
             let lease = held.lease(ending.run).as_ref().map(seconds);
@@ -298,6 +297,22 @@ async fn send_one(client: &Client, held: &HeldRuns, ending: &Ending) -> Answer {
     Answer::of(result, client, ending.run)
 }
 
+async fn fail(
+    client: &Client,
+    (id, attempt): RunId,
+    failure: &Failure,
+    after: Option<Duration>,
+    discard: bool,
+) -> Result<Option<Row>, Error> {
+    let error = kept(&failure.error, LONGEST_ERROR);
+    let class = failure.class.as_deref();
+    let class = class.map(|class| kept(class, LONGEST_CLASS));
+    let class = class.filter(|class| !class.is_empty());
+    let after = after.as_ref().map(Duration::as_secs_f64);
+    let values: [Value<'_>; 6] = [&id, &attempt, &error, &after, &discard, &class];
+    FAIL.row(client, &values).await
+}
+
 /// How the children have ended, if none is live.
 async fn await_children(client: &Client, (id, attempt): RunId) -> Result<Option<Children>, Error> {
     let row = AWAIT_CHILDREN.row(client, &[&id, &attempt]).await?;
@@ -315,13 +330,11 @@ async fn await_children(client: &Client, (id, attempt): RunId) -> Result<Option<
     Ok(Some(children.transpose()?.unwrap_or_default()))
 }
 
-/// What PostgreSQL keeps of an error: no NUL, and not what nobody reads.
-fn kept(error: &str) -> String {
-    let end = error.floor_char_boundary(LONGEST_ERROR);
-    error
-        .get(..end)
-        .unwrap_or_default()
-        .replace('\0', "\u{FFFD}")
+/// What PostgreSQL keeps of a text: no NUL, and not what is too long.
+fn kept(text: &str, longest: usize) -> String {
+    let text = text.replace('\0', "\u{FFFD}");
+    let end = text.floor_char_boundary(longest);
+    text.get(..end).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -353,7 +366,7 @@ mod tests {
     #[test]
     fn a_long_error_is_cut_between_characters() {
         let error = format!("a{}", "ä".repeat(LONGEST_ERROR));
-        let kept = kept(&error);
+        let kept = kept(&error, LONGEST_ERROR);
         assert!(error.starts_with(&kept));
         assert_eq!(kept.len(), LONGEST_ERROR - 1);
     }

@@ -4,7 +4,7 @@ import pytest
 
 from support.calls import call, claim_next, enqueue, enqueue_many
 from support.dispatch import set_endpoint
-from support.ended import await_counts, await_state, errors, result, state
+from support.ended import await_counts, await_state, error_classes, errors, result, state
 from support.sleepers import await_asleep, until
 
 DUE = "SELECT extract(epoch FROM run_at - clock_timestamp()) FROM turnstile.jobs WHERE id = %s"
@@ -65,6 +65,16 @@ def test_statuses_that_are_permanent_discard(conn, dispatch, endpoints):
     assert {status: state(conn, job) for status, job in jobs.items()} == {
         404: "discarded", 500: "discarded", 400: "retryable", 501: "retryable"
     }  # fmt: skip
+
+
+def test_retry_curves_go_by_the_status(conn, dispatch, endpoints):
+    set_endpoint(conn, "*", endpoints.url("failing"))
+    call(conn, "set_retry_curve", kind="*", error_class="http.40*", discard=True)
+    hows = [{"how": "status", "status": 404}, {"how": "status", "status": 500}, {"how": "reset"}]
+    jobs = [enqueue(conn, payload=how) for how in hows]
+    dispatch()
+    await_counts(conn, discarded=1, retryable=2)
+    assert [error_classes(conn, job) for job in jobs] == [["http.404"], ["http.500"], ["network"]]
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from support.calls import Run, call, cancel, claim_next, enqueue
-from support.ended import errors, result, state
+from support.ended import error_classes, errors, result, state
 from support.program import USAGE, attempt
 from support.serve import ask
 
@@ -64,9 +64,9 @@ def test_a_run_is_completed_without_a_result(conn, callbacks):
 
 def test_a_run_fails(conn, callbacks):
     run = started(conn)
-    answer = callbacks(run, "fail", {"error": "no such address", "retry_in": 3600})
+    answer = callbacks(run, "fail", {"error": "no such address", "error_class": "bad address", "retry_in": 3600})
     assert (answer.status, answer.json) == (200, {"state": "retryable"})
-    assert errors(conn, run.id) == ["no such address"]
+    assert (errors(conn, run.id), error_classes(conn, run.id)) == (["no such address"], ["bad address"])
     due = "SELECT run_at BETWEEN now() + interval '50 min' AND now() + interval '70 min' FROM turnstile.job"
     assert conn.execute(due).fetchone() == (True,)
     assert callbacks(run, "complete").status == 409
@@ -149,6 +149,9 @@ def test_wrong_bodies_change_nothing(conn, callbacks):
         ("fail", {"retry_in": 1e12}, 400),
         ("fail", {"error": 7}, 400),
         ("fail", {"error": "\0"}, 400),
+        ("fail", {"error_class": 7}, 400),
+        ("fail", {"error_class": ""}, 400),
+        ("fail", {"error_class": "x" * 256}, 413),
         ("heartbeat", {"lease": 0}, 400),
         ("heartbeat", {"lease": "1"}, 400),
         ("progress", None, 400),

@@ -47,6 +47,15 @@ def test_jobs_after_others_and_below_them(conn, serve, producer):
     assert (again.status, again.json) == (200, {"id": late.json["id"], "created": False})
 
 
+def test_the_states_in_which_a_key_is_held_are_a_parameter(conn, serve, producer):
+    served, path = serve(producer), "/v1/jobs/invoice?unique_key=u&unique_states=available,%20completed&unique_for=1%20day"
+    first = served.post(path, role=producer)
+    assert conn.execute("SELECT states::text[] FROM turnstile.unique_key").fetchone() == (["available", "completed"],)
+    assert served.post(path, role=producer).json == {"id": first.json["id"], "created": False}
+    call(conn, "discard", job_id=first.json["id"])
+    assert served.post(path, role=producer).json["created"]
+
+
 @pytest.mark.parametrize("body, content", [(None, None), (b"", None), (b" \n", "application/json")])
 def test_without_a_body_the_payload_is_empty(conn, serve, producer, body, content):
     assert serve(producer).post("/v1/jobs/ping", body, role=producer, headers={"Content-Type": content}).status == 201
@@ -80,7 +89,7 @@ def test_a_key_of_idempotency_makes_one_job(conn, serve, producer):
     # It is remembered when the job has ended.
     complete(conn, claim_next(conn))
     assert served.post("/v1/jobs/pay", **given).json["id"] == first.json["id"]
-    for query in ("unique_key=a", "unique_by=kind", "unique_mode=replace", "unique_for=1h"):
+    for query in ("unique_key=a", "unique_by=kind", "unique_mode=replace", "unique_states=available", "unique_for=1h"):
         assert served.post(f"/v1/jobs/pay?{query}", **given).status == 400
     # One of an array would have to say which job it is for.
     assert served.post("/v1/jobs", [{"kind": "pay"}], **given).status == 400

@@ -7,7 +7,7 @@ import pytest
 from faults.cluster import own_cluster, wait_until_up
 from support.calls import call, enqueue, enqueue_many
 from support.database import fresh_database
-from support.ended import await_counts, await_state, counts, errors, result, state
+from support.ended import await_counts, await_state, counts, error_classes, errors, result, state
 from support.pgbouncer import pgbouncer
 from support.sleepers import await_asleep, until
 from support.work import Library
@@ -46,20 +46,21 @@ def test_payloads_and_results_have_types(conn, library):
 
 
 @pytest.mark.parametrize(
-    "kind, payload, ends, error",
+    "kind, payload, ends, error, error_class",
     [
-        ("retry", 1000.0, "retryable", "busy"),
-        ("discard", "no such user", "discarded", "no such user"),
-        ("fail", "a bug", "retryable", "a bug"),
-        ("nul", "a", "retryable", "a\ufffdb"),
-        ("panics", "a bug", "retryable", "the handler has panicked: a bug"),
+        ("retry", 1000.0, "retryable", "busy", "line busy"),
+        ("discard", "no such user", "discarded", "no such user", None),
+        ("fail", "a bug", "retryable", "a bug", None),
+        ("nul", "a", "retryable", "a\ufffdb", None),
+        ("panics", "a bug", "retryable", "the handler has panicked: a bug", "panic"),
     ],
 )
-def test_what_a_handler_returns_ends_the_run(conn, library, kind, payload, ends, error):
+def test_what_a_handler_returns_ends_the_run(conn, library, kind, payload, ends, error, error_class):
     job = enqueue(conn, kind, payload=payload)
     library()
     await_state(conn, job, ends)
     assert errors(conn, job) == [error]
+    assert error_classes(conn, job) == [error_class]
 
 
 def test_a_job_that_is_put_off_comes_back_with_the_same_attempts_left(conn, library):
@@ -105,6 +106,8 @@ def test_a_job_that_is_added_in_a_transaction_is_there_when_that_commits(conn, l
     await_state(conn, job, "completed")
     added = conn.execute("SELECT id, kind FROM turnstile.jobs WHERE queue = 'elsewhere'").fetchall()
     assert added == ([(result(conn, job), "transferred")] if is_kept else [])
+    states = conn.execute("SELECT states::text[] FROM turnstile.unique_key").fetchall()
+    assert states == ([(["available", "running"],)] if is_kept else [])
 
 
 def test_progress_is_seen_and_a_cancelled_job_stops_its_handler(conn, library):

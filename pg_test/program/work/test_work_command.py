@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.calls import call, enqueue, enqueue_many
-from support.ended import await_counts, await_state, counts, errors, result, state
+from support.ended import await_counts, await_state, counts, error_classes, errors, result, state
 from support.sleepers import await_asleep, until
 
 ECHO = Path(__file__).with_name("echo.py")
@@ -26,24 +26,33 @@ esac"""
 
 
 @pytest.mark.parametrize(
-    "kind, ends, value, error",
+    "kind, ends, value, error, error_class",
     [
-        ("done", "completed", None, None),
-        ("result", "completed", {"sent": 1}, None),
-        ("text", "completed", None, None),
-        ("later", "retryable", None, "busy"),
-        ("never", "discarded", None, "no such user"),
-        ("wrong", "retryable", None, "a bug"),
-        ("silent", "retryable", None, "exit status 3"),
-        ("killed", "retryable", None, "killed by signal 9\nhalf done"),
+        ("done", "completed", None, None, None),
+        ("result", "completed", {"sent": 1}, None, None),
+        ("text", "completed", None, None, None),
+        ("later", "retryable", None, "busy", "exit.75"),
+        ("never", "discarded", None, "no such user", "exit.65"),
+        ("wrong", "retryable", None, "a bug", "exit.3"),
+        ("silent", "retryable", None, "exit status 3", "exit.3"),
+        ("killed", "retryable", None, "killed by signal 9\nhalf done", "signal.9"),
     ],
 )
-def test_the_exit_code_says_how_the_run_ends(conn, work, kind, ends, value, error):
+def test_the_exit_code_says_how_the_run_ends(conn, work, kind, ends, value, error, error_class):
     job = enqueue(conn, kind=kind)
     work(command=["sh", "-c", BY_KIND])
     await_state(conn, job, ends)
     assert result(conn, job) == value
     assert errors(conn, job) == ([error] if error else [])
+    assert error_classes(conn, job) == ([error_class] if error else [])
+
+
+def test_a_retry_curve_goes_by_the_exit_status(conn, work):
+    call(conn, "set_retry_curve", kind="*", error_class="exit.3", discard=True)
+    jobs = [enqueue(conn, kind=kind) for kind in ("wrong", "killed")]
+    work(command=["sh", "-c", BY_KIND])
+    await_counts(conn, discarded=1, retryable=1)
+    assert [state(conn, job) for job in jobs] == ["discarded", "retryable"]
 
 
 DUE = "SELECT extract(epoch FROM run_at - clock_timestamp()) FROM turnstile.jobs WHERE id = %s"

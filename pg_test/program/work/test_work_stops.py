@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from support.calls import call, enqueue
-from support.ended import await_state, counts, errors, state
+from support.ended import await_state, counts, error_classes, errors, state
 from support.sleepers import asleep, await_asleep, until
 
 DEAF = ["sh", "-c", "trap '' TERM; sleep 1000 & while :; do wait; sleep 1000; done"]
@@ -48,7 +48,7 @@ def test_a_command_that_hangs_loses_its_run_after_its_time(conn, work):
     worker = work("--timeout", "500ms", "--grace", "200ms", command=["sh", "-c", script])
     await_state(conn, job, "retryable")
     await_state(conn, after, "completed")
-    assert errors(conn, job) == ["no end after 0.5 s\nso far"]
+    assert (errors(conn, job), error_classes(conn, job)) == (["no end after 0.5 s\nso far"], ["timeout"])
     assert "the command is stopped: no end after 0.5 s" in worker.stderr()
 
 

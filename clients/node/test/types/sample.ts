@@ -16,7 +16,7 @@ const worker = new Worker({
   connection: () => ({ host: 'a', port: 5432 }),
   name: maybe,
   lease: '1 minute',
-  retry: [[TypeError, discard()], ['ECONNRESET', retry({ in: 5 })], [(error) => error === 1, (error) => retry({ error })]],
+  retry: [[TypeError, discard('a bug', { errorClass: 'bug' })], ['ECONNRESET', retry({ in: 5, errorClass: 'gone' })], [(error) => error === 1, (error) => retry({ error })]],
   hooks: [hooks, tracing(), metrics()],
 })
 worker.handle<Mail>('send', async (run) => {
@@ -53,6 +53,9 @@ export async function produce(pool: pg.Pool, client: pg.PoolClient, database: Da
   await enqueue(pool, 'send', {}, { prioritty: 1 })
   // @ts-expect-error no such mode
   await enqueue(pool, 'send', {}, { uniqueMode: 'once' })
+  await enqueue(pool, 'send', {}, { uniqueKey: 'a', uniqueStates: ['available', 'completed'], uniqueFor: '1 day' })
+  // @ts-expect-error no such state
+  await enqueue(pool, 'send', {}, { uniqueKey: 'a', uniqueStates: ['done'] })
   // @ts-expect-error a job has a kind
   await enqueueMany(pool, [{ payload: {} }])
   // @ts-expect-error nothing to enqueue on

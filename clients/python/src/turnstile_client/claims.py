@@ -18,7 +18,7 @@ from turnstile_client.statements import Rows, Statement
 class Claims:
     def __init__(self, core: Core, io: Io, hooks: Hooks) -> None:
         self._core, self._io, self._hooks = core, io, hooks
-        self._link = Link(io, hooks)
+        self._link = Link(io, hooks, may_be_refused=True)
         self._usual_time = 0.0
         self._in_vain = 0
         self._has_own_isolation = False

@@ -104,7 +104,7 @@ class Endings:
             return _ALONE[verb], {**arguments, "time": ends[0].time} if verb == SNOOZE else arguments
         return statements.FAIL_MANY, {
             **_runs(keys), "errors": [end.error for end in ends], "times": [end.time for end in ends],
-            "discards": [end.verb == DISCARD for end in ends],
+            "discards": [end.verb == DISCARD for end in ends], "classes": [end.error_class for end in ends],
         }  # fmt: skip
 
     def unheard(self, keys: Iterable[RunKey]) -> None:

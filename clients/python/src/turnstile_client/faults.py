@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from typing import Optional
 
 import psycopg
@@ -10,6 +11,12 @@ import psycopg
 # Classes of SQLSTATE, and single ones, that pass by themselves.
 _OF_THE_MOMENT = ("57014", "40001", "40P01", "55P03", "53200", "53300", "25P03", "25P04", "08", "57P")
 _READ_ONLY, _LOCKED = "25006", "55P03"
+# libpq gives no SQLSTATE of a connection that was not made, so there is only the text, in English.
+_REFUSED = re.compile(
+    r'password authentication failed|no pg_hba\.conf entry|role ".*" (does not exist|is not permitted to log in)'
+    r'|database ".*" does not exist|permission denied for database'
+)
+_SEVERAL = "Multiple connection attempts failed"
 
 
 class Remedy(enum.Enum):
@@ -51,6 +58,14 @@ def remedy(error: BaseException, is_closed: bool) -> Remedy:
     if state == _READ_ONLY:
         return Remedy.ELSEWHERE
     return Remedy.AGAIN if state.startswith(_OF_THE_MOMENT) else Remedy.NEVER
+
+
+def is_refused(error: BaseException) -> bool:
+    """Whether a server, and the only one that was tried, lets nobody in who comes so. In another language than English it may be, too."""
+    if not isinstance(error, psycopg.OperationalError) or _SEVERAL in str(error):
+        return False
+    needs_password = error.pgconn is not None and error.pgconn.needs_password
+    return needs_password or bool(_REFUSED.search(str(error)))
 
 
 def is_hopeless(error: BaseException) -> bool:

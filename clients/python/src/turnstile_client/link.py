@@ -14,8 +14,11 @@ from turnstile_client.io import Connection, Io
 
 
 class Link:
-    def __init__(self, io: Io, hooks: Hooks) -> None:
+    """may_be_refused: for what a worker begins with. A server that refuses it at once would do so later, too."""
+
+    def __init__(self, io: Io, hooks: Hooks, may_be_refused: bool = False) -> None:
         self.connection: Optional[Connection] = None
+        self._may_be_refused, self._is_refused = may_be_refused, False
         self._io, self._hooks = io, hooks
         self._failures = 0
         self._told: Optional[str] = None
@@ -25,7 +28,11 @@ class Link:
             try:
                 self.connection = await self._io.open()
             except (psycopg.Error, OSError) as error:
+                self._is_refused = self._may_be_refused and faults.is_refused(error)
+                if self._is_refused:
+                    raise
                 raise CannotConnect from error
+            self._may_be_refused = False
         return self.connection
 
     def works(self) -> None:
@@ -36,6 +43,8 @@ class Link:
             safely(self._hooks.connected)
 
     def remedy(self, error: BaseException) -> Remedy:
+        if self._is_refused:
+            return Remedy.NEVER
         return faults.remedy(error, self.connection is None or self.connection.is_closed())
 
     async def is_read_only(self) -> bool:

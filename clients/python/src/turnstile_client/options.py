@@ -15,6 +15,7 @@ _TYPES = {
     "kind": "text", "payload": "jsonb", "queue": "text", "tenant": "text", "account": "text", "session": "text", "concurrency_key": "text",
     "priority": "int", "run_at": "timestamptz", "max_attempts": "int", "unique_key": "text", "unique_mode": "text", "unique_for": "interval",
     "metadata": "jsonb", "unique_by": "text[]", "parent": "bigint", "after": "bigint[]", "after_any_end": "boolean", "after_hold": "boolean",
+    "unique_states": "text[]",
 }  # fmt: skip
 _TYPES_OF_BATCH = {
     **_TYPES, "children": "jsonb", "slots": "int", "rate": "int", "rate_per": "interval", "burst": "int", "max_failed": "int", "on_end": "text",
@@ -37,6 +38,7 @@ class JobOptions(TypedDict, total=False):
     unique_mode: str
     unique_for: timedelta
     unique_by: Sequence[str]
+    unique_states: Sequence[str]
     metadata: Mapping[str, Any]
     parent: int
     after: Sequence[int]

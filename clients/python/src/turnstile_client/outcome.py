@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import traceback
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from datetime import timedelta
 from typing import Any, Callable, Optional, Union
 
 from turnstile_client.run import StopReason
-from turnstile_client.settings import LONGEST_ERROR
+from turnstile_client.settings import LONGEST_CLASS, LONGEST_ERROR
 
 Seconds = Union[int, float, timedelta]
 Dumps = Callable[[Any], Union[str, bytes]]
@@ -24,20 +25,25 @@ class Outcome(Exception):
     """Ends the run in a way of its own."""
 
 
-class Retry(Outcome):
-    """The run fails, and the next attempt is due after this time; None: after the backoff of the queue."""
+class Failure(Outcome):
+    """The run fails. error_class: what retry curves go by; None: the class of the error, if it is an exception."""
 
-    def __init__(self, error: object = "", in_: Optional[Seconds] = None) -> None:
-        super().__init__(error)
-        self.error, self.in_ = printable(str(error)) or None, interval(in_)
-
-
-class Discard(Outcome):
-    """The run fails, and no other attempt follows."""
-
-    def __init__(self, error: object = "") -> None:
+    def __init__(self, error: object = "", error_class: Optional[str] = None) -> None:
         super().__init__(error)
         self.error = printable(str(error)) or None
+        self.error_class = class_of(error) if error_class is None and isinstance(error, BaseException) else _class_name(error_class)
+
+
+class Retry(Failure):
+    """The run fails, and the next attempt is due after this time; None: as a retry curve says, or after the backoff of the queue."""
+
+    def __init__(self, error: object = "", in_: Optional[Seconds] = None, error_class: Optional[str] = None) -> None:
+        super().__init__(error, error_class)
+        self.in_ = interval(in_)
+
+
+class Discard(Failure):
+    """The run fails, and no other attempt follows."""
 
 
 class Snooze(Outcome):
@@ -66,9 +72,13 @@ class Ending:
     time: Optional[timedelta] = None
     text: Optional[str] = None
     """The result as JSON."""
+    error_class: Optional[str] = None
 
 
 COMPLETE, FAIL, DISCARD, SNOOZE, RELEASE, AWAIT = "complete", "fail", "discard", "snooze", "release", "await_children"
+
+# From Python 3.11 on.
+_GROUP: Any = getattr(builtins, "BaseExceptionGroup", ())
 
 # What an exception of a handler means: an exception class, and the outcome that it stands for.
 RetryRules = Mapping[type[BaseException], Union[type[Outcome], Outcome, Callable[[BaseException], Outcome]]]
@@ -82,18 +92,34 @@ def ending_of_result(result: Any) -> Ending:
 
 def ending_of_error(error: BaseException, rules: RetryRules) -> Ending:
     """The most derived class of the rules that the error is of counts."""
+    text, name, error = text_of(error), class_of(error), _counted(error, rules)
     if isinstance(error, Outcome):
         return _ending_of_outcome(error)
     rule = next((rules[each] for each in type(error).__mro__ if each in rules), None)
     if rule is None:
-        return Ending(FAIL, error=text_of(error))
+        return Ending(FAIL, error=text, error_class=name)
     try:
         outcome = _made(rule if isinstance(rule, (Outcome, type)) else rule(error))
     except Exception as failed:
-        return Ending(FAIL, error=f"{text_of(error)}\nThe rule for it has failed: {text_of(failed)}")
+        return Ending(FAIL, error=f"{text}\nThe rule for it has failed: {text_of(failed)}", error_class=name)
     ending = _ending_of_outcome(outcome)
-    says_own = ending.verb in (FAIL, DISCARD) and ending.error is None
-    return dataclasses.replace(ending, error=text_of(error)) if says_own else ending
+    if ending.verb not in (FAIL, DISCARD):
+        return ending
+    # What the rule leaves open is that of the exception.
+    return dataclasses.replace(ending, error=ending.error or text, error_class=ending.error_class or name)
+
+
+def _counted(error: BaseException, rules: RetryRules) -> BaseException:
+    """Of a group the first exception, unless a rule is of groups."""
+    is_of_groups = any(each in rules and issubclass(each, _GROUP) for each in type(error).__mro__)
+    return error if is_of_groups else _first(error)
+
+
+def _first(error: BaseException) -> BaseException:
+    """A group, as asyncio.TaskGroup raises it, says nothing of its own."""
+    while isinstance(error, _GROUP):
+        error = error.exceptions[0]
+    return error
 
 
 def _made(outcome: Any) -> Outcome:
@@ -105,9 +131,9 @@ def _made(outcome: Any) -> Outcome:
 
 def _ending_of_outcome(outcome: Outcome) -> Ending:
     if isinstance(outcome, Retry):
-        return Ending(FAIL, error=outcome.error, time=outcome.in_)
+        return Ending(FAIL, error=outcome.error, time=outcome.in_, error_class=outcome.error_class)
     if isinstance(outcome, Discard):
-        return Ending(DISCARD, error=outcome.error)
+        return Ending(DISCARD, error=outcome.error, error_class=outcome.error_class)
     if isinstance(outcome, Snooze):
         return Ending(SNOOZE, time=outcome.in_)
     return Ending(RELEASE if isinstance(outcome, Release) else AWAIT)
@@ -145,16 +171,32 @@ def with_text(ending: Ending, dumps: Dumps) -> Ending:
 def text_of(error: BaseException) -> str:
     """The first line says what it is, so that failures can be grouped by it."""
     try:
-        first = f"{type(error).__name__}: {error}".rstrip(": ")
+        counted = _first(error)
+        first = f"{type(counted).__name__}: {counted}".rstrip(": ")
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     except Exception:
         return printable(type(error).__name__)
     return printable(f"{first}\n{trace}")
 
 
+def class_of(error: BaseException) -> Optional[str]:
+    """Without its module, as in the first line of the error: what operators have set stays right where a class moves."""
+    return _class_name(type(_first(error)).__name__)
+
+
+def _class_name(text: Optional[str]) -> Optional[str]:
+    """None: there is no class. A longer one would be refused, and the end with it."""
+    name = _storable(text or "").encode()[:LONGEST_CLASS].decode("utf-8", "ignore")
+    return name or None
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def printable(text: str) -> str:
     """What PostgreSQL can store and keeps. Of a long text the beginning and the end say most."""
-    text = text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
+    text = _storable(text)
     if len(text) <= LONGEST_ERROR:
         return text
     half = (LONGEST_ERROR - len(_CUT)) // 2

@@ -36,6 +36,8 @@ MOST_ENDS, MOST_BYTES = 1000, 8 * 1024 * 1024
 """Ends of one call, and bytes of their results. A larger one goes alone."""
 LONGEST_ERROR = 4000
 """Characters of an error that the server keeps. Of a longer one the middle is left out."""
+LONGEST_CLASS = 255
+"""Bytes of the class of an error. Of a longer one the end is left out."""
 NO_LEASE = 300.0
 """A run without a lease by the server's word counts as alive so long."""
 CONNECTION: dict[str, Any] = {

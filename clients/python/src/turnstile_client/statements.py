@@ -36,7 +36,9 @@ SELECT {_LEASE}, {JOB} FROM turnstile.complete_and_claim(
 """
 SLEEP = "CALL turnstile.wait_for_job(%(queues)s::text[], %(wait)s::interval)"
 COMPLETE_MANY = f"SELECT turnstile.complete_many({_RUNS}, %(results)s::jsonb[])"
-FAIL_MANY = f"SELECT turnstile.fail_many({_RUNS}, %(errors)s::text[], %(times)s::interval[], %(discards)s::boolean[])"
+FAIL_MANY = f"""
+SELECT turnstile.fail_many({_RUNS}, %(errors)s::text[], %(times)s::interval[], %(discards)s::boolean[], %(classes)s::text[])
+"""
 HEARTBEAT_MANY = f"SELECT ord, status FROM turnstile.heartbeat_many({_RUNS}, %(lease)s::interval)"
 SNOOZE = f"SELECT turnstile.snooze({_RUN}, %(time)s::interval)"
 RELEASE = f"SELECT turnstile.release({_RUN})"

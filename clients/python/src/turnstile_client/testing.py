@@ -26,13 +26,13 @@ _CLAIM = "SELECT {} FROM turnstile.claim_own(CAST(:queues AS text[]))".format(JO
 _RUN = "CAST(:id AS bigint), CAST(:attempt AS int)"
 _ENDS = {
     COMPLETE: f"SELECT turnstile.complete({_RUN}, CAST(:result AS jsonb))",
-    FAIL: f"SELECT turnstile.fail({_RUN}, CAST(:error AS text), CAST(:time AS interval))",
-    DISCARD: f"SELECT turnstile.fail({_RUN}, CAST(:error AS text), discard => true)",
+    FAIL: f"SELECT turnstile.fail({_RUN}, CAST(:error AS text), CAST(:time AS interval), error_class => CAST(:error_class AS text))",
+    DISCARD: f"SELECT turnstile.fail({_RUN}, CAST(:error AS text), discard => true, error_class => CAST(:error_class AS text))",
     SNOOZE: f"SELECT turnstile.snooze({_RUN}, CAST(:time AS interval))",
     RELEASE: f"SELECT turnstile.release({_RUN})",
     AWAIT: f"SELECT turnstile.await_children({_RUN})",
 }
-_ARGUMENTS = {COMPLETE: ("result",), FAIL: ("error", "time"), DISCARD: ("error",), SNOOZE: ("time",)}
+_ARGUMENTS = {COMPLETE: ("result",), FAIL: ("error", "time", "error_class"), DISCARD: ("error", "error_class"), SNOOZE: ("time",)}
 
 
 def drain(
@@ -83,7 +83,7 @@ class _TestRun(Run):
 
 
 async def _end(rows: Driver, conn: Any, job: Job, ending: Ending) -> None:
-    known = {"result": ending.text, "error": ending.error, "time": ending.time}
+    known = {"result": ending.text, "error": ending.error, "time": ending.time, "error_class": ending.error_class}
     arguments = {name: known[name] for name in _ARGUMENTS.get(ending.verb, ())}
     await rows(conn, _ENDS[ending.verb], {"id": job.id, "attempt": job.attempt, **arguments})
 

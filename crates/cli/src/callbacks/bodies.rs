@@ -12,6 +12,7 @@ use crate::listener::Problem;
 #[serde(deny_unknown_fields)]
 pub struct Fail {
     pub error: Option<String>,
+    pub error_class: Option<String>,
     /// Seconds
     pub retry_in: Option<f64>,
     pub discard: Option<bool>,
@@ -92,9 +93,10 @@ mod tests {
 
     #[test]
     fn null_says_nothing() {
-        let text = r#"{"error": null, "retry_in": null, "discard": null}"#;
+        let text = r#"{"error": null, "error_class": null, "retry_in": null, "discard": null}"#;
         let empty = parse::<Fail>(text).unwrap();
         assert!(empty.error.is_none() && empty.retry_in.is_none() && empty.discard.is_none());
+        assert!(empty.error_class.is_none());
     }
 
     #[test]

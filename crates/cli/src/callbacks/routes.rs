@@ -50,6 +50,7 @@ async fn complete(State(callbacks): State<Callbacks>, run: Run, request: Request
 async fn fail(State(callbacks): State<Callbacks>, run: Run, request: Request<Body>) -> Answer {
     let Fail {
         error,
+        error_class,
         retry_in,
         discard,
     } = parse_or_default(&body(request).await?)?;
@@ -63,6 +64,7 @@ async fn fail(State(callbacks): State<Callbacks>, run: Run, request: Request<Bod
                 (&error, Type::TEXT),
                 (&retry_in, Type::FLOAT8),
                 (&discard, Type::BOOL),
+                (&error_class, Type::TEXT),
             ],
         )
         .await?;

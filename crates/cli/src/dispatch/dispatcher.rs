@@ -56,7 +56,7 @@ impl Dispatcher {
         let payload = Payload::new(body.clone());
         let touched = sent.get_or_init(|| payload.touched());
         let request = self.requests.of(&endpoint, &run.job, time, &body, payload);
-        let request = request.map_err(Outcome::Fail)?;
+        let request = request.map_err(|error| Outcome::Fail(error.into()))?;
         let client = self.clients.of(endpoint.row.allow_private);
         let wants_body = endpoint.row.keep_response || endpoint.row.mode == Mode::Fireworq;
         let met = exchange(client, request, touched, time, wants_body).await;
@@ -68,8 +68,10 @@ impl Dispatcher {
         match self.directory.endpoint_of(kind).await {
             Ok(Some(Ok(endpoint))) if endpoint.row.paused => Err(Outcome::Snooze(WHILE_PAUSED)),
             Ok(Some(Ok(endpoint))) => Ok(endpoint),
-            Ok(Some(Err(error))) => Err(Outcome::Fail(error)),
-            Ok(None) => Err(Outcome::Fail(format!("no endpoint for the kind {kind}"))),
+            Ok(Some(Err(error))) => Err(Outcome::Fail(error.into())),
+            Ok(None) => Err(Outcome::Fail(
+                format!("no endpoint for the kind {kind}").into(),
+            )),
             Err(error) => {
                 tracing::warn!(%error, "the server does not tell the endpoint");
                 Err(Outcome::Snooze(WITHOUT_ANSWER))
@@ -122,9 +124,9 @@ fn stopped(reason: StopReason, was_sent: bool) -> Outcome {
     match (reason, was_sent) {
         (StopReason::Shutdown, true) => Outcome::Retry {
             after: None,
-            error: "the dispatcher had to stop before the answer came".to_owned(),
+            failure: "the dispatcher had to stop before the answer came".into(),
         },
         (StopReason::Shutdown, false) => Outcome::Release,
-        (StopReason::Cancelled | StopReason::Lost, _) => Outcome::Fail("stopped".to_owned()),
+        (StopReason::Cancelled | StopReason::Lost, _) => Outcome::Fail("stopped".into()),
     }
 }

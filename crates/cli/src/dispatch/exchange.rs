@@ -40,6 +40,17 @@ pub enum Trouble {
     Late(&'static str),
 }
 
+impl Trouble {
+    /// What retry curves go by.
+    pub fn class(&self) -> &'static str {
+        match self {
+            Trouble::Refused(_) => "address",
+            Trouble::Network(_) => "network",
+            Trouble::Late(_) => "timeout",
+        }
+    }
+}
+
 impl fmt::Display for Trouble {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use turnstile_client::Outcome;
+use turnstile_client::{Failure, Outcome};
 
 use super::endpoint::{Mode, Row};
 use super::exchange::{Answer, Trouble};
@@ -67,7 +67,7 @@ pub fn of(endpoint: &Row, met: Result<Answer, Trouble>) -> Verdict {
                 Trouble::Refused(_) => Sign::Nothing,
                 Trouble::Network(_) | Trouble::Late(_) => Sign::Fails,
             },
-            outcome: Outcome::Fail(trouble.to_string()),
+            outcome: Outcome::Fail(Failure::new(trouble.to_string()).class(trouble.class())),
             report: None,
         },
     }
@@ -76,24 +76,27 @@ pub fn of(endpoint: &Row, met: Result<Answer, Trouble>) -> Verdict {
 fn outcome(endpoint: &Row, answer: &Answer) -> Outcome {
     let status = answer.status;
     if endpoint.permanent_status.contains(&status.as_u16()) || status == StatusCode::GONE {
-        return Outcome::Discard(described(endpoint, answer));
+        return Outcome::Discard(failure(endpoint, answer));
     }
     if status.is_success() {
         return match endpoint.mode {
             Mode::Async if status == StatusCode::ACCEPTED => Outcome::HandOver,
-            Mode::Fireworq => Outcome::Fail(format!(
-                "HTTP {status}, and the body is not as Fireworq has it"
-            )),
+            Mode::Fireworq => Outcome::Fail(
+                Failure::new(format!(
+                    "HTTP {status}, and the body is not as Fireworq has it"
+                ))
+                .class(class(status)),
+            ),
             Mode::Sync | Mode::Async => Outcome::Complete(result(endpoint, answer)),
         };
     }
-    let error = described(endpoint, answer);
+    let failure = failure(endpoint, answer);
     match answer.retry_after.filter(|_| may_say_when(status)) {
         Some(after) => Outcome::Retry {
             after: Some(after),
-            error,
+            failure,
         },
-        None => Outcome::Fail(error),
+        None => Outcome::Fail(failure),
     }
 }
 
@@ -132,6 +135,15 @@ fn result(endpoint: &Row, answer: &Answer) -> Option<Box<RawValue>> {
     serde_json::from_slice(&answer.body).ok()
 }
 
+fn failure(endpoint: &Row, answer: &Answer) -> Failure {
+    Failure::new(described(endpoint, answer)).class(class(answer.status))
+}
+
+/// What retry curves go by.
+fn class(status: StatusCode) -> String {
+    format!("http.{}", status.as_u16())
+}
+
 fn described(endpoint: &Row, answer: &Answer) -> String {
     let status = format!("HTTP {}", answer.status);
     if !endpoint.keep_response || answer.body.is_empty() {
@@ -163,7 +175,7 @@ fn said(endpoint: &Row, answer: &Answer) -> Option<Outcome> {
         return None;
     }
     let said: Fireworq = serde_json::from_slice(&answer.body).ok()?;
-    let message = said.message.chars().take(KEPT).collect();
+    let message = Failure::new(said.message.chars().take(KEPT).collect::<String>());
     Some(match said.status {
         FireworqStatus::Success => Outcome::Complete(result(endpoint, answer)),
         FireworqStatus::Failure => Outcome::Fail(message),
@@ -249,6 +261,31 @@ pub mod tests {
     }
 
     #[test]
+    fn failures_are_classed_by_their_status_or_by_what_has_gone_wrong() {
+        let class = |outcome| match outcome {
+            Outcome::Fail(failure) | Outcome::Discard(failure) => failure.class,
+            Outcome::Retry { failure, .. } => failure.class,
+            _ => None,
+        };
+        for (status, retry_after) in [(429, None), (503, Some(7)), (422, None), (410, None)] {
+            let verdict = met(Mode::Sync, status, retry_after, "");
+            assert_eq!(class(verdict.outcome), Some(format!("http.{status}")));
+        }
+        for (trouble, expected) in [
+            (Trouble::Refused(String::new()), "address"),
+            (Trouble::Network(String::new()), "network"),
+            (Trouble::Late(""), "timeout"),
+        ] {
+            assert_eq!(
+                class(of(&row(), Err(trouble)).outcome).as_deref(),
+                Some(expected)
+            );
+        }
+        let said = met(Mode::Fireworq, 500, None, r#"{"status": "failure"}"#);
+        assert_eq!(class(said.outcome), None);
+    }
+
+    #[test]
     fn only_where_it_was_announced_is_a_run_handed_over() {
         assert_eq!(
             kind(&met(Mode::Async, 202, None, "").outcome),
@@ -292,7 +329,7 @@ pub mod tests {
         let mut row = row();
         let is = |row: &Row, expected: &str| {
             let verdict = of(row, Ok(answer("secret")));
-            assert!(matches!(verdict.outcome, Outcome::Fail(error) if error == expected));
+            assert!(matches!(verdict.outcome, Outcome::Fail(failure) if failure.error == expected));
         };
         is(&row, "HTTP 502 Bad Gateway\nsecret");
         row.keep_response = false;

@@ -21,5 +21,6 @@ SELECT pg_catalog.to_jsonb(turnstile.enqueue(
     parent => $16,
     after => $17,
     after_any_end => $18,
-    after_hold => $19
+    after_hold => $19,
+    unique_states => $21
 ))

@@ -58,6 +58,14 @@ pub struct Args {
     /// Without it until_executed
     #[arg(long, value_name = "MODE")]
     unique_mode: Option<String>,
+    /// The states in which the job holds its key, in place of a mode: available and others. Finished ones need --unique-for
+    #[arg(
+        long,
+        value_name = "STATE",
+        value_delimiter = ',',
+        conflicts_with = "unique_mode"
+    )]
+    unique_states: Option<Vec<String>>,
     /// Ends the hold so long after the enqueue
     #[arg(long, value_name = "TIME", value_parser = arguments::interval)]
     unique_for: Option<Duration>,
@@ -136,6 +144,7 @@ impl Args {
                 (&self.after_any_end, Type::BOOL),
                 (&self.after_hold, Type::BOOL),
                 (&seconds(self.run_in), Type::FLOAT8),
+                (&self.unique_states, Type::TEXT_ARRAY),
             ],
         )
         .await

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use turnstile_client::{Handler, Outcome, Run};
+use turnstile_client::{Failure, Handler, Outcome, Run};
 
 use super::limits::{Limits, Stop};
 use super::process::{Ended, Group, Pipes, Spawner};
@@ -63,7 +63,7 @@ impl Commands {
             ended
         };
         Ok(match stop {
-            Some(stop) => Outcome::Fail(with_words(&stop.to_string(), &tail)),
+            Some(stop) => Outcome::Fail(stop.failure(with_words(&stop.to_string(), &tail))),
             None => outcome(ended, last, &tail, self.limits.retry_in),
         })
     }
@@ -99,20 +99,24 @@ async fn until_end(
 }
 
 fn outcome(ended: Ended, last: LastLine, tail: &Tail, retry_in: Duration) -> Outcome {
-    let error = || match (ended, tail.text()) {
-        (_, text) if text.is_empty() => ended.to_string(),
-        // Nothing else tells of it.
-        (Ended::Signal(_), text) => format!("{ended}\n{text}"),
-        (Ended::Exit(_), text) => text,
-    };
+    let failure = || Failure::new(error(ended, tail)).class(ended.class());
     match ended {
         Ended::Exit(0) => Outcome::Complete(last.json()),
         Ended::Exit(TRY_AGAIN) => Outcome::Retry {
             after: Some(retry_in),
-            error: error(),
+            failure: failure(),
         },
-        Ended::Exit(NEVER_MIND) => Outcome::Discard(error()),
-        Ended::Exit(_) | Ended::Signal(_) => Outcome::Fail(error()),
+        Ended::Exit(NEVER_MIND) => Outcome::Discard(failure()),
+        Ended::Exit(_) | Ended::Signal(_) => Outcome::Fail(failure()),
+    }
+}
+
+fn error(ended: Ended, tail: &Tail) -> String {
+    match (ended, tail.text()) {
+        (_, text) if text.is_empty() => ended.to_string(),
+        // Nothing else tells of it.
+        (Ended::Signal(_), text) => format!("{ended}\n{text}"),
+        (Ended::Exit(_), text) => text,
     }
 }
 
@@ -141,14 +145,18 @@ mod tests {
         assert!(
             matches!(complete, Outcome::Complete(Some(result)) if result.get() == "{\"sent\": 1}")
         );
+        let is = |failure: &Failure, error, class| *failure == Failure::new(error).class(class);
         let retry = ended(Ended::Exit(75), "busy\n");
-        assert!(matches!(retry, Outcome::Retry { after, error }
-            if after == Some(Duration::from_secs(60)) && error == "busy"));
+        assert!(matches!(retry, Outcome::Retry { after, failure }
+            if after == Some(Duration::from_secs(60)) && is(&failure, "busy", "exit.75")));
         let discard = ended(Ended::Exit(65), "no such user\n");
-        assert!(matches!(discard, Outcome::Discard(error) if error == "no such user"));
+        assert!(
+            matches!(discard, Outcome::Discard(failure) if is(&failure, "no such user", "exit.65"))
+        );
         let fail = ended(Ended::Exit(1), "");
-        assert!(matches!(fail, Outcome::Fail(error) if error == "exit status 1"));
+        assert!(matches!(fail, Outcome::Fail(failure) if is(&failure, "exit status 1", "exit.1")));
         let killed = ended(Ended::Signal(9), "half done");
-        assert!(matches!(killed, Outcome::Fail(error) if error == "killed by signal 9\nhalf done"));
+        let error = "killed by signal 9\nhalf done";
+        assert!(matches!(killed, Outcome::Fail(failure) if is(&failure, error, "signal.9")));
     }
 }

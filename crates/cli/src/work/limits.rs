@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use tokio::time::sleep;
-use turnstile_client::{Run, StopReason};
+use turnstile_client::{Failure, Run, StopReason};
 
 /// What the command line says of every command.
 #[derive(Clone, Copy)]
@@ -42,6 +42,16 @@ async fn over(timeout: Option<Duration>) -> Duration {
             timeout
         }
         None => std::future::pending().await,
+    }
+}
+
+impl Stop {
+    /// `error` tells of it.
+    pub fn failure(self, error: String) -> Failure {
+        match self {
+            Stop::Asked(_) => Failure::new(error),
+            Stop::Overtime(_) => Failure::new(error).class("timeout"),
+        }
     }
 }
 

@@ -4,5 +4,6 @@ SELECT turnstile.fail(
     attempt => $2,
     error => $3,
     retry_in => pg_catalog.make_interval(secs => $4),
-    discard => $5
+    discard => $5,
+    error_class => $6
 )

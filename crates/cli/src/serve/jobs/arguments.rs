@@ -32,6 +32,8 @@ pub struct Arguments {
     unique_key: Option<String>,
     /// How long the job holds its key: until_executing, until_executed, until_expired, while_executing, until_and_while_executing or replace
     unique_mode: Option<String>,
+    /// The states in which the job holds its key, in place of a mode, such as available,running. Finished ones need unique_for
+    unique_states: Option<String>,
     /// Ends the hold so long after the enqueue, such as 1 hour
     unique_for: Option<String>,
     /// JSON that the application wants to keep with the job
@@ -59,10 +61,11 @@ impl Arguments {
         let is_unique = self.unique_key.is_some()
             || self.unique_by.is_some()
             || self.unique_mode.is_some()
+            || self.unique_states.is_some()
             || self.unique_for.is_some();
         if held.is_some() && is_unique {
             return Err(Problem::bad_request(
-                "Idempotency-Key and unique_key, unique_by, unique_mode or unique_for exclude each other.",
+                "Idempotency-Key and unique_key, unique_by, unique_mode, unique_states or unique_for exclude each other.",
             ));
         }
         let (unique_mode, unique_for) = match &held {
@@ -91,6 +94,7 @@ impl Arguments {
                 .map(|text| json("metadata", text))
                 .transpose()?,
             unique_by: self.unique_by.map(|names| list(&names)),
+            unique_states: self.unique_states.map(|names| list(&names)),
             parent: self.parent,
             after: self.after.map(|ids| numbers(&ids)).transpose()?,
             after_any_end: self.after_any_end,
@@ -130,6 +134,8 @@ pub struct Element<'a> {
     metadata: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unique_by: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unique_states: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -180,8 +186,8 @@ mod tests {
             r#"{"kind":"mail","payload":{"n": 1.10}}"#
         );
         assert_eq!(
-            made_of("queue=a%20b&priority=-1&after=7,%208&metadata=%7B%7D&unique_by=kind,queue&after_hold=true", None).unwrap(),
-            r#"{"kind":"mail","payload":{"n": 1.10},"queue":"a b","priority":-1,"metadata":{},"unique_by":["kind","queue"],"after":[7,8],"after_hold":true}"#
+            made_of("queue=a%20b&priority=-1&after=7,%208&metadata=%7B%7D&unique_by=kind,queue&unique_states=available,%20running&after_hold=true", None).unwrap(),
+            r#"{"kind":"mail","payload":{"n": 1.10},"queue":"a b","priority":-1,"metadata":{},"unique_by":["kind","queue"],"unique_states":["available","running"],"after":[7,8],"after_hold":true}"#
         );
     }
 
@@ -195,6 +201,7 @@ mod tests {
             "unique_key=a",
             "unique_by=kind",
             "unique_mode=replace",
+            "unique_states=available",
             "unique_for=1h",
         ] {
             assert!(made_of(query, Some("k")).is_err(), "{query}");

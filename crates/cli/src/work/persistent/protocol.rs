@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use turnstile_client::{Job, Outcome};
+use turnstile_client::{Failure, Job, Outcome};
 
 /// The id of the job, and the attempt.
 pub type RunId = (i64, i32);
@@ -32,6 +32,7 @@ pub struct Answer {
     status: Status,
     result: Option<Box<RawValue>>,
     error: Option<String>,
+    error_class: Option<String>,
     #[serde(rename = "in")]
     seconds: Option<f64>,
 }
@@ -69,14 +70,18 @@ impl Answer {
         let seconds = self.seconds.map(Duration::try_from_secs_f64);
         let after = seconds.and_then(Result::ok).unwrap_or(retry_in);
         let error = self.error.unwrap_or_else(|| "no reason given".to_owned());
+        let failure = match self.error_class {
+            Some(class) => Failure::new(error).class(class),
+            None => Failure::new(error),
+        };
         match self.status {
             Status::Complete => Outcome::Complete(self.result),
-            Status::Fail => Outcome::Fail(error),
+            Status::Fail => Outcome::Fail(failure),
             Status::Retry => Outcome::Retry {
                 after: Some(after),
-                error,
+                failure,
             },
-            Status::Discard => Outcome::Discard(error),
+            Status::Discard => Outcome::Discard(failure),
             Status::Snooze => Outcome::Snooze(after),
             Status::AwaitChildren => Outcome::AwaitChildren,
         }

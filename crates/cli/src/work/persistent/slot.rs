@@ -71,7 +71,7 @@ impl Slot {
 async fn talk(child: &Child, run: &Run, all: &Persistent) -> Option<Outcome> {
     let mut replied = match child.ask(&run.job) {
         Ok(replied) => replied,
-        Err(error) => return Some(Outcome::Fail(error.to_string())),
+        Err(error) => return Some(Outcome::Fail(error.into())),
     };
     let stop = tokio::select! {
         reply = &mut replied => return outcome(known(reply), None, all),
@@ -89,8 +89,8 @@ fn outcome(reply: Reply, stop: Option<Stop>, all: &Persistent) -> Option<Outcome
     Some(match (reply, stop) {
         (Reply::NotTaken, None) => return None,
         (Reply::Answer(answer), None | Some(Stop::Asked(_))) => answer.outcome(all.limits.retry_in),
-        (_, Some(stop)) => Outcome::Fail(stop.to_string()),
-        (Reply::Failed(why), None) => Outcome::Fail(why),
+        (_, Some(stop)) => Outcome::Fail(stop.failure(stop.to_string())),
+        (Reply::Failed(why), None) => Outcome::Fail(why.into()),
         (Reply::Interrupted, None) => Outcome::Release,
     })
 }

@@ -37,6 +37,16 @@ pub enum Ended {
     Signal(i32),
 }
 
+impl Ended {
+    /// What retry curves go by.
+    pub fn class(self) -> String {
+        match self {
+            Ended::Exit(status) => format!("exit.{status}"),
+            Ended::Signal(signal) => format!("signal.{signal}"),
+        }
+    }
+}
+
 impl fmt::Display for Ended {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

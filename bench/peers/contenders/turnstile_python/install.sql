@@ -1,0 +1,1 @@
+../turnstile/install.sql
