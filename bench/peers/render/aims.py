@@ -5,6 +5,7 @@ from statistics import median
 
 from peers.contender import Contender
 from peers.render.tables import as_figure, as_ratio, plain_table
+from peers.scenarios.own_workers import RATE
 
 OWN, BARE, SAME_ROW = "turnstile", "bare", "same_row"
 
@@ -93,6 +94,22 @@ def ahead_of_peers(scenario: str) -> Look:
     return look
 
 
+def worker_ahead_of(own: str, *peers: str) -> Look:
+    """Against the fastest of them."""
+
+    def look(data: dict) -> tuple[bool, str] | None:
+        rates = {name: _rounds(data, "own_workers", name, RATE) for name in (own, *peers)}
+        medians = {name: median(rounds) for name, rounds in rates.items() if rounds}
+        rest = {name: rate for name, rate in medians.items() if name != own}
+        if own not in medians or not rest:
+            return None
+        fastest = max(rest, key=rest.__getitem__)
+        ratio = medians[own] / rest[fastest]
+        return ratio > 1, f"{as_ratio(ratio)} of {fastest}"
+
+    return look
+
+
 def step(name: str, lanes: int, most_ns: float, unit: str, size: float) -> Look:
     """The slowest shape counts."""
 
@@ -133,6 +150,12 @@ AIMS: list[tuple[str, str, Look]] = [
     ("a long session in front, against none", "≥ 0.9", against_own_first("sessions", 1, 0.9)),
     ("pinned horizon, last against first", "≥ 0.95", figure("horizon", "last / first", 0.95, True, "")),
     ("wake-up, idle, p50", "≤ 1 ms", figure("wake_up", "idle, p50", 1.0, False, "ms")),
+    (
+        "own worker in Python, peers in Python",
+        "ahead of all",
+        worker_ahead_of("turnstile_python", "procrastinate", "pgqueuer", "awa"),
+    ),
+    ("own worker in Node, peers in Node", "ahead of all", worker_ahead_of("turnstile_node", "graphile_worker", "pg_boss")),
     ("claim step of the scheduler, 10⁶ lanes", "≤ 2 µs", step("claim step", 1_000_000, 2e3, "µs", 1e3)),
     ("memory of a lane with a gate of its own", "≤ 160 bytes", memory("bytes a lane in use, one gate of its own", 160)),
     ("rebuild of 10⁶ lanes, without reading the tables", "≤ 3 s", step("rebuild, all lanes", 1_000_000, 3e9, "s", 1e9)),

@@ -4,7 +4,7 @@ import { Worker } from "../../../../clients/node/dist/index.js";
 const stamp = stamper();
 const worker = new Worker({
   connection: {},
-  concurrency: 400,
+  concurrency: 2000,
   handlers: { bench: process.env.STAMP === "1" ? (run) => stamp(run.payload.number) : () => {} },
 });
 worker.run();

@@ -14,7 +14,7 @@ from turnstile_client.base import BaseWorker, Loops
 from turnstile_client.hooks import Hooks
 from turnstile_client.loop import AsyncConnect, AsyncIo
 from turnstile_client.outcome import Dumps, Ending, RetryRules, ending_of_error, ending_of_result
-from turnstile_client.run import Job, Loads, Progress, Run, Stop, StopReason
+from turnstile_client.run import Loads, Run, StopReason
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 class AsyncRun(Run):
     """What a coroutine gets."""
 
-    def __init__(self, job: Job, progress: Progress, stop: Optional[Stop] = None) -> None:
-        super().__init__(job, progress, stop)
-        self._told = asyncio.Event()
-        self.on_stop(self._told.set)
+    # Made for those that wait.
+    _told: Optional[asyncio.Event] = None
 
     async def stop_asked(self) -> StopReason:
         """Returns when the run should stop, and why."""
+        if self._told is None:
+            self._told = asyncio.Event()
+            self.on_stop(self._told.set)
         await self._told.wait()
         assert self.stopped is not None
         return self.stopped

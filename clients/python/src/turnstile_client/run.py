@@ -91,7 +91,8 @@ class Stop:
 
     def __init__(self) -> None:
         self.reason: Optional[StopReason] = None
-        self.asked = threading.Event()
+        # Made for those that wait: most runs end before anybody does.
+        self._asked: Optional[threading.Event] = None
         self._lock = threading.Lock()
         self._listeners: list[Callable[[], None]] = []
 
@@ -102,10 +103,18 @@ class Stop:
                 return False
             self.reason = reason
             listeners, self._listeners = self._listeners, []
-        self.asked.set()
+            if self._asked is not None:
+                self._asked.set()
         for listener in listeners:
             _call(listener)
         return True
+
+    def wait(self, seconds: float) -> bool:
+        with self._lock:
+            if self.reason is not None:
+                return True
+            asked = self._asked = self._asked or threading.Event()
+        return asked.wait(seconds)
 
     def listen(self, listener: Callable[[], None]) -> None:
         with self._lock:
@@ -152,7 +161,7 @@ class Run:
 
     def wait_for_stop(self, seconds: float) -> bool:
         """Sleeps up to so long, and returns at once when the run should stop: whether it should."""
-        return self._stop.asked.wait(seconds)
+        return self._stop.wait(seconds)
 
     def check(self) -> None:
         """Raises Stopped if the run should stop."""
