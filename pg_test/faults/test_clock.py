@@ -11,6 +11,7 @@ from support.calls import claim, claim_next, complete, enqueue, enqueue_times
 from support.database import fresh_database
 from support.errors import WRONG_STATE, refused
 from support.settings import configure
+from support.sleepers import until
 from support.tail import Tail, history
 
 
@@ -61,8 +62,9 @@ def test_a_clock_that_jumps_forth_and_back(clock):
 
         clock.move("+1d")
         # Leases are over, what was put off is due: both runs are failed, and retried or passed on.
-        taken = claim(conn, ["default"], 5)
-        assert len(taken) == 2
+        # While the background worker does that, a claim passes over what it has locked.
+        taken = []
+        until(lambda: taken.extend(claim(conn, ["default"], 5)) or len(taken) == 2, "two runs start")
         with refused(WRONG_STATE):
             complete(conn, first)
         is_sound(conn)
