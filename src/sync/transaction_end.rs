@@ -172,12 +172,6 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
     }
     let counted = memory.rebuild_has_seen(id);
     let scheduler = &mut memory.scheduler;
-    if changes.changes_settings() {
-        scheduler.advance(server::now())?;
-    }
-    for &(kind, key, since) in &changes.lost_rates {
-        scheduler.lose_rate(kind, key, since)?;
-    }
     for &kind in &changes.defaults {
         scheduler.invalidate_kind(kind)?;
     }

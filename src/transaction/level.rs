@@ -56,8 +56,6 @@ pub struct Level {
     pub settings: Vec<(GateKind, u64)>,
     /// Kinds of gates whose default row changed.
     pub defaults: Vec<GateKind>,
-    /// Rates that rows have lost: of the gate, or of the kind where it was a default row, and since when.
-    pub lost_rates: Vec<(GateKind, Option<u64>, i64)>,
     /// Rows of `turnstile.route` changed.
     pub routes: bool,
     /// Rows of `turnstile.recurring` changed.
@@ -131,10 +129,6 @@ impl Level {
         self.lanes.is_empty() && *self == nothing()
     }
 
-    pub fn changes_settings(&self) -> bool {
-        !self.settings.is_empty() || !self.defaults.is_empty()
-    }
-
     pub fn lane(&mut self, spec: LaneSpec) -> &mut LaneChange {
         let change = || LaneChange {
             spec,
@@ -165,7 +159,6 @@ impl Level {
             kept_waiting,
             charges,
             settings,
-            lost_rates,
             defaults,
             routes,
             recurring,
@@ -191,7 +184,6 @@ impl Level {
         self.kept_waiting.extend(kept_waiting);
         self.charges.absorb(charges);
         self.settings.extend(settings);
-        self.lost_rates.extend(lost_rates);
         self.defaults.extend(defaults);
         self.routes |= routes;
         self.recurring |= recurring;

@@ -53,7 +53,7 @@ const SITUATIONS: [&str; 37] = [
     "pick in a fair queue",
     "pick that met an unknown limit",
     "pick with all reservations in use",
-    "rate read that began",
+    "rate read as it begins",
     "rebuild",
     "rebuild given up",
     "rollback to savepoint",

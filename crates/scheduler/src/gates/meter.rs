@@ -21,8 +21,7 @@ impl Scheduler<'_> {
     /// Gives a gate the meter that its settings ask for.
     pub(crate) fn set_meter(&mut self, gate: u32, settings: &GateSettings) -> Step<()> {
         let now = self.header.clock.now;
-        let is_on_record = settings.rate_since >= self.header.clock.metered_since
-            && settings.rate_since > self.header.clock.lost_rate_at;
+        let is_on_record = settings.rate_since >= self.header.clock.metered_since;
         let mut bucket = Bucket::Kept;
         if !self.gate(gate)?.has_meter() {
             let is_paused = settings.paused_until.is_some_and(|until| until > now);
@@ -31,7 +30,7 @@ impl Scheduler<'_> {
             }
             let meter = Meter {
                 gate,
-                rated_until: LONG_AGO,
+                rate_since: LONG_AGO,
                 ..Meter::default()
             };
             if self.meters.left() == 0 {
@@ -50,14 +49,12 @@ impl Scheduler<'_> {
         }
         let meter = self.meter_slot(gate)?;
         let meter = self.meters.get_mut(meter)?;
-        // None was in force just before it, which is after the last that is known of. All starts since are on record.
-        let is_new = settings.rate_since > meter.rated_until;
+        // All starts under the new rate are on record: there were none.
+        let is_new = settings.rate_since > meter.rate_since;
         if is_new && is_on_record && !armed(Seeded::StartEmpty) {
             bucket = Bucket::Full;
         }
-        if settings.rate.is_some() {
-            meter.note_rate(now.max(settings.rate_since));
-        }
+        meter.rate_since = settings.rate_since;
         meter.set_rate(settings.rate, now, bucket);
         meter.paused_until = settings.paused_until.unwrap_or(i64::MIN);
         Ok(())

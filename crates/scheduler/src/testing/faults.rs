@@ -82,10 +82,6 @@ seeded! {
         StartFull,
         /// A rate that is set where there was none begins without tokens.
         StartEmpty,
-        /// Until when a rate was in force is not noted when it ends.
-        ForgetRate,
-        /// A rate begins full although one was in force that the tables have lost.
-        ForgetLoss,
         /// A new rate fills the bucket.
         RefillOnChange,
         /// Tokens that were not needed stay set aside.

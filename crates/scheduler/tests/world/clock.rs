@@ -6,7 +6,7 @@ use rand::Rng;
 use turnstile_scheduler::{GateKind, GateSettings, Limit, Meter, Picked, Rate, UnknownGate};
 
 use super::arena::At;
-use super::table::{JobId, Target};
+use super::table::JobId;
 use super::{Checked, World};
 
 type GateKey = (u8, u64);
@@ -25,10 +25,8 @@ pub struct Clock {
     touched: HashMap<GateKey, i64>,
     /// When the memory was last rebuilt, or forgot a gate.
     memory_since: i64,
-    /// Since when the rate is that was last stored for a gate.
+    /// Since when the rate holds that was last stored for a gate.
     rate_since: HashMap<GateKey, i64>,
-    /// When the scheduler was last told that a row with a rate is gone.
-    pub lost_rate_at: i64,
 }
 
 /// A start, or a rate that came into force.
@@ -48,7 +46,6 @@ impl Default for Clock {
             touched: HashMap::new(),
             memory_since: 1_000_000_000,
             rate_since: HashMap::new(),
-            lost_rate_at: i64::MIN,
         }
     }
 }
@@ -71,19 +68,6 @@ impl Clock {
             }
         }
         Ok(())
-    }
-
-    /// No rate is in force for these gates now.
-    fn end_windows(&mut self, of: impl Fn(&GateKey) -> bool) {
-        let end = Event {
-            time: self.now,
-            is_start: false,
-            rate: None,
-        };
-        for (_, history) in self.history.iter_mut().filter(|(gate, _)| of(gate)) {
-            let at = history.partition_point(|other| other.time <= end.time);
-            history.insert(at, end);
-        }
     }
 
     /// When the bucket of a gate was last changed by anything but time.
@@ -155,6 +139,9 @@ impl World {
                 burst: self.rng.random_range(1..=4),
                 per: [40, 700, 7_777][self.rng.random_range(0..3)],
             });
+            if self.rng.random_bool(0.5) {
+                settings.rate_since = self.clock.now;
+            }
         }
         if self.shape.clocks && self.rng.random_bool(0.3) {
             settings.paused_until = Some(self.clock.now + self.rng.random_range(-100..3_000));
@@ -162,39 +149,9 @@ impl World {
         settings
     }
 
-    /// Since when there is a rate, as a row of settings says it: since the one in force, if there is one. Otherwise the windows of
-    /// those before end here.
-    pub fn rate_since(&mut self, target: Target) -> i64 {
-        let (kind, key) = match target {
-            Target::Gate(kind, key) => (kind, Some(key)),
-            Target::Default(kind) => (kind, None),
-        };
-        let gate_kind = GateKind::ALL[kind as usize];
-        let in_force = match key {
-            Some(key) => self.effective_settings(gate_kind, key),
-            None => self.table.limits.default_of(gate_kind),
-        };
-        if in_force.rate.is_some() || self.rng.random_bool(0.2) {
-            return in_force.rate_since;
-        }
-        self.clock.now += 1;
-        self.table.now = self.clock.now;
-        // Memory that is there has all starts on record from now on.
-        self.clock.advanced = self.clock.now;
-        let _ = self.arena.scheduler().advance(self.clock.now);
-        let limits = &self.table.limits;
-        let begins = |gate: &GateKey| {
-            let is_meant = gate.0 == kind && key.is_none_or(|key| gate.1 == key);
-            is_meant && limits.in_force(gate_kind, gate.1).rate.is_none()
-        };
-        self.clock.end_windows(begins);
-        self.clock.now
-    }
-
     pub fn store_settings(&mut self, gate: &UnknownGate, settings: &GateSettings) -> Checked {
         let key = (gate.kind as u8, gate.key);
         let before = self.tokens_of(key)?;
-        let had_rate = self.has_rate(key)?;
         if settings.aging > 0 {
             self.begin_dates()?;
         }
@@ -204,7 +161,7 @@ impl World {
             self.tally.count("limit read in vain");
             return Ok(());
         }
-        let begins = self.begin_rate(key, settings, had_rate)?;
+        let begins = self.begin_rate(key, settings)?;
         match (before, self.tokens_of(key)?) {
             (Some(before), Some(after)) if after > before && !begins => {
                 return Err(format!(
@@ -221,35 +178,31 @@ impl World {
         self.clock.note((gate.kind as u8, gate.key), change)
     }
 
-    /// Whether a rate may have begun since the gate had none. Then its bucket is full, if memory has certainly been there since.
-    fn begin_rate(
-        &mut self,
-        gate: GateKey,
-        settings: &GateSettings,
-        had_rate: bool,
-    ) -> Checked<bool> {
+    /// Whether a rate began: the windows of the one before end, and the bucket is full if memory has certainly been there since.
+    fn begin_rate(&mut self, gate: GateKey, settings: &GateSettings) -> Checked<bool> {
         let since = settings.rate_since;
         let before = self.clock.rate_since.insert(gate, since);
         let Some(rate) = settings.rate.filter(|_| since > before.unwrap_or(i64::MIN)) else {
             return Ok(false);
         };
-        let known_since = self.clock.last_event(gate).max(self.clock.lost_rate_at);
+        let end = Event {
+            time: self.clock.now,
+            is_start: false,
+            rate: None,
+        };
+        self.clock.note(gate, end)?;
         let tokens = self.tokens_of(gate)?;
-        if had_rate || since <= known_since {
-            return Ok(true);
-        }
-        if tokens.is_some_and(|tokens| tokens < rate.burst) {
+        if since == self.clock.now && tokens.is_some_and(|tokens| tokens < rate.burst) {
             return Err(format!(
                 "the new rate of {gate:?} begins with {tokens:?} tokens: {rate:?}"
             ));
         }
-        self.tally.count("rate read that began");
+        self.tally.count(if since == self.clock.now {
+            "rate read as it begins"
+        } else {
+            "rate read since it began"
+        });
         Ok(true)
-    }
-
-    fn has_rate(&mut self, gate: GateKey) -> Checked<bool> {
-        let mut meters = self.meters()?.into_iter();
-        Ok(meters.any(|(other, meter)| other == gate && meter.rate().is_some()))
     }
 
     /// Tells the scheduler the settings of all gates that it has.

@@ -224,20 +224,11 @@ impl World {
             2 => Some(Limit::AtMost(0)),
             _ => Some(Limit::AtMost(self.rng.random_range(1..4))),
         };
-        let mut value = value.map(|limit| self.any_settings(kind, limit));
-        if let Some(settings) = value.as_mut().filter(|it| it.rate.is_some()) {
-            settings.rate_since = self.rate_since(target);
-        }
-        let lost_rate = self
-            .table
-            .limits
-            .rate_of_row(target)
-            .filter(|_| value.is_none_or(|it| it.rate.is_none()));
+        let value = value.map(|limit| self.any_settings(kind, limit));
         let transaction = &mut self.transactions[at];
         transaction.limits.push(LimitChange {
             target,
             value,
-            lost_rate,
             level: transaction.level,
         });
     }

@@ -164,22 +164,6 @@ impl World {
                 _ => {}
             }
         }
-        if !transaction.limits.is_empty() {
-            self.clock.advanced = self.clock.now;
-            scheduler.advance(self.clock.now).at("advance")?;
-        }
-        for change in &transaction.limits {
-            let Some(since) = change.lost_rate else {
-                continue;
-            };
-            self.clock.lost_rate_at = self.clock.now;
-            let (kind, key) = match change.target {
-                Target::Gate(kind, key) => (kind, Some(key)),
-                Target::Default(kind) => (kind, None),
-            };
-            let kind = GateKind::ALL[kind as usize];
-            scheduler.lose_rate(kind, key, since).at("lose_rate")?;
-        }
         for change in &transaction.limits {
             match change.target {
                 Target::Gate(kind, key) => {

@@ -64,7 +64,6 @@ impl World {
             .map(|target| LimitChange {
                 target,
                 value: None,
-                lost_rate: self.table.limits.rate_of_row(target),
                 level: 0,
             })
             .collect();

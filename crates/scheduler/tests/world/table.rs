@@ -123,18 +123,6 @@ impl Limits {
         row.or(default).copied().unwrap_or(Limit::None.into())
     }
 
-    pub fn default_of(&self, kind: GateKind) -> GateSettings {
-        let default = self.rows.get(&Target::Default(kind as u8));
-        default.copied().unwrap_or(Limit::None.into())
-    }
-
-    /// Since when the row has a rate.
-    pub fn rate_of_row(&self, target: Target) -> Option<i64> {
-        let row = self.rows.get(&target);
-        row.filter(|row| row.rate.is_some())
-            .map(|row| row.rate_since)
-    }
-
     pub fn any_paused_session(&self) -> bool {
         let session = |target: &Target| matches!(target, Target::Gate(kind, _) if *kind == GateKind::Session as u8);
         self.rows.keys().any(session)

@@ -34,8 +34,6 @@ pub struct Reserved {
 pub struct LimitChange {
     pub target: Target,
     pub value: Option<GateSettings>,
-    /// Since when the row had a rate that it has no more.
-    pub lost_rate: Option<i64>,
     pub level: usize,
 }
 
