@@ -139,6 +139,6 @@ def test_a_server_that_is_set_up_wrongly_is_no_conflict(conn, serve, producer):
     conn.execute(SAY_VERSION.format("0.0.1"))
     refused = served.post("/v1/jobs/a", role=producer)
     assert (refused.status, refused.sqlstate) == (503, "55000") and int(refused.headers["Retry-After"]) > 0
-    assert "turnstile cannot be used" in served.stderr()
     conn.execute(SAY_VERSION.format(version))
+    until(lambda: "turnstile cannot be used" in served.stderr(), "it is in the log", served.stderr)
     assert served.post("/v1/jobs/a", role=producer).status == 201
