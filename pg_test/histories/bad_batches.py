@@ -62,6 +62,18 @@ def a_run_that_leaves_its_children_to_themselves(story) -> None:
     story.completes(2)
 
 
+def a_child_of_a_callback_that_is_put_off_meanwhile(story) -> None:
+    batch(story, 2)
+    story.claims(2)
+    story.completes(2)
+    looked_after(story, {"id": 1, "state": "available", "children": _TOLD})
+    story.claims(1)
+    call = story.called("enqueue_many", [3], jobs=1, parents=[1])
+    transaction = story.ended(story.called("snooze", True, runs=[[1, 1]]))
+    story.committed(transaction, {"id": 1, "state": "scheduled", "worker": None})
+    story.committed(story.ended(call), {"id": 3, "kind": call.token, "parent": 1})
+
+
 def a_follower_that_was_brought_back(story) -> None:
     story.enqueues(1)
     follows(story)
@@ -74,7 +86,10 @@ def a_follower_that_was_brought_back(story) -> None:
     story.completes(2)
 
 
-ORDINARY = [a_follower_that_was_brought_back, an_ordinary_batch, a_run_that_waits_for_its_children, a_run_that_leaves_its_children_to_themselves]
+ORDINARY = [
+    a_child_of_a_callback_that_is_put_off_meanwhile, a_follower_that_was_brought_back, an_ordinary_batch, a_run_that_waits_for_its_children,
+    a_run_that_leaves_its_children_to_themselves,
+]  # fmt: skip
 
 
 @bad("callbacks_wait_for_children")
@@ -143,6 +158,12 @@ def a_child_is_added_to_a_parent_that_was_released(story):
     story.completes(2)
     looked_after(story, {"id": 1, "state": "available", "children": _TOLD})
     adds(story, 3)
+
+
+@bad("children_have_parents")
+def a_child_is_added_after_a_callback_was_put_off(story):
+    a_child_of_a_callback_that_is_put_off_meanwhile(story)
+    adds(story, 4)
 
 
 @bad("limits_hold_at_every_commit")

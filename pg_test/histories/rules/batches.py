@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 import orjson
 
 from histories.history import History
-from histories.model import Call, Change, Commit, Job, is_claim, session
+from histories.limits import begun, done
+from histories.model import NEVER, Call, Change, Commit, Job, is_claim, session
 from histories.rules.jobs import ENQUEUES
 
 # Who calls one of these may end what waits.
@@ -117,18 +118,27 @@ def ends_wait_for_children(history: History):
 
 
 def children_have_parents(history: History):
-    """A child is added to a job that is live, and was not released to run as a callback before."""
+    """A child is added to a job that is live and takes children while the transaction that adds it lasts."""
     live: dict[int, Job] = {}
+    # When each job last stopped to take children: a transaction that began earlier may have been let in.
+    took: dict[int, float] = {}
     for change in history.changes:
         new = change.new
         if change is history.births[change.id] and new is not None and new.parent is not None:
             parent = live.get(new.parent)
-            if parent is None or parent.children is not None and parent.state in ("available", "retryable", "scheduled"):
+            if parent is None or not _takes_children(parent) and took.get(parent.id, -NEVER) < begun(change.commit):
                 yield f"child {change.id} was added at commit {change.commit.index} to job {new.parent}, which took none: {parent}"
         if new is None:
             live.pop(change.id, None)
-        else:
-            live[change.id] = new
+            continue
+        if change.old is not None and _takes_children(change.old) and not _takes_children(new):
+            took[change.id] = done(change.commit)
+        live[change.id] = new
+
+
+def _takes_children(job: Job) -> bool:
+    """Not where it was released to run as a callback, until it runs."""
+    return job.children is None or job.state not in ("available", "retryable", "scheduled")
 
 
 def children_belong_to_who_was_named(history: History):
