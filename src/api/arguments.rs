@@ -5,7 +5,7 @@ use crate::job::queues;
 use crate::permission;
 use crate::pg::call::{Call, Jsonb, required};
 use crate::pg::error::{Result, bad_value, null_argument, null_element, too_long};
-use crate::pg::settings;
+use crate::pg::{server, settings};
 use crate::pg::written::written_size;
 use crate::runs::lease::is_lease;
 use pgrx::datum::Interval;
@@ -107,9 +107,6 @@ pub fn run(call: &Call) -> Result<(i64, i32)> {
     Ok((job_id, attempt))
 }
 
-/// Times that are added to the clock: longer ones would leave the range of timestamps.
-const LONGEST_TIME: i128 = 100 * 365 * 86_400_000_000;
-
 /// A lease must leave the worker some time.
 pub fn check_lease(call: &Call, index: usize) -> Result<()> {
     match call.interval(index) {
@@ -144,7 +141,7 @@ pub fn check_wait(call: &Call, index: usize, argument: &str) -> Result<()> {
 
 pub fn must_be_wait(time: Option<Interval>, argument: &str) -> Result<()> {
     match time.map(|time| time.as_micros()) {
-        Some(micros) if !(0..=LONGEST_TIME).contains(&micros) => Err(bad_value(format!(
+        Some(micros) if !(0..=server::LONGEST_TIME).contains(&micros) => Err(bad_value(format!(
             "{argument} must not be negative, and at most 100 years"
         ))
         .detail(format!("It is {micros} microseconds."))

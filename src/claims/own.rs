@@ -110,8 +110,8 @@ fn start(
     pending::note(job_table, |level| {
         let passed = places.iter().map(|(spec, at)| ((spec.lane, *at), 1));
         own::add(&mut level.own.passed, passed);
+        level.own.is_claiming = true;
     });
-    pending::note(job_table, |level| level.own.is_claiming = true);
     opening::open(spi, &openings)?;
     let arguments = [
         datum(ids.as_slice()),

@@ -15,6 +15,9 @@ use std::ffi::CString;
 /// Microseconds.
 pub const SECOND: i64 = 1_000_000;
 
+/// A hundred years, in microseconds: added to the clock, more would leave the range of timestamps.
+pub const LONGEST_TIME: i128 = 100 * 365 * 86_400_000_000;
+
 /// Before all times.
 pub const NEVER: i64 = i64::MIN;
 

@@ -5,6 +5,7 @@ use crate::job::lane::queue_key;
 use crate::pg::call::datum;
 use crate::pg::error::{Result, internal};
 use crate::pg::seeded::{Seeded, armed};
+use crate::pg::server::LONGEST_TIME;
 use crate::pg::spi::{Spi, Statement, statement};
 use pgrx::datum::Interval;
 use std::cell::RefCell;
@@ -13,12 +14,9 @@ use turnstile_scheduler::{EVERY_QUEUE, Picked};
 
 static LEASE: Statement = statement!("queue_lease", [INT8OID]);
 
-/// A hundred years: longer ones would leave the range of times.
-const LONGEST: i128 = 100 * 365 * 86_400_000_000;
-
 /// Whether it leaves the worker some time.
 pub fn is_lease(lease: &Interval) -> bool {
-    (1..=LONGEST).contains(&lease.as_micros())
+    (1..=LONGEST_TIME).contains(&lease.as_micros())
 }
 
 /// The most queues that a backend remembers.

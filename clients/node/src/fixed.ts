@@ -16,6 +16,8 @@ export const LOCK_TIMEOUT = '2s'
 /** It is worth waiting for more room for a part of the time that a claim takes. */
 export const PATIENCE = 0.25
 export const LONGEST_PATIENCE = 5
+/** What a call costs counts little beside so many jobs. */
+export const WORTH_A_CLAIM = 100
 /** A sleeper may be woken for a job that another worker gets. So often in a row is no chance any more. */
 export const VAIN_WAKE_UPS = 3
 export const AFTER_VAIN_WAKE_UPS = 100

@@ -22,6 +22,8 @@ export class Life {
 
   async live(): Promise<void> {
     const { held } = this
+    // It was given back before its handler could begin.
+    if (this.#isAbandoned) return
     for (;;) {
       const ending = await this.#attempt()
       if (this.#isAbandoned) return

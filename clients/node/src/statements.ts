@@ -8,7 +8,7 @@ const LIMITED = `CASE WHEN pg_catalog.set_config('lock_timeout', '${LOCK_TIMEOUT
 const IDS = `${LIMITED}, $2::int[]`
 
 const COLUMNS = `id, attempt, queue, kind, payload, metadata, priority, tenant, account, session, max_attempts, attempts_left, children,
-  extract(epoch FROM created_at) * 1000, extract(epoch FROM lease_expires_at - pg_catalog.clock_timestamp()) * 1000`
+  pg_catalog.date_part('epoch', created_at) * 1000, pg_catalog.date_part('epoch', lease_expires_at - pg_catalog.clock_timestamp()) * 1000`
 
 const seconds = (parameter: string) => `pg_catalog.make_interval(0, 0, 0, 0, 0, 0, ${parameter}::float8)`
 

@@ -1,6 +1,7 @@
 import { Claims, type Claimed } from './claims.js'
 import { Endings } from './endings.js'
 import { textOf } from './failure.js'
+import { WORTH_A_CLAIM } from './fixed.js'
 import { HeldRun, HeldRuns } from './held.js'
 import { Hearer, type Hooks } from './hooks.js'
 import { Life } from './life.js'
@@ -154,9 +155,8 @@ export class Worker {
   async #claimAndRun(): Promise<void> {
     while (await this.#awaitRoom()) {
       await this.#gatherRoom()
-      const claimed = await this.#claims.next(this.#room())
-      for (const each of claimed) this.#start(each)
-      if (claimed.length > 0) this.#held.changed.ring()
+      const claimed = await this.#claims.next(Math.min(this.#room(), this.#share))
+      if (claimed.length > 0) this.#start(claimed)
     }
   }
 
@@ -164,6 +164,12 @@ export class Worker {
   #room(): number {
     const { concurrency } = this.settings
     return Math.max(0, Math.min(concurrency - this.#running, 2 * concurrency - this.#held.size))
+  }
+
+  /** Of many jobs a claim takes half, so that handlers run while the server makes the next claim. */
+  get #share(): number {
+    const { concurrency } = this.settings
+    return Math.max(Math.min(concurrency, WORTH_A_CLAIM), Math.ceil(concurrency / 2))
   }
 
   /** False: it is to stop. */
@@ -180,12 +186,22 @@ export class Worker {
   /** Short jobs end soon after each other: then one claim is enough for all of them. */
   async #gatherRoom(): Promise<void> {
     const until = performance.now() + this.#claims.patience
-    while (this.#running > 0 && performance.now() < until) {
+    while (this.#running > 0 && this.#room() < this.#share && performance.now() < until) {
       await this.#held.freed.wait(until - performance.now(), this.#drains.signal)
     }
   }
 
-  #start({ job, lease, asked }: Claimed): void {
+  /** Handlers begin in a moment, when the next claim is on its way. */
+  #start(claimed: readonly Claimed[]): void {
+    const lives = claimed.map((each) => this.#take(each))
+    setImmediate(() => {
+      for (const life of lives) if (life) this.#begin(life)
+    })
+    this.#held.changed.ring()
+  }
+
+  /** Undefined: it has ended already. */
+  #take({ job, lease, asked }: Claimed): Life | undefined {
     const run: Run = new Run(job, (done, total, message) => {
       held.progress = { done, total, message }
       this.#held.changed.ring()
@@ -196,11 +212,15 @@ export class Worker {
       // Claimed at the very moment that the worker was told to stop.
       held.ending = { verb: 'release' }
       this.#claims.ended(held)
-      return
+      return undefined
     }
     this.#running += 1
     const life = new Life(held, this.#handlers, this.#retry, this.#hear, (ended) => this.#claims.ended(ended), (gone) => this.#held.remove(gone))
     this.#lives.add(life)
+    return life
+  }
+
+  #begin(life: Life): void {
     life.live().catch((error) => this.#hear.log('error', 'a run has no end', { error: textOf(error) })).finally(() => {
       this.#lives.delete(life)
       this.#running -= 1

@@ -74,6 +74,22 @@ def log_notice(notice: psycopg.errors.Diagnostic) -> None:
     log.log(level, "the server says: %s", notice.message_primary)
 
 
+class Made:
+    """What both kinds of connections are: one of psycopg, set up for a worker."""
+
+    def __init__(self, made: Any) -> None:
+        self._made = made
+        # A pooler may give the next transaction another connection to the server.
+        made.prepare_threshold = None
+        made.add_notice_handler(log_notice)
+
+    def hang_up(self) -> None:
+        hang_up(self._made)
+
+    def is_closed(self) -> bool:
+        return bool(self._made.closed)
+
+
 def hang_up(connection: Any) -> None:
     with contextlib.suppress(psycopg.Error, OSError):
         if sys.platform == "win32":

@@ -10,25 +10,21 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from turnstile_client.core import Loop
-from turnstile_client.io import conninfo, hang_up, log_notice
+from turnstile_client.io import Made, conninfo
 from turnstile_client.run import Run, RunKey
 from turnstile_client.statements import Rows, Statement
 
 AsyncConnect = Union[str, Callable[[], Awaitable[Any]]]
 
 
-class AsyncConnection:
-    def __init__(self, made: Any) -> None:
-        self._made: psycopg.AsyncConnection[Any] = made
+class AsyncConnection(Made):
+    _made: psycopg.AsyncConnection[Any]
 
     @classmethod
     async def of(cls, made: Any) -> AsyncConnection:
         await made.set_autocommit(True)
         # Only where a call is in a transaction of its own.
         await made.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
-        # A pooler may give the next transaction another connection to the server.
-        made.prepare_threshold = None
-        made.add_notice_handler(log_notice)
         return cls(made)
 
     async def rows(self, statement: Statement, read_committed: bool = False) -> Rows:
@@ -47,12 +43,6 @@ class AsyncConnection:
             await asyncio.to_thread(self._made.cancel)
         except psycopg.Error:
             self.hang_up()
-
-    def hang_up(self) -> None:
-        hang_up(self._made)
-
-    def is_closed(self) -> bool:
-        return self._made.closed
 
 
 class Flag:

@@ -10,22 +10,21 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from turnstile_client.core import Loop
-from turnstile_client.io import conninfo, hang_up, log_notice
+from turnstile_client.io import Made, conninfo
 from turnstile_client.run import Run
 from turnstile_client.statements import Rows, Statement
 
 Connect = Union[str, Callable[[], Any]]
 
 
-class ThreadConnection:
+class ThreadConnection(Made):
+    _made: psycopg.Connection[Any]
+
     def __init__(self, made: Any) -> None:
-        self._made: psycopg.Connection[Any] = made
+        super().__init__(made)
         made.autocommit = True
         # Only where a call is in a transaction of its own.
         made.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-        # A pooler may give the next transaction another connection to the server.
-        made.prepare_threshold = None
-        made.add_notice_handler(log_notice)
 
     async def rows(self, statement: Statement, read_committed: bool = False) -> Rows:
         if read_committed:
@@ -43,12 +42,6 @@ class ThreadConnection:
             self._made.cancel()
         except psycopg.Error:
             self.hang_up()
-
-    def hang_up(self) -> None:
-        hang_up(self._made)
-
-    def is_closed(self) -> bool:
-        return self._made.closed
 
 
 class Threads:
