@@ -27,9 +27,11 @@ class Load:
     settings: dict[str, str] = field(default_factory=dict)
     time_each_statement: bool = False
     database: str | None = None
+    connects_each_time: bool = False
 
     def arguments(self) -> list[str]:
-        found = ["--no-vacuum", "--protocol=prepared", f"--random-seed={SEED}"]
+        found = ["--no-vacuum", f"--random-seed={SEED}"]
+        found += ["--protocol=extended", "--connect"] if self.connects_each_time else ["--protocol=prepared"]
         found += [f"--client={self.clients}", f"--jobs={min(self.clients, THREADS)}"]
         found += [f"--file={script}@{weight}" for script, weight in self.scripts.items()]
         variables = {"payload": payload()} | self.variables

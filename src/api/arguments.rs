@@ -5,8 +5,8 @@ use crate::job::queues;
 use crate::permission;
 use crate::pg::call::{Call, Jsonb, required};
 use crate::pg::error::{Result, bad_value, null_argument, null_element, too_long};
-use crate::pg::{server, settings};
 use crate::pg::written::written_size;
+use crate::pg::{server, settings};
 use crate::runs::lease::is_lease;
 use pgrx::datum::Interval;
 

@@ -1,25 +1,19 @@
-//! Which queue the jobs of a kind go to, and how often they are tried there. Backends keep what the tables say
-//! until a commit changes it; a transaction that has changed it itself reads it anew.
+//! Which queue the jobs of a kind go to. Backends keep what the tables say until a commit changes it; a transaction that has changed it
+//! itself reads it anew.
 
-use crate::pg::call::datum;
-use crate::pg::catalog;
+use crate::job::queue_settings::{self, Version};
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::shmem;
-use crate::transaction::pending;
-use pgrx::pg_sys;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 static ROUTES: Statement = statement!("routes", []);
 static ENDPOINTS: Statement = statement!("endpoints", []);
-static MAX_ATTEMPTS: Statement = statement!("queue_max_attempts", [TEXTOID]);
 
 const DEFAULT_QUEUE: &str = "default";
-/// The most queues that a backend remembers.
-const MOST_QUEUES: usize = 1_000;
 
 #[derive(Clone, Debug, Default)]
 pub struct Route {
@@ -60,15 +54,8 @@ pub struct Target<'a> {
     pub priority: i32,
 }
 
-#[derive(Default)]
-struct Kept {
-    of: (u32, u64),
-    routes: Option<Rc<Routes>>,
-    max_attempts: HashMap<String, i32>,
-}
-
 thread_local! {
-    static KEPT: RefCell<Kept> = RefCell::default();
+    static KEPT: RefCell<Option<(Version, Rc<Routes>)>> = const { RefCell::new(None) };
 }
 
 impl Routes {
@@ -78,6 +65,10 @@ impl Routes {
 
     pub fn endpoint_of(&self, kind: &str) -> Option<&Endpoint> {
         self.endpoints.of_kind(kind)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.routes.is_empty() && self.endpoints.is_empty()
     }
 
     /// The key of the host of the kind's endpoint.
@@ -200,57 +191,28 @@ pub fn matches(pattern: &str, kind: &str) -> bool {
 
 /// The routes in force for this transaction.
 pub fn current(spi: &Spi) -> Result<Rc<Routes>> {
-    let Some(version) = version()? else {
+    let Some(version) = queue_settings::version()? else {
         return read(spi).map(Rc::new);
     };
-    if let Some(routes) = keep(version, |kept| kept.routes.clone()) {
+    let kept = KEPT.with_borrow(|kept| kept.clone());
+    if let Some((_, routes)) = kept.filter(|(of, _)| *of == version) {
         return Ok(routes);
     }
-    let routes = Rc::new(read(spi)?);
-    keep(version, |kept| kept.routes = Some(routes.clone()));
+    let routes = Rc::new(find(spi, version)?);
+    KEPT.set(Some((version, routes.clone())));
     Ok(routes)
 }
 
-/// How often a job of the queue is tried that is enqueued without `max_attempts`.
-pub fn max_attempts(spi: &Spi, queue: &str) -> Result<i32> {
-    let Some(version) = version()? else {
-        return read_max_attempts(spi, queue);
-    };
-    if let Some(number) = keep(version, |kept| kept.max_attempts.get(queue).copied()) {
-        return Ok(number);
+/// As others have read them, if there are none.
+fn find(spi: &Spi, (table, version): Version) -> Result<Routes> {
+    if shmem::recall(table, |read| read.has_no_routes(version).then_some(())).is_some() {
+        return Ok(Routes::default());
     }
-    let number = read_max_attempts(spi, queue)?;
-    keep(version, |kept| {
-        if kept.max_attempts.len() >= MOST_QUEUES {
-            kept.max_attempts.clear();
-        }
-        kept.max_attempts.insert(queue.to_owned(), number);
-    });
-    Ok(number)
-}
-
-/// The version under which to keep what is read next; none while the transaction has changes of its own, or without
-/// memory.
-fn version() -> Result<Option<(pg_sys::Oid, u64)>> {
-    if pending::with(|pending| pending.changes_routes()) {
-        return Ok(None);
+    let routes = read(spi)?;
+    if routes.is_empty() && queue_settings::can_be_shared() {
+        shmem::remember(table, version, |read| read.note_no_routes(version));
     }
-    let table = catalog::job_table()?;
-    Ok(shmem::routes_version(table).map(|version| (table, version)))
-}
-
-/// What is kept for this version. What was kept for another one is dropped.
-fn keep<R>((table, version): (pg_sys::Oid, u64), visit: impl FnOnce(&mut Kept) -> R) -> R {
-    let of = (u32::from(table), version);
-    KEPT.with_borrow_mut(|kept| {
-        if kept.of != of {
-            *kept = Kept {
-                of,
-                ..Kept::default()
-            };
-        }
-        visit(kept)
-    })
+    Ok(routes)
 }
 
 fn read(spi: &Spi) -> Result<Routes> {
@@ -274,11 +236,6 @@ fn read(spi: &Spi) -> Result<Routes> {
     };
     let endpoints = ByPattern::of((0..rows.len()).map(endpoint), |endpoint| &endpoint.pattern)?;
     Ok(Routes { routes, endpoints })
-}
-
-fn read_max_attempts(spi: &Spi, queue: &str) -> Result<i32> {
-    let rows = spi.run(&MAX_ATTEMPTS, &[datum(queue)])?;
-    rows.required(0, 1)
 }
 
 /// Where the jobs of some kinds go, as arrays, for the statement that moves many jobs at once.

@@ -3,9 +3,11 @@
 
 pub mod call; // arguments and results of SQL functions
 pub mod catalog; // the extension's own tables
+pub mod catalog_row; // rows of the server's catalog
 pub mod compat; // what differs between versions of the server
 pub mod error; // what can go wrong
 pub mod foreign_code; // code of users that runs when rows are written
+pub mod index; // indexes as the catalog describes them
 pub mod jsonb; // values inside of a jsonb
 pub mod locks; // who has changed a table
 pub mod log_position; // a place in the server's log

@@ -3,8 +3,8 @@
 
 #![allow(unsafe_code, reason = "reads what an open relation points to")]
 
-use crate::pg::{catalog, compat};
-use pgrx::pg_sys::{self, FormData_pg_index, Oid};
+use crate::pg::compat;
+use pgrx::pg_sys::{self, Oid};
 use std::ffi::CStr;
 use std::mem::zeroed;
 
@@ -199,11 +199,6 @@ impl Trigger {
 fn is_valid(index: Oid) -> bool {
     // SAFETY: a look-up in the catalog; the table is locked, so the index stays until the transaction ends.
     unsafe { pg_sys::get_index_isvalid(index) }
-}
-
-/// Whether an index belongs to an exclusion constraint, which its definition does not say.
-pub fn is_exclusion(index: Oid) -> bool {
-    catalog::read(index, |row: &FormData_pg_index| row.indisexclusion).unwrap_or(false)
 }
 
 /// Whether this transaction has created an open relation or rewritten it, so that what it sees there is its own.

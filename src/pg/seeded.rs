@@ -196,8 +196,12 @@ pub enum Seeded {
     PermitEverything,
     /// A former member of a role keeps the role's permissions.
     KeepMemberships,
-    /// The lease of queues without a row of settings is read only once.
-    KeepDefaultLease,
+    /// What is set for a queue is read only once.
+    KeepQueueSettings,
+    /// What others have read of settings is taken as right after they have changed.
+    KeepSharedSettings,
+    /// What a transaction reads that has written something is shared with others.
+    ShareOwnSettings,
     /// A catalog of another release is used.
     ServeAnyCatalog,
     /// Who looks does not see that rows are locked.

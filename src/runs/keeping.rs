@@ -7,6 +7,7 @@
 //! that may have added followers before, and none is left without its mark.
 
 use crate::job::lane::queue_key;
+use crate::job::queue_settings::{self, Version};
 use crate::job::row::column;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
@@ -14,25 +15,20 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::pg::tuple::RawRow;
 use crate::pg::{catalog, locks};
-use crate::shmem;
-use crate::transaction::pending;
 use pgrx::pg_sys::Oid;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use std::cell::RefCell;
 
-static KEEPS_NONE: Statement = statement!("keeps_no_completed", [TEXTOID]);
+static UNTOLD: Statement = statement!("untold_followers", [TEXTOID]);
 static QUEUES: Statement = statement!("queues_of_jobs", [INT8ARRAYOID]);
 
 /// The most queues that a backend remembers.
 const MOST: usize = 1_000;
 
-/// The jobs, and the version of the settings, for which it holds.
-type Of = (Oid, u64);
-
 thread_local! {
-    /// By queue, whether it keeps no completed jobs.
-    static KNOWN: RefCell<(Of, FxHashMap<u64, bool>)> =
-        RefCell::new(((Oid::INVALID, 0), FxHashMap::default()));
+    /// Queues that keep no completed jobs, which others know by now.
+    static RELIED_ON: RefCell<(Version, FxHashSet<u64>)> =
+        RefCell::new(((Oid::INVALID, 0), FxHashSet::default()));
 }
 
 /// What one command was told.
@@ -80,43 +76,34 @@ pub fn queues_that_keep_none(spi: &Spi, jobs: Vec<i64>) -> Result<Vec<String>> {
 
 fn keeps_none(queue: &str) -> Result<bool> {
     // What this transaction has set is not known to others yet.
-    if pending::with(|pending| pending.changes_routes()) {
-        return Ok(false);
-    }
-    let table = catalog::job_table()?;
-    let Some(version) = shmem::routes_version(table) else {
+    let Some(version) = queue_settings::version()? else {
         return Ok(false);
     };
-    let (of, key) = ((table, version), queue_key(queue));
-    let known = KNOWN.with_borrow(|(known_of, known)| {
-        let known = known.get(&key).copied();
-        known.filter(|_| *known_of == of)
-    });
-    if let Some(known) = known {
-        return Ok(known);
-    }
-    let Some(found) = look_up(queue)? else {
+    let key = queue_key(queue);
+    if !queue_settings::of_queue(key)?.keeps_no_completed {
         return Ok(false);
-    };
-    KNOWN.with_borrow_mut(|(known_of, known)| {
-        if *known_of != of || known.len() >= MOST {
-            known.clear();
-            *known_of = of;
-        }
-        known.insert(key, found);
-    });
-    Ok(found)
+    }
+    if RELIED_ON.with_borrow(|(of, queues)| *of == version && queues.contains(&key)) {
+        return Ok(true);
+    }
+    let can_be_relied_on = can_be_relied_on(queue)?;
+    if can_be_relied_on {
+        RELIED_ON.with_borrow_mut(|(of, queues)| {
+            if *of != version || queues.len() >= MOST {
+                queues.clear();
+                *of = version;
+            }
+            queues.insert(key);
+        });
+    }
+    Ok(can_be_relied_on)
 }
 
-/// None: it keeps none, but that cannot be relied on yet.
-fn look_up(queue: &str) -> Result<Option<bool>> {
+/// Of a queue that is known to keep no completed jobs.
+fn can_be_relied_on(queue: &str) -> Result<bool> {
     let dependencies = catalog::relation(c"dependency")?;
     // Before the snapshot is taken: who adds followers later finds the setting.
     let may_have_followers = locks::is_written_by_others(dependencies);
-    let (keeps_none, has_untold): (bool, bool) = with_spi(|spi| {
-        let rows = spi.run(&KEEPS_NONE, &[datum(queue)])?;
-        Ok((rows.required(0, 1)?, rows.required(0, 2)?))
-    })?;
-    let is_certain = !keeps_none || !may_have_followers && !has_untold;
-    Ok((is_certain || armed(Seeded::RelyOnKeepAtOnce)).then_some(keeps_none))
+    let has_untold: bool = with_spi(|spi| spi.run(&UNTOLD, &[datum(queue)])?.required(0, 1))?;
+    Ok(!may_have_followers && !has_untold || armed(Seeded::RelyOnKeepAtOnce))
 }

@@ -91,7 +91,7 @@ pub struct Wanted<'a> {
 
 /// Sets jobs of the lane running and passes them on in order.
 pub fn start_jobs(spi: &Spi, wanted: &Wanted, output: &mut Output) -> Result<Started> {
-    let lease = lease_of(spi, wanted.picked, wanted.claimer)?;
+    let lease = lease_of(wanted.picked, wanted.claimer)?;
     let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
     match jobs.is_direct() {
         true => start_directly(&jobs, wanted, lease, output),
@@ -291,10 +291,10 @@ fn start_found(
     Ok(())
 }
 
-fn lease_of(spi: &Spi, picked: &Picked, claimer: &Claimer) -> Result<Interval> {
+fn lease_of(picked: &Picked, claimer: &Claimer) -> Result<Interval> {
     match claimer.lease {
         Some(lease) => Ok(lease),
-        None => lease::of_queue(spi, picked),
+        None => lease::of_queue(picked),
     }
 }
 

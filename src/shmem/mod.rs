@@ -13,6 +13,7 @@ mod layout;
 mod notifier;
 mod owners;
 mod patrol;
+mod read_settings;
 mod recurring;
 mod set_aside;
 pub mod sleeper;
@@ -47,6 +48,8 @@ pub use notifier::{
 };
 pub use owners::{Gone, GoneOwners, Owner};
 pub use patrol::{Patrol, look};
+pub use read_settings::QueueSettings;
+use read_settings::ReadSettings;
 pub use recurring::Recurring;
 use set_aside::SetAside;
 pub use stragglers::{Search, Straggler, Stragglers};
@@ -85,6 +88,7 @@ pub struct DatabaseState {
     pub failed_runs: FailedRuns,
     pub patrol: Patrol,
     pub recurring: Recurring,
+    read: ReadSettings,
     /// When a claim last checked how far positions have been drawn.
     pub sequence_seen_at: i64,
     set_aside: SetAside,
@@ -186,6 +190,9 @@ impl Locked<'_> {
         self.state.phase = Phase::Stale;
         self.figures.distrust();
         self.workers().forget_everything();
+        // Changes of these may be among what was missed.
+        self.draw_routes_version();
+        self.draw_bounds_version();
     }
 }
 
@@ -212,6 +219,39 @@ pub fn routes_version(job_table: pg_sys::Oid) -> Option<u64> {
 /// As [`routes_version`], of the bounds of backlogs.
 pub fn bounds_version(job_table: pg_sys::Oid) -> Option<u64> {
     version(job_table, |entry| &entry.bounds_version)
+}
+
+/// What others have read of routes and settings of queues, if they have.
+pub fn recall<R>(
+    job_table: pg_sys::Oid,
+    find: impl FnOnce(&ReadSettings) -> Option<R>,
+) -> Option<R> {
+    let found = with_existing(job_table, |memory| Ok(find(&memory.state.read)));
+    found.ok()??
+}
+
+/// Has others find what was read of routes or settings of queues, unless they have changed since they had this version.
+pub fn remember(job_table: pg_sys::Oid, version: u64, note: impl FnOnce(&mut ReadSettings)) {
+    remember_if(job_table, |entry| &entry.routes_version, version, note);
+}
+
+/// The same, of the bounds of backlogs.
+pub fn remember_bounds(job_table: pg_sys::Oid, version: u64, note: impl FnOnce(&mut ReadSettings)) {
+    remember_if(job_table, |entry| &entry.bounds_version, version, note);
+}
+
+fn remember_if(
+    job_table: pg_sys::Oid,
+    of: impl Fn(&Entry) -> &AtomicU64,
+    version: u64,
+    note: impl FnOnce(&mut ReadSettings),
+) {
+    let _ = with_existing(job_table, |memory| {
+        if of(memory.growth.entry).load(Ordering::Acquire) == version {
+            note(&mut memory.state.read);
+        }
+        Ok(())
+    });
 }
 
 fn version(job_table: pg_sys::Oid, of: impl Fn(&Entry) -> &AtomicU64) -> Option<u64> {

@@ -6,19 +6,27 @@
 use super::defaults::{self, Defaults};
 use super::indexes::{self, LazyIndex};
 use super::multi_insert::MultiInsert;
+use super::own_indexes;
 use super::surroundings::Jobs;
 use super::{Command, Slot, check, enter, write};
 use crate::pg::call::datum;
+use crate::pg::catalog_row::Row;
 use crate::pg::error::Result;
 use crate::pg::relation::Opened;
 use crate::pg::tuple::RawRow;
 use crate::pg::{catalog, foreign_code, rights};
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::FromDatum;
+use pgrx::pg_sys::{self, AttrNumber, Datum, Oid, SysCacheIdentifier};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The history as the extension made it.
-const PARTITIONED_BY: &str = "RANGE (finished_at)";
+/// The history is partitioned by ranges of this time.
+const PARTITIONED_BY: &str = "finished_at";
+/// Columns of the server's catalog pg_partitioned_table.
+const STRATEGY: AttrNumber = 2;
+const COLUMNS: AttrNumber = 5;
+const OPERATORS: AttrNumber = 6;
+const BY_RANGE: u8 = b'r';
 
 /// What the history records of a job when it ends.
 pub struct Ended<'a> {
@@ -111,7 +119,7 @@ impl Partition {
         catalog::watch(jobs.table);
         catalog::watch(history);
         let whole = Opened::of(history);
-        if !whole.is_partitioned() || partition_key(history).as_deref() != Some(PARTITIONED_BY) {
+        if !whole.is_partitioned() || !is_partitioned_by_time(&whole) {
             return Err("the history is not partitioned by day".into());
         }
         if whole.is_partition() {
@@ -166,9 +174,19 @@ impl Partition {
     }
 }
 
-fn partition_key(table: Oid) -> Option<String> {
-    // SAFETY: the function takes the OID of a table.
-    unsafe { pgrx::direct_function_call(pg_sys::pg_get_partkeydef, &[datum(table)]) }
+fn is_partitioned_by_time(table: &Opened) -> bool {
+    let is_by_time = || {
+        let row = Row::of(SysCacheIdentifier::PARTRELID, table.oid())?;
+        // SAFETY: this column is one character.
+        let strategy = unsafe { i8::from_datum(row.column(STRATEGY)?, false) }?;
+        let [column] = row.numbers::<i16>(COLUMNS)?.try_into().ok()?;
+        let [operators] = row.numbers::<Oid>(OPERATORS)?.try_into().ok()?;
+        let column = table.column(usize::try_from(column).ok()?)?;
+        let is_range = strategy.cast_unsigned() == BY_RANGE;
+        let is_time = operators == pg_sys::TIMESTAMPTZ_BTREE_OPS_OID;
+        Some(is_range && is_time && column.name == PARTITIONED_BY)
+    };
+    is_by_time().unwrap_or(false)
 }
 
 /// The partition of that time with the times (from, before) that it holds.
@@ -222,20 +240,13 @@ fn columns(jobs: &Opened, partition: &Opened) -> Vec<Source> {
     (1..=partition.width()).map(source).collect()
 }
 
-const BY_PARENT: &str = " USING btree (parent, state) WHERE (parent IS NOT NULL)";
-
 /// The index on the parent, and all others.
 fn indexes_of(partition: &Opened) -> (Option<Oid>, Vec<Oid>) {
-    // Definitions are read as text, in which names depend on it.
+    // Conditions are read as text, in which names depend on it.
     rights::pin();
-    let is_by_parent = |index: &Oid| {
-        // SAFETY: the function takes the OID of an index.
-        let definition: Option<String> =
-            unsafe { pgrx::direct_function_call(pg_sys::pg_get_indexdef, &[datum(*index)]) };
-        definition.is_some_and(|definition| definition.ends_with(BY_PARENT))
-    };
     let all = partition.indexes().into_iter().map(|(index, _)| index);
-    let (by_parent, mut others): (Vec<Oid>, Vec<Oid>) = all.partition(is_by_parent);
+    let (by_parent, mut others): (Vec<Oid>, Vec<Oid>) =
+        all.partition(|&index| own_indexes::is_by_parent(partition, index));
     let mut by_parent = by_parent.into_iter();
     let first = by_parent.next();
     others.extend(by_parent);

@@ -14,6 +14,7 @@ mod history;
 mod indexes;
 pub mod locked;
 mod multi_insert;
+mod own_indexes;
 pub mod parents;
 pub mod places;
 mod rows;

@@ -73,14 +73,13 @@ pub fn add_all(spi: &Spi, elements: &[Element]) -> Result<Added> {
 }
 
 fn values_of(
-    spi: &Spi,
     routes: &Routes,
     element: &Element,
     named: &Named,
     parent: Option<&Parent>,
 ) -> Result<JobValues> {
     let asked = with_parent(element.values(), named, element.ties.parent, parent);
-    named.routed_by(spi, routes, &asked)
+    named.routed_by(routes, &asked)
 }
 
 /// Adds the jobs, of which none has a unique key or waits for others. Ids and positions follow the array.
@@ -96,7 +95,7 @@ fn insert_all(
         .map(|(ord, (element, parent))| {
             let named = inherit(element.named(), parent.as_deref());
             let named = named.map_err(|failure| failure.of_element(ord))?;
-            values_of(spi, &routes, element, &named, parent.as_deref())
+            values_of(&routes, element, &named, parent.as_deref())
         })
         .collect::<Result<Vec<_>>>()?;
     table::command(|command| {

@@ -1,5 +1,7 @@
 //! A job that is to be added.
 
+use crate::job::lane::queue_key;
+use crate::job::queue_settings;
 use crate::job::routes::{self, Routes};
 use crate::job::values::JobValues;
 use crate::permission;
@@ -50,17 +52,17 @@ impl Named<'_> {
 
     /// The values of the job that was asked for, with what the routes and the queue's settings decide.
     pub fn routed(&self, spi: &Spi, asked: &JobValues) -> Result<JobValues> {
-        self.routed_by(spi, &*routes::current(spi)?, asked)
+        self.routed_by(&*routes::current(spi)?, asked)
     }
 
     /// As [`Self::routed`] by routes that were just looked up.
-    pub fn routed_by(&self, spi: &Spi, routes: &Routes, asked: &JobValues) -> Result<JobValues> {
+    pub fn routed_by(&self, routes: &Routes, asked: &JobValues) -> Result<JobValues> {
         let priority = self.priority.unwrap_or(0);
         let target = routes.target(self.kind, self.queue, self.concurrency_key, priority);
         permission::enqueue(target.queue, self.tenant)?;
         let max_attempts = match self.max_attempts {
             Some(number) => number,
-            None => routes::max_attempts(spi, target.queue)?,
+            None => queue_settings::of_queue(queue_key(target.queue))?.max_attempts,
         };
         Ok(JobValues {
             queue: datum(target.queue),

@@ -9,7 +9,7 @@ use crate::pg::rights::Owner;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::pg::tuple::RawRow;
-use crate::shmem::{BOUNDED_KINDS, Bound};
+use crate::shmem::{self, BOUNDED_KINDS, Bound};
 use pgrx::pg_sys::{self, Oid};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -78,6 +78,11 @@ fn known_as((table, version): Version) -> (u32, u64) {
 
 /// Whether anything has a bound. What was known of another version is forgotten.
 fn look_for_any(version: Version) -> Result<bool> {
+    let (table, number) = version;
+    if shmem::recall(table, |read| read.has_no_bounds(number).then_some(())).is_some() {
+        UNBOUNDED.set(known_as(version));
+        return Ok(false);
+    }
     let any = read(|spi| {
         spi.first_row(&EXIST, &[], &Snapshot::take(), |rows| {
             rows.value(0, 1) == Some(true)
@@ -93,7 +98,10 @@ fn look_for_any(version: Version) -> Result<bool> {
                 ..Kept::default()
             }
         }),
-        false => UNBOUNDED.set(known_as(version)),
+        false => {
+            UNBOUNDED.set(known_as(version));
+            shmem::remember_bounds(table, number, |read| read.note_no_bounds(number));
+        }
     }
     Ok(any)
 }

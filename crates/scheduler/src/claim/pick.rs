@@ -44,8 +44,6 @@ pub struct Picked {
     pub is_only_looked_at: bool,
     /// The queue whose row of settings holds: that of the lane, or [`EVERY_QUEUE`] if it has none.
     pub settings_of: u64,
-    /// Changes whenever this row may have changed.
-    pub settings_version: u32,
     /// The time of the pick, in microseconds.
     pub now: i64,
     /// Some of the lane's gates have a rate: the jobs start at the time of the pick, not later.
@@ -189,7 +187,7 @@ impl Scheduler<'_> {
             let behind_head = head.saturating_add(1);
             bound = Some(bound.map_or(behind_head, |bound| bound.min(behind_head)));
         }
-        let (settings_of, settings_version) = self.row_of_settings(path.queue)?;
+        let settings_of = self.row_of_settings(path.queue)?;
         Ok(Picked {
             spec: self.spec_behind(lane, &self.gates_of(path)?)?,
             head,
@@ -200,7 +198,6 @@ impl Scheduler<'_> {
             reserved: 0,
             is_only_looked_at: false,
             settings_of,
-            settings_version,
             now: self.header.clock.now,
             is_metered: false,
             lane,
@@ -208,11 +205,11 @@ impl Scheduler<'_> {
         })
     }
 
-    fn row_of_settings(&self, queue: u32) -> Step<(u64, u32)> {
+    fn row_of_settings(&self, queue: u32) -> Step<u64> {
         let gate = self.gate(self.node(queue)?.gate)?;
         Ok(match gate.is_default() {
-            true => (EVERY_QUEUE, self.header.settings.queue_default_version),
-            false => (gate.key, gate.version),
+            true => EVERY_QUEUE,
+            false => gate.key,
         })
     }
 

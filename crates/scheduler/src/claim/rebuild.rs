@@ -28,7 +28,6 @@ impl Scheduler<'_> {
             stamp,
             settings: SettingsState {
                 version,
-                queue_default_version: version,
                 ..SettingsState::default()
             },
             outside: self.header.outside.after(stamp),
@@ -48,7 +47,6 @@ impl Scheduler<'_> {
             stamp,
             settings: SettingsState {
                 version,
-                queue_default_version: version,
                 has_unread_sessions: true,
                 has_paused_sessions: false,
             },

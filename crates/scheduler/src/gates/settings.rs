@@ -148,9 +148,6 @@ impl Scheduler<'_> {
 
     /// The same for all gates of a kind, because a default row has changed.
     pub fn invalidate_kind(&mut self, kind: GateKind) -> Step<()> {
-        if kind == GateKind::Queue {
-            self.header.settings.queue_default_version = self.next_version();
-        }
         for at in self.gates.touched() {
             let gate = self.gate(at)?;
             if gate.version != 0 && gate.kind == kind {

@@ -49,8 +49,6 @@ pub(crate) struct TenantsBySize {
 pub(crate) struct SettingsState {
     /// The version that was given to a gate last.
     pub version: u32,
-    /// The version of the row of settings for queues without one.
-    pub queue_default_version: u32,
     /// Some sessions are paused, or may be.
     pub has_paused_sessions: bool,
     /// Any session may be paused: a rebuild has not read the tables yet.

@@ -1,0 +1,135 @@
+//! Which index of the extension an index is: by what it has, whatever it is called and however it is stored.
+
+use crate::job::row::column;
+use crate::pg::index::{Key, Plain};
+use crate::pg::relation::Opened;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::tuple::RawRow;
+use pgrx::pg_sys::{self, Oid};
+
+/// Whether an index has an entry for a row.
+pub type Condition = fn(&RawRow) -> bool;
+
+/// What a column of an index is, with the operators and the collation that it has.
+#[derive(Clone, Copy)]
+enum Kind {
+    Number,
+    Int,
+    Time,
+    Text,
+    TextByBytes,
+}
+
+/// The columns of an index, and the condition as the server writes it.
+struct Shape(&'static [(&'static str, Kind)], Option<&'static str>);
+
+pub const BY_ID: usize = 0;
+pub const BY_LANE: usize = 1;
+const OF_JOBS: [(Shape, Condition); 7] = [
+    (Shape(&[("id", Kind::Number)], None), |_| true),
+    (
+        Shape(
+            &[
+                ("lane_group", Kind::Number),
+                ("lane", Kind::Number),
+                ("position", Kind::Number),
+            ],
+            Some("(state = 'available'::text)"),
+        ),
+        |row| row.is_available(),
+    ),
+    (
+        Shape(
+            &[
+                ("queue", Kind::TextByBytes),
+                ("run_at", Kind::Time),
+                ("position", Kind::Number),
+            ],
+            Some("(state = ANY (ARRAY['scheduled'::text, 'retryable'::text]))"),
+        ),
+        |row| matches!(row.bytes(column::STATE), Some(b"scheduled" | b"retryable")),
+    ),
+    (
+        Shape(
+            &[
+                ("queue", Kind::TextByBytes),
+                ("lease_expires_at", Kind::Time),
+            ],
+            Some("(state = 'running'::text)"),
+        ),
+        |row| row.is_running(),
+    ),
+    (
+        Shape(
+            &[("owner_pid", Kind::Int)],
+            Some("((state = 'running'::text) AND (owner_pid IS NOT NULL))"),
+        ),
+        |row| row.is_running() && row.raw(column::OWNER_PID).is_some(),
+    ),
+    (
+        Shape(
+            &[("parent", Kind::Number), ("priority", Kind::Int)],
+            Some("(parent IS NOT NULL)"),
+        ),
+        |row| row.parent().is_some(),
+    ),
+    (
+        Shape(
+            &[("parent", Kind::Number)],
+            Some("(state = 'blocked'::text)"),
+        ),
+        |row| row.is_blocked(),
+    ),
+];
+const OF_HISTORY_BY_PARENT: Shape = Shape(
+    &[("parent", Kind::Number), ("state", Kind::Text)],
+    Some("(parent IS NOT NULL)"),
+);
+
+/// Its number, and for which rows it has an entry.
+pub fn of_jobs(jobs: &Opened, index: Oid) -> Option<(usize, Condition)> {
+    let plain = Plain::of(index)?;
+    let number = OF_JOBS
+        .iter()
+        .position(|(shape, _)| shape.is_of(jobs, &plain))?;
+    OF_JOBS
+        .get(number)
+        .map(|&(_, condition)| (number, condition))
+}
+
+/// Whether it is that on the parent.
+pub fn is_by_parent(partition: &Opened, index: Oid) -> bool {
+    Plain::of(index).is_some_and(|plain| OF_HISTORY_BY_PARENT.is_of(partition, &plain))
+}
+
+impl Shape {
+    fn is_of(&self, table: &Opened, index: &Plain) -> bool {
+        let Self(columns, condition) = self;
+        let has_columns = columns.len() == index.keys.len()
+            && columns
+                .iter()
+                .zip(&index.keys)
+                .all(|(&(name, kind), key)| kind.is_of(key) && is_named(table, key, name));
+        has_columns && (*condition == index.condition.as_deref() || armed(Seeded::TrustIndexName))
+    }
+}
+
+fn is_named(table: &Opened, key: &Key, name: &str) -> bool {
+    let number = usize::try_from(key.column).unwrap_or(0);
+    table
+        .column(number)
+        .is_some_and(|column| column.name == name)
+}
+
+impl Kind {
+    fn is_of(self, key: &Key) -> bool {
+        let (operators, collation) = match self {
+            Self::Number => (pg_sys::INT8_BTREE_OPS_OID, Oid::INVALID),
+            Self::Int => (pg_sys::INT4_BTREE_OPS_OID, Oid::INVALID),
+            Self::Time => (pg_sys::TIMESTAMPTZ_BTREE_OPS_OID, Oid::INVALID),
+            Self::Text => (pg_sys::TEXT_BTREE_OPS_OID, pg_sys::DEFAULT_COLLATION_OID),
+            Self::TextByBytes => (pg_sys::TEXT_BTREE_OPS_OID, pg_sys::C_COLLATION_OID),
+        };
+        (key.operators, key.collation, key.options) == (operators, collation, 0)
+    }
+}
