@@ -37,8 +37,8 @@ impl Scheduler<'_> {
         Ok(u32::try_from(cost).unwrap_or(u32::MAX))
     }
 
-    /// This number of jobs of a picked lane start. The clock moves on to the last of them, but not past the
-    /// tag of a tenant that waits.
+    /// This number of jobs of a picked lane start. The clock moves on to the last of them, but not past the tag of a tenant
+    /// that waits, nor past where the starts of the lane's tenant end: earlier ones may have been taken back since the pick.
     pub(crate) fn advance_share_clock(&mut self, picked: &Picked, count: usize) -> Step<()> {
         let spec = &picked.spec;
         if count < 2 || !self.is_fair_queue(spec.queue)? || armed(Seeded::LagBehind) {
@@ -52,7 +52,8 @@ impl Scheduler<'_> {
             tenant => self.find_gate(GateKind::Tenant, tenant)?.unwrap_or(NONE),
         };
         let further = self.cost_behind(gate)?.saturating_mul(count as u64 - 1);
-        let mut reached = picked.tag.saturating_add(further);
+        let end = self.share_tag(share_key_of(spec, picked.level).key())?;
+        let mut reached = picked.tag.saturating_add(further).min(end);
         if let Some(first) = self.first_of_queue(spec.queue)? {
             match first.level.cmp(&picked.level) {
                 // Which tenants wait at this level is not known here. The next pick moves the clock on.

@@ -9,6 +9,7 @@
 //! before it. So a position may count as older than it is, by at most the distance of two samples, and never as younger.
 //! The order of positions is the order of their dates. See `gates::aging` for how the calendar is kept.
 
+use crate::memory::gate::GateKind;
 use crate::memory::sample::Sample;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, Step};
@@ -52,6 +53,9 @@ impl Scheduler<'_> {
 
     /// The interval of a queue in microseconds; 0: its jobs do not age.
     fn aging_of(&self, queue: u32) -> Step<i64> {
+        if !self.has_calendar() {
+            return Ok(0);
+        }
         let aging = self.aging_behind(self.node(queue)?.gate)?;
         Ok(i64::from(aging) * MILLISECOND)
     }
@@ -63,7 +67,7 @@ impl Scheduler<'_> {
 
     /// Whether the queue of a lane ages its jobs.
     pub(crate) fn ages(&self, queue: u32) -> Step<bool> {
-        Ok(self.has_calendar() && self.aging_of(queue)? > 0)
+        Ok(self.aging_of(queue)? > 0)
     }
 
     /// The number of the interval in which a time lies, counted from the begin of the calendar.
@@ -76,16 +80,14 @@ impl Scheduler<'_> {
 
     /// The least level comes first. Where jobs do not age, it is the priority.
     pub(crate) fn level_in(&self, queue: u32, priority: i32, position: i64) -> Step<i32> {
-        if !self.has_calendar() {
-            return Ok(priority);
-        }
-        match self.aging_of(queue)? {
-            0 => Ok(priority),
-            _ if armed(Seeded::NeverAge) => Ok(priority),
-            aging => {
-                let interval = self.interval_of(self.date_of(position), aging);
-                Ok(priority.saturating_add(interval))
-            }
+        Ok(self.level_with(self.aging_of(queue)?, priority, position))
+    }
+
+    fn level_with(&self, aging: i64, priority: i32, position: i64) -> i32 {
+        match aging {
+            0 => priority,
+            _ if armed(Seeded::NeverAge) => priority,
+            aging => priority.saturating_add(self.interval_of(self.date_of(position), aging)),
         }
     }
 
@@ -101,11 +103,9 @@ impl Scheduler<'_> {
     /// The level at which a job of priority 0 begins to wait now. Levels of different queues are compared by
     /// their distance from it.
     pub(crate) fn level_now(&self, queue: u32) -> Step<i32> {
-        if !self.has_calendar() || armed(Seeded::CompareOtherClocks) {
-            return Ok(0);
-        }
         Ok(match self.aging_of(queue)? {
             0 => 0,
+            _ if armed(Seeded::CompareOtherClocks) => 0,
             aging => self.interval_of(self.header.clock.now, aging),
         })
     }
@@ -118,10 +118,7 @@ impl Scheduler<'_> {
     /// The same of lanes with a priority.
     pub(crate) fn first_with_priority(&self, priority: i32, queue: u32, level: i64) -> Step<i64> {
         let steps = level - i64::from(priority);
-        let aging = match self.has_calendar() {
-            true => self.aging_of(queue)?,
-            false => 0,
-        };
+        let aging = self.aging_of(queue)?;
         if aging == 0 {
             return Ok(if steps > 0 { i64::MAX } else { i64::MIN });
         }
@@ -137,12 +134,13 @@ impl Scheduler<'_> {
         })
     }
 
-    /// The level of a job of a queue.
+    /// The level of a job of a queue, of which there may be no lane in memory.
     pub fn level(&self, queue: u64, priority: i32, position: i64) -> Step<i32> {
-        match self.find_queue(queue)? {
-            Some(queue) => self.level_in(queue, priority, position),
-            None => Ok(priority),
-        }
+        let aging = match self.find_gate(GateKind::Queue, queue)? {
+            Some(gate) => self.aging_behind(gate)?,
+            None => 0,
+        };
+        Ok(self.level_with(i64::from(aging) * MILLISECOND, priority, position))
     }
 
     /// Checks that samples ascend, and that no lane has a greater level than its head.

@@ -97,7 +97,7 @@ impl Scheduler<'_> {
         Ok(tag.saturating_sub(unsettled))
     }
 
-    fn share_tag(&self, key: u64) -> Step<u64> {
+    pub(crate) fn share_tag(&self, key: u64) -> Step<u64> {
         match self.find_share(key)? {
             Some(at) => Ok(self.shares.get(at)?.tag),
             None => Ok(0),

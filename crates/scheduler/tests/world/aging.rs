@@ -125,17 +125,41 @@ impl World {
         jobs.any(|job| job.row.state != State::Absent && job.row.position > last)
     }
 
-    /// The level of a row, and the one that a job of priority 0 would get now in its queue.
+    /// The level of a row by the settings in the table, and the one that a job of priority 0 would get now in its queue.
+    /// Memory may know neither the settings nor, before it has read them, the dates.
     pub fn levels(&mut self, row: &Row) -> Checked<(i32, i32)> {
-        let aging = self
-            .effective_settings(GateKind::Queue, row.spec.queue)
-            .aging;
+        let settings = self.effective_settings(GateKind::Queue, row.spec.queue);
+        let aging = 1_000 * i64::from(settings.aging);
+        if aging > 0 && row.is_available() {
+            self.begin_dates()?;
+        }
+        let level = self.level(row, aging)?;
+        let now = self.clock.now;
+        Ok((level, level_now(&self.arena.scheduler(), aging, now)))
+    }
+
+    /// The level of a row in a queue with an interval, in microseconds.
+    pub fn level(&mut self, row: &Row, aging: i64) -> Checked<i32> {
+        if aging == 0 {
+            return Ok(row.spec.priority);
+        }
+        if let Some(level) = self.level_of_far_head(row)? {
+            return Ok(level);
+        }
         let scheduler = self.arena.scheduler();
-        let level = scheduler
-            .level(row.spec.queue, row.spec.priority, row.position)
-            .at("level")?;
-        let aging = 1_000 * i64::from(aging);
-        Ok((level, level_now(&scheduler, aging, self.clock.now)))
+        let date = scheduler.date_of(row.position);
+        Ok(row.spec.priority + level_now(&scheduler, aging, date))
+    }
+
+    /// Only its lane knows when a row came whose position was not drawn.
+    fn level_of_far_head(&mut self, row: &Row) -> Checked<Option<i32>> {
+        if row.position <= self.table.last_drawn() {
+            return Ok(None);
+        }
+        let known = Known::read(&mut self.arena, self.clock.now, &[], Vec::new())?;
+        let mut lanes = known.lanes.iter();
+        let lane = lanes.find(|it| (it.spec.lane, it.head) == (row.spec.lane, row.position));
+        Ok(lane.map(|lane| lane.level))
     }
 
     /// A lane's level is its priority and the interval in which its head was drawn.
@@ -188,7 +212,7 @@ impl World {
     }
 }
 
-/// The level at which a job of priority 0 begins to wait.
+/// The level at which a job of priority 0 begins to wait at a time.
 pub fn level_now(scheduler: &Scheduler, aging: i64, now: i64) -> i32 {
     match aging {
         0 => 0,

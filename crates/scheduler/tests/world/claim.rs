@@ -352,8 +352,8 @@ impl World {
         self.check_clock(picked, taken, is_charged)
     }
 
-    /// The clock of a fair queue goes on to the last start, unless a tenant waits with a lesser tag, or a key group with the
-    /// least that its tenant's may become. A pick that is not charged is one from before the shares began again.
+    /// The clock of a fair queue goes on to the last start, unless its tenant's starts end before because others were taken
+    /// back, or a tenant waits with a lesser tag, or a key group with the least that its tenant's may become. A pick that is not charged is one from before the shares began again.
     fn check_clock(&mut self, picked: &Picked, taken: usize, is_charged: bool) -> Checked {
         let known = Known::read(&mut self.arena, self.clock.advanced, &[], Vec::new())?
             .with_fairness(&self.fairness);
@@ -365,7 +365,8 @@ impl World {
             return Ok(());
         }
         let further = taken.saturating_sub(1) as u64 * cost(known.weight(spec.tenant));
-        let last = before.max(picked.tag + further);
+        let end = self.fairness.end(spec, picked.level);
+        let last = before.max(end.min(picked.tag + further));
         let least = known.least_tag(spec, picked.level).unwrap_or(u64::MAX);
         let is_plain = is_charged && spec.concurrency == 0 && known.is_plain(spec, picked.level);
         let is_right = match is_plain && taken > 1 {

@@ -48,13 +48,7 @@ impl Fairness {
 
     /// The tag of the tenant's next start: idle time gives no credit.
     pub fn tag(&self, spec: &LaneSpec, level: i32) -> u64 {
-        let share = self
-            .shares
-            .get(&key(spec, level))
-            .copied()
-            .unwrap_or_default();
-        let clock = self.clocks.get(&(spec.queue, level)).copied();
-        share.end.max(clock.unwrap_or(0))
+        self.end(spec, level).max(self.clock(spec, level))
     }
 
     /// The tag with which the tenant is served: where that has all begin again, the first one.
@@ -74,6 +68,12 @@ impl Fairness {
         self.clocks.insert((spec.queue, level), tag);
         self.shares.entry(key(spec, level)).or_default().end = tag + starts as u64 * cost(weight);
         cost(weight)
+    }
+
+    /// Where the tenant's last start ended.
+    pub fn end(&self, spec: &LaneSpec, level: i32) -> u64 {
+        let share = self.shares.get(&key(spec, level));
+        share.map_or(0, |it| it.end)
     }
 
     pub fn clock(&self, spec: &LaneSpec, level: i32) -> u64 {

@@ -120,7 +120,9 @@ impl World {
         let waiting: Vec<(JobId, Row)> = rows
             .filter(|(_, row)| waits(row) && (known.covers(row) || passed_over(row)))
             .collect();
-        let with_level = |(job, row): (JobId, Row)| Ok((job, row, self.levels(&row)?.0));
+        let with_level = |(job, row): (JobId, Row)| {
+            Ok((job, row, self.level(&row, known.aging(row.spec.queue))?))
+        };
         waiting.into_iter().map(with_level).collect()
     }
 
