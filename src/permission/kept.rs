@@ -9,6 +9,7 @@ use crate::pg::call::datum;
 use crate::pg::catalog;
 use crate::pg::error::Result;
 use crate::pg::rights::Owner;
+use crate::pg::roles;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Statement, statement, with_spi};
 use crate::shmem;
@@ -20,7 +21,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
 use std::rc::Rc;
 
-static PERMISSIONS: Statement = statement!("permissions", [OIDOID]);
+static PERMISSIONS: Statement = statement!("permissions", [OIDARRAYOID]);
 
 /// The most roles that a backend remembers: a pool may set a role for each request.
 const MOST_ROLES: usize = 1_000;
@@ -150,7 +151,7 @@ fn keep<R>(of: (u32, u64, u64), visit: impl FnOnce(&mut HashMap<u32, Rc<Permissi
 fn read(role: Oid) -> Result<Permissions> {
     Owner::of_jobs()?.run(|| {
         with_spi(|spi| {
-            let rows = spi.run(&PERMISSIONS, &[datum(role)])?;
+            let rows = spi.run(&PERMISSIONS, &[datum(roles::with_rights_of(role))])?;
             let mut permissions = Permissions::default();
             for row in 0..rows.len() {
                 let (queue, tenant) = (rows.required(row, 2)?, rows.required(row, 3)?);

@@ -360,3 +360,11 @@ pub unsafe fn insert_index_entries(
         );
     }
 }
+
+// ---- Roles ----------------------------------------------------------------------------------------
+
+/// The column of `pg_auth_members` that has the role which was granted.
+#[cfg(feature = "pg15")]
+pub const ROLE_THAT_HAS_MEMBER: pg_sys::AttrNumber = 1;
+#[cfg(not(feature = "pg15"))]
+pub const ROLE_THAT_HAS_MEMBER: pg_sys::AttrNumber = 2;

@@ -15,6 +15,7 @@ pub mod output; // the rows that a function returns
 pub mod raised; // errors of the server, passed on as they were raised
 pub mod relation; // copies of what the relation cache holds
 pub mod rights; // the caller, and the owner's rights
+pub mod roles; // what roles are members of
 pub mod rounds; // loops that begin again because another transaction was faster
 pub mod seeded; // mechanisms that test builds can leave out
 pub mod served; // the catalogs that this library can serve
