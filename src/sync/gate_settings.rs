@@ -8,19 +8,27 @@ use crate::pg::spi::{Rows, Spi};
 use crate::shmem;
 use crate::sync::aging;
 use pgrx::pg_sys;
+use std::cell::Cell;
 use std::collections::HashMap;
 use turnstile_scheduler::{GateKind, GateSettings, LONG_AGO, LaneSpec, Limit, Rate, UnknownGate};
 
 /// The columns of the views of settings: the gate, and what follows it.
 const GATE: i32 = 1;
 const FIRST_SETTING: i32 = 2;
-/// Gates whose settings are read by one statement, and slots of memory that are looked at for them.
+/// Gates whose settings are read by one statement where a claim meets one unknown gate after the other, and where each claim does.
 const AT_ONCE: usize = 1_000;
-const LOOKS: u32 = 10_000;
+const AHEAD: usize = 64;
+/// Slots of memory that are looked at for each of them.
+const LOOKS: usize = 10;
 /// Where a rate is given without a burst, starts are evenly spaced.
 const DEFAULT_BURST: u32 = 1;
 /// The weight of all jobs without a tenant together, and of a tenant for which no row says otherwise.
 const DEFAULT_WEIGHT: u32 = 1;
+
+thread_local! {
+    /// How many others like it are read with the first unknown gate of a claim: the more, the more there were the last time.
+    static LIKELY: Cell<usize> = const { Cell::new(1) };
+}
 
 /// What a claim reads of settings on its way.
 #[derive(Default)]
@@ -42,8 +50,11 @@ impl SettingsReader {
         let mut settings = Vec::with_capacity(gates.len());
         for gate in gates.iter().filter(|gate| gate.key != 0) {
             let mut wanted = vec![*gate];
-            if self.has_read && gates::of(gate.kind).shares_defaults() {
-                wanted.extend(its_like(job_table, gate)?);
+            if gates::of(gate.kind).shares_defaults() {
+                wanted.extend(match self.has_read {
+                    true => its_like(job_table, gate, AT_ONCE)?,
+                    false => likely_next(job_table, gate)?,
+                });
             }
             settings.extend(read_those(spi, spec, gate.kind, wanted)?);
         }
@@ -76,12 +87,21 @@ pub fn of_gate(spi: &Spi, spec: &LaneSpec, kind: GateKind, key: u64) -> Result<G
         .map_or(default_settings(kind), |&(_, settings)| settings))
 }
 
-fn its_like(job_table: pg_sys::Oid, gate: &UnknownGate) -> Result<Vec<UnknownGate>> {
-    let mut found = vec![UnknownGate::default(); AT_ONCE];
+/// Those that the next claims will ask for, where many are not known.
+fn likely_next(job_table: pg_sys::Oid, gate: &UnknownGate) -> Result<Vec<UnknownGate>> {
+    let most = LIKELY.get();
+    let found = its_like(job_table, gate, most)?;
+    LIKELY.set((2 * found.len()).clamp(1, AHEAD));
+    Ok(found)
+}
+
+fn its_like(job_table: pg_sys::Oid, gate: &UnknownGate, most: usize) -> Result<Vec<UnknownGate>> {
+    let mut found = vec![UnknownGate::default(); most];
+    let looks = u32::try_from(most * LOOKS).unwrap_or(u32::MAX);
     let count = shmem::with(job_table, |memory| {
         memory
             .scheduler
-            .unknown_gates_behind(gate.kind, gate.key, LOOKS, &mut found)
+            .unknown_gates_behind(gate.kind, gate.key, looks, &mut found)
     })?;
     found.truncate(count);
     Ok(found)

@@ -26,6 +26,8 @@ const LAST_ENDS: Duration = Duration::from_secs(15);
 /// The server can wake a sleeper for so many queues.
 const MOST_QUEUES: usize = 32;
 const MOST_AT_ONCE: usize = 100_000;
+/// What a call costs counts little beside so many jobs.
+const WORTH_A_CLAIM: usize = 100;
 
 #[derive(Clone)]
 pub(crate) struct Settings {
@@ -265,7 +267,8 @@ impl<H: Handler> Working<H> {
     async fn claim_and_run(&self, claims: &mut Claims, done: &Arc<Done>) -> Result<()> {
         while self.await_room(done).await {
             self.gather_room(claims.patience()).await;
-            for claimed in claims.next(self.room()).await? {
+            let most = self.room().min(self.share());
+            for claimed in claims.next(most).await? {
                 self.start(claimed, done);
             }
         }
@@ -277,6 +280,12 @@ impl<H: Handler> Working<H> {
         let most_held = self.settings.concurrency.saturating_mul(2);
         let room = self.room.available_permits();
         room.min(most_held.saturating_sub(self.held.len()))
+    }
+
+    /// Of many jobs a claim takes half, so that handlers run while the server makes the next claim.
+    fn share(&self) -> usize {
+        let concurrency = self.settings.concurrency;
+        concurrency.min(WORTH_A_CLAIM).max(concurrency.div_ceil(2))
     }
 
     /// Until it can take a job. False: it is to stop.
@@ -302,12 +311,12 @@ impl<H: Handler> Working<H> {
 
     /// Short jobs end soon after each other: then one claim is enough for all of them.
     async fn gather_room(&self, longest: Duration) {
-        let all_free = async {
-            while self.room.available_permits() < self.settings.concurrency {
+        let is_enough = async {
+            while self.room.available_permits() < self.share() {
                 self.freed.notified().await;
             }
         };
-        let _ = timeout(longest, all_free).await;
+        let _ = timeout(longest, is_enough).await;
     }
 
     fn start(&self, claimed: Claimed, done: &Arc<Done>) {
