@@ -5,7 +5,9 @@
 use crate::pg::call::datum;
 use crate::pg::catalog;
 use crate::pg::catalog_row::Row;
+use pgrx::FromDatum;
 use pgrx::pg_sys::{self, AttrNumber, FormData_pg_class, FormData_pg_index, Oid};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// One column of an index, or of the key of a partitioned table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +23,13 @@ pub struct Key {
 /// A btree index with nothing but keys and a condition.
 pub struct Plain {
     pub keys: Vec<Key>,
-    /// As the server writes it.
-    pub condition: Option<String>,
+    pub condition: Option<Condition>,
+}
+
+/// A condition as the catalog stores it: a tree, as text.
+pub struct Condition {
+    tree: String,
+    table: Oid,
 }
 
 impl Plain {
@@ -40,7 +47,7 @@ impl Plain {
         let row = Row::of(pg_sys::SysCacheIdentifier::INDEXRELID, index).filter(|_| is_plain)?;
         Some(Self {
             keys: keys(&row)?,
-            condition: condition(&row, table),
+            condition: Condition::of(&row, table),
         })
     }
 }
@@ -64,8 +71,25 @@ fn keys(row: &Row) -> Option<Vec<Key>> {
     )
 }
 
-fn condition(row: &Row, table: Oid) -> Option<String> {
-    let condition = row.column(pg_sys::Anum_pg_index_indpred as AttrNumber)?;
-    // SAFETY: the function takes an expression and the table whose columns it names.
-    unsafe { pgrx::direct_function_call(pg_sys::pg_get_expr, &[Some(condition), datum(table)]) }
+impl Condition {
+    fn of(row: &Row, table: Oid) -> Option<Self> {
+        let tree = row.column(pg_sys::Anum_pg_index_indpred as AttrNumber)?;
+        // SAFETY: trees are stored as text.
+        let tree = unsafe { String::from_datum(tree, false) }?;
+        Some(Self { tree, table })
+    }
+
+    /// Of conditions on one table, those with the same number say the same.
+    pub fn number(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.tree.as_str(), u32::from(self.table)).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// As the server writes it, which takes a hundred times as long.
+    pub fn written(&self) -> Option<String> {
+        let arguments = [datum(self.tree.as_str()), datum(self.table)];
+        // SAFETY: the function takes an expression and the table whose columns it names.
+        unsafe { pgrx::direct_function_call(pg_sys::pg_get_expr, &arguments) }
+    }
 }

@@ -13,7 +13,7 @@ mod layout;
 mod notifier;
 mod owners;
 mod patrol;
-mod read_settings;
+mod read;
 mod recurring;
 mod set_aside;
 pub mod sleeper;
@@ -48,8 +48,8 @@ pub use notifier::{
 };
 pub use owners::{Gone, GoneOwners, Owner};
 pub use patrol::{Patrol, look};
-pub use read_settings::QueueSettings;
-use read_settings::ReadSettings;
+pub use read::QueueSettings;
+use read::Read;
 pub use recurring::Recurring;
 use set_aside::SetAside;
 pub use stragglers::{Search, Straggler, Stragglers};
@@ -88,7 +88,7 @@ pub struct DatabaseState {
     pub failed_runs: FailedRuns,
     pub patrol: Patrol,
     pub recurring: Recurring,
-    read: ReadSettings,
+    read: Read,
     /// When a claim last checked how far positions have been drawn.
     pub sequence_seen_at: i64,
     set_aside: SetAside,
@@ -222,29 +222,34 @@ pub fn bounds_version(job_table: pg_sys::Oid) -> Option<u64> {
 }
 
 /// What others have read of routes and settings of queues, if they have.
-pub fn recall<R>(
-    job_table: pg_sys::Oid,
-    find: impl FnOnce(&ReadSettings) -> Option<R>,
-) -> Option<R> {
+pub fn recall<R>(job_table: pg_sys::Oid, find: impl FnOnce(&Read) -> Option<R>) -> Option<R> {
     let found = with_existing(job_table, |memory| Ok(find(&memory.state.read)));
     found.ok()??
 }
 
 /// Has others find what was read of routes or settings of queues, unless they have changed since they had this version.
-pub fn remember(job_table: pg_sys::Oid, version: u64, note: impl FnOnce(&mut ReadSettings)) {
+pub fn remember(job_table: pg_sys::Oid, version: u64, note: impl FnOnce(&mut Read)) {
     remember_if(job_table, |entry| &entry.routes_version, version, note);
 }
 
 /// The same, of the bounds of backlogs.
-pub fn remember_bounds(job_table: pg_sys::Oid, version: u64, note: impl FnOnce(&mut ReadSettings)) {
+pub fn remember_bounds(job_table: pg_sys::Oid, version: u64, note: impl FnOnce(&mut Read)) {
     remember_if(job_table, |entry| &entry.bounds_version, version, note);
+}
+
+/// The same, of a condition of an index, which tells by itself whether it is that which was seen.
+pub fn remember_condition(job_table: pg_sys::Oid, index: usize, number: u64) {
+    let _ = with_existing(job_table, |memory| {
+        memory.state.read.note_condition(index, number);
+        Ok(())
+    });
 }
 
 fn remember_if(
     job_table: pg_sys::Oid,
     of: impl Fn(&Entry) -> &AtomicU64,
     version: u64,
-    note: impl FnOnce(&mut ReadSettings),
+    note: impl FnOnce(&mut Read),
 ) {
     let _ = with_existing(job_table, |memory| {
         if of(memory.growth.entry).load(Ordering::Acquire) == version {

@@ -149,7 +149,7 @@ impl Partition {
                 "the partition of this day has the trigger \"{name}\""
             ));
         }
-        let (by_parent, indexes) = indexes_of(&partition);
+        let (by_parent, indexes) = indexes_of(jobs.table, &partition);
         let columns = columns(&Opened::of(jobs.table), &partition);
         let defaults = defaults::columns(&whole)
             .filter_map(|of_whole| {
@@ -241,12 +241,12 @@ fn columns(jobs: &Opened, partition: &Opened) -> Vec<Source> {
 }
 
 /// The index on the parent, and all others.
-fn indexes_of(partition: &Opened) -> (Option<Oid>, Vec<Oid>) {
+fn indexes_of(job_table: Oid, partition: &Opened) -> (Option<Oid>, Vec<Oid>) {
     // Conditions are read as text, in which names depend on it.
     rights::pin();
     let all = partition.indexes().into_iter().map(|(index, _)| index);
     let (by_parent, mut others): (Vec<Oid>, Vec<Oid>) =
-        all.partition(|&index| own_indexes::is_by_parent(partition, index));
+        all.partition(|&index| own_indexes::is_by_parent(job_table, partition, index));
     let mut by_parent = by_parent.into_iter();
     let first = by_parent.next();
     others.extend(by_parent);

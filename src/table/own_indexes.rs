@@ -1,10 +1,11 @@
 //! Which index of the extension an index is: by what it has, whatever it is called and however it is stored.
 
 use crate::job::row::column;
-use crate::pg::index::{Key, Plain};
+use crate::pg::index::{self, Key, Plain};
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
+use crate::shmem;
 use pgrx::pg_sys::{self, Oid};
 
 /// Whether an index has an entry for a row.
@@ -25,6 +26,8 @@ struct Shape(&'static [(&'static str, Kind)], Option<&'static str>);
 
 pub const BY_ID: usize = 0;
 pub const BY_LANE: usize = 1;
+/// Where memory has which conditions are known: those of the jobs by their numbers, then that of the history.
+const OF_HISTORY: usize = OF_JOBS.len();
 const OF_JOBS: [(Shape, Condition); 7] = [
     (Shape(&[("id", Kind::Number)], None), |_| true),
     (
@@ -89,28 +92,65 @@ const OF_HISTORY_BY_PARENT: Shape = Shape(
 /// Its number, and for which rows it has an entry.
 pub fn of_jobs(jobs: &Opened, index: Oid) -> Option<(usize, Condition)> {
     let plain = Plain::of(index)?;
+    let place = |number| Place {
+        job_table: jobs.oid(),
+        number,
+    };
     let number = OF_JOBS
         .iter()
-        .position(|(shape, _)| shape.is_of(jobs, &plain))?;
+        .enumerate()
+        .position(|(number, (shape, _))| shape.is_of(jobs, &plain, place(number)))?;
     OF_JOBS
         .get(number)
         .map(|&(_, condition)| (number, condition))
 }
 
 /// Whether it is that on the parent.
-pub fn is_by_parent(partition: &Opened, index: Oid) -> bool {
-    Plain::of(index).is_some_and(|plain| OF_HISTORY_BY_PARENT.is_of(partition, &plain))
+pub fn is_by_parent(job_table: Oid, partition: &Opened, index: Oid) -> bool {
+    let place = Place {
+        job_table,
+        number: OF_HISTORY,
+    };
+    Plain::of(index).is_some_and(|plain| OF_HISTORY_BY_PARENT.is_of(partition, &plain, place))
+}
+
+/// Where memory has the number of a condition.
+#[derive(Clone, Copy)]
+struct Place {
+    job_table: Oid,
+    number: usize,
 }
 
 impl Shape {
-    fn is_of(&self, table: &Opened, index: &Plain) -> bool {
+    fn is_of(&self, table: &Opened, index: &Plain, place: Place) -> bool {
         let Self(columns, condition) = self;
         let has_columns = columns.len() == index.keys.len()
             && columns
                 .iter()
                 .zip(&index.keys)
                 .all(|(&(name, kind), key)| kind.is_of(key) && is_named(table, key, name));
-        has_columns && (*condition == index.condition.as_deref() || armed(Seeded::TrustIndexName))
+        has_columns
+            && match (condition, &index.condition) {
+                _ if armed(Seeded::TrustIndexName) => true,
+                (None, None) => true,
+                (Some(wanted), Some(found)) => place.has(found, wanted),
+                _ => false,
+            }
+    }
+}
+
+impl Place {
+    fn has(self, found: &index::Condition, wanted: &str) -> bool {
+        let (Self { job_table, number }, condition) = (self, found.number());
+        let known = shmem::recall(job_table, |read| read.condition(number));
+        if known == Some(condition) {
+            return true;
+        }
+        let is_it = found.written().is_some_and(|written| written == wanted);
+        if is_it {
+            shmem::remember_condition(job_table, number, condition);
+        }
+        is_it
     }
 }
 

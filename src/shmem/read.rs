@@ -1,11 +1,13 @@
-//! What backends have read of routes and settings, for those that come later: to read it is most of what the first calls of
-//! a connection cost. Nothing relies on its being here.
+//! What backends have read of routes, settings and the catalog, for those that come later: to read it is most of what the first calls
+//! of a connection cost. Nothing relies on its being here.
 
 use crate::pg::seeded::{Seeded, armed};
 use pgrx::datum::Interval;
 
 /// A queue has one of these by its key, which is a hash.
 const PLACES: usize = 32;
+/// Conditions of indexes that can be known.
+const CONDITIONS: usize = 8;
 
 /// What is set for a queue, by its row or by the row `*`.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +19,9 @@ pub struct QueueSettings {
 
 #[repr(C)]
 #[derive(Debug, Default)]
-pub struct ReadSettings {
+pub struct Read {
+    /// Of the extension's indexes, the numbers of conditions that were found to be what they should.
+    conditions: [Option<u64>; CONDITIONS],
     /// The version of the bounds of backlogs in which there are none.
     unbounded: u64,
     /// What follows was read while routes and settings had this version.
@@ -26,7 +30,7 @@ pub struct ReadSettings {
     queues: [Option<(u64, QueueSettings)>; PLACES],
 }
 
-impl ReadSettings {
+impl Read {
     pub fn has_no_routes(&self, version: u64) -> bool {
         self.is_of(version) && self.has_no_routes
     }
@@ -38,6 +42,16 @@ impl ReadSettings {
     pub fn queue(&self, version: u64, queue: u64) -> Option<QueueSettings> {
         let (known, settings) = (*self.queues.get(place(queue))?)?;
         (self.is_of(version) && known == queue).then_some(settings)
+    }
+
+    pub fn condition(&self, index: usize) -> Option<u64> {
+        *self.conditions.get(index)?
+    }
+
+    pub(super) fn note_condition(&mut self, index: usize, number: u64) {
+        if let Some(known) = self.conditions.get_mut(index) {
+            *known = Some(number);
+        }
     }
 
     pub fn note_no_routes(&mut self, version: u64) {
@@ -65,6 +79,7 @@ impl ReadSettings {
             *self = Self {
                 version,
                 unbounded: self.unbounded,
+                conditions: self.conditions,
                 ..Self::default()
             };
         }
