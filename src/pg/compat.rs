@@ -6,7 +6,11 @@
     reason = "calls functions of the server whose arguments differ"
 )]
 
-use pgrx::pg_sys;
+#[cfg(not(feature = "pg15"))]
+use pgrx::pg_sys::RelFileLocator;
+#[cfg(feature = "pg15")]
+use pgrx::pg_sys::RelFileNode;
+use pgrx::pg_sys::{self, BlockNumber, Buffer, ForkNumber};
 use std::ffi::c_int;
 #[cfg(not(any(feature = "pg15", feature = "pg16")))]
 use std::ffi::c_uint;
@@ -254,6 +258,54 @@ pub unsafe fn plain_index_info(
             false,
         )
     }
+}
+
+/// A file of a relation.
+#[cfg(feature = "pg15")]
+pub type File = pg_sys::RelFileNode;
+#[cfg(not(feature = "pg15"))]
+pub type File = pg_sys::RelFileLocator;
+
+/// # Safety
+/// The relation must be open.
+pub unsafe fn file_of(relation: pg_sys::Relation) -> File {
+    // SAFETY: as the caller says.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        return (*relation).rd_node;
+        #[cfg(not(feature = "pg15"))]
+        return (*relation).rd_locator;
+    }
+}
+
+// storage/bufmgr.h, without the guard of the bindings.
+#[cfg(feature = "pg15")]
+unsafe extern "C-unwind" {
+    fn ReadRecentBuffer(
+        rnode: RelFileNode,
+        forkNum: ForkNumber::Type,
+        blockNum: BlockNumber,
+        recent_buffer: Buffer,
+    ) -> bool;
+}
+#[cfg(not(feature = "pg15"))]
+unsafe extern "C-unwind" {
+    fn ReadRecentBuffer(
+        rlocator: RelFileLocator,
+        forkNum: ForkNumber::Type,
+        blockNum: BlockNumber,
+        recent_buffer: Buffer,
+    ) -> bool;
+}
+
+/// Holds a buffer if it still has the first page of the file.
+///
+/// # Safety
+/// The buffer must be one that had a page, and the call must be guarded.
+#[inline]
+pub unsafe fn hold_recent(file: File, buffer: Buffer) -> bool {
+    // SAFETY: as the caller says.
+    unsafe { ReadRecentBuffer(file, ForkNumber::MAIN_FORKNUM, 0, buffer) }
 }
 
 // ---- Rows -----------------------------------------------------------------------------------------
