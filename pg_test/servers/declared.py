@@ -20,12 +20,11 @@ C_TYPES = {
     "c_int": "int",
     "c_uint": "unsigned int",
     "c_void": "void",
-    "ForkNumber::Type": "ForkNumber",
     **{
         name: name
         for name in (
-            "AttrNumber Bitmapset BlockNumber Buffer CommandId Datum EState ErrorData FullTransactionId IndexInfo IndexScanDesc List LOCKMODE "
-            "LWLock Oid RelFileLocator RelFileNode Relation ResultRelInfo ScanKey Snapshot StrategyNumber TimestampTz TransactionId"
+            "AttrNumber Bitmapset Buffer CommandId Datum EState ErrorData FullTransactionId IndexInfo IndexScanDesc List LOCKMODE LWLock Oid "
+            "Relation ResultRelInfo ScanKey Snapshot StrategyNumber TimestampTz TransactionId"
         ).split()
     },
 }

@@ -6,11 +6,7 @@
     reason = "calls functions of the server whose arguments differ"
 )]
 
-#[cfg(not(feature = "pg15"))]
-use pgrx::pg_sys::RelFileLocator;
-#[cfg(feature = "pg15")]
-use pgrx::pg_sys::RelFileNode;
-use pgrx::pg_sys::{self, BlockNumber, Buffer, ForkNumber};
+use pgrx::pg_sys;
 use std::ffi::c_int;
 #[cfg(not(any(feature = "pg15", feature = "pg16")))]
 use std::ffi::c_uint;
@@ -278,34 +274,14 @@ pub unsafe fn file_of(relation: pg_sys::Relation) -> File {
     }
 }
 
-// storage/bufmgr.h, without the guard of the bindings.
-#[cfg(feature = "pg15")]
-unsafe extern "C-unwind" {
-    fn ReadRecentBuffer(
-        rnode: RelFileNode,
-        forkNum: ForkNumber::Type,
-        blockNum: BlockNumber,
-        recent_buffer: Buffer,
-    ) -> bool;
-}
-#[cfg(not(feature = "pg15"))]
-unsafe extern "C-unwind" {
-    fn ReadRecentBuffer(
-        rlocator: RelFileLocator,
-        forkNum: ForkNumber::Type,
-        blockNum: BlockNumber,
-        recent_buffer: Buffer,
-    ) -> bool;
-}
-
 /// Holds a buffer if it still has the first page of the file.
 ///
 /// # Safety
-/// The buffer must be one that had a page, and the call must be guarded.
+/// The buffer must be one that had a page.
 #[inline]
-pub unsafe fn hold_recent(file: File, buffer: Buffer) -> bool {
+pub unsafe fn hold_recent(file: File, buffer: pg_sys::Buffer) -> bool {
     // SAFETY: as the caller says.
-    unsafe { ReadRecentBuffer(file, ForkNumber::MAIN_FORKNUM, 0, buffer) }
+    unsafe { pg_sys::ReadRecentBuffer(file, pg_sys::ForkNumber::MAIN_FORKNUM, 0, buffer) }
 }
 
 // ---- Rows -----------------------------------------------------------------------------------------

@@ -1,14 +1,10 @@
 //! The page of a sequence: whether anything was done to the sequence since it was last looked at, and many numbers drawn at once.
 //! See docs/decisions/057-numbers-drawn-ahead.md.
 
-#![allow(
-    unsafe_code,
-    reason = "reads and writes a page, and calls functions without the guard of the bindings"
-)]
+#![allow(unsafe_code, reason = "reads and writes a page")]
 
 use crate::pg::catalog::{self, Entry};
-use crate::pg::{compat, relation};
-use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use crate::pg::{compat, relation, unguarded};
 use pgrx::pg_sys::{self, Buffer, Oid, SysCacheIdentifier};
 use std::ffi::c_int;
 use std::ops::RangeInclusive;
@@ -16,11 +12,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const ONLY_BLOCK: u32 = 0;
 const LOCK: c_int = pg_sys::RowExclusiveLock.cast_signed();
-
-// storage/bufmgr.h, without the guard of the bindings.
-unsafe extern "C-unwind" {
-    fn ReleaseBuffer(buffer: Buffer);
-}
 
 /// The row of the catalog about a sequence.
 #[repr(C)]
@@ -57,18 +48,16 @@ impl Place {
     /// The version that the page has at some moment of this call. None: the page is not there any more, because it was evicted, or
     /// because the sequence has a new file.
     ///
-    /// Nothing is locked: whoever changes the sequence and is not seen here has not come to an end when the call begins. That is so
+    /// Nothing is locked: a change of the sequence that is not seen here has not come to its end when the call begins. That is so
     /// for `ALTER SEQUENCE`, too, whose old file is gone from memory before anybody hears that it is committed.
     pub fn version(&self) -> Option<u64> {
         // SAFETY: the page is held in memory while its version is read.
         unsafe {
-            pg_guard_ffi_boundary(|| {
-                let is_there = compat::hold_recent(self.file, self.buffer);
-                is_there.then(|| {
-                    let version = version(self.buffer);
-                    ReleaseBuffer(self.buffer);
-                    version
-                })
+            let is_there = compat::hold_recent(self.file, self.buffer);
+            is_there.then(|| {
+                let version = version(self.buffer);
+                unguarded::ReleaseBuffer(self.buffer);
+                version
             })
         }
     }
@@ -109,8 +98,8 @@ impl Page {
         }
     }
 
-    /// The place in the log of what last changed the page. Whoever draws or sets a number after [`Self::draw`] changes it: the
-    /// server draws without a word to the log only what it has logged before, of which that leaves nothing.
+    /// The place in the log of what last changed the page. To draw or set a number after [`Self::draw`] changes it: the server draws
+    /// without a word to the log only what it has logged before, of which that leaves nothing.
     pub fn version(&self) -> u64 {
         // SAFETY: the page is locked.
         unsafe { version(self.buffer) }

@@ -2,7 +2,7 @@
 //!
 //! The order is that which drawing each number would give:
 //! 1. A number is taken only if the page of the sequence has had, since the call began, the version with which the stock was filled:
-//!    until then nobody else had drawn from the sequence, or set it. What is left when somebody has is lost.
+//!    until then nothing else was drawn from the sequence, and it was not set. What is left after such a change is lost.
 //! 2. No number is taken twice: the stock is filled with numbers of which the log says that they are drawn, and taken from in one
 //!    step, which fails if it was filled meanwhile.
 
