@@ -216,6 +216,8 @@ pub enum Seeded {
     NameWhatIsInTheWay,
     /// Numbers that were drawn ahead are handed out whatever has been done to their sequence since.
     TrustStock,
+    /// The log does not say that numbers are drawn ahead.
+    DrawUnlogged,
     /// A reader of the history takes open transactions for ended ones.
     FollowByTime,
     /// A reader of the history knows of no savepoints.

@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "reads and writes a page")]
 
 use crate::pg::catalog::{self, Entry};
+use crate::pg::seeded::{Seeded, armed};
 use crate::pg::{compat, relation, unguarded};
 use pgrx::pg_sys::{self, Buffer, Oid, SysCacheIdentifier};
 use std::ffi::c_int;
@@ -35,6 +36,15 @@ struct Row {
     last_value: i64,
     log_cnt: i64,
     is_called: bool,
+}
+
+impl Row {
+    /// Nothing beyond this number is logged.
+    fn set(&mut self, last: i64) {
+        self.last_value = last;
+        self.log_cnt = 0;
+        self.is_called = true;
+    }
 }
 
 /// Where this process has seen the page of a sequence.
@@ -111,7 +121,8 @@ impl Page {
         // SAFETY: the page is locked, and has one row.
         unsafe {
             let row = row_of(pg_sys::BufferGetPage(self.buffer));
-            let last_drawn = (*row).last_value - i64::from(!(*row).is_called);
+            let was_drawn = i64::from((*row).is_called);
+            let last_drawn = (*row).last_value.checked_sub(1 - was_drawn)?;
             let last = last_drawn.checked_add(count)?;
             if self.max.is_none_or(|max| last > max) {
                 return None;
@@ -120,11 +131,14 @@ impl Page {
             // As a whole: standbys have another page than this one, as the server logs each 32 numbers in advance.
             let whole = pg_sys::GENERIC_XLOG_FULL_IMAGE.cast_signed();
             let page = pg_sys::GenericXLogRegisterBuffer(change, self.buffer, whole);
-            let row = row_of(page);
-            (*row).last_value = last;
-            (*row).log_cnt = 0;
-            (*row).is_called = true;
-            pg_sys::GenericXLogFinish(change);
+            (*row_of(page)).set(last);
+            if armed(Seeded::DrawUnlogged) {
+                (*row).set(last);
+                pg_sys::MarkBufferDirty(self.buffer);
+                pg_sys::GenericXLogAbort(change);
+            } else {
+                pg_sys::GenericXLogFinish(change);
+            }
             Some(last_drawn + 1..=last)
         }
     }
@@ -168,7 +182,8 @@ unsafe fn row_of(page: pg_sys::Page) -> *mut Row {
     // SAFETY: as the caller says.
     unsafe {
         let items = &raw const (*page.cast::<pg_sys::PageHeaderData>()).pd_linp;
-        let row = page.add((*items.cast::<pg_sys::ItemIdData>()).lp_off() as usize);
+        let offset = (*items.cast::<pg_sys::ItemIdData>()).lp_off();
+        let row = page.cast::<u8>().add(offset as usize);
         let header = usize::from((*row.cast::<pg_sys::HeapTupleHeaderData>()).t_hoff);
         row.add(header).cast()
     }
