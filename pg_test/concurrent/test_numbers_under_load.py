@@ -5,7 +5,7 @@ import threading
 
 from support.calls import enqueue, enqueue_many, ids
 from support.crew import Progress, together
-from support.numbers import SEQUENCES
+from support.drawn import SEQUENCES
 
 CALLS = 4_000
 PRODUCERS = 6

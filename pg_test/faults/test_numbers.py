@@ -5,7 +5,7 @@ import pytest
 from faults.cluster import own_cluster
 from support.calls import enqueue_many, enqueue_times, ids
 from support.database import fresh_database
-from support.numbers import A_ROW, draw_ahead, grows, next_place, places
+from support.drawn import A_ROW, draw_ahead, grows, next_place, places
 
 MORE_THAN_ARE_DRAWN = 1_200
 

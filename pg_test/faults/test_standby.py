@@ -17,7 +17,7 @@ from faults.mixture import admits_what_may_run, fill
 from support.calls import enqueue_many, enqueue_times, ids
 from support.database import fresh_database
 from support.errors import refused
-from support.numbers import draw_ahead, grows, places
+from support.drawn import draw_ahead, grows, places
 from support.recurring import recur
 
 ON_A_STANDBY = "25006"

@@ -5,7 +5,7 @@ import pytest
 
 from support.calls import call, claim_all, claim_next, complete, enqueue, enqueue_many, enqueue_times, fail, ids, release
 from support.database import Database, server
-from support.numbers import A_ROW, SEQUENCES, draw_ahead, drawn, grows, next_place, place, places
+from support.drawn import A_ROW, SEQUENCES, draw_ahead, drawn, grows, next_place, place, places
 
 INSERT = "INSERT INTO turnstile.job (kind) VALUES ('work') RETURNING id"
 LAST = 2**63 - 1

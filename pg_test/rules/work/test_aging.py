@@ -6,7 +6,7 @@ import pytest
 from psycopg.errors import CheckViolation
 from support.calls import call, claim, claim_all, claim_next, complete, enqueue, enqueue_times, fail, ids, release
 from support.errors import refused
-from support.numbers import A_ROW
+from support.drawn import A_ROW
 from support.settings import configure, unconfigure
 
 MINUTE = "1 minute"
