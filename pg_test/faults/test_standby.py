@@ -14,11 +14,14 @@ import pytest
 
 from faults.cluster import PATIENCE, as_server, binary, own_cluster
 from faults.mixture import admits_what_may_run, fill
+from support.calls import enqueue_many, enqueue_times, ids
 from support.database import fresh_database
 from support.errors import refused
+from support.drawn import draw_ahead, grows, places
 from support.recurring import recur
 
 ON_A_STANDBY = "25006"
+MORE_THAN_ARE_DRAWN = 1_200
 
 WRITES = [
     "turnstile.enqueue('work')",
@@ -125,4 +128,21 @@ def test_a_standby_refuses_writes_and_schedules_once_promoted(db, conn, seed):
         _wait_for(standby, "SELECT count(*) = 1 FROM turnstile.jobs WHERE kind = 'recurring'")
         standby.execute("DELETE FROM turnstile.job WHERE kind = 'recurring'")
         admits_what_may_run(standby, slots, made)
+        standby.close()
+
+
+def test_a_promoted_standby_gives_no_number_again(db, conn):
+    """The primary has drawn ahead before the standby was made, and again since."""
+    draw_ahead(conn)
+    with _standby(conn) as address:
+        made = ids(enqueue_many(conn, [{"kind": "work"}] * MORE_THAN_ARE_DRAWN)) + enqueue_times(conn, 5)
+        given = places(conn, made)
+        standby = psycopg.connect(**address, user="postgres", dbname=db.name, autocommit=True)
+        written = conn.execute("SELECT pg_current_wal_lsn()").fetchone()[0]
+        _wait_for(standby, "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", written)
+        assert standby.execute("SELECT pg_promote()").fetchone() == (True,)
+        _wait_for(standby, "SELECT NOT pg_is_in_recovery()")
+        assert places(standby, made) == given
+        again = ids(enqueue_many(standby, [{"kind": "work"}] * MORE_THAN_ARE_DRAWN))
+        assert grows([*given, *places(standby, again)])
         standby.close()

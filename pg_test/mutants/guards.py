@@ -116,6 +116,8 @@ GUARDS = {
     "OverlookAbsence": "rules/operate/test_why_waiting.py::test_nobody_claims",
     "OverlookIdleWorkers": "rules/operate/test_workers.py::test_a_claim_that_finds_nothing_counts_and_uses_no_transaction_id",
     "NameWhatIsInTheWay": "rules/operate/test_why_waiting.py::test_jobs_of_others_are_not_named",
+    "TrustStock": "rules/produce/test_numbers.py::test_jobs_that_plain_sql_adds",
+    "DrawUnlogged": "faults/test_numbers.py::test_after_a_restart_numbers_go_on[crash-_undo]",
     "FollowByTime": "rules/operate/test_recent.py::test_a_transaction_that_commits_late_is_given_late_and_once",
     "OverlookSavepoints": "rules/operate/test_recent.py::test_jobs_that_end_in_savepoints[60-COMMIT]",
     "LookNoFurtherBack": "rules/operate/test_recent.py::test_a_transaction_may_take_longer_than_any_clock_is_wrong",

@@ -23,7 +23,7 @@ C_TYPES = {
     **{
         name: name
         for name in (
-            "AttrNumber Bitmapset CommandId Datum EState ErrorData FullTransactionId IndexInfo IndexScanDesc List LOCKMODE LWLock Oid "
+            "AttrNumber Bitmapset Buffer CommandId Datum EState ErrorData FullTransactionId IndexInfo IndexScanDesc List LOCKMODE LWLock Oid "
             "Relation ResultRelInfo ScanKey Snapshot StrategyNumber TimestampTz TransactionId"
         ).split()
     },

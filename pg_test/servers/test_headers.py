@@ -20,6 +20,7 @@ HEADERS = [
     "libpq/libpq-be.h",
     "miscadmin.h",
     "nodes/bitmapset.h",
+    "storage/bufmgr.h",
     "storage/lwlock.h",
     "utils/elog.h",
     "utils/inval.h",

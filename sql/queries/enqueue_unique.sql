@@ -1,4 +1,4 @@
--- Adds a job as enqueue does, under the id $13 and position $14 (null: new ones), with unique key $15, mode $16
+-- Adds a job as enqueue does, under the id $13 and position $14, with unique key $15, mode $16
 -- or states $21, and end of its window $17, blocked ($19) and to open its batch when its turn comes ($20). No row if the key has a later generation than $18: it was passed on and its
 -- newest row deleted between the look at the key and its taking, so that generation 1 was free again.
 INSERT INTO turnstile.job (
@@ -7,7 +7,7 @@ INSERT INTO turnstile.job (
 )
 SELECT
     $1, $2, $3, $4, $5, $6, $7, $8, coalesce($9, clock_timestamp()), $10, $11,
-    coalesce($13, nextval('turnstile.job_id_seq')), coalesce($14, nextval('turnstile.job_position_seq')),
+    $13, $14,
     -- The trigger puts it into its lane.
     $15, $16, $17, 0, 0, $12, CASE WHEN $19 THEN 'blocked' ELSE 'available' END, nullif($20, false), $21
 WHERE $18 IS NULL OR NOT EXISTS (

@@ -4,6 +4,7 @@ pub mod gates; // the kinds of gates
 pub mod hosts;
 pub mod lane; // the keys of lanes
 pub mod later; // columns that came with a later release
+pub mod numbers; // their ids and positions
 pub mod queue_settings; // what is set for queues
 pub mod queues; // their names by their keys
 pub mod routes; // which queue the jobs of a kind go to

@@ -256,6 +256,34 @@ pub unsafe fn plain_index_info(
     }
 }
 
+/// A file of a relation.
+#[cfg(feature = "pg15")]
+pub type File = pg_sys::RelFileNode;
+#[cfg(not(feature = "pg15"))]
+pub type File = pg_sys::RelFileLocator;
+
+/// # Safety
+/// The relation must be open.
+pub unsafe fn file_of(relation: pg_sys::Relation) -> File {
+    // SAFETY: as the caller says.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        return (*relation).rd_node;
+        #[cfg(not(feature = "pg15"))]
+        return (*relation).rd_locator;
+    }
+}
+
+/// Holds a buffer if it still has the first page of the file.
+///
+/// # Safety
+/// The buffer must be one that had a page.
+#[inline]
+pub unsafe fn hold_recent(file: File, buffer: pg_sys::Buffer) -> bool {
+    // SAFETY: as the caller says.
+    unsafe { pg_sys::ReadRecentBuffer(file, pg_sys::ForkNumber::MAIN_FORKNUM, 0, buffer) }
+}
+
 // ---- Rows -----------------------------------------------------------------------------------------
 
 /// Gives a command a range table of one entry, with the columns that are changed.

@@ -18,6 +18,7 @@ pub mod rights; // the caller, and the owner's rights
 pub mod roles; // what roles are members of
 pub mod rounds; // loops that begin again because another transaction was faster
 pub mod seeded; // mechanisms that test builds can leave out
+pub mod sequence; // the page of a sequence
 pub mod served; // the catalogs that this library can serve
 pub mod server; // time, backend, transaction
 pub mod settings; // what an administrator can set

@@ -218,6 +218,10 @@ pub enum Seeded {
     OverlookIdleWorkers,
     /// Who may ask about a job is told which jobs of others are in its way.
     NameWhatIsInTheWay,
+    /// Numbers that were drawn ahead are handed out whatever has been done to their sequence since.
+    TrustStock,
+    /// The log does not say that numbers are drawn ahead.
+    DrawUnlogged,
     /// A reader of the history takes open transactions for ended ones.
     FollowByTime,
     /// A reader of the history knows of no savepoints.

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "declares functions of the server")]
 
-use pgrx::pg_sys::{FullTransactionId, LWLock, Oid, TimestampTz, TransactionId};
+use pgrx::pg_sys::{Buffer, FullTransactionId, LWLock, Oid, TimestampTz, TransactionId};
 use std::ffi::c_int;
 
 // SAFETY: as the server's headers declare them. Those that are safe read the clock or the state of this backend.
@@ -17,5 +17,7 @@ unsafe extern "C-unwind" {
     /// Fills in both.
     pub fn GetUserIdAndSecContext(user: *mut Oid, context: *mut c_int);
     pub fn SetUserIdAndSecContext(user: Oid, context: c_int);
+    /// Of a buffer that is held.
+    pub fn ReleaseBuffer(buffer: Buffer);
     pub fn LWLockHeldByMe(lock: *mut LWLock) -> bool;
 }

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "points into shared memory")]
 
 use super::file::{self, Shape};
+use super::stock::Stock;
 use crate::pg::error::{Result, internal, not_preloaded, out_of_memory};
 use crate::pg::unguarded;
 use pgrx::pg_sys;
@@ -51,6 +52,10 @@ pub struct Entry {
     pub routes_version: AtomicU64,
     /// Changes whenever bounds of backlogs do; read without the lock.
     pub bounds_version: AtomicU64,
+    /// Of `job_id_seq`; without the lock.
+    pub ids: Stock,
+    /// Of `job_position_seq`; without the lock.
+    pub positions: Stock,
 }
 
 static mut ANCHOR: *mut Anchor = null_mut();
@@ -150,6 +155,8 @@ impl Entry {
 
     /// Called under the lock.
     pub fn set_owner(&self, database: pg_sys::Oid, job_table: pg_sys::Oid) {
+        self.ids.clear();
+        self.positions.clear();
         self.database.store(database.into(), Ordering::Release);
         self.job_table.store(job_table.into(), Ordering::Release);
     }

@@ -18,6 +18,7 @@ mod recurring;
 mod set_aside;
 pub mod sleeper;
 mod statistics_file;
+mod stock;
 mod stragglers;
 mod uses;
 mod wakeups;
@@ -52,6 +53,7 @@ pub use read::QueueSettings;
 use read::Read;
 pub use recurring::Recurring;
 use set_aside::SetAside;
+pub use stock::{FILL, Stock};
 pub use stragglers::{Search, Straggler, Stragglers};
 pub use uses::uses;
 pub use window::release;
@@ -257,6 +259,22 @@ fn remember_if(
         }
         Ok(())
     });
+}
+
+/// The numbers of jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    Ids,
+    Positions,
+}
+
+/// Those that were drawn ahead. None: there is no memory for the database.
+pub fn stock(job_table: pg_sys::Oid, numbers: Numbers) -> Option<&'static Stock> {
+    let entry = slot(job_table).and_then(directory::entry).ok()?;
+    Some(match numbers {
+        Numbers::Ids => &entry.ids,
+        Numbers::Positions => &entry.positions,
+    })
 }
 
 fn version(job_table: pg_sys::Oid, of: impl Fn(&Entry) -> &AtomicU64) -> Option<u64> {

@@ -1,16 +1,16 @@
 //! Dates positions for the queues whose jobs gain priority while they wait.
 
+use crate::job::numbers;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
+use crate::pg::server;
 use crate::pg::spi::{Spi, Statement, statement};
-use crate::pg::{catalog, server};
-use crate::shmem::{self, Locked};
+use crate::shmem::{self, Locked, Numbers};
 use crate::sync::rebuild::when_ready;
 use pgrx::pg_sys;
 use turnstile_scheduler::Sample;
 
 static FIRST_POSITIONS: Statement = statement!("first_positions", []);
-const POSITIONS: &std::ffi::CStr = c"job_position_seq";
 
 /// A queue begins to age its jobs: jobs that already wait are as old as the tables say.
 pub fn begin_calendar(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
@@ -64,7 +64,7 @@ pub fn look_at_sequence(job_table: pg_sys::Oid) -> Result<()> {
     if armed(Seeded::TrustAnyPosition) {
         return Ok(());
     }
-    let Some(last) = catalog::last_number(POSITIONS)? else {
+    let Some(last) = numbers::last(job_table, Numbers::Positions)? else {
         return Ok(());
     };
     shmem::with(job_table, |memory| memory.scheduler.note_last_drawn(last))

@@ -6,6 +6,7 @@ import pytest
 from psycopg.errors import CheckViolation
 from support.calls import call, claim, claim_all, claim_next, complete, enqueue, enqueue_times, fail, ids, release
 from support.errors import refused
+from support.drawn import A_ROW
 from support.settings import configure, unconfigure
 
 MINUTE = "1 minute"
@@ -167,7 +168,9 @@ def test_what_comes_after_the_first_claim_is_dated_too(conn):
     assert ids(claim_all(conn)) == [patient, urgent]
 
 
-def test_a_position_set_by_hand_dates_no_other_job(conn):
+@pytest.mark.parametrize("drawn", [1, A_ROW], ids=["one by one", "ahead"])
+def test_a_position_set_by_hand_dates_no_other_job(conn, drawn):
+    enqueue_times(conn, drawn, queue="other")
     configure(conn, "queue", "default", aging="1 second")
     last = enqueue(conn, priority=9)
     claim_next(conn)

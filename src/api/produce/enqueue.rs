@@ -6,12 +6,13 @@ use crate::api::produce::enqueue_unique::enqueue_unique;
 use crate::api::produce::new_job::{Named, NewJob, Wait};
 use crate::api::produce::ties::{Dependency, Places, Ties, add_dependencies, inherit, with_parent};
 use crate::job::lane::EVERY_QUEUE;
+use crate::job::numbers;
 use crate::job::values::JobValues;
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::{Result, bad_value};
 use crate::pg::output::Output;
+use crate::pg::server;
 use crate::pg::spi::{Spi, with_spi};
-use crate::pg::{catalog, server};
 use crate::table::{self, Jobs, Operation};
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
@@ -164,8 +165,7 @@ fn add_waiting(
     let job = NewJob {
         values,
         tenant: named.tenant,
-        id: None,
-        position: None,
+        place: None,
         wait,
     };
     let (id, created) = enqueue_unique(spi, &job, unique)?;
@@ -200,17 +200,10 @@ const TIES: Places = Places {
 
 /// Adds a job without a unique key; returns its id.
 fn add(jobs: &Rc<Jobs>, values: &JobValues) -> Result<i64> {
-    let (id, position) = next_place()?;
+    let (id, position) = numbers::Places::of(jobs.table, 1).next()?;
     let row = values.row(&jobs.later, id, position, server::now());
     table::command(|command| command.open(jobs, Operation::Insert).insert(row))?;
     Ok(id)
-}
-
-/// The id and the position of a new job.
-pub fn next_place() -> Result<(i64, i64)> {
-    let id = catalog::next_number(c"job_id_seq")?;
-    let position = catalog::next_number(c"job_position_seq")?;
-    Ok((id, position))
 }
 
 /// A queue that a job can be in; NULL: the routes decide.

@@ -2,11 +2,11 @@
 
 use crate::api::produce::asked_key::{Asked, UniqueKey};
 use crate::api::produce::element::Element;
-use crate::api::produce::enqueue::next_place;
 use crate::api::produce::enqueue_unique::enqueue_unique;
-use crate::api::produce::new_job::{Named, NewJob, Wait};
+use crate::api::produce::new_job::{Named, NewJob, Routed, Wait};
 use crate::api::produce::references::References;
 use crate::api::produce::ties::{Dependency, add_dependencies, inherit, with_parent};
+use crate::job::numbers::Places;
 use crate::job::routes::{self, Routes};
 use crate::job::values::JobValues;
 use crate::pg::call::{Call, MOST_ELEMENTS, arguments, datum, must_be_writable, required};
@@ -68,18 +68,27 @@ pub fn add_all(spi: &Spi, elements: &[Element]) -> Result<Added> {
         |element: &Element| !element.is_about_a_unique_key() && !element.comes_after_others();
     match jobs.is_direct() && elements.iter().all(is_plain) {
         true => insert_all(spi, &jobs, elements, &parents),
-        false => insert_each(spi, elements, &parents, &references),
+        false => insert_each(spi, jobs.table, elements, &parents, &references),
     }
 }
 
-fn values_of(
+/// What the routes decided last: jobs that follow each other often name the same.
+type Last<'a> = Option<(Named<'a>, Routed)>;
+
+fn values_of<'a>(
     routes: &Routes,
-    element: &Element,
-    named: &Named,
+    last: &mut Last<'a>,
+    element: &Element<'a>,
+    named: Named<'a>,
     parent: Option<&Parent>,
 ) -> Result<JobValues> {
-    let asked = with_parent(element.values(), named, element.ties.parent, parent);
-    named.routed_by(routes, &asked)
+    let asked = with_parent(element.values(), &named, element.ties.parent, parent);
+    let routed = match *last {
+        Some((same, routed)) if same == named => routed,
+        _ => named.routed_by(routes)?,
+    };
+    *last = Some((named, routed));
+    Ok(routed.values(&asked))
 }
 
 /// Adds the jobs, of which none has a unique key or waits for others. Ids and positions follow the array.
@@ -90,19 +99,22 @@ fn insert_all(
     parents: &[Option<Rc<Parent>>],
 ) -> Result<Added> {
     let routes = routes::current(spi)?;
+    let mut last = None;
     let jobs = (1..)
         .zip(elements.iter().zip(parents))
         .map(|(ord, (element, parent))| {
-            let named = inherit(element.named(), parent.as_deref());
+            let parent = parent.as_deref();
+            let named = inherit(element.named(), parent);
             let named = named.map_err(|failure| failure.of_element(ord))?;
-            values_of(&routes, element, &named, parent.as_deref())
+            values_of(&routes, &mut last, element, named, parent)
         })
         .collect::<Result<Vec<_>>>()?;
     table::command(|command| {
         let mut table = command.open(live, Operation::Insert);
         let mut added = Vec::with_capacity(jobs.len());
+        let mut places = Places::of(live.table, jobs.len());
         for values in &jobs {
-            let (id, position) = next_place()?;
+            let (id, position) = places.next()?;
             table.add(values.row(&live.later, id, position, server::now()))?;
             added.push((id, true));
         }
@@ -115,24 +127,27 @@ fn insert_all(
 /// order: neither can wait for the other while the other waits for it.
 fn insert_each(
     spi: &Spi,
+    job_table: pg_sys::Oid,
     elements: &[Element],
     parents: &[Option<Rc<Parent>>],
     references: &References,
 ) -> Result<Added> {
+    let mut places = Places::of(job_table, elements.len());
     let mut jobs = (1..)
         .zip(elements.iter().zip(parents))
         .map(|(ord, (element, parent))| {
-            new_job(spi, element, parent.as_deref()).map_err(|failure| failure.of_element(ord))
+            let job = new_job(spi, &mut places, element, parent.as_deref());
+            job.map_err(|failure| failure.of_element(ord))
         })
         .collect::<Result<Vec<_>>>()?;
     jobs.sort_by(|(a, key_a), (b, key_b)| {
         let key = |key: &Option<UniqueKey>| key.as_ref().map(|unique| unique.key.clone());
-        (a.tenant, key(key_a), a.position).cmp(&(b.tenant, key(key_b), b.position))
+        (a.tenant, key(key_a), a.place).cmp(&(b.tenant, key(key_b), b.place))
     });
     let mut results = Vec::with_capacity(jobs.len());
     for (job, unique) in &jobs {
         let (id, created) = enqueue_unique(spi, job, unique.as_ref())?;
-        results.push((job.position, id, created));
+        results.push((job.place, id, created));
     }
     results.sort_unstable();
     let added: Added = (results.into_iter())
@@ -184,6 +199,7 @@ fn dependencies(elements: &[Element], references: &References, added: &Added) ->
 
 fn new_job<'j>(
     spi: &Spi,
+    places: &mut Places,
     element: &Element<'j>,
     parent: Option<&'j Parent>,
 ) -> Result<(NewJob<'j>, Option<UniqueKey>)> {
@@ -199,13 +215,12 @@ fn new_job<'j>(
         by_names: element.unique_by.clone(),
     };
     let unique = unique.unique_key(spi, &asked)?;
-    let (id, position) = next_place()?;
+    let place = places.next()?;
     let values = named.routed(spi, &asked)?;
     let job = NewJob {
         values,
         tenant: named.tenant,
-        id: Some(id),
-        position: Some(position),
+        place: Some(place),
         wait: Wait {
             is_blocked: values.is_blocked || element.comes_after_others(),
             opens_batch: false,

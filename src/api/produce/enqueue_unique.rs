@@ -3,6 +3,7 @@
 use crate::api::produce::asked_key::UniqueKey;
 use crate::api::produce::new_job::NewJob;
 use crate::api::produce::unique_key::{Holder, Key, Taken};
+use crate::job::numbers;
 use crate::job::unique::{Mode, Stage};
 use crate::job::values::job_statement;
 use crate::permission::Verb;
@@ -10,6 +11,7 @@ use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger, key_not_written, never_changes};
 use crate::pg::rounds::Rounds;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
+use crate::shmem::Numbers;
 use crate::sync::rebuild::{NUMBER, lane_of_row};
 use crate::transaction::pending;
 use crate::{permission, table};
@@ -38,7 +40,8 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
     let unique = match unique {
         Some(unique) if unique.hold.mode() != Some(Mode::WhileExecuting) => unique,
         _ => {
-            let added = insert(spi, job, unique, None)?;
+            let id = id_of(job, jobs.table)?;
+            let added = insert(spi, jobs.table, job, id, unique, None)?;
             let id = added.ok_or_else(|| cancelled_by_trigger("insertion"))?;
             return Ok((id, true));
         }
@@ -47,7 +50,7 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
         scope: job.tenant.unwrap_or_default(),
         key: &unique.key,
     };
-    let (mut refused, mut locked) = (None, None);
+    let (mut refused, mut locked, mut own_id) = (None, None, None);
     let (mut meetings, mut takings) = (Rounds::new(), Rounds::new());
     loop {
         let holder = key.holder(spi)?;
@@ -64,8 +67,12 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
             continue;
         }
         let generation = holder.map_or(0, |holder| holder.generation);
-        if let Some(taken) = key.take(spi, generation, job.id, &unique.hold, unique.window)? {
-            if let Some(id) = insert(spi, job, Some(unique), Some(&taken))? {
+        let id = match own_id {
+            Some(id) => id,
+            None => *own_id.insert(id_of(job, jobs.table)?),
+        };
+        if let Some(taken) = key.take(spi, generation, id, &unique.hold, unique.window)? {
+            if let Some(id) = insert(spi, jobs.table, job, id, Some(unique), Some(&taken))? {
                 return Ok((id, true));
             }
             key.give_up(spi, &taken)?;
@@ -129,17 +136,32 @@ fn note_kept_waiting(job_table: pg_sys::Oid, rows: &Rows) -> Result<()> {
     Ok(())
 }
 
+fn id_of(job: &NewJob, job_table: pg_sys::Oid) -> Result<i64> {
+    match job.place {
+        Some((id, _)) => Ok(id),
+        None => numbers::next(job_table, Numbers::Ids),
+    }
+}
+
+fn position_of(job: &NewJob, job_table: pg_sys::Oid) -> Result<i64> {
+    match job.place {
+        Some((_, position)) => Ok(position),
+        None => numbers::next(job_table, Numbers::Positions),
+    }
+}
+
 /// The id of the job; None if it was not added.
 fn insert(
     spi: &Spi,
+    job_table: pg_sys::Oid,
     job: &NewJob,
+    id: i64,
     unique: Option<&UniqueKey>,
     taken: Option<&Taken>,
 ) -> Result<Option<i64>> {
-    let id = taken.map(|taken| taken.job_id).or(job.id);
     let about_key = [
         datum(id),
-        datum(job.position),
+        datum(position_of(job, job_table)?),
         datum(unique.map(|unique| &*unique.key)),
         datum(unique.and_then(|unique| unique.hold.mode_name())),
         taken.and_then(|taken| taken.until),

@@ -8,8 +8,10 @@ use crate::permission;
 use crate::pg::call::datum;
 use crate::pg::error::{Result, bad_value};
 use crate::pg::spi::Spi;
+use pgrx::pg_sys::Datum;
 
 /// What a producer names, for the routes to decide on.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Named<'a> {
     pub kind: &'a str,
     pub queue: Option<&'a str>,
@@ -21,12 +23,12 @@ pub struct Named<'a> {
     pub max_attempts: Option<i32>,
 }
 
-/// A job's row, and where it is to stand: NULL for a new id or position.
+/// A job's row.
 pub struct NewJob<'a> {
     pub values: JobValues,
     pub tenant: Option<&'a str>,
-    pub id: Option<i64>,
-    pub position: Option<i64>,
+    /// Its id and position, if they are drawn already.
+    pub place: Option<(i64, i64)>,
     pub wait: Wait,
 }
 
@@ -37,6 +39,27 @@ pub struct Wait {
     pub is_blocked: bool,
     /// Its children wait for its turn.
     pub opens_batch: bool,
+}
+
+/// What the routes and the queue's settings decide.
+#[derive(Clone, Copy)]
+pub struct Routed {
+    queue: Option<Datum>,
+    concurrency_key: Option<Datum>,
+    priority: Option<Datum>,
+    max_attempts: Option<Datum>,
+}
+
+impl Routed {
+    pub fn values(self, asked: &JobValues) -> JobValues {
+        JobValues {
+            queue: self.queue,
+            concurrency_key: self.concurrency_key,
+            priority: self.priority,
+            max_attempts: self.max_attempts,
+            ..*asked
+        }
+    }
 }
 
 impl Named<'_> {
@@ -52,11 +75,11 @@ impl Named<'_> {
 
     /// The values of the job that was asked for, with what the routes and the queue's settings decide.
     pub fn routed(&self, spi: &Spi, asked: &JobValues) -> Result<JobValues> {
-        self.routed_by(&*routes::current(spi)?, asked)
+        Ok(self.routed_by(&*routes::current(spi)?)?.values(asked))
     }
 
-    /// As [`Self::routed`] by routes that were just looked up.
-    pub fn routed_by(&self, routes: &Routes, asked: &JobValues) -> Result<JobValues> {
+    /// By routes that were just looked up. The caller must be permitted to enqueue there.
+    pub fn routed_by(&self, routes: &Routes) -> Result<Routed> {
         let priority = self.priority.unwrap_or(0);
         let target = routes.target(self.kind, self.queue, self.concurrency_key, priority);
         permission::enqueue(target.queue, self.tenant)?;
@@ -64,12 +87,11 @@ impl Named<'_> {
             Some(number) => number,
             None => queue_settings::of_queue(queue_key(target.queue))?.max_attempts,
         };
-        Ok(JobValues {
+        Ok(Routed {
             queue: datum(target.queue),
             concurrency_key: target.concurrency_key.and_then(datum),
             priority: datum(target.priority),
             max_attempts: datum(max_attempts),
-            ..*asked
         })
     }
 }

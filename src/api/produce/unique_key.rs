@@ -50,7 +50,6 @@ pub struct Holder {
 /// A key that this transaction has taken.
 pub struct Taken {
     pub generation: i64,
-    pub job_id: i64,
     pub until: Option<Datum>,
 }
 
@@ -86,7 +85,7 @@ impl Key<'_> {
         &self,
         spi: &Spi,
         generation: i64,
-        job_id: Option<i64>,
+        job_id: i64,
         hold: &Hold,
         window: Option<Datum>,
     ) -> Result<Option<Taken>> {
@@ -106,8 +105,7 @@ impl Key<'_> {
         }
         Ok(Some(Taken {
             generation: generation + 1,
-            job_id: rows.required(0, 1)?,
-            until: rows.get(0, 2),
+            until: rows.get(0, 1),
         }))
     }
 
@@ -142,7 +140,7 @@ impl Key<'_> {
                 return Ok(false);
             }
             let generation = holder.map_or(0, |holder| holder.generation);
-            if let Some(taken) = self.take(spi, generation, Some(job_id), hold, window)? {
+            if let Some(taken) = self.take(spi, generation, job_id, hold, window)? {
                 let newest = self.holder(spi)?.map(|holder| holder.generation);
                 if newest == Some(taken.generation) {
                     return Ok(true);
