@@ -89,7 +89,9 @@ pub fn setting_changed(call: &Call) -> Result<Option<Datum>> {
     }
     pending::note(job_table, |level| {
         level.bounds |= bounds;
-        if let Some((key, since)) = lost_rate {
+        if let Some((key, since)) = lost_rate
+            && !armed(Seeded::MissLostRate)
+        {
             level.lose_rate(gate.kind, key.filter(|_| !is_default), since);
         }
         if gate.kind == GateKind::Batch {

@@ -1,5 +1,6 @@
 """A rate begins with its burst only where none was in force for the name before, whatever row says the one and the other."""
 
+import contextlib
 from dataclasses import dataclass, replace
 
 import pytest
@@ -146,6 +147,15 @@ def test_after_its_own_rate(rows, steps, is_read):
     assert call(rows.conn, "check") == []
 
 
+@pytest.mark.parametrize("steps", FROM_THE_DEFAULT.values(), ids=FROM_THE_DEFAULT.keys())
+def test_after_the_rate_of_the_default_that_memory_has_not_met(rows, steps):
+    """The starts under it were before memory was made."""
+    rows.default(**RATE)
+    assert rows.claimed() == 2
+    rows.conn.execute("SELECT turnstile.rebuild()")
+    assert _go(rows, steps, is_read=False) == 0
+
+
 @pytest.mark.parametrize("steps", FROM_ITS_OWN.values(), ids=FROM_ITS_OWN.keys())
 def test_after_its_own_rate_that_memory_has_not_met(rows, steps):
     """The starts under it were before memory was made."""
@@ -224,6 +234,77 @@ def test_an_old_snapshot_does_not_hide_the_rate_in_force(conn, other, gate):
         others.default(**RATE)
         assert others.claimed() == 2
         rows.own(**MORE)
+    assert rows.claimed() == 0
+
+
+@each_gate
+@pytest.mark.parametrize("ends", ["COMMIT", "ROLLBACK"])
+def test_both_rows_change_while_another_connection_claims(conn, other, gate, ends):
+    rows, others = Rows(conn, gate), Rows(other, gate)
+    rows.default(**RATE)
+    assert others.claimed() == 2
+    for _ in range(3):
+        conn.execute("BEGIN")
+        rows.own(**MORE)
+        assert others.claimed() == 0
+        rows.without_default()
+        assert others.claimed() == 0
+        rows.default(**MORE)
+        rows.without_own()
+        conn.execute(ends)
+        assert others.claimed() == 0
+
+
+@each_gate
+def test_a_row_without_a_limit_that_is_deleted_leaves_a_rate_that_begins(conn, gate):
+    rows = Rows(conn, gate)
+    rows.default(**RATE)
+    rows.own(rate=-1)
+    conn.execute("SELECT turnstile.rebuild()")
+    assert rows.claimed() == 12
+    rows.without_own()
+    assert rows.claimed() == 2
+    rows.own(**MORE)
+    rows.without_own()
+    assert rows.claimed() == 0
+
+
+SETTERS = {
+    "queue": "set_queue('mail', {})",
+    "tenant": "set_tenant('acme', {})",
+    "account": "set_account('acme', 'sales', {})",
+    "concurrency key": "set_concurrency('smtp', {})",
+}
+
+
+@pytest.mark.parametrize("name", SETTERS)
+@pytest.mark.parametrize("together", [True, False], ids=["one transaction", "each its own"])
+def test_setters_go_from_the_default_to_its_own_and_back(conn, name, together):
+    rows = Rows(conn, GATES[name])
+    setter = f"SELECT turnstile.{SETTERS[name]}"
+    rows.default(**RATE)
+    assert rows.claimed() == 2
+    for _ in range(3):
+        with conn.transaction() if together else contextlib.nullcontext():
+            conn.execute(setter.format("rate => 1, rate_per => '1 hour', burst => 9"))
+            conn.execute(setter.format("clear => '{rate, rate_per, burst}'"))
+        assert rows.claimed() == 0
+    conn.execute(setter.format("rate => -1"))
+    conn.execute(setter.format("rate => 1, rate_per => '1 hour', burst => 2"))
+    assert rows.claimed() == 2, "none was in force in between"
+
+
+@each_gate
+def test_a_memory_that_does_not_know_the_name_grants_no_burst_for_a_change_of_rows(conn, gate):
+    """The starts before are not on record, and the rate of the default is younger than the memory."""
+    rows = Rows(conn, gate)
+    rows.own(**RATE)
+    assert rows.claimed() == 2
+    conn.execute("SELECT turnstile.rebuild()")
+    rows.default(**MORE)
+    with conn.transaction():
+        conn.execute("TRUNCATE turnstile.job CASCADE")
+        rows.without_own()
     assert rows.claimed() == 0
 
 

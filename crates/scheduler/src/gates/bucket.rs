@@ -6,9 +6,9 @@
 //! that turns out not to be needed is as if it had never been taken. A job whose claim aborts later has started and stays
 //! charged.
 //!
-//! A rate begins with a full bucket where none was in force before, whatever rows say the one and the other. Where nothing is known of the starts under it, as the
-//! memory is younger than the rate, a new bucket is empty. It fills from that time on, even before its gate is first used, because
-//! all starts since then are on record.
+//! A rate begins with a full bucket where none was in force before, see [`crate::gates::rated`]. Where nothing is known of the starts
+//! under it, as the memory is younger than the rate, a new bucket is empty. It fills from that time on, even before its gate is first
+//! used, because all starts since then are on record.
 
 use crate::gates::settings::Rate;
 use crate::memory::meter::Meter;
