@@ -386,7 +386,7 @@ COMMENT ON COLUMN turnstile.batch.stops IS
     'Why no child starts any more and the rest is cancelled: the parent is to end as cancelled or discarded, or max_failed was passed (failed). NULL: it goes on.';
 COMMENT ON COLUMN turnstile.batch.gate IS 'The key by which the scheduler knows the batch. Set by a trigger.';
 COMMENT ON COLUMN turnstile.batch.rate_since IS
-    'Since when it has a rate where there was none: its bucket was full then. Set by a trigger.';
+    'Since when a rate is in force for it: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 
 CREATE TRIGGER set_gate BEFORE INSERT OR UPDATE ON turnstile.batch
     FOR EACH ROW EXECUTE FUNCTION turnstile_internal.set_gate('batch');
@@ -640,7 +640,7 @@ COMMENT ON COLUMN turnstile.queue.keep_completed IS
 COMMENT ON COLUMN turnstile.queue.keep_discarded IS
     'How long discarded and cancelled jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
 COMMENT ON COLUMN turnstile.queue.rate_since IS
-    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+    'Since when a rate is in force for it, by any row, as of when this row got one or inherited again: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 COMMENT ON COLUMN turnstile.queue.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.queue.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -655,7 +655,7 @@ COMMENT ON COLUMN turnstile.tenant.max_waiting IS
 COMMENT ON COLUMN turnstile.tenant.weight IS
     'Starts in fair queues for each start of a tenant of weight 1. From 1 to 10,000. Jobs without a tenant weigh 1 together. NULL: inherited; built in: 1.';
 COMMENT ON COLUMN turnstile.tenant.rate_since IS
-    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+    'Since when a rate is in force for it, by any row, as of when this row got one or inherited again: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 COMMENT ON COLUMN turnstile.tenant.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.tenant.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -667,7 +667,7 @@ COMMENT ON COLUMN turnstile.tenant.slots IS 'How many of its jobs may run at onc
 COMMENT ON TABLE turnstile.account IS
     'Limits of accounts within a tenant. A column that is NULL is inherited from the row (tenant, *), and there from the row (*, *); pauses are not. account_in_force has what holds.';
 COMMENT ON COLUMN turnstile.account.rate_since IS
-    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+    'Since when a rate is in force for it, by any row, as of when this row got one or inherited again: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 COMMENT ON COLUMN turnstile.account.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.account.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -679,7 +679,7 @@ COMMENT ON COLUMN turnstile.account.slots IS 'How many of its jobs may run at on
 COMMENT ON TABLE turnstile.concurrency IS
     'Limits of concurrency keys, over all queues and tenants. A column that is NULL is inherited from the row *. concurrency_in_force has what holds.';
 COMMENT ON COLUMN turnstile.concurrency.rate_since IS
-    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+    'Since when a rate is in force for it, by any row, as of when this row got one or inherited again: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 COMMENT ON COLUMN turnstile.concurrency.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.concurrency.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';

@@ -17,6 +17,9 @@ GUARDS = {
     "ForgetHiddenLane": "isolation/locked_by_another_session",
     "PassOwnGone": "mutants/test_waiting_sessions.py::test_a_session_waits_for_what_an_open_transaction_took_out_of_it",
     "ReadOwnLimits": "faults/test_transactions.py::test_an_uncommitted_limit_admits_and_refuses_no_other_session",
+    "BeginEachRate": "rules/work/test_rates_in_force.py::test_after_the_rate_of_the_default_that_memory_has_not_met[queue-its own]",
+    "MissLostRate":
+        "rules/work/test_rates_in_force.py::test_after_its_own_rate_that_memory_has_not_met[queue-a default, as its row is deleted]",
     "WithholdCredits":
         "rules/test_transactions.py::test_a_slot_freed_inside_a_transaction_is_usable_by_a_claim_of_the_same_one",
     "ReuseCredits": "mutants/test_credits.py::test_a_slot_freed_in_a_transaction_serves_one_of_its_claims",

@@ -30,6 +30,10 @@ pub enum Seeded {
     PassOwnGone,
     /// Limits are read with what the transaction itself has changed.
     ReadOwnLimits,
+    /// A rate begins with its burst whenever a row gets one, also where one was in force.
+    BeginEachRate,
+    /// Memory does not hear that a row has lost its rate, so a younger one that is inherited begins with its burst.
+    MissLostRate,
     /// Room that a transaction frees is nothing to its own claims.
     WithholdCredits,
     /// Room that a transaction frees may be used by several of its claims.

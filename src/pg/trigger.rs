@@ -10,6 +10,22 @@ use pgrx::pg_sys::{self, Datum};
 use std::ffi::CStr;
 use std::marker::PhantomData;
 
+/// What a row of settings says of a rate.
+#[derive(Clone, Copy)]
+pub struct RowRate {
+    pub gate: Option<u64>,
+    /// None: it is inherited.
+    pub rate: Option<i32>,
+    pub since: Option<i64>,
+}
+
+impl RowRate {
+    /// Whether there is one; -1 is none.
+    pub fn is_some(&self) -> bool {
+        self.rate.is_some_and(|rate| rate > 0)
+    }
+}
+
 pub struct Trigger<'call> {
     data: *mut pg_sys::TriggerData,
     call: PhantomData<&'call Call>,
@@ -134,13 +150,15 @@ impl<'call> Trigger<'call> {
     }
 
     /// As [`Self::row_unchanged`] with other values in some columns.
-    pub fn row_with(&self, columns: &[(usize, Datum)]) -> Datum {
+    pub fn row_with(&self, columns: &[(usize, Option<Datum>)]) -> Datum {
         let mut numbers: Vec<i32> = columns
             .iter()
             .map(|&(column, _)| i32::try_from(column).unwrap_or(0))
             .collect();
-        let mut values: Vec<Datum> = columns.iter().map(|&(_, value)| value).collect();
-        let mut nulls = vec![false; columns.len()];
+        let (mut values, mut nulls): (Vec<Datum>, Vec<bool>) = columns
+            .iter()
+            .map(|&(_, value)| (value.unwrap_or_else(Datum::null), value.is_none()))
+            .unzip();
         // SAFETY: the columns exist; the tuple is copied into the current memory context.
         let tuple = unsafe {
             pg_sys::heap_modify_tuple_by_cols(
@@ -196,32 +214,30 @@ impl<'call> Trigger<'call> {
     /// The row to keep, with other values in these columns.
     pub fn row_with_columns<const N: usize>(
         &self,
-        columns: [Option<(&CStr, Datum)>; N],
+        columns: [Option<(&CStr, Option<Datum>)>; N],
     ) -> Result<Datum> {
         let numbered = |(name, value)| Ok((self.column(name)?, value));
         let columns: Result<Vec<_>> = columns.into_iter().flatten().map(numbered).collect();
         Ok(self.row_with(&columns?))
     }
 
-    /// Whether a rate begins with the change: where there was none, or where one is inherited again. A time that is
-    /// written, as a restore does, is kept.
-    pub fn begins_rate(&self) -> Result<bool> {
-        // A catalog of 0.1.0 does not have it, until it is upgraded.
-        let Some(since) = self.column_if_any(c"rate_since") else {
-            return Ok(false);
+    /// What the rows before and after the change say of a rate; none where the table has none. A catalog of 0.1.0 does not have since
+    /// when it is, until it is upgraded.
+    pub fn rates(&self) -> Result<Option<(Option<RowRate>, Option<RowRate>)>> {
+        let since = self.column_if_any(c"rate_since");
+        let (Some(rate), Some(since)) = (self.column_if_any(c"rate"), since) else {
+            return Ok(None);
         };
-        let rate = self.column(c"rate")?;
+        let gate = self.column(c"gate")?;
         let read = |row: RawRow| {
-            let row = row.up_to(rate.max(since));
-            (row.int4(rate), row.int8(since))
+            let row = row.up_to(rate.max(since).max(gate));
+            RowRate {
+                gate: row.int8(gate).map(i64::cast_unsigned),
+                rate: row.int4(rate),
+                since: row.int8(since),
+            }
         };
-        let Some((new, written)) = self.new_row().map(read) else {
-            return Ok(false);
-        };
-        let (old, kept) = self.old_row().map_or((None, None), read);
-        let is_rate = |rate: Option<i32>| rate.is_some_and(|rate| rate > 0);
-        let inherits_again = new.is_none() && old.is_some_and(|old| !is_rate(Some(old)));
-        Ok(written == kept && (inherits_again || is_rate(new) && !is_rate(old)))
+        Ok(Some((self.old_row().map(read), self.new_row().map(read))))
     }
 
     /// What `make` returns for a text of the new row, unless the text is NULL.

@@ -4,12 +4,10 @@ use crate::job::gates::{self, NO_GATE};
 use crate::job::hosts;
 use crate::job::lane::{queue_key, session_key, tenant_key};
 use crate::pg::call::{Call, arguments, datum};
-use crate::pg::catalog;
 use crate::pg::error::{Result, bad_value};
 use crate::pg::served;
-use crate::pg::server;
-use crate::pg::trigger::{Moment, Trigger};
-use crate::shmem;
+use crate::pg::trigger::Moment;
+use crate::sync::rate_since;
 use crate::sync::setting_triggers::{Source, trigger_on_settings};
 use pgrx::pg_sys::Datum;
 use turnstile_scheduler::{GateKind, LaneSpec};
@@ -56,23 +54,24 @@ pub fn session_gate(call: &Call) -> Result<Option<Datum>> {
 pub fn set_gate(call: &Call) -> Result<Option<Datum>> {
     let (trigger, source) = trigger_on_settings(call, Moment::RowBefore)?;
     let Source { gate, settings, .. } = source;
-    let has_rate = source.more.is_none() && gate.kind != GateKind::Session;
-    let since = if has_rate {
-        rate_since(&trigger)?
-    } else {
-        None
-    };
-    let with_gate = |key: Datum| {
-        let since = since.map(|since| (c"rate_since", since));
+    let with_gate = |scope: &LaneSpec, key: u64| {
+        let since = match source.more {
+            None => rate_since::after(&trigger, gate.kind, scope, key)?,
+            Some(_) => None,
+        };
+        let since = since.map(|since| (c"rate_since", since.and_then(datum)));
+        let key = datum(key.cast_signed());
         trigger
             .row_with_columns([Some((c"gate", key)), since])
             .map(Some)
     };
-    if gate.kind == GateKind::Batch {
-        let id = trigger.new_number(settings.name)?.and_then(datum);
-        return id.map_or(Ok(Some(trigger.row_unchanged())), with_gate);
-    }
     let mut scope = LaneSpec::default();
+    if gate.kind == GateKind::Batch {
+        let id = trigger.new_number(settings.name)?.map(i64::cast_unsigned);
+        return id.map_or(Ok(Some(trigger.row_unchanged())), |id| {
+            with_gate(&scope, id)
+        });
+    }
     for (&kind, column) in gate.scope.iter().zip(settings.scope) {
         let key = trigger.with_new_text(column, |name| gates::of(kind).key_anywhere(name))?;
         *scope.key_mut(kind) = key.unwrap_or(NO_GATE);
@@ -86,20 +85,8 @@ pub fn set_gate(call: &Call) -> Result<Option<Datum>> {
         None => trigger.with_new_text(settings.name, |name| gate.key(&scope, name))?,
     };
     // The table rejects a name that is NULL.
-    let Some(gate) = key.and_then(|key| datum(key.cast_signed())) else {
-        return Ok(Some(trigger.row_unchanged()));
-    };
-    with_gate(gate)
-}
-
-/// The time at which a rate begins with this change. Memory that is there by then has all starts under it on record.
-fn rate_since(trigger: &Trigger) -> Result<Option<Datum>> {
-    if !trigger.begins_rate()? {
-        return Ok(None);
+    match key {
+        Some(key) => with_gate(&scope, key),
+        None => Ok(Some(trigger.row_unchanged())),
     }
-    // Without memory the rate begins without tokens, when there is some.
-    let _ = shmem::with(catalog::job_table()?, |memory| {
-        memory.scheduler.advance(server::now())
-    });
-    Ok(datum(server::now()))
 }

@@ -1,9 +1,12 @@
 //! Settings of gates (limits, rates, pauses), read from the tables of settings when a claim first meets the gate.
 
-use crate::job::gates;
+use crate::job::gates::{self, Settings};
 use crate::pg::call::datum;
+use crate::pg::catalog;
 use crate::pg::error::Result;
+use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
+use crate::pg::server;
 use crate::pg::spi::{Rows, Spi};
 use crate::shmem;
 use crate::sync::aging;
@@ -63,6 +66,8 @@ impl SettingsReader {
             aging::begin_calendar(spi, job_table)?;
         }
         shmem::with(job_table, |memory| {
+            // What was read was in force until some time before this.
+            memory.scheduler.advance(server::now())?;
             for (gate, settings) in &settings {
                 memory.make_room(0);
                 memory
@@ -85,6 +90,23 @@ pub fn of_gate(spi: &Spi, spec: &LaneSpec, kind: GateKind, key: u64) -> Result<G
     Ok(read
         .first()
         .map_or(default_settings(kind), |&(_, settings)| settings))
+}
+
+/// As [`of_gate`], in a trigger on a table of settings. None: this transaction has rewritten a table, which hides what is committed.
+pub fn committed(
+    spi: &Spi,
+    spec: &LaneSpec,
+    kind: GateKind,
+    key: u64,
+) -> Result<Option<GateSettings>> {
+    let settings = gates::of(kind).settings.as_ref();
+    for table in settings.into_iter().flat_map(Settings::tables) {
+        let table = catalog::lock(table, pg_sys::AccessShareLock)?;
+        if Opened::of(table).has_new_storage() {
+            return Ok(None);
+        }
+    }
+    of_gate(spi, spec, kind, key).map(Some)
 }
 
 /// Those that the next claims will ask for, where many are not known.

@@ -8,6 +8,7 @@ pub mod dropped; // tells sleeping backends of DROP EXTENSION
 pub mod gate_keys; // the hashes of gates that the tables have
 pub mod gate_settings; // limits, rates and pauses, read when a claim first meets a gate
 pub mod overflow; // more lanes than fit
+pub mod rate_since; // since when a rate is in force
 pub mod rebuild; // all of memory, from the tables
 pub mod setting_triggers; // what changed settings mean to the scheduler
 pub mod transaction_end; // commit and abort

@@ -8,6 +8,7 @@ use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::trigger::{Moment, Trigger};
 use crate::shmem::{self, BOUNDED_KINDS as BOUNDED};
+use crate::sync::rate_since;
 use crate::transaction::own::Begun;
 use crate::transaction::pending;
 use pgrx::pg_sys::Datum;
@@ -81,12 +82,18 @@ pub fn setting_changed(call: &Call) -> Result<Option<Datum>> {
     let gate = source.gate;
     let (keys, is_default) = source.changed(&trigger)?;
     let bounds = BOUNDED.contains(&gate.kind) && trigger.changes(c"max_waiting")?;
+    let lost_rate = rate_since::lost(&trigger)?;
     let job_table = catalog::job_table()?;
     if armed(Seeded::IgnoreSetting) {
         return Ok(Trigger::NOTHING);
     }
     pending::note(job_table, |level| {
         level.bounds |= bounds;
+        if let Some((key, since)) = lost_rate
+            && !armed(Seeded::MissLostRate)
+        {
+            level.lose_rate(gate.kind, key.filter(|_| !is_default), since);
+        }
         if gate.kind == GateKind::Batch {
             level
                 .follow_ups

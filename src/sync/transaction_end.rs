@@ -168,10 +168,19 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         memory.state.phase = Phase::Stale;
     }
     if memory.state.phase == Phase::Stale {
+        for &(_, _, since) in &changes.lost_rates {
+            memory.scheduler.doubt_rates(since, server::now());
+        }
         return memory.forget_reservations(ids(changes));
     }
     let counted = memory.rebuild_has_seen(id);
     let scheduler = &mut memory.scheduler;
+    if changes.changes_settings() {
+        scheduler.advance(server::now())?;
+    }
+    for &(kind, key, since) in &changes.lost_rates {
+        scheduler.lose_rate(kind, key, since)?;
+    }
     for &kind in &changes.defaults {
         scheduler.invalidate_kind(kind)?;
     }

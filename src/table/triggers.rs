@@ -46,7 +46,9 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
     if old.is_none() {
         backlog::admit(trigger.table(), &row)?;
     }
-    let changes: Vec<_> = place(&row, old.as_ref()).collect();
+    let changes: Vec<_> = place(&row, old.as_ref())
+        .map(|(column, value)| (column, Some(value)))
+        .collect();
     Ok(Some(match changes.as_slice() {
         [] => trigger.row_unchanged(),
         changes => trigger.row_with(changes),

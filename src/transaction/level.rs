@@ -56,6 +56,8 @@ pub struct Level {
     pub settings: Vec<(GateKind, u64)>,
     /// Kinds of gates whose default row changed.
     pub defaults: Vec<GateKind>,
+    /// Rates that rows have lost: of the gate, or of the kind where it was a default row, and since when.
+    pub lost_rates: Vec<(GateKind, Option<u64>, i64)>,
     /// Rows of `turnstile.route` changed.
     pub routes: bool,
     /// Rows of `turnstile.recurring` changed.
@@ -129,6 +131,19 @@ impl Level {
         self.lanes.is_empty() && *self == nothing()
     }
 
+    /// A row of settings has lost a rate: that of a gate, or for none a default row of the kind.
+    pub fn lose_rate(&mut self, kind: GateKind, key: Option<u64>, since: i64) {
+        let mut lost = self.lost_rates.iter_mut();
+        match lost.find(|lost| key.is_none() && (lost.0, lost.1) == (kind, None)) {
+            Some(lost) => lost.2 = lost.2.min(since),
+            None => self.lost_rates.push((kind, key, since)),
+        }
+    }
+
+    pub fn changes_settings(&self) -> bool {
+        !self.settings.is_empty() || !self.defaults.is_empty()
+    }
+
     pub fn lane(&mut self, spec: LaneSpec) -> &mut LaneChange {
         let change = || LaneChange {
             spec,
@@ -159,6 +174,7 @@ impl Level {
             kept_waiting,
             charges,
             settings,
+            lost_rates,
             defaults,
             routes,
             recurring,
@@ -184,6 +200,7 @@ impl Level {
         self.kept_waiting.extend(kept_waiting);
         self.charges.absorb(charges);
         self.settings.extend(settings);
+        self.lost_rates.extend(lost_rates);
         self.defaults.extend(defaults);
         self.routes |= routes;
         self.recurring |= recurring;

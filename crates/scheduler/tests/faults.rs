@@ -62,6 +62,13 @@ fn elastic_and_unaudited(rng: &mut SmallRng) -> Shape {
     }
 }
 
+fn changing_rates_and_unaudited(rng: &mut SmallRng) -> Shape {
+    Shape {
+        audits: false,
+        ..Shape::changing_rates(rng)
+    }
+}
+
 fn each_is_noticed(faults: &[Seeded], by: [[fn(&mut SmallRng) -> Shape; 3]; 2]) {
     for &fault in faults {
         for shapes in by {
@@ -84,6 +91,13 @@ fn every_seeded_fault_is_noticed() {
     each_is_noticed(
         Seeded::OF_GROWTH,
         [[Shape::elastic; 3], [elastic_and_unaudited; 3]],
+    );
+    each_is_noticed(
+        Seeded::OF_RATES,
+        [
+            [Shape::changing_rates; 3],
+            [changing_rates_and_unaudited; 3],
+        ],
     );
     each_is_noticed(Seeded::OF_SCHEDULING, [audited, unaudited]);
 }

@@ -53,12 +53,20 @@ const SITUATIONS: [&str; 37] = [
     "pick in a fair queue",
     "pick that met an unknown limit",
     "pick with all reservations in use",
-    "rate read as it begins",
+    "rate read that began",
     "rebuild",
     "rebuild given up",
     "rollback to savepoint",
     "round of loads",
     "shares forgotten",
+    "start behind a rate",
+];
+
+const OF_RATES: [&str; 5] = [
+    "bucket filled again",
+    "bucket forgotten",
+    "rate read that began",
+    "rate read where none was read before",
     "start behind a rate",
 ];
 
@@ -96,6 +104,16 @@ fn nested_limits_hold() {
 #[test]
 fn batches_hold_whatever_else_their_jobs_pass() {
     run_worlds(steps() / 10, STEPS_A_WORLD, Shape::of_batches);
+}
+
+#[test]
+fn rates_hold_however_settings_change() {
+    let tally = run_worlds(steps() * 2 / 10, STEPS_A_WORLD, Shape::changing_rates);
+    if setting("TURNSTILE_SEED").is_none() && steps() >= DEFAULT_STEPS {
+        for situation in OF_RATES {
+            assert!(tally.of(situation) > 0, "never came up: {situation}");
+        }
+    }
 }
 
 #[test]

@@ -67,7 +67,7 @@ COMMENT ON COLUMN turnstile.queue.keep_discarded IS
     'How long discarded and cancelled jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
 COMMENT ON COLUMN turnstile.queue.gate IS 'The key by which the scheduler knows the queue. Set by a trigger.';
 COMMENT ON COLUMN turnstile.queue.rate_since IS
-    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+    'Since when a rate is in force for it, by any row, as of when this row got one or inherited again: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 COMMENT ON COLUMN turnstile.queue.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.queue.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -107,7 +107,7 @@ COMMENT ON COLUMN turnstile.tenant.weight IS
     'Starts in fair queues for each start of a tenant of weight 1. From 1 to 10,000. Jobs without a tenant weigh 1 together. NULL: inherited; built in: 1.';
 COMMENT ON COLUMN turnstile.tenant.gate IS 'The key by which the scheduler knows the tenant. Set by a trigger.';
 COMMENT ON COLUMN turnstile.tenant.rate_since IS
-    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+    'Since when a rate is in force for it, by any row, as of when this row got one or inherited again: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 COMMENT ON COLUMN turnstile.tenant.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.tenant.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -143,7 +143,7 @@ COMMENT ON COLUMN turnstile.account.tenant IS 'The tenant, or *.';
 COMMENT ON COLUMN turnstile.account.name IS 'The account, or *.';
 COMMENT ON COLUMN turnstile.account.gate IS 'The key by which the scheduler knows the account. Set by a trigger.';
 COMMENT ON COLUMN turnstile.account.rate_since IS
-    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+    'Since when a rate is in force for it, by any row, as of when this row got one or inherited again: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 COMMENT ON COLUMN turnstile.account.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.account.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -175,7 +175,7 @@ COMMENT ON COLUMN turnstile.concurrency.key IS 'The concurrency key, or * for th
 COMMENT ON COLUMN turnstile.concurrency.gate IS
     'The key by which the scheduler knows the concurrency key. Set by a trigger.';
 COMMENT ON COLUMN turnstile.concurrency.rate_since IS
-    'Since when it has a rate of its own, or inherits one, where there was none: its bucket was full then. Set by a trigger.';
+    'Since when a rate is in force for it, by any row, as of when this row got one or inherited again: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 COMMENT ON COLUMN turnstile.concurrency.rate IS
     'How many jobs may start within rate_per: a token bucket over all workers. -1: no limit. NULL: inherited; built in: -1.';
 COMMENT ON COLUMN turnstile.concurrency.rate_per IS 'The interval that rate is for. More than 0, at most 100 years. NULL: inherited; built in: 1 second.';
@@ -250,7 +250,7 @@ COMMENT ON COLUMN turnstile.batch.stops IS
     'Why no child starts any more and the rest is cancelled: the parent is to end as cancelled or discarded, or max_failed was passed (failed). NULL: it goes on.';
 COMMENT ON COLUMN turnstile.batch.gate IS 'The key by which the scheduler knows the batch. Set by a trigger.';
 COMMENT ON COLUMN turnstile.batch.rate_since IS
-    'Since when it has a rate where there was none: its bucket was full then. Set by a trigger.';
+    'Since when a rate is in force for it: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 
 -- Not generated columns: the functions of those run with the rights of the role that inserts.
 CREATE FUNCTION turnstile_internal.set_gate() RETURNS trigger

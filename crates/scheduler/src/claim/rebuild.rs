@@ -51,13 +51,13 @@ impl Scheduler<'_> {
                 has_paused_sessions: false,
             },
             rebuilding: true,
-            clock: Clock {
-                metered_since: if forgets_nothing {
-                    clock.metered_since
-                } else {
-                    0
+            clock: match forgets_nothing {
+                true => Clock {
+                    metered_since: clock.metered_since,
+                    lost_rate_at: clock.lost_rate_at,
+                    ..Clock::default()
                 },
-                ..Clock::default()
+                false => Clock::default(),
             },
             outside: self.header.outside.after(stamp),
             ..Header::default()

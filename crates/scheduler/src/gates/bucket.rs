@@ -6,9 +6,9 @@
 //! that turns out not to be needed is as if it had never been taken. A job whose claim aborts later has started and stays
 //! charged.
 //!
-//! A rate that is set where there was none begins with a full bucket. Where nothing is known of the starts under it, as the
-//! memory is younger than the rate, a new bucket is empty. It fills from that time on, even before its gate is first used, because
-//! all starts since then are on record.
+//! A rate begins with a full bucket where none was in force before, see [`crate::gates::rated`]. Where nothing is known of the starts
+//! under it, as the memory is younger than the rate, a new bucket is empty. It fills from that time on, even before its gate is first
+//! used, because all starts since then are on record.
 
 use crate::gates::settings::Rate;
 use crate::memory::meter::Meter;
@@ -44,8 +44,8 @@ impl Meter {
         if self.starts == 0 {
             return u32::MAX;
         }
-        let missing = i128::from(self.full_at) - i128::from(now);
-        let missing = missing * i128::from(self.starts) + i128::from(self.fraction);
+        let missing =
+            (self.full_at - i128::from(now)) * i128::from(self.starts) + i128::from(self.fraction);
         let whole = i128::from(self.burst) * i128::from(self.per);
         let left = (whole - missing.max(0)) / i128::from(self.per);
         u32::try_from(left.max(0)).unwrap_or(u32::MAX)
@@ -68,9 +68,9 @@ impl Meter {
     /// Never more than the whole bucket is missing, unless the clock was set back. Then the bucket is empty.
     pub(crate) fn clamp(&mut self, now: i64) {
         let whole = i128::from(self.burst) * i128::from(self.per);
-        let missing = (i128::from(self.full_at) - i128::from(now)) * i128::from(self.starts);
+        let missing = (self.full_at - i128::from(now)) * i128::from(self.starts);
         if self.starts > 0 && missing > whole {
-            (self.full_at, self.fraction) = (now, 0);
+            (self.full_at, self.fraction) = (now.into(), 0);
             self.consume(self.burst);
         }
     }
@@ -87,7 +87,8 @@ impl Meter {
         }
         let ahead = (spare * i128::from(self.per) - i128::from(self.fraction))
             .div_euclid(i128::from(self.starts));
-        let time = i128::from(self.full_at) - ahead;
+        // A burst that takes longer to fill than times reach back has been open for ever.
+        let time = (self.full_at - ahead).clamp(i64::MIN.into(), i64::MAX.into());
         Some(
             i64::try_from(time)
                 .unwrap_or(i64::MAX)
@@ -99,8 +100,8 @@ impl Meter {
         if self.starts == 0 || armed(Seeded::StartFreeOfCharge) {
             return;
         }
-        if self.full_at < now {
-            (self.full_at, self.fraction) = (now, 0);
+        if self.full_at < now.into() {
+            (self.full_at, self.fraction) = (now.into(), 0);
         }
         self.consume(1);
     }
@@ -109,8 +110,7 @@ impl Meter {
     pub(crate) fn consume(&mut self, tokens: u32) {
         let ticks = i128::from(tokens) * i128::from(self.per) + i128::from(self.fraction);
         let starts = i128::from(self.starts.max(1));
-        let time = i128::from(self.full_at) + ticks / starts;
-        self.full_at = i64::try_from(time).unwrap_or(i64::MAX);
+        self.full_at = self.full_at.saturating_add(ticks / starts);
         self.fraction = u32::try_from(ticks % starts).unwrap_or(0);
     }
 
@@ -136,7 +136,7 @@ impl Meter {
             Bucket::EmptySince(time) => time,
             Bucket::Kept | Bucket::Full => now,
         };
-        (self.full_at, self.fraction) = (begins, 0);
+        (self.full_at, self.fraction) = (begins.into(), 0);
         self.consume(self.burst.saturating_sub(tokens));
     }
 }

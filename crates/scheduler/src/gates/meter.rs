@@ -21,51 +21,57 @@ impl Scheduler<'_> {
     /// Gives a gate the meter that its settings ask for.
     pub(crate) fn set_meter(&mut self, gate: u32, settings: &GateSettings) -> Step<()> {
         let now = self.header.clock.now;
-        let is_on_record = settings.rate_since >= self.header.clock.metered_since;
         let mut bucket = Bucket::Kept;
         if !self.gate(gate)?.has_meter() {
             let is_paused = settings.paused_until.is_some_and(|until| until > now);
             if settings.rate.is_none() && !is_paused && settings.aging == 0 {
-                return Ok(());
+                return self.note_free(gate, true);
             }
-            let meter = Meter {
-                gate,
-                rate_since: LONG_AGO,
-                ..Meter::default()
-            };
-            if self.meters.left() == 0 {
-                self.forget_idle_meter()?;
-            }
-            self.meters.insert(meter, Some(u64::from(gate)))?;
-            let since = match self.gate(gate)?.ran_unmetered() {
-                true => now,
-                false => self.header.clock.metered_since,
-            };
+            self.make_meter(gate)?;
             bucket = match armed(Seeded::StartFull) {
                 true => Bucket::Full,
-                false => Bucket::EmptySince(since),
+                false => Bucket::EmptySince(self.header.clock.metered_since),
             };
-            self.gate_mut(gate)?.set_has_meter();
         }
-        let meter = self.meter_slot(gate)?;
-        let meter = self.meters.get_mut(meter)?;
-        // All starts under the new rate are on record: there were none.
-        let is_new = settings.rate_since > meter.rate_since;
-        if is_new && is_on_record && !armed(Seeded::StartEmpty) {
+        if self.begins_full(gate, settings)? {
             bucket = Bucket::Full;
         }
-        meter.rate_since = settings.rate_since;
+        self.note_free(gate, settings.rate.is_none())?;
+        let meter = self.meter_slot(gate)?;
+        let meter = self.meters.get_mut(meter)?;
+        if settings.rate.is_some() {
+            meter.note_rate(now.max(settings.rate_since));
+        }
         meter.set_rate(settings.rate, now, bucket);
         meter.paused_until = settings.paused_until.unwrap_or(i64::MIN);
         Ok(())
     }
 
+    fn make_meter(&mut self, gate: u32) -> Step<()> {
+        let meter = Meter {
+            gate,
+            rated_until: LONG_AGO,
+            ..Meter::default()
+        };
+        if self.meters.left() == 0 {
+            self.forget_idle_meter()?;
+        }
+        self.meters.insert(meter, Some(u64::from(gate)))?;
+        self.gate_mut(gate)?.set_has_meter();
+        Ok(())
+    }
+
+    /// What a bucket without a rate forgets is nothing: none of its starts was under one.
     pub(crate) fn forget_meter(&mut self, gate: u32) -> Step<()> {
         let meter = self.meter_slot(gate)?;
-        self.header.clock.metered_since =
-            self.header.clock.metered_since.max(self.header.clock.now);
         if meter == NONE {
             return Ok(());
+        }
+        let rated_until = self.meters.get(meter)?.rated_until;
+        let clock = &mut self.header.clock;
+        if rated_until > LONG_AGO && !armed(Seeded::ForgetForgetting) {
+            let last = clock.now.max(rated_until);
+            clock.metered_since = clock.metered_since.max(last.saturating_add(1));
         }
         self.stop_timer(meter)?;
         self.meters.remove(meter, Some(u64::from(gate)))
@@ -77,9 +83,6 @@ impl Scheduler<'_> {
         self.header.clock.has_started = true;
         let meter = self.meter_slot(gate)?;
         if meter == NONE || self.meters.get(meter)?.starts == 0 {
-            if !self.gate(gate)?.ran_unmetered() {
-                self.gate_mut(gate)?.set_ran_unmetered();
-            }
             return Ok(false);
         }
         let meter = self.meters.get_mut(meter)?;

@@ -6,6 +6,7 @@ pub mod gate;
 pub mod hold;
 pub mod idle;
 pub mod meter;
+pub mod rated;
 pub mod settings;
 pub mod timer;
 pub mod trim;

@@ -25,7 +25,7 @@ pub const LONG_AGO: i64 = i64::MIN;
 pub struct GateSettings {
     pub limit: Limit,
     pub rate: Option<Rate>,
-    /// Since when there is a rate, where there was none before; [`LONG_AGO`]: not known. Its bucket was full then.
+    /// A time at which there was no rate in force, and since when there is one as far as the tables know; [`LONG_AGO`]: not known.
     pub rate_since: i64,
     /// Closed before this time, in microseconds.
     pub paused_until: Option<i64>,
@@ -138,7 +138,8 @@ impl Scheduler<'_> {
         self.update_top(queue)
     }
 
-    /// The settings in the tables may have changed. The next claim that reaches the gate reads them again.
+    /// The settings in the tables may have changed, as of the time that was told last. The next claim that reaches the gate reads
+    /// them again.
     pub fn invalidate_gate(&mut self, kind: GateKind, key: u64) -> Step<()> {
         if let Some(at) = self.find_gate(kind, key)? {
             self.invalidate(at)?;
@@ -182,6 +183,7 @@ impl Scheduler<'_> {
 
     /// Only a gate that can be reached is read, so it is not throttled meanwhile.
     fn invalidate(&mut self, at: u32) -> Step<()> {
+        self.note_rate_until_now(at)?;
         let version = self.next_version();
         let was_open = self.gate_is_open(at)?;
         let gate = self.gate_mut(at)?;

@@ -106,7 +106,7 @@ const NO_LIMIT: u32 = u32::MAX;
 const UNKNOWN_LIMIT: u32 = u32::MAX - 1;
 const IDLE: u8 = 1;
 const THROTTLED: u8 = 2;
-const RAN_UNMETERED: u8 = 4;
+const FREE: u8 = 4;
 const FAIR: u8 = 8;
 const METERED: u8 = 16;
 const AWAITED: u8 = 32;
@@ -181,12 +181,12 @@ impl Gate {
         self.bits.set(THROTTLED, on);
     }
 
-    /// Jobs have started that no bucket knows of.
-    pub(crate) fn ran_unmetered(&self) -> bool {
-        self.bits.has(RAN_UNMETERED)
+    /// No rate was in force when its settings were last read.
+    pub(crate) fn was_free(&self) -> bool {
+        self.bits.has(FREE)
     }
-    pub(crate) fn set_ran_unmetered(&mut self) {
-        self.bits.set(RAN_UNMETERED, true);
+    pub(crate) fn set_free(&mut self, on: bool) {
+        self.bits.set(FREE, on);
     }
 
     /// For a queue: tenants share its starts by weight.

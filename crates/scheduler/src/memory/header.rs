@@ -62,6 +62,8 @@ pub(crate) struct Clock {
     pub now: i64,
     /// All starts since then are on record; 0: there was none yet.
     pub metered_since: i64,
+    /// When the tables last lost how long a rate was in force that may have begun before that.
+    pub lost_rate_at: i64,
     /// A job has started since then.
     pub has_started: bool,
     /// Timers that are set.

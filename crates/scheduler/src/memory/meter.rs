@@ -7,13 +7,13 @@ use crate::memory::step::NONE;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Meter {
-    /// When the bucket will be full again. The fraction of a microsecond is stored apart, in units of `1 /
-    /// starts`.
-    pub(crate) full_at: i64,
+    /// When the bucket will be full again, which may be after the last time that 64 bits have: a burst may take longer to
+    /// fill. The fraction of a microsecond is stored apart, in units of `1 / starts`.
+    pub(crate) full_at: i128,
     pub(crate) per: i64,
     pub(crate) paused_until: i64,
-    /// Since when its rate holds, as the settings say.
-    pub(crate) rate_since: i64,
+    /// The last time at which a rate was certainly in force.
+    pub(crate) rated_until: i64,
     /// When to look at the gate again, while it has a timer.
     pub(crate) due: i64,
     pub(crate) fraction: u32,

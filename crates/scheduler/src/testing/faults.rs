@@ -124,6 +124,15 @@ seeded! {
         TakeYoungerJobs,
     }
 
+    OF_RATES {
+        /// A rate begins full although its gate may have been forgotten since.
+        ForgetForgetting,
+        /// A gate that had no rate once fills its bucket with each reading from then on.
+        StayFree,
+        /// A rate begins full although one was in force that the tables have lost.
+        ForgetLoss,
+    }
+
     OF_CROWDING {
         /// When memory is full, a lane of those who have few leaves.
         EvictFromFew,

@@ -3,7 +3,7 @@
 use rand::Rng;
 use turnstile_scheduler::{EVERY_QUEUE, GateKind, LaneSpec, Limit};
 
-use super::table::{JobId, Row, State, Target};
+use super::table::{JobId, LimitRow, Row, State, Target};
 use super::transaction::{LimitChange, Transaction};
 use super::{World, shape};
 
@@ -21,6 +21,9 @@ impl World {
 
     /// One statement of an open transaction that is not claiming.
     pub fn any_statement(&mut self, at: usize) {
+        if self.shape.restless && self.rng.random_bool(0.6) {
+            return self.change_limit(at);
+        }
         match self.rng.random_range(0..100) {
             0..25 => self.enqueue(at),
             25..45 => self.finish_any(at),
@@ -205,7 +208,11 @@ impl World {
             GateKind::Batch,
             GateKind::Session,
         ];
-        let sorts = if self.shape.clocks { 6 } else { 5 };
+        let sorts = match (self.shape.restless, self.shape.clocks) {
+            (true, _) => 4,
+            (false, true) => 6,
+            (false, false) => 5,
+        };
         let kind = kinds[self.rng.random_range(0..sorts)];
         let key = spec.key_of(kind);
         let target = match self.rng.random_range(0..4) {
@@ -224,12 +231,43 @@ impl World {
             2 => Some(Limit::AtMost(0)),
             _ => Some(Limit::AtMost(self.rng.random_range(1..4))),
         };
-        let value = value.map(|limit| self.any_settings(kind, limit));
+        let old = self.row_of_settings(at, target);
+        let value = value.map(|limit| self.any_row_of_settings(target, old.as_ref(), limit));
+        let lost_rate = old
+            .filter(LimitRow::has_rate)
+            .map(|old| old.settings.rate_since);
+        let lost_rate = lost_rate.filter(|_| !value.is_some_and(|new| new.has_rate()));
         let transaction = &mut self.transactions[at];
         transaction.limits.push(LimitChange {
             target,
             value,
+            lost_rate,
             level: transaction.level,
         });
+    }
+    /// The row as the transaction sees it.
+    fn row_of_settings(&self, at: usize, target: Target) -> Option<LimitRow> {
+        let mut own = self.transactions[at].limits.iter().rev();
+        match own.find(|change| change.target == target) {
+            Some(change) => change.value,
+            None => self.table.limits.rows.get(&target).copied(),
+        }
+    }
+
+    fn any_row_of_settings(
+        &mut self,
+        target: Target,
+        old: Option<&LimitRow>,
+        limit: Limit,
+    ) -> LimitRow {
+        let (Target::Gate(kind, _) | Target::Default(kind)) = target;
+        let settings = self.any_settings(GateKind::ALL[kind as usize], limit);
+        let is_default = matches!(target, Target::Default(_));
+        let mut row = LimitRow {
+            settings,
+            inherits_rate: !is_default && settings.rate.is_none() && self.rng.random_bool(0.5),
+        };
+        row.settings.rate_since = self.rate_since(target, old, &row);
+        row
     }
 }

@@ -60,6 +60,9 @@ impl World {
 
     /// The rows become visible and their locks vanish.
     pub fn commit(&mut self, at: usize) -> Checked {
+        if !self.transactions[at].limits.is_empty() {
+            self.end_windows();
+        }
         for change in &self.transactions[at].limits {
             self.table.limits.put(change.target, change.value);
         }
@@ -138,6 +141,10 @@ impl World {
             for reserved in &transaction.reserved {
                 scheduler.forget(reserved.id).at("forget")?;
             }
+            for since in transaction.limits.iter().filter_map(|it| it.lost_rate) {
+                scheduler.doubt_rates(since, self.clock.now);
+                self.rates.lost_at = self.clock.now;
+            }
             return Ok(());
         }
         for effect in &effects {
@@ -164,6 +171,9 @@ impl World {
                 _ => {}
             }
         }
+        self.lose_rates(at)?;
+        let transaction = &self.transactions[at];
+        let mut scheduler = self.arena.scheduler();
         for change in &transaction.limits {
             match change.target {
                 Target::Gate(kind, key) => {

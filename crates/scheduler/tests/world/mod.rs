@@ -17,6 +17,7 @@ pub mod known;
 pub mod naive;
 pub mod overflow;
 pub mod query;
+pub mod rates;
 pub mod rebuild;
 pub mod rules;
 pub mod run;
@@ -35,6 +36,7 @@ use clock::Clock;
 use elastic::NOTHING;
 use fairness::Fairness;
 use overflow::Load;
+use rates::Rates;
 use rebuild::Trust;
 use shape::Shape;
 use table::{JobId, Table};
@@ -56,6 +58,7 @@ pub struct World {
     pub transactions: Vec<Transaction>,
     pub tally: Tally,
     pub clock: Clock,
+    pub rates: Rates,
     pub fairness: Fairness,
     pub dates: Dates,
     /// Lanes and nodes get no more slots for now.
@@ -84,6 +87,7 @@ impl World {
             transactions: Vec::new(),
             tally: Tally::default(),
             clock: Clock::default(),
+            rates: Rates::default(),
             fairness: Fairness::with_room(shape.capacity.shares - 1),
             dates: Dates::default(),
             refuses_growth: false,

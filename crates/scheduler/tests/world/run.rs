@@ -4,7 +4,7 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 
 use super::shape::Shape;
-use super::table::{Row, Target};
+use super::table::Row;
 use super::tally::Tally;
 use super::transaction::LimitChange;
 use super::{Checked, World};
@@ -58,12 +58,12 @@ impl World {
 
     fn lift_limits(&mut self) -> Checked {
         let at = self.begin();
-        let targets: Vec<Target> = self.table.limits.rows.keys().copied().collect();
-        self.transactions[at].limits = targets
-            .into_iter()
-            .map(|target| LimitChange {
+        let rows = self.table.limits.rows.iter();
+        self.transactions[at].limits = rows
+            .map(|(&target, row)| LimitChange {
                 target,
                 value: None,
+                lost_rate: row.has_rate().then_some(row.settings.rate_since),
                 level: 0,
             })
             .collect();

@@ -28,6 +28,8 @@ pub struct Shape {
     pub aging: bool,
     /// Rates, and pauses that end by themselves.
     pub clocks: bool,
+    /// Most statements change settings.
+    pub restless: bool,
     /// The arrays grow as they are needed, and shrink.
     pub elastic: bool,
     /// Queues, and tenants of queues, that can be known to have lanes outside.
@@ -71,6 +73,7 @@ impl Shape {
             fairness: rng.random_bool(0.5),
             aging: rng.random_bool(0.5),
             clocks: rng.random_bool(0.5),
+            restless: false,
             elastic: rng.random_bool(0.2),
             records: rng.random_range(1..=12),
             shares_groups: rng.random_bool(0.3),
@@ -145,6 +148,25 @@ impl Shape {
         }
     }
 
+    /// Few names, whose rates change all the time, and gates that are forgotten now and then.
+    pub fn changing_rates(rng: &mut SmallRng) -> Self {
+        Self {
+            queues: 2,
+            tenants: rng.random_range(1..=5),
+            accounts: rng.random_range(0..=1),
+            keys: rng.random_range(0..=2),
+            jobs: 12,
+            capacity: Capacity {
+                gates: [8, 12, AMPLE.gates][rng.random_range(0..3)],
+                ..AMPLE
+            },
+            resets: rng.random_bool(0.3),
+            fairness: false,
+            restless: true,
+            ..Self::nested()
+        }
+    }
+
     /// Far more lanes than fit, of jobs that come and go in many transactions at once.
     pub fn crowded(rng: &mut SmallRng) -> Self {
         Self {
@@ -210,6 +232,7 @@ impl Shape {
             fairness: true,
             aging: false,
             clocks: true,
+            restless: false,
             elastic: false,
             records: 100,
             shares_groups: false,

@@ -103,24 +103,61 @@ impl Target {
     }
 }
 
+/// A row of settings. All but the rate holds as a whole.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitRow {
+    pub settings: GateSettings,
+    pub inherits_rate: bool,
+}
+
+impl LimitRow {
+    pub fn has_rate(&self) -> bool {
+        !self.inherits_rate && self.settings.rate.is_some()
+    }
+
+    fn over(&self, default: &GateSettings) -> GateSettings {
+        let own = self.settings;
+        match self.inherits_rate {
+            true => GateSettings {
+                rate: default.rate,
+                rate_since: own.rate_since.max(default.rate_since),
+                ..own
+            },
+            false => own,
+        }
+    }
+}
+
 /// A missing row leaves the default in force; sessions and unique keys have fixed limits.
 #[derive(Clone, Default)]
 pub struct Limits {
-    pub rows: HashMap<Target, GateSettings>,
+    pub rows: HashMap<Target, LimitRow>,
 }
 
 impl Limits {
     pub fn in_force(&self, kind: GateKind, key: u64) -> GateSettings {
         let row = self.rows.get(&Target::Gate(kind as u8, key));
         if let Some(limit) = kind.fixed_limit() {
-            let paused_until = row.and_then(|row| row.paused_until);
+            let paused_until = row.and_then(|row| row.settings.paused_until);
             return GateSettings {
                 paused_until,
                 ..limit.into()
             };
         }
+        let default = self.default_of(kind);
+        row.map_or(default, |row| row.over(&default))
+    }
+
+    fn default_of(&self, kind: GateKind) -> GateSettings {
         let default = self.rows.get(&Target::Default(kind as u8));
-        row.or(default).copied().unwrap_or(Limit::None.into())
+        default.map_or(Limit::None.into(), |row| row.settings)
+    }
+
+    pub fn of_target(&self, target: Target) -> GateSettings {
+        match target {
+            Target::Gate(kind, key) => self.in_force(GateKind::ALL[kind as usize], key),
+            Target::Default(kind) => self.default_of(GateKind::ALL[kind as usize]),
+        }
     }
 
     pub fn any_paused_session(&self) -> bool {
@@ -128,9 +165,9 @@ impl Limits {
         self.rows.keys().any(session)
     }
 
-    pub fn put(&mut self, target: Target, value: Option<GateSettings>) {
+    pub fn put(&mut self, target: Target, value: Option<LimitRow>) {
         match value {
-            Some(settings) => self.rows.insert(target, settings),
+            Some(row) => self.rows.insert(target, row),
             None => self.rows.remove(&target),
         };
     }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use turnstile_scheduler::{GateKind, GateSettings, LaneSpec, ReservationId};
+use turnstile_scheduler::{GateKind, LaneSpec, ReservationId};
 
 use super::claim::Claim;
-use super::table::{JobId, Row, Target, TransactionId};
+use super::table::{JobId, LimitRow, Row, Target, TransactionId};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Change {
@@ -33,7 +33,9 @@ pub struct Reserved {
 #[derive(Clone, Copy, Debug)]
 pub struct LimitChange {
     pub target: Target,
-    pub value: Option<GateSettings>,
+    pub value: Option<LimitRow>,
+    /// Since when the row had a rate that it has no more.
+    pub lost_rate: Option<i64>,
     pub level: usize,
 }
 
