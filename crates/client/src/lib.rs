@@ -39,9 +39,9 @@
 //!
 //! # What it costs the server
 //!
-//! Two connections. On one the worker claims as many jobs as it has room for (half of what may run at a time, if that is more than
-//! a hundred), and completes in the same call those that are done without a result, so that short jobs cost a transaction for many
-//! of them. Where there are none it sleeps: it runs nothing until
+//! Two connections. On one the worker claims as many jobs as it has room for, and completes in the same call those that are done
+//! without a result, so that short jobs cost a transaction for many of them. Of more than a hundred it claims half at a time: then
+//! handlers run while the server makes the next claim. Where there are none it sleeps: it runs nothing until
 //! there is work, or [`Worker::wait`] is over. On the other go all other ends of runs, as many as there are in one call, and one
 //! heartbeat for all runs. Neither relies on anything that belongs to a session, so both may go through PgBouncer in transaction mode; the
 //! sleeper keeps one connection of its pool.
