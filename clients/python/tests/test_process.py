@@ -12,8 +12,11 @@ from crew import PATIENCE, job, states, until
 from turnstile_client import enqueue
 
 PROGRAM = """
-    import asyncio, sys, time
+    import asyncio, signal, sys, time
     from turnstile_client import AsyncWorker, Worker
+
+    # A shell may have its background jobs ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def deaf(run):
         print("deaf", flush=True)
