@@ -64,7 +64,7 @@ fn find(queue: u64, read: fn(u64) -> Result<QueueSettings>) -> Result<QueueSetti
         return Ok(settings);
     }
     let (table, version) = of;
-    let shared = shmem::recall(table, |read| read.queue(version, queue));
+    let shared = shmem::recall(table, |read| read.queue(version, queue)).flatten();
     let settings = match shared {
         Some(settings) => settings,
         None => {

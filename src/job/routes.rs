@@ -205,7 +205,7 @@ pub fn current(spi: &Spi) -> Result<Rc<Routes>> {
 
 /// As others have read them, if there are none.
 fn find(spi: &Spi, (table, version): Version) -> Result<Routes> {
-    if shmem::recall(table, |read| read.has_no_routes(version).then_some(())).is_some() {
+    if shmem::recall(table, |read| read.has_no_routes(version)) == Some(true) {
         return Ok(Routes::default());
     }
     let routes = read(spi)?;

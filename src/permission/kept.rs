@@ -5,15 +5,13 @@
 
 use super::Verb;
 use crate::job::lane::{EVERY_QUEUE, queue_key};
+use crate::job::queue_settings;
 use crate::pg::call::datum;
-use crate::pg::catalog;
 use crate::pg::error::Result;
 use crate::pg::rights::Owner;
 use crate::pg::roles;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Statement, statement, with_spi};
-use crate::shmem;
-use crate::transaction::pending;
 use pgrx::pg_guard;
 use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
 use std::cell::{Cell, RefCell};
@@ -114,12 +112,8 @@ unsafe extern "C-unwind" fn roles_changed(_argument: Datum, _cache: c_int, _hash
 }
 
 pub fn of_role(role: Oid) -> Result<Rc<Permissions>> {
-    if pending::with(|pending| pending.changes_routes()) {
-        return read(role).map(Rc::new);
-    }
-    let table = catalog::job_table()?;
     // A standby, which is not told of commits, has none.
-    let Some(version) = shmem::routes_version(table) else {
+    let Some((table, version)) = queue_settings::version()? else {
         return read(role).map(Rc::new);
     };
     let of = (u32::from(table), version, ROLES.get());

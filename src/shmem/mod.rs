@@ -224,9 +224,9 @@ pub fn bounds_version(job_table: pg_sys::Oid) -> Option<u64> {
 }
 
 /// What others have read of routes and settings of queues, if they have.
-pub fn recall<R>(job_table: pg_sys::Oid, find: impl FnOnce(&Read) -> Option<R>) -> Option<R> {
+pub fn recall<R>(job_table: pg_sys::Oid, find: impl FnOnce(&Read) -> R) -> Option<R> {
     let found = with_existing(job_table, |memory| Ok(find(&memory.state.read)));
-    found.ok()??
+    found.ok().flatten()
 }
 
 /// Has others find what was read of routes or settings of queues, unless they have changed since they had this version.

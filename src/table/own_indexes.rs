@@ -142,7 +142,7 @@ impl Shape {
 impl Place {
     fn has(self, found: &index::Condition, wanted: &str) -> bool {
         let (Self { job_table, number }, condition) = (self, found.number());
-        let known = shmem::recall(job_table, |read| read.condition(number));
+        let known = shmem::recall(job_table, |read| read.condition(number)).flatten();
         if known == Some(condition) {
             return true;
         }

@@ -79,7 +79,7 @@ fn known_as((table, version): Version) -> (u32, u64) {
 /// Whether anything has a bound. What was known of another version is forgotten.
 fn look_for_any(version: Version) -> Result<bool> {
     let (table, number) = version;
-    if shmem::recall(table, |read| read.has_no_bounds(number).then_some(())).is_some() {
+    if shmem::recall(table, |read| read.has_no_bounds(number)) == Some(true) {
         UNBOUNDED.set(known_as(version));
         return Ok(false);
     }
