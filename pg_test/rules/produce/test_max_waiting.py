@@ -401,13 +401,19 @@ def test_a_count_that_stands_still_stops_no_producer(db, conn, other):
 
 def _stop_outside_of_locks(db, backend) -> bool:
     """Whoever stands still with a light-weight lock, or in the wait queue of one, holds up others that have nothing to count."""
+    waits_for = "SELECT wait_event_type FROM pg_stat_activity WHERE pid = %s"
+    seen: list = []
+
+    def look():
+        enqueue(looking, queue="another")
+        seen.append(looking.execute(waits_for, [backend]).fetchone())
+
+    looking = db.connect()
     os.kill(backend, signal.SIGSTOP)
-    probe_conn = db.connect()
-    probe = threading.Thread(target=enqueue, args=[probe_conn], kwargs={"queue": "another"})
+    probe = threading.Thread(target=look)
     probe.start()
     probe.join(1)
-    waits_for = "SELECT wait_event_type FROM pg_stat_activity WHERE pid = %s"
-    if probe.is_alive() or probe_conn.execute(waits_for, [backend]).fetchone() == ("LWLock",):
+    if seen in ([], [("LWLock",)]):
         os.kill(backend, signal.SIGCONT)
         probe.join()
         return False
