@@ -147,7 +147,8 @@ ALTER TABLE turnstile.job
     ADD COLUMN lease interval,
     ADD COLUMN unique_states text[],
     ADD COLUMN first_started_at timestamptz,
-    ADD COLUMN waited interval;
+    ADD COLUMN waited interval,
+    ADD COLUMN claim_epoch int;
 ALTER TABLE turnstile.job_history
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
@@ -171,6 +172,8 @@ COMMENT ON COLUMN turnstile.job.first_started_at IS
     'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
 COMMENT ON COLUMN turnstile.job.waited IS
     'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
+COMMENT ON COLUMN turnstile.job.claim_epoch IS
+    'The claim epoch in which the job was enqueued or claimed last: one ends where a crash or a promotion may have taken claims back. The next claim skips an attempt for each that has ended since. NULL: no claim of the job is ever taken back (durable_claims).';
 COMMENT ON COLUMN turnstile.job_history.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
@@ -185,6 +188,10 @@ COMMENT ON COLUMN turnstile.job_history.first_started_at IS
     'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
 COMMENT ON COLUMN turnstile.job_history.waited IS
     'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
+
+-- Numbers the claim epochs (src/job/claim_epoch.rs).
+CREATE SEQUENCE turnstile.claim_epoch_seq;
+SELECT pg_catalog.pg_extension_config_dump('turnstile.claim_epoch_seq', '');
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
 CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';
@@ -559,6 +566,7 @@ ALTER TABLE turnstile.slowed_key ENABLE ALWAYS TRIGGER publish_truncate;
 
 ALTER TABLE turnstile.queue
     ADD COLUMN rate_since timestamptz,
+    ADD COLUMN durable_claims boolean,
     ALTER COLUMN rate_per DROP NOT NULL,
     ALTER COLUMN rate_per DROP DEFAULT,
     ALTER COLUMN policy DROP NOT NULL,
@@ -639,6 +647,8 @@ COMMENT ON COLUMN turnstile.queue.keep_completed IS
     'How long completed jobs stay in history, from the end of their day (UTC). 0: a completion leaves nothing there, unless others have to know of it (children, parents, jobs that others come after, unique keys that are still held). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
 COMMENT ON COLUMN turnstile.queue.keep_discarded IS
     'How long discarded and cancelled jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
+COMMENT ON COLUMN turnstile.queue.durable_claims IS
+    'Whether a claim waits until it is on disk. false: a claim in a transaction that does nothing else does not, for jobs that were enqueued since; if the server crashes in the next moments, the job is available again, and may run once more beside the worker that still has it, whose end is refused then (55000). NULL: inherited; built in: true.';
 COMMENT ON COLUMN turnstile.queue.rate_since IS
     'Since when a rate is in force for it, by any row, as of when this row got one or inherited again: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 COMMENT ON COLUMN turnstile.queue.rate IS
@@ -737,6 +747,7 @@ CREATE VIEW turnstile.queue_in_force AS
             AS keep_completed,
         nullif(coalesce(own.keep_discarded, star.keep_discarded, CASE WHEN star.name IS NOT NULL THEN interval '7 days' END), '-1 second')
             AS keep_discarded,
+        coalesce(own.durable_claims, star.durable_claims, true) AS durable_claims,
         greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
     FROM (
         SELECT queue.name, queue.gate FROM turnstile.queue
@@ -2078,7 +2089,8 @@ AS $function$
     LEFT JOIN is_over AS rest ON rest.name = '*'
 $function$;
 
-CREATE OR REPLACE FUNCTION turnstile.set_queue(
+DROP FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[]);
+CREATE FUNCTION turnstile.set_queue(
     name text,
     max_running int DEFAULT NULL,
     paused boolean DEFAULT NULL,
@@ -2097,7 +2109,8 @@ CREATE OR REPLACE FUNCTION turnstile.set_queue(
     keep_completed interval DEFAULT NULL,
     keep_discarded interval DEFAULT NULL,
     max_waiting int DEFAULT NULL,
-    clear text[] DEFAULT NULL
+    clear text[] DEFAULT NULL,
+    durable_claims boolean DEFAULT NULL
 ) RETURNS turnstile.queue
     LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
@@ -2111,7 +2124,8 @@ BEGIN
     PERFORM turnstile.check_permission('manage', set_queue.name);
     PERFORM turnstile_internal.check_clear(
         set_queue.clear, 'max_running', 'max_waiting', 'paused_until', 'rate', 'rate_per', 'burst', 'policy', 'aging',
-        'lease', 'max_attempts', 'retry_base', 'retry_cap', 'session_on_retry', 'notify', 'keep_completed', 'keep_discarded'
+        'lease', 'max_attempts', 'retry_base', 'retry_cap', 'session_on_retry', 'notify', 'keep_completed', 'keep_discarded',
+        'durable_claims'
     );
     INSERT INTO turnstile.queue (name, paused, paused_until)
     SELECT set_queue.name, star.paused, star.paused_until
@@ -2136,7 +2150,8 @@ BEGIN
         session_on_retry = turnstile_internal.changed_setting('session_on_retry', set_queue.clear, set_queue.session_on_retry, session_on_retry),
         notify = turnstile_internal.changed_setting('notify', set_queue.clear, set_queue.notify, notify),
         keep_completed = turnstile_internal.changed_setting('keep_completed', set_queue.clear, set_queue.keep_completed, keep_completed),
-        keep_discarded = turnstile_internal.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
+        keep_discarded = turnstile_internal.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded),
+        durable_claims = turnstile_internal.changed_setting('durable_claims', set_queue.clear, set_queue.durable_claims, durable_claims)
     WHERE name = set_queue.name
     RETURNING * INTO made;
     IF num_nonnulls(set_queue.rate_per, set_queue.burst) > 0 THEN
@@ -2150,10 +2165,10 @@ EXCEPTION WHEN check_violation THEN
     PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[]) IS
+COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[], boolean) IS
     'Changes settings of a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
 name: the queue.
-clear: columns to set to NULL: max_running, max_waiting, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts, retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded. Such a setting is inherited again; paused_until is over.
+clear: columns to set to NULL: max_running, max_waiting, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts, retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded, durable_claims. Such a setting is inherited again; paused_until is over.
 rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.queue.
 Errors: 22004; 22023; 54000; 42501.';
@@ -2453,7 +2468,8 @@ SELECT
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
     coalesce(live.starting, 0) AS starting,
-    coalesce(live.blocked, 0) AS blocked
+    coalesce(live.blocked, 0) AS blocked,
+    setting.durable_claims
 FROM known
 LEFT JOIN LATERAL (
     SELECT force.*

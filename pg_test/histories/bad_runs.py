@@ -92,6 +92,55 @@ def a_job_brought_back_begins_again_with_its_first_attempt(story):
     story.claims(1)
 
 
+def _quick(story) -> None:
+    story.limits("queue", "q", durable_claims="false")
+    story.enqueues(1, claim_epoch=1)
+
+
+@bad("claims_take_available_jobs")
+def an_attempt_is_skipped_though_no_epoch_has_ended(story):
+    _quick(story)
+    story.claims(1, attempt=2, uncounted=1, claim_epoch=1)
+
+
+@bad("claims_take_available_jobs")
+def an_attempt_is_skipped_that_counts(story):
+    _quick(story)
+    story.loses((1, 1))
+    story.claims(1, attempt=2, claim_epoch=2)
+
+
+@bad("runs_are_handed_out_once")
+def a_lost_run_is_handed_out_again(story):
+    _quick(story)
+    story.loses((1, 1))
+    story.claims(1, claim_epoch=1)
+
+
+@bad("only_claims_are_lost")
+def a_claim_is_lost_that_was_to_be_kept(story):
+    story.enqueues(1)
+    story.loses((1, 1))
+
+
+@bad("only_claims_are_lost")
+def what_was_done_beside_a_claim_is_lost(story):
+    _quick(story)
+    claim = story.called("claim", [[1, 1]], queues=["q"], most=1)
+    story.ended(claim, story.called("heartbeat", True, runs=[[1, 1]]))
+    story.crashes.append((story.now, story.now + 1))
+    story.now += 2
+
+
+@bad("claims_are_handed_to_their_caller")
+def a_claim_is_lost_long_before_the_crash(story):
+    _quick(story)
+    story.ended(story.called("claim", [[1, 1]], queues=["q"], most=1))
+    story.waits(5)
+    story.crashes.append((story.now, story.now + 1))
+    story.now += 2
+
+
 @bad("claims_are_handed_to_their_caller")
 def a_claim_is_handed_to_nobody(story):
     story.enqueues(1)

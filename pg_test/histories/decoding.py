@@ -131,7 +131,7 @@ class Memo(dict):
 _read_text = Memo(_plain).__getitem__
 _READ = (
     {"id": int, "position": int, "holds_session": "true".__eq__}
-    | dict.fromkeys(["priority", "attempt", "max_attempts", "uncounted", "parent"], Memo(int).__getitem__)
+    | dict.fromkeys(["priority", "attempt", "max_attempts", "uncounted", "parent", "claim_epoch"], Memo(int).__getitem__)
     | dict.fromkeys(
         ["run_at", "claimed_at", "lease_expires_at", "unique_until", "created_at"],
         Memo(lambda text: time_of(text[1:-1])).__getitem__,

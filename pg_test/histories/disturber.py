@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import signal
+import time
 
 import psycopg
 
@@ -24,6 +25,8 @@ class Disturber:
         self.chance = random.Random(f"{seed} disturber")
         self.done: dict[str, int] = {}
         self._next = 0.0
+        # When each crash began, and when the server was back.
+        self.crashed: list[list[float]] = []
         self.crashes = [self.kill_postmaster, self.stop_at_once, self.kill_backend]
         self.lesser = [*[self.cancel] * 3, self.terminate, self.kill_worker, self.pause_worker]
         if changes_memory:
@@ -32,7 +35,9 @@ class Disturber:
     def crash(self) -> None:
         """The next kind of crash, in turn; returns when the server takes connections again."""
         crash = self.crashes[sum(self.done.get(way.__name__, 0) for way in self.crashes) % len(self.crashes)]
+        began = time.monotonic()
         self._do(crash)
+        self.crashed.append([began, time.monotonic()])
 
     def disturb_at_times(self, operations: int) -> None:
         """Lets something lesser go wrong after so many operations, more or less; each costs a client its connection at most."""

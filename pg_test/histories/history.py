@@ -12,32 +12,60 @@ from histories.limits import Limits, begun, bound_of, done
 from histories.locks import Locks
 from histories.model import EVERY_QUEUE, NEVER, Call, Change, Commit, Rest, Transaction
 
+# Who does not wait for the disk has to wait so long for what is not lost, at most: three rounds of the process that writes the log.
+WRITTEN_AFTER = 0.6
+# Seconds.
+CLOCKS_AGREE = 0.1
+
+
 class History:
-    def __init__(self, transactions: list[Transaction], commits: list[Commit], settings=None, rest=None, server_log="", orderly=True):
+    def __init__(
+        self,
+        transactions: list[Transaction],
+        commits: list[Commit],
+        settings=None,
+        rest=None,
+        server_log="",
+        orderly=True,
+        crashes=(),
+        clock=0.0,
+    ):
+        """`crashes`: when each began, and when it was over. `clock`: how far the server's clock is ahead of the clients'."""
         self.transactions, self.commits = transactions, commits
         self.rest = rest
         self.server_log = server_log
         self.orderly = orderly
         self._settings = settings or {}
         self.calls: list[Call] = [call for transaction in transactions for call in transaction.calls]
-        self._match()
+        self._match(clock)
+        self._lose(crashes)
 
-    def _match(self) -> None:
+    def _match(self, clock: float) -> None:
         """Finds the transaction of each commit: by the calls that its rows name, else by its id."""
-        by_xid, by_token, by_run = {}, {}, defaultdict(list)
+        by_xid, by_token, by_run = defaultdict(list), {}, defaultdict(list)
         for transaction in self.transactions:
             for call in transaction.calls:
                 by_token[call.token] = transaction
-                if call.xid is not None and (transaction.outcome == "committed" or call.xid not in by_xid):
-                    by_xid[call.xid] = transaction
+                if call.xid is not None:
+                    by_xid[call.xid].append(transaction)
                 if transaction.outcome == "unknown":
                     for run in call.arguments.get("runs", []):
                         by_run[tuple(run)].append(transaction)
         for commit in self.commits:
             # A crash leaves the id of what it has cut short to others, so names count more.
             commit.transaction = (
-                _named(commit, by_token, self.births) or by_xid.get(commit.xid) or _unknown(commit, by_run)
+                _named(commit, by_token, self.births) or _same_id(commit, by_xid[commit.xid], clock) or _unknown(commit, by_run)
             )
+
+    def _lose(self, crashes) -> None:
+        """A claim that left nothing in the log, and was committed just before a crash, is one that went on until then."""
+        found = {id(commit.transaction) for commit in self.commits}
+        for transaction in self.transactions:
+            if transaction.outcome != "committed" or id(transaction) in found or not any(map(has_claimed, transaction.kept)):
+                continue
+            lost = [end for begin, end in crashes if begin - WRITTEN_AFTER <= transaction.ended <= end]
+            if lost:
+                transaction.outcome, transaction.ended, transaction.is_lost = "rolled back", lost[0], True
 
     @cached_property
     def changes(self) -> list[Change]:
@@ -103,6 +131,13 @@ class History:
         return {id(commit.transaction) for commit, _, row in self.rows_of_batches if row["stops"] == "failed"}
 
     @cached_property
+    def quick_queues(self) -> set[str]:
+        """Those whose claims did not wait for the disk at some time."""
+        changed = [(setting.key[0], setting.row) for commit in self.commits for setting in commit.settings if setting.table == "queue"]
+        rows = [*((row["name"], row) for row in self._settings.get("queue", [])), *changed]
+        return {name for name, row in rows if row is not None and str(row.get("durable_claims")).lower() == "false"}
+
+    @cached_property
     def bounds(self) -> Limits:
         """Of backlogs."""
         return Limits(self._settings, self.commits, bound_of)
@@ -141,6 +176,18 @@ def _named(commit: Commit, by_token: dict, births: dict) -> Transaction | None:
     return None
 
 
+def _same_id(commit: Commit, transactions: list[Transaction], clock: float) -> Transaction | None:
+    """The one that committed then, or that may have: a crash leaves the ids of what it has taken back to others."""
+    committed = [each for each in transactions if each.outcome == "committed"]
+    at = commit.at - clock
+    at_that_time = [each for each in committed if each.sent - CLOCKS_AGREE <= at <= each.ended + CLOCKS_AGREE]
+    return next(iter(at_that_time or committed or transactions), None)
+
+
+def has_claimed(call: Call) -> bool:
+    return call.verb in ("claim", "claim_next", "complete_and_claim_next", "complete_and_claim") and bool(call.answer)
+
+
 def _unknown(commit: Commit, by_run: dict) -> Transaction | None:
     """A lost transaction that asked for the end of one of the runs that end here."""
     for change in commit.changes:
@@ -163,7 +210,9 @@ def load(directory: Path) -> History:
     rest = orjson.loads((directory / "rest.json").read_bytes())
     plan = orjson.loads((directory / "plan.json").read_bytes())
     orderly = "turnstile.max_memory" not in plan["settings"]
-    return History(transactions, commits, settings, rest, (directory / "server.log").read_text(), orderly)
+    crashes = orjson.loads((directory / "crashes.json").read_bytes())
+    server_log = (directory / "server.log").read_text()
+    return History(transactions, commits, settings, rest, server_log, orderly, crashes["crashed"], crashes["clock"])
 
 
 def read_calls(path: Path) -> list[Call]:

@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 QUEUES = ["q1", "q2", "q3", "free", "default"]
 # Sessions of this queue do not wait for a failed job.
 PASSING = "q3"
+# Claims from these do not wait for the disk.
+QUICK = ["free", "q3"]
 # Its tenants share its starts by weight.
 FAIR = "q2"
 # Their backlogs have bounds, always: others would be counted from some time on.
@@ -152,6 +154,7 @@ def first_rows() -> list[tuple[str, list]]:
         upsert("queue", ["free"], {"max_running": -1}),
         upsert("queue", [PASSING], {"session_on_retry": "pass"}),
         upsert("queue", [FAIR], {"policy": "fair"}),
+        *[upsert("queue", [queue], {"durable_claims": False}) for queue in QUICK],
         upsert("tenant", ["free"], {"slots": -1}),
         *[upsert(table, key, {"max_waiting": 10}) for table, key in BOUNDED],
     ]

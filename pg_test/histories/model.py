@@ -14,7 +14,7 @@ Job = namedtuple(
     "Job",
     "id kind queue tenant account session concurrency_key priority position run_at state holds_session attempt"
     " max_attempts uncounted worker claimed_at lease_expires_at unique_key unique_mode unique_until created_at result"
-    " parent opens_batch children cancel_requested_at",
+    " parent opens_batch children cancel_requested_at claim_epoch",
 )
 
 
@@ -43,6 +43,7 @@ class Transaction:
     calls: list[Call]
     outcome: str  # committed, rolled back, unknown
     ended: float = NEVER
+    is_lost: bool = False  # it had committed, and a crash has taken it back
 
     @property
     def sent(self) -> float:

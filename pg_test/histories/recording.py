@@ -124,6 +124,8 @@ def _run(plan: Plan, cluster, station: Station) -> dict:
     except BaseException:
         crew.abandon()
         raise
+    clock = time.time() - time.monotonic()
+    (station.directory / "crashes.json").write_text(json.dumps({"clock": clock, "crashed": disturber.crashed}))
     return {"operations": station.operations, **disturber.done}
 
 

@@ -30,10 +30,11 @@ class Story:
         self.transactions, self.commits, self.live = [], [], {}
         self.now = 0.0
         self.server_log, self.rest = "", None
+        self.crashes: list[tuple[float, float]] = []
         self._numbers = itertools.count(1)
 
     def told(self) -> History:
-        return History(self.transactions, self.commits, {}, self.rest, self.server_log)
+        return History(self.transactions, self.commits, {}, self.rest, self.server_log, crashes=self.crashes)
 
     def called(self, verb: str, answer=None, outcome="ok", lasts=1.0, **arguments) -> Call:
         call = Call("client", next(self._numbers), verb, arguments, self.now, self.now + lasts, outcome, answer)
@@ -69,13 +70,20 @@ class Story:
         self.committed(transaction, *[{"id": job_id, "kind": call.token, **columns} for job_id in ids])
         return transaction
 
-    def claims(self, *ids: int, most: int | None = None, queues=("q",), lasts=1.0) -> Transaction:
-        """A claim of these jobs, each under its next attempt, with a lease that never ends."""
-        runs = [[job_id, self.live[job_id].attempt + 1] for job_id in ids]
+    def claims(self, *ids: int, most: int | None = None, queues=("q",), lasts=1.0, attempt=None, **columns) -> Transaction:
+        """A claim of these jobs, each under its next attempt or another, with a lease that never ends."""
+        runs = [[job_id, attempt or self.live[job_id].attempt + 1] for job_id in ids]
         call = self.called("claim", runs, queues=list(queues), most=len(ids) if most is None else most, lasts=lasts)
         transaction = self.ended(call)
         if ids:
-            self.committed(transaction, *[self.running(call, *run) for run in runs])
+            self.committed(transaction, *[self.running(call, *run) | columns for run in runs])
+        return transaction
+
+    def loses(self, *runs: tuple[int, int], **columns) -> Transaction:
+        """A claim of these runs that a crash takes back."""
+        transaction = self.ended(self.called("claim", [list(run) for run in runs], queues=["q"], most=len(runs)))
+        self.crashes.append((self.now, self.now + 1))
+        self.now += 1.125
         return transaction
 
     def running(self, call: Call, job_id: int, attempt: int) -> dict:

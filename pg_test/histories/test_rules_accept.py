@@ -221,3 +221,32 @@ def a_claim_that_was_undone_had_looked_after_the_child(story):
     undone.xid = 1
     story.claims(3)
     story.ended(undone, story.called("rollback"), outcome="rolled back")
+
+
+@good
+def a_claim_was_lost(story):
+    story.limits("queue", "q", durable_claims="false")
+    story.enqueues(1, 2, claim_epoch=1)
+    story.loses((1, 1))
+    story.claims(1, 2, attempt=2, uncounted=1, claim_epoch=2)
+    story.completes(1)
+    story.ended(story.called("complete", outcome="error", runs=[[1, 1]]), outcome="rolled back").calls[0].sqlstate = "55000"
+    story.completes(2)
+
+
+@good
+def a_lost_claim_was_of_the_only_slot(story):
+    story.limits("queue", "q", max_running="1", durable_claims="false")
+    story.enqueues(1, 2, claim_epoch=1)
+    story.loses((1, 1))
+    story.claims(1, attempt=2, uncounted=1, claim_epoch=2)
+
+
+@good
+def what_has_the_id_of_a_lost_claim(story):
+    story.limits("queue", "q", durable_claims="false")
+    story.enqueues(1, claim_epoch=1)
+    lost = story.loses((1, 1))
+    story.enqueues(2)
+    story.transactions[-1].calls[0].xid = story.commits[-1].xid = lost.calls[0].xid
+    story.claims(1, attempt=2, uncounted=1, claim_epoch=2)

@@ -49,7 +49,9 @@ class Worker(Client):
         self.held, self.over = remembered
 
     def came_back(self) -> None:
-        self.held = self.call("left behind", LEFT_BEHIND, {"name": self.name})
+        before, self.held = self.held, self.call("left behind", LEFT_BEHIND, {"name": self.name})
+        # Who has lost a claim goes on with its run all the same.
+        self.over = [*self.over, *[run for run in before if run not in self.held]][-MOST_HELD:]
 
     def step(self) -> None:
         chance = self.chance.random()

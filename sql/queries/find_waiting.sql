@@ -1,7 +1,7 @@
 -- Locks up to $5 jobs of lane $2 of group $1 that are not locked, by position from $3 on and before $4: (id, the
--- attempt that is next, position, whether its turn opens its batch).
+-- attempts that it has had, position, whether its turn opens its batch, claim_epoch).
 -- $6: positions that this transaction made available itself; they are not committed, so not eligible.
-SELECT job.id, job.attempt + 1, job.position, job.opens_batch IS TRUE
+SELECT job.id, job.attempt, job.position, job.opens_batch IS TRUE, job.claim_epoch
 FROM ONLY turnstile.job
 WHERE job.lane_group = $1 AND job.lane = $2 AND job.position >= $3 AND job.position < $4 AND job.state = 'available'
     AND NOT job.position = ANY ($6)

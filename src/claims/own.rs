@@ -121,6 +121,8 @@ fn start(
         datum(server::now()),
         None,
         None,
+        datum(vec![0_i32; ids.len()]),
+        None,
     ];
     let started = spi.run(&START_JOBS, &arguments)?;
     pending::note(job_table, |level| level.own.is_claiming = false);

@@ -6,6 +6,7 @@ use crate::job::lane::queue_key;
 use crate::pg::call::datum;
 use crate::pg::catalog;
 use crate::pg::error::{Result, internal};
+use crate::pg::rights::Owner;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Rows, Statement, statement, with_spi};
 use crate::shmem::{self, QueueSettings};
@@ -38,6 +39,14 @@ pub fn committed(queue: u64) -> Result<QueueSettings> {
     match queue {
         EVERY_QUEUE => find(queue_key(DEFAULT_ROW), as_committed),
         queue => find(queue, as_committed),
+    }
+}
+
+/// For producers of any role. Where what is set must be read anew for each job, it is not looked for.
+pub fn has_durable_claims(queue: u64) -> Result<bool> {
+    match version()? {
+        Some(_) => of_queue(queue).map(|settings| settings.durable_claims),
+        None => Ok(true),
     }
 }
 
@@ -99,7 +108,8 @@ fn keep(of: Version, queue: u64, settings: QueueSettings) {
 }
 
 fn as_seen(queue: u64) -> Result<QueueSettings> {
-    with_spi(|spi| settings(&spi.run(&SETTINGS, &[datum(queue.cast_signed())])?))
+    let queue = [datum(queue.cast_signed())];
+    Owner::of_jobs()?.run(|| with_spi(|spi| settings(&spi.run(&SETTINGS, &queue)?)))
 }
 
 fn as_committed(queue: u64) -> Result<QueueSettings> {
@@ -119,5 +129,6 @@ fn settings(rows: &Rows) -> Result<QueueSettings> {
         max_attempts: rows.required(0, 1)?,
         lease: rows.required(0, 2)?,
         keeps_no_completed: rows.required(0, 3)?,
+        durable_claims: rows.required(0, 4)?,
     })
 }

@@ -32,8 +32,7 @@ impl LogPosition {
     /// Here and now. What is committed is on disk then, also where `synchronous_commit` is off: a crash after it takes nothing back.
     pub fn here() -> Self {
         let position = Self::unflushed();
-        // SAFETY: the log has been written that far.
-        unsafe { pg_sys::XLogFlush(position.end) };
+        flush_to(position.end);
         position
     }
 
@@ -85,6 +84,22 @@ impl LogPosition {
             end,
         })
     }
+}
+
+/// The end of the last record that this transaction has put into the log; 0: there is none.
+pub fn last_record() -> u64 {
+    // SAFETY: a number of this process.
+    unsafe { pg_sys::XactLastRecEnd }
+}
+
+/// Returns when all that this transaction has put into the log is on disk.
+pub fn flush() {
+    flush_to(last_record());
+}
+
+fn flush_to(end: u64) {
+    // SAFETY: the log has been written that far.
+    unsafe { pg_sys::XLogFlush(end) };
 }
 
 /// Where the next record begins is where the last one ends, but at the beginning of a page: its header comes between, and is

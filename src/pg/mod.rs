@@ -4,6 +4,7 @@
 pub mod call; // arguments and results of SQL functions
 pub mod catalog; // the extension's own tables
 pub mod catalog_row; // rows of the server's catalog
+pub mod commit; // whether the end of the transaction waits for the disk
 pub mod compat; // what differs between versions of the server
 pub mod error; // what can go wrong
 pub mod foreign_code; // code of users that runs when rows are written

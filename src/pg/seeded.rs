@@ -224,6 +224,16 @@ pub enum Seeded {
     NameWhatIsInTheWay,
     /// Numbers that were drawn ahead are handed out whatever has been done to their sequence since.
     TrustStock,
+    /// A claim takes the next attempt, whatever a crash may have taken back.
+    SkipNoAttempt,
+    /// Every claim of a job may be lost, not only the first one in an epoch.
+    LoseAnyClaim,
+    /// After a crash the claim epoch goes on.
+    TrustEachStart,
+    /// A claim may be lost together with what its transaction had done before.
+    LoseWhatPrecedes,
+    /// A claim may be lost together with what its transaction has done since.
+    LoseWhatFollows,
     /// The log does not say that numbers are drawn ahead.
     DrawUnlogged,
     /// A reader of the history takes open transactions for ended ones.

@@ -115,6 +115,15 @@ impl Page {
         unsafe { version(self.buffer) }
     }
 
+    /// The last number that was drawn.
+    pub fn last(&self) -> Option<i64> {
+        // SAFETY: the page is locked, and has one row.
+        unsafe {
+            let row = row_of(pg_sys::BufferGetPage(self.buffer));
+            (*row).is_called.then_some((*row).last_value)
+        }
+    }
+
     /// Draws the next numbers, as many. The log says so before anybody has one of them; so whatever transaction commits one,
     /// its commit comes later in the log. None: here the server must draw each.
     pub fn draw(&self, count: i64) -> Option<RangeInclusive<i64>> {

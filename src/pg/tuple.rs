@@ -191,6 +191,12 @@ impl RawRow<'_> {
             .and_then(|datum| unsafe { i64::from_datum(datum, false) })
     }
 
+    pub fn far_int4(&self, column: usize) -> Option<i32> {
+        // SAFETY: as above.
+        self.far(column)
+            .and_then(|datum| unsafe { i32::from_datum(datum, false) })
+    }
+
     pub fn far_interval(&self, column: usize) -> Option<Interval> {
         // SAFETY: the column is one of intervals.
         self.far(column)

@@ -1,6 +1,8 @@
 //! The rows of a claim: waiting jobs of a lane are found by position, locked and set running.
 
+use crate::job::claim_epoch::{self, Claim};
 use crate::job::later::Later;
+use crate::job::queue_settings;
 use crate::job::row::column;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
@@ -10,10 +12,10 @@ use crate::pg::spi::{Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
 use crate::runs::claimer::Claimer;
 use crate::runs::lane_rows::LaneRows;
-use crate::runs::lease;
+use crate::shmem::QueueSettings;
 use crate::table::{self, Jobs, Operation, figures, places};
+use crate::transaction::loss;
 use crate::transaction::pending::{self, Work};
-use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
 use turnstile_scheduler::Picked;
@@ -32,7 +34,9 @@ pub static START_JOBS: Statement = statement!(
         TIMESTAMPTZOID,
         TIMESTAMPTZOID,
         TIMESTAMPTZOID,
-        INTERVALOID
+        INTERVALOID,
+        INT4ARRAYOID,
+        INT4OID
     ]
 );
 
@@ -43,7 +47,7 @@ const MOST_OPENINGS: usize = 64;
 /// The column behind those of `claimed_job`.
 pub const POSITION_OF_STARTED: i32 = 17;
 
-/// The columns of a job that a claim changes, but for those of later releases.
+/// The columns of a job that a claim changes, but for those of later releases and those that only a lost claim changes.
 const CHANGED: [usize; 7] = [
     column::STATE,
     column::ATTEMPT,
@@ -63,6 +67,7 @@ struct Run {
     lease_expires_at: Option<i64>,
     /// What the claim asked for.
     lease: Option<Datum>,
+    durable_claims: bool,
 }
 
 /// What a claim has started of a lane.
@@ -91,18 +96,18 @@ pub struct Wanted<'a> {
 
 /// Sets jobs of the lane running and passes them on in order.
 pub fn start_jobs(spi: &Spi, wanted: &Wanted, output: &mut Output) -> Result<Started> {
-    let lease = lease_of(wanted.picked, wanted.claimer)?;
+    let settings = queue_settings::committed(wanted.picked.settings_of)?;
     let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
     match jobs.is_direct() {
-        true => start_directly(&jobs, wanted, lease, output),
-        false => start_by_statement(spi, jobs.table, wanted, lease, output),
+        true => start_directly(&jobs, wanted, &settings, output),
+        false => start_by_statement(spi, jobs.table, wanted, &settings, output),
     }
 }
 
 fn start_directly(
     jobs: &Rc<Jobs>,
     wanted: &Wanted,
-    lease: Interval,
+    settings: &QueueSettings,
     output: &mut Output,
 ) -> Result<Started> {
     let &Wanted {
@@ -112,7 +117,7 @@ fn start_directly(
     let end = picked.bound.unwrap_or(i64::MAX);
     table::command(|command| {
         // Not before the snapshot was taken: all jobs in it were created earlier.
-        let run = Run::from_now_on(picked, wanted.claimer, lease);
+        let run = Run::from_now_on(picked, wanted.claimer, settings);
         let mut jobs = command.open(jobs, Operation::Update(&CHANGED));
         let mut started = Started {
             positions: Vec::with_capacity(most),
@@ -140,8 +145,14 @@ fn start_directly(
                 started.openings.extend(row.int8(column::ID));
                 continue;
             }
-            let changes = run.changes(&row, &later);
+            let attempts = row.int4(column::ATTEMPT).unwrap_or(0);
+            let known = row.far_int4(later.claim_epoch);
+            let claim = claim_epoch::of_claim(job_table, attempts, known, run.durable_claims)?;
+            let changes = run.changes(&row, &later, known, &claim);
             if jobs.start(row, &changes)? {
+                if !claim.may_be_lost {
+                    loss::refuse();
+                }
                 let job = jobs.written();
                 places::note(job.int8(column::ID), job.place());
                 let before = (State::Available, job.int8(column::RUN_AT));
@@ -196,16 +207,18 @@ fn start_by_statement(
     spi: &Spi,
     job_table: pg_sys::Oid,
     wanted: &Wanted,
-    lease: Interval,
+    settings: &QueueSettings,
     output: &mut Output,
 ) -> Result<Started> {
+    // Who has triggers there may log what is not to be lost.
+    loss::refuse();
     let mut started = Started::default();
     let mut from = wanted.picked.head;
     loop {
         let left = wanted.most - started.positions.len();
         pending::begin(job_table, Work::Claim(Vec::new()));
-        let found = find_waiting(spi, wanted, from, left)?;
-        let run = Run::from_now_on(wanted.picked, wanted.claimer, lease);
+        let found = find_waiting(spi, job_table, wanted, (from, left), settings)?;
+        let run = Run::from_now_on(wanted.picked, wanted.claimer, settings);
         let (openings, jobs): (Vec<Found>, Vec<Found>) =
             found.into_iter().partition(|job| job.opens_batch);
         started.openings.extend(openings.iter().map(|job| job.id));
@@ -228,12 +241,26 @@ fn start_by_statement(
 /// A job that was locked to be started.
 struct Found {
     id: i64,
-    next_attempt: i32,
+    attempts: i32,
     position: i64,
     opens_batch: bool,
+    claim: Claim,
 }
 
-fn find_waiting(spi: &Spi, wanted: &Wanted, from: i64, most: usize) -> Result<Vec<Found>> {
+impl Found {
+    fn next_attempt(&self) -> i32 {
+        let skipped = self.attempts.saturating_add(self.claim.skipped);
+        skipped.saturating_add(1)
+    }
+}
+
+fn find_waiting(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    wanted: &Wanted,
+    (from, most): (i64, usize),
+    settings: &QueueSettings,
+) -> Result<Vec<Found>> {
     let picked = wanted.picked;
     let rows = spi.run(
         &FIND_WAITING,
@@ -247,11 +274,13 @@ fn find_waiting(spi: &Spi, wanted: &Wanted, from: i64, most: usize) -> Result<Ve
         ],
     )?;
     let found = |row| {
+        let (attempts, known) = (rows.required(row, 2)?, rows.value(row, 5));
         Ok(Found {
             id: rows.required(row, 1)?,
-            next_attempt: rows.required(row, 2)?,
+            attempts,
             position: rows.required(row, 3)?,
             opens_batch: rows.required(row, 4)?,
+            claim: claim_epoch::of_claim(job_table, attempts, known, settings.durable_claims)?,
         })
     };
     (0..rows.len()).map(found).collect()
@@ -267,9 +296,12 @@ fn start_found(
     if found.is_empty() {
         return Ok(());
     }
-    let runs = found.iter().map(|job| (job.id, job.next_attempt));
+    let runs = found.iter().map(|job| (job.id, job.next_attempt()));
     pending::with(|pending| pending.expect_runs(runs));
     let ids: Vec<i64> = found.iter().map(|job| job.id).collect();
+    let skipped: Vec<i32> = found.iter().map(|job| job.claim.skipped).collect();
+    // They are of one queue.
+    let epoch = found.first().and_then(|job| job.claim.epoch);
     let rows = spi.run(
         &START_JOBS,
         &[
@@ -280,6 +312,8 @@ fn start_found(
             datum(run.claimed_at),
             run.lease_expires_at.and_then(datum),
             run.lease,
+            datum(skipped),
+            epoch.and_then(datum),
         ],
     )?;
     for row in 0..rows.len() {
@@ -291,16 +325,10 @@ fn start_found(
     Ok(())
 }
 
-fn lease_of(picked: &Picked, claimer: &Claimer) -> Result<Interval> {
-    match claimer.lease {
-        Some(lease) => Ok(lease),
-        None => lease::of_queue(picked),
-    }
-}
-
 impl Run {
-    fn from_now_on(picked: &Picked, claimer: &Claimer, lease: Interval) -> Self {
+    fn from_now_on(picked: &Picked, claimer: &Claimer, settings: &QueueSettings) -> Self {
         let now = server::now();
+        let lease = claimer.lease.unwrap_or(settings.lease);
         Self {
             worker: claimer.worker,
             owner_pid: claimer.owner.and_then(|owner| datum(owner.pid)),
@@ -309,6 +337,7 @@ impl Run {
             claimed_at: if picked.is_metered { picked.now } else { now },
             lease_expires_at: server::later(now, lease),
             lease: claimer.lease.and_then(datum),
+            durable_claims: settings.durable_claims,
         }
     }
 
@@ -321,12 +350,21 @@ impl Run {
         }
     }
 
-    /// The new values of what a claim changes.
-    fn changes(&self, job: &RawRow, later: &Later) -> [(usize, Option<Datum>); CHANGED.len() + 1] {
-        let attempt = job.int4(column::ATTEMPT).unwrap_or(0);
+    /// The new values of what a claim changes. Columns of number 0 stay.
+    fn changes(
+        &self,
+        job: &RawRow,
+        later: &Later,
+        known: Option<i32>,
+        claim: &Claim,
+    ) -> [(usize, Option<Datum>); CHANGED.len() + 4] {
+        let [attempts, uncounted] =
+            [column::ATTEMPT, column::UNCOUNTED].map(|at| job.int4(at).unwrap_or(0));
+        let skipped = claim.skipped;
+        let if_so = |is_changed: bool, column| if is_changed { column } else { 0 };
         let [
             state,
-            attempts,
+            attempt,
             worker,
             owner_pid,
             owner_started_at,
@@ -335,13 +373,29 @@ impl Run {
         ] = CHANGED;
         [
             (state, datum("running")),
-            (attempts, datum(attempt.saturating_add(1))),
+            (
+                attempt,
+                datum(attempts.saturating_add(skipped).saturating_add(1)),
+            ),
             (worker, self.worker),
             (owner_pid, self.owner_pid),
             (owner_started_at, self.owner_started_at),
             (claimed_at, datum(self.claimed_at)),
             (lease_expires_at, self.lease_expires_at.and_then(datum)),
             (later.lease, self.lease),
+            (
+                if_so(claim.epoch != known, later.claim_epoch),
+                claim.epoch.and_then(datum),
+            ),
+            (
+                if_so(skipped > 0, column::UNCOUNTED),
+                datum(uncounted.saturating_add(skipped)),
+            ),
+            // Otherwise, the number of the attempt says that the run is the first.
+            (
+                if_so(skipped > 0 && attempts == 0, later.first_started_at),
+                datum(self.claimed_at),
+            ),
         ]
     }
 }

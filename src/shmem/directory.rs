@@ -27,6 +27,8 @@ pub struct Anchor {
     pub notifier: AtomicU32,
     /// The database in which a worker came to its end last.
     pub visited: AtomicU32,
+    /// The server has not come from a shutdown, so commits that nobody waited for may be missing.
+    may_lack_commits: AtomicBool,
 }
 
 /// A window, and the database that has it.
@@ -56,6 +58,8 @@ pub struct Entry {
     pub ids: Stock,
     /// Of `job_position_seq`; without the lock.
     pub positions: Stock,
+    /// 0: nobody has asked for it yet. It stays for as long as the server runs.
+    pub claim_epoch: AtomicU32,
 }
 
 static mut ANCHOR: *mut Anchor = null_mut();
@@ -93,6 +97,19 @@ pub(super) fn make() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Called by the postmaster when it has made the directory.
+pub(super) fn note_start(may_lack_commits: bool) {
+    if let Ok(anchor) = anchor() {
+        anchor
+            .may_lack_commits
+            .store(may_lack_commits, Ordering::Release);
+    }
+}
+
+pub(super) fn may_lack_commits() -> bool {
+    anchor().is_ok_and(|anchor| anchor.may_lack_commits.load(Ordering::Acquire))
 }
 
 pub(super) fn anchor() -> Result<&'static Anchor> {
@@ -157,6 +174,7 @@ impl Entry {
     pub fn set_owner(&self, database: pg_sys::Oid, job_table: pg_sys::Oid) {
         self.ids.clear();
         self.positions.clear();
+        self.claim_epoch.store(0, Ordering::Release);
         self.database.store(database.into(), Ordering::Release);
         self.job_table.store(job_table.into(), Ordering::Release);
     }

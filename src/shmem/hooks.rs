@@ -42,7 +42,11 @@ unsafe extern "C-unwind" fn startup() {
     if let Err(failure) = directory::make() {
         failure.raise();
     }
-    statistics_file::discard_after_crash();
+    let was_shut_down = statistics_file::was_shut_down();
+    directory::note_start(!was_shut_down);
+    if !was_shut_down {
+        statistics_file::discard();
+    }
     // SAFETY: the postmaster forgets its callbacks when it starts again after a crash; its children do at once.
     unsafe { pg_sys::on_shmem_exit(Some(at_exit), pg_sys::Datum::null()) };
 }

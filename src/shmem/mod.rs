@@ -31,7 +31,7 @@ use crate::pg::server;
 use crate::pg::settings;
 use pgrx::pg_sys;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use turnstile_scheduler::figures::Figures;
 use turnstile_scheduler::waiting::Channels;
 use turnstile_scheduler::waiting::Waiting;
@@ -275,6 +275,17 @@ pub fn stock(job_table: pg_sys::Oid, numbers: Numbers) -> Option<&'static Stock>
         Numbers::Ids => &entry.ids,
         Numbers::Positions => &entry.positions,
     })
+}
+
+/// The claim epoch of the database: see `job::claim_epoch`. None: there is no memory for the database.
+pub fn claim_epoch(job_table: pg_sys::Oid) -> Option<&'static AtomicU32> {
+    let entry = slot(job_table).and_then(directory::entry).ok()?;
+    Some(&entry.claim_epoch)
+}
+
+/// Whether commits that nobody waited for may be missing since the server's start.
+pub fn may_lack_commits() -> bool {
+    directory::may_lack_commits() && !armed(Seeded::TrustEachStart)
 }
 
 fn version(job_table: pg_sys::Oid, of: impl Fn(&Entry) -> &AtomicU64) -> Option<u64> {

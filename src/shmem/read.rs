@@ -15,6 +15,7 @@ pub struct QueueSettings {
     pub max_attempts: i32,
     pub lease: Interval,
     pub keeps_no_completed: bool,
+    pub durable_claims: bool,
 }
 
 #[repr(C)]

@@ -50,16 +50,15 @@ struct KeptTimes {
     sum: u64,
 }
 
-/// Called by the postmaster when it lays out its memory.
-pub(super) fn discard_after_crash() {
-    if !was_shut_down() {
-        for file in files() {
-            let _ = fs::remove_file(file);
-        }
+/// Called by the postmaster when it lays out its memory after a crash.
+pub(super) fn discard() {
+    for file in files() {
+        let _ = fs::remove_file(file);
     }
 }
 
-fn was_shut_down() -> bool {
+/// Whether the server begins where another one, or it itself, was shut down: nothing that was committed is missing.
+pub(super) fn was_shut_down() -> bool {
     let mut is_whole = false;
     // SAFETY: the server has read the file before it called; it raises an error if it cannot.
     let state = unsafe {

@@ -12,7 +12,7 @@
 
 use crate::pg::error::{cannot_prepare, own_run_is_open};
 use crate::pg::seeded::{Seeded, armed};
-use crate::pg::{server, unguarded};
+use crate::pg::{commit, server, unguarded};
 use crate::shmem::{self, Locked, Phase, sleeper};
 use crate::sync::dropped;
 use crate::transaction::earliest::Earliest;
@@ -41,16 +41,22 @@ unsafe extern "C-unwind" fn at_transaction_end(event: pg_sys::XactEvent::Type, _
     };
     match event {
         XACT_EVENT_COMMIT => {
-            quietly(commit);
+            commit::restore();
+            quietly(apply);
             quietly(|| dropped::at_end(true));
         }
         XACT_EVENT_ABORT => {
+            commit::restore();
             quietly(abort);
             dropped::at_end(false);
         }
-        XACT_EVENT_PRE_COMMIT if !armed(Seeded::CommitOwnRuns) => {
-            if let Some((job_id, attempt)) = pending::with(|pending| pending.open_own_run()) {
+        XACT_EVENT_PRE_COMMIT => {
+            let open = pending::with(|pending| pending.open_own_run());
+            if let Some((job_id, attempt)) = open.filter(|_| !armed(Seeded::CommitOwnRuns)) {
                 own_run_is_open(job_id, attempt).raise()
+            }
+            if pending::with(|pending| pending.loss.is_allowed()) {
+                commit::do_not_wait();
             }
         }
         XACT_EVENT_PRE_PREPARE
@@ -87,7 +93,7 @@ fn quietly(step: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(step));
 }
 
-fn commit() {
+fn apply() {
     abandon(0);
     let Some((table, changes)) = take_all() else {
         return;

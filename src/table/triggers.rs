@@ -1,6 +1,7 @@
 //! What a changed job means to the scheduler. Two row triggers on `turnstile.job` report every change. Code that
 //! changes rows without a plan does the same by itself where no other trigger could tell the difference.
 
+use crate::job::claim_epoch;
 use crate::job::row::{JobRow, column};
 use crate::permission;
 use crate::pg::call::{Call, datum, sql_function};
@@ -46,7 +47,12 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
     if old.is_none() {
         backlog::admit(trigger.table(), &row)?;
     }
+    let epoch = match old {
+        Some(_) => None,
+        None => claim_epoch::of_new(trigger.table(), &row)?,
+    };
     let changes: Vec<_> = place(&row, old.as_ref())
+        .chain(epoch)
         .map(|(column, value)| (column, Some(value)))
         .collect();
     Ok(Some(match changes.as_slice() {

@@ -4,6 +4,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::unguarded::GetCurrentTransactionNestLevel;
 use crate::shmem::Search;
 use crate::transaction::level::Level;
+use crate::transaction::loss::Loss;
 use crate::transaction::own::{self, Begun};
 use crate::transaction::parent::Parent;
 use pgrx::pg_sys;
@@ -53,6 +54,7 @@ pub struct Pending {
     pub must_not_claim: bool,
     /// It has waited long enough for another backend to count the jobs.
     pub has_given_up_count: bool,
+    pub loss: Loss,
 }
 
 thread_local! {
@@ -189,6 +191,7 @@ impl Pending {
         self.has_given_up_count = false;
         self.must_not_sleep = false;
         self.must_not_claim = false;
+        self.loss = Loss::default();
         let mut levels = std::mem::take(&mut self.levels).into_iter();
         let mut all = levels.next().unwrap_or_default();
         for level in levels {

@@ -9,6 +9,8 @@ RULES = [
     jobs.rolled_back_stays_rolled_back,
     jobs.tables_at_rest_agree,
     runs.claims_take_available_jobs,
+    runs.runs_are_handed_out_once,
+    runs.only_claims_are_lost,
     runs.claims_are_handed_to_their_caller,
     runs.attempts_suffice,
     runs.ends_were_asked_for,

@@ -3,17 +3,19 @@
 from collections import defaultdict
 from itertools import takewhile
 
-from histories.history import History
+from histories.history import History, has_claimed
 from histories.limits import done
 from histories.model import Change, Commit, is_claim
 
 # Calls about a run that do not end it.
 GOES_ON = ("heartbeat", "progress")
 CLAIMS = ("claim", "claim_next", "complete_and_claim_next", "complete_and_claim")
+# Of a transaction that may be lost.
+CLAIMS_ALONE = ("begin", "claim", "claim_next", "savepoint", "release savepoint", "wait_for_job", "set", "left behind", "commit")
 
 
 def claims_take_available_jobs(history: History):
-    """A claim takes a job that was available, under the attempt after the last; so no run is named twice."""
+    """A claim takes a job that was available, under the attempt after the last that was not lost; so no run is named twice."""
     last: dict[int, int] = {}
     for commit in history.commits:
         finished = {job.id for job in commit.finished}
@@ -25,11 +27,51 @@ def claims_take_available_jobs(history: History):
                 continue
             if change.old is None or change.old.state != "available":
                 yield f"job {change.id} was claimed while it was {change.old and change.old.state}: {change.new}"
-            elif change.new.attempt != change.old.attempt + 1:
-                yield f"job {change.id} went from attempt {change.old.attempt} to {change.new.attempt}"
+            elif change.new.attempt != change.old.attempt + 1 + _skipped(change):
+                yield f"job {change.id} went from attempt {change.old.attempt} to {change.new.attempt}: {change.new}"
             elif change.new.attempt <= last.get(change.id, 0):
                 yield f"job {change.id} was at attempt {last[change.id]} before: {change.new}"
             last[change.id] = change.new.attempt
+
+
+def _skipped(change: Change) -> int:
+    """Attempts that lost claims may have had: they do not count, and there are as many as epochs that have ended."""
+    old, new = change.old, change.new
+    skipped = new.uncounted - old.uncounted
+    if old.claim_epoch is None or new.claim_epoch is None:
+        return skipped if old.claim_epoch is not None else 0
+    return new.claim_epoch - old.claim_epoch if new.claim_epoch - old.claim_epoch == skipped else -1
+
+
+def runs_are_handed_out_once(history: History):
+    """No run is handed out twice, whatever a crash has taken back; but of a job that was deleted nothing is known any more."""
+    deleted = {change.id for change in history.changes if _is_deleted(change)}
+    handed: dict[tuple, str] = {}
+    for transaction in history.transactions:
+        if transaction.outcome != "committed" and not transaction.is_lost:
+            continue
+        for call in filter(has_claimed, transaction.kept):
+            for run in map(tuple, call.answer):
+                if run in handed and run[0] not in deleted:
+                    yield f"run {run} was handed out by {handed[run]} and by {call.token}"
+                handed[run] = call.token
+
+
+def _is_deleted(change: Change) -> bool:
+    return change.new is None and change.id not in {job.id for job in change.commit.finished}
+
+
+def only_claims_are_lost(history: History):
+    """A crash takes back nothing of what was acknowledged but claims from queues that allow it, in transactions that did nothing else."""
+    for transaction in history.transactions:
+        if not transaction.is_lost:
+            continue
+        for call in transaction.kept:
+            if call.verb not in CLAIMS_ALONE:
+                yield f"{call.token}: {call.verb} was acknowledged, and lost with a claim"
+            for run in call.answer if has_claimed(call) else []:
+                if not any(change.new and change.new.queue in history.quick_queues for change in history.touches[run[0]]):
+                    yield f"{call.token}: run {run} was lost, of a queue that keeps its claims"
 
 
 def claims_are_handed_to_their_caller(history: History):

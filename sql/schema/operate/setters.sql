@@ -24,7 +24,8 @@ CREATE FUNCTION turnstile.set_queue(
     keep_completed interval DEFAULT NULL,
     keep_discarded interval DEFAULT NULL,
     max_waiting int DEFAULT NULL,
-    clear text[] DEFAULT NULL
+    clear text[] DEFAULT NULL,
+    durable_claims boolean DEFAULT NULL
 ) RETURNS turnstile.queue
     LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
@@ -38,7 +39,8 @@ BEGIN
     PERFORM turnstile.check_permission('manage', set_queue.name);
     PERFORM turnstile_internal.check_clear(
         set_queue.clear, 'max_running', 'max_waiting', 'paused_until', 'rate', 'rate_per', 'burst', 'policy', 'aging',
-        'lease', 'max_attempts', 'retry_base', 'retry_cap', 'session_on_retry', 'notify', 'keep_completed', 'keep_discarded'
+        'lease', 'max_attempts', 'retry_base', 'retry_cap', 'session_on_retry', 'notify', 'keep_completed', 'keep_discarded',
+        'durable_claims'
     );
     INSERT INTO turnstile.queue (name, paused, paused_until)
     SELECT set_queue.name, star.paused, star.paused_until
@@ -63,7 +65,8 @@ BEGIN
         session_on_retry = turnstile_internal.changed_setting('session_on_retry', set_queue.clear, set_queue.session_on_retry, session_on_retry),
         notify = turnstile_internal.changed_setting('notify', set_queue.clear, set_queue.notify, notify),
         keep_completed = turnstile_internal.changed_setting('keep_completed', set_queue.clear, set_queue.keep_completed, keep_completed),
-        keep_discarded = turnstile_internal.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded)
+        keep_discarded = turnstile_internal.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded),
+        durable_claims = turnstile_internal.changed_setting('durable_claims', set_queue.clear, set_queue.durable_claims, durable_claims)
     WHERE name = set_queue.name
     RETURNING * INTO made;
     IF num_nonnulls(set_queue.rate_per, set_queue.burst) > 0 THEN
@@ -77,10 +80,10 @@ EXCEPTION WHEN check_violation THEN
     PERFORM turnstile_internal.refuse_setting(broken);
 END
 $function$;
-COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[]) IS
+COMMENT ON FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[], boolean) IS
     'Changes settings of a queue, from the next claim after the commit on, and returns its row. NULL leaves a column as it is; -1 is no limit. A new row inherits what is not given, and begins with a pause of the row * that was in force.
 name: the queue.
-clear: columns to set to NULL: max_running, max_waiting, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts, retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded. Such a setting is inherited again; paused_until is over.
+clear: columns to set to NULL: max_running, max_waiting, paused_until, rate, rate_per, burst, policy, aging, lease, max_attempts, retry_base, retry_cap, session_on_retry, notify, keep_completed, keep_discarded, durable_claims. Such a setting is inherited again; paused_until is over.
 rate_per, burst: they need a rate, set or inherited. Those of the row * are inherited and may stand alone.
 The other arguments are the columns of turnstile.queue.
 Errors: 22004; 22023; 54000; 42501.';

@@ -51,7 +51,8 @@ SELECT
     coalesce(live.claimed_per_minute, 0) AS claimed_per_minute,
     coalesce(live.finished_per_minute, 0) AS finished_per_minute,
     coalesce(live.starting, 0) AS starting,
-    coalesce(live.blocked, 0) AS blocked
+    coalesce(live.blocked, 0) AS blocked,
+    setting.durable_claims
 FROM known
 LEFT JOIN LATERAL (
     SELECT force.*

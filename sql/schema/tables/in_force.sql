@@ -24,6 +24,7 @@ CREATE VIEW turnstile.queue_in_force AS
             AS keep_completed,
         nullif(coalesce(own.keep_discarded, star.keep_discarded, CASE WHEN star.name IS NOT NULL THEN interval '7 days' END), '-1 second')
             AS keep_discarded,
+        coalesce(own.durable_claims, star.durable_claims, true) AS durable_claims,
         greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
     FROM (
         SELECT queue.name, queue.gate FROM turnstile.queue

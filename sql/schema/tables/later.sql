@@ -9,7 +9,8 @@ ALTER TABLE turnstile.job
     ADD COLUMN lease interval,
     ADD COLUMN unique_states text[],
     ADD COLUMN first_started_at timestamptz,
-    ADD COLUMN waited interval;
+    ADD COLUMN waited interval,
+    ADD COLUMN claim_epoch int;
 ALTER TABLE turnstile.job_history
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
@@ -33,6 +34,8 @@ COMMENT ON COLUMN turnstile.job.first_started_at IS
     'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
 COMMENT ON COLUMN turnstile.job.waited IS
     'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
+COMMENT ON COLUMN turnstile.job.claim_epoch IS
+    'The claim epoch in which the job was enqueued or claimed last: one ends where a crash or a promotion may have taken claims back. The next claim skips an attempt for each that has ended since. NULL: no claim of the job is ever taken back (durable_claims).';
 COMMENT ON COLUMN turnstile.job_history.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
@@ -47,6 +50,10 @@ COMMENT ON COLUMN turnstile.job_history.first_started_at IS
     'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
 COMMENT ON COLUMN turnstile.job_history.waited IS
     'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
+
+-- Numbers the claim epochs (src/job/claim_epoch.rs).
+CREATE SEQUENCE turnstile.claim_epoch_seq;
+SELECT pg_catalog.pg_extension_config_dump('turnstile.claim_epoch_seq', '');
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
 CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';

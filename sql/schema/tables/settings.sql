@@ -24,6 +24,7 @@ CREATE TABLE turnstile.queue (
     keep_discarded interval,
     gate bigint NOT NULL,
     rate_since timestamptz,
+    durable_claims boolean,
     CONSTRAINT queue_pkey PRIMARY KEY (name),
     CONSTRAINT queue_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT queue_max_running_check CHECK (max_running >= -1),
@@ -66,6 +67,8 @@ COMMENT ON COLUMN turnstile.queue.keep_completed IS
 COMMENT ON COLUMN turnstile.queue.keep_discarded IS
     'How long discarded and cancelled jobs stay in history, from the end of their day (UTC). -1 (a second less than none): forever. NULL: inherited; built in: 7 days.';
 COMMENT ON COLUMN turnstile.queue.gate IS 'The key by which the scheduler knows the queue. Set by a trigger.';
+COMMENT ON COLUMN turnstile.queue.durable_claims IS
+    'Whether a claim waits until it is on disk. false: a claim in a transaction that does nothing else does not, for jobs that were enqueued since; if the server crashes in the next moments, the job is available again, and may run once more beside the worker that still has it, whose end is refused then (55000). NULL: inherited; built in: true.';
 COMMENT ON COLUMN turnstile.queue.rate_since IS
     'Since when a rate is in force for it, by any row, as of when this row got one or inherited again: its bucket was full then. NULL: not known, or none. Set by a trigger.';
 COMMENT ON COLUMN turnstile.queue.rate IS

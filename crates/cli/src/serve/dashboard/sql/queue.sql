@@ -22,7 +22,7 @@ FROM (
         queues.max_attempts,
         extract(epoch FROM queues.retry_base)::float8 AS retry_base_seconds,
         extract(epoch FROM queues.retry_cap)::float8 AS retry_cap_seconds,
-        queues.session_on_retry, queues.notify,
+        queues.session_on_retry, queues.notify, queues.durable_claims,
         extract(epoch FROM queues.keep_completed)::float8 AS keep_completed_seconds,
         extract(epoch FROM queues.keep_discarded)::float8 AS keep_discarded_seconds,
         CASE WHEN stat.name IS NOT NULL THEN pg_catalog.json_build_object(

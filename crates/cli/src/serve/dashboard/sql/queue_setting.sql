@@ -18,7 +18,7 @@ FROM (
         setting.max_attempts,
         extract(epoch FROM setting.retry_base)::float8 AS retry_base_seconds,
         extract(epoch FROM setting.retry_cap)::float8 AS retry_cap_seconds,
-        setting.session_on_retry, setting.notify,
+        setting.session_on_retry, setting.notify, setting.durable_claims,
         extract(epoch FROM setting.keep_completed)::float8 AS keep_completed_seconds,
         extract(epoch FROM setting.keep_discarded)::float8 AS keep_discarded_seconds,
         pg_catalog.json_build_object(

@@ -26,6 +26,7 @@ pub struct Settings {
     retry_cap_seconds: Option<f64>,
     session_on_retry: Option<String>,
     notify: Option<bool>,
+    durable_claims: Option<bool>,
     keep_completed_seconds: Option<f64>,
     keep_discarded_seconds: Option<f64>,
 }
@@ -70,13 +71,8 @@ pub fn shown(view: &View, gate: &Gate, settings: &Settings, is_own: Option<bool>
         ("First retry after", span(settings.retry_base_seconds)),
         ("Longest wait for a retry", span(settings.retry_cap_seconds)),
         ("Session during a retry", text(&settings.session_on_retry)),
-        (
-            "Notifies workers",
-            number::or_none(
-                settings.notify,
-                |notify| html! { @if notify { "yes" } @else { "no" } },
-            ),
-        ),
+        ("Notifies workers", yes_or_no(settings.notify)),
+        ("Claims wait for the disk", yes_or_no(settings.durable_claims)),
         (
             "Keeps completed jobs",
             kept(settings.keep_completed_seconds),
@@ -90,6 +86,13 @@ pub fn shown(view: &View, gate: &Gate, settings: &Settings, is_own: Option<bool>
         "Settings in force",
         limits::origin(view, "/queue", is_own),
         shown,
+    )
+}
+
+fn yes_or_no(flag: Option<bool>) -> Markup {
+    number::or_none(
+        flag,
+        |flag| html! { @if flag { "yes" } @else { "no" } },
     )
 }
 

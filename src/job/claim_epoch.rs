@@ -1,0 +1,106 @@
+//! Claim epochs: one ends where the server loses what it had in memory, as by a crash, and claims that nobody waited for may be gone.
+//!
+//! A claim that a crash takes back leaves the job as it was, while its worker goes on with the run. So that (id, attempt) names no
+//! other run:
+//! 1. A job knows since which epoch no claim of it was lost (`claim_epoch`). A later one skips as many attempts as epochs have ended.
+//! 2. Only the first claim of a job in an epoch may be lost, and only of a job that knows its epoch.
+//! 3. The number of an epoch is on disk before a job has it.
+//!
+//! See docs/decisions/059-claims-that-a-crash-may-take-back.md.
+
+use crate::job::lane::queue_key;
+use crate::job::queue_settings;
+use crate::job::later::Later;
+use crate::job::row::column;
+use crate::pg::call::datum;
+use crate::pg::catalog;
+use crate::pg::error::{Result, internal};
+use crate::pg::log_position;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::sequence::Page;
+use crate::pg::tuple::RawRow;
+use crate::shmem;
+use pgrx::pg_sys::{Datum, Oid};
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const SEQUENCE: &CStr = c"claim_epoch_seq";
+
+/// What the epoch means to one claim of a job.
+#[derive(Clone, Copy, Default)]
+pub struct Claim {
+    /// Attempts that lost claims may have had.
+    pub skipped: i32,
+    /// What the job knows from now on.
+    pub epoch: Option<i32>,
+    pub may_be_lost: bool,
+}
+
+/// A claim of a job that has had so many attempts, and knows this epoch.
+pub fn of_claim(
+    job_table: Oid,
+    attempts: i32,
+    known: Option<i32>,
+    durable_claims: bool,
+) -> Result<Claim> {
+    if known.is_none() && durable_claims {
+        return Ok(Claim::default());
+    }
+    let current = current(job_table)?.ok_or_else(|| internal("there is no claim epoch"))?;
+    let ended = known.map_or(0, |known| current.saturating_sub(known));
+    let is_first = attempts == 0 || ended > 0 || armed(Seeded::LoseAnyClaim);
+    Ok(Claim {
+        skipped: match armed(Seeded::SkipNoAttempt) {
+            true => 0,
+            false => ended.max(0),
+        },
+        epoch: (!durable_claims).then_some(current),
+        may_be_lost: !durable_claims && known.is_some() && ended >= 0 && is_first,
+    })
+}
+
+/// What a new job knows: the column and its value. None where its queue has durable claims, and where that is not known.
+pub fn of_new(job_table: Oid, row: &RawRow) -> Result<Option<(usize, Datum)>> {
+    let queue = queue_key(row.text(column::QUEUE).unwrap_or_default());
+    if queue_settings::has_durable_claims(queue)? {
+        return Ok(None);
+    }
+    let column = Later::of(row).claim_epoch;
+    if column == 0 || row.far(column).is_some() {
+        return Ok(None);
+    }
+    let epoch = current(job_table)?.and_then(datum);
+    Ok(epoch.map(|epoch| (column, epoch)))
+}
+
+/// The epoch of the database. None: there is no memory for it.
+fn current(job_table: Oid) -> Result<Option<i32>> {
+    let Some(known) = shmem::claim_epoch(job_table) else {
+        return Ok(None);
+    };
+    let epoch = match known.load(Ordering::Acquire) {
+        0 => find(known)?,
+        epoch => epoch,
+    };
+    Ok(i32::try_from(epoch).ok())
+}
+
+/// The last epoch goes on after a shutdown.
+fn find(known: &AtomicU32) -> Result<u32> {
+    let page = Page::lock(catalog::relation(SEQUENCE)?);
+    let last = page.last().filter(|_| !shmem::may_lack_commits());
+    let number = last.or_else(|| page.draw(1).map(|drawn| *drawn.end()));
+    page.release();
+    let number = match number {
+        Some(number) => number,
+        None => catalog::next_number(SEQUENCE)?,
+    };
+    log_position::flush();
+    let epoch = u32::try_from(number).map_err(|_| internal("the claim epoch is out of range"))?;
+    // The one that another process has found meanwhile counts.
+    let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+    match known.compare_exchange(0, epoch, success, failure) {
+        Ok(_) => Ok(epoch),
+        Err(found) => Ok(found),
+    }
+}
