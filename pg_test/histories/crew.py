@@ -1,5 +1,6 @@
 """The processes of a history, and what they share with the one that directs them."""
 
+import contextlib
 import gc
 import multiprocessing
 import os
@@ -13,6 +14,8 @@ from histories.producer import Producer
 from histories.worker import Worker
 
 ROLES = {"producer": (Producer, 4), "worker": (Worker, 14), "administrator": (Administrator, 2)}
+# Seconds.
+ANSWERED = 0.05
 # Copying the parent keeps what it has imported; it has no connection while it makes children.
 _CONTEXT = multiprocessing.get_context("fork")
 
@@ -80,6 +83,20 @@ class Crew:
         os.kill(pid, signal.SIGSTOP)
         time.sleep(seconds)
         os.kill(pid, signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def standing_still(self):
+        """Nobody asks for anything; what was asked for is answered soon."""
+        self._signal(signal.SIGSTOP)
+        time.sleep(ANSWERED)
+        try:
+            yield
+        finally:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        for process in self.processes.values():
+            os.kill(process.pid, number)
 
     def failed(self) -> list[str]:
         return [name for name, process in self.processes.items() if process.exitcode not in (None, 0)]

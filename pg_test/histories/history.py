@@ -12,8 +12,8 @@ from histories.limits import Limits, begun, bound_of, done
 from histories.locks import Locks
 from histories.model import EVERY_QUEUE, NEVER, Call, Change, Commit, Rest, Transaction
 
-# Who does not wait for the disk has to wait so long for what is not lost, at most: three rounds of the process that writes the log.
-WRITTEN_AFTER = 0.6
+# Seconds after which a commit that nobody waited for is on disk: three rounds of the process that writes the log.
+WRITTEN_AFTER = 3.0
 # Seconds.
 CLOCKS_AGREE = 0.1
 

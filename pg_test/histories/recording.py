@@ -13,8 +13,10 @@ from faults.cluster import own_cluster
 from histories import mix
 from histories.administrator import Administrator
 from histories.closing import Closer
+from histories.client import Lost
 from histories.crew import Crew, Station
 from histories.disturber import Disturber
+from histories.hasty import Hasty
 from histories.lookout import Lookout
 from support.database import fresh_database
 
@@ -39,6 +41,8 @@ SETTINGS = {
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] %e ",
     "max_wal_size": "4GB",
+    # Nobody else writes the log for claims that do not wait for that.
+    "wal_writer_delay": "1s",
     "max_locks_per_transaction": 128,
 }
 TABLES = ["queue", "tenant", "account", "concurrency", "batch"]
@@ -113,7 +117,7 @@ def _run(plan: Plan, cluster, station: Station) -> dict:
             part = (crash + 1) / (plan.crashes + 1)
             _until(station, crew, disturber, plan.operations * part, began + plan.seconds * part)
             if crash < plan.crashes:
-                disturber.crash()
+                _crash(station, crew, disturber)
                 _check(station)
         crew.finish()
         # Its connection may be from before the last crash, if nothing was left to do after it.
@@ -127,6 +131,17 @@ def _run(plan: Plan, cluster, station: Station) -> dict:
     clock = time.time() - time.monotonic()
     (station.directory / "crashes.json").write_text(json.dumps({"clock": clock, "crashed": disturber.crashed}))
     return {"operations": station.operations, **disturber.done}
+
+
+def _crash(station: Station, crew: Crew, disturber: Disturber) -> None:
+    """The log is not written by others meanwhile, so that the claims before it are lost."""
+    hasty = Hasty(station, "hasty", station.seed)
+    with crew.standing_still():
+        # A disturbance may have taken its connection.
+        with contextlib.suppress(Lost):
+            hasty.claim()
+        disturber.crash()
+    hasty.go_on()
 
 
 def _until(station: Station, crew: Crew, disturber: Disturber, operations: float, end: float) -> None:

@@ -14,8 +14,12 @@ MET = (
 )  # fmt: skip
 
 
+# What not each crash brings about.
+AT_TIMES = ("claims lost",)
+
+
 def tally(history: History) -> dict[str, int]:
-    """By the words of MET, all of them."""
+    """By the words of MET and AT_TIMES, all of them."""
     found = Counter(what for change in history.changes for what in _of_change(history, change))
     found.update(
         f"batches {setting.row['stops']}"
@@ -23,7 +27,8 @@ def tally(history: History) -> dict[str, int]:
         for setting in commit.settings
         if setting.table == "batch" and setting.row is not None and setting.row["stops"]
     )
-    return {what: found[what] for what in MET}
+    found["claims lost"] = sum(transaction.is_lost for transaction in history.transactions)
+    return {what: found[what] for what in (*MET, *AT_TIMES)}
 
 
 def _of_change(history: History, change: Change):
