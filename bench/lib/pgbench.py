@@ -11,6 +11,9 @@ from lib.queues import payload
 
 THREADS = os.cpu_count() or 1
 SEED = "1"
+# Who flushes the log for all waits so much longer, as on a disk that is slower than this one.
+SLOW_DISK_US = 500
+SLOW_DISK = {"synchronous_commit": "on", "commit_delay": str(SLOW_DISK_US), "commit_siblings": "0"}
 
 
 class LoadFailed(Exception):

@@ -21,6 +21,7 @@ from peers.places import BUILT, CONTENDERS, FETCHED
 
 ORDER = (
     "turnstile",
+    "turnstile_not_durable",
     "bare",
     "pgmq",
     "pgq",
@@ -60,6 +61,9 @@ class Contender:
     def has_one_purpose(self) -> bool:
         """One statement for some scenarios; the tables of the others leave it out."""
         return self.facts.get("has_one_purpose", False)
+
+    def is_in(self, scenario: str) -> bool:
+        return scenario in self.facts.get("scenarios", [scenario])
 
     @property
     def is_peer(self) -> bool:

@@ -2,6 +2,8 @@
 
 _FENCED = "rules/work/test_fencing.py::test_a_superseded_run_is_refused_and_changes_nothing"
 _REBUILT = "faults/test_rebuild.py::test_a_rebuild_by_a_transaction_older_than_one_that_has_ended"
+_LOST = "faults/test_claim_epochs.py"
+_DURABLE = "faults/test_durable_claims.py::test_what_else_a_transaction_does_is_waited_for"
 
 GUARDS = {
     "GrowPastLimit": "faults/test_memory.py::test_past_the_limit_those_with_the_most_wait_outside_and_no_producer_is_refused",
@@ -119,6 +121,12 @@ GUARDS = {
     "OverlookAbsence": "rules/operate/test_why_waiting.py::test_nobody_claims",
     "OverlookIdleWorkers": "rules/operate/test_workers.py::test_a_claim_that_finds_nothing_counts_and_uses_no_transaction_id",
     "NameWhatIsInTheWay": "rules/operate/test_why_waiting.py::test_jobs_of_others_are_not_named",
+    "SkipNoAttempt": f"{_LOST}::test_a_claim_is_lost_and_names_no_other_run",
+    "LoseAnyClaim": f"{_LOST}::test_only_the_first_claim_in_an_epoch_is_lost[failed]",
+    "LoseEpoch": f"{_LOST}::test_each_loss_skips_one_attempt",
+    "TrustEachStart": f"{_LOST}::test_a_batch_of_claims_is_lost_as_a_whole",
+    "LoseWhatPrecedes": f"{_DURABLE}[written before]",
+    "LoseWhatFollows": f"{_DURABLE}[written after]",
     "TrustStock": "rules/produce/test_numbers.py::test_jobs_that_plain_sql_adds",
     "DrawUnlogged": "faults/test_numbers.py::test_after_a_restart_numbers_go_on[crash-_undo]",
     "FollowByTime": "rules/operate/test_recent.py::test_a_transaction_that_commits_late_is_given_late_and_once",

@@ -228,6 +228,8 @@ pub enum Seeded {
     SkipNoAttempt,
     /// Every claim of a job may be lost, not only the first one in an epoch.
     LoseAnyClaim,
+    /// The number of a claim epoch may be lost.
+    LoseEpoch,
     /// After a crash the claim epoch goes on.
     TrustEachStart,
     /// A claim may be lost together with what its transaction had done before.

@@ -5,7 +5,7 @@ use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::runs::lane_rows::LaneRows;
-use crate::runs::start::AHEAD;
+use crate::runs::run::AHEAD;
 use crate::table::{self, Jobs, Operation};
 use crate::transaction::pending;
 use pgrx::pg_sys;

@@ -1,5 +1,6 @@
 //! A run: how it starts, how long it is held, and its one ending for complete, fail, cancel, discard and rescue.
 
+pub mod by_statement; // how a claim starts jobs by statements
 pub mod claimer; // the worker that claims, and for how long
 pub mod end_waiting; // how jobs are ended from outside
 pub mod ending; // how a job leaves the live jobs
@@ -11,4 +12,5 @@ pub mod lease; // how long a claim holds a job
 pub mod look_ahead; // the next jobs of a lane
 pub mod opening; // parents whose turn has come
 pub mod owner; // the connection that a run is bound to
+pub mod run; // what a claim wants, and what its jobs get
 pub mod start; // the rows of a claim

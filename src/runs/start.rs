@@ -7,45 +7,17 @@ use crate::job::row::column;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::output::Output;
-use crate::pg::server;
-use crate::pg::spi::{Spi, Statement, statement};
+use crate::pg::spi::Spi;
 use crate::pg::tuple::RawRow;
-use crate::runs::claimer::Claimer;
+use crate::runs::by_statement;
 use crate::runs::lane_rows::LaneRows;
+use crate::runs::run::{AHEAD, Run, Started, Wanted, most_openings};
 use crate::shmem::QueueSettings;
 use crate::table::{self, Jobs, Operation, figures, places};
 use crate::transaction::loss;
-use crate::transaction::pending::{self, Work};
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
-use turnstile_scheduler::Picked;
 use turnstile_scheduler::figures::State;
-
-static FIND_WAITING: Statement = statement!(
-    "find_waiting",
-    [INT8OID, INT8OID, INT8OID, INT8OID, INT4OID, INT8ARRAYOID]
-);
-pub static START_JOBS: Statement = statement!(
-    "start_jobs",
-    [
-        INT8ARRAYOID,
-        TEXTOID,
-        INT4OID,
-        TIMESTAMPTZOID,
-        TIMESTAMPTZOID,
-        TIMESTAMPTZOID,
-        INTERVALOID,
-        INT4ARRAYOID,
-        INT4OID
-    ]
-);
-
-/// The most positions that a look ahead returns.
-pub const AHEAD: usize = 4;
-/// The most batches that one look at a lane opens. Very many may be due at once.
-const MOST_OPENINGS: usize = 64;
-/// The column behind those of `claimed_job`.
-pub const POSITION_OF_STARTED: i32 = 17;
 
 /// The columns of a job that a claim changes, but for those of later releases and those that only a lost claim changes.
 const CHANGED: [usize; 7] = [
@@ -58,49 +30,13 @@ const CHANGED: [usize; 7] = [
     column::LEASE_EXPIRES_AT,
 ];
 
-/// What all jobs of one claim get.
-struct Run {
-    worker: Option<Datum>,
-    owner_pid: Option<Datum>,
-    owner_started_at: Option<Datum>,
-    claimed_at: i64,
-    lease_expires_at: Option<i64>,
-    /// What the claim asked for.
-    lease: Option<Datum>,
-    durable_claims: bool,
-}
-
-/// What a claim has started of a lane.
-#[derive(Default)]
-pub struct Started {
-    /// The positions of the jobs, in order.
-    pub positions: Vec<i64>,
-    /// The first positions that were available, including those of locked jobs; none where they are not known.
-    pub seen: Vec<i64>,
-    /// There were no more than those.
-    pub seen_all: bool,
-    /// Jobs whose turn opens their batch: they do not start.
-    pub openings: Vec<i64>,
-}
-
-/// What a claim wants of a lane.
-pub struct Wanted<'a> {
-    pub picked: &'a Picked,
-    pub most: usize,
-    /// Positions that this transaction made available itself; they are not committed, so not eligible.
-    pub own: &'a [i64],
-    pub claimer: &'a Claimer<'a>,
-    /// Where the lane goes on behind the last job that is wanted.
-    pub with_next: bool,
-}
-
 /// Sets jobs of the lane running and passes them on in order.
 pub fn start_jobs(spi: &Spi, wanted: &Wanted, output: &mut Output) -> Result<Started> {
     let settings = queue_settings::committed(wanted.picked.settings_of)?;
     let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
     match jobs.is_direct() {
         true => start_directly(&jobs, wanted, &settings, output),
-        false => start_by_statement(spi, jobs.table, wanted, &settings, output),
+        false => by_statement::start(spi, jobs.table, wanted, &settings, output),
     }
 }
 
@@ -147,7 +83,7 @@ fn start_directly(
             }
             let attempts = row.int4(column::ATTEMPT).unwrap_or(0);
             let known = row.far_int4(later.claim_epoch);
-            let claim = claim_epoch::of_claim(job_table, attempts, known, run.durable_claims)?;
+            let claim = claim_epoch::of_claim(job_table, attempts, known, settings.durable_claims)?;
             let changes = run.changes(&row, &later, known, &claim);
             if jobs.start(row, &changes)? {
                 if !claim.may_be_lost {
@@ -169,187 +105,7 @@ fn start_directly(
     })
 }
 
-impl Started {
-    /// One job more is enough, unless another transaction has it: that may be a claim.
-    fn see_next(&mut self, found: &mut LaneRows) {
-        for _ in 0..AHEAD {
-            let Some(row) = found.next() else {
-                self.seen_all = true;
-                return;
-            };
-            self.seen.extend(row.int8(column::POSITION));
-            if !row.is_held() {
-                return;
-            }
-        }
-    }
-
-    /// Whether these rows say where the lane goes on. What was not to be had may be gone since they were read, and is
-    /// not to be waited for then; a batch that opens leaves the lane; and a statement that skips locked rows has not
-    /// seen them, although the claim that locked them may be undone.
-    pub fn shows_next(&self) -> bool {
-        match self.positions.is_empty() {
-            true => self.seen.is_empty() && self.seen_all,
-            false => !self.seen.is_empty() && self.openings.is_empty(),
-        }
-    }
-}
-
-/// In a session the turn of one job has come.
-fn most_openings(picked: &Picked) -> usize {
-    match picked.spec.session {
-        0 => MOST_OPENINGS,
-        _ => 1,
-    }
-}
-
-fn start_by_statement(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    wanted: &Wanted,
-    settings: &QueueSettings,
-    output: &mut Output,
-) -> Result<Started> {
-    // Who has triggers there may log what is not to be lost.
-    loss::refuse();
-    let mut started = Started::default();
-    let mut from = wanted.picked.head;
-    loop {
-        let left = wanted.most - started.positions.len();
-        pending::begin(job_table, Work::Claim(Vec::new()));
-        let found = find_waiting(spi, job_table, wanted, (from, left), settings)?;
-        let run = Run::from_now_on(wanted.picked, wanted.claimer, settings);
-        let (openings, jobs): (Vec<Found>, Vec<Found>) =
-            found.into_iter().partition(|job| job.opens_batch);
-        started.openings.extend(openings.iter().map(|job| job.id));
-        start_found(spi, &jobs, &run, &mut started, output)?;
-        run.note_lease(job_table, wanted.picked.spec.queue, &started);
-        pending::end();
-        // A trigger may have kept some jobs from being started; other jobs take their place.
-        let positions = jobs.iter().chain(&openings).map(|job| job.position);
-        match positions
-            .max()
-            .filter(|_| started.positions.len() < wanted.most)
-            .filter(|_| started.openings.len() < most_openings(wanted.picked))
-        {
-            Some(last) => from = last.saturating_add(1),
-            None => return Ok(started),
-        }
-    }
-}
-
-/// A job that was locked to be started.
-struct Found {
-    id: i64,
-    attempts: i32,
-    position: i64,
-    opens_batch: bool,
-    claim: Claim,
-}
-
-impl Found {
-    fn next_attempt(&self) -> i32 {
-        let skipped = self.attempts.saturating_add(self.claim.skipped);
-        skipped.saturating_add(1)
-    }
-}
-
-fn find_waiting(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    wanted: &Wanted,
-    (from, most): (i64, usize),
-    settings: &QueueSettings,
-) -> Result<Vec<Found>> {
-    let picked = wanted.picked;
-    let rows = spi.run(
-        &FIND_WAITING,
-        &[
-            datum(picked.spec.group().cast_signed()),
-            datum(picked.spec.lane.cast_signed()),
-            datum(from),
-            datum(picked.bound.unwrap_or(i64::MAX)),
-            datum(i32::try_from(most).unwrap_or(i32::MAX)),
-            datum(wanted.own),
-        ],
-    )?;
-    let found = |row| {
-        let (attempts, known) = (rows.required(row, 2)?, rows.value(row, 5));
-        Ok(Found {
-            id: rows.required(row, 1)?,
-            attempts,
-            position: rows.required(row, 3)?,
-            opens_batch: rows.required(row, 4)?,
-            claim: claim_epoch::of_claim(job_table, attempts, known, settings.durable_claims)?,
-        })
-    };
-    (0..rows.len()).map(found).collect()
-}
-
-fn start_found(
-    spi: &Spi,
-    found: &[Found],
-    run: &Run,
-    started: &mut Started,
-    output: &mut Output,
-) -> Result<()> {
-    if found.is_empty() {
-        return Ok(());
-    }
-    let runs = found.iter().map(|job| (job.id, job.next_attempt()));
-    pending::with(|pending| pending.expect_runs(runs));
-    let ids: Vec<i64> = found.iter().map(|job| job.id).collect();
-    let skipped: Vec<i32> = found.iter().map(|job| job.claim.skipped).collect();
-    // They are of one queue.
-    let epoch = found.first().and_then(|job| job.claim.epoch);
-    let rows = spi.run(
-        &START_JOBS,
-        &[
-            datum(ids),
-            run.worker,
-            run.owner_pid,
-            run.owner_started_at,
-            datum(run.claimed_at),
-            run.lease_expires_at.and_then(datum),
-            run.lease,
-            datum(skipped),
-            epoch.and_then(datum),
-        ],
-    )?;
-    for row in 0..rows.len() {
-        output.push((1..POSITION_OF_STARTED).map(|column| rows.get(row, column)));
-        started
-            .positions
-            .push(rows.required(row, POSITION_OF_STARTED)?);
-    }
-    Ok(())
-}
-
 impl Run {
-    fn from_now_on(picked: &Picked, claimer: &Claimer, settings: &QueueSettings) -> Self {
-        let now = server::now();
-        let lease = claimer.lease.unwrap_or(settings.lease);
-        Self {
-            worker: claimer.worker,
-            owner_pid: claimer.owner.and_then(|owner| datum(owner.pid)),
-            owner_started_at: claimer.owner.and_then(|owner| datum(owner.started_at)),
-            // Where a rate counts starts, windows of claimed_at are exact.
-            claimed_at: if picked.is_metered { picked.now } else { now },
-            lease_expires_at: server::later(now, lease),
-            lease: claimer.lease.and_then(datum),
-            durable_claims: settings.durable_claims,
-        }
-    }
-
-    /// The scheduler learns of starts by their reservations, and of the lease here.
-    fn note_lease(&self, job_table: pg_sys::Oid, queue: u64, started: &Started) {
-        if !started.positions.is_empty() && self.lease_expires_at.is_some() {
-            pending::note(job_table, |level| {
-                level.next_lease.note(queue, self.lease_expires_at)
-            });
-        }
-    }
-
     /// The new values of what a claim changes. Columns of number 0 stay.
     fn changes(
         &self,

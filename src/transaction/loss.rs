@@ -1,7 +1,7 @@
 //! Whether a crash of the server may take the transaction back. Then nobody has to wait until its commit is on disk.
 //!
-//! That is so where it has done nothing but claims that may be lost: it had no id before, as the server gives one to whoever does
-//! what is to be waited for, and it has logged nothing since.
+//! That is so where it has done nothing but claims that may be lost: it had no id before, as the server gives one for all
+//! that is to be waited for, and it has logged nothing since.
 
 use crate::pg::log_position::last_record;
 use crate::pg::seeded::{Seeded, armed};

@@ -20,6 +20,7 @@ ALL = [
     Scenario("enqueue", 5, enqueue.measure),
     Scenario("bulk", 2, bulk.measure),
     Scenario("singles", 6, singles.measure_durable),
+    Scenario("singles_slow_disk", 6, singles.measure_slow_disk),
     Scenario("singles_async", 4, singles.measure_async),
     Scenario("one_call", 2, one_call.measure),
     Scenario("batches", 6, batches.measure),

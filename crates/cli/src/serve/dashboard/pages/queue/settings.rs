@@ -72,7 +72,10 @@ pub fn shown(view: &View, gate: &Gate, settings: &Settings, is_own: Option<bool>
         ("Longest wait for a retry", span(settings.retry_cap_seconds)),
         ("Session during a retry", text(&settings.session_on_retry)),
         ("Notifies workers", yes_or_no(settings.notify)),
-        ("Claims wait for the disk", yes_or_no(settings.durable_claims)),
+        (
+            "Claims wait for the disk",
+            yes_or_no(settings.durable_claims),
+        ),
         (
             "Keeps completed jobs",
             kept(settings.keep_completed_seconds),
@@ -90,10 +93,7 @@ pub fn shown(view: &View, gate: &Gate, settings: &Settings, is_own: Option<bool>
 }
 
 fn yes_or_no(flag: Option<bool>) -> Markup {
-    number::or_none(
-        flag,
-        |flag| html! { @if flag { "yes" } @else { "no" } },
-    )
+    number::or_none(flag, |flag| html! { @if flag { "yes" } @else { "no" } })
 }
 
 pub fn form(view: &View, name: &str, limits: &Limits) -> Markup {

@@ -1,0 +1,1 @@
+SELECT turnstile.set_queue(%(queue)s, durable_claims => false);

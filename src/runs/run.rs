@@ -1,0 +1,114 @@
+//! What a claim wants of a lane, what its jobs get, and which it has started.
+
+use crate::job::row::column;
+use crate::pg::call::datum;
+use crate::pg::server;
+use crate::runs::claimer::Claimer;
+use crate::runs::lane_rows::LaneRows;
+use crate::shmem::QueueSettings;
+use crate::transaction::pending;
+use pgrx::pg_sys::{self, Datum};
+use turnstile_scheduler::Picked;
+
+/// The most positions that a look ahead returns.
+pub const AHEAD: usize = 4;
+/// The most batches that one look at a lane opens. Very many may be due at once.
+const MOST_OPENINGS: usize = 64;
+
+/// What all jobs of one claim get.
+pub(super) struct Run {
+    pub(super) worker: Option<Datum>,
+    pub(super) owner_pid: Option<Datum>,
+    pub(super) owner_started_at: Option<Datum>,
+    pub(super) claimed_at: i64,
+    pub(super) lease_expires_at: Option<i64>,
+    /// What the claim asked for.
+    pub(super) lease: Option<Datum>,
+}
+
+/// What a claim has started of a lane.
+#[derive(Default)]
+pub struct Started {
+    /// The positions of the jobs, in order.
+    pub positions: Vec<i64>,
+    /// The first positions that were available, including those of locked jobs; none where they are not known.
+    pub seen: Vec<i64>,
+    /// There were no more than those.
+    pub seen_all: bool,
+    /// Jobs whose turn opens their batch: they do not start.
+    pub openings: Vec<i64>,
+}
+
+/// What a claim wants of a lane.
+pub struct Wanted<'a> {
+    pub picked: &'a Picked,
+    pub most: usize,
+    /// Positions that this transaction made available itself; they are not committed, so not eligible.
+    pub own: &'a [i64],
+    pub claimer: &'a Claimer<'a>,
+    /// Where the lane goes on behind the last job that is wanted.
+    pub with_next: bool,
+}
+
+impl Started {
+    /// One job more is enough, unless another transaction has it: that may be a claim.
+    pub(super) fn see_next(&mut self, found: &mut LaneRows) {
+        for _ in 0..AHEAD {
+            let Some(row) = found.next() else {
+                self.seen_all = true;
+                return;
+            };
+            self.seen.extend(row.int8(column::POSITION));
+            if !row.is_held() {
+                return;
+            }
+        }
+    }
+
+    /// Whether these rows say where the lane goes on. What was not to be had may be gone since they were read, and is
+    /// not to be waited for then; a batch that opens leaves the lane; and a statement that skips locked rows has not
+    /// seen them, although the claim that locked them may be undone.
+    pub fn shows_next(&self) -> bool {
+        match self.positions.is_empty() {
+            true => self.seen.is_empty() && self.seen_all,
+            false => !self.seen.is_empty() && self.openings.is_empty(),
+        }
+    }
+}
+
+/// In a session the turn of one job has come.
+pub(super) fn most_openings(picked: &Picked) -> usize {
+    match picked.spec.session {
+        0 => MOST_OPENINGS,
+        _ => 1,
+    }
+}
+
+impl Run {
+    pub(super) fn from_now_on(
+        picked: &Picked,
+        claimer: &Claimer,
+        settings: &QueueSettings,
+    ) -> Self {
+        let now = server::now();
+        let lease = claimer.lease.unwrap_or(settings.lease);
+        Self {
+            worker: claimer.worker,
+            owner_pid: claimer.owner.and_then(|owner| datum(owner.pid)),
+            owner_started_at: claimer.owner.and_then(|owner| datum(owner.started_at)),
+            // Where a rate counts starts, windows of claimed_at are exact.
+            claimed_at: if picked.is_metered { picked.now } else { now },
+            lease_expires_at: server::later(now, lease),
+            lease: claimer.lease.and_then(datum),
+        }
+    }
+
+    /// The scheduler learns of starts by their reservations, and of the lease here.
+    pub(super) fn note_lease(&self, job_table: pg_sys::Oid, queue: u64, started: &Started) {
+        if !started.positions.is_empty() && self.lease_expires_at.is_some() {
+            pending::note(job_table, |level| {
+                level.next_lease.note(queue, self.lease_expires_at)
+            });
+        }
+    }
+}
