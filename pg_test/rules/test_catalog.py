@@ -52,7 +52,7 @@ CONTRACT = {
     "set_queue": "(name text, max_running integer, paused boolean, paused_until timestamp with time zone, rate integer,"
     " rate_per interval, burst integer, policy text, aging interval, lease interval, max_attempts integer,"
     " retry_base interval, retry_cap interval, session_on_retry text, notify boolean, keep_completed interval,"
-    " keep_discarded interval, max_waiting integer, clear text[]) -> turnstile.queue",
+    " keep_discarded interval, max_waiting integer, clear text[], durable_claims boolean) -> turnstile.queue",
     "set_tenant": "(name text, slots integer, weight integer, paused boolean, paused_until timestamp with time zone,"
     " rate integer, rate_per interval, burst integer, max_waiting integer, clear text[]) -> turnstile.tenant",
     "set_account": "(tenant text, name text, slots integer, paused boolean, paused_until timestamp with time zone,"
