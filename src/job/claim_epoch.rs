@@ -59,17 +59,23 @@ pub fn of_claim(
     })
 }
 
-/// What a new job knows: the column and its value. None where its queue has durable claims, and where that is not known.
-pub fn of_new(job_table: Oid, row: &RawRow) -> Result<Option<(usize, Datum)>> {
+/// What a job knows that is added to a queue.
+pub fn of_new(job_table: Oid, durable_claims: bool) -> Result<Option<i32>> {
+    match durable_claims {
+        true => Ok(None),
+        false => current(job_table),
+    }
+}
+
+/// As [`of_new`], for a row that a statement adds: the column and its value. One that is written, as a restore does, stays.
+pub fn of_inserted(job_table: Oid, row: &RawRow) -> Result<Option<(usize, Datum)>> {
     let queue = queue_key(row.text(column::QUEUE).unwrap_or_default());
-    if queue_settings::has_durable_claims(queue)? {
-        return Ok(None);
-    }
+    let durable_claims = queue_settings::has_durable_claims(queue)?;
     let column = Later::of(row).claim_epoch;
-    if column == 0 || row.far(column).is_some() {
+    if durable_claims || row.far(column).is_some() {
         return Ok(None);
     }
-    let epoch = current(job_table)?.and_then(datum);
+    let epoch = of_new(job_table, durable_claims)?.and_then(datum);
     Ok(epoch.map(|epoch| (column, epoch)))
 }
 

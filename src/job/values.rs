@@ -20,6 +20,7 @@ pub struct JobValues {
     pub max_attempts: Option<Datum>,
     pub metadata: Option<Datum>,
     pub parent: Option<Datum>,
+    pub claim_epoch: Option<Datum>,
     /// It is in no line of jobs yet.
     pub is_blocked: bool,
 }
@@ -65,6 +66,8 @@ impl JobValues {
             max_attempts,
             metadata,
             parent,
+            // The trigger sets it where a statement adds the job.
+            claim_epoch: _,
             is_blocked: _,
         } = *self;
         [
@@ -116,10 +119,13 @@ impl JobValues {
             column::CREATED_AT => datum(now),
             _ => None,
         };
-        let parent = self.parent.map(|parent| (later.parent, Some(parent)));
+        let later = [
+            (later.parent, self.parent),
+            (later.claim_epoch, self.claim_epoch),
+        ];
         column::OF_NEW_JOBS
             .into_iter()
             .map(move |column| (column, value(column)))
-            .chain(parent)
+            .chain(later.into_iter().filter(|(_, value)| value.is_some()))
     }
 }

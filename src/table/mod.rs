@@ -29,7 +29,7 @@ pub use search::{Order, Search, Where};
 pub use surroundings::{Jobs, lock_jobs};
 pub use whole::visit_jobs;
 
-use crate::job::{claim_epoch, tables};
+use crate::job::tables;
 use crate::pg::compat::{self, Entries};
 use crate::pg::error::Result;
 use crate::pg::rights;
@@ -253,18 +253,6 @@ impl Table<'_> {
                 set(self.written, column, Some(value));
             }
         }
-    }
-
-    /// As [`Self::place`] does, for what the server's last start means to a job that is new.
-    fn set_claim_epoch(&mut self) -> Result<()> {
-        // SAFETY: as above.
-        unsafe {
-            let epoch = claim_epoch::of_new(self.jobs.table, &RawRow::of(self.written))?;
-            if let Some((column, value)) = epoch {
-                set(self.written, column, Some(value));
-            }
-        }
-        Ok(())
     }
 
     /// Publishes what the AFTER trigger would. An error now undoes all that the call has noted, as an error of the

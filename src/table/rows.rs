@@ -84,7 +84,6 @@ impl Table<'_> {
         // SAFETY: the slot is one of the table's.
         unsafe { write(self.written, defaults.chain(values)) };
         self.place(None);
-        self.set_claim_epoch()?;
         // SAFETY: the slot holds the new row.
         let row = unsafe { RawRow::of(self.written) };
         parents::admit(self.jobs.table, &row, None)?;

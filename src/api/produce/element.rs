@@ -145,6 +145,7 @@ impl<'j> Element<'j> {
             max_attempts: self.max_attempts.and_then(datum),
             metadata: self.metadata,
             parent: self.ties.parent.and_then(datum),
+            claim_epoch: None,
             is_blocked: false,
         }
     }

@@ -103,6 +103,7 @@ impl<'a> Request<'a> {
                 max_attempts: call.raw(at(MAX_ATTEMPTS)),
                 metadata: call.raw(at(METADATA)),
                 parent: None,
+                claim_epoch: None,
                 is_blocked: false,
             },
             unique: Asked::of_call(call, &KEY.later_by(later))?,

@@ -1,11 +1,12 @@
 //! A job that is to be added.
 
 use crate::job::lane::queue_key;
-use crate::job::queue_settings;
 use crate::job::routes::{self, Routes};
 use crate::job::values::JobValues;
+use crate::job::{claim_epoch, queue_settings};
 use crate::permission;
 use crate::pg::call::datum;
+use crate::pg::catalog;
 use crate::pg::error::{Result, bad_value};
 use crate::pg::spi::Spi;
 use pgrx::pg_sys::Datum;
@@ -48,6 +49,7 @@ pub struct Routed {
     concurrency_key: Option<Datum>,
     priority: Option<Datum>,
     max_attempts: Option<Datum>,
+    claim_epoch: Option<Datum>,
 }
 
 impl Routed {
@@ -57,6 +59,7 @@ impl Routed {
             concurrency_key: self.concurrency_key,
             priority: self.priority,
             max_attempts: self.max_attempts,
+            claim_epoch: self.claim_epoch,
             ..*asked
         }
     }
@@ -83,15 +86,15 @@ impl Named<'_> {
         let priority = self.priority.unwrap_or(0);
         let target = routes.target(self.kind, self.queue, self.concurrency_key, priority);
         permission::enqueue(target.queue, self.tenant)?;
-        let max_attempts = match self.max_attempts {
-            Some(number) => number,
-            None => queue_settings::of_queue(queue_key(target.queue))?.max_attempts,
-        };
+        let settings = queue_settings::of_queue(queue_key(target.queue))?;
+        let max_attempts = self.max_attempts.unwrap_or(settings.max_attempts);
+        let claim_epoch = claim_epoch::of_new(catalog::job_table()?, settings.durable_claims)?;
         Ok(Routed {
             queue: datum(target.queue),
             concurrency_key: target.concurrency_key.and_then(datum),
             priority: datum(target.priority),
             max_attempts: datum(max_attempts),
+            claim_epoch: claim_epoch.and_then(datum),
         })
     }
 }
