@@ -188,6 +188,9 @@ COMMENT ON COLUMN turnstile.job_history.waited IS
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
 CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';
+-- Leases are in memory: a claim would write an entry, and a vacuum would have to remove it. That a run has an owner says all.
+DROP INDEX IF EXISTS turnstile.job_lease_idx, turnstile.job_owner_idx;
+CREATE INDEX job_owner_idx ON turnstile.job (owner_pid) WHERE owner_pid IS NOT NULL;
 
 CREATE FUNCTION turnstile_internal.add_wait(waited interval, due timestamptz, claimed timestamptz) RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -2400,6 +2403,17 @@ since: the cursor of a row: what comes after it. NULL: all that memory has.
 Returns: attempt: the run; retry_at: when the job falls due again, NULL if it has gone on since; error: what the run said (NULL for a caller that may only manage); cursor: the place of the row. Where the first row''s cursor is not the next after since, those between are no longer known. Nor are they after a restart of the server, from which on cursors are higher. failed_at: when the failure was committed. queue, kind, tenant, worker and error are NULL where the job is gone.
 Errors: 42501; 25006.';
 
+CREATE FUNCTION turnstile.running_jobs(queue text DEFAULT NULL, max_jobs int DEFAULT 1000)
+    RETURNS TABLE (id bigint, attempt int)
+    LANGUAGE c VOLATILE ROWS 100
+    AS 'MODULE_PATHNAME', 'turnstile_running_jobs';
+COMMENT ON FUNCTION turnstile.running_jobs(text, int) IS
+    'Gives jobs that run, in no order, however many jobs there are: from memory, as no index has the state running. A run that has just ended may be among them, and one for which memory had no room is not. Who may call it sees them all. Join it with jobs or job_status for more.
+queue: NULL: all queues.
+max_jobs: 100,000 at most.
+Returns: the id of the job, and the attempt.
+Errors: 22004; 22023; 42501; 54000; 25006.';
+
 -- Views for operators: the settings in force for every name that has a row, jobs or statistics, next to live figures.
 --
 -- Figures are in memory, and change with each commit: a query reads as many of them as it shows, however many jobs there are. The
@@ -2924,7 +2938,7 @@ AS $function$
             'pause_session', 'resume_session', 'pause_concurrency', 'resume_concurrency', 'pause_recurring', 'resume_recurring',
             'set_endpoint', 'drop_endpoint', 'endpoint_of',
             'set_route', 'drop_route', 'route_of', 'reroute', 'set_retry_curve', 'drop_retry_curve',
-            'why_waiting', 'why_waiting_many', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
+            'why_waiting', 'why_waiting_many', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures', 'running_jobs',
             'rescue', 'promote', 'fire_recurring', 'next_firing', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
             'histogram_bounds', 'stat_reset', 'check_permission'

@@ -278,15 +278,15 @@ CLAIM_INDEXES = {
     ),
     "no index at all": lambda conn, holder: conn.execute(
         "ALTER TABLE turnstile.job DROP CONSTRAINT job_pkey;"
-        " DROP INDEX turnstile.job_claim_idx, turnstile.job_due_idx, turnstile.job_lease_idx, turnstile.job_owner_idx"
+        " DROP INDEX turnstile.job_claim_idx, turnstile.job_due_idx, turnstile.job_owner_idx"
     ),
     "the others are others": lambda conn, holder: conn.execute(
-        "DROP INDEX turnstile.job_due_idx, turnstile.job_lease_idx, turnstile.job_owner_idx;"
-        " CREATE INDEX job_due_idx ON turnstile.job (kind); CREATE INDEX job_lease_idx ON turnstile.job USING hash (kind);"
+        "DROP INDEX turnstile.job_due_idx, turnstile.job_blocked_idx, turnstile.job_owner_idx;"
+        " CREATE INDEX job_due_idx ON turnstile.job (kind); CREATE INDEX job_blocked_idx ON turnstile.job USING hash (kind);"
         " CREATE INDEX job_owner_idx ON turnstile.job (attempt)"
     ),
     "the others are invalid": lambda conn, holder: [
-        _marked_invalid(index)(conn, holder) for index in ("job_due_idx", "job_lease_idx", "job_owner_idx")
+        _marked_invalid(index)(conn, holder) for index in ("job_due_idx", "job_blocked_idx", "job_owner_idx")
     ],
 }
 

@@ -54,6 +54,10 @@ pub enum Seeded {
     HideDueTime,
     /// A commit does not announce leases.
     HideLease,
+    /// A commit leaves runs that have ended to be watched.
+    KeepLease,
+    /// Leases for which memory has no room are never looked at.
+    LeaveOutside,
     /// why_waiting does not tell that a job waits for one that waits for it.
     OverlookFamily,
     /// A commit does not announce recurring jobs.

@@ -16,8 +16,9 @@ use crate::transaction::pending::{self, Work};
 use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
-use turnstile_scheduler::Picked;
 use turnstile_scheduler::figures::State;
+use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::{LeaseView, Picked, RunId};
 
 static FIND_WAITING: Statement = statement!(
     "find_waiting",
@@ -70,6 +71,7 @@ struct Run {
 pub struct Started {
     /// The positions of the jobs, in order.
     pub positions: Vec<i64>,
+    runs: Vec<RunId>,
     /// The first positions that were available, including those of locked jobs; none where they are not known.
     pub seen: Vec<i64>,
     /// There were no more than those.
@@ -116,6 +118,7 @@ fn start_directly(
         let mut jobs = command.open(jobs, Operation::Update(&CHANGED));
         let mut started = Started {
             positions: Vec::with_capacity(most),
+            runs: Vec::with_capacity(most),
             seen: Vec::with_capacity(most + AHEAD),
             seen_all: false,
             openings: Vec::new(),
@@ -148,12 +151,13 @@ fn start_directly(
                 figures::note_start(job_table, &picked.spec, before, &job);
                 output.push(claimed(&job, &later).into_iter());
                 started.positions.extend(job.int8(column::POSITION));
+                started.runs.extend(job.run().map(|(run, _)| run));
             }
         }
         if wanted.with_next && started.positions.len() == most && !is_past {
             started.see_next(&mut found);
         }
-        run.note_lease(job_table, picked.spec.queue, &started);
+        run.note_leases(job_table, picked.spec.queue, &mut started);
         Ok(started)
     })
 }
@@ -210,7 +214,7 @@ fn start_by_statement(
             found.into_iter().partition(|job| job.opens_batch);
         started.openings.extend(openings.iter().map(|job| job.id));
         start_found(spi, &jobs, &run, &mut started, output)?;
-        run.note_lease(job_table, wanted.picked.spec.queue, &started);
+        run.note_leases(job_table, wanted.picked.spec.queue, &mut started);
         pending::end();
         // A trigger may have kept some jobs from being started; other jobs take their place.
         let positions = jobs.iter().chain(&openings).map(|job| job.position);
@@ -287,6 +291,10 @@ fn start_found(
         started
             .positions
             .push(rows.required(row, POSITION_OF_STARTED)?);
+        started.runs.push(RunId {
+            job: rows.required(row, 1)?,
+            attempt: rows.required(row, 2)?,
+        });
     }
     Ok(())
 }
@@ -312,13 +320,17 @@ impl Run {
         }
     }
 
-    /// The scheduler learns of starts by their reservations, and of the lease here.
-    fn note_lease(&self, job_table: pg_sys::Oid, queue: u64, started: &Started) {
-        if !started.positions.is_empty() && self.lease_expires_at.is_some() {
-            pending::note(job_table, |level| {
-                level.next_lease.note(queue, self.lease_expires_at)
-            });
+    /// The scheduler learns of starts by their reservations, and of the leases here.
+    fn note_leases(&self, job_table: pg_sys::Oid, queue: u64, started: &mut Started) {
+        if started.runs.is_empty() {
+            return;
         }
+        let time = self.lease_expires_at.unwrap_or(NEVER);
+        let runs = started.runs.drain(..);
+        let leases = runs.map(|run| LeaseView { queue, run, time });
+        pending::note(job_table, |level| {
+            leases.for_each(|lease| level.leases.begin(lease))
+        });
     }
 
     /// The new values of what a claim changes.

@@ -12,10 +12,12 @@ use crate::pg::tuple::RawRow;
 use crate::shmem;
 use crate::table::figures::{Come, Gone, Side};
 use crate::table::{backlog, figures, parents};
+use crate::transaction::leases::Leases;
 use crate::transaction::level::{Level, least};
 use crate::transaction::own::Begun;
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
+use turnstile_scheduler::LeaseView;
 use turnstile_scheduler::figures::State;
 
 sql_function!(
@@ -117,9 +119,9 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
     if let (Some(old), Some(new)) = (old, new)
         && old.is_same_to_scheduler(new)
     {
-        let (before, after) = (old.lease(), new.lease());
-        if before != after {
-            pending::note_lease_change(job_table, new.read().spec.queue, before, after);
+        if old.run() != new.run() {
+            let (old, new) = (old.read().lease, new.read().lease);
+            pending::note(job_table, |level| replace(&mut level.leases, old, new));
         }
         return Ok(());
     }
@@ -204,6 +206,20 @@ fn is_claimed(old: &RawRow, new: &RawRow) -> bool {
         && run.is_some_and(|(id, attempt)| pending::with(|pending| pending.meets_run(id, attempt)))
 }
 
+/// A run that waits for nothing else has another lease, or another name.
+fn replace(leases: &mut Leases, old: Option<LeaseView>, new: Option<LeaseView>) {
+    let Some((old, new)) = old.zip(new) else {
+        return;
+    };
+    match old.run == new.run {
+        true => leases.replace(old, new),
+        false => {
+            leases.end(old);
+            leases.begin(new);
+        }
+    }
+}
+
 fn note_old(level: &mut Level, gone: &Gone) {
     let row = gone.side.job;
     let lane = level.lane(row.spec);
@@ -213,7 +229,9 @@ fn note_old(level: &mut Level, gone: &Gone) {
     }
     if row.is_running() {
         lane.released += 1;
-        level.lease_gone.note(row.spec.queue, row.lease);
+    }
+    if let Some(lease) = row.lease {
+        level.leases.end(lease);
     }
     level.due_taken.note(row.spec.queue, row.waits_until);
     if let Some(session) = row.held_session {
@@ -235,10 +253,12 @@ fn note_new(level: &mut Level, come: &Come, is_promoted: bool) {
     }
     if row.is_running() {
         lane.started += 1;
-        level.next_lease.note(row.spec.queue, row.lease);
     }
     if let Some(session) = row.held_session {
         level.lane(session).started += 1;
+    }
+    if let Some(lease) = row.lease {
+        level.leases.begin(lease);
     }
     level.next_due.note(row.spec.queue, row.waits_until);
 }

@@ -98,8 +98,7 @@ COMMENT ON COLUMN turnstile.job.created_at IS 'When the job was enqueued.';
 
 CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE state = 'available';
 CREATE INDEX job_due_idx ON turnstile.job (queue COLLATE "C", run_at, position) WHERE state IN ('scheduled', 'retryable');
-CREATE INDEX job_lease_idx ON turnstile.job (queue COLLATE "C", lease_expires_at) WHERE state = 'running';
-CREATE INDEX job_owner_idx ON turnstile.job (owner_pid) WHERE state = 'running' AND owner_pid IS NOT NULL;
+CREATE INDEX job_owner_idx ON turnstile.job (owner_pid) WHERE owner_pid IS NOT NULL;
 
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job', '');
 SELECT pg_catalog.pg_extension_config_dump('turnstile.job_id_seq', '');
