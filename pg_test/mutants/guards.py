@@ -57,6 +57,7 @@ GUARDS = {
     "AcceptNonsense": "regress/dml",
     "IgnoreLane": "isolation/priority_changed",
     "IgnoreGroup": "rules/test_direct_dml.py::test_the_lane_cannot_be_set_by_hand[lane_group]",
+    "IgnoreWaitsFor": "rules/test_waits_for.py::test_a_later_trigger_that_changes_the_state_is_refused",
     "IgnoreRunAt": "rules/maintain/test_due.py::test_run_at_moved_by_update_counts",
     "RebuildSeesItself": f"{_REBUILT}[claimed-COMMIT]",
     "UseStaleMemory": "isolation/rebuild",

@@ -21,6 +21,7 @@ pub struct Later {
     pub unique_states: usize,
     pub first_started_at: usize,
     pub waited: usize,
+    pub waits_for: usize,
 }
 
 /// Relations whose columns are kept: the jobs, and some days of the history.
@@ -67,6 +68,7 @@ impl Later {
             unique_states: number(c"unique_states"),
             first_started_at: number(c"first_started_at"),
             waited: number(c"waited"),
+            waits_for: number(c"waits_for"),
         };
         KNOWN.with_borrow_mut(|known| {
             known.retain(|it| it.version == version && it.relation != relation);

@@ -70,6 +70,15 @@ const LONGEST_NAME: usize = 255;
 /// Far below where one more would overflow: such a job could never be claimed, and would stop its queue.
 const MOST_ATTEMPTS: i32 = 1_000_000_000;
 
+/// What a job in a state waits for, other than its turn. A claim does not change it, so that indexes may have it.
+pub fn waits_for(state: State) -> Option<&'static str> {
+    match state {
+        State::Available | State::Running => None,
+        State::Scheduled | State::Retryable => Some("time"),
+        State::Blocked => Some("jobs"),
+    }
+}
+
 pub struct JobRow {
     pub spec: LaneSpec,
     pub position: i64,
@@ -131,6 +140,12 @@ impl RawRow<'_> {
     /// The job that waits for this one.
     pub fn parent(&self) -> Option<i64> {
         self.far_number(Later::of(self).parent)
+    }
+
+    /// What it waits for, where the indexes have it, is as its state says.
+    pub fn waits_as_stored(&self) -> bool {
+        let stored = self.far_text(Later::of(self).waits_for);
+        stored.as_deref() == self.state().and_then(waits_for) || armed(Seeded::IgnoreWaitsFor)
     }
 
     /// Whether its turn opens its batch.

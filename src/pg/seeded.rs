@@ -100,6 +100,8 @@ pub enum Seeded {
     AcceptNonsense,
     /// The trigger takes a job in another lane for an unchanged one.
     IgnoreLane,
+    /// What a job waits for is not compared with its state.
+    IgnoreWaitsFor,
     /// A job counts as in its lane whatever its group.
     IgnoreGroup,
     /// The trigger takes a job that is due at another time for an unchanged one.

@@ -37,9 +37,9 @@ const OF_JOBS: [(Shape, Condition); 6] = [
                 ("lane", Kind::Number),
                 ("position", Kind::Number),
             ],
-            Some("(state = 'available'::text)"),
+            Some("(waits_for IS NULL)"),
         ),
-        |row| row.is_available(),
+        |row| row.is_available() || row.is_running(),
     ),
     (
         Shape(
@@ -48,7 +48,7 @@ const OF_JOBS: [(Shape, Condition); 6] = [
                 ("run_at", Kind::Time),
                 ("position", Kind::Number),
             ],
-            Some("(state = ANY (ARRAY['scheduled'::text, 'retryable'::text]))"),
+            Some("(waits_for = 'time'::text)"),
         ),
         |row| matches!(row.bytes(column::STATE), Some(b"scheduled" | b"retryable")),
     ),
@@ -66,7 +66,7 @@ const OF_JOBS: [(Shape, Condition); 6] = [
     (
         Shape(
             &[("parent", Kind::Number)],
-            Some("(state = 'blocked'::text)"),
+            Some("(waits_for = 'jobs'::text)"),
         ),
         |row| row.is_blocked(),
     ),

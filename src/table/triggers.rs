@@ -1,7 +1,8 @@
 //! What a changed job means to the scheduler. Two row triggers on `turnstile.job` report every change. Code that
 //! changes rows without a plan does the same by itself where no other trigger could tell the difference.
 
-use crate::job::row::{JobRow, column};
+use crate::job::later::Later;
+use crate::job::row::{JobRow, column, waits_for};
 use crate::permission;
 use crate::pg::call::{Call, datum, sql_function};
 use crate::pg::error::{Result, invalid_column, out_of_lane};
@@ -48,9 +49,7 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
     if old.is_none() {
         backlog::admit(trigger.table(), &row)?;
     }
-    let changes: Vec<_> = place(&row, old.as_ref())
-        .map(|(column, value)| (column, Some(value)))
-        .collect();
+    let changes: Vec<_> = place(&row, old.as_ref()).collect();
     Ok(Some(match changes.as_slice() {
         [] => trigger.row_unchanged(),
         changes => trigger.row_with(changes),
@@ -59,10 +58,10 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
 
 /// Puts a job into its lane; a job whose time is ahead waits for it. A job that held its session and leaves it holds
 /// nothing in the next one.
-pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize, Datum)> {
+pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize, Option<Datum>)> {
     let gives_up = old.is_some_and(|old| row.has_left(old)) || takes_unasked(row, old);
     let lane = row.read_as(row.holds_session() && !gives_up).spec;
-    let holds = gives_up.then(|| datum(false)).flatten();
+    let holds = gives_up.then(|| (column::HOLDS_SESSION, datum(false)));
     let keys = (!row.is_in(&lane)).then(|| {
         [
             (column::LANE, lane.lane),
@@ -70,13 +69,18 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
         ]
     });
     let keys = keys.into_iter().flatten();
-    let keys = keys.map(|(column, key)| Some((column, datum(key.cast_signed())?)));
-    let state = row.is_ahead(server::now()).then(|| datum("scheduled"));
-    let changes = [
-        holds.map(|holds| (column::HOLDS_SESSION, holds)),
-        state.flatten().map(|state| (column::STATE, state)),
-    ];
-    changes.into_iter().chain(keys).flatten()
+    let keys = keys.map(|(column, key)| (column, datum(key.cast_signed())));
+    let is_ahead = row.is_ahead(server::now());
+    let state = is_ahead.then(|| (column::STATE, datum("scheduled")));
+    let waits = (is_ahead || !row.waits_as_stored()).then(|| {
+        let state = match is_ahead {
+            true => Some(State::Scheduled),
+            false => row.state(),
+        };
+        let stored = state.and_then(waits_for);
+        (Later::of(row).waits_for, stored.and_then(datum))
+    });
+    [holds, state, waits].into_iter().flatten().chain(keys)
 }
 
 /// What `claim_own` has begun has not asked for its session, which another job may hold.
@@ -92,7 +96,8 @@ fn takes_unasked(row: &RawRow, old: Option<&RawRow>) -> bool {
 pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
     shmem::provide(job_table);
     let placed = new.map(|row| (row, row.read()));
-    let is_out_of_lane = |(row, job): &(&RawRow, JobRow)| !row.is_in(&job.spec);
+    let is_out_of_lane =
+        |(row, job): &(&RawRow, JobRow)| !row.is_in(&job.spec) || !row.waits_as_stored();
     if let (Some(old), Some((new, _))) = (old, &placed)
         && is_claimed(old, new)
     {

@@ -102,7 +102,7 @@ add("claims-missing", "DROP INDEX turnstile.job_claim_idx")
 add(
     "own-made-anew",
     "DROP INDEX turnstile.job_claim_idx",
-    "CREATE INDEX again_idx ON turnstile.job (lane_group, lane, position) WHERE state = 'available'",
+    "CREATE INDEX again_idx ON turnstile.job (lane_group, lane, position) WHERE waits_for IS NULL",
 )
 add(
     "own-invalid",

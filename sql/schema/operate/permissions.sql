@@ -224,7 +224,7 @@ CREATE VIEW turnstile.job_status AS
         jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until,
         jobs.holds_session, jobs.lane, jobs.lane_group, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at,
         jobs.queued_at, jobs.started_at, jobs.waiting, jobs.running, jobs.parent, jobs.opens_batch, jobs.children,
-        jobs.has_followers, jobs.lease, jobs.unique_states, jobs.first_started_at, jobs.waited
+        jobs.has_followers, jobs.lease, jobs.unique_states, jobs.first_started_at, jobs.waited, jobs.waits_for
     FROM turnstile.jobs;
 COMMENT ON VIEW turnstile.job_status IS
     'All jobs, live and finished, without payload, result, metadata, progress and errors.';

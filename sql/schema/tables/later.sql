@@ -9,7 +9,8 @@ ALTER TABLE turnstile.job
     ADD COLUMN lease interval,
     ADD COLUMN unique_states text[],
     ADD COLUMN first_started_at timestamptz,
-    ADD COLUMN waited interval;
+    ADD COLUMN waited interval,
+    ADD COLUMN waits_for text;
 ALTER TABLE turnstile.job_history
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
@@ -33,6 +34,8 @@ COMMENT ON COLUMN turnstile.job.first_started_at IS
     'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
 COMMENT ON COLUMN turnstile.job.waited IS
     'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
+COMMENT ON COLUMN turnstile.job.waits_for IS
+    'What keeps the job waiting other than its turn, by which indexes find it: time (it is scheduled or retryable) or jobs (it is blocked). NULL: nothing. It follows from the state, and is set by a trigger.';
 COMMENT ON COLUMN turnstile.job_history.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
@@ -49,7 +52,10 @@ COMMENT ON COLUMN turnstile.job_history.waited IS
     'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
-CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';
+CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE waits_for = 'jobs';
+-- No index has the state, nor anything else that a claim changes: so a claim is a HOT update.
+CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE waits_for IS NULL;
+CREATE INDEX job_due_idx ON turnstile.job (queue COLLATE "C", run_at, position) WHERE waits_for = 'time';
 
 CREATE FUNCTION turnstile_internal.add_wait(waited interval, due timestamptz, claimed timestamptz) RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
