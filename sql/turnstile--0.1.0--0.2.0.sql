@@ -148,7 +148,8 @@ ALTER TABLE turnstile.job
     ADD COLUMN unique_states text[],
     ADD COLUMN first_started_at timestamptz,
     ADD COLUMN waited interval,
-    ADD COLUMN claim_epoch int;
+    ADD COLUMN claim_epoch int,
+    ADD COLUMN waits_for text;
 ALTER TABLE turnstile.job_history
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
@@ -174,6 +175,8 @@ COMMENT ON COLUMN turnstile.job.waited IS
     'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
 COMMENT ON COLUMN turnstile.job.claim_epoch IS
     'The claim epoch in which the job was enqueued or claimed last: one ends where a crash or a promotion may have taken claims back. The next claim skips an attempt for each that has ended since. NULL: no claim of the job is ever taken back (durable_claims).';
+COMMENT ON COLUMN turnstile.job.waits_for IS
+    'What keeps the job waiting other than its turn, by which indexes find it: time (it is scheduled or retryable) or jobs (it is blocked). NULL: nothing. It follows from the state, and is set by a trigger.';
 COMMENT ON COLUMN turnstile.job_history.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
@@ -194,7 +197,16 @@ CREATE SEQUENCE turnstile.claim_epoch_seq;
 SELECT pg_catalog.pg_extension_config_dump('turnstile.claim_epoch_seq', '');
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
-CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';
+-- The table is written anew, with room beside each job. An UPDATE would fire the triggers of users.
+ALTER TABLE turnstile.job SET (fillfactor = 45);
+ALTER INDEX IF EXISTS turnstile.job_pkey RESET (fillfactor);
+DROP INDEX IF EXISTS turnstile.job_claim_idx, turnstile.job_due_idx, turnstile.job_lease_idx, turnstile.job_owner_idx;
+ALTER TABLE turnstile.job ALTER COLUMN waits_for TYPE text USING CASE WHEN state IN ('scheduled', 'retryable') THEN 'time' END;
+CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE waits_for = 'jobs';
+-- No index has the state, nor anything else that a claim changes: so a claim is a HOT update.
+CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE waits_for IS NULL;
+CREATE INDEX job_due_idx ON turnstile.job (queue COLLATE "C", run_at, position) WHERE waits_for = 'time';
+CREATE INDEX job_owner_idx ON turnstile.job (owner_pid) WHERE owner_pid IS NOT NULL;
 
 CREATE FUNCTION turnstile_internal.add_wait(waited interval, due timestamptz, claimed timestamptz) RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -251,7 +263,8 @@ CREATE OR REPLACE VIEW turnstile.job_lane AS
             job.concurrency_key,
             CASE WHEN job.unique_mode IN ('while_executing', 'until_and_while_executing') THEN job.unique_key END,
             job.parent::text
-        ] AS names
+        ] AS names,
+        job.waits_for
     FROM ONLY turnstile.job;
 COMMENT ON VIEW turnstile.job_lane IS
     'Internal. Live jobs with the names that make up their lane, in the order of the kinds of gates: a job that holds its session does not wait for it, and only some modes of a unique key let one job with it run at a time.';
@@ -259,10 +272,12 @@ COMMENT ON VIEW turnstile.job_lane IS
 DROP TRIGGER place_job ON turnstile.job;
 CREATE TRIGGER place_job BEFORE INSERT OR UPDATE OF
     lane, lane_group, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key, unique_key, unique_mode,
-    parent
+    parent, state, waits_for
     ON turnstile.job
     FOR EACH ROW EXECUTE FUNCTION turnstile_internal.place_job();
 ALTER TABLE turnstile.job ENABLE ALWAYS TRIGGER place_job;
+COMMENT ON FUNCTION turnstile_internal.place_job() IS
+    'Puts a job into its lane, and says what it waits for. A job that is available with run_at ahead becomes scheduled.';
 
 CREATE OR REPLACE VIEW turnstile.jobs AS
     SELECT
@@ -286,7 +301,8 @@ CREATE OR REPLACE VIEW turnstile.jobs AS
             WHEN isfinite(job.run_at) AND isfinite(job.claimed_at)
                 THEN least(coalesce(job.waited, '0'), '1000 years') + greatest(job.claimed_at - job.run_at, '0')
             ELSE job.waited
-        END AS waited
+        END AS waited,
+        job.waits_for
     FROM (
         SELECT
             id, lane, lane_group, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant,
@@ -294,7 +310,7 @@ CREATE OR REPLACE VIEW turnstile.jobs AS
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
             NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers, lease, unique_states,
-            first_started_at, waited
+            first_started_at, waited, waits_for
         FROM turnstile.job
         UNION ALL
         SELECT
@@ -303,7 +319,7 @@ CREATE OR REPLACE VIEW turnstile.jobs AS
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
             finished_at, result, parent, opens_batch, children, has_followers, lease, unique_states,
-            first_started_at, waited
+            first_started_at, waited, NULL::text AS waits_for
         FROM turnstile.job_history
     ) AS job;
 COMMENT ON VIEW turnstile.jobs IS
@@ -1683,7 +1699,7 @@ CREATE OR REPLACE VIEW turnstile.job_status AS
         jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until,
         jobs.holds_session, jobs.lane, jobs.lane_group, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at,
         jobs.queued_at, jobs.started_at, jobs.waiting, jobs.running, jobs.parent, jobs.opens_batch, jobs.children,
-        jobs.has_followers, jobs.lease, jobs.unique_states, jobs.first_started_at, jobs.waited
+        jobs.has_followers, jobs.lease, jobs.unique_states, jobs.first_started_at, jobs.waited, jobs.waits_for
     FROM turnstile.jobs;
 COMMENT ON VIEW turnstile.job_status IS
     'All jobs, live and finished, without payload, result, metadata, progress and errors.';
@@ -1754,7 +1770,7 @@ DECLARE
          WHERE history.ctid >= $1 AND history.ctid < $2
              AND (
                  coalesce(now() - (date_trunc(''day'', history.finished_at) + interval ''1 day'') >= keep, false)
-                 AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = history.parent AND job.state = ''blocked'')
+                 AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = history.parent AND job.state = ''blocked'' AND job.waits_for = ''jobs'')
              ) = $3',
         partition
     );
@@ -1787,7 +1803,7 @@ BEGIN
     EXECUTE pg_catalog.format(
         'SELECT EXISTS (
              SELECT FROM turnstile.job
-             WHERE job.state = ''blocked'' AND EXISTS (SELECT FROM %s AS ended WHERE ended.parent = job.id)
+             WHERE job.state = ''blocked'' AND job.waits_for = ''jobs'' AND EXISTS (SELECT FROM %s AS ended WHERE ended.parent = job.id)
          )',
         partition
     ) INTO found;
@@ -2415,6 +2431,17 @@ since: the cursor of a row: what comes after it. NULL: all that memory has.
 Returns: attempt: the run; retry_at: when the job falls due again, NULL if it has gone on since; error: what the run said (NULL for a caller that may only manage); cursor: the place of the row. Where the first row''s cursor is not the next after since, those between are no longer known. Nor are they after a restart of the server, from which on cursors are higher. failed_at: when the failure was committed. queue, kind, tenant, worker and error are NULL where the job is gone.
 Errors: 42501; 25006.';
 
+CREATE FUNCTION turnstile.running_jobs(queue text DEFAULT NULL, max_jobs int DEFAULT 1000)
+    RETURNS TABLE (id bigint, attempt int)
+    LANGUAGE c VOLATILE ROWS 100
+    AS 'MODULE_PATHNAME', 'turnstile_running_jobs';
+COMMENT ON FUNCTION turnstile.running_jobs(text, int) IS
+    'Gives jobs that run, in no order, however many jobs there are: from memory, as no index has the state running. A run that has just ended may be among them, and one for which memory had no room is not. Who may call it sees them all. Join it with jobs or job_status for more.
+queue: NULL: all queues.
+max_jobs: 100,000 at most.
+Returns: the id of the job, and the attempt.
+Errors: 22004; 22023; 42501; 54000; 25006.';
+
 -- Views for operators: the settings in force for every name that has a row, jobs or statistics, next to live figures.
 --
 -- Figures are in memory, and change with each commit: a query reads as many of them as it shows, however many jobs there are. The
@@ -2940,7 +2967,7 @@ AS $function$
             'pause_session', 'resume_session', 'pause_concurrency', 'resume_concurrency', 'pause_recurring', 'resume_recurring',
             'set_endpoint', 'drop_endpoint', 'endpoint_of',
             'set_route', 'drop_route', 'route_of', 'reroute', 'set_retry_curve', 'drop_retry_curve',
-            'why_waiting', 'why_waiting_many', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
+            'why_waiting', 'why_waiting_many', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures', 'running_jobs',
             'rescue', 'promote', 'fire_recurring', 'next_firing', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
             'histogram_bounds', 'stat_reset', 'check_permission'

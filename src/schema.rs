@@ -234,9 +234,14 @@ extension_sql_file!(
     requires = ["operate_why"]
 );
 extension_sql_file!(
+    "../sql/schema/operate/running.sql",
+    name = "operate_running",
+    requires = ["operate_recent"]
+);
+extension_sql_file!(
     "../sql/schema/maintain/rescue.sql",
     name = "maintain_rescue",
-    requires = ["operate_recent"]
+    requires = ["operate_running"]
 );
 extension_sql_file!(
     "../sql/schema/maintain/partitions.sql",

@@ -17,7 +17,7 @@ TYPES = {
     "accounts": "text, text, int8", "keys": "text, text, int8, text", "workers": "text, int8, text", "recurring": "text, int8",
     "why": "text, text", "unattended": "text[]", "newest": "", "few": "text", "sees_all": "",
     "jobs_status": f"{LOOK}, {IDS}", "jobs_mine": f"{LOOK}, {IDS}, text", "count_status": f"{LOOK}, {IDS}, bool",
-    "count_mine": f"{LOOK}, {IDS}, bool, text", "running_bound": "text, int8", "running_leased": "text, int8, int8, int8", "ended_between": "int8, int8",
+    "count_mine": f"{LOOK}, {IDS}, bool, text", "running": "text, int8", "ended_between": "int8, int8",
     "job_status": "int8", "job_mine": "int8, int8", "ends_status": "int8", "ends_mine": "int8", "children_status": "int8, int8",
     "children_mine": "int8, int8", "why_job": "int8", "estimate": "int8", "dependencies": "int8, int8",
     "failures_status": "int8, int8, int8, int8", "failures_mine": "int8, int8, int8, int8", "failing": "",
@@ -57,8 +57,7 @@ def jobs(newest: int, example: dict[str, int]) -> list[Call]:
     """`example`: a job in each state."""
     calls = [
         Call(OPERATOR, "newest"), Call(TENANT, "newest"), Call(OPERATOR, "few", (None,)), Call(SUPPORT, "sees_all"),
-        Call(OPERATOR, "running_bound", (None, 5_000)),
-        Call(OPERATOR, "running_leased", (None, 5_000, 40, 0)), Call(OPERATOR, "ended_between", (2_100_000, newest), "nothing"),
+        Call(OPERATOR, "running", (None, 5_000)), Call(OPERATOR, "ended_between", (2_100_000, newest), "nothing"),
         Call(OPERATOR, "ended_between", (1_000_000, newest), "something"),
     ]  # fmt: skip
     for role, kind, payload in ((OPERATOR, "status", ()), (SUPPORT, "mine", (None,)), (TENANT, "mine", (None,))):

@@ -15,7 +15,7 @@ use input::Input;
 use libfuzzer_sys::fuzz_target;
 use turnstile_scheduler::{
     Array, Capacity, Credit, GateKind, GateSettings, Limit, Outcome, Pick, Picked, ReservationId,
-    Scheduler, Step,
+    RunId, Scheduler, Step,
 };
 
 #[allow(dead_code)]
@@ -29,6 +29,7 @@ const CAPACITY: Capacity = Capacity {
     reservations: 6,
     shares: 6,
     due: 4,
+    leases: 6,
     samples: 6,
 };
 
@@ -59,6 +60,7 @@ fn resize(arena: &mut Arena, input: &mut Input) {
         shares: any(CAPACITY.shares),
         reservations: any(CAPACITY.reservations),
         due: any(CAPACITY.due),
+        leases: any(CAPACITY.leases),
         samples: any(CAPACITY.samples),
     });
 }
@@ -71,7 +73,7 @@ struct Known {
 }
 
 fn any(scheduler: &mut Scheduler, known: &mut Known, operation: u8, input: &mut Input) -> Step<()> {
-    match operation % 25 {
+    match operation % 26 {
         0..4 => {
             let (array, slot, field) = (input.byte(), input.byte(), input.byte());
             scheduler.damage(array, slot.into(), field, input.number());
@@ -103,6 +105,7 @@ fn any(scheduler: &mut Scheduler, known: &mut Known, operation: u8, input: &mut 
             scheduler.invalidate_gate(GateKind::Queue, input.number())
         }
         22 => scheduler.evict_some(input.number() as u32),
+        24 => leases(scheduler, input),
         23 => {
             let spec = input.wild_spec();
             let (lanes, queue) = ([(spec, input.position())], spec.queue);
@@ -120,6 +123,27 @@ fn any(scheduler: &mut Scheduler, known: &mut Known, operation: u8, input: &mut 
             scheduler.trim(array)?;
             read_all(scheduler)
         }
+    }
+}
+
+fn leases(scheduler: &mut Scheduler, input: &mut Input) -> Step<()> {
+    let (queue, time) = (1 + input.below(3) as u64, input.number().cast_signed());
+    let again = time.saturating_add(1);
+    let run = RunId {
+        job: input.below(8) as i64,
+        attempt: 1,
+    };
+    match input.byte() % 4 {
+        0 => scheduler.forget_lease(run),
+        1 => {
+            let mut taken = Vec::new();
+            scheduler.take_leases(queue, time, again, 4, &mut taken)?;
+            let found = Some((queue, input.number().cast_signed()));
+            taken
+                .into_iter()
+                .try_for_each(|run| scheduler.settle_lease(run, again, found))
+        }
+        _ => scheduler.note_lease(queue, run, time),
     }
 }
 
@@ -194,6 +218,10 @@ fn read_all(scheduler: &Scheduler) -> Step<()> {
     for slot in scheduler.gate_slots() {
         scheduler.gate_at(slot)?;
     }
+    for slot in scheduler.lease_slots() {
+        scheduler.lease_at(slot)?;
+    }
+    scheduler.running_in(1, 10)?;
     scheduler.for_each_reserved_gate(|_, _| {})?;
     scheduler.for_each_job_in_flight(|_, _| {})
 }

@@ -16,6 +16,7 @@ pub const CAPACITY: Capacity = Capacity {
     reservations: 10,
     shares: 8,
     due: 4,
+    leases: 4,
     samples: 6,
 };
 

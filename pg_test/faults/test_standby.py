@@ -37,6 +37,7 @@ WRITES = [
     "turnstile.listen_channel('default')",
     "turnstile.recent()",
     "turnstile.recent_failures()",
+    "turnstile.running_jobs()",
     "turnstile.endpoint_of('work')",
     "turnstile.report_endpoint(1, 1, 'works')",
     "turnstile.claim_own()",

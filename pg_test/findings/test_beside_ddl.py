@@ -62,7 +62,7 @@ def test_new_connections_beside_triggers_that_come_and_go(db, conn):
     is_sound(conn)
 
 
-INDEXES = ["job_pkey", "job_claim_idx", "job_due_idx", "job_lease_idx", "job_owner_idx"]
+INDEXES = ["job_pkey", "job_claim_idx", "job_due_idx", "job_owner_idx"]
 CHANGES = {
     "all indexes": ["REINDEX TABLE CONCURRENTLY turnstile.job"],
     "each index": [f"REINDEX INDEX CONCURRENTLY turnstile.{index}" for index in INDEXES],

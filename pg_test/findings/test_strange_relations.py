@@ -217,7 +217,7 @@ def _cancelled_build(conn, holder, lock: str) -> None:
     holder.execute(lock)
     conn.execute("SET statement_timeout = '300ms'")
     with pytest.raises(psycopg.errors.QueryCanceled):
-        conn.execute("CREATE INDEX CONCURRENTLY job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE state = 'available'")
+        conn.execute("CREATE INDEX CONCURRENTLY job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE waits_for IS NULL")
     conn.execute("SET statement_timeout = '120s'")
     holder.execute("ROLLBACK")
     assert conn.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = 'turnstile.job_claim_idx'::regclass").fetchone() == (False,)
@@ -256,16 +256,16 @@ CLAIM_INDEXES = {
     ),
     "a build that has failed": _failed_build,
     "of another column": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (kind)"),
-    "without the group": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (lane, position) WHERE state = 'available'"),
-    "of one column": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (lane_group) WHERE state = 'available'"),
-    "in another order": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (lane, lane_group, position) WHERE state = 'available'"),
-    "descending": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (lane_group DESC, lane DESC, position DESC) WHERE state = 'available'"),
+    "without the group": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (lane, position) WHERE waits_for IS NULL"),
+    "of one column": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (lane_group) WHERE waits_for IS NULL"),
+    "in another order": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (lane, lane_group, position) WHERE waits_for IS NULL"),
+    "descending": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (lane_group DESC, lane DESC, position DESC) WHERE waits_for IS NULL"),
     "of other rows": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE state = 'running'"),
-    "of fewer rows": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE state = 'available' AND priority < 0"),
+    "of fewer rows": _other_index("CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE waits_for IS NULL AND priority < 0"),
     "hash": _other_index("CREATE INDEX job_claim_idx ON turnstile.job USING hash (lane)"),
     "brin": _other_index("CREATE INDEX job_claim_idx ON turnstile.job USING brin (lane_group, lane, position)"),
     "gin": _other_index("CREATE INDEX job_claim_idx ON turnstile.job USING gin (payload)"),
-    "of an expression": _other_index("CREATE INDEX job_claim_idx ON turnstile.job ((lane_group + 0), lane, position) WHERE state = 'available'"),
+    "of an expression": _other_index("CREATE INDEX job_claim_idx ON turnstile.job ((lane_group + 0), lane, position) WHERE waits_for IS NULL"),
     "of another table": _other_index("CREATE INDEX job_claim_idx ON turnstile.job_history_default (lane_group, lane, position)"),
     "a table": _other_index("CREATE TABLE turnstile.job_claim_idx (lane_group bigint, lane bigint, position bigint)"),
     "key dropped": lambda conn, holder: conn.execute("ALTER TABLE turnstile.job DROP CONSTRAINT job_pkey"),
@@ -278,15 +278,15 @@ CLAIM_INDEXES = {
     ),
     "no index at all": lambda conn, holder: conn.execute(
         "ALTER TABLE turnstile.job DROP CONSTRAINT job_pkey;"
-        " DROP INDEX turnstile.job_claim_idx, turnstile.job_due_idx, turnstile.job_lease_idx, turnstile.job_owner_idx"
+        " DROP INDEX turnstile.job_claim_idx, turnstile.job_due_idx, turnstile.job_owner_idx"
     ),
     "the others are others": lambda conn, holder: conn.execute(
-        "DROP INDEX turnstile.job_due_idx, turnstile.job_lease_idx, turnstile.job_owner_idx;"
-        " CREATE INDEX job_due_idx ON turnstile.job (kind); CREATE INDEX job_lease_idx ON turnstile.job USING hash (kind);"
+        "DROP INDEX turnstile.job_due_idx, turnstile.job_blocked_idx, turnstile.job_owner_idx;"
+        " CREATE INDEX job_due_idx ON turnstile.job (kind); CREATE INDEX job_blocked_idx ON turnstile.job USING hash (kind);"
         " CREATE INDEX job_owner_idx ON turnstile.job (attempt)"
     ),
     "the others are invalid": lambda conn, holder: [
-        _marked_invalid(index)(conn, holder) for index in ("job_due_idx", "job_lease_idx", "job_owner_idx")
+        _marked_invalid(index)(conn, holder) for index in ("job_due_idx", "job_blocked_idx", "job_owner_idx")
     ],
 }
 

@@ -51,7 +51,7 @@ GROUPS = {
         "cancel_many": _FILTER, "discard_many": _FILTER, "retry_many": _FILTER, "delete_many": _FILTER, "set_route": _ALL, "drop_route": _ALL,
         "set_endpoint": _ALL, "drop_endpoint": _ALL, "set_retry_curve": _ALL, "drop_retry_curve": _ALL,
         "route_of": _NONE, "reroute": _ALL, "why_waiting": _OUTLOOK, "why_waiting_many": f"{_OUTLOOK}, else there is no row", "why_waiting_summary": _NONE, "wait_estimate": _OUTLOOK,
-        "recent": "`see` or `manage` on `*` and `*`", "recent_failures": "`see` or `manage` on `*` and `*`", "stat_reset": _ALL, "histogram_bounds": _NONE,
+        "recent": "`see` or `manage` on `*` and `*`", "recent_failures": "`see` or `manage` on `*` and `*`", "running_jobs": _NONE, "stat_reset": _ALL, "histogram_bounds": _NONE,
         "allow_producer": "rights to grant, and to write `permission`",
         "allow_worker": "the same", "allow_tenant": "the same", "allow_operator": "the same", "allow_monitor": "the same",
         "disallow": "the same", "check_permission": "what it is asked about",

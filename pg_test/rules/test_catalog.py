@@ -99,6 +99,7 @@ CONTRACT = {
     "why_waiting_summary": "(queue text, tenant text) -> TABLE(reason text, gate text, lanes bigint, is_estimate boolean)",
     "wait_estimate": "(job_id bigint) -> TABLE(ahead bigint, is_capped boolean, starts_per_minute numeric, bottleneck text,"
     " starts_at timestamp with time zone)",
+    "running_jobs": "(queue text, max_jobs integer) -> TABLE(id bigint, attempt integer)",
     "recent_failures": "(since bigint) -> TABLE(id bigint, queue text, kind text, tenant text, attempt integer, worker text,"
     " failed_at timestamp with time zone, retry_at timestamp with time zone, error text, cursor bigint)",
     "recent": "(since text, max_rows integer) -> TABLE(id bigint, queue text, kind text, tenant text, state text, attempt integer,"

@@ -178,8 +178,7 @@ def test_an_index_of_a_user(warm, other, index):
 
 # Each has the definition of one of the extension's own, which does not say that it excludes; and a claim of two jobs that it refuses.
 EXCLUSIONS = {
-    "of owners": ("(owner_pid WITH =) WHERE (state = 'running' AND owner_pid IS NOT NULL)", {"bind_to_connection": True}),
-    "of leases": ("(lease_expires_at WITH =) WHERE (state = 'running')", {"lease": "1 hour"}),
+    "of owners": ("(owner_pid WITH =) WHERE (owner_pid IS NOT NULL)", {"bind_to_connection": True}),
 }
 
 
@@ -212,8 +211,8 @@ def test_a_partial_index_with_parameters_is_not_taken_for_the_key(warm, other, c
 def test_own_indexes_have_what_they_should(warm, other):
     for change in (
         "SELECT",
-        "ALTER INDEX turnstile.job_lease_idx SET (fillfactor = 70)",
-        "ALTER INDEX turnstile.job_lease_idx RENAME TO renamed",
+        "ALTER INDEX turnstile.job_owner_idx SET (fillfactor = 70)",
+        "ALTER INDEX turnstile.job_owner_idx RENAME TO renamed",
         "DROP INDEX turnstile.job_due_idx",
         "CREATE INDEX job_due_idx ON turnstile.job (queue COLLATE \"C\", run_at, position) WHERE state <> 'scheduled'",
         "REINDEX TABLE turnstile.job",

@@ -65,6 +65,7 @@ VERBS = {
     "wait_estimate": {"job_id": 2},
     "recent": {},
     "recent_failures": {},
+    "running_jobs": {},
     "stat_reset": {},
     "histogram_bounds": {},
     "discard": {"job_id": 1, "attempt": 1},

@@ -19,7 +19,7 @@ TRIGGERS = {
     "a_stumble": "BEFORE UPDATE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION public.stumble()",
     "z_stumble": "AFTER INSERT OR UPDATE OR DELETE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION public.stumble()",
 }
-INDEXES = ["job_pkey", "job_claim_idx", "job_due_idx", "job_lease_idx", "job_owner_idx"]
+INDEXES = ["job_pkey", "job_claim_idx", "job_due_idx", "job_owner_idx"]
 
 # What one who changes definitions beside others has to expect.
 ALLOWED = {

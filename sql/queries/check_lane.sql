@@ -8,7 +8,7 @@ FROM ONLY turnstile.job,
         SELECT ($4 >> 32 << 32) + xid.short
             - CASE WHEN xid.short > ($4 & 4294967295) THEN 4294967296 ELSE 0 END AS changer
     ) AS whole
-WHERE job.lane_group = $1 AND job.lane = $2 AND job.state = 'available' AND job.position < $3
+WHERE job.lane_group = $1 AND job.lane = $2 AND job.state = 'available' AND job.waits_for IS NULL AND job.position < $3
     AND (
         CASE WHEN xid.short > 2 AND whole.changer > 2 AND whole.changer < $4
             THEN pg_xact_status(whole.changer::text::xid8)

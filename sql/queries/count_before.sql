@@ -3,6 +3,6 @@ SELECT count(*)
 FROM (
     SELECT
     FROM ONLY turnstile.job
-    WHERE job.lane_group = $1 AND job.lane = $2 AND job.position >= $3 AND job.position < $4 AND job.state = 'available'
+    WHERE job.lane_group = $1 AND job.lane = $2 AND job.position >= $3 AND job.position < $4 AND job.state = 'available' AND job.waits_for IS NULL
     LIMIT $5
 ) AS counted

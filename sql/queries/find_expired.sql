@@ -1,27 +1,22 @@
--- Up to $1 runs of the queue $2 whose lease ended between $3 and $4, and those of the jobs $5 whose lease ended before $4,
--- earliest first: (id, attempt, lease_expires_at, whether this transaction has locked it now). It locks $1 at most.
-WITH expired AS MATERIALIZED (
-    (
-        SELECT job.id, job.attempt, job.lease_expires_at
-        FROM ONLY turnstile.job
-        WHERE job.queue COLLATE "C" = $2 AND job.state = 'running'
-            AND job.lease_expires_at >= $3 AND job.lease_expires_at <= $4
-        ORDER BY job.lease_expires_at
-        LIMIT $1
-    )
-    UNION
-    SELECT job.id, job.attempt, job.lease_expires_at
+-- Of the runs ($1[i], $2[i]) those that go on, the one whose lease ends first before others: (id, attempt, queue, lease_expires_at, whether
+-- the lease ended by $3 and this transaction has locked the job now).
+WITH given AS MATERIALIZED (
+    SELECT given.id, given.attempt
+    FROM unnest($1, $2) AS given (id, attempt)
+), run AS MATERIALIZED (
+    SELECT job.id, job.attempt, job.queue, job.lease_expires_at
     FROM ONLY turnstile.job
-    WHERE job.id = ANY ($5) AND job.queue COLLATE "C" = $2 AND job.state = 'running' AND job.lease_expires_at <= $4
+    WHERE job.state = 'running'
+        AND EXISTS (SELECT FROM given WHERE given.id = job.id AND given.attempt = job.attempt)
+        AND job.id = ANY ($1)
 ), locked AS MATERIALIZED (
     SELECT job.id, job.attempt
     FROM ONLY turnstile.job
-    WHERE job.id = ANY (ARRAY (SELECT expired.id FROM expired))
-        AND job.queue COLLATE "C" = $2 AND job.state = 'running' AND job.lease_expires_at <= $4
-    LIMIT $1
+    WHERE job.id = ANY (ARRAY (SELECT run.id FROM run WHERE run.lease_expires_at <= $3))
+        AND job.state = 'running' AND job.lease_expires_at <= $3
     FOR UPDATE SKIP LOCKED
 )
-SELECT expired.id, expired.attempt, expired.lease_expires_at, locked.id IS NOT NULL
-FROM expired
-LEFT JOIN locked ON locked.id = expired.id AND locked.attempt = expired.attempt
-ORDER BY expired.lease_expires_at
+SELECT run.id, run.attempt, run.queue, run.lease_expires_at, locked.id IS NOT NULL
+FROM run
+LEFT JOIN locked ON locked.id = run.id AND locked.attempt = run.attempt
+ORDER BY run.lease_expires_at

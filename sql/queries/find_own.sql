@@ -3,5 +3,5 @@
 SELECT job.id, job.opens_batch IS TRUE
 FROM unnest($1, $2, $3) WITH ORDINALITY AS own (lane_group, lane, position, ord)
 JOIN ONLY turnstile.job ON job.lane_group = own.lane_group AND job.lane = own.lane AND job.position = own.position
-WHERE job.state = 'available'
+WHERE job.state = 'available' AND job.waits_for IS NULL
 ORDER BY own.ord

@@ -3,7 +3,7 @@
 -- $6: positions that this transaction made available itself; they are not committed, so not eligible.
 SELECT job.id, job.attempt, job.position, job.opens_batch IS TRUE, job.claim_epoch
 FROM ONLY turnstile.job
-WHERE job.lane_group = $1 AND job.lane = $2 AND job.position >= $3 AND job.position < $4 AND job.state = 'available'
+WHERE job.lane_group = $1 AND job.lane = $2 AND job.position >= $3 AND job.position < $4 AND job.state = 'available' AND job.waits_for IS NULL
     AND NOT job.position = ANY ($6)
 ORDER BY job.position
 LIMIT $5

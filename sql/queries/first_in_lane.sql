@@ -2,7 +2,7 @@
 -- $5: positions that this transaction made available itself; its commit tells of them.
 SELECT job.id, job.position
 FROM ONLY turnstile.job
-WHERE job.lane_group = $1 AND job.lane = $2 AND job.position >= $3 AND job.position < $4 AND job.state = 'available'
+WHERE job.lane_group = $1 AND job.lane = $2 AND job.position >= $3 AND job.position < $4 AND job.state = 'available' AND job.waits_for IS NULL
     AND NOT job.position = ANY ($5)
 ORDER BY job.position
 LIMIT 1

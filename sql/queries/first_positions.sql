@@ -5,6 +5,6 @@ FROM ONLY turnstile.job,
     LATERAL (
         SELECT CASE WHEN job.session IS NULL THEN greatest(job.created_at, job.run_at) ELSE job.created_at END AS since
     ) AS waiting
-WHERE job.state = 'available' AND isfinite(waiting.since) AND waiting.since <= clock_timestamp()
+WHERE job.state = 'available' AND job.waits_for IS NULL AND isfinite(waiting.since) AND waiting.since <= clock_timestamp()
 GROUP BY 1
 ORDER BY 1 DESC

@@ -4,7 +4,7 @@ WITH RECURSIVE lane AS (
     (
         SELECT job.*, 1 AS number
         FROM turnstile.job_lane AS job
-        WHERE job.state = 'available' AND (job.lane_group, job.lane) > ($1, $2) AND job.lane_group <= $3
+        WHERE job.state = 'available' AND job.waits_for IS NULL AND (job.lane_group, job.lane) > ($1, $2) AND job.lane_group <= $3
         ORDER BY job.lane_group, job.lane, job.position
         LIMIT 1
     )
@@ -14,7 +14,7 @@ WITH RECURSIVE lane AS (
     CROSS JOIN LATERAL (
         SELECT job.*
         FROM turnstile.job_lane AS job
-        WHERE job.state = 'available' AND (job.lane_group, job.lane) > (lane.lane_group, lane.lane)
+        WHERE job.state = 'available' AND job.waits_for IS NULL AND (job.lane_group, job.lane) > (lane.lane_group, lane.lane)
             AND job.lane_group <= $3
         ORDER BY job.lane_group, job.lane, job.position
         LIMIT 1

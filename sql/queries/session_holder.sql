@@ -1,21 +1,16 @@
 -- The job of session $3 of queue $1 and tenant $2 that runs, or that holds the session while it waits for another attempt
--- or for its children, if it is among the first 1,000 that run, are put off or are blocked.
+-- or for its children, if it is among the jobs $4 or the first 1,000 that are put off or are blocked.
 SELECT found.id
 FROM (
-    SELECT running.*
-    FROM (
-        SELECT job.id, job.tenant, job.session
-        FROM ONLY turnstile.job
-        WHERE job.queue COLLATE "C" = $1 AND job.state = 'running'
-        ORDER BY job.lease_expires_at
-        LIMIT 1000
-    ) AS running
+    SELECT job.id, job.tenant, job.session
+    FROM ONLY turnstile.job
+    WHERE job.id = ANY ($4) AND job.queue COLLATE "C" = $1 AND job.state = 'running'
     UNION ALL
     SELECT put_off.id, put_off.tenant, put_off.session
     FROM (
         SELECT job.id, job.tenant, job.session, job.holds_session
         FROM ONLY turnstile.job
-        WHERE job.queue COLLATE "C" = $1 AND job.state IN ('scheduled', 'retryable')
+        WHERE job.queue COLLATE "C" = $1 AND job.state IN ('scheduled', 'retryable') AND job.waits_for = 'time'
         ORDER BY job.run_at, job.position
         LIMIT 1000
     ) AS put_off
@@ -25,7 +20,7 @@ FROM (
     FROM (
         SELECT job.id, job.tenant, job.session, job.holds_session
         FROM ONLY turnstile.job
-        WHERE job.queue = $1 AND job.state = 'blocked'
+        WHERE job.queue = $1 AND job.state = 'blocked' AND job.waits_for = 'jobs'
         LIMIT 1000
     ) AS blocked
     WHERE blocked.holds_session

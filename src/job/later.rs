@@ -22,6 +22,7 @@ pub struct Later {
     pub first_started_at: usize,
     pub waited: usize,
     pub claim_epoch: usize,
+    pub waits_for: usize,
 }
 
 /// Relations whose columns are kept: the jobs, and some days of the history.
@@ -69,6 +70,7 @@ impl Later {
             first_started_at: number(c"first_started_at"),
             waited: number(c"waited"),
             claim_epoch: number(c"claim_epoch"),
+            waits_for: number(c"waits_for"),
         };
         KNOWN.with_borrow_mut(|known| {
             known.retain(|it| it.version == version && it.relation != relation);

@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 static WITH_DUE: Statement = statement!("first_due", []);
-static WITH_LEASES: Statement = statement!("first_leases", []);
 
 /// The most names that a backend remembers.
 const MOST: usize = 100_000;
@@ -34,19 +33,16 @@ pub fn with_name(key: u64, use_it: impl FnOnce(&str)) {
     NAMES.with_borrow(|names| names.get(&key).map(|name| use_it(name)));
 }
 
-/// The name of a queue that has jobs which were put off, or leases; none if it has neither.
+/// The name of a queue that has jobs which were put off; none if it has none.
 pub fn name(spi: &Spi, key: u64) -> Result<Option<String>> {
     let known = NAMES.with_borrow(|names| names.get(&key).map(|name| name.as_ref().into()));
     if known.is_some() {
         return Ok(known);
     }
-    for statement in [&WITH_DUE, &WITH_LEASES] {
-        let found = first_times(spi, statement)?;
-        if let Some(first) = found.into_iter().find(|first| first.queue == key) {
-            return Ok(Some(first.name));
-        }
-    }
-    Ok(None)
+    let mut found = first_due(spi)?.into_iter();
+    Ok(found
+        .find(|first| first.queue == key)
+        .map(|first| first.name))
 }
 
 /// The earliest time of a queue in the tables.
@@ -58,16 +54,7 @@ pub struct FirstTime {
 
 /// When the first job of each queue that was put off falls due.
 pub fn first_due(spi: &Spi) -> Result<Vec<FirstTime>> {
-    first_times(spi, &WITH_DUE)
-}
-
-/// When the first lease of each queue ends.
-pub fn first_leases(spi: &Spi) -> Result<Vec<FirstTime>> {
-    first_times(spi, &WITH_LEASES)
-}
-
-fn first_times(spi: &Spi, statement: &Statement) -> Result<Vec<FirstTime>> {
-    let rows = spi.run(statement, &[])?;
+    let rows = spi.run(&WITH_DUE, &[])?;
     (0..rows.len())
         .map(|row| {
             let name: String = rows.required(row, 1)?;

@@ -7,7 +7,8 @@ use crate::job::unique::{Mode, runs_alone};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
 use turnstile_scheduler::figures::State;
-use turnstile_scheduler::{GateKind, LaneSpec};
+use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::{GateKind, LaneSpec, LeaseView, RunId};
 
 /// Attribute numbers, fixed by the order of columns in `sql/schema/tables/job.sql`.
 pub mod column {
@@ -69,6 +70,15 @@ const LONGEST_NAME: usize = 255;
 /// Far below where one more would overflow: such a job could never be claimed, and would stop its queue.
 const MOST_ATTEMPTS: i32 = 1_000_000_000;
 
+/// What a job in a state waits for, other than its turn. A claim does not change it, so that indexes may have it.
+pub fn waits_for(state: State) -> Option<&'static str> {
+    match state {
+        State::Available | State::Running => None,
+        State::Scheduled | State::Retryable => Some("time"),
+        State::Blocked => Some("jobs"),
+    }
+}
+
 pub struct JobRow {
     pub spec: LaneSpec,
     pub position: i64,
@@ -76,8 +86,8 @@ pub struct JobRow {
     pub state: Option<State>,
     /// When a job that was put off falls due.
     pub waits_until: Option<i64>,
-    /// When the lease of a run ends.
-    pub lease: Option<i64>,
+    /// That of a run.
+    pub lease: Option<LeaseView>,
     /// A spec with only the session's gate: the job holds its session while it waits to be retried.
     pub held_session: Option<LaneSpec>,
 }
@@ -130,6 +140,12 @@ impl RawRow<'_> {
     /// The job that waits for this one.
     pub fn parent(&self) -> Option<i64> {
         self.far_number(Later::of(self).parent)
+    }
+
+    /// What it waits for, where the indexes have it, is as its state says.
+    pub fn waits_as_stored(&self) -> bool {
+        let stored = self.far_text(Later::of(self).waits_for);
+        stored.as_deref() == self.state().and_then(waits_for) || armed(Seeded::IgnoreWaitsFor)
     }
 
     /// Whether its turn opens its batch.
@@ -190,10 +206,14 @@ impl RawRow<'_> {
             && (self.int4(column::ATTEMPT) == Some(attempt) || armed(Seeded::FinishAnyAttempt))
     }
 
-    /// When the lease of a run ends; the other states have none.
-    pub fn lease(&self) -> Option<i64> {
-        let lease = self.int8(column::LEASE_EXPIRES_AT);
-        lease.filter(|_| self.is_running())
+    /// Which run this is, and when its lease ends; the other states are none.
+    pub fn run(&self) -> Option<(RunId, i64)> {
+        let run = RunId {
+            job: self.int8(column::ID)?,
+            attempt: self.int4(column::ATTEMPT)?,
+        };
+        let lease = self.int8(column::LEASE_EXPIRES_AT).unwrap_or(NEVER);
+        self.is_running().then_some((run, lease))
     }
 
     /// Whether the scheduler need not hear of the change, except of the lease: heartbeat and progress.
@@ -287,13 +307,16 @@ impl RawRow<'_> {
             counts.then_some(name)
         });
         let put_off = matches!(state, Some(State::Scheduled | State::Retryable));
-        let runs = state == Some(State::Running);
         JobRow {
             spec,
             position: self.int8(column::POSITION).unwrap_or(0),
             state,
             waits_until: self.int8(column::RUN_AT).filter(|_| put_off),
-            lease: self.int8(column::LEASE_EXPIRES_AT).filter(|_| runs),
+            lease: self.run().map(|(run, time)| LeaseView {
+                queue: spec.queue,
+                run,
+                time,
+            }),
             held_session: session
                 .filter(|_| holds_session)
                 .map(|name| only_session(session_key(spec.queue, spec.tenant, name))),

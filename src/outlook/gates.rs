@@ -65,11 +65,16 @@ fn of_settings(spi: &Spi, spec: &LaneSpec, kind: GateKind, key: u64) -> Result<G
 }
 
 /// What a gate holds a job up by.
-pub fn blockers(spi: &Spi, job: &Waiting, state: &GateState) -> Result<Vec<Blocker>> {
+pub fn blockers(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    job: &Waiting,
+    state: &GateState,
+) -> Result<Vec<Blocker>> {
     let (kind, name) = (state.kind, job.name(state.kind));
     let mut found = Vec::new();
     if state.is_full() {
-        found.push(full(spi, job, state)?.at(kind, name));
+        found.push(full(spi, job_table, job, state)?.at(kind, name));
     }
     if armed(Seeded::OverlookMeters) {
         return Ok(found);
@@ -84,7 +89,7 @@ pub fn blockers(spi: &Spi, job: &Waiting, state: &GateState) -> Result<Vec<Block
     Ok(found)
 }
 
-fn full(spi: &Spi, job: &Waiting, state: &GateState) -> Result<Blocker> {
+fn full(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting, state: &GateState) -> Result<Blocker> {
     let (kind, name) = (state.kind, job.name(state.kind));
     let slots = match state.limit {
         Limit::AtMost(most) => most,
@@ -103,7 +108,7 @@ fn full(spi: &Spi, job: &Waiting, state: &GateState) -> Result<Blocker> {
         return Ok(blocker);
     }
     let reason = Reason::of_full(kind);
-    let holder = holders::of_gate(spi, job, kind)?;
+    let holder = holders::of_gate(spi, job_table, job, kind)?;
     let detail = match (reason, holder) {
         (Reason::SessionBusy, Some(_)) => format!(
             "{} lets one job run at a time, and that is {HOLDER}: it runs, or waits for another attempt.",

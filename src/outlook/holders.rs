@@ -9,25 +9,47 @@ use crate::sync::rebuild::when_ready;
 use pgrx::pg_sys;
 use turnstile_scheduler::{GateKind, JobPlace, LaneSpec};
 
-static SESSION_HOLDER: Statement = statement!("session_holder", [TEXTOID, TEXTOID, TEXTOID]);
-static RUNNING_WITH_KEY: Statement = statement!("running_with_key", [TEXTOID, TEXTOID, TEXTOID]);
+static SESSION_HOLDER: Statement =
+    statement!("session_holder", [TEXTOID, TEXTOID, TEXTOID, INT8ARRAYOID]);
+static RUNNING_WITH_KEY: Statement =
+    statement!("running_with_key", [TEXTOID, TEXTOID, INT8ARRAYOID]);
 
+/// Running jobs that are looked at: of the queue, and perhaps of others.
+const RUNNING: usize = 1_000;
 /// Lanes of a session that are looked at. They differ in priority, account or key.
 const LANES: usize = 64;
 
 /// The job that takes up a gate for one, if it is found: of a claim that has not committed nothing is seen.
-pub fn of_gate(spi: &Spi, job: &Waiting, kind: GateKind) -> Result<Option<i64>> {
-    let statement = match kind {
-        GateKind::Session => &SESSION_HOLDER,
-        GateKind::Unique => &RUNNING_WITH_KEY,
+pub fn of_gate(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    job: &Waiting,
+    kind: GateKind,
+) -> Result<Option<i64>> {
+    let tenant = || job.tenant.as_deref().and_then(datum);
+    let name = || job.name(kind).and_then(datum);
+    let running = |everywhere| running(spi, job_table, job, everywhere).map(datum);
+    let rows = match kind {
+        GateKind::Session => {
+            let queue = datum(job.queue.as_str());
+            spi.run(&SESSION_HOLDER, &[queue, tenant(), name(), running(false)?])?
+        }
+        GateKind::Unique => spi.run(&RUNNING_WITH_KEY, &[tenant(), name(), running(true)?])?,
         _ => return Ok(None),
     };
-    let arguments = [
-        datum(job.queue.as_str()),
-        job.tenant.as_deref().and_then(datum),
-        job.name(kind).and_then(datum),
-    ];
-    Ok(spi.run(statement, &arguments)?.value(0, 1))
+    Ok(rows.value(0, 1))
+}
+
+/// Some that run in the queue, and perhaps as many anywhere.
+fn running(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting, everywhere: bool) -> Result<Vec<i64>> {
+    when_ready(spi, job_table, |memory| {
+        let scheduler = &memory.scheduler;
+        let mut runs = scheduler.running_in(job.spec.queue, RUNNING)?;
+        if everywhere {
+            runs.extend(scheduler.running_anywhere(RUNNING)?);
+        }
+        Ok(runs.into_iter().map(|run| run.job).collect())
+    })
 }
 
 /// The first job of the job's session, if another one is.

@@ -23,7 +23,7 @@ pub fn blockers(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Vec<
     }
     found.extend(locked(job)?);
     for state in gates::states(spi, job_table, &job.spec)? {
-        found.extend(gates::blockers(spi, job, &state)?);
+        found.extend(gates::blockers(spi, job_table, job, &state)?);
     }
     found.extend(turn(spi, job_table, job)?);
     found.extend(outside(spi, job_table, job)?);

@@ -293,7 +293,7 @@ pub fn out_of_lane() -> Failure {
         PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
         "a row of turnstile.job is not in its lane",
     )
-    .detail("Another trigger has changed its queue, tenant, account, session, concurrency key, unique key or priority after the trigger place_job had read them.")
+    .detail("Another trigger has changed its queue, tenant, account, session, concurrency key, unique key, priority or state after the trigger place_job had read them.")
     .hint("Give that trigger a name that sorts before place_job.")
 }
 

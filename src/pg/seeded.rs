@@ -54,6 +54,10 @@ pub enum Seeded {
     HideDueTime,
     /// A commit does not announce leases.
     HideLease,
+    /// A commit leaves runs that have ended to be watched.
+    KeepLease,
+    /// Leases for which memory has no room are never looked at.
+    LeaveOutside,
     /// why_waiting does not tell that a job waits for one that waits for it.
     OverlookFamily,
     /// A commit does not announce recurring jobs.
@@ -96,6 +100,8 @@ pub enum Seeded {
     AcceptNonsense,
     /// The trigger takes a job in another lane for an unchanged one.
     IgnoreLane,
+    /// What a job waits for is not compared with its state.
+    IgnoreWaitsFor,
     /// A job counts as in its lane whatever its group.
     IgnoreGroup,
     /// The trigger takes a job that is due at another time for an unchanged one.

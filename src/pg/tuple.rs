@@ -211,6 +211,12 @@ impl RawRow<'_> {
         flag == Some(true)
     }
 
+    pub fn far_text(&self, column: usize) -> Option<String> {
+        // SAFETY: the column is one of texts.
+        self.far(column)
+            .and_then(|datum| unsafe { String::from_datum(datum, false) })
+    }
+
     pub fn far_texts(&self, column: usize) -> impl Iterator<Item = String> {
         // SAFETY: the column is one of arrays of texts.
         let texts = self

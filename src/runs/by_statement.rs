@@ -10,6 +10,7 @@ use crate::shmem::QueueSettings;
 use crate::transaction::loss;
 use crate::transaction::pending::{self, Work};
 use pgrx::pg_sys;
+use turnstile_scheduler::RunId;
 
 static FIND_WAITING: Statement = statement!(
     "find_waiting",
@@ -53,7 +54,7 @@ pub fn start(
             found.into_iter().partition(|job| job.opens_batch);
         started.openings.extend(openings.iter().map(|job| job.id));
         start_found(spi, &jobs, &run, &mut started, output)?;
-        run.note_lease(job_table, wanted.picked.spec.queue, &started);
+        run.note_leases(job_table, wanted.picked.spec.queue, &mut started);
         pending::end();
         // A trigger may have kept some jobs from being started; other jobs take their place.
         let positions = jobs.iter().chain(&openings).map(|job| job.position);
@@ -151,6 +152,10 @@ fn start_found(
         started
             .positions
             .push(rows.required(row, POSITION_OF_STARTED)?);
+        started.runs.push(RunId {
+            job: rows.required(row, 1)?,
+            attempt: rows.required(row, 2)?,
+        });
     }
     Ok(())
 }

@@ -8,7 +8,8 @@ use crate::runs::lane_rows::LaneRows;
 use crate::shmem::QueueSettings;
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
-use turnstile_scheduler::Picked;
+use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::{LeaseView, Picked, RunId};
 
 /// The most positions that a look ahead returns.
 pub const AHEAD: usize = 4;
@@ -31,6 +32,7 @@ pub(super) struct Run {
 pub struct Started {
     /// The positions of the jobs, in order.
     pub positions: Vec<i64>,
+    pub(super) runs: Vec<RunId>,
     /// The first positions that were available, including those of locked jobs; none where they are not known.
     pub seen: Vec<i64>,
     /// There were no more than those.
@@ -103,12 +105,16 @@ impl Run {
         }
     }
 
-    /// The scheduler learns of starts by their reservations, and of the lease here.
-    pub(super) fn note_lease(&self, job_table: pg_sys::Oid, queue: u64, started: &Started) {
-        if !started.positions.is_empty() && self.lease_expires_at.is_some() {
-            pending::note(job_table, |level| {
-                level.next_lease.note(queue, self.lease_expires_at)
-            });
+    /// The scheduler learns of starts by their reservations, and of the leases here.
+    pub(super) fn note_leases(&self, job_table: pg_sys::Oid, queue: u64, started: &mut Started) {
+        if started.runs.is_empty() {
+            return;
         }
+        let time = self.lease_expires_at.unwrap_or(NEVER);
+        let runs = started.runs.drain(..);
+        let leases = runs.map(|run| LeaseView { queue, run, time });
+        pending::note(job_table, |level| {
+            leases.for_each(|lease| level.leases.begin(lease))
+        });
     }
 }

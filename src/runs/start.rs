@@ -57,6 +57,7 @@ fn start_directly(
         let mut jobs = command.open(jobs, Operation::Update(&CHANGED));
         let mut started = Started {
             positions: Vec::with_capacity(most),
+            runs: Vec::with_capacity(most),
             seen: Vec::with_capacity(most + AHEAD),
             seen_all: false,
             openings: Vec::new(),
@@ -95,12 +96,13 @@ fn start_directly(
                 figures::note_start(job_table, &picked.spec, before, &job);
                 output.push(claimed(&job, &later).into_iter());
                 started.positions.extend(job.int8(column::POSITION));
+                started.runs.extend(job.run().map(|(run, _)| run));
             }
         }
         if wanted.with_next && started.positions.len() == most && !is_past {
             started.see_next(&mut found);
         }
-        run.note_lease(job_table, picked.spec.queue, &started);
+        run.note_leases(job_table, picked.spec.queue, &mut started);
         Ok(started)
     })
 }

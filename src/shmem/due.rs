@@ -1,32 +1,38 @@
 //! What falls due in each queue: see `turnstile_scheduler`'s `due`.
 
-use super::{Locked, Search, Straggler};
-use turnstile_scheduler::Step;
+use super::Locked;
+use crate::pg::server::{self, SECOND};
+use turnstile_scheduler::{LeaseView, RunId, Step};
+
+/// Runs that a search has taken are looked at by others after this time, whatever becomes of the search.
+pub const SEARCHED_AGAIN: i64 = SECOND;
+
+/// Runs of a queue that a search has taken from memory.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    pub runs: Vec<RunId>,
+    /// When they are due again.
+    pub again: i64,
+}
 
 impl Locked<'_> {
-    /// Begins a search for expired leases of a queue.
-    pub fn take_search(&mut self, queue: u64) -> Step<Search> {
-        Ok(Search {
-            queue,
-            floor: self.scheduler.take_leases(queue)?,
-            stragglers: self.state.stragglers.take(queue),
-        })
+    /// Begins a search: takes up to `most` runs of a queue whose lease ends by `by`.
+    pub fn take_search(&mut self, queue: u64, by: i64, most: usize) -> Step<Search> {
+        let mut search = Search {
+            runs: Vec::new(),
+            again: server::now().max(by).saturating_add(SEARCHED_AGAIN),
+        };
+        let Search { runs, again } = &mut search;
+        self.scheduler.take_leases(queue, by, *again, most, runs)?;
+        Ok(search)
     }
 
-    /// A search has ended or was cut short; the next one is due at `next`. If no place is left for a straggler, the floor
-    /// goes back to where a search finds the run.
-    pub fn put_back_search(&mut self, search: &Search, next: i64) -> Step<()> {
-        let mut floor = search.floor;
-        for run in &search.stragglers {
-            if !self.state.stragglers.add(*run) {
-                floor = floor.min(run.lease);
-            }
+    /// Watches a lease; where there is no memory, it is noted when the first of those ends.
+    pub fn note_lease(&mut self, lease: &LeaseView) -> Step<()> {
+        if !self.scheduler.has_room_for_lease() {
+            self.make_room(0);
         }
-        self.scheduler.put_back_leases(search.queue, floor, next)?;
-        self.scheduler.end_search(search.queue)
-    }
-
-    pub fn stragglers(&self) -> impl Iterator<Item = Straggler> + '_ {
-        self.state.stragglers.iter()
+        let &LeaseView { queue, run, time } = lease;
+        self.scheduler.note_lease(queue, run, time)
     }
 }

@@ -88,8 +88,8 @@ impl Growth {
 }
 
 impl<'m> Locked<'m> {
-    /// Sees to it, as far as memory is to be had, that a lane more can be made, whatever gates it has, and so many
-    /// reservations.
+    /// Sees to it, as far as memory is to be had, that a lane more can be made, whatever gates it has, a lease more watched, and so
+    /// many reservations made.
     pub fn make_room(&mut self, reservations: usize) {
         self.make_room_for(&Capacity {
             lanes: 1,
@@ -97,6 +97,7 @@ impl<'m> Locked<'m> {
             shares: 2,
             reservations,
             due: 1,
+            leases: 1,
             ..Capacity::default()
         });
     }

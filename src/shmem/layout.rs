@@ -16,8 +16,8 @@ use turnstile_scheduler::figures::{
 use turnstile_scheduler::waiting::{Channels, MAX_QUEUES, WaitLists, WaitedQueue, Waiter};
 use turnstile_scheduler::workers::{WORKER_SLOTS, Worker, WorkersHeader, worker_buckets};
 use turnstile_scheduler::{
-    Array, DueQueue, Entry, Gate, Header, Lane, Meter, Node, OUTSIDE_BUCKETS, OUTSIDE_RECORDS,
-    Outside, Pools, Reservation, Sample, Share,
+    Array, DueQueue, Entry, Gate, Header, Lane, Lease, Meter, Node, OUTSIDE_BUCKETS,
+    OUTSIDE_RECORDS, Outside, Pools, Reservation, Sample, Share,
 };
 
 /// Arrays begin at multiples of this: no page of the system is longer, so no two arrays share one.
@@ -201,6 +201,8 @@ pub struct Layout {
     pub due: Slots<DueQueue>,
     pub due_buckets: Slots<u32>,
     pub due_order: Slots<u32>,
+    pub leases: Slots<Lease>,
+    pub lease_buckets: Slots<u32>,
     pub names: Slots<Name>,
     pub name_buckets: Slots<u32>,
     pub texts: Slots<Text>,
@@ -306,6 +308,8 @@ impl Layout {
             due: at.slots(Pool::Of(Array::Due)),
             due_buckets: at.buckets(Pool::Of(Array::Due)),
             due_order: at.slots(Pool::Of(Array::Due)),
+            leases: at.slots(Pool::Of(Array::Leases)),
+            lease_buckets: at.buckets(Pool::Of(Array::Leases)),
             names: at.slots(Pool::OfFigures(FigureArray::Names)),
             name_buckets: at.buckets(Pool::OfFigures(FigureArray::Names)),
             texts: at.slots(Pool::OfFigures(FigureArray::Texts)),
@@ -328,7 +332,7 @@ impl Layout {
         pool.most(self.most)
     }
 
-    fn extents(&self) -> [Extent; 25] {
+    fn extents(&self) -> [Extent; 27] {
         [
             self.lane_entries.extent,
             self.lanes.extent,
@@ -348,6 +352,8 @@ impl Layout {
             self.due.extent,
             self.due_buckets.extent,
             self.due_order.extent,
+            self.leases.extent,
+            self.lease_buckets.extent,
             self.names.extent,
             self.name_buckets.extent,
             self.texts.extent,

@@ -19,7 +19,6 @@ mod set_aside;
 pub mod sleeper;
 mod statistics_file;
 mod stock;
-mod stragglers;
 mod uses;
 mod wakeups;
 mod window;
@@ -39,6 +38,7 @@ use turnstile_scheduler::{Fault, LaneSpec, ReservationId, Scheduler, Step};
 
 pub use backlog::{Admission, BOUNDED_KINDS, Bound, Means};
 use directory::{Entry, Guard};
+pub use due::{SEARCHED_AGAIN, Search};
 pub use failed_runs::{FailedRun, FailedRuns};
 pub use follow_ups::{FollowUp, FollowUps};
 use growth::Growth;
@@ -54,7 +54,6 @@ use read::Read;
 pub use recurring::Recurring;
 use set_aside::SetAside;
 pub use stock::{FILL, Stock};
-pub use stragglers::{Search, Straggler, Stragglers};
 pub use uses::uses;
 pub use window::release;
 use window::{assign_slot, cached_slot, existing_slot, my_database, open};
@@ -84,7 +83,6 @@ pub struct DatabaseState {
     dirty: bool,
     /// The rebuild that the memory comes from.
     pub generation: u64,
-    pub stragglers: Stragglers,
     pub gone: GoneOwners,
     pub follow_ups: FollowUps,
     pub failed_runs: FailedRuns,

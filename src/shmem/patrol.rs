@@ -68,10 +68,14 @@ impl Patrol {
 }
 
 impl Locked<'_> {
-    /// When the first queue falls due, or runs whose connection is gone have to be looked for.
-    fn due_at(&self) -> i64 {
+    /// When the first queue falls due, or what is not in memory, or runs whose connection is gone have to be looked for.
+    pub fn due_at(&self) -> i64 {
         match self.state.phase {
-            Phase::Ready => self.scheduler.next_due().min(self.state.gone.next()),
+            Phase::Ready => self
+                .scheduler
+                .next_due()
+                .min(self.scheduler.leases_outside())
+                .min(self.state.gone.next()),
             Phase::Stale | Phase::Rebuilding => NEVER,
         }
     }

@@ -7,7 +7,7 @@ use pgrx::datum::Interval;
 /// A queue has one of these by its key, which is a hash.
 const PLACES: usize = 32;
 /// Conditions of indexes that can be known.
-const CONDITIONS: usize = 8;
+const CONDITIONS: usize = 7;
 
 /// What is set for a queue, by its row or by the row `*`.
 #[derive(Clone, Copy, Debug)]

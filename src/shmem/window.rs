@@ -260,6 +260,8 @@ pub(super) unsafe fn memory<'m>(layout: &Layout, start: *mut u8, sizes: &Sizes) 
             due: layout.due.slice(start, sizes),
             due_buckets: layout.due_buckets.slice(start, sizes),
             due_order: layout.due_order.slice(start, sizes),
+            leases: layout.leases.slice(start, sizes),
+            lease_buckets: layout.lease_buckets.slice(start, sizes),
             calendar: layout.calendar.slice(start),
             outside: layout.outside.slice(start),
             outside_buckets: layout.outside_buckets.slice(start),

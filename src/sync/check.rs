@@ -117,7 +117,7 @@ fn copy(memory: &mut Locked) -> Step<Copy> {
     let scheduler = &memory.scheduler;
     let mut copy = Copy {
         outside: scheduler.outside_view()?,
-        times: Times::of(memory),
+        times: Times::of(memory)?,
         numbers: memory.figures.numbers(),
         ..Copy::default()
     };

@@ -1,19 +1,20 @@
-//! The times that memory watches in each queue, compared with the tables: no job that was put off and no lease is forgotten.
+//! The times that memory watches, compared with the tables: no job that was put off and no lease is forgotten.
 
 use crate::job::lane::queue_key;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
+use crate::pg::server;
 use crate::pg::snapshot::{Snapshot, next_transaction_id};
 use crate::pg::spi::{Spi, Statement, statement};
-use crate::shmem::Locked;
+use crate::shmem::{Locked, SEARCHED_AGAIN};
 use crate::sync::check::Difference;
 use pgrx::pg_sys::Datum;
 use std::collections::HashMap;
-use turnstile_scheduler::DueView;
 use turnstile_scheduler::waiting::NEVER;
+use turnstile_scheduler::{DueView, LeaseView, RunId, Step};
 
 static DUE: Statement = statement!("check_due", [INT8OID]);
-static LEASES: Statement = statement!("check_leases", [INT8ARRAYOID, INT8OID]);
+static LEASES: Statement = statement!("check_leases", [INT8OID]);
 
 const BATCH: i64 = 10_000;
 
@@ -23,18 +24,31 @@ pub struct Times {
     queues: HashMap<u64, DueView>,
     /// There is no slot for some queues.
     has_others: bool,
-    /// Runs whose lease has ended, which are watched one by one.
-    stragglers: Vec<i64>,
+    /// Runs, with their queues and when they are due.
+    leases: HashMap<RunId, (u64, i64)>,
+    /// There is no room for the leases of some.
+    has_leases_outside: bool,
+    /// A run that a search looks at, or that was locked, may be due so late.
+    searched_again: i64,
 }
 
 impl Times {
-    pub fn of(memory: &Locked) -> Self {
-        let queues = memory.scheduler.due_queues();
-        Self {
+    pub fn of(memory: &Locked) -> Step<Self> {
+        let scheduler = &memory.scheduler;
+        let queues = scheduler.due_queues();
+        let mut times = Self {
             queues: queues.map(|known| (known.queue, known)).collect(),
-            has_others: memory.scheduler.others_due() < NEVER,
-            stragglers: memory.stragglers().map(|run| run.job).collect(),
+            has_others: scheduler.others_due() < NEVER,
+            leases: HashMap::new(),
+            has_leases_outside: scheduler.leases_outside() < NEVER,
+            searched_again: server::now().saturating_add(2 * SEARCHED_AGAIN),
+        };
+        for slot in scheduler.lease_slots() {
+            if let Some(LeaseView { queue, run, time }) = scheduler.lease_at(slot)? {
+                times.leases.insert(run, (queue, time));
+            }
         }
+        Ok(times)
     }
 
     pub fn compare(
@@ -43,42 +57,30 @@ impl Times {
         snapshot: &Snapshot,
         differences: &mut Vec<Difference>,
     ) -> Result<()> {
-        let next = datum(next_transaction_id().cast_signed());
-        let due = Watch {
-            first: &DUE,
-            arguments: &[next],
-            floor: |known| known.due_floor.map(|[time, _]| time),
-            problem: "the time of a job is not watched",
-        };
-        let leases = Watch {
-            first: &LEASES,
-            arguments: &[datum(self.stragglers.clone()), next],
-            floor: |known| known.lease_floor,
-            problem: "the lease of a run is not watched",
-        };
-        self.compare_floors(spi, snapshot, &due, differences)?;
-        self.compare_floors(spi, snapshot, &leases, differences)
+        let next = [datum(next_transaction_id().cast_signed())];
+        self.compare_due(spi, snapshot, &next, differences)?;
+        self.compare_leases(spi, snapshot, &next, differences)
     }
 
     /// Compares the first time of each queue with the floor that memory knows.
-    fn compare_floors(
+    fn compare_due(
         &self,
         spi: &Spi,
         snapshot: &Snapshot,
-        watch: &Watch,
+        next: &[Option<Datum>],
         differences: &mut Vec<Difference>,
     ) -> Result<()> {
-        spi.scan(watch.first, watch.arguments, snapshot, BATCH, |rows| {
+        spi.scan(&DUE, next, snapshot, BATCH, |rows| {
             for row in 0..rows.len() {
                 let (queue, time): (&str, i64) = (rows.required(row, 1)?, rows.required(row, 2)?);
                 let id: i64 = rows.required(row, 3)?;
                 let is_watched = match self.queues.get(&queue_key(queue)) {
-                    Some(known) => (watch.floor)(known).is_none_or(|floor| floor <= time),
+                    Some(known) => known.due_floor.is_none_or(|[floor, _]| floor <= time),
                     None => self.has_others || time == NEVER,
                 };
                 if !is_watched {
                     differences.push(Difference {
-                        problem: watch.problem,
+                        problem: "the time of a job is not watched",
                         detail: format!("job {id} of queue {queue}"),
                     });
                 }
@@ -86,12 +88,35 @@ impl Times {
             Ok(())
         })
     }
-}
 
-/// One kind of time.
-struct Watch<'a> {
-    first: &'a Statement,
-    arguments: &'a [Option<Datum>],
-    floor: fn(&DueView) -> Option<i64>,
-    problem: &'static str,
+    fn compare_leases(
+        &self,
+        spi: &Spi,
+        snapshot: &Snapshot,
+        next: &[Option<Datum>],
+        differences: &mut Vec<Difference>,
+    ) -> Result<()> {
+        spi.scan(&LEASES, next, snapshot, BATCH, |rows| {
+            for row in 0..rows.len() {
+                let (queue, lease): (&str, i64) = (rows.required(row, 1)?, rows.required(row, 2)?);
+                let run = RunId {
+                    job: rows.required(row, 3)?,
+                    attempt: rows.required(row, 4)?,
+                };
+                let is_watched = match self.leases.get(&run) {
+                    Some(&(known, time)) => {
+                        known == queue_key(queue) && time <= lease.max(self.searched_again)
+                    }
+                    None => self.has_leases_outside || lease == NEVER,
+                };
+                if !is_watched {
+                    differences.push(Difference {
+                        problem: "the lease of a run is not watched",
+                        detail: format!("job {} of queue {queue}", run.job),
+                    });
+                }
+            }
+            Ok(())
+        })
+    }
 }

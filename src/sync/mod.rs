@@ -7,6 +7,7 @@ pub mod check_times; // the part of it that is about times
 pub mod dropped; // tells sleeping backends of DROP EXTENSION
 pub mod gate_keys; // the hashes of gates that the tables have
 pub mod gate_settings; // limits, rates and pauses, read when a claim first meets a gate
+pub mod leases; // those of all runs, read from the table
 pub mod overflow; // more lanes than fit
 pub mod rate_since; // since when a rate is in force
 pub mod rebuild; // all of memory, from the tables

@@ -17,19 +17,19 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::pg::tuple::RawRow;
-use crate::shmem::{self, Locked, Phase, Stragglers};
+use crate::shmem::{self, Locked, Phase};
+use crate::sync::leases;
 use crate::table::visit_jobs;
 use crate::transaction::pending::{self, Work};
 use pgrx::datum::Array;
 use pgrx::pg_sys;
-use turnstile_scheduler::{LaneSpec, READ_AHEAD, Step};
+use turnstile_scheduler::{LaneSpec, LeaseView, READ_AHEAD, RunId, Step};
 
 static AVAILABLE: Statement = statement!("rebuild_available", []);
 static RUNNING: Statement = statement!("rebuild_running", []);
 static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
 static PAUSED_SESSION: Statement = statement!("rebuild_paused_session", []);
 static FIRST_DUE: Statement = statement!("first_due", []);
-static FIRST_LEASES: Statement = statement!("first_leases", []);
 static NEXT_RECURRING: Statement = statement!("recurring_next", []);
 
 /// The column behind those that name a lane: a position or a count.
@@ -74,20 +74,23 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         memory.scheduler.hold(spec, number)
     });
-    scan_running(spi, &snapshot, &mut |spec, number, _| {
-        count.add(spec, number)
-    })?;
-    count.finish()?;
     let mut lower = Batch::new(job_table, |memory, spec: &LaneSpec, position| {
         memory.scheduler.lower(spec, position)
     });
     lower.read_ahead = |memory, lanes| {
         (memory.scheduler).read_ahead(lanes.iter().map(|(spec, _)| spec));
     };
-    visit_available(spi, job_table, &snapshot, |spec, position| {
-        lower.add(spec, position)
+    let mut watch = Batch::new(job_table, |memory, &(queue, run): &(u64, RunId), time| {
+        memory.scheduler.note_lease(queue, run, time)
+    });
+    visit(spi, job_table, &snapshot, |job| match job {
+        Read::Available(spec, position) => lower.add(spec, position),
+        Read::Running(spec, number) => count.add(spec, number),
+        Read::Lease(lease) => watch.add(&(lease.queue, lease.run), lease.time),
     })?;
     lower.finish()?;
+    count.finish()?;
+    watch.finish()?;
     let mut due = Batch::new(job_table, |memory, &queue, time| {
         memory.scheduler.note_due(queue, time)
     });
@@ -95,13 +98,6 @@ fn rebuild(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
         due.add(&queue, time)
     })?;
     due.finish()?;
-    let mut leases = Batch::new(job_table, |memory, &queue, time| {
-        memory.scheduler.note_lease(queue, time)
-    });
-    read_times(spi, &FIRST_LEASES, &snapshot, |queue, time| {
-        leases.add(&queue, time)
-    })?;
-    leases.finish()?;
     look_at_recurring(spi, job_table)?;
     shmem::with(job_table, |memory| {
         if memory.state.generation != generation || memory.state.phase != Phase::Rebuilding {
@@ -126,27 +122,56 @@ fn look_at_recurring(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     })
 }
 
-/// Visits what is available: each lane with the least of its positions, and perhaps with others.
-fn visit_available(
+/// What a rebuild reads of jobs.
+enum Read<'r> {
+    /// A lane has an available job at a position: at the least, and perhaps at others.
+    Available(&'r LaneSpec, i64),
+    /// So many jobs of a lane run, or hold their session.
+    Running(&'r LaneSpec, i64),
+    Lease(&'r LeaseView),
+}
+
+fn visit(
     spi: &Spi,
     job_table: pg_sys::Oid,
     snapshot: &Snapshot,
-    mut visit: impl FnMut(&LaneSpec, i64) -> Result<()>,
+    mut visit: impl FnMut(Read) -> Result<()>,
 ) -> Result<()> {
     let mut recent = Recent::default();
     let is_read = visit_jobs(job_table, snapshot, |row| {
-        if !row.is_available() || recent.has_passed(row) {
-            return Ok(());
+        let job = match row.is_available() {
+            true if recent.has_passed(row) => return Ok(()),
+            false if !row.is_running() => return Ok(()),
+            _ => row.read(),
+        };
+        match &job.lease {
+            None => visit(Read::Available(&job.spec, job.position)),
+            Some(lease) => {
+                visit(Read::Running(&job.spec, 1))?;
+                visit(Read::Lease(lease))
+            }
         }
-        let job = row.read();
-        visit(&job.spec, job.position)
     })?;
-    match is_read {
-        true => Ok(()),
-        false => scan_available(spi, snapshot, &mut |spec, position, _| {
-            visit(spec, position)
-        }),
+    if !is_read {
+        scan_available(spi, snapshot, &mut |spec, position, _| {
+            visit(Read::Available(spec, position))
+        })?;
+        scan(
+            spi,
+            snapshot,
+            &RUNNING,
+            lane_of_row,
+            &mut |spec, count, _| visit(Read::Running(spec, count)),
+        )?;
+        leases::scan(spi, snapshot, |lease| visit(Read::Lease(&lease)))?;
     }
+    scan(
+        spi,
+        snapshot,
+        &HELD_SESSIONS,
+        session_of_row,
+        &mut |spec, count, _| visit(Read::Running(spec, count)),
+    )
 }
 
 /// Lanes that came lately. Of a lane with many jobs few come before its first, so that most need not be read.
@@ -218,7 +243,6 @@ fn begin(memory: &mut Locked, sees_own: bool) -> Step<(Snapshot, u64)> {
     }
     memory.state.rebuild_xmax = xmax;
     memory.state.rebuild_running = count;
-    memory.state.stragglers = Stragglers::default();
     memory.state.gone.look_at_all();
     memory.state.follow_ups.look_at_all();
     memory.forget_set_aside();

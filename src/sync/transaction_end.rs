@@ -226,10 +226,15 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
     if !armed(Seeded::HideDueTime) {
         note_due(memory, &changes.next_due)?;
     }
-    match armed(Seeded::HideLease) {
-        true => Ok(()),
-        false => note_leases(memory, &changes.next_lease),
+    for change in changes.leases.after_commit() {
+        match change {
+            Ok(_) if armed(Seeded::HideLease) => {}
+            Ok(lease) => memory.note_lease(lease)?,
+            Err(_) if armed(Seeded::KeepLease) => {}
+            Err(run) => memory.scheduler.forget_lease(run)?,
+        }
     }
+    Ok(())
 }
 
 fn apply_lane(memory: &mut Locked, lane: &LaneChange, counted: bool) -> Step<()> {
@@ -330,7 +335,11 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
     if !armed(Seeded::LoseDueTime) {
         note_due(memory, &changes.due_taken)?;
     }
-    note_leases(memory, &changes.lease_gone)
+    if changes.takes_leases_outside {
+        memory.scheduler.note_lease_outside(after_failure());
+    }
+    let mut leases = changes.leases.after_abort();
+    leases.try_for_each(|lease| memory.note_lease(lease))
 }
 
 fn note_due(memory: &mut Locked, times: &Earliest) -> Step<()> {
@@ -338,16 +347,11 @@ fn note_due(memory: &mut Locked, times: &Earliest) -> Step<()> {
     times.try_for_each(|(queue, time)| memory.scheduler.note_due(queue, time))
 }
 
-fn note_leases(memory: &mut Locked, times: &Earliest) -> Step<()> {
-    let mut times = times.iter();
-    times.try_for_each(|(queue, time)| memory.scheduler.note_lease(queue, time))
-}
-
 fn ids(changes: &Level) -> impl Iterator<Item = ReservationId> {
     changes.reservations.iter().map(|reserved| reserved.id)
 }
 
-/// What was begun at this nesting level or deeper was cut short: a rebuild or a search has to be begun anew.
+/// What was begun at this nesting level or deeper was cut short: a rebuild has to be begun anew.
 fn abandon(nesting: i32) {
     let (table, works) = pending::with(|pending| (pending.job_table(), pending.abandon(nesting)));
     for work in works {
@@ -355,7 +359,6 @@ fn abandon(nesting: i32) {
             match &work {
                 Work::Rebuild => memory.state.phase = Phase::Stale,
                 Work::Count(generation) => memory.figures.give_up_count(*generation),
-                Work::Search(search) => return memory.put_back_search(search, after_failure()),
                 Work::Promotion(queue, _) => return memory.scheduler.end_promotion(*queue),
                 Work::Release(_) | Work::Claim(_) | Work::Fail(..) | Work::End(_) | Work::Stay => {}
             }

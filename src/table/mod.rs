@@ -250,7 +250,7 @@ impl Table<'_> {
         // SAFETY: the slot holds a row of a job.
         unsafe {
             for (column, value) in triggers::place(&RawRow::of(self.written), old) {
-                set(self.written, column, Some(value));
+                set(self.written, column, value);
             }
         }
     }

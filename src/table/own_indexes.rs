@@ -28,7 +28,7 @@ pub const BY_ID: usize = 0;
 pub const BY_LANE: usize = 1;
 /// Where memory has which conditions are known: those of the jobs by their numbers, then that of the history.
 const OF_HISTORY: usize = OF_JOBS.len();
-const OF_JOBS: [(Shape, Condition); 7] = [
+const OF_JOBS: [(Shape, Condition); 6] = [
     (Shape(&[("id", Kind::Number)], None), |_| true),
     (
         Shape(
@@ -37,9 +37,9 @@ const OF_JOBS: [(Shape, Condition); 7] = [
                 ("lane", Kind::Number),
                 ("position", Kind::Number),
             ],
-            Some("(state = 'available'::text)"),
+            Some("(waits_for IS NULL)"),
         ),
-        |row| row.is_available(),
+        |row| row.is_available() || row.is_running(),
     ),
     (
         Shape(
@@ -48,26 +48,13 @@ const OF_JOBS: [(Shape, Condition); 7] = [
                 ("run_at", Kind::Time),
                 ("position", Kind::Number),
             ],
-            Some("(state = ANY (ARRAY['scheduled'::text, 'retryable'::text]))"),
+            Some("(waits_for = 'time'::text)"),
         ),
         |row| matches!(row.bytes(column::STATE), Some(b"scheduled" | b"retryable")),
     ),
     (
-        Shape(
-            &[
-                ("queue", Kind::TextByBytes),
-                ("lease_expires_at", Kind::Time),
-            ],
-            Some("(state = 'running'::text)"),
-        ),
-        |row| row.is_running(),
-    ),
-    (
-        Shape(
-            &[("owner_pid", Kind::Int)],
-            Some("((state = 'running'::text) AND (owner_pid IS NOT NULL))"),
-        ),
-        |row| row.is_running() && row.raw(column::OWNER_PID).is_some(),
+        Shape(&[("owner_pid", Kind::Int)], Some("(owner_pid IS NOT NULL)")),
+        |row| row.raw(column::OWNER_PID).is_some(),
     ),
     (
         Shape(
@@ -79,7 +66,7 @@ const OF_JOBS: [(Shape, Condition); 7] = [
     (
         Shape(
             &[("parent", Kind::Number)],
-            Some("(state = 'blocked'::text)"),
+            Some("(waits_for = 'jobs'::text)"),
         ),
         |row| row.is_blocked(),
     ),

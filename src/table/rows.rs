@@ -100,6 +100,8 @@ impl Table<'_> {
         let Some(mut place) = self.lock(row.place(), Wait::Never)? else {
             return Ok(false);
         };
+        // While its page is held, it cannot be pruned for the next row.
+        self.clear_locked();
         let row = row.up_to(usize::MAX);
         // SAFETY: the slots are of the same columns, and all columns of the row can be read; the table is open, and all that
         // is pointed to outlives the call.
@@ -109,12 +111,12 @@ impl Table<'_> {
             for &(column, value) in changes.iter().filter(|(column, _)| *column > 0) {
                 set(self.written, column, value);
             }
-            self.indexes.open_for(&RawRow::of(self.written));
             check(self.info, self.written, self.command.state);
             let state = self.command.state;
             let snapshot = (*state).es_snapshot;
             let entries = compat::update_row(self.relation, &mut place, self.written, snapshot);
             if entries.are_needed() {
+                self.indexes.open_for(&RawRow::of(self.written));
                 enter(self.info, self.written, state, Some(entries));
             }
         }
@@ -231,6 +233,17 @@ impl Table<'_> {
         // SAFETY: the relation is open until the command ends.
         let made = || unsafe { self.command.slot_of(self.relation) };
         *self.locked.get_or_insert_with(made)
+    }
+
+    fn clear_locked(&self) {
+        // SAFETY: the slot is the command's, and what it holds is not read any more.
+        unsafe {
+            if let Some(slot) = self.locked
+                && let Some(clear) = (*(*slot).tts_ops).clear
+            {
+                pg_guard_ffi_boundary(|| clear(slot));
+            }
+        }
     }
 
     /// Whether a transaction that is still open has changed the row: that takes less to find out than a lock. One

@@ -25,7 +25,7 @@ const USUAL_CONDITIONS: usize = 4;
 pub enum Order {
     /// All, by id.
     ById,
-    /// Those that are available, by the group of their lane, the lane and position.
+    /// Those that are available, by the group of their lane, the lane and position. The index has those that run, too.
     ByLane,
 }
 
@@ -290,9 +290,12 @@ impl Search<'_> {
                 if let Some(scan) = scan.filter(|_| is_read) {
                     compat::count_fetched((*scan).indexRelation);
                 }
-                if is_read || scan.is_some_and(|scan| pg_sys::index_fetch_heap(scan, self.slot)) {
+                let is_found =
+                    is_read || scan.is_some_and(|scan| pg_sys::index_fetch_heap(scan, self.slot));
+                if is_found && self.order.holds(&RawRow::of(self.slot)) {
                     return Some(RawRow::of(self.slot));
                 }
+                pgrx::check_for_interrupts!();
             }
         }
     }

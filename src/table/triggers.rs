@@ -2,7 +2,8 @@
 //! changes rows without a plan does the same by itself where no other trigger could tell the difference.
 
 use crate::job::claim_epoch;
-use crate::job::row::{JobRow, column};
+use crate::job::later::Later;
+use crate::job::row::{JobRow, column, waits_for};
 use crate::permission;
 use crate::pg::call::{Call, datum, sql_function};
 use crate::pg::error::{Result, invalid_column, out_of_lane};
@@ -13,10 +14,12 @@ use crate::pg::tuple::RawRow;
 use crate::shmem;
 use crate::table::figures::{Come, Gone, Side};
 use crate::table::{backlog, figures, parents};
+use crate::transaction::leases::Leases;
 use crate::transaction::level::{Level, least};
 use crate::transaction::own::Begun;
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
+use turnstile_scheduler::LeaseView;
 use turnstile_scheduler::figures::State;
 
 sql_function!(
@@ -51,10 +54,8 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
         Some(_) => None,
         None => claim_epoch::of_inserted(trigger.table(), &row)?,
     };
-    let changes: Vec<_> = place(&row, old.as_ref())
-        .chain(epoch)
-        .map(|(column, value)| (column, Some(value)))
-        .collect();
+    let epoch = epoch.map(|(column, value)| (column, Some(value)));
+    let changes: Vec<_> = place(&row, old.as_ref()).chain(epoch).collect();
     Ok(Some(match changes.as_slice() {
         [] => trigger.row_unchanged(),
         changes => trigger.row_with(changes),
@@ -63,10 +64,10 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
 
 /// Puts a job into its lane; a job whose time is ahead waits for it. A job that held its session and leaves it holds
 /// nothing in the next one.
-pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize, Datum)> {
+pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize, Option<Datum>)> {
     let gives_up = old.is_some_and(|old| row.has_left(old)) || takes_unasked(row, old);
     let lane = row.read_as(row.holds_session() && !gives_up).spec;
-    let holds = gives_up.then(|| datum(false)).flatten();
+    let holds = gives_up.then(|| (column::HOLDS_SESSION, datum(false)));
     let keys = (!row.is_in(&lane)).then(|| {
         [
             (column::LANE, lane.lane),
@@ -74,13 +75,18 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
         ]
     });
     let keys = keys.into_iter().flatten();
-    let keys = keys.map(|(column, key)| Some((column, datum(key.cast_signed())?)));
-    let state = row.is_ahead(server::now()).then(|| datum("scheduled"));
-    let changes = [
-        holds.map(|holds| (column::HOLDS_SESSION, holds)),
-        state.flatten().map(|state| (column::STATE, state)),
-    ];
-    changes.into_iter().chain(keys).flatten()
+    let keys = keys.map(|(column, key)| (column, datum(key.cast_signed())));
+    let is_ahead = row.is_ahead(server::now());
+    let state = is_ahead.then(|| (column::STATE, datum("scheduled")));
+    let waits = (is_ahead || !row.waits_as_stored()).then(|| {
+        let state = match is_ahead {
+            true => Some(State::Scheduled),
+            false => row.state(),
+        };
+        let stored = state.and_then(waits_for);
+        (Later::of(row).waits_for, stored.and_then(datum))
+    });
+    [holds, state, waits].into_iter().flatten().chain(keys)
 }
 
 /// What `claim_own` has begun has not asked for its session, which another job may hold.
@@ -96,7 +102,8 @@ fn takes_unasked(row: &RawRow, old: Option<&RawRow>) -> bool {
 pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
     shmem::provide(job_table);
     let placed = new.map(|row| (row, row.read()));
-    let is_out_of_lane = |(row, job): &(&RawRow, JobRow)| !row.is_in(&job.spec);
+    let is_out_of_lane =
+        |(row, job): &(&RawRow, JobRow)| !row.is_in(&job.spec) || !row.waits_as_stored();
     if let (Some(old), Some((new, _))) = (old, &placed)
         && is_claimed(old, new)
     {
@@ -123,9 +130,9 @@ pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) 
     if let (Some(old), Some(new)) = (old, new)
         && old.is_same_to_scheduler(new)
     {
-        let (before, after) = (old.lease(), new.lease());
-        if before != after {
-            pending::note_lease_change(job_table, new.read().spec.queue, before, after);
+        if old.run() != new.run() {
+            let (old, new) = (old.read().lease, new.read().lease);
+            pending::note(job_table, |level| replace(&mut level.leases, old, new));
         }
         return Ok(());
     }
@@ -210,6 +217,20 @@ fn is_claimed(old: &RawRow, new: &RawRow) -> bool {
         && run.is_some_and(|(id, attempt)| pending::with(|pending| pending.meets_run(id, attempt)))
 }
 
+/// A run that waits for nothing else has another lease, or another name.
+fn replace(leases: &mut Leases, old: Option<LeaseView>, new: Option<LeaseView>) {
+    let Some((old, new)) = old.zip(new) else {
+        return;
+    };
+    match old.run == new.run {
+        true => leases.replace(old, new),
+        false => {
+            leases.end(old);
+            leases.begin(new);
+        }
+    }
+}
+
 fn note_old(level: &mut Level, gone: &Gone) {
     let row = gone.side.job;
     let lane = level.lane(row.spec);
@@ -219,7 +240,9 @@ fn note_old(level: &mut Level, gone: &Gone) {
     }
     if row.is_running() {
         lane.released += 1;
-        level.lease_gone.note(row.spec.queue, row.lease);
+    }
+    if let Some(lease) = row.lease {
+        level.leases.end(lease);
     }
     level.due_taken.note(row.spec.queue, row.waits_until);
     if let Some(session) = row.held_session {
@@ -241,10 +264,12 @@ fn note_new(level: &mut Level, come: &Come, is_promoted: bool) {
     }
     if row.is_running() {
         lane.started += 1;
-        level.next_lease.note(row.spec.queue, row.lease);
     }
     if let Some(session) = row.held_session {
         level.lane(session).started += 1;
+    }
+    if let Some(lease) = row.lease {
+        level.leases.begin(lease);
     }
     level.next_due.note(row.spec.queue, row.waits_until);
 }

@@ -3,6 +3,7 @@
 use crate::shmem::{FollowUp, Gone};
 use crate::transaction::charges::Charges;
 use crate::transaction::earliest::Earliest;
+use crate::transaction::leases::Leases;
 use crate::transaction::own::Own;
 use crate::transaction::parent::Parent;
 use rustc_hash::FxHashMap;
@@ -68,10 +69,9 @@ pub struct Level {
     pub next_due: Earliest,
     /// The earliest time of jobs that were put off before, or at which a promotion began; an abort brings it back.
     pub due_taken: Earliest,
-    /// The earliest time at which the lease of a run of each queue ends.
-    pub next_lease: Earliest,
-    /// The same of runs that ended or whose lease was changed; an abort brings it back.
-    pub lease_gone: Earliest,
+    pub leases: Leases,
+    /// The leases outside memory were taken to be looked at; an abort has them looked at again.
+    pub takes_leases_outside: bool,
     /// Backends that were taken from memory, to rescue the runs bound to them; an abort brings them back.
     pub gone: Gone,
     /// Jobs after which those that wait for them are to be looked at, or that wait themselves since this transaction.
@@ -181,8 +181,8 @@ impl Level {
             bounds,
             next_due,
             due_taken,
-            next_lease,
-            lease_gone,
+            leases,
+            takes_leases_outside,
             gone,
             follow_ups,
             followed_up,
@@ -207,8 +207,8 @@ impl Level {
         self.bounds |= bounds;
         self.next_due.absorb(next_due);
         self.due_taken.absorb(due_taken);
-        self.next_lease.absorb(next_lease);
-        self.lease_gone.absorb(lease_gone);
+        self.leases.absorb(leases);
+        self.takes_leases_outside |= takes_leases_outside;
         self.gone.absorb(gone);
         self.follow_ups.extend(follow_ups);
         self.followed_up.absorb(followed_up);

@@ -2,6 +2,7 @@
 
 pub mod charges; // places that new jobs have taken in backlogs
 pub mod earliest; // times by queue
+pub mod leases; // runs whose leases are watched
 pub mod level; // its changes at one level of savepoints
 pub mod loss; // whether a crash may take it back
 pub mod own; // claims of what it has made available itself

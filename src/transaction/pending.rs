@@ -2,7 +2,6 @@
 
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::unguarded::GetCurrentTransactionNestLevel;
-use crate::shmem::Search;
 use crate::transaction::level::Level;
 use crate::transaction::loss::Loss;
 use crate::transaction::own::{self, Begun};
@@ -32,8 +31,6 @@ pub enum Work {
     End(SmallVec<[(i64, Event); 1]>),
     /// A count of the jobs.
     Count(u64),
-    /// A search for expired leases has taken this from memory.
-    Search(Search),
     /// A claim that may sleep before it ends.
     Stay,
 }
@@ -103,14 +100,6 @@ pub fn must_commit_before_sleep() {
     if !armed(Seeded::SleepOnChanges) {
         with(|pending| pending.must_not_sleep = true);
     }
-}
-
-/// A lower bound of the leases must know of a shorter lease, and of the old one if this is undone.
-pub fn note_lease_change(job_table: pg_sys::Oid, queue: u64, old: Option<i64>, new: Option<i64>) {
-    note(job_table, |level| {
-        level.lease_gone.note(queue, old);
-        level.next_lease.note(queue, new);
-    });
 }
 
 /// This transaction has changed a job: what it knew of it as a parent may not be true any more.

@@ -8,7 +8,7 @@ use crate::shmem::{Locked, Search};
 use crate::sync::rebuild::when_ready;
 use crate::transaction;
 use crate::upkeep::promotion::{self, Due};
-use crate::upkeep::rescue::{self, Ahead};
+use crate::upkeep::rescue;
 use pgrx::pg_sys;
 use turnstile_scheduler::{EVERY_QUEUE, Step};
 
@@ -19,7 +19,6 @@ const TASKS: usize = 16;
 pub struct Effort {
     promotions: i64,
     rescues: i64,
-    ahead: Ahead,
 }
 
 impl Effort {
@@ -33,7 +32,6 @@ impl Effort {
         Self {
             promotions: most.min(promotion::BATCH),
             rescues: most.min(rescue::BATCH),
-            ahead: Ahead::Near,
         }
     }
 
@@ -42,7 +40,6 @@ impl Effort {
         Self {
             promotions: promotion::BATCH,
             rescues: rescue::BATCH,
-            ahead: Ahead::Far,
         }
     }
 }
@@ -50,7 +47,7 @@ impl Effort {
 /// Taken from memory: no other process does the same meanwhile.
 enum Task {
     Promote(Due),
-    Rescue(Search),
+    Rescue(u64, Search),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,9 +71,9 @@ pub fn see_to(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], effort: Effort)
                 let promoted = promotion::perform(spi, job_table, &due, left.promotions)?;
                 left.promotions -= i64::try_from(promoted).unwrap_or(i64::MAX);
             }
-            Task::Rescue(search) => {
-                done.push((search.queue, Kind::Rescue));
-                let rescued = rescue::perform(spi, job_table, &search, left.rescues, left.ahead)?;
+            Task::Rescue(queue, search) => {
+                done.push((queue, Kind::Rescue));
+                let rescued = rescue::perform(spi, job_table, &search)?.rescued;
                 left.rescues -= i64::try_from(rescued).unwrap_or(i64::MAX);
             }
         }
@@ -112,9 +109,9 @@ fn next(
             return promotion::take(memory, queue).map(|due| Some(Task::Promote(due)));
         }
         if lease <= now && left.rescues > 0 && !done.contains(&(queue, Kind::Rescue)) {
-            return memory
-                .take_search(queue)
-                .map(|search| Some(Task::Rescue(search)));
+            let most = usize::try_from(left.rescues).unwrap_or(0);
+            let search = memory.take_search(queue, now, most)?;
+            return Ok(Some(Task::Rescue(queue, search)));
         }
     }
     Ok(None)

@@ -3,6 +3,7 @@
 
 mod due; // what is due in the queues of a claim
 pub mod follow_up; // jobs that wait for others
+mod leases_outside; // leases for which memory had no room
 pub mod on_demand;
 mod orphans; // runs whose connection is gone
 mod others; // queues without a slot in memory
@@ -26,6 +27,8 @@ use turnstile_scheduler::EVERY_QUEUE;
 
 /// Queues without a slot that one transaction of the worker sees to.
 const QUEUES: usize = 100;
+/// Runs that memory does not know and one transaction of the worker rescues: it reads all jobs to find them.
+const RUNS_OUTSIDE: usize = 1_000;
 
 /// Does what is due for the queues of a claim.
 pub fn run(spi: &Spi, job_table: pg_sys::Oid, queues: &[u64], most: usize) -> Result<()> {
@@ -100,6 +103,7 @@ fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<Left> {
     if let Some(followed) = followed {
         follow_up::perform(spi, job_table, followed, effort)?;
     }
+    leases_outside::see_to(spi, job_table, RUNS_OUTSIDE)?;
     // Those that are left are still due, and are read again.
     for queue in others::read(spi, job_table)?.into_iter().take(QUEUES) {
         due::see_to(spi, job_table, &[queue], Effort::of_worker())?;
@@ -110,7 +114,7 @@ fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<Left> {
         // The commit of what was changed may bring more.
         let is_next = memory.state.follow_ups.next() <= now || transaction::has_id();
         Ok(match is_next {
-            _ if is_due(memory) || memory.state.gone.next() <= now => Left::Due,
+            _ if memory.due_at() <= now => Left::Due,
             true => Left::FollowUps,
             false => Left::Nothing,
         })

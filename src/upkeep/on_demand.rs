@@ -5,8 +5,7 @@ use crate::pg::server;
 use crate::pg::spi::Spi;
 use crate::shmem::Locked;
 use crate::sync::rebuild::when_ready;
-use crate::upkeep::rescue::Ahead;
-use crate::upkeep::{orphans, others, promotion, rescue};
+use crate::upkeep::{leases_outside, orphans, others, promotion, rescue};
 use pgrx::pg_sys;
 use turnstile_scheduler::{DueView, Step};
 
@@ -19,25 +18,30 @@ pub fn promote(spi: &Spi, job_table: pg_sys::Oid, most: usize) -> Result<usize> 
     })?;
     each(most, promotion::BATCH, &queues, |queue, batch| {
         let due = when_ready(spi, job_table, |memory| promotion::take(memory, queue))?;
-        promotion::perform(spi, job_table, &due, batch)
+        let promoted = promotion::perform(spi, job_table, &due, batch)?;
+        Ok((promoted, promoted > 0))
     })
 }
 
 /// Rescues up to `most` runs.
 pub fn rescue(spi: &Spi, job_table: pg_sys::Oid, most: usize) -> Result<usize> {
-    let queues = queues(spi, job_table, most, |memory, now| {
-        let is_due = |known: &DueView| known.lease_floor.is_none_or(|time| time <= now);
+    let outside = leases_outside::see_to(spi, job_table, most)?;
+    // Runs that were locked are tried again at once.
+    let by = server::now().saturating_add(rescue::LOCKED_AGAIN);
+    let queues = when_ready(spi, job_table, |memory| {
+        let is_due = |known: &DueView| known.next_lease <= by;
         let found = memory.scheduler.due_queues().filter(is_due);
-        let mut queues: Vec<u64> = found.map(|known| known.queue).collect();
-        queues.extend(memory.stragglers().map(|run| run.queue));
-        queues.sort_unstable();
-        queues.dedup();
-        queues
+        Ok(found.map(|known| known.queue).collect::<Vec<u64>>())
     })?;
-    let rescued = each(most, rescue::BATCH, &queues, |queue, batch| {
-        let search = when_ready(spi, job_table, |memory| memory.take_search(queue))?;
-        rescue::perform(spi, job_table, &search, batch, Ahead::Far)
+    let inside = each(most - outside, rescue::BATCH, &queues, |queue, batch| {
+        let batch = usize::try_from(batch).unwrap_or(0);
+        let search = when_ready(spi, job_table, |memory| {
+            memory.take_search(queue, by, batch)
+        })?;
+        let found = rescue::perform(spi, job_table, &search)?;
+        Ok((found.rescued, found.rescued + found.ended > 0))
     })?;
+    let rescued = outside + inside;
     Ok(rescued + orphans::on_demand(spi, job_table, most - rescued)?)
 }
 
@@ -59,21 +63,22 @@ fn queues(
     Ok(queues)
 }
 
+/// `work` says how many jobs it has done something to, and whether there may be more.
 fn each(
     most: usize,
     batch: i64,
     queues: &[u64],
-    mut work: impl FnMut(u64, i64) -> Result<usize>,
+    mut work: impl FnMut(u64, i64) -> Result<(usize, bool)>,
 ) -> Result<usize> {
     let mut done = 0;
     for &queue in queues {
         while done < most {
             let left = i64::try_from(most - done).unwrap_or(batch);
-            let now = work(queue, left.min(batch))?;
-            if now == 0 {
+            let (now, has_more) = work(queue, left.min(batch))?;
+            done += now;
+            if !has_more {
                 break;
             }
-            done += now;
             pgrx::check_for_interrupts!();
         }
     }

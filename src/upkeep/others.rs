@@ -4,11 +4,10 @@ use crate::job::queues::{self, FirstTime};
 use crate::pg::error::Result;
 use crate::pg::server;
 use crate::pg::spi::Spi;
-use crate::shmem::Locked;
 use crate::sync::rebuild::when_ready;
 use crate::transaction::pending;
 use pgrx::pg_sys;
-use turnstile_scheduler::{EVERY_QUEUE, Step};
+use turnstile_scheduler::EVERY_QUEUE;
 
 /// Queues that are noted while the lock is held once.
 const AT_ONCE: usize = 1_000;
@@ -30,27 +29,10 @@ pub fn read(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<u64>> {
     pending::note(job_table, |level| {
         level.due_taken.note(EVERY_QUEUE, Some(now))
     });
-    let due = note(spi, job_table, &queues::first_due(spi)?, |memory, first| {
-        memory.scheduler.note_due(first.queue, first.time)
-    })?;
-    let leases = note(
-        spi,
-        job_table,
-        &queues::first_leases(spi)?,
-        |memory, first| memory.scheduler.note_lease(first.queue, first.time),
-    )?;
-    let mut queues: Vec<u64> = due.into_iter().chain(leases).collect();
-    queues.sort_unstable();
-    queues.dedup();
-    Ok(queues)
+    note(spi, job_table, &queues::first_due(spi)?)
 }
 
-fn note(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    times: &[FirstTime],
-    note: impl Fn(&mut Locked, &FirstTime) -> Step<()>,
-) -> Result<Vec<u64>> {
+fn note(spi: &Spi, job_table: pg_sys::Oid, times: &[FirstTime]) -> Result<Vec<u64>> {
     let now = server::now();
     let mut due = Vec::new();
     for part in times.chunks(AT_ONCE) {
@@ -58,7 +40,7 @@ fn note(
             for first in part {
                 let is_known = memory.scheduler.has_times(first.queue)?;
                 if !is_known {
-                    note(memory, first)?;
+                    memory.scheduler.note_due(first.queue, first.time)?;
                 }
                 if first.time <= now && !memory.scheduler.has_times(first.queue)? {
                     due.push(first.queue);

@@ -1,74 +1,75 @@
 //! Rescues abandoned runs of a queue: their lease has ended. The claims from the queue fail them, so that they are retried
 //! or discarded like any other.
 
-use crate::job::queues;
+use crate::job::lane::queue_key;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::server::{self, SECOND};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::runs::finish::{Failing, fail_runs};
-use crate::shmem::{self, Search, Straggler};
-use crate::transaction::pending::{self, Work};
+use crate::shmem::{self, Search};
+use crate::transaction::pending;
 use pgrx::pg_sys;
+use std::collections::HashMap;
+use turnstile_scheduler::RunId;
 use turnstile_scheduler::waiting::NEVER;
 
-static EXPIRED: Statement = statement!(
-    "find_expired",
-    [
-        INT8OID,
-        TEXTOID,
-        TIMESTAMPTZOID,
-        TIMESTAMPTZOID,
-        INT8ARRAYOID
-    ]
-);
-static NEXT_LEASE: Statement = statement!("next_lease", [TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID]);
+static EXPIRED: Statement =
+    statement!("find_expired", [INT8ARRAYOID, INT4ARRAYOID, TIMESTAMPTZOID]);
 
 /// Runs that one search looks at: a claim must stay short when very many expire at once.
 pub const BATCH: i64 = 200;
 /// Runs that another transaction has locked are looked for again after this time.
 pub const LOCKED_AGAIN: i64 = SECOND / 10;
-/// How far a search of a claim looks for the next lease. Each row of a run that has ended since is walked once, but a
-/// lease may be long, and they may be very many: so they are walked in parts.
-const LOOK_AHEAD: i64 = 10 * SECOND;
-/// Where so many queues have leases, searches look twice as far: each of them is searched that often.
-const QUEUES: i64 = 1_000;
 
-/// How far a search looks for the next lease.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Ahead {
-    Near,
-    /// To the end: for a process that keeps no client waiting.
-    Far,
+/// What has become of the runs that a search has taken.
+pub struct Searched {
+    pub rescued: usize,
+    /// They had ended before.
+    pub ended: usize,
 }
 
-/// Rescues up to `batch` runs; returns how many.
-pub fn perform(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    search: &Search,
-    batch: i64,
-    ahead: Ahead,
-) -> Result<usize> {
-    pending::begin(job_table, Work::Search(search.clone()));
-    let outcome = match queues::name(spi, search.queue)? {
-        Some(name) => rescue(spi, job_table, &name, search, batch, ahead)?,
-        None => Outcome::nothing(search.queue),
-    };
-    pending::end();
+/// Rescues the runs of a search whose lease has ended.
+pub fn perform(spi: &Spi, job_table: pg_sys::Oid, search: &Search) -> Result<Searched> {
+    let now = server::now();
+    let rows = expired(spi, search, now)?;
+    let mut left: HashMap<RunId, Option<(u64, i64)>> =
+        search.runs.iter().map(|&run| (run, None)).collect();
+    let mut runs = Vec::with_capacity(rows.len());
+    for row in 0..rows.len() {
+        let run = found(&rows, row, 5)?;
+        let lease = rows.value(row, 4).unwrap_or(NEVER);
+        let due = match lease <= now {
+            true => server::now().saturating_add(LOCKED_AGAIN),
+            false => lease,
+        };
+        let key = RunId {
+            job: run.id,
+            attempt: run.attempt,
+        };
+        match run.locked {
+            // It is forgotten by the commit.
+            true => left.remove(&key),
+            false => left.insert(key, Some((queue_key(rows.required(row, 3)?), due))),
+        };
+        runs.push(run);
+    }
     shmem::with(job_table, |memory| {
-        let mut left = outcome.left.clone();
-        let mut next = outcome.next;
-        // Where nothing runs there is no lease. Runs that are not committed yet will note theirs.
-        if outcome.found_no_next
-            && left.stragglers.is_empty()
-            && memory.scheduler.runs_nothing(left.queue)?
-        {
-            (left.floor, next) = (NEVER, NEVER);
+        for (&run, &found) in &left {
+            memory.scheduler.settle_lease(run, search.again, found)?;
         }
-        memory.put_back_search(&left, next)
+        Ok(())
     })?;
-    Ok(outcome.rescued)
+    Ok(Searched {
+        ended: left.values().filter(|found| found.is_none()).count(),
+        rescued: fail_locked(spi, &runs, "lease expired")?,
+    })
+}
+
+fn expired<'s>(spi: &'s Spi, search: &Search, now: i64) -> Result<Rows<'s>> {
+    let jobs: Vec<i64> = search.runs.iter().map(|run| run.job).collect();
+    let attempts: Vec<i32> = search.runs.iter().map(|run| run.attempt).collect();
+    spi.run(&EXPIRED, &[datum(jobs), datum(attempts), datum(now)])
 }
 
 /// A run that a search has found.
@@ -100,105 +101,4 @@ pub fn fail_locked(spi: &Spi, found: &[Found], error: &str) -> Result<usize> {
     };
     pending::must_commit_before_sleep();
     Ok(fail_runs(spi, &ids, &attempts, &failing)?.len())
-}
-
-struct Outcome {
-    rescued: usize,
-    /// What the search leaves to the next one, and when that is due.
-    left: Search,
-    next: i64,
-    found_no_next: bool,
-}
-
-impl Outcome {
-    fn nothing(queue: u64) -> Self {
-        Self {
-            rescued: 0,
-            left: Search {
-                queue,
-                floor: NEVER,
-                stragglers: Vec::new(),
-            },
-            next: NEVER,
-            found_no_next: true,
-        }
-    }
-}
-
-fn rescue(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    name: &str,
-    search: &Search,
-    batch: i64,
-    ahead: Ahead,
-) -> Result<Outcome> {
-    let (now, queue) = (server::now(), search.queue);
-    let jobs: Vec<i64> = search.stragglers.iter().map(|run| run.job).collect();
-    let rows = spi.run(
-        &EXPIRED,
-        &[
-            datum(batch),
-            datum(name),
-            datum(search.floor),
-            datum(now),
-            datum(jobs),
-        ],
-    )?;
-    let mut runs = Vec::with_capacity(rows.len());
-    let mut stragglers = Vec::new();
-    let mut last = search.floor;
-    for row in 0..rows.len() {
-        let run = found(&rows, row, 4)?;
-        let lease: i64 = rows.required(row, 3)?;
-        last = last.max(lease);
-        if !run.locked {
-            let job = run.id;
-            stragglers.push(Straggler { queue, job, lease });
-        }
-        runs.push(run);
-    }
-    let rescued = fail_locked(spi, &runs, "lease expired")?;
-    let is_all = i64::try_from(rows.len()).is_ok_and(|count| count < batch);
-    let found = match is_all {
-        true => next_lease(spi, job_table, name, now, ahead)?,
-        false => (last, true),
-    };
-    let (floor, found_next) = found;
-    let mut next = if is_all { floor } else { now };
-    if !stragglers.is_empty() {
-        next = next.min(now.saturating_add(LOCKED_AGAIN));
-    }
-    let left = Search {
-        queue,
-        floor,
-        stragglers,
-    };
-    Ok(Outcome {
-        rescued,
-        left,
-        next,
-        found_no_next: !found_next,
-    })
-}
-
-/// No lease ends before this, and whether one was found.
-fn next_lease(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    name: &str,
-    now: i64,
-    ahead: Ahead,
-) -> Result<(i64, bool)> {
-    let end = match ahead {
-        Ahead::Far => NEVER,
-        Ahead::Near => {
-            let queues = shmem::with(job_table, |memory| Ok(memory.scheduler.due_count()))?;
-            let queues = i64::try_from(queues).unwrap_or(i64::MAX);
-            now.saturating_add(LOOK_AHEAD.saturating_mul(1 + queues / QUEUES))
-        }
-    };
-    let rows = spi.run(&NEXT_LEASE, &[datum(name), datum(now), datum(end)])?;
-    let found = rows.value::<i64>(0, 1);
-    Ok((found.unwrap_or(end), found.is_some()))
 }

@@ -77,7 +77,7 @@ fn bytes_a_lane() {
         Array::Gates => size_of::<Gate>(),
         Array::Meters => size_of::<Meter>() + size_of::<u32>(),
         Array::Shares => size_of::<Share>(),
-        Array::Reservations | Array::Due => 0,
+        Array::Reservations | Array::Due | Array::Leases => 0,
     };
     let bytes = Array::ALL
         .map(|array| needed.of(array) * one(array) + needed.buckets(array) * size_of::<u32>());

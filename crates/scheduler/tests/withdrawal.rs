@@ -20,6 +20,7 @@ const CAPACITY: Capacity = Capacity {
     reservations: 10,
     shares: 10,
     due: 4,
+    leases: 4,
     samples: 10,
 };
 

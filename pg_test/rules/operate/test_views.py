@@ -134,8 +134,8 @@ def test_the_newest_jobs_are_found_by_index(conn, view):
 @pytest.mark.parametrize("view", ["jobs", "job_status", "my_jobs"])
 def test_live_jobs_are_found_without_the_history(conn, view):
     """By their state, where an index has it."""
-    plan = _plan(conn, f"SELECT id, waiting FROM turnstile.{view} WHERE state = 'running' AND finished_at IS NULL")
-    assert "job_lease_idx" in plan
+    plan = _plan(conn, f"SELECT id, waiting FROM turnstile.{view} WHERE state = 'blocked' AND finished_at IS NULL")
+    assert "job_blocked_idx" in plan
     assert "job_history" not in plan
     ended = _plan(conn, f"SELECT id FROM turnstile.{view} WHERE finished_at IS NOT NULL")
     assert "job_pkey" not in ended

@@ -23,7 +23,8 @@ def test_another_job_has_its_place(conn, other):
     enqueue(conn)
     run = claim_next(conn)
     place = _place(conn, run.id)
-    call(other, "heartbeat", job_id=run.id, attempt=1, lease="1 hour")
+    # An index has it, so that no other version of the row leads to the new one.
+    other.execute("UPDATE turnstile.job SET run_at = run_at - interval '1 second'")
     assert _place(conn, run.id) != place
 
     def is_taken() -> bool:
@@ -36,6 +37,22 @@ def test_another_job_has_its_place(conn, other):
     assert history(conn) == [run.id]
     assert conn.execute("SELECT count(*) FROM turnstile.job").fetchone() == others
     assert call(conn, "check") == []
+
+
+def test_it_is_elsewhere_in_its_page(conn, other):
+    run, *others = claim_some(conn)
+    place = _place(conn, run.id)
+    for lease in ("1 hour", "2 hours", "3 hours"):
+        call(other, "heartbeat", job_id=run.id, attempt=1, lease=lease)
+        _vacuum(other)
+    assert _place(conn, run.id) != place
+    assert complete_many(conn, [run, *others]) == 3
+    assert history(conn) == [run.id, *ids(others)]
+
+
+def claim_some(conn) -> list:
+    enqueue_times(conn, 3)
+    return claim(conn, ["default"], 3)
 
 
 def test_its_page_is_gone(conn, other):

@@ -89,9 +89,9 @@ add(
 add(
     "own-renamed",
     "ALTER INDEX turnstile.<index> RENAME TO renamed_idx",
-    index=["job_claim_idx", "job_pkey", "job_due_idx", "job_lease_idx"],
+    index=["job_claim_idx", "job_pkey", "job_due_idx", "job_owner_idx"],
 )
-add("own-missing", "DROP INDEX turnstile.<index>", index=["job_due_idx", "job_lease_idx", "job_owner_idx"])
+add("own-missing", "DROP INDEX turnstile.<index>", index=["job_due_idx", "job_owner_idx"])
 add(
     "another-by-an-own-name",
     "DROP INDEX turnstile.job_claim_idx",
@@ -102,10 +102,10 @@ add("claims-missing", "DROP INDEX turnstile.job_claim_idx")
 add(
     "own-made-anew",
     "DROP INDEX turnstile.job_claim_idx",
-    "CREATE INDEX again_idx ON turnstile.job (lane_group, lane, position) WHERE state = 'available'",
+    "CREATE INDEX again_idx ON turnstile.job (lane_group, lane, position) WHERE waits_for IS NULL",
 )
 add(
     "own-invalid",
     "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'turnstile.<index>'::regclass",
-    index=["job_claim_idx", "job_due_idx", "job_lease_idx"],
+    index=["job_claim_idx", "job_due_idx", "job_owner_idx"],
 )

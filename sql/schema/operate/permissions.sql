@@ -24,7 +24,7 @@ AS $function$
             'pause_session', 'resume_session', 'pause_concurrency', 'resume_concurrency', 'pause_recurring', 'resume_recurring',
             'set_endpoint', 'drop_endpoint', 'endpoint_of',
             'set_route', 'drop_route', 'route_of', 'reroute', 'set_retry_curve', 'drop_retry_curve',
-            'why_waiting', 'why_waiting_many', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures',
+            'why_waiting', 'why_waiting_many', 'why_waiting_summary', 'wait_estimate', 'recent', 'recent_failures', 'running_jobs',
             'rescue', 'promote', 'fire_recurring', 'next_firing', 'check', 'rebuild', 'maintain', 'prune_unique_keys', 'make_history_partitions',
             'enable_cron', 'disable_cron', 'version',
             'histogram_bounds', 'stat_reset', 'check_permission'
@@ -224,7 +224,7 @@ CREATE VIEW turnstile.job_status AS
         jobs.lease_expires_at, jobs.cancel_requested_at, jobs.unique_key, jobs.unique_mode, jobs.unique_until,
         jobs.holds_session, jobs.lane, jobs.lane_group, jobs.position, jobs.owner_pid, jobs.created_at, jobs.finished_at,
         jobs.queued_at, jobs.started_at, jobs.waiting, jobs.running, jobs.parent, jobs.opens_batch, jobs.children,
-        jobs.has_followers, jobs.lease, jobs.unique_states, jobs.first_started_at, jobs.waited
+        jobs.has_followers, jobs.lease, jobs.unique_states, jobs.first_started_at, jobs.waited, jobs.waits_for
     FROM turnstile.jobs;
 COMMENT ON VIEW turnstile.job_status IS
     'All jobs, live and finished, without payload, result, metadata, progress and errors.';

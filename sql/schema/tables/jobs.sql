@@ -22,7 +22,8 @@ CREATE VIEW turnstile.jobs AS
             WHEN isfinite(job.run_at) AND isfinite(job.claimed_at)
                 THEN least(coalesce(job.waited, '0'), '1000 years') + greatest(job.claimed_at - job.run_at, '0')
             ELSE job.waited
-        END AS waited
+        END AS waited,
+        job.waits_for
     FROM (
         SELECT
             id, lane, lane_group, position, priority, run_at, lease_expires_at, state, holds_session, queue, tenant,
@@ -30,7 +31,7 @@ CREATE VIEW turnstile.jobs AS
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
             NULL::timestamptz AS finished_at, NULL::jsonb AS result, parent, opens_batch, children, has_followers, lease, unique_states,
-            first_started_at, waited
+            first_started_at, waited, waits_for
         FROM turnstile.job
         UNION ALL
         SELECT
@@ -39,7 +40,7 @@ CREATE VIEW turnstile.jobs AS
             payload, worker, owner_pid, owner_started_at, claimed_at, cancel_requested_at, progress, errors,
             metadata, unique_until, created_at,
             finished_at, result, parent, opens_batch, children, has_followers, lease, unique_states,
-            first_started_at, waited
+            first_started_at, waited, NULL::text AS waits_for
         FROM turnstile.job_history
     ) AS job;
 COMMENT ON VIEW turnstile.jobs IS

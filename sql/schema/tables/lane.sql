@@ -9,7 +9,8 @@ CREATE VIEW turnstile.job_lane AS
             job.concurrency_key,
             CASE WHEN job.unique_mode IN ('while_executing', 'until_and_while_executing') THEN job.unique_key END,
             job.parent::text
-        ] AS names
+        ] AS names,
+        job.waits_for
     FROM ONLY turnstile.job;
 COMMENT ON VIEW turnstile.job_lane IS
     'Internal. Live jobs with the names that make up their lane, in the order of the kinds of gates: a job that holds its session does not wait for it, and only some modes of a unique key let one job with it run at a time.';
@@ -17,12 +18,12 @@ COMMENT ON VIEW turnstile.job_lane IS
 CREATE FUNCTION turnstile_internal.place_job() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'turnstile_place_job';
 COMMENT ON FUNCTION turnstile_internal.place_job() IS
-    'Puts a job into its lane. A job that is available with run_at ahead becomes scheduled.';
+    'Puts a job into its lane, and says what it waits for. A job that is available with run_at ahead becomes scheduled.';
 
--- Not on every UPDATE: a claim changes none of these.
+-- Not on every UPDATE: a heartbeat changes none of these.
 CREATE TRIGGER place_job BEFORE INSERT OR UPDATE OF
     lane, lane_group, priority, run_at, holds_session, queue, tenant, account, session, concurrency_key, unique_key, unique_mode,
-    parent
+    parent, state, waits_for
     ON turnstile.job
     FOR EACH ROW EXECUTE FUNCTION turnstile_internal.place_job();
 

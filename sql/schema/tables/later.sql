@@ -10,7 +10,8 @@ ALTER TABLE turnstile.job
     ADD COLUMN unique_states text[],
     ADD COLUMN first_started_at timestamptz,
     ADD COLUMN waited interval,
-    ADD COLUMN claim_epoch int;
+    ADD COLUMN claim_epoch int,
+    ADD COLUMN waits_for text;
 ALTER TABLE turnstile.job_history
     ADD COLUMN parent bigint,
     ADD COLUMN opens_batch boolean,
@@ -36,6 +37,8 @@ COMMENT ON COLUMN turnstile.job.waited IS
     'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
 COMMENT ON COLUMN turnstile.job.claim_epoch IS
     'The claim epoch in which the job was enqueued or claimed last: one ends where a crash or a promotion may have taken claims back. The next claim skips an attempt for each that has ended since. NULL: no claim of the job is ever taken back (durable_claims).';
+COMMENT ON COLUMN turnstile.job.waits_for IS
+    'What keeps the job waiting other than its turn, by which indexes find it: time (it is scheduled or retryable) or jobs (it is blocked). NULL: nothing. It follows from the state, and is set by a trigger.';
 COMMENT ON COLUMN turnstile.job_history.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job_history.opens_batch IS
@@ -56,7 +59,10 @@ CREATE SEQUENCE turnstile.claim_epoch_seq;
 SELECT pg_catalog.pg_extension_config_dump('turnstile.claim_epoch_seq', '');
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
-CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE state = 'blocked';
+CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE waits_for = 'jobs';
+-- No index has the state, nor anything else that a claim changes: so a claim is a HOT update.
+CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE waits_for IS NULL;
+CREATE INDEX job_due_idx ON turnstile.job (queue COLLATE "C", run_at, position) WHERE waits_for = 'time';
 
 CREATE FUNCTION turnstile_internal.add_wait(waited interval, due timestamptz, claimed timestamptz) RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE

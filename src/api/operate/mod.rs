@@ -11,6 +11,7 @@ pub mod recent;
 pub mod recent_failures;
 pub mod reroute;
 pub mod retry;
+pub mod running;
 pub mod why;
 pub mod workers;
 
@@ -40,6 +41,11 @@ sql_function!(
     turnstile_workers_seen,
     pg_finfo_turnstile_workers_seen,
     workers::workers_seen
+);
+sql_verb!(
+    turnstile_running_jobs,
+    pg_finfo_turnstile_running_jobs,
+    running::running_jobs
 );
 sql_function!(
     turnstile_histogram_bounds,

@@ -1,7 +1,7 @@
 //! How much memory lanes and gates take, from the sizes of the arrays and from how many of their slots a load uses.
 
 use turnstile_scheduler::{
-    Array, Capacity, DueQueue, Entry, Gate, Lane, Meter, Node, Reservation, Share,
+    Array, Capacity, DueQueue, Entry, Gate, Lane, Lease, Meter, Node, Reservation, Share,
 };
 
 const LANES: usize = 1_000_000;
@@ -19,6 +19,7 @@ pub fn print() {
         "bytes a reservation (one a job claimed in an open transaction): {}",
         size_of::<Reservation>()
     );
+    println!("bytes a run: {}", size_of::<Lease>() + LINK);
     for (what, own_gates) in [
         ("gates all shared", 0),
         ("one gate of its own", 1),
@@ -62,6 +63,7 @@ fn reserved(lanes: usize) -> usize {
         + capacity.meters * meter()
         + capacity.shares * size_of::<Share>()
         + capacity.due * (size_of::<DueQueue>() + LINK)
+        + capacity.leases * size_of::<Lease>()
         + capacity.reservations * size_of::<Reservation>()
         + buckets * LINK
 }

@@ -82,6 +82,7 @@ impl Scheduler<'_> {
         audit_array(&self.gates)?;
         audit_array(&self.meters)?;
         audit_array(&self.shares)?;
+        audit_array(&self.leases)?;
         audit_array(&self.reservations)
     }
 }

@@ -32,6 +32,7 @@ impl Scheduler<'_> {
         self.audit_queues(queues)?;
         self.audit_timers()?;
         self.audit_due()?;
+        self.audit_leases()?;
         self.audit_levels()?;
         self.audit_tenants()?;
         self.audit_outside()?;

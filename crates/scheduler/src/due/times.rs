@@ -1,11 +1,10 @@
-//! The times of each queue. Floors are lower bounds, as heads are: what lies before a floor need not be walked again.
+//! The times of each queue. The floor of what was put off is a lower bound, as heads are: what lies before it need not be walked again.
 //!
-//! A process that promotes or searches takes the floor of the queue, and puts back what it leaves to others. Meanwhile no
+//! A process that promotes takes the floor of the queue, and puts back what it leaves to others. Meanwhile no
 //! other process does the same for this queue, except for what is noted meanwhile. Where no slot is left, a queue is among
 //! "the others": all that is known of them is when the first falls due.
 
 use crate::memory::due::{DueQueue, NEVER};
-use crate::memory::gate::GateKind;
 use crate::memory::lane::EVERY_QUEUE;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, Step};
@@ -17,8 +16,8 @@ pub struct DueView {
     pub queue: u64,
     /// No job that was put off comes before this; none while a process promotes.
     pub due_floor: Option<[i64; 2]>,
-    /// No lease ends before this; none while a process searches.
-    pub lease_floor: Option<i64>,
+    /// When the first of its leases is due.
+    pub next_lease: i64,
 }
 
 impl Scheduler<'_> {
@@ -31,24 +30,11 @@ impl Scheduler<'_> {
         self.put_back_due(queue, [time, i64::MIN], time)
     }
 
-    /// A run of the queue has a lease that ends then.
-    pub fn note_lease(&mut self, queue: u64, time: i64) -> Step<()> {
-        self.put_back_leases(queue, time, time)
-    }
-
     /// A promotion leaves the jobs from `floor` on to the next one, which is due at `next`.
     pub fn put_back_due(&mut self, queue: u64, floor: [i64; 2], next: i64) -> Step<()> {
         self.change_due(queue, next, |known| {
             known.due_floor = known.due_floor.min(floor);
             known.next_due = known.next_due.min(next);
-        })
-    }
-
-    /// A search leaves the leases from `floor` on to the next one, which is due at `next`.
-    pub fn put_back_leases(&mut self, queue: u64, floor: i64, next: i64) -> Step<()> {
-        self.change_due(queue, next, |known| {
-            known.lease_floor = known.lease_floor.min(floor);
-            known.next_lease = known.next_lease.min(next);
         })
     }
 
@@ -68,25 +54,6 @@ impl Scheduler<'_> {
     pub fn end_promotion(&mut self, queue: u64) -> Step<()> {
         self.change_known(queue, |known| {
             known.promotions = known.promotions.saturating_sub(1);
-        })
-    }
-
-    /// Begins a search. A queue without a slot has no floor.
-    pub fn take_leases(&mut self, queue: u64) -> Step<i64> {
-        let Some(at) = self.find_due(queue)? else {
-            return Ok(i64::MIN);
-        };
-        let known = self.due.get_mut(at)?;
-        let floor = std::mem::replace(&mut known.lease_floor, NEVER);
-        known.next_lease = NEVER;
-        known.searches = known.searches.saturating_add(1);
-        self.restore_order(at)?;
-        Ok(floor)
-    }
-
-    pub fn end_search(&mut self, queue: u64) -> Step<()> {
-        self.change_known(queue, |known| {
-            known.searches = known.searches.saturating_sub(1);
         })
     }
 
@@ -115,14 +82,15 @@ impl Scheduler<'_> {
         self.header.due.has_others = true;
     }
 
-    /// When a queue has to promote, and when it has to search. A queue without a slot does both when the first of those does.
+    /// When a queue has to promote, and when it has to search. A queue without a slot promotes when the first of those does; it has no
+    /// lease that memory knows of.
     pub fn times_of(&self, queue: u64) -> Step<(i64, i64)> {
         Ok(match self.find_due(queue)? {
             Some(at) => {
                 let known = self.due.get(at)?;
                 (known.next_due, known.next_lease)
             }
-            None => (self.others_due(), self.others_due()),
+            None => (self.others_due(), NEVER),
         })
     }
 
@@ -163,20 +131,13 @@ impl Scheduler<'_> {
         each.map(|known| DueView {
             queue: known.key,
             due_floor: (known.promotions == 0).then_some(known.due_floor),
-            lease_floor: (known.searches == 0).then_some(known.lease_floor),
+            next_lease: known.next_lease,
         })
-    }
-
-    /// Whether no committed run and no open claim is behind the gate of the queue.
-    pub fn runs_nothing(&self, queue: u64) -> Step<bool> {
-        match self.find_gate(GateKind::Queue, queue)? {
-            Some(at) => Ok(self.gate(at)?.held() == 0),
-            None => Ok(true),
-        }
     }
 
     pub(crate) fn forget_due(&mut self) {
         self.due.clear();
+        self.leases.clear();
         self.header.due = Default::default();
     }
 
@@ -223,7 +184,7 @@ impl Scheduler<'_> {
         self.drop_if_idle(at)
     }
 
-    fn drop_if_idle(&mut self, at: u32) -> Step<()> {
+    pub(crate) fn drop_if_idle(&mut self, at: u32) -> Step<()> {
         let known = *self.due.get(at)?;
         if !known.is_idle() {
             return Ok(());

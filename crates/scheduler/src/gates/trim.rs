@@ -17,6 +17,7 @@ impl Scheduler<'_> {
             Array::Shares => self.shares.trim()?,
             Array::Reservations => self.reservations.trim()?,
             Array::Due => self.due.trim()?,
+            Array::Leases => self.leases.trim()?,
         }
         Ok(Capacity::of(&self.needed(), array))
     }

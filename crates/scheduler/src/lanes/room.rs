@@ -15,6 +15,7 @@ impl Scheduler<'_> {
             shares: self.shares.left(),
             reservations: self.reservations_left(),
             due: self.due.left(),
+            leases: self.leases.left(),
             samples: self.calendar.len().saturating_sub(self.samples().len()),
         }
     }
@@ -61,6 +62,7 @@ impl Scheduler<'_> {
             shares: demand.shares.saturating_sub(free.shares),
             reservations: demand.reservations.saturating_sub(free.reservations),
             due: demand.due.saturating_sub(free.due),
+            leases: demand.leases.saturating_sub(free.leases),
             samples: demand.samples.saturating_sub(free.samples),
         }
     }

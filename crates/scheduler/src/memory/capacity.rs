@@ -3,6 +3,7 @@
 use crate::memory::due::DueQueue;
 use crate::memory::gate::Gate;
 use crate::memory::lane::Lane;
+use crate::memory::lease::Lease;
 use crate::memory::meter::Meter;
 use crate::memory::node::Node;
 use crate::memory::reservation::Reservation;
@@ -24,10 +25,11 @@ pub enum Array {
     Reservations,
     /// Each queue has a place in the order of times.
     Due,
+    Leases,
 }
 
 impl Array {
-    pub const ALL: [Array; 7] = [
+    pub const ALL: [Array; 8] = [
         Array::Lanes,
         Array::Nodes,
         Array::Gates,
@@ -35,6 +37,7 @@ impl Array {
         Array::Shares,
         Array::Reservations,
         Array::Due,
+        Array::Leases,
     ];
 
     /// How many buckets belong to so many slots. More are never in use. Fewer make chains longer.
@@ -47,6 +50,7 @@ impl Array {
             Array::Shares => buckets_for::<Share>(slots),
             Array::Reservations => buckets_for::<Reservation>(slots),
             Array::Due => buckets_for::<DueQueue>(slots),
+            Array::Leases => buckets_for::<Lease>(slots),
         }
     }
 }
@@ -67,6 +71,8 @@ pub struct Capacity {
     pub reservations: usize,
     /// Queues with jobs that were put off, or with leases.
     pub due: usize,
+    /// Runs. Where there are too few, the leases of some are found in the tables only.
+    pub leases: usize,
     /// Positions whose time of drawing is known.
     pub samples: usize,
 }
@@ -83,6 +89,7 @@ impl Capacity {
             reservations: lanes / 4 + 16_384,
             shares: lanes / 4 + 4_096,
             due: lanes / 4 + 4_096,
+            leases: lanes / 4 + 16_384,
             samples: 4_096,
         }
     }
@@ -96,6 +103,7 @@ impl Capacity {
             Array::Shares => self.shares,
             Array::Reservations => self.reservations,
             Array::Due => self.due,
+            Array::Leases => self.leases,
         }
     }
 
@@ -115,6 +123,7 @@ impl Scheduler<'_> {
             shares: self.shares.slots.len(),
             reservations: self.reservations.slots.len(),
             due: self.due.slots.len(),
+            leases: self.leases.slots.len(),
             samples: self.calendar.len(),
         }
     }
@@ -129,6 +138,7 @@ impl Scheduler<'_> {
             shares: self.shares.needed(),
             reservations: self.reservations.needed(),
             due: self.due.needed(),
+            leases: self.leases.needed(),
             samples: self.header.calendar.samples as usize,
         }
     }

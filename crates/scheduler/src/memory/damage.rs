@@ -24,7 +24,7 @@ fn any<T: Copy, const N: usize>(of: [T; N], value: u64) -> Option<T> {
 impl Scheduler<'_> {
     /// Sets one field of one slot, or of what is not in an array. All numbers are good for something.
     pub fn damage(&mut self, array: u8, slot: usize, field: u8, value: u64) {
-        match array % 12 {
+        match array % 13 {
             0 => change(self.lanes.beside, slot, |it| entry(it, field, value)),
             1 => change(self.nodes.beside, slot, |it| entry(it, field, value)),
             2 => change(self.lanes.slots, slot, |it| lane(it, field, value)),
@@ -34,7 +34,7 @@ impl Scheduler<'_> {
                 reservation(it, field, value)
             }),
             6 => {
-                let buckets = match field % 8 {
+                let buckets = match field % 9 {
                     0 => &mut *self.lanes.buckets,
                     1 => &mut *self.nodes.buckets,
                     2 => &mut *self.gates.buckets,
@@ -42,6 +42,7 @@ impl Scheduler<'_> {
                     4 => &mut *self.shares.buckets,
                     5 => &mut *self.due.buckets,
                     6 => &mut *self.outside.buckets,
+                    7 => &mut *self.leases.buckets,
                     _ => &mut *self.reservations.buckets,
                 };
                 change(buckets, slot, |bucket| *bucket = value as u32);
@@ -50,9 +51,10 @@ impl Scheduler<'_> {
             10 => change(self.outside.slots, slot, |it| it.damage(field, value)),
             8 => change(self.shares.slots, slot, |it| it.damage(field, value)),
             9 if field % 11 == 10 => change(self.due_order, slot, |place| *place = value as u32),
+            11 => change(self.leases.slots, slot, |it| it.damage(field, value)),
             9 => change(self.due.slots, slot, |it| it.damage(field, value)),
             _ => {
-                let pool = match slot % 8 {
+                let pool = match slot % 9 {
                     0 => &mut *self.lanes.pool,
                     1 => &mut *self.nodes.pool,
                     2 => &mut *self.gates.pool,
@@ -60,6 +62,7 @@ impl Scheduler<'_> {
                     4 => &mut *self.shares.pool,
                     5 => &mut *self.due.pool,
                     6 => &mut *self.outside.pool,
+                    7 => &mut *self.leases.pool,
                     _ => &mut *self.reservations.pool,
                 };
                 scribble(
@@ -179,7 +182,7 @@ fn reservation(slot: &mut Reservation, field: u8, value: u64) {
 }
 
 fn header(header: &mut Header, field: u8, value: u64) {
-    match field % 17 {
+    match field % 19 {
         0 => header.stamp = value,
         1 => header.settings.version = value as u32,
         2 => header.outside.everything.spilled = value.is_multiple_of(2),
@@ -190,6 +193,8 @@ fn header(header: &mut Header, field: u8, value: u64) {
         14 => header.due.count = value as u32,
         15 => header.due.has_others = value.is_multiple_of(2),
         16 => header.due.others = value.cast_signed(),
+        17 => header.due.has_leases_outside = value.is_multiple_of(2),
+        18 => header.due.leases_outside = value.cast_signed(),
         which => scribble(
             [
                 &mut header.clock.timers,

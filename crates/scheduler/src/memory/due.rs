@@ -1,6 +1,7 @@
 //! Queues whose jobs fall due or whose leases end: what is stored of each. See `due::times`.
 
 use crate::memory::slab::Slot;
+use crate::memory::step::NONE;
 
 /// A time that never comes.
 pub(crate) const NEVER: i64 = i64::MAX;
@@ -14,13 +15,13 @@ pub struct DueQueue {
     pub(crate) due_floor: [i64; 2],
     /// When a claim must promote.
     pub(crate) next_due: i64,
-    /// No lease that is not remembered elsewhere ends before this.
-    pub(crate) lease_floor: i64,
-    /// When a claim must search for leases that have ended.
+    /// When the first of its leases is due.
     pub(crate) next_lease: i64,
+    /// The first of its leases, and that which came last.
+    pub(crate) leases: u32,
+    pub(crate) last_lease: u32,
     /// Processes that have taken a floor and not put it back yet.
     pub(crate) promotions: u32,
-    pub(crate) searches: u32,
     /// Its place in the order of times.
     pub(crate) place: u32,
     pub(crate) next: u32,
@@ -32,10 +33,10 @@ impl Default for DueQueue {
             key: 0,
             due_floor: [NEVER; 2],
             next_due: NEVER,
-            lease_floor: NEVER,
             next_lease: NEVER,
+            leases: NONE,
+            last_lease: NONE,
             promotions: 0,
-            searches: 0,
             place: 0,
             next: 0,
         }
@@ -51,8 +52,8 @@ impl DueQueue {
     pub(crate) fn is_idle(&self) -> bool {
         self.time() == NEVER
             && self.due_floor == [NEVER; 2]
-            && self.lease_floor == NEVER
-            && (self.promotions, self.searches) == (0, 0)
+            && self.leases == NONE
+            && self.promotions == 0
     }
 }
 
@@ -79,10 +80,14 @@ impl Slot for DueQueue {
 pub(crate) struct DueState {
     /// Queues in the order of times.
     pub count: u32,
-    /// Some queue without a slot has jobs that were put off, or leases.
+    /// Some queue without a slot has jobs that were put off.
     pub has_others: bool,
     /// When the first of them falls due.
     pub others: i64,
+    /// Some lease has no entry.
+    pub has_leases_outside: bool,
+    /// When the first of them ends.
+    pub leases_outside: i64,
 }
 
 #[cfg(feature = "damage")]
@@ -93,10 +98,10 @@ impl DueQueue {
             1 => self.due_floor = [value.cast_signed(), self.due_floor[1]],
             2 => self.due_floor = [self.due_floor[0], value.cast_signed()],
             3 => self.next_due = value.cast_signed(),
-            4 => self.lease_floor = value.cast_signed(),
+            4 => self.leases = value as u32,
             5 => self.next_lease = value.cast_signed(),
             6 => self.promotions = value as u32,
-            7 => self.searches = value as u32,
+            7 => self.last_lease = value as u32,
             8 => self.place = value as u32,
             _ => self.next = value as u32,
         }

@@ -11,6 +11,7 @@ pub mod gate;
 pub mod header;
 pub mod index;
 pub mod lane;
+pub mod lease;
 pub mod meter;
 pub mod node;
 pub mod outside;

@@ -7,6 +7,7 @@ use crate::memory::entry::Entry;
 use crate::memory::gate::Gate;
 use crate::memory::header::Header;
 use crate::memory::lane::Lane;
+use crate::memory::lease::Lease;
 use crate::memory::meter::Meter;
 use crate::memory::node::Node;
 use crate::memory::outside::Outside;
@@ -25,6 +26,7 @@ pub struct Pools {
     pub(crate) meters: Pool,
     pub(crate) shares: Pool,
     pub(crate) due: Pool,
+    pub(crate) leases: Pool,
     pub(crate) reservations: Pool,
     pub(crate) outside: Pool,
 }
@@ -54,6 +56,8 @@ pub struct Memory<'m> {
     pub due_buckets: &'m mut [u32],
     /// As many as queues that fall due.
     pub due_order: &'m mut [u32],
+    pub leases: &'m mut [Lease],
+    pub lease_buckets: &'m mut [u32],
     pub calendar: &'m mut [Sample],
     pub reservations: &'m mut [Reservation],
     pub reservation_buckets: &'m mut [u32],
@@ -71,6 +75,7 @@ pub struct Scheduler<'m> {
     pub(crate) shares: Slab<'m, Share>,
     pub(crate) due: Slab<'m, DueQueue>,
     pub(crate) due_order: &'m mut [u32],
+    pub(crate) leases: Slab<'m, Lease>,
     pub(crate) calendar: &'m mut [Sample],
     pub(crate) reservations: Slab<'m, Reservation>,
     pub(crate) outside: Slab<'m, Outside>,
@@ -125,6 +130,12 @@ impl<'m> Scheduler<'m> {
                 buckets: memory.due_buckets,
             },
             due_order: memory.due_order,
+            leases: Slab {
+                pool: &mut memory.pools.leases,
+                slots: memory.leases,
+                beside: &mut [],
+                buckets: memory.lease_buckets,
+            },
             calendar: memory.calendar,
             reservations: Slab {
                 pool: &mut memory.pools.reservations,

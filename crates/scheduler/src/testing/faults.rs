@@ -152,6 +152,12 @@ seeded! {
         LooseTimes,
         /// A queue for which there is no slot is forgotten.
         ForgetOthers,
+        /// The leases of a queue are in any order.
+        LooseLeases,
+        /// A lease for which there is no slot is forgotten.
+        ForgetLeaseOutside,
+        /// A search puts off a lease although it was noted anew since the search took it.
+        PassNotedLease,
     }
 
     OF_WAKE_UPS {

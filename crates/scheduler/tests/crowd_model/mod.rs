@@ -24,6 +24,7 @@ const CAPACITY: Capacity = Capacity {
     shares: 64,
     reservations: 8,
     due: 8,
+    leases: 4,
     samples: 8,
 };
 

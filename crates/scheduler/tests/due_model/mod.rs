@@ -11,7 +11,10 @@ use turnstile_scheduler::{Capacity, Scheduler};
 #[path = "../world/arena.rs"]
 mod arena;
 
+mod leases;
+
 use arena::{Arena, At};
+use leases::Truth;
 
 type Checked<T = ()> = Result<T, String>;
 
@@ -21,16 +24,12 @@ const QUEUES: u64 = 20;
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Known {
     due: ([i64; 2], i64),
-    lease: (i64, i64),
     promotions: u32,
-    searches: u32,
 }
 
 const NOTHING: Known = Known {
     due: ([NEVER; 2], NEVER),
-    lease: (NEVER, NEVER),
     promotions: 0,
-    searches: 0,
 };
 
 struct World {
@@ -40,6 +39,7 @@ struct World {
     known: BTreeMap<u64, Known>,
     /// The earliest time of each queue that found no slot.
     others: BTreeMap<u64, i64>,
+    truth: Truth,
 }
 
 pub fn run(seed: u64, steps: u64) -> Checked {
@@ -47,6 +47,7 @@ pub fn run(seed: u64, steps: u64) -> Checked {
     let slots = rng.random_range(1..=24);
     let mut arena = Arena::new(Capacity {
         due: slots + 1,
+        leases: rng.random_range(2..=62),
         ..Capacity::for_lanes(4)
     });
     let mut world = World {
@@ -55,6 +56,7 @@ pub fn run(seed: u64, steps: u64) -> Checked {
         slots,
         known: BTreeMap::new(),
         others: BTreeMap::new(),
+        truth: Truth::default(),
     };
     for step in 0..steps {
         let mut scheduler = arena.scheduler();
@@ -72,16 +74,12 @@ impl World {
         let time = self.now + self.rng.random_range(-50..200);
         self.now += self.rng.random_range(0..5);
         match self.rng.random_range(0..100) {
-            0..30 => {
+            0..25 => {
                 scheduler.note_due(queue, time).at("note_due")?;
-                self.put_back_due(queue, [time, i64::MIN], time);
+                self.put_back_due(scheduler, queue, [time, i64::MIN], time)?;
             }
-            30..55 => {
-                scheduler.note_lease(queue, time).at("note_lease")?;
-                self.put_back_leases(queue, time, time);
-            }
-            55..75 => self.promote(scheduler)?,
-            75..95 => self.search(scheduler)?,
+            25..45 => self.promote(scheduler)?,
+            45..95 => self.step_leases(scheduler)?,
             95..98 => self.read_others(scheduler)?,
             _ => self.end(scheduler, queue)?,
         }
@@ -94,7 +92,7 @@ impl World {
             return Ok(());
         };
         let floor = scheduler.take_due(queue).at("take_due")?;
-        let known = self.known.get_mut(&queue).ok_or("it has no slot")?;
+        let known = self.known.entry(queue).or_insert(NOTHING);
         let before = std::mem::replace(&mut known.due, NOTHING.due);
         known.promotions += 1;
         if floor != before.0 {
@@ -107,33 +105,7 @@ impl World {
             scheduler
                 .put_back_due(queue, next, next[0])
                 .at("put_back_due")?;
-            self.put_back_due(queue, next, next[0]);
-        }
-        if self.rng.random_bool(0.9) {
-            self.end(scheduler, queue)?;
-        }
-        Ok(())
-    }
-
-    fn search(&mut self, scheduler: &mut Scheduler) -> Checked {
-        let queue = self.rng.random_range(1..=QUEUES);
-        let floor = scheduler.take_leases(queue).at("take_leases")?;
-        let Some(known) = self.known.get_mut(&queue) else {
-            return Ok(());
-        };
-        let before = std::mem::replace(&mut known.lease, NOTHING.lease);
-        known.searches += 1;
-        if floor != before.0 {
-            return Err(format!(
-                "queue {queue}: the floor {floor:?} instead of {before:?}"
-            ));
-        }
-        if self.rng.random_bool(0.5) {
-            let next = self.now + self.rng.random_range(0..100);
-            scheduler
-                .put_back_leases(queue, next, next)
-                .at("put_back_leases")?;
-            self.put_back_leases(queue, next, next);
+            self.put_back_due(scheduler, queue, next, next[0])?;
         }
         if self.rng.random_bool(0.9) {
             self.end(scheduler, queue)?;
@@ -147,11 +119,6 @@ impl World {
             known.promotions = known.promotions.saturating_sub(1);
         }
         self.drop_if_idle(queue);
-        scheduler.end_search(queue).at("end_search")?;
-        if let Some(known) = self.known.get_mut(&queue) {
-            known.searches = known.searches.saturating_sub(1);
-        }
-        self.drop_if_idle(queue);
         Ok(())
     }
 
@@ -159,30 +126,29 @@ impl World {
         scheduler.take_others();
         for (queue, time) in std::mem::take(&mut self.others) {
             scheduler.note_due(queue, time).at("note_due")?;
-            self.put_back_due(queue, [time, i64::MIN], time);
+            self.put_back_due(scheduler, queue, [time, i64::MIN], time)?;
         }
         Ok(())
     }
 
-    fn put_back_due(&mut self, queue: u64, floor: [i64; 2], next: i64) {
-        if let Some(known) = self.slot(queue, next) {
+    fn put_back_due(
+        &mut self,
+        scheduler: &Scheduler,
+        queue: u64,
+        floor: [i64; 2],
+        next: i64,
+    ) -> Checked {
+        if scheduler.has_times(queue).at("has_times")? {
+            let known = self.known.entry(queue).or_insert(NOTHING);
             known.due = (known.due.0.min(floor), known.due.1.min(next));
-        }
-    }
-
-    fn put_back_leases(&mut self, queue: u64, floor: i64, next: i64) {
-        if let Some(known) = self.slot(queue, next) {
-            known.lease = (known.lease.0.min(floor), known.lease.1.min(next));
-        }
-    }
-
-    fn slot(&mut self, queue: u64, time: i64) -> Option<&mut Known> {
-        if self.known.len() < self.slots || self.known.contains_key(&queue) {
-            return Some(self.known.entry(queue).or_insert(NOTHING));
+            return Ok(());
         }
         let others = self.others.entry(queue).or_insert(NEVER);
-        *others = time.min(*others);
-        None
+        *others = next.min(*others);
+        match scheduler.due_count() == self.slots {
+            true => Ok(()),
+            false => Err(format!("queue {queue} gets no slot, although one is free")),
+        }
     }
 
     fn drop_if_idle(&mut self, queue: u64) {
@@ -193,22 +159,24 @@ impl World {
 
     fn compare(&self, scheduler: &Scheduler) -> Checked {
         scheduler.audit().at("audit")?;
-        let time = |known: &Known| known.due.1.min(known.lease.1);
-        let first = self.known.values().map(time).min().unwrap_or(NEVER);
+        self.compare_leases(scheduler)?;
+        let mut first = NEVER;
         let others = self.others.values().copied().min().unwrap_or(NEVER);
+        for queue in 1..=QUEUES {
+            let (due, lease) = scheduler.times_of(queue).at("times_of")?;
+            first = first.min(due).min(lease);
+            let known = self.known.get(&queue).map(|known| known.due.1);
+            let expected = match scheduler.has_times(queue).at("has_times")? {
+                true => known.unwrap_or(NEVER),
+                false if known.is_some() => return Err(format!("queue {queue} has lost its slot")),
+                false => others,
+            };
+            if due != expected {
+                return Err(format!("queue {queue}: {due:?} instead of {expected:?}"));
+            }
+        }
         if (scheduler.next_due(), scheduler.others_due()) != (first.min(others), others) {
             return Err("another time is the first".into());
-        }
-        for queue in 1..=QUEUES {
-            let found = scheduler.times_of(queue).at("times_of")?;
-            let expected = self
-                .known
-                .get(&queue)
-                .map(|known| (known.due.1, known.lease.1));
-            let expected = expected.unwrap_or((others, others));
-            if found != expected {
-                return Err(format!("queue {queue}: {found:?} instead of {expected:?}"));
-            }
         }
         Ok(())
     }

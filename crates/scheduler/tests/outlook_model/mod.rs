@@ -211,6 +211,7 @@ pub fn run(seed: u64, steps: u64) -> Outcomes<()> {
         meters: 10,
         shares: 10,
         due: 10,
+        leases: 4,
         samples: 10,
         reservations: 50,
     });

@@ -1,7 +1,7 @@
 //! The scheduler's arrays, as vectors.
 
 use turnstile_scheduler::{
-    Array, Capacity, DueQueue, Entry, Fault, Gate, Header, Lane, Memory, Meter, Node,
+    Array, Capacity, DueQueue, Entry, Fault, Gate, Header, Lane, Lease, Memory, Meter, Node,
     OUTSIDE_RECORDS, Outside, Pools, Reservation, Sample, Scheduler, Share,
 };
 
@@ -28,6 +28,8 @@ pub struct Arena {
     due: Vec<DueQueue>,
     due_buckets: Vec<u32>,
     due_order: Vec<u32>,
+    leases: Vec<Lease>,
+    lease_buckets: Vec<u32>,
     calendar: Vec<Sample>,
     reservations: Vec<Reservation>,
     reservation_buckets: Vec<u32>,
@@ -72,6 +74,8 @@ impl Arena {
         resize(&mut self.due, capacity.due);
         resize(&mut self.due_buckets, capacity.buckets(Array::Due));
         resize(&mut self.due_order, capacity.due);
+        resize(&mut self.leases, capacity.leases);
+        resize(&mut self.lease_buckets, capacity.buckets(Array::Leases));
         resize(&mut self.calendar, capacity.samples);
         resize(&mut self.reservations, capacity.reservations);
         resize(
@@ -91,6 +95,7 @@ impl Arena {
             shares: self.capacity.shares + by.shares,
             reservations: self.capacity.reservations + by.reservations,
             due: self.capacity.due + by.due,
+            leases: self.capacity.leases + by.leases,
             samples: self.capacity.samples + by.samples,
         });
     }
@@ -115,6 +120,8 @@ impl Arena {
             due: &mut self.due,
             due_buckets: &mut self.due_buckets,
             due_order: &mut self.due_order,
+            leases: &mut self.leases,
+            lease_buckets: &mut self.lease_buckets,
             calendar: &mut self.calendar,
             reservations: &mut self.reservations,
             reservation_buckets: &mut self.reservation_buckets,
@@ -141,6 +148,7 @@ impl Arena {
         self.shares.reverse();
         self.due.reverse();
         self.due_order.fill(noise % last);
+        self.leases.reverse();
         self.calendar.reverse();
         self.outside.reverse();
         for buckets in [
@@ -150,6 +158,7 @@ impl Arena {
             &mut self.reservation_buckets,
             &mut self.share_buckets,
             &mut self.due_buckets,
+            &mut self.lease_buckets,
             &mut self.outside_buckets,
         ] {
             buckets.fill(noise % last);

@@ -16,6 +16,7 @@ const MARGIN: Capacity = Capacity {
     shares: 8,
     reservations: 30,
     due: 30,
+    leases: 30,
     samples: 0,
 };
 
@@ -32,6 +33,7 @@ pub const NOTHING: Capacity = Capacity {
     shares: 1,
     reservations: 1,
     due: 1,
+    leases: 1,
     samples: 0,
 };
 
@@ -80,7 +82,8 @@ impl World {
             meters: any(Array::Meters),
             shares: any(Array::Shares),
             reservations: any(Array::Reservations),
-            due: any(Array::Reservations),
+            due: any(Array::Due),
+            leases: any(Array::Leases),
             samples: now.samples,
         };
         if fewer != now {

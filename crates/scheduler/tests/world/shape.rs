@@ -48,6 +48,7 @@ const AMPLE: Capacity = Capacity {
     reservations: 200,
     shares: 2_000,
     due: 64,
+    leases: 64,
     samples: 10_000,
 };
 
@@ -94,6 +95,7 @@ impl Shape {
                 reservations: 6,
                 shares: 2_000,
                 due: 64,
+                leases: 64,
                 samples: 2_000,
             };
         } else if rng.random_bool(0.15) {

@@ -31,6 +31,8 @@ FROM (
             AND ($7 IS NULL OR jobs.account = $7)
             AND ($8 IS NULL OR jobs.session = $8)
             AND (pg_catalog.cardinality($9) = 0 OR jobs.state = ANY ($9))
+            AND (pg_catalog.cardinality($9) = 0 OR NOT $9 OPERATOR(pg_catalog.<@) '{scheduled,retryable}' OR jobs.waits_for = 'time')
+            AND (pg_catalog.cardinality($9) = 0 OR NOT $9 OPERATOR(pg_catalog.<@) '{blocked}' OR jobs.waits_for = 'jobs')
             AND ($10 IS NULL OR (jobs.finished_at IS NULL) = $10)
             AND ($11 IS NULL OR coalesce(jobs.finished_at, jobs.created_at) < pg_catalog.statement_timestamp() - pg_catalog.make_interval(secs => $11))
             AND ($12 IS NULL OR coalesce(jobs.finished_at, jobs.created_at) > pg_catalog.statement_timestamp() - pg_catalog.make_interval(secs => $12))
