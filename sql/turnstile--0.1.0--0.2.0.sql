@@ -1770,7 +1770,7 @@ DECLARE
          WHERE history.ctid >= $1 AND history.ctid < $2
              AND (
                  coalesce(now() - (date_trunc(''day'', history.finished_at) + interval ''1 day'') >= keep, false)
-                 AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = history.parent AND job.state = ''blocked'' AND job.waits_for = ''jobs'')
+                 AND NOT EXISTS (SELECT FROM turnstile.job WHERE job.id = history.parent AND job.waits_for = ''jobs'')
              ) = $3',
         partition
     );
@@ -1803,7 +1803,7 @@ BEGIN
     EXECUTE pg_catalog.format(
         'SELECT EXISTS (
              SELECT FROM turnstile.job
-             WHERE job.state = ''blocked'' AND job.waits_for = ''jobs'' AND EXISTS (SELECT FROM %s AS ended WHERE ended.parent = job.id)
+             WHERE job.waits_for = ''jobs'' AND EXISTS (SELECT FROM %s AS ended WHERE ended.parent = job.id)
          )',
         partition
     ) INTO found;

@@ -56,6 +56,13 @@ def test_it_follows_what_becomes_of_a_job(conn):
     assert _waits_for(conn, enqueue(conn, after=[job_id])) == "jobs"
 
 
+def test_a_job_that_is_made_available_before_its_time_need_not_wait(conn):
+    job_id = enqueue(conn, run_at="2100-01-01")
+    conn.execute("UPDATE turnstile.job SET state = 'available'")
+    assert _waits_for(conn, job_id) is None
+    assert claim_next(conn).id == job_id
+
+
 def test_a_later_trigger_that_changes_the_state_is_refused(conn):
     job_id = enqueue(conn)
     conn.execute(

@@ -3,7 +3,7 @@
 (
     SELECT job.id
     FROM ONLY turnstile.job
-    WHERE job.state = 'blocked' AND job.waits_for = 'jobs'
+    WHERE job.waits_for = 'jobs'
         AND NOT EXISTS (SELECT FROM turnstile.dependency WHERE dependency.job = job.id)
         AND NOT EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id AND job.opens_batch IS NOT TRUE)
         AND NOT EXISTS (

@@ -2,7 +2,7 @@
 -- told of them, or that hold for one that has ended wrong.
 SELECT child.id
 FROM ONLY turnstile.job AS child
-WHERE child.parent = ANY ($1) AND child.state = 'blocked' AND child.waits_for = 'jobs'
+WHERE child.parent = ANY ($1) AND child.waits_for = 'jobs'
     AND NOT EXISTS (SELECT FROM turnstile.batch WHERE batch.id = child.parent AND batch.opened_at IS NULL)
     AND NOT EXISTS (
         SELECT

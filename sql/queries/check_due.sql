@@ -8,7 +8,7 @@ FROM ONLY turnstile.job,
         SELECT ($1 >> 32 << 32) + xid.short
             - CASE WHEN xid.short > ($1 & 4294967295) THEN 4294967296 ELSE 0 END AS changer
     ) AS whole
-WHERE job.state IN ('scheduled', 'retryable') AND job.waits_for = 'time'
+WHERE job.waits_for = 'time'
     AND (
         CASE WHEN xid.short > 2 AND whole.changer > 2 AND whole.changer < $1
             THEN pg_xact_status(whole.changer::text::xid8)

@@ -3,7 +3,7 @@ WITH RECURSIVE first AS (
     (
         SELECT job.queue, job.run_at
         FROM ONLY turnstile.job
-        WHERE job.state IN ('scheduled', 'retryable') AND job.waits_for = 'time'
+        WHERE job.waits_for = 'time'
         ORDER BY job.queue COLLATE "C", job.run_at, job.position
         LIMIT 1
     )
@@ -12,7 +12,7 @@ WITH RECURSIVE first AS (
     FROM first, LATERAL (
         SELECT job.queue, job.run_at
         FROM ONLY turnstile.job
-        WHERE job.state IN ('scheduled', 'retryable') AND job.waits_for = 'time' AND job.queue COLLATE "C" > first.queue
+        WHERE job.waits_for = 'time' AND job.queue COLLATE "C" > first.queue
         ORDER BY job.queue COLLATE "C", job.run_at, job.position
         LIMIT 1
     ) AS following

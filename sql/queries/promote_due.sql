@@ -3,7 +3,7 @@
 WITH first AS MATERIALIZED (
     SELECT job.id
     FROM ONLY turnstile.job
-    WHERE job.queue COLLATE "C" = $2 AND job.state IN ('scheduled', 'retryable') AND job.waits_for = 'time'
+    WHERE job.queue COLLATE "C" = $2 AND job.waits_for = 'time'
         AND (job.run_at, job.position) >= ($3, $4) AND job.run_at <= $5
     ORDER BY job.run_at, job.position
     LIMIT 1000
@@ -11,7 +11,7 @@ WITH first AS MATERIALIZED (
     SELECT job.id, job.run_at, job.position
     FROM ONLY turnstile.job
     WHERE job.id = ANY (ARRAY (SELECT first.id FROM first))
-        AND job.queue COLLATE "C" = $2 AND job.state IN ('scheduled', 'retryable') AND job.waits_for = 'time' AND job.run_at <= $5
+        AND job.queue COLLATE "C" = $2 AND job.state IN ('scheduled', 'retryable') AND job.run_at <= $5
     ORDER BY job.run_at, job.position
     LIMIT $1
     FOR NO KEY UPDATE SKIP LOCKED

@@ -10,7 +10,7 @@ FROM (
     FROM (
         SELECT job.id, job.tenant, job.session, job.holds_session
         FROM ONLY turnstile.job
-        WHERE job.queue COLLATE "C" = $1 AND job.state IN ('scheduled', 'retryable') AND job.waits_for = 'time'
+        WHERE job.queue COLLATE "C" = $1 AND job.waits_for = 'time'
         ORDER BY job.run_at, job.position
         LIMIT 1000
     ) AS put_off
@@ -20,7 +20,7 @@ FROM (
     FROM (
         SELECT job.id, job.tenant, job.session, job.holds_session
         FROM ONLY turnstile.job
-        WHERE job.queue = $1 AND job.state = 'blocked' AND job.waits_for = 'jobs'
+        WHERE job.queue = $1 AND job.waits_for = 'jobs'
         LIMIT 1000
     ) AS blocked
     WHERE blocked.holds_session

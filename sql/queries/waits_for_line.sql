@@ -11,7 +11,7 @@ WITH RECURSIVE before AS (
         UNION ALL
         SELECT child.id
         FROM ONLY turnstile.job AS child
-        WHERE child.parent = before.id AND child.state = 'blocked' AND child.waits_for = 'jobs'
+        WHERE child.parent = before.id AND child.waits_for = 'jobs'
     ) AS next
 )
 SELECT EXISTS (SELECT FROM before WHERE before.id = ANY ($2))

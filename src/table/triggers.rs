@@ -76,7 +76,7 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
     });
     let keys = keys.into_iter().flatten();
     let keys = keys.map(|(column, key)| (column, datum(key.cast_signed())));
-    let is_ahead = row.is_ahead(server::now());
+    let is_ahead = row.is_ahead(server::now()) && !old.is_some_and(|old| is_hurried(old, row));
     let state = is_ahead.then(|| (column::STATE, datum("scheduled")));
     let waits = (is_ahead || !row.waits_as_stored()).then(|| {
         let state = match is_ahead {
@@ -87,6 +87,11 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
         (Later::of(row).waits_for, stored.and_then(datum))
     });
     [holds, state, waits].into_iter().flatten().chain(keys)
+}
+
+/// Whether a job was made available before its time, which says that it need not wait.
+fn is_hurried(old: &RawRow, row: &RawRow) -> bool {
+    !old.is_available() && old.int8(column::RUN_AT) == row.int8(column::RUN_AT)
 }
 
 /// What `claim_own` has begun has not asked for its session, which another job may hold.
