@@ -14,7 +14,13 @@ pub struct Truth {
     /// When a search has let each run be looked at again.
     again: BTreeMap<RunId, i64>,
     /// Searches that have read a row and not settled yet.
-    open: Vec<(RunId, i64, Option<(u64, i64)>)>,
+    open: Vec<Search>,
+}
+
+struct Search {
+    run: RunId,
+    again: i64,
+    row: Option<(u64, i64)>,
 }
 
 impl World {
@@ -79,7 +85,7 @@ impl World {
         for run in taken {
             self.truth.again.insert(run, again);
             let row = self.truth.runs.get(&run).copied();
-            self.truth.open.push((run, again, row));
+            self.truth.open.push(Search { run, again, row });
         }
         Ok(())
     }
@@ -90,7 +96,7 @@ impl World {
             return Ok(());
         }
         let which = self.rng.random_range(0..self.truth.open.len());
-        let (run, again, row) = self.truth.open.swap_remove(which);
+        let Search { run, again, row } = self.truth.open.swap_remove(which);
         match self.rng.random_bool(0.1) {
             true => Ok(()),
             false => scheduler.settle_lease(run, again, row).at("settle_lease"),
