@@ -20,7 +20,7 @@ def test_claims_write_each_job_once(conn):
     enqueue_times(conn, JOBS)
     _, records = written(conn, lambda: claim(conn, ["default"], JOBS))
     assert records.pop("Heap LOCK") >= JOBS
-    assert records == {"Heap UPDATE": JOBS}
+    assert records == {"Heap HOT_UPDATE": JOBS}
 
 
 def test_completions_lock_nothing_first(conn):

@@ -70,11 +70,13 @@ const LONGEST_NAME: usize = 255;
 /// Far below where one more would overflow: such a job could never be claimed, and would stop its queue.
 const MOST_ATTEMPTS: i32 = 1_000_000_000;
 
+pub const FOR_ITS_TIME: &str = "time";
+
 /// What a job in a state waits for, other than its turn. A claim does not change it, so that indexes may have it.
 pub fn waits_for(state: State) -> Option<&'static str> {
     match state {
         State::Available | State::Running => None,
-        State::Scheduled | State::Retryable => Some("time"),
+        State::Scheduled | State::Retryable => Some(FOR_ITS_TIME),
         State::Blocked => Some("jobs"),
     }
 }

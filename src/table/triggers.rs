@@ -3,7 +3,7 @@
 
 use crate::job::claim_epoch;
 use crate::job::later::Later;
-use crate::job::row::{JobRow, column, waits_for};
+use crate::job::row::{FOR_ITS_TIME, JobRow, column, waits_for};
 use crate::permission;
 use crate::pg::call::{Call, datum, sql_function};
 use crate::pg::error::{Result, invalid_column, out_of_lane};
@@ -89,9 +89,10 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
     [holds, state, waits].into_iter().flatten().chain(keys)
 }
 
-/// Whether a job was made available before its time, which says that it need not wait.
+/// Whether a job that waited for its time was made available before, which says that it need not wait.
 fn is_hurried(old: &RawRow, row: &RawRow) -> bool {
-    !old.is_available() && old.int8(column::RUN_AT) == row.int8(column::RUN_AT)
+    let waited_for = old.state().and_then(waits_for);
+    waited_for == Some(FOR_ITS_TIME) && old.int8(column::RUN_AT) == row.int8(column::RUN_AT)
 }
 
 /// What `claim_own` has begun has not asked for its session, which another job may hold.
