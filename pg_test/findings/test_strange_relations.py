@@ -66,7 +66,12 @@ def _without_handler(conn) -> None:
 
 
 def _columns(conn) -> list[str]:
-    query = "SELECT attname::text FROM pg_attribute WHERE attrelid = 'turnstile.job'::regclass AND attnum > 0 AND NOT attisdropped"
+    """Of the jobs, those that the history has."""
+    query = """
+        SELECT attname::text FROM pg_attribute
+         WHERE attrelid IN ('turnstile.job'::regclass, 'turnstile.job_history'::regclass) AND attnum > 0 AND NOT attisdropped
+         GROUP BY attname HAVING count(*) = 2
+    """
     return [name for (name,) in conn.execute(query).fetchall()]
 
 

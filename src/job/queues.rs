@@ -6,7 +6,7 @@ use crate::pg::spi::{Spi, Statement, statement};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-static WITH_DUE: Statement = statement!("first_due", []);
+static WITH_DUE: Statement = statement!("first_due", []).that_walks_an_index();
 
 /// The most names that a backend remembers.
 const MOST: usize = 100_000;

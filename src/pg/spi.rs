@@ -28,12 +28,13 @@ const SETTINGS_AT_ONCE: i64 = 1_000;
 struct PlanForGrowth(i32);
 
 impl PlanForGrowth {
-    fn during_planning(is_planned: bool) -> Option<Self> {
+    fn during_planning(statement: &Statement, is_planned: bool) -> Option<Self> {
         is_planned.then(|| {
+            let bitmaps = statement.walks_index.then_some(c"enable_bitmapscan");
             // SAFETY: an abort undoes the settings as well.
             unsafe {
                 let level = pg_sys::NewGUCNestLevel();
-                for setting in [c"enable_seqscan", c"jit"] {
+                for setting in [c"enable_seqscan", c"jit"].into_iter().chain(bitmaps) {
                     pg_sys::set_config_option(
                         setting.as_ptr(),
                         c"off".as_ptr(),
@@ -190,7 +191,7 @@ impl Spi {
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
         rights::pin();
         let (plan, is_planned) = statement.plan(self)?;
-        let _settings = PlanForGrowth::during_planning(is_planned);
+        let _settings = PlanForGrowth::during_planning(statement, is_planned);
         // SAFETY: a statement's plan is valid, and of that statement.
         let _locks = (!armed(Seeded::LookBeforeLocking)).then(|| unsafe { LockedPlan::of(plan) });
         let mut arguments = Arguments::of(arguments);
@@ -298,7 +299,7 @@ impl Spi {
     ) -> Result<()> {
         rights::pin();
         let (plan, is_planned) = statement.plan(self)?;
-        let _settings = PlanForGrowth::during_planning(is_planned);
+        let _settings = PlanForGrowth::during_planning(statement, is_planned);
         self.fetch(plan, arguments, snapshot, batch, visit)
     }
 

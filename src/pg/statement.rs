@@ -19,6 +19,8 @@ pub struct Statement {
     plan: AtomicPtr<pg_sys::_SPI_plan>,
     /// The version of the catalog from which it was made, if it was.
     version: AtomicU64,
+    /// It reads the first entries of an index in its order. Without statistics the planner takes them for few, and would sort them all.
+    pub walks_index: bool,
 }
 
 enum Text {
@@ -94,6 +96,14 @@ impl Statement {
             types,
             plan: AtomicPtr::new(null_mut()),
             version: AtomicU64::new(0),
+            walks_index: false,
+        }
+    }
+
+    pub const fn that_walks_an_index(self) -> Self {
+        Self {
+            walks_index: true,
+            ..self
         }
     }
 

@@ -15,7 +15,8 @@ use turnstile_scheduler::RunId;
 static FIND_WAITING: Statement = statement!(
     "find_waiting",
     [INT8OID, INT8OID, INT8OID, INT8OID, INT4OID, INT8ARRAYOID]
-);
+)
+.that_walks_an_index();
 pub static START_JOBS: Statement = statement!(
     "start_jobs",
     [

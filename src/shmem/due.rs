@@ -20,7 +20,9 @@ impl Locked<'_> {
     pub fn take_search(&mut self, queue: u64, by: i64, most: usize) -> Step<Search> {
         let mut search = Search {
             runs: Vec::new(),
-            again: server::now().max(by).saturating_add(SEARCHED_AGAIN),
+            again: server::now()
+                .saturating_add(SEARCHED_AGAIN)
+                .max(by.saturating_add(1)),
         };
         let Search { runs, again } = &mut search;
         self.scheduler.take_leases(queue, by, *again, most, runs)?;

@@ -29,7 +29,7 @@ static AVAILABLE: Statement = statement!("rebuild_available", []);
 static RUNNING: Statement = statement!("rebuild_running", []);
 static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
 static PAUSED_SESSION: Statement = statement!("rebuild_paused_session", []);
-static FIRST_DUE: Statement = statement!("first_due", []);
+static FIRST_DUE: Statement = statement!("first_due", []).that_walks_an_index();
 static NEXT_RECURRING: Statement = statement!("recurring_next", []);
 
 /// The column behind those that name a lane: a position or a count.

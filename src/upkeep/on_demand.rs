@@ -3,7 +3,7 @@
 use crate::pg::error::Result;
 use crate::pg::server;
 use crate::pg::spi::Spi;
-use crate::shmem::Locked;
+use crate::shmem::{self, Locked};
 use crate::sync::rebuild::when_ready;
 use crate::upkeep::{leases_outside, orphans, others, promotion, rescue};
 use pgrx::pg_sys;
@@ -26,8 +26,8 @@ pub fn promote(spi: &Spi, job_table: pg_sys::Oid, most: usize) -> Result<usize> 
 /// Rescues up to `most` runs.
 pub fn rescue(spi: &Spi, job_table: pg_sys::Oid, most: usize) -> Result<usize> {
     let outside = leases_outside::see_to(spi, job_table, most)?;
-    // Runs that were locked are tried again at once.
-    let by = server::now().saturating_add(rescue::LOCKED_AGAIN);
+    // Runs that were locked, and those of a search that came to nothing, are tried again at once.
+    let by = server::now().saturating_add(shmem::SEARCHED_AGAIN);
     let queues = when_ready(spi, job_table, |memory| {
         let is_due = |known: &DueView| known.next_lease <= by;
         let found = memory.scheduler.due_queues().filter(is_due);
