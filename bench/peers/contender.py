@@ -8,7 +8,8 @@ Files that a folder may have; what is missing the contender cannot do:
 * `enqueue`, `enqueue_many`, `work`, `work_in_one_call`, `work_many` (`.pgbench`): the loads
 * `settle.sql`: finishes what an interrupted load has left; `worker.py`, `worker.mjs`: its own worker
 
-A folder within it, such as `sessions`, has files that differ in that scenario.
+A folder within it, such as `sessions`, has files that differ in that scenario. What a contender is `like` has the files that it
+does not have itself; the `scenarios` that it names are the only ones in which it takes part.
 """
 
 import os
@@ -80,6 +81,8 @@ class Contender:
     def file(self, name: str, variant: str | None = None) -> Path | None:
         """The file of the variant, or else the usual one; one made by the installation counts like one's own."""
         folders = [self.folder, self.built]
+        if like := self.facts.get("like"):
+            folders.append(CONTENDERS / like)
         if variant:
             folders = [self.folder / variant, self.built / variant, *folders]
         return next((folder / name for folder in folders if (folder / name).exists()), None)

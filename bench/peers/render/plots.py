@@ -15,7 +15,7 @@ SIZE = (8.0, 4.6)
 # Bars that differ by more than this need a logarithmic scale.
 WIDE = 50
 # Turnstile stands out, the bare table is a dashed line, and everybody keeps a colour in all plots.
-COLOURS = dict(zip(ORDER, ("#c1121f", "#333333", *pyplot.get_cmap("tab10").colors, "#780000", "#e5989b", "#b5838d", "#6d6875"), strict=True))
+COLOURS = dict(zip(ORDER, ("#c1121f", "#f4a261", "#333333", *pyplot.get_cmap("tab10").colors, "#780000", "#e5989b", "#b5838d", "#6d6875"), strict=True))
 
 
 def plot(key: str, scenario: dict, folder: Path) -> bool:
