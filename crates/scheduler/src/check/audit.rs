@@ -3,6 +3,7 @@
 use crate::memory::entry::Kind;
 use crate::memory::scheduler::Scheduler;
 use crate::memory::step::{Fault, NONE, Step};
+use crate::tree::leftist::Leftist;
 
 impl Scheduler<'_> {
     /// Checks every link, rank and place; names the first thing that is wrong.
@@ -82,10 +83,7 @@ impl Scheduler<'_> {
                 return Err(Fault::Corrupt("a heap is out of order"));
             }
         }
-        let (left, right) = (self.distance(entry.left)?, self.distance(entry.right)?);
-        let distances = (left, right.saturating_add(1));
-        let is_lopsided = left < right || (entry.left_distance, entry.distance) != distances;
-        if entry.is_placed() && is_lopsided {
+        if entry.is_placed() && !self.leans_left(at)? {
             return Err(Fault::Corrupt("a heap is too deep on the right"));
         }
         Ok(())
