@@ -20,7 +20,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::sequence::Page;
 use crate::pg::tuple::RawRow;
 use crate::shmem;
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::Datum;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -37,16 +37,11 @@ pub struct Claim {
 }
 
 /// A claim of a job that has had so many attempts, and knows this epoch.
-pub fn of_claim(
-    job_table: Oid,
-    attempts: i32,
-    known: Option<i32>,
-    durable_claims: bool,
-) -> Result<Claim> {
+pub fn of_claim(attempts: i32, known: Option<i32>, durable_claims: bool) -> Result<Claim> {
     if known.is_none() && durable_claims {
         return Ok(Claim::default());
     }
-    let current = current(job_table)?.ok_or_else(|| internal("there is no claim epoch"))?;
+    let current = current()?.ok_or_else(|| internal("there is no claim epoch"))?;
     let ended = known.map_or(0, |known| current.saturating_sub(known));
     let is_first = attempts == 0 || ended > 0 || armed(Seeded::LoseAnyClaim);
     Ok(Claim {
@@ -60,28 +55,28 @@ pub fn of_claim(
 }
 
 /// What a job knows that is added to a queue.
-pub fn of_new(job_table: Oid, durable_claims: bool) -> Result<Option<i32>> {
+pub fn of_new(durable_claims: bool) -> Result<Option<i32>> {
     match durable_claims {
         true => Ok(None),
-        false => current(job_table),
+        false => current(),
     }
 }
 
 /// As [`of_new`], for a row that a statement adds: the column and its value. One that is written, as a restore does, stays.
-pub fn of_inserted(job_table: Oid, row: &RawRow) -> Result<Option<(usize, Datum)>> {
+pub fn of_inserted(row: &RawRow) -> Result<Option<(usize, Datum)>> {
     let queue = queue_key(row.text(column::QUEUE).unwrap_or_default());
     let durable_claims = queue_settings::has_durable_claims(queue)?;
     let column = Later::of(row).claim_epoch;
     if durable_claims || row.far(column).is_some() {
         return Ok(None);
     }
-    let epoch = of_new(job_table, durable_claims)?.and_then(datum);
+    let epoch = of_new(durable_claims)?.and_then(datum);
     Ok(epoch.map(|epoch| (column, epoch)))
 }
 
 /// The epoch of the database. None: there is no memory for it.
-fn current(job_table: Oid) -> Result<Option<i32>> {
-    let Some(known) = shmem::claim_epoch(job_table) else {
+fn current() -> Result<Option<i32>> {
+    let Some(known) = shmem::claim_epoch(catalog::job_table()?) else {
         return Ok(None);
     };
     let epoch = match known.load(Ordering::Acquire) {

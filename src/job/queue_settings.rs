@@ -45,7 +45,7 @@ pub fn committed(queue: u64) -> Result<QueueSettings> {
 /// For producers of any role. Where what is set must be read anew for each job, it is not looked for.
 pub fn has_durable_claims(queue: u64) -> Result<bool> {
     match version()? {
-        Some(_) => of_queue(queue).map(|settings| settings.durable_claims),
+        Some(of) => find_as_of(of, queue, as_seen).map(|settings| settings.durable_claims),
         None => Ok(true),
     }
 }
@@ -66,9 +66,17 @@ pub fn can_be_shared() -> bool {
 }
 
 fn find(queue: u64, read: fn(u64) -> Result<QueueSettings>) -> Result<QueueSettings> {
-    let Some(of) = version()? else {
-        return read(queue);
-    };
+    match version()? {
+        Some(of) => find_as_of(of, queue, read),
+        None => read(queue),
+    }
+}
+
+fn find_as_of(
+    of: Version,
+    queue: u64,
+    read: fn(u64) -> Result<QueueSettings>,
+) -> Result<QueueSettings> {
     if let Some(settings) = kept(of, queue) {
         return Ok(settings);
     }

@@ -6,7 +6,8 @@ use crate::pg::spi::{Spi, Statement, statement};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-static WITH_DUE: Statement = statement!("first_due", []).that_walks_an_index();
+/// When the first job of each queue that was put off falls due: (queue, run_at).
+pub static FIRST_DUE: Statement = statement!("first_due", []).that_walks_an_index();
 
 /// The most names that a backend remembers.
 const MOST: usize = 100_000;
@@ -54,7 +55,7 @@ pub struct FirstTime {
 
 /// When the first job of each queue that was put off falls due.
 pub fn first_due(spi: &Spi) -> Result<Vec<FirstTime>> {
-    let rows = spi.run(&WITH_DUE, &[])?;
+    let rows = spi.run(&FIRST_DUE, &[])?;
     (0..rows.len())
         .map(|row| {
             let name: String = rows.required(row, 1)?;

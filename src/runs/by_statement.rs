@@ -49,7 +49,7 @@ pub fn start(
     loop {
         let left = wanted.most - started.positions.len();
         pending::begin(job_table, Work::Claim(Vec::new()));
-        let found = find_waiting(spi, job_table, wanted, (from, left), settings)?;
+        let found = find_waiting(spi, wanted, (from, left), settings)?;
         let run = Run::from_now_on(wanted.picked, wanted.claimer, settings);
         let (openings, jobs): (Vec<Found>, Vec<Found>) =
             found.into_iter().partition(|job| job.opens_batch);
@@ -88,7 +88,6 @@ impl Found {
 
 fn find_waiting(
     spi: &Spi,
-    job_table: pg_sys::Oid,
     wanted: &Wanted,
     (from, most): (i64, usize),
     settings: &QueueSettings,
@@ -112,7 +111,7 @@ fn find_waiting(
             attempts,
             position: rows.required(row, 3)?,
             opens_batch: rows.required(row, 4)?,
-            claim: claim_epoch::of_claim(job_table, attempts, known, settings.durable_claims)?,
+            claim: claim_epoch::of_claim(attempts, known, settings.durable_claims)?,
         })
     };
     (0..rows.len()).map(found).collect()

@@ -64,6 +64,7 @@ fn start_directly(
         };
         let mut found = LaneRows::of(&jobs, picked, most, own)?;
         let mut is_past = false;
+        let mut may_be_lost = true;
         while started.positions.len() < most && started.openings.len() < most_openings(picked) {
             let Some(row) = found.next() else {
                 started.seen_all = true;
@@ -84,12 +85,10 @@ fn start_directly(
             }
             let attempts = row.int4(column::ATTEMPT).unwrap_or(0);
             let known = row.far_int4(later.claim_epoch);
-            let claim = claim_epoch::of_claim(job_table, attempts, known, settings.durable_claims)?;
+            let claim = claim_epoch::of_claim(attempts, known, settings.durable_claims)?;
             let changes = run.changes(&row, &later, known, &claim);
             if jobs.start(row, &changes)? {
-                if !claim.may_be_lost {
-                    loss::refuse();
-                }
+                may_be_lost &= claim.may_be_lost;
                 let job = jobs.written();
                 places::note(job.int8(column::ID), job.place());
                 let before = (State::Available, job.int8(column::RUN_AT));
@@ -103,6 +102,9 @@ fn start_directly(
             started.see_next(&mut found);
         }
         run.note_leases(job_table, picked.spec.queue, &mut started);
+        if !may_be_lost {
+            loss::refuse();
+        }
         Ok(started)
     })
 }

@@ -5,10 +5,9 @@ use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::server;
 use crate::pg::snapshot::{Snapshot, next_transaction_id};
-use crate::pg::spi::{Spi, Statement, statement};
+use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem::{Locked, SEARCHED_AGAIN};
 use crate::sync::check::Difference;
-use pgrx::pg_sys::Datum;
 use std::collections::HashMap;
 use turnstile_scheduler::waiting::NEVER;
 use turnstile_scheduler::{DueView, LeaseView, RunId, Step};
@@ -58,65 +57,52 @@ impl Times {
         differences: &mut Vec<Difference>,
     ) -> Result<()> {
         let next = [datum(next_transaction_id().cast_signed())];
-        self.compare_due(spi, snapshot, &next, differences)?;
-        self.compare_leases(spi, snapshot, &next, differences)
-    }
-
-    /// Compares the first time of each queue with the floor that memory knows.
-    fn compare_due(
-        &self,
-        spi: &Spi,
-        snapshot: &Snapshot,
-        next: &[Option<Datum>],
-        differences: &mut Vec<Difference>,
-    ) -> Result<()> {
-        spi.scan(&DUE, next, snapshot, BATCH, |rows| {
-            for row in 0..rows.len() {
-                let (queue, time): (&str, i64) = (rows.required(row, 1)?, rows.required(row, 2)?);
-                let id: i64 = rows.required(row, 3)?;
-                let is_watched = match self.queues.get(&queue_key(queue)) {
-                    Some(known) => known.due_floor.is_none_or(|[floor, _]| floor <= time),
-                    None => self.has_others || time == NEVER,
-                };
-                if !is_watched {
-                    differences.push(Difference {
-                        problem: "the time of a job is not watched",
-                        detail: format!("job {id} of queue {queue}"),
-                    });
-                }
-            }
-            Ok(())
-        })
-    }
-
-    fn compare_leases(
-        &self,
-        spi: &Spi,
-        snapshot: &Snapshot,
-        next: &[Option<Datum>],
-        differences: &mut Vec<Difference>,
-    ) -> Result<()> {
-        spi.scan(&LEASES, next, snapshot, BATCH, |rows| {
-            for row in 0..rows.len() {
-                let (queue, lease): (&str, i64) = (rows.required(row, 1)?, rows.required(row, 2)?);
-                let run = RunId {
-                    job: rows.required(row, 3)?,
-                    attempt: rows.required(row, 4)?,
-                };
-                let is_watched = match self.leases.get(&run) {
-                    Some(&(known, time)) => {
-                        known == queue_key(queue) && time <= lease.max(self.searched_again)
+        let mut compare = |statement, problem, is_watched: &IsWatched| {
+            spi.scan(statement, &next, snapshot, BATCH, |rows| {
+                for row in 0..rows.len() {
+                    let (queue, time): (&str, i64) =
+                        (rows.required(row, 1)?, rows.required(row, 2)?);
+                    let id: i64 = rows.required(row, 3)?;
+                    if !is_watched(queue_key(queue), time, rows, row)? {
+                        differences.push(Difference {
+                            problem,
+                            detail: format!("job {id} of queue {queue}"),
+                        });
                     }
-                    None => self.has_leases_outside || lease == NEVER,
-                };
-                if !is_watched {
-                    differences.push(Difference {
-                        problem: "the lease of a run is not watched",
-                        detail: format!("job {} of queue {queue}", run.job),
-                    });
                 }
-            }
-            Ok(())
-        })
+                Ok(())
+            })
+        };
+        compare(
+            &DUE,
+            "the time of a job is not watched",
+            &|queue, time, _, _| Ok(self.watches_due(queue, time)),
+        )?;
+        compare(
+            &LEASES,
+            "the lease of a run is not watched",
+            &|queue, time, rows, row| {
+                let (job, attempt) = (rows.required(row, 3)?, rows.required(row, 4)?);
+                Ok(self.watches_lease(queue, time, RunId { job, attempt }))
+            },
+        )
+    }
+
+    /// Whether the floor of the queue is no later than the first time of its jobs.
+    fn watches_due(&self, queue: u64, time: i64) -> bool {
+        match self.queues.get(&queue) {
+            Some(known) => known.due_floor.is_none_or(|[floor, _]| floor <= time),
+            None => self.has_others || time == NEVER,
+        }
+    }
+
+    fn watches_lease(&self, queue: u64, lease: i64, run: RunId) -> bool {
+        match self.leases.get(&run) {
+            Some(&(known, time)) => known == queue && time <= lease.max(self.searched_again),
+            None => self.has_leases_outside || lease == NEVER,
+        }
     }
 }
+
+/// Whether memory watches a time of a queue, which stands in a row.
+type IsWatched<'w> = dyn Fn(u64, i64, &Rows, usize) -> Result<bool> + 'w;

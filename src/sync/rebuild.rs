@@ -10,6 +10,7 @@
 
 use crate::job::gates;
 use crate::job::lane::{lane_of, queue_key};
+use crate::job::queues::FIRST_DUE;
 use crate::job::row::{column, only_session};
 use crate::job::tables;
 use crate::pg::error::{Result, internal};
@@ -29,7 +30,6 @@ static AVAILABLE: Statement = statement!("rebuild_available", []);
 static RUNNING: Statement = statement!("rebuild_running", []);
 static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
 static PAUSED_SESSION: Statement = statement!("rebuild_paused_session", []);
-static FIRST_DUE: Statement = statement!("first_due", []).that_walks_an_index();
 static NEXT_RECURRING: Statement = statement!("recurring_next", []);
 
 /// The column behind those that name a lane: a position or a count.
@@ -152,26 +152,18 @@ fn visit(
             }
         }
     })?;
-    if !is_read {
-        scan_available(spi, snapshot, &mut |spec, position, _| {
-            visit(Read::Available(spec, position))
-        })?;
-        scan(
-            spi,
-            snapshot,
-            &RUNNING,
-            lane_of_row,
-            &mut |spec, count, _| visit(Read::Running(spec, count)),
-        )?;
-        leases::scan(spi, snapshot, |lease| visit(Read::Lease(&lease)))?;
+    if is_read {
+        return scan_held_sessions(spi, snapshot, &mut |spec, count, _| {
+            visit(Read::Running(spec, count))
+        });
     }
-    scan(
-        spi,
-        snapshot,
-        &HELD_SESSIONS,
-        session_of_row,
-        &mut |spec, count, _| visit(Read::Running(spec, count)),
-    )
+    scan_available(spi, snapshot, &mut |spec, position, _| {
+        visit(Read::Available(spec, position))
+    })?;
+    scan_running(spi, snapshot, &mut |spec, count, _| {
+        visit(Read::Running(spec, count))
+    })?;
+    leases::scan(spi, snapshot, |lease| visit(Read::Lease(&lease)))
 }
 
 /// Lanes that came lately. Of a lane with many jobs few come before its first, so that most need not be read.
@@ -262,6 +254,10 @@ pub fn scan_available(spi: &Spi, snapshot: &Snapshot, visit: &mut Visit) -> Resu
 /// Visits what runs, as lanes with a count; a held session counts as a lane with only its session.
 pub fn scan_running(spi: &Spi, snapshot: &Snapshot, visit: &mut Visit) -> Result<()> {
     scan(spi, snapshot, &RUNNING, lane_of_row, visit)?;
+    scan_held_sessions(spi, snapshot, visit)
+}
+
+fn scan_held_sessions(spi: &Spi, snapshot: &Snapshot, visit: &mut Visit) -> Result<()> {
     scan(spi, snapshot, &HELD_SESSIONS, session_of_row, visit)
 }
 

@@ -52,7 +52,7 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
     }
     let epoch = match old {
         Some(_) => None,
-        None => claim_epoch::of_inserted(trigger.table(), &row)?,
+        None => claim_epoch::of_inserted(&row)?,
     };
     let epoch = epoch.map(|(column, value)| (column, Some(value)));
     let changes: Vec<_> = place(&row, old.as_ref()).chain(epoch).collect();

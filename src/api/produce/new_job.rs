@@ -6,7 +6,6 @@ use crate::job::values::JobValues;
 use crate::job::{claim_epoch, queue_settings};
 use crate::permission;
 use crate::pg::call::datum;
-use crate::pg::catalog;
 use crate::pg::error::{Result, bad_value};
 use crate::pg::spi::Spi;
 use pgrx::pg_sys::Datum;
@@ -88,7 +87,7 @@ impl Named<'_> {
         permission::enqueue(target.queue, self.tenant)?;
         let settings = queue_settings::of_queue(queue_key(target.queue))?;
         let max_attempts = self.max_attempts.unwrap_or(settings.max_attempts);
-        let claim_epoch = claim_epoch::of_new(catalog::job_table()?, settings.durable_claims)?;
+        let claim_epoch = claim_epoch::of_new(settings.durable_claims)?;
         Ok(Routed {
             queue: datum(target.queue),
             concurrency_key: target.concurrency_key.and_then(datum),
