@@ -241,7 +241,7 @@ impl RawRow<'_> {
             .map(|gate| gate.column)
             .chain([(column::KIND, "kind")]);
         let bad_name = names.find(|&(column, _)| {
-            self.text(column)
+            self.bytes(column)
                 .is_some_and(|name| name.is_empty() || name.len() > LONGEST_NAME)
         });
         let bad_state = self.state().is_none();
@@ -258,7 +258,7 @@ impl RawRow<'_> {
             })
         };
         let no_parent = self.parent().is_some_and(|parent| parent < 1);
-        let every_queue = self.text(column::QUEUE) == Some(EVERY_QUEUE);
+        let every_queue = self.bytes(column::QUEUE) == Some(EVERY_QUEUE.as_bytes());
         let no_position = self.int8(column::POSITION) == Some(i64::MAX);
         bad_name
             .map(|(_, name)| name)

@@ -2,7 +2,7 @@
 
 use crate::job::later::Later;
 use crate::job::row::column;
-use crate::pg::call::datum;
+use crate::pg::call::{datum, word};
 use pgrx::pg_sys::Datum;
 
 /// `None` is NULL, or a value that the routes, the queue or the clock decide.
@@ -100,10 +100,9 @@ impl JobValues {
             column::POSITION => datum(position),
             column::PRIORITY => self.priority,
             column::RUN_AT => self.run_at.or(datum(now)),
-            column::STATE => datum(if self.is_blocked {
-                "blocked"
-            } else {
-                "available"
+            column::STATE => Some(match self.is_blocked {
+                true => word!("blocked"),
+                false => word!("available"),
             }),
             column::HOLDS_SESSION => datum(false),
             column::QUEUE => self.queue,

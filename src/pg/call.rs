@@ -326,6 +326,38 @@ pub fn datum(value: impl IntoDatum) -> Option<Datum> {
     value.into_datum()
 }
 
+/// A text of the program, as the server stores a short one: nothing is allocated for it.
+pub struct Word<const BYTES: usize>([u8; BYTES]);
+
+impl<const BYTES: usize> Word<BYTES> {
+    /// Does not compile unless `BYTES` is one more than the text has, and small.
+    pub const fn of(text: &str) -> Self {
+        let mut stored = [0; BYTES];
+        if let Some((length, bytes)) = stored.split_first_mut() {
+            bytes.copy_from_slice(text.as_bytes());
+            assert!(BYTES < 128);
+            *length = match cfg!(target_endian = "big") {
+                true => BYTES as u8 | 0x80,
+                false => (BYTES as u8) << 1 | 1,
+            };
+        }
+        Self(stored)
+    }
+
+    pub fn datum(&'static self) -> Datum {
+        Datum::from(self.0.as_ptr())
+    }
+}
+
+macro_rules! word {
+    ($text:literal) => {{
+        static WORD: $crate::pg::call::Word<{ $text.len() + 1 }> =
+            $crate::pg::call::Word::of($text);
+        WORD.datum()
+    }};
+}
+pub(crate) use word;
+
 /// A count, as an int.
 pub fn count(number: usize) -> Option<Datum> {
     datum(i32::try_from(number).unwrap_or(i32::MAX))

@@ -269,34 +269,51 @@ impl RawRow<'_> {
     pub fn text(&self, column: usize) -> Option<&str> {
         // Most texts are NULL, which is found out without a call.
         let value = self.raw(column)?;
-        // SAFETY: `raw` has given the value, so the slot has the column.
-        unsafe { self.read_text(column, value) }
+        // SAFETY: `raw` has given the value, so the slot has the column. ASCII is the same in each encoding of a server.
+        unsafe {
+            match self.plain(column, value).filter(|text| text.is_ascii()) {
+                Some(text) => Some(std::str::from_utf8_unchecked(text)),
+                None => self.read_text(column, value),
+            }
+        }
     }
 
     /// The bytes of a text, without a look at its encoding.
     #[inline(always)]
     pub fn bytes(&self, column: usize) -> Option<&[u8]> {
         let value = self.raw(column)?;
-        // SAFETY: `raw` has given the value. Where the column is a text, it begins with its length: in a byte, or in four.
+        // SAFETY: `raw` has given the value, so the slot has the column.
+        unsafe {
+            match self.plain(column, value) {
+                Some(text) => Some(text),
+                None => self.read_text(column, value).map(str::as_bytes),
+            }
+        }
+    }
+
+    /// The bytes of a text that is stored here, and as it is.
+    ///
+    /// # Safety
+    /// The value must be that of the column.
+    #[inline(always)]
+    unsafe fn plain(&self, column: usize, value: Datum) -> Option<&[u8]> {
+        // SAFETY: as the caller says. Where the column is a text, it begins with its length: in a byte, or in four.
         unsafe {
             let columns = (*self.slot).tts_tupleDescriptor;
             let text: *const u8 = value.cast_mut_ptr();
             let first = usize::from(*text);
             let is_text = (*compat::attribute(columns, column - 1)).atttypid == pg_sys::TEXTOID;
-            let plain = if !is_text || cfg!(target_endian = "big") {
-                None
+            let (bytes, length) = if !is_text || cfg!(target_endian = "big") {
+                return None;
             } else if first & 1 == 1 && first > 1 {
-                Some((text.add(1), (first >> 1) - 1))
+                (text.add(1), (first >> 1) - 1)
             } else if first & 3 == 0 {
                 let length = text.cast::<u32>().read_unaligned() >> 2;
-                Some((text.add(4), length as usize - 4))
+                (text.add(4), length as usize - 4)
             } else {
-                None
+                return None;
             };
-            match plain {
-                Some((bytes, length)) => Some(std::slice::from_raw_parts(bytes, length)),
-                None => self.read_text(column, value).map(str::as_bytes),
-            }
+            Some(std::slice::from_raw_parts(bytes, length))
         }
     }
 

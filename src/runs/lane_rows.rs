@@ -1,44 +1,48 @@
 //! The available rows of a lane by position, in ranges that become wider.
 //!
 //! A btree scan compares all entries of a page that fit, so one without an end near the row that is wanted pays for each job
-//! of the lane on that page. The next job is seldom much farther behind the last one than that was behind the one before.
+//! of the lane on that page. How far the next job is behind the last one depends on how many lanes take turns: see `spacing`.
 
 use crate::job::row::column;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
+use crate::runs::spacing::{self, Found};
 use crate::table::{Order, Search, Table, Where};
 use turnstile_scheduler::Picked;
 
-/// The first range reaches so far behind the jobs that are wanted.
-const NEAR: i64 = 16;
 /// Each range is so many times as wide as the one before: to begin another one takes as long as to compare some sixty entries.
 const WIDER: i64 = 64;
-/// The last range but one is at most that wide: farther behind, the next job may be anywhere.
-const WIDEST: i64 = 100_000;
 
 pub struct LaneRows<'a> {
     found: Search<'a>,
     picked: &'a Picked,
     /// Positions that this transaction made available itself: they are passed over.
     own: &'a [i64],
+    first_width: i64,
     width: i64,
     /// Where the range ends.
     before: i64,
+    /// The first and the last position that were found, and how many.
+    seen: Option<(i64, i64, i64)>,
+    is_at_end: bool,
 }
 
 impl<'a> LaneRows<'a> {
     /// From the head of the lane on; so many jobs are likely to be read.
     pub fn of(jobs: &Table<'a>, picked: &'a Picked, most: usize, own: &'a [i64]) -> Result<Self> {
-        let width = i64::try_from(most).unwrap_or(WIDEST).saturating_add(NEAR);
-        let before = picked.head.saturating_add(width);
+        let width = spacing::likely_width(most);
+        let before = end_of_range(picked.head, width);
         let conditions = between(picked, picked.head, before);
         Ok(Self {
             found: jobs.search(Order::ByLane, &conditions)?,
             picked,
             own,
+            first_width: width,
             width,
             before,
+            seen: None,
+            is_at_end: false,
         })
     }
 
@@ -46,13 +50,21 @@ impl<'a> LaneRows<'a> {
         loop {
             let position = match self.found.next() {
                 Some(row) => row.int8(column::POSITION),
-                None if self.before == i64::MAX || armed(Seeded::StopAfterRange) => return None,
+                None if self.before == i64::MAX || armed(Seeded::StopAfterRange) => {
+                    self.is_at_end = true;
+                    return None;
+                }
                 None => {
                     self.go_on();
                     continue;
                 }
             };
-            if position.is_some_and(|at| !self.own.contains(&at)) {
+            let Some(at) = position else {
+                continue;
+            };
+            let (first, _, count) = self.seen.unwrap_or((at, at, 0));
+            self.seen = Some((first, at, count + 1));
+            if !self.own.contains(&at) {
                 return Some(self.found.current());
             }
         }
@@ -61,11 +73,34 @@ impl<'a> LaneRows<'a> {
     fn go_on(&mut self) {
         let from = self.before;
         self.width = self.width.saturating_mul(WIDER);
-        self.before = match self.width > WIDEST {
-            true => i64::MAX,
-            false => from.saturating_add(self.width),
-        };
+        self.before = end_of_range(from, self.width);
         self.found.restart(&between(self.picked, from, self.before));
+    }
+}
+
+impl Drop for LaneRows<'_> {
+    fn drop(&mut self) {
+        if let Some((first, last, jobs)) = self.seen {
+            let spacing = match (self.is_at_end, jobs) {
+                (true, _) => i64::MAX,
+                (false, 1) => return,
+                (false, _) => last.saturating_sub(first) / (jobs - 1),
+            };
+            spacing::note(Found {
+                spacing,
+                jobs,
+                width: self.first_width,
+                is_too_narrow: self.width > self.first_width,
+            });
+        }
+    }
+}
+
+/// Behind the widest range, the next job may be anywhere.
+fn end_of_range(from: i64, width: i64) -> i64 {
+    match width > spacing::WIDEST {
+        true => i64::MAX,
+        false => from.saturating_add(width),
     }
 }
 

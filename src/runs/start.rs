@@ -4,7 +4,7 @@ use crate::job::claim_epoch::{self, Claim};
 use crate::job::later::Later;
 use crate::job::queue_settings;
 use crate::job::row::column;
-use crate::pg::call::datum;
+use crate::pg::call::{datum, word};
 use crate::pg::error::Result;
 use crate::pg::output::Output;
 use crate::pg::spi::Spi;
@@ -132,7 +132,7 @@ impl Run {
             lease_expires_at,
         ] = CHANGED;
         [
-            (state, datum("running")),
+            (state, Some(word!("running"))),
             (
                 attempt,
                 datum(attempts.saturating_add(skipped).saturating_add(1)),

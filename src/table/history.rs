@@ -259,11 +259,12 @@ pub struct History<'c> {
     partition: Rc<Partition>,
     relation: pg_sys::Relation,
     info: *mut pg_sys::ResultRelInfo,
+    /// Of the next row.
     slot: Slot,
     by_parent: LazyIndex,
     defaults: Option<Defaults>,
-    /// None if there is only one row, which is not kept back to be written with others.
-    added: Option<MultiInsert>,
+    /// None if there is only one row, which is not kept back to be written with others. Of each, whether it has a parent.
+    added: Option<MultiInsert<bool>>,
 }
 
 impl Command {
@@ -314,9 +315,13 @@ impl History<'_> {
         let defaults = self.defaults.iter().flat_map(Defaults::values);
         // SAFETY: the slot is one of the partition, which is open.
         unsafe {
-            write(self.slot, values.chain(defaults));
             if let Some(added) = &mut self.added {
-                return match added.take(self.slot)? {
+                self.slot = added.free_slot();
+            }
+            write(self.slot, values.chain(defaults));
+            let has_parent = RawRow::unread(self.slot).parent().is_some();
+            if let Some(added) = &mut self.added {
+                return match added.take(has_parent) {
                     true => self.finish(),
                     false => Ok(()),
                 };
@@ -324,8 +329,7 @@ impl History<'_> {
             let state = self.command.state;
             check(self.info, self.slot, state);
             pg_sys::simple_table_tuple_insert(self.relation, self.slot);
-            self.by_parent
-                .open_for(RawRow::unread(self.slot).parent().is_some());
+            self.by_parent.open_for(has_parent);
             enter(self.info, self.slot, state, None);
         }
         Ok(())
@@ -336,11 +340,7 @@ impl History<'_> {
         match &mut self.added {
             Some(added) => {
                 let by_parent = &mut self.by_parent;
-                added.write(|slot| {
-                    // SAFETY: the slot holds a row of the partition.
-                    let row = unsafe { RawRow::unread(slot) };
-                    by_parent.open_for(row.parent().is_some());
-                })
+                added.write(|has_parent| by_parent.open_for(has_parent))
             }
             None => Ok(()),
         }

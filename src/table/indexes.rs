@@ -2,10 +2,10 @@
 
 #![allow(unsafe_code, reason = "calls the executor")]
 
-use super::surroundings::{self, Jobs, KnownIndex};
+use super::own_indexes::Entered;
+use super::surroundings::{Jobs, KnownIndex};
 use crate::pg::compat;
 use crate::pg::rights;
-use crate::pg::tuple::RawRow;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
 use std::ffi::c_void;
@@ -114,15 +114,14 @@ impl Indexes {
         Self { jobs, open, info }
     }
 
-    /// Opens the indexes that the row needs and that are not open yet. An index of the extension that has no entry
+    /// Opens the indexes that a row needs and that are not open yet. An index of the extension that has no entry
     /// for the row is passed over.
-    pub fn open_for(&mut self, row: &RawRow) {
-        let row = row.again(surroundings::COLUMNS);
-        for (&KnownIndex { oid, condition }, open) in self.jobs.indexes.iter().zip(&mut self.open) {
-            let is_needed = condition.is_none_or(|holds| holds(&row));
+    pub fn open_for(&mut self, row: Entered) {
+        for (&KnownIndex { oid, own }, open) in self.jobs.indexes.iter().zip(&mut self.open) {
+            let is_needed = own.is_none_or(|number| row.has(number));
             if is_needed && open.is_none() {
                 // SAFETY: the index is one of the table's, which is open.
-                *open = Some(unsafe { Open::of(oid, condition.is_some(), self.info) });
+                *open = Some(unsafe { Open::of(oid, own.is_some(), self.info) });
             }
             if let Some(open) = open {
                 // SAFETY: the index stays open until the command ends. One that is not ready gets no entry.

@@ -38,6 +38,7 @@ use crate::pg::tuple::RawRow;
 use defaults::Defaults;
 use indexes::Indexes;
 use multi_insert::MultiInsert;
+use own_indexes::Entered;
 use pgrx::pg_sys::{self, CmdType, Datum, Oid};
 use std::cell::RefCell;
 use std::mem::size_of;
@@ -77,7 +78,7 @@ pub struct Table<'c> {
     indexes: Indexes,
     defaults: Option<Defaults>,
     /// Rows that were added and not written yet.
-    added: Option<MultiInsert>,
+    added: Option<MultiInsert<Entered>>,
     /// The transaction that was last found to hold a row.
     holder: Option<pg_sys::TransactionId>,
 }

@@ -15,13 +15,14 @@ const MOST_ROWS: usize = 64;
 /// As much as COPY keeps back.
 const MOST_BYTES: usize = 65_536;
 
-/// Rows of one table that are not written yet.
-pub struct MultiInsert {
+/// Rows of one table that are not written yet, each with what the caller wants to know of it when it is.
+pub struct MultiInsert<Note> {
     info: *mut pg_sys::ResultRelInfo,
     state: *mut pg_sys::EState,
-    /// Each with a slot of its own; those behind `count` are free.
+    /// Each row has a slot of its own; the others are free.
     slots: Vec<Slot>,
-    count: usize,
+    /// One for each row.
+    notes: Vec<Note>,
     bytes: usize,
     summaries: Vec<Summary>,
 }
@@ -35,7 +36,7 @@ struct Summary {
     last: Option<Option<Datum>>,
 }
 
-impl MultiInsert {
+impl<Note: Copy> MultiInsert<Note> {
     /// # Safety
     /// The indexes that `info` has open, and no triggers, are all there is to the table; it stays open until the command ends.
     pub unsafe fn of(info: *mut pg_sys::ResultRelInfo, state: *mut pg_sys::EState) -> Self {
@@ -48,7 +49,7 @@ impl MultiInsert {
             info,
             state,
             slots: Vec::new(),
-            count: 0,
+            notes: Vec::new(),
             bytes: 0,
             // SAFETY: the indexes are open.
             summaries: indexes
@@ -57,34 +58,31 @@ impl MultiInsert {
         }
     }
 
-    /// Takes a copy of the row in a slot of the same columns; true if no more should be taken before they are written.
+    /// Takes the row in the free slot; true if no more should be taken before they are written.
     ///
     /// # Safety
-    /// The slot must hold a row.
-    pub unsafe fn take(&mut self, row: Slot) -> Result<bool> {
-        // SAFETY: as the caller says; the other slots are of the table's columns, too.
+    /// [`Self::free_slot`] has given the slot, and it holds a row of values.
+    pub unsafe fn take(&mut self, note: Note) -> bool {
+        let slot = self.free_slot();
+        // SAFETY: as the caller says. What the values point to is copied.
         unsafe {
-            check(self.info, row, self.state);
-            let slot = self.free_slot();
-            let Some(copy) = (*(*slot).tts_ops).copyslot else {
-                return Err(internal("a slot that cannot be copied to"));
-            };
+            check(self.info, slot, self.state);
             for summary in &mut self.summaries {
-                summary.note(row);
+                summary.note(slot);
             }
-            pg_guard_ffi_boundary(|| copy(slot, row));
             let tuple = pg_sys::ExecFetchSlotHeapTuple(slot, true, null_mut());
             self.bytes += usize::try_from((*tuple).t_len).unwrap_or(0);
         }
-        self.count += 1;
-        Ok(self.count >= MOST_ROWS || self.bytes >= MOST_BYTES)
+        self.notes.push(note);
+        self.notes.len() >= MOST_ROWS || self.bytes >= MOST_BYTES
     }
 
-    unsafe fn free_slot(&mut self) -> Slot {
-        match self.slots.get(self.count) {
+    /// Where the next row is put before it is taken.
+    pub fn free_slot(&mut self) -> Slot {
+        match self.slots.get(self.notes.len()) {
             Some(&slot) => slot,
             None => {
-                // SAFETY: the command releases its slots.
+                // SAFETY: the table is open, and the command releases its slots.
                 let slot = unsafe {
                     let relation = (*self.info).ri_RelationDesc;
                     pg_sys::table_slot_create(relation, &mut (*self.state).es_tupleTable)
@@ -96,8 +94,8 @@ impl MultiInsert {
     }
 
     /// Writes what was taken. Before a row is entered into the indexes, `prepare` may open those.
-    pub fn write(&mut self, mut prepare: impl FnMut(Slot)) -> Result<()> {
-        if self.count == 0 {
+    pub fn write(&mut self, mut prepare: impl FnMut(Note)) -> Result<()> {
+        if self.notes.is_empty() {
             return Ok(());
         }
         // SAFETY: the slots hold rows of the table, which is open.
@@ -106,18 +104,18 @@ impl MultiInsert {
             let Some(insert) = (*(*relation).rd_tableam).multi_insert else {
                 return Err(internal("a table that takes no rows"));
             };
-            let count = i32::try_from(self.count).unwrap_or(0);
+            let count = i32::try_from(self.notes.len()).unwrap_or(0);
             let command = (*self.state).es_output_cid;
             let slots = self.slots.as_mut_ptr();
             pg_guard_ffi_boundary(|| insert(relation, slots, count, command, 0, null_mut()));
             let mut page = pg_sys::InvalidBlockNumber;
-            for (nth, &slot) in self.slots.iter().take(self.count).enumerate() {
+            for (nth, (&slot, &note)) in self.slots.iter().zip(&self.notes).enumerate() {
                 let at = pgrx::itemptr::item_pointer_get_block_number(&(*slot).tts_tid);
                 for summary in &self.summaries {
                     summary.pass_over(page == at && summary.is_same.get(nth) == Some(&true));
                 }
                 page = at;
-                prepare(slot);
+                prepare(note);
                 enter(self.info, slot, self.state, None);
             }
         }
@@ -126,7 +124,7 @@ impl MultiInsert {
             summary.is_same.clear();
             summary.last = None;
         }
-        self.count = 0;
+        self.notes.clear();
         self.bytes = 0;
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::shmem;
 use pgrx::pg_sys::{self, Oid};
 
 /// Whether an index has an entry for a row.
-pub type Condition = fn(&RawRow) -> bool;
+type Condition = fn(&RawRow) -> bool;
 
 /// What a column of an index is, with the operators and the collation that it has.
 #[derive(Clone, Copy)]
@@ -23,6 +23,9 @@ enum Kind {
 
 /// The columns of an index, and the condition as the server writes it.
 struct Shape(&'static [(&'static str, Kind)], Option<&'static str>);
+
+/// No condition looks at a column after this one, but for those of later releases.
+const COLUMNS: usize = column::OWNER_PID;
 
 pub const BY_ID: usize = 0;
 pub const BY_LANE: usize = 1;
@@ -76,20 +79,32 @@ const OF_HISTORY_BY_PARENT: Shape = Shape(
     Some("(parent IS NOT NULL)"),
 );
 
-/// Its number, and for which rows it has an entry.
-pub fn of_jobs(jobs: &Opened, index: Oid) -> Option<(usize, Condition)> {
+/// Which indexes have an entry for a job, by their numbers.
+#[derive(Clone, Copy)]
+pub struct Entered([bool; OF_JOBS.len()]);
+
+impl Entered {
+    pub fn of(job: &RawRow) -> Self {
+        let job = job.again(COLUMNS);
+        Self(OF_JOBS.each_ref().map(|(_, holds)| holds(&job)))
+    }
+
+    pub fn has(self, number: usize) -> bool {
+        self.0.get(number).copied().unwrap_or(true)
+    }
+}
+
+/// Its number.
+pub fn of_jobs(jobs: &Opened, index: Oid) -> Option<usize> {
     let plain = Plain::of(index)?;
     let place = |number| Place {
         job_table: jobs.oid(),
         number,
     };
-    let number = OF_JOBS
+    OF_JOBS
         .iter()
         .enumerate()
-        .position(|(number, (shape, _))| shape.is_of(jobs, &plain, place(number)))?;
-    OF_JOBS
-        .get(number)
-        .map(|&(_, condition)| (number, condition))
+        .position(|(number, (shape, _))| shape.is_of(jobs, &plain, place(number)))
 }
 
 /// Whether it is that on the parent.

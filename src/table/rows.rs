@@ -6,6 +6,7 @@
 )]
 
 use super::multi_insert::MultiInsert;
+use super::own_indexes::Entered;
 use super::{Defaults, Slot, Table, check, enter, set, write};
 use crate::pg::compat;
 use crate::pg::error::{Result, internal};
@@ -34,37 +35,47 @@ impl Table<'_> {
         values: impl IntoIterator<Item = (usize, Option<Datum>)>,
     ) -> Result<()> {
         self.write_new(values)?;
-        // SAFETY: the slot holds the new row of the table, which is open.
+        // SAFETY: the slot holds the new row of the table, which is open. It is published while it is still one of values.
         unsafe {
-            self.indexes.open_for(&RawRow::of(self.written));
+            self.indexes
+                .open_for(Entered::of(&RawRow::of(self.written)));
             check(self.info, self.written, self.command.state);
+            self.publish(None, true)?;
             pg_sys::simple_table_tuple_insert(self.relation, self.written);
             enter(self.info, self.written, self.command.state, None);
         }
-        self.publish(None, true)
+        Ok(())
     }
 
     /// As [`Self::insert`], but together with other rows: the last of them are written by [`Self::finish`].
     pub fn add(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) -> Result<()> {
+        self.written = self.added().free_slot();
         self.write_new(values)?;
         self.publish(None, true)?;
-        let added = self.added.get_or_insert_with(|| {
-            // SAFETY: where rows are changed directly there is nothing else to the table but its indexes.
-            unsafe { MultiInsert::of(self.info, self.command.state) }
-        });
-        // SAFETY: the slot holds the new row of the table.
-        match unsafe { added.take(self.written) }? {
+        // SAFETY: the free slot holds the new row of the table.
+        let is_full = unsafe {
+            let entered = Entered::of(&RawRow::of(self.written));
+            self.added().take(entered)
+        };
+        match is_full {
             true => self.finish(),
             false => Ok(()),
         }
+    }
+
+    fn added(&mut self) -> &mut MultiInsert<Entered> {
+        let (info, state) = (self.info, self.command.state);
+        self.added.get_or_insert_with(|| {
+            // SAFETY: where rows are changed directly there is nothing else to the table but its indexes.
+            unsafe { MultiInsert::of(info, state) }
+        })
     }
 
     /// Writes the rows that were added.
     pub fn finish(&mut self) -> Result<()> {
         if let Some(added) = &mut self.added {
             let indexes = &mut self.indexes;
-            // SAFETY: the slot holds a row of the table.
-            added.write(|slot| indexes.open_for(&unsafe { RawRow::of(slot) }))?;
+            added.write(|entered| indexes.open_for(entered))?;
         }
         Ok(())
     }
@@ -116,7 +127,8 @@ impl Table<'_> {
             let snapshot = (*state).es_snapshot;
             let entries = compat::update_row(self.relation, &mut place, self.written, snapshot);
             if entries.are_needed() {
-                self.indexes.open_for(&RawRow::of(self.written));
+                self.indexes
+                    .open_for(Entered::of(&RawRow::of(self.written)));
                 enter(self.info, self.written, state, Some(entries));
             }
         }

@@ -8,7 +8,7 @@
 #![allow(unsafe_code, reason = "calls the server's look-ups and reads a hook")]
 
 use super::defaults;
-use super::own_indexes::{self, Condition};
+use super::own_indexes;
 use super::triggers::{turnstile_job_changed, turnstile_place_job};
 use crate::job::later::Later;
 use crate::job::row::column;
@@ -20,9 +20,6 @@ use crate::pg::{catalog, rights};
 use pgrx::pg_sys::{self, Oid};
 use std::cell::RefCell;
 use std::rc::Rc;
-
-/// No condition looks at a column after this one, but for those of later releases.
-pub const COLUMNS: usize = column::OWNER_PID;
 
 /// `turnstile.job` as of a version of the catalog.
 pub struct Jobs {
@@ -42,8 +39,8 @@ pub struct Jobs {
 #[derive(Clone, Copy)]
 pub struct KnownIndex {
     pub oid: Oid,
-    /// None for an index that is not known, which is left to the executor.
-    pub condition: Option<Condition>,
+    /// Which of the extension's it is; any other is left to the executor.
+    pub own: Option<usize>,
 }
 
 type Function = unsafe extern "C-unwind" fn(pg_sys::FunctionCallInfo) -> pg_sys::Datum;
@@ -101,7 +98,7 @@ impl Jobs {
             })
             .collect();
         let serves = |wanted: usize| {
-            let is_it = |index: &&Index| index.own.is_some_and(|(number, _)| number == wanted);
+            let is_it = |index: &&Index| index.own == Some(wanted);
             let found = indexes.iter().filter(is_it).find(|index| index.is_valid);
             found.map(|index| index.oid)
         };
@@ -168,14 +165,14 @@ fn own_trigger(trigger: &Trigger) -> Option<usize> {
 struct Index {
     oid: Oid,
     is_valid: bool,
-    own: Option<(usize, Condition)>,
+    own: Option<usize>,
 }
 
 impl Index {
     fn known(&self) -> KnownIndex {
         KnownIndex {
             oid: self.oid,
-            condition: self.own.map(|(_, condition)| condition),
+            own: self.own,
         }
     }
 }

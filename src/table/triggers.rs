@@ -5,7 +5,7 @@ use crate::job::claim_epoch;
 use crate::job::later::Later;
 use crate::job::row::{FOR_ITS_TIME, JobRow, column, waits_for};
 use crate::permission;
-use crate::pg::call::{Call, datum, sql_function};
+use crate::pg::call::{Call, datum, sql_function, word};
 use crate::pg::error::{Result, invalid_column, out_of_lane};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
@@ -77,7 +77,7 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
     let keys = keys.into_iter().flatten();
     let keys = keys.map(|(column, key)| (column, datum(key.cast_signed())));
     let is_ahead = row.is_ahead(server::now()) && !old.is_some_and(|old| is_hurried(old, row));
-    let state = is_ahead.then(|| (column::STATE, datum("scheduled")));
+    let state = is_ahead.then(|| (column::STATE, Some(word!("scheduled"))));
     let waits = (is_ahead || !row.waits_as_stored()).then(|| {
         let state = match is_ahead {
             true => Some(State::Scheduled),
