@@ -11,6 +11,7 @@ from lib.queues import payload
 
 THREADS = os.cpu_count() or 1
 SEED = "1"
+NONE_DONE = "no transaction was done"
 # Who flushes the log for all waits so much longer, as on a disk that is slower than this one.
 SLOW_DISK_US = 500
 SLOW_DISK = {"synchronous_commit": "on", "commit_delay": str(SLOW_DISK_US), "commit_siblings": "0"}
@@ -33,7 +34,7 @@ class Load:
     connects_each_time: bool = False
 
     def arguments(self) -> list[str]:
-        found = ["--no-vacuum", f"--random-seed={SEED}"]
+        found = ["--no-vacuum", "--failures-detailed", f"--random-seed={SEED}"]
         found += ["--protocol=extended", "--connect"] if self.connects_each_time else ["--protocol=prepared"]
         found += [f"--client={self.clients}", f"--jobs={min(self.clients, THREADS)}"]
         found += [f"--file={script}@{weight}" for script, weight in self.scripts.items()]
@@ -75,11 +76,18 @@ class RunningLoad:
         return read_report(report)
 
 
+def _count(report: str, what: str) -> int:
+    return int(re.search(rf"number of {what}: (\d+)", report)[1])
+
+
 def read_report(report: str) -> Outcome:
-    transactions = int(re.search(r"transactions actually processed: (\d+)", report)[1])
-    failed = int(re.search(r"number of failed transactions: (\d+)", report)[1])
-    if failed or not transactions:
-        raise LoadFailed(report)
+    transactions = _count(report, "transactions actually processed")
+    if _count(report, "failed transactions"):
+        kinds = {kind: _count(report, kind) for kind in ("deadlock failures", "serialization failures")}
+        found = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
+        raise LoadFailed(f"{found}, beside {transactions:,} transactions without error")
+    if not transactions:
+        raise LoadFailed(NONE_DONE)
     rate = float(re.search(r"^tps = ([\d.]+)", report, re.MULTILINE)[1])
     commands = re.findall(r"^ +([\d.]+) +\d+ +(.*)$", report, re.MULTILINE)
     statement_ms = [float(ms) for ms, text in commands if not text.startswith("\\")]

@@ -163,12 +163,10 @@ class Arena:
         self.drop(template)
         self._create(template)
         with psycopg.connect(dbname=template, autocommit=True) as connection:
-            own = contender.folder / "install.sql"
-            if own.exists():
+            if own := contender.file("install.sql"):
                 connection.execute(own.read_text())
         for suffix in RUNNERS:
-            part = contender.folder / f"install{suffix}"
-            if part.exists():
+            if part := contender.file(f"install{suffix}"):
                 run_part(contender, part, template)
 
     def drop(self, name: str) -> None:

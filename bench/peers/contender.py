@@ -23,7 +23,10 @@ from peers.places import BUILT, CONTENDERS, FETCHED
 ORDER = (
     "turnstile",
     "turnstile_not_durable",
+    "turnstile_no_history",
     "bare",
+    "bare_from_json",
+    "bare_deleted",
     "pgmq",
     "pgq",
     "graphile_worker",

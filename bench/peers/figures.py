@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from peers.contender import REFERENCE
+
+OWN_FIRST = "own first point"
+
 
 @dataclass(frozen=True)
 class Point:
@@ -19,8 +23,8 @@ class Figures:
     unit: str
     points: list[Point]
     axis: str | None = None
-    # What ratios are taken to: the bare table's figure of the same round, or the contender's own first point.
-    against: str = "bare"
+    # What ratios are taken to: a contender's figure of the same round, or `OWN_FIRST`.
+    against: str = REFERENCE
     settings: list[str] = field(default_factory=list)
     rows: dict[str, dict[str, dict]] = field(default_factory=dict)
     series: dict[str, list] = field(default_factory=dict)

@@ -60,7 +60,7 @@ def _measure(options: Namespace, store: Store, arena: Arena, scenario: Scenario,
     share = budget.next(scenario.key)
     print(f"{scenario.key}: {share.seconds:.0f} s", flush=True)
     begun = monotonic()
-    taking_part = [contender for contender in contenders(options.contender) if contender.is_in(scenario.key)]
+    taking_part = [contender for contender in contenders(options.contender) if scenario.admits(contender)]
     run = Run(arena, taking_part, share, options.quick, options.seconds, options.rounds)
     try:
         result = scenario.measure(run).as_json() | {"complete": True}

@@ -35,6 +35,12 @@ class Scenario:
     key: str
     weight: float
     measure: Callable[["Run"], Figures]
+    # None: all that do not name their scenarios themselves.
+    takes_part: tuple[str, ...] | None = None
+
+    def admits(self, contender: Contender) -> bool:
+        named = self.takes_part is None or contender.name in self.takes_part
+        return named and contender.is_in(self.key)
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lib.pgbench import Load, LoadFailed, start
+from lib.pgbench import NONE_DONE, Load, LoadFailed, start
 from lib.queues import payload
 from peers.arena import Database, Unable, last_line, run_part
 from peers.contender import Contender
@@ -11,7 +11,6 @@ from peers.contender import Contender
 MOST_REFILLS = 5
 GRACE_SECONDS = 45
 STATEMENT_TIMEOUT = "30 s"
-NONE_DONE = "transactions actually processed: 0"
 
 
 class Unlike(Exception):
@@ -27,6 +26,7 @@ class Work:
     jobs: int = 1
     settings: dict[str, str] = field(default_factory=dict)
     seconds: int = 2
+    connects_each_time: bool = False
 
 
 def script_of(contender: Contender, work: Work, variant: str | None = None) -> Path:
@@ -42,7 +42,14 @@ def load_of(database: Database, work: Work) -> Load:
     script = script_of(database.contender, work, database.variant)
     variables = {"n": str(work.jobs), "prepared": "0", "job_id": "0", "attempt": "0"}
     settings = {"statement_timeout": STATEMENT_TIMEOUT.replace(" ", "")} | work.settings
-    return Load({script: 1}, work.clients, variables, settings, database=database.name)
+    return Load(
+        {script: 1},
+        work.clients,
+        variables,
+        settings,
+        database=database.name,
+        connects_each_time=work.connects_each_time,
+    )
 
 
 def enqueue_rate(database: Database, work: Work) -> float:

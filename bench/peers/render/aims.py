@@ -7,7 +7,9 @@ from peers.contender import Contender
 from peers.render.tables import as_figure, as_ratio, plain_table
 from peers.scenarios.own_workers import RATE
 
-OWN, BARE, SAME_ROW = "turnstile", "bare", "same_row"
+OWN, BARE, SAME_ROW, FROM_JSON = "turnstile", "bare", "same_row", "bare_from_json"
+NOT_DURABLE, NO_HISTORY, DELETED = "turnstile_not_durable", "turnstile_no_history", "bare_deleted"
+HUNDRED = "100 a batch"
 
 # From all results: whether it was reached, and what was found; None where it was not measured.
 Look = Callable[[dict], tuple[bool, str] | None]
@@ -27,18 +29,24 @@ def _pairs(own: list[float], base: list[float]) -> float | None:
     return median(ratios) if ratios else None
 
 
-def against(contender: str, scenario: str, at_least: float) -> Look:
-    """At each point: the worst counts."""
+def against(contender: str, scenario: str, at_least: float, own: str = OWN, point: str | None = None) -> Look:
+    """At the point, or else at each: the worst counts."""
 
     def look(data: dict) -> tuple[bool, str] | None:
         ratios = [
-            _pairs(_rounds(data, scenario, OWN, point), _rounds(data, scenario, contender, point))
-            for point in _points(data, scenario)
+            _pairs(_rounds(data, scenario, own, name), _rounds(data, scenario, contender, name))
+            for name in _points(data, scenario)
+            if point in (None, name)
         ]
         known = [ratio for ratio in ratios if ratio is not None]
-        return (min(known) >= at_least, f"{as_ratio(min(known))} to {as_ratio(max(known))}") if known else None
+        return (min(known) >= at_least, _range(known)) if known else None
 
     return look
+
+
+def _range(ratios: list[float]) -> str:
+    least, most = as_ratio(min(ratios)), as_ratio(max(ratios))
+    return least if len(ratios) == 1 else f"{least} to {most}"
 
 
 def one_call_against_two(at_least: float) -> Look:
@@ -64,9 +72,22 @@ def against_own_first(scenario: str, at: int, at_least: float) -> Look:
     return look
 
 
-def figure(scenario: str, point: str, limit: float, is_least: bool, unit: str) -> Look:
+def worst_against_own_first(scenario: str, at_least: float) -> Look:
     def look(data: dict) -> tuple[bool, str] | None:
-        rounds = _rounds(data, scenario, OWN, point)
+        rounds = {name: _rounds(data, scenario, OWN, name) for name in _points(data, scenario)[1:]}
+        ratios = {name: _pairs(found, _rounds(data, scenario, OWN, name, "own_first")) for name, found in rounds.items()}
+        known = {name: ratio for name, ratio in ratios.items() if ratio is not None}
+        if not known:
+            return None
+        worst = min(known, key=known.__getitem__)
+        return known[worst] >= at_least, f"{_range(list(known.values()))}, worst at {worst}"
+
+    return look
+
+
+def figure(scenario: str, point: str, limit: float, is_least: bool, unit: str, own: str = OWN) -> Look:
+    def look(data: dict) -> tuple[bool, str] | None:
+        rounds = _rounds(data, scenario, own, point)
         if not rounds:
             return None
         found = median(rounds)
@@ -75,14 +96,16 @@ def figure(scenario: str, point: str, limit: float, is_least: bool, unit: str) -
     return look
 
 
-def ahead_of_peers(scenario: str) -> Look:
+def ahead_of_peers(scenario: str, own_name: str = OWN, at: str | None = None) -> Look:
     """Peers that are ahead, and where."""
 
     def look(data: dict) -> tuple[bool, str] | None:
         ahead = []
         measured = False
         for point in _points(data, scenario):
-            own = _rounds(data, scenario, OWN, point)
+            if at not in (None, point):
+                continue
+            own = _rounds(data, scenario, own_name, point)
             for name in data["scenarios"][scenario]["rows"]:
                 peer = _rounds(data, scenario, name, point)
                 if own and peer and Contender(name).is_peer:
@@ -94,7 +117,7 @@ def ahead_of_peers(scenario: str) -> Look:
     return look
 
 
-def worker_ahead_of(own: str, *peers: str) -> Look:
+def worker_against(own: str, *peers: str, at_least: float = 1.0) -> Look:
     """Against the fastest of them."""
 
     def look(data: dict) -> tuple[bool, str] | None:
@@ -105,7 +128,7 @@ def worker_ahead_of(own: str, *peers: str) -> Look:
             return None
         fastest = max(rest, key=rest.__getitem__)
         ratio = medians[own] / rest[fastest]
-        return ratio > 1, f"{as_ratio(ratio)} of {fastest}"
+        return ratio >= at_least, f"{as_ratio(ratio)} of {fastest}"
 
     return look
 
@@ -137,25 +160,59 @@ AIMS: list[tuple[str, str, Look]] = [
     ("claim and complete singly, against the bare table", "≥ 0.9", against(BARE, "singles", 0.9)),
     ("claim and complete singly, peers", "none ahead", ahead_of_peers("singles")),
     ("one call a job, against the bare table's two", "≥ 1.2", one_call_against_two(1.2)),
+    ("claim and complete singly, slow disk, against the bare table", "≥ 1.0", against(BARE, "singles_slow_disk", 1.0)),
+    ("claim and complete singly, slow disk, peers", "none ahead", ahead_of_peers("singles_slow_disk")),
     (
-        "batches of 100, synchronous_commit off",
-        "≥ 100,000 jobs/s",
-        figure("batches", "100 a batch", 100_000, True, "jobs/s"),
+        "claim and complete singly, slow disk, durable_claims off, against the bare table",
+        "≥ 1.7",
+        against(BARE, "singles_slow_disk", 1.7, own=NOT_DURABLE),
     ),
-    ("batches, peers", "none ahead", ahead_of_peers("batches")),
-    ("single enqueues, against a plain INSERT of the same row", "≥ 0.85", against(SAME_ROW, "enqueue", 0.85)),
-    ("single enqueues, against the smaller row of the bare table", "≥ 0.85", against(BARE, "enqueue", 0.85)),
+    (
+        "claim and complete singly, synchronous_commit off, 4 clients, against the bare table",
+        "≥ 1.35",
+        against(BARE, "singles_async", 1.35, point="4 clients"),
+    ),
+    ("batches of 100, against the bare table that keeps", "≥ 2.0", against(BARE, "batches", 2.0, point=HUNDRED)),
+    ("batches of 100, peers", "none ahead", ahead_of_peers("batches", at=HUNDRED)),
+    ("batches of 100", "≥ 85,000 jobs/s", figure("batches", HUNDRED, 85_000, True, "jobs/s")),
+    (
+        "batches of 100 without history, against the bare table that deletes",
+        "≥ 1.6",
+        against(DELETED, "batches_no_history", 1.6, own=NO_HISTORY, point=HUNDRED),
+    ),
+    (
+        "batches of 100 without history, peers that keep nothing",
+        "none ahead",
+        ahead_of_peers("batches_no_history", own_name=NO_HISTORY, at=HUNDRED),
+    ),
+    (
+        "batches of 100 without history",
+        "≥ 100,000 jobs/s",
+        figure("batches_no_history", HUNDRED, 100_000, True, "jobs/s", own=NO_HISTORY),
+    ),
+    ("single enqueues, against the smaller row of the bare table", "≥ 0.92", against(BARE, "enqueue", 0.92)),
+    ("single enqueues, against a plain INSERT of the same row", "≥ 0.92", against(SAME_ROW, "enqueue", 0.92)),
+    ("bulk enqueues, against the bare table's INSERT of the same JSON", "≥ 0.9", against(FROM_JSON, "bulk", 0.9)),
+    ("bulk enqueues, against the bare table's INSERT of an array", "≥ 0.9", against(BARE, "bulk", 0.9)),
+    ("a new connection for each enqueue, against the bare table", "≥ 0.9", against(BARE, "connect", 0.9, point="enqueue")),
+    (
+        "a new connection for each claim and complete, against the bare table",
+        "≥ 0.9",
+        against(BARE, "connect", 0.9, point="claim and complete"),
+    ),
     ("the largest backlog, against a slice's worth", "≥ 0.9", against_own_first("backlog", -1, 0.9)),
+    ("100 to 100,000 tenants who all may run, against 1", "≥ 0.95", worst_against_own_first("dense_tenants", 0.95)),
     ("the most tenants, most full, against 1", "≥ 0.9", against_own_first("tenants", -1, 0.9)),
     ("a long session in front, against none", "≥ 0.9", against_own_first("sessions", 1, 0.9)),
     ("pinned horizon, last against first", "≥ 0.95", figure("horizon", "last / first", 0.95, True, "")),
     ("wake-up, idle, p50", "≤ 1 ms", figure("wake_up", "idle, p50", 1.0, False, "ms")),
+    ("own worker with history, PgQ's consumer", "≥ 1.1", worker_against(OWN, "pgq", at_least=1.1)),
     (
         "own worker in Python, peers in Python",
         "ahead of all",
-        worker_ahead_of("turnstile_python", "procrastinate", "pgqueuer", "awa"),
+        worker_against("turnstile_python", "procrastinate", "pgqueuer", "awa"),
     ),
-    ("own worker in Node, peers in Node", "ahead of all", worker_ahead_of("turnstile_node", "graphile_worker", "pg_boss")),
+    ("own worker in Node, peers in Node", "ahead of all", worker_against("turnstile_node", "graphile_worker", "pg_boss")),
     ("claim step of the scheduler, 10⁶ lanes", "≤ 2 µs", step("claim step", 1_000_000, 2e3, "µs", 1e3)),
     ("memory of a lane with a gate of its own", "≤ 160 bytes", memory("bytes a lane in use, one gate of its own", 160)),
     ("rebuild of 10⁶ lanes, without reading the tables", "≤ 3 s", step("rebuild, all lanes", 1_000_000, 3e9, "s", 1e9)),

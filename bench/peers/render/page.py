@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from peers import scheduler
-from peers.contender import REFERENCE, contenders
+from peers.contender import Contender, contenders
+from peers.figures import OWN_FIRST
 from peers.places import METHOD, RESTART
 from peers.render import aims
 from peers.render.plots import plot
@@ -12,10 +13,6 @@ from peers.render.tables import plain_table, table
 from peers.scenarios import ALL
 
 PLOTS = "benchmarks"
-OWN_WORDS = {
-    REFERENCE: "In brackets: the ratio to the bare table, the median of the rounds' ratios.",
-    "own first point": "In brackets: the ratio to the contender's own first column, the median of the rounds' ratios.",
-}
 
 
 def write_page(data: dict, folder: Path) -> Path:
@@ -63,11 +60,16 @@ def _scenario(key: str, result: dict, folder: Path) -> list[str]:
         return [f"### {key}", "", f"Failed: {result['failed']}", ""]
     lines = [f"### {result['title']}", ""]
     lines += [f"{result['unit'].capitalize()}; {'; '.join(result['settings'])}; {_rounds(result)}.", ""]
-    lines += [OWN_WORDS[result["against"]], ""]
+    lines += [f"In brackets: the ratio to {_reference(result)}, the median of the rounds' ratios.", ""]
     lines += table(result)
     if plot(key, result, folder / PLOTS):
         lines += [f"![{result['title']}]({PLOTS}/{key}.svg)", ""]
     return lines
+
+
+def _reference(result: dict) -> str:
+    against = result["against"]
+    return "the contender's own first column" if against == OWN_FIRST else f"the {Contender(against).title}"
 
 
 def _rounds(result: dict) -> str:

@@ -14,8 +14,22 @@ from peers.render.tables import in_order
 SIZE = (8.0, 4.6)
 # Bars that differ by more than this need a logarithmic scale.
 WIDE = 50
-# Turnstile stands out, the bare table is a dashed line, and everybody keeps a colour in all plots.
-COLOURS = dict(zip(ORDER, ("#c1121f", "#f4a261", "#333333", *pyplot.get_cmap("tab10").colors, "#780000", "#e5989b", "#b5838d", "#6d6875"), strict=True))
+# Turnstile stands out, bare tables are dashed lines, and everybody keeps a colour in all plots.
+OWN_COLOURS = {
+    "turnstile": "#c1121f",
+    "turnstile_not_durable": "#f4a261",
+    "turnstile_no_history": "#e63946",
+    "turnstile_work": "#780000",
+    "turnstile_client": "#e5989b",
+    "turnstile_python": "#b5838d",
+    "turnstile_node": "#6d6875",
+    "bare": "#333333",
+    "bare_from_json": "#888888",
+    "bare_deleted": "#666666",
+}
+OTHERS = [name for name in ORDER if name not in OWN_COLOURS]
+COLOURS = OWN_COLOURS | dict(zip(OTHERS, pyplot.get_cmap("tab10").colors, strict=True))
+WIDE_LINES = ("turnstile", "turnstile_no_history")
 
 
 def plot(key: str, scenario: dict, folder: Path) -> bool:
@@ -37,12 +51,12 @@ def plot(key: str, scenario: dict, folder: Path) -> bool:
 
 
 def _style(name: str) -> dict:
-    width = 2.4 if name == "turnstile" else 1.4
+    width = 2.4 if name in WIDE_LINES else 1.4
     return {
         "color": COLOURS[name],
         "label": Contender(name).title,
         "linewidth": width,
-        "linestyle": "--" if name == "bare" else "-",
+        "linestyle": "--" if name.startswith("bare") else "-",
     }
 
 

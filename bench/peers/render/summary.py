@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from statistics import median
 
-from peers.contender import REFERENCE
+from peers.figures import OWN_FIRST
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ def _cell(scenario: dict, contender: str, point: dict) -> dict:
 def _ratios(scenario: dict, contender: str, point: dict, rounds: list[float], cell: dict) -> list[float]:
     if point["unit"] == "ratio":
         return []
-    if scenario["against"] == REFERENCE:
-        base = [] if contender == REFERENCE else _cell(scenario, REFERENCE, point).get("rounds", [])
-    else:
+    if scenario["against"] == OWN_FIRST:
         base = cell.get("own_first", [])
+    else:
+        base = [] if contender == scenario["against"] else _cell(scenario, scenario["against"], point).get("rounds", [])
     return [figure / against for figure, against in zip(rounds, base, strict=False) if against]

@@ -5,7 +5,9 @@ from peers.scenarios import (
     backlog,
     batches,
     bulk,
+    connect,
     cost,
+    dense_tenants,
     enqueue,
     horizon,
     one_call,
@@ -16,16 +18,22 @@ from peers.scenarios import (
     wake_up,
 )
 
+# They delete what is finished.
+DELETE = ("turnstile_no_history", "bare_deleted", "pgmq", "graphile_worker")
+
 ALL = [
     Scenario("enqueue", 5, enqueue.measure),
     Scenario("bulk", 2, bulk.measure),
+    Scenario("connect", 2, connect.measure, ("turnstile", "bare")),
     Scenario("singles", 6, singles.measure_durable),
     Scenario("singles_slow_disk", 6, singles.measure_slow_disk),
     Scenario("singles_async", 4, singles.measure_async),
     Scenario("one_call", 2, one_call.measure),
     Scenario("batches", 6, batches.measure),
+    Scenario("batches_no_history", 6, batches.measure_no_history, DELETE),
     Scenario("backlog", 25, backlog.measure),
     Scenario("tenants", 5, tenants.measure),
+    Scenario("dense_tenants", 4, dense_tenants.measure, ("turnstile",)),
     Scenario("sessions", 9, sessions.measure),
     Scenario("horizon", 14, horizon.measure),
     Scenario("wake_up", 8, wake_up.measure),

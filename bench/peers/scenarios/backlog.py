@@ -1,6 +1,6 @@
 """The same claim with more and more jobs waiting."""
 
-from peers.figures import Figures, Point
+from peers.figures import OWN_FIRST, Figures, Point
 from peers.run import Run, refuse_one_purpose
 from peers.scenarios.own_first import measure_pairs
 
@@ -16,7 +16,7 @@ def measure(run: Run) -> Figures:
         "jobs/s",
         [Point("a slice's worth", A_SLICE), *(Point(f"10^{exponent}", 10**exponent) for exponent in exponents)],
         axis="jobs waiting",
-        against="own first point",
+        against=OWN_FIRST,
         settings=[
             f"{CLIENTS} clients",
             "synchronous_commit off",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from peers.arena import Database
+from peers.contender import REFERENCE
 from peers.figures import Figures, Point
 from peers.run import Run
 from peers.slices import Learned, Work
@@ -14,12 +15,21 @@ JOBS_A_SECOND = 40_000
 
 
 def measure(run: Run) -> Figures:
+    return _measure(run, "Claim and complete in batches", [f"{CLIENTS} clients (PgQ: one)"], REFERENCE)
+
+
+def measure_no_history(run: Run) -> Figures:
+    return _measure(run, "Claim and complete in batches, nothing kept", [f"{CLIENTS} clients"], "bare_deleted")
+
+
+def _measure(run: Run, title: str, settings: list[str], against: str) -> Figures:
     figures = Figures(
-        "Claim and complete in batches",
+        title,
         "jobs/s",
         [Point(f"{size} a batch", size) for size in (10, 100)],
         axis="jobs a batch",
-        settings=[f"{CLIENTS} clients (PgQ: one)", "synchronous_commit off"],
+        against=against,
+        settings=[*settings, "synchronous_commit off"],
     )
     learned = Learned(JOBS_A_SECOND * run.seconds)
 

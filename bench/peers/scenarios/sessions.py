@@ -1,7 +1,7 @@
 """Jobs that must run one at a time within their session: a long one in front, and very many."""
 
 from lib.queues import payload
-from peers.figures import Figures, Point
+from peers.figures import OWN_FIRST, Figures, Point
 from peers.run import Run, refuse_without
 from peers.scenarios.own_first import measure_pairs
 
@@ -18,7 +18,7 @@ def measure(run: Run) -> Figures:
         "Sessions",
         "jobs/s",
         [Point(name) for name in cases],
-        against="own first point",
+        against=OWN_FIRST,
         settings=[f"{CLIENTS} clients", "synchronous_commit off", "claim and complete one job at a time"],
     )
 

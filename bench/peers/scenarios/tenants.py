@@ -1,7 +1,7 @@
 """Very many tenants, nine in ten or more of them full, with jobs waiting in front of all others."""
 
 from lib.queues import payload
-from peers.figures import Figures, Point
+from peers.figures import OWN_FIRST, Figures, Point
 from peers.run import Run, refuse_without
 from peers.scenarios.own_first import measure_pairs
 
@@ -18,7 +18,7 @@ def measure(run: Run) -> Figures:
         "jobs/s",
         [Point(f"{count:,}", count) for count in counts],
         axis="tenants",
-        against="own first point",
+        against=OWN_FIRST,
         settings=[f"{CLIENTS} clients", "synchronous_commit off", "a full tenant has one slot and one job that runs"],
     )
 

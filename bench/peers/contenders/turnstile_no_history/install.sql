@@ -1,0 +1,2 @@
+CREATE EXTENSION turnstile;
+SELECT turnstile.set_queue('default', keep_completed => '0');
