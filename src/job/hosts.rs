@@ -16,21 +16,3 @@ pub fn key(url: &str) -> Option<String> {
     }
     Some(format!("host:{}", host.to_ascii_lowercase()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::key;
-
-    #[test]
-    fn a_default_port_is_left_out() {
-        for (url, expected) in [
-            ("http://A.Example:80/x", "host:a.example"),
-            ("https://a:443?q=http://b", "host:a"),
-            ("https://a:80", "host:a:80"),
-            ("http://[::1]:8080/", "host:[::1]:8080"),
-        ] {
-            assert_eq!(key(url).as_deref(), Some(expected));
-        }
-        assert_eq!(key("ftp://a"), None);
-    }
-}

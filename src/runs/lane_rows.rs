@@ -1,18 +1,22 @@
 //! The available rows of a lane by position, in ranges that become wider.
 //!
 //! A btree scan compares all entries of a page that fit, so one without an end near the row that is wanted pays for each job
-//! of the lane on that page. How far the next job is behind the last one depends on how many lanes take turns: see `spacing`.
+//! of the lane on that page. How far the next job is behind the last one depends on how many lanes take turns.
 
 use crate::job::row::column;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
-use crate::runs::spacing::{self, Found};
 use crate::table::{Order, Search, Table, Where};
-use turnstile_scheduler::Picked;
+use std::cell::Cell;
+use turnstile_scheduler::{Looked, Picked, Spacing, WIDEST};
 
 /// Each range is so many times as wide as the one before: to begin another one takes as long as to compare some sixty entries.
 const WIDER: i64 = 64;
+
+thread_local! {
+    static LIKELY: Cell<Spacing> = const { Cell::new(Spacing::DENSE) };
+}
 
 pub struct LaneRows<'a> {
     found: Search<'a>,
@@ -31,7 +35,7 @@ pub struct LaneRows<'a> {
 impl<'a> LaneRows<'a> {
     /// From the head of the lane on; so many jobs are likely to be read.
     pub fn of(jobs: &Table<'a>, picked: &'a Picked, most: usize, own: &'a [i64]) -> Result<Self> {
-        let width = spacing::likely_width(most);
+        let width = LIKELY.get().likely_width(most);
         let before = end_of_range(picked.head, width);
         let conditions = between(picked, picked.head, before);
         Ok(Self {
@@ -80,25 +84,26 @@ impl<'a> LaneRows<'a> {
 
 impl Drop for LaneRows<'_> {
     fn drop(&mut self) {
-        if let Some((first, last, jobs)) = self.seen {
-            let spacing = match (self.is_at_end, jobs) {
-                (true, _) => i64::MAX,
-                (false, 1) => return,
-                (false, _) => last.saturating_sub(first) / (jobs - 1),
-            };
-            spacing::note(Found {
-                spacing,
-                jobs,
-                width: self.first_width,
-                is_too_narrow: self.width > self.first_width,
-            });
-        }
+        let Some((first, last, jobs)) = self.seen else {
+            return;
+        };
+        let apart = match (self.is_at_end, jobs) {
+            (true, _) => i64::MAX,
+            (false, 1) => return,
+            (false, _) => last.saturating_sub(first) / (jobs - 1),
+        };
+        LIKELY.set(LIKELY.get().after(Looked {
+            apart,
+            jobs,
+            width: self.first_width,
+            is_too_narrow: self.width > self.first_width,
+        }));
     }
 }
 
 /// Behind the widest range, the next job may be anywhere.
 fn end_of_range(from: i64, width: i64) -> i64 {
-    match width > spacing::WIDEST {
+    match width > WIDEST {
         true => i64::MAX,
         false => from.saturating_add(width),
     }

@@ -13,5 +13,4 @@ pub mod look_ahead; // the next jobs of a lane
 pub mod opening; // parents whose turn has come
 pub mod owner; // the connection that a run is bound to
 pub mod run; // what a claim wants, and what its jobs get
-mod spacing; // how far apart the jobs of a lane are
 pub mod start; // the rows of a claim

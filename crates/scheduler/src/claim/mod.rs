@@ -9,3 +9,4 @@ pub mod ready;
 pub mod rebuild;
 pub mod reservation;
 pub mod settle;
+pub mod spacing;
