@@ -9,7 +9,7 @@ Files that a folder may have; what is missing the contender cannot do:
 * `settle.sql`: finishes what an interrupted load has left; `worker.py`, `worker.mjs`: its own worker
 
 A folder within it, such as `sessions`, has files that differ in that scenario. What a contender is `like` has the files that it
-does not have itself; the `scenarios` that it names are the only ones in which it takes part.
+does not have itself; the `scenarios` that it names are the only ones in which it takes part; a scenario may name who takes part in it, too.
 """
 
 import os
@@ -60,11 +60,6 @@ class Contender:
     @property
     def title(self) -> str:
         return self.facts["title"]
-
-    @property
-    def has_one_purpose(self) -> bool:
-        """One statement for some scenarios; the tables of the others leave it out."""
-        return self.facts.get("has_one_purpose", False)
 
     def is_in(self, scenario: str) -> bool:
         return scenario in self.facts.get("scenarios", [scenario])

@@ -12,14 +12,14 @@ from peers import scheduler, versions
 from peers.arena import Arena
 from peers.budget import Budget
 from peers.contender import ORDER, contenders
-from peers.places import DOCS, RESULTS
+from peers.places import DOCS, FULL_RESULTS, QUICK_RESULTS
 from peers.render.page import write_page
 from peers.run import TROUBLE, Run, Scenario
 from peers.scenarios import ALL
 from peers.slices import reason
 from peers.store import Store
 
-QUICK_MINUTES, FULL_MINUTES = 6.0, 150.0
+QUICK_MINUTES, FULL_MINUTES = 6.0, 78.0
 # 100,000 sessions and as many tenants, each a lane.
 SETTINGS = {"max_connections": "200", "turnstile.max_memory": "1GB"}
 
@@ -31,7 +31,7 @@ def _options() -> Namespace:
     parser.add_argument(
         "--minutes", type=float, help=f"for all scenarios (default: {FULL_MINUTES:.0f}; quick: {QUICK_MINUTES:.0f})"
     )
-    parser.add_argument("--seconds", type=int, help="length of a slice (default: 3; quick: 1)")
+    parser.add_argument("--seconds", type=int, help="length of a slice (default: 2; quick: 1)")
     parser.add_argument("--rounds", type=int, default=7, help="rounds of a scenario, at most (default: 7)")
     parser.add_argument(
         "--only", action="append", choices=keys, metavar="SCENARIO", help=f"one of {', '.join(keys)}; may be repeated"
@@ -48,11 +48,10 @@ def _options() -> Namespace:
     parser.add_argument("--results", type=Path, help="the JSON file with all figures")
     parser.add_argument("--page", type=Path, help="the directory for the page (default: docs; quick: beside the JSON)")
     options = parser.parse_args()
-    place = RESULTS / ("compare-quick" if options.quick else "compare")
-    options.results = options.results or place / "results.json"
+    options.results = options.results or (QUICK_RESULTS if options.quick else FULL_RESULTS)
     options.page = options.page or (options.results.parent if options.quick else DOCS)
     options.minutes = options.minutes or (QUICK_MINUTES if options.quick else FULL_MINUTES)
-    options.seconds = options.seconds or (1 if options.quick else 3)
+    options.seconds = options.seconds or (1 if options.quick else 2)
     return options
 
 

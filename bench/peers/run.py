@@ -17,11 +17,6 @@ TROUBLE = (Unable, LoadFailed, psycopg.Error, OSError, TimeoutError, ValueError)
 OUT_OF_TIME = "not measured: out of time"
 
 
-def refuse_one_purpose(contender: Contender, _: Point) -> None:
-    if contender.has_one_purpose:
-        raise Unlike("its statement is for something else")
-
-
 def refuse_without(variant: str) -> Callable[[Contender, Point], None]:
     def check(contender: Contender, _: Point) -> None:
         if not contender.has(variant):

@@ -21,12 +21,7 @@ def _text(cell: Shown) -> str:
 
 
 def in_order(scenario: dict) -> list[str]:
-    return [name for name in ORDER if name in scenario["rows"] and not _is_beside_the_point(scenario, name)]
-
-
-def _is_beside_the_point(scenario: dict, name: str) -> bool:
-    cells = scenario["rows"][name].values()
-    return Contender(name).has_one_purpose and all("lacks" in cell for cell in cells)
+    return [name for name in ORDER if name in scenario["rows"]]
 
 
 def table(scenario: dict) -> list[str]:

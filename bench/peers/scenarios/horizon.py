@@ -7,7 +7,7 @@ import psycopg
 
 from peers.arena import Database
 from peers.figures import Figures, Point
-from peers.run import Run, refuse_one_purpose
+from peers.run import Run
 from peers.slices import Work, Worked, script_of
 
 CLIENTS = 8
@@ -37,7 +37,6 @@ def measure(run: Run) -> Figures:
         settings=[f"{CLIENTS} clients", "synchronous_commit on", f"turns of {slice_seconds} s"],
     )
     work = Work("work", CLIENTS, seconds=slice_seconds)
-    run.note_lacks(figures, refuse_one_purpose)
     run.note_lacks(figures, lambda contender, _: script_of(contender, work))
     databases = run.databases(figures)
     learned = {name: Worked(BACKLOG) for name in databases}

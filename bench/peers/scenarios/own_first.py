@@ -11,6 +11,8 @@ from peers.run import OUT_OF_TIME, Run
 from peers.slices import Work, Worked, script_of
 
 SMALL, LARGE = "_small", "_large"
+# To make a case takes longer than a round of it, so there is more than one even if that takes too long.
+LEAST_ROUNDS = 2
 JOBS_A_SECOND = 4_000
 
 # Brings a fresh database into the case that the point stands for.
@@ -100,7 +102,7 @@ def _measure_point(run: Run, figures: Figures, group: list[Pair], first: Point, 
         else:
             points = [point] if pair.small else [first, point]
             run.attempt(figures, pair.contender, points, lambda pair=pair: pair.open(first, point))
-    for _ in share.rounds(run.most_rounds):
+    for _ in share.rounds(run.most_rounds, LEAST_ROUNDS):
         for pair in group:
             if not figures.has_failed(pair.contender.name, point.name):
                 run.attempt(figures, pair.contender, [point], lambda pair=pair: _add(figures, pair, first, point))

@@ -1,2 +1,3 @@
 CREATE EXTENSION turnstile;
-CREATE TABLE job (LIKE turnstile.job INCLUDING ALL);
+-- LIKE copies no storage parameters; what fills the pages must be the same.
+CREATE TABLE job (LIKE turnstile.job INCLUDING ALL) WITH (fillfactor = 45);
