@@ -1,4 +1,4 @@
-"""Each file measures one thing; the order is that of the page."""
+"""Each file measures one thing; the order is that of the page, the weight about how many seconds it needs for a full run."""
 
 from peers.run import Scenario
 from peers.scenarios import (
@@ -22,21 +22,21 @@ from peers.scenarios import (
 DELETE = ("turnstile_no_history", "bare_deleted", "pgmq", "graphile_worker")
 
 ALL = [
-    Scenario("enqueue", 5, enqueue.measure),
-    Scenario("bulk", 2, bulk.measure),
-    Scenario("connect", 2, connect.measure, ("turnstile", "bare")),
-    Scenario("singles", 6, singles.measure_durable),
-    Scenario("singles_slow_disk", 6, singles.measure_slow_disk),
-    Scenario("singles_async", 4, singles.measure_async),
-    Scenario("one_call", 2, one_call.measure),
-    Scenario("batches", 6, batches.measure),
-    Scenario("batches_no_history", 6, batches.measure_no_history, DELETE),
-    Scenario("backlog", 25, backlog.measure),
-    Scenario("tenants", 5, tenants.measure),
-    Scenario("dense_tenants", 4, dense_tenants.measure, ("turnstile",)),
-    Scenario("sessions", 9, sessions.measure),
-    Scenario("horizon", 14, horizon.measure),
-    Scenario("wake_up", 8, wake_up.measure),
-    Scenario("cost", 4, cost.measure),
-    Scenario("own_workers", 12, own_workers.measure),
+    Scenario("enqueue", 200, enqueue.measure),
+    Scenario("bulk", 150, bulk.measure),
+    Scenario("connect", 45, connect.measure, ("turnstile", "bare")),
+    Scenario("singles", 160, singles.measure_durable),
+    Scenario("singles_slow_disk", 310, singles.measure_slow_disk),
+    Scenario("singles_async", 310, singles.measure_async),
+    Scenario("one_call", 60, one_call.measure),
+    Scenario("batches", 460, batches.measure),
+    Scenario("batches_no_history", 230, batches.measure_no_history, DELETE),
+    Scenario("backlog", 900, backlog.measure),
+    Scenario("tenants", 250, tenants.measure),
+    Scenario("dense_tenants", 200, dense_tenants.measure, ("turnstile",)),
+    Scenario("sessions", 250, sessions.measure),
+    Scenario("horizon", 300, horizon.measure),
+    Scenario("wake_up", 200, wake_up.measure),
+    Scenario("cost", 100, cost.measure),
+    Scenario("own_workers", 540, own_workers.measure),
 ]

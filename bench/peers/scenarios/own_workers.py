@@ -11,7 +11,7 @@ from peers.worker import program, running
 
 RATE, DONE, WAL, CPU = "jobs/s", "jobs done", "WAL bytes a job", "server CPU µs a job"
 # As many as the time allowed makes sensible.
-SIZES = ((600, 1_000_000), (300, 200_000), (0, 50_000))
+SIZES = ((450, 1_000_000), (250, 200_000), (0, 50_000))
 # What counting may cost, as a share of the time between two looks.
 LOOKS = 0.02
 LEAST_SECONDS = 3.0

@@ -34,4 +34,4 @@ def measure_slow_disk(run: Run) -> Figures:
 
 
 def measure_async(run: Run) -> Figures:
-    return _measure(run, "synchronous_commit off", {"synchronous_commit": "off"}, [4] if run.quick else [1, 4, 16, 64])
+    return _measure(run, "synchronous_commit off", {"synchronous_commit": "off"}, [4] if run.quick else [1, 4, 16])
