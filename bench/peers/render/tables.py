@@ -38,7 +38,7 @@ def _cell(scenario: dict, name: str, point: dict, notes: dict[str, list[str]]) -
     found = shown(scenario, name, point)
     word, why = why_not(scenario, name, point)
     if why:
-        _note(notes, why, Contender(name).title)
+        _note(notes, f"{why}; the figures are of the rounds before" if found else why, Contender(name).title)
     if found:
         return _text(found)
     return word
