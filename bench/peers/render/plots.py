@@ -1,6 +1,7 @@
 """One plot a scenario, as SVG: lines over an axis of numbers, or bars."""
 
 from pathlib import Path
+from textwrap import fill
 
 import matplotlib
 
@@ -12,8 +13,10 @@ from peers.render.summary import shown
 from peers.render.tables import in_order
 
 SIZE = (8.0, 4.6)
-# Bars that differ by more than this need a logarithmic scale.
-WIDE = 50
+# Letters of a title in one line.
+TITLE = 70
+# Figures that differ by more than this need a logarithmic scale.
+WIDE_BARS, WIDE_LINES = 50, 10
 # Turnstile stands out, bare tables are dashed lines, and everybody keeps a colour in all plots.
 OWN_COLOURS = {
     "turnstile": "#c1121f",
@@ -28,8 +31,11 @@ OWN_COLOURS = {
     "bare_deleted": "#666666",
 }
 OTHERS = [name for name in ORDER if name not in OWN_COLOURS]
-COLOURS = OWN_COLOURS | dict(zip(OTHERS, pyplot.get_cmap("tab10").colors, strict=True))
-WIDE_LINES = ("turnstile", "turnstile_no_history")
+RED, DARK_GREEN = "tab:red", "#1b4332"
+# Red is Turnstile's own.
+FREE_COLOURS = [DARK_GREEN if colour == matplotlib.colors.to_rgb(RED) else colour for colour in pyplot.get_cmap("tab10").colors]
+COLOURS = OWN_COLOURS | dict(zip(OTHERS, FREE_COLOURS, strict=True))
+THICK = ("turnstile", "turnstile_no_history")
 
 
 def plot(key: str, scenario: dict, folder: Path) -> bool:
@@ -41,7 +47,7 @@ def plot(key: str, scenario: dict, folder: Path) -> bool:
         drawn = _lines(axes, scenario)
     else:
         drawn = _bars(axes, scenario)
-    axes.set_title(scenario["title"], fontsize=11)
+    axes.set_title(fill(scenario["title"], TITLE), fontsize=11)
     axes.grid(True, axis="y", alpha=0.3)
     if drawn:
         axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
@@ -51,7 +57,7 @@ def plot(key: str, scenario: dict, folder: Path) -> bool:
 
 
 def _style(name: str) -> dict:
-    width = 2.4 if name in WIDE_LINES else 1.4
+    width = 2.4 if name in THICK else 1.4
     return {
         "color": COLOURS[name],
         "label": Contender(name).title,
@@ -71,7 +77,7 @@ def _series(axes, scenario: dict) -> bool:
 
 
 def _lines(axes, scenario: dict) -> bool:
-    drawn = False
+    figures = []
     for name in in_order(scenario):
         cells = [(point["at"], shown(scenario, name, point)) for point in scenario["points"]]
         known = [(at, cell.figure) for at, cell in cells if cell and cell.figure > 0]
@@ -79,16 +85,20 @@ def _lines(axes, scenario: dict) -> bool:
             axes.plot(
                 [at for at, _ in known], [figure for _, figure in known], marker="o", markersize=4, **_style(name)
             )
-            drawn = True
+            figures += [figure for _, figure in known]
     axes.set_xscale("log")
-    axes.set_yscale("log")
     axes.set_xticks(
         [point["at"] for point in scenario["points"]], [point["name"] for point in scenario["points"]], fontsize=8
     )
     axes.minorticks_off()
     axes.set_xlabel(scenario["axis"])
-    axes.set_ylabel(f"{scenario['unit']}, logarithmic")
-    return drawn
+    if figures and max(figures) > WIDE_LINES * min(figures):
+        axes.set_yscale("log")
+        axes.set_ylabel(f"{scenario['unit']}, logarithmic")
+    else:
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel(scenario["unit"])
+    return bool(figures)
 
 
 def _bars(axes, scenario: dict) -> bool:
@@ -103,7 +113,7 @@ def _bars(axes, scenario: dict) -> bool:
         style = _style(name)
         axes.bar(places, [cell.figure for cell in cells if cell], width, color=style["color"], label=style["label"])
     heights = [bar.get_height() for bar in axes.patches if bar.get_height() > 0]
-    if heights and max(heights) > WIDE * min(heights):
+    if heights and max(heights) > WIDE_BARS * min(heights):
         axes.set_yscale("log")
     middle = 0.4 - width / 2
     axes.set_xticks([at + middle for at in range(len(points))], [point["name"] for point in points], fontsize=8)
