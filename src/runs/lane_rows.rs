@@ -9,10 +9,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
 use crate::table::{Order, Search, Table, Where};
 use std::cell::Cell;
-use turnstile_scheduler::{Looked, Picked, Spacing, WIDEST};
-
-/// Each range is so many times as wide as the one before: to begin another one takes as long as to compare some sixty entries.
-const WIDER: i64 = 64;
+use turnstile_scheduler::{Looked, Picked, Spacing, end_of_range, wider};
 
 thread_local! {
     static LIKELY: Cell<Spacing> = const { Cell::new(Spacing::DENSE) };
@@ -76,7 +73,7 @@ impl<'a> LaneRows<'a> {
 
     fn go_on(&mut self) {
         let from = self.before;
-        self.width = self.width.saturating_mul(WIDER);
+        self.width = wider(self.width);
         self.before = end_of_range(from, self.width);
         self.found.restart(&between(self.picked, from, self.before));
     }
@@ -98,14 +95,6 @@ impl Drop for LaneRows<'_> {
             width: self.first_width,
             is_too_narrow: self.width > self.first_width,
         }));
-    }
-}
-
-/// Behind the widest range, the next job may be anywhere.
-fn end_of_range(from: i64, width: i64) -> i64 {
-    match width > WIDEST {
-        true => i64::MAX,
-        false => from.saturating_add(width),
     }
 }
 

@@ -60,13 +60,17 @@ def one_call_against_two(at_least: float) -> Look:
     return look
 
 
+def _to_own_first(data: dict, scenario: str, point: str) -> float | None:
+    return _pairs(_rounds(data, scenario, OWN, point), _rounds(data, scenario, OWN, point, "own_first"))
+
+
 def against_own_first(scenario: str, at: int, at_least: float) -> Look:
     def look(data: dict) -> tuple[bool, str] | None:
         points = _points(data, scenario)
         if len(points) < 2:
             return None
         point = points[at]
-        ratio = _pairs(_rounds(data, scenario, OWN, point), _rounds(data, scenario, OWN, point, "own_first"))
+        ratio = _to_own_first(data, scenario, point)
         return None if ratio is None else (ratio >= at_least, f"{as_ratio(ratio)} at {point}")
 
     return look
@@ -74,8 +78,7 @@ def against_own_first(scenario: str, at: int, at_least: float) -> Look:
 
 def worst_against_own_first(scenario: str, at_least: float) -> Look:
     def look(data: dict) -> tuple[bool, str] | None:
-        rounds = {name: _rounds(data, scenario, OWN, name) for name in _points(data, scenario)[1:]}
-        ratios = {name: _pairs(found, _rounds(data, scenario, OWN, name, "own_first")) for name, found in rounds.items()}
+        ratios = {name: _to_own_first(data, scenario, name) for name in _points(data, scenario)[1:]}
         known = {name: ratio for name, ratio in ratios.items() if ratio is not None}
         if not known:
             return None

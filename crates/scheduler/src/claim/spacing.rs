@@ -1,11 +1,11 @@
-//! How far a search for the jobs of a lane looks first, by how far apart those of the last claims were.
+//! How far a search for the jobs of a lane looks: first by how far apart those of the last claims were, then farther.
 //!
 //! The next job of a lane is the farther behind the last one the more lanes take turns. A range of positions that is too narrow costs
 //! another search. One that is too wide costs a comparison for each entry of an index page that is not wanted: that is more
 //! only where there are very many.
 
 /// No jobs are farther apart: where the next one may be anywhere.
-pub const WIDEST: i64 = 100_000;
+const WIDEST: i64 = 100_000;
 /// A range reaches so far behind the jobs that are wanted, and is so many times as wide as they are likely to need.
 const NEAR: i64 = 16;
 const MARGIN: i64 = 2;
@@ -13,6 +13,19 @@ const MARGIN: i64 = 2;
 const ENTRIES_OF_A_SEARCH: i64 = 64;
 /// Dense lanes may be claimed in turn with others. So many claims in a row must have looked too near.
 const MISSES: u8 = 4;
+
+/// The range after one of this width.
+pub fn wider(width: i64) -> i64 {
+    width.saturating_mul(ENTRIES_OF_A_SEARCH)
+}
+
+/// Where a range ends that begins here: the widest one does not.
+pub fn end_of_range(from: i64, width: i64) -> i64 {
+    match width > WIDEST {
+        true => i64::MAX,
+        false => from.saturating_add(width),
+    }
+}
 
 /// What is likely of the next lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
