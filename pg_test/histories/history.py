@@ -1,6 +1,7 @@
 """A whole history: what the clients saw beside what the server wrote, and which of the two belong together."""
 
 import gc
+from bisect import bisect
 from collections import defaultdict
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +15,6 @@ from histories.model import EVERY_QUEUE, NEVER, Call, Change, Commit, Rest, Tran
 
 # Seconds after which a commit that nobody waited for is on disk: three rounds of the process that writes the log.
 WRITTEN_AFTER = 3.0
-# Seconds.
-CLOCKS_AGREE = 0.1
-
 
 class History:
     def __init__(
@@ -37,11 +35,12 @@ class History:
         self.orderly = orderly
         self._settings = settings or {}
         self.calls: list[Call] = [call for transaction in transactions for call in transaction.calls]
-        self._match(clock)
+        self._match(crashes, clock)
         self._lose(crashes)
 
-    def _match(self, clock: float) -> None:
+    def _match(self, crashes, clock: float) -> None:
         """Finds the transaction of each commit: by the calls that its rows name, else by its id."""
+        began_at = [begin for begin, _ in crashes]
         by_xid, by_token, by_run = defaultdict(list), {}, defaultdict(list)
         for transaction in self.transactions:
             for call in transaction.calls:
@@ -52,10 +51,8 @@ class History:
                     for run in call.arguments.get("runs", []):
                         by_run[tuple(run)].append(transaction)
         for commit in self.commits:
-            # A crash leaves the id of what it has cut short to others, so names count more.
-            commit.transaction = (
-                _named(commit, by_token, self.births) or _same_id(commit, by_xid[commit.xid], clock) or _unknown(commit, by_run)
-            )
+            same_id = (each for each in by_xid[commit.xid] if _in_its_life(each, commit.at - clock, began_at))
+            commit.transaction = _named(commit, by_token, self.births) or next(same_id, None) or _unknown(commit, by_run)
 
     def _lose(self, crashes) -> None:
         """A claim that left nothing in the log, and was committed just before a crash, is one that went on until then."""
@@ -176,12 +173,9 @@ def _named(commit: Commit, by_token: dict, births: dict) -> Transaction | None:
     return None
 
 
-def _same_id(commit: Commit, transactions: list[Transaction], clock: float) -> Transaction | None:
-    """The one that committed then, or that may have: a crash leaves the ids of what it has taken back to others."""
-    committed = [each for each in transactions if each.outcome == "committed"]
-    at = commit.at - clock
-    at_that_time = [each for each in committed if each.sent - CLOCKS_AGREE <= at <= each.ended + CLOCKS_AGREE]
-    return next(iter(at_that_time or committed or transactions), None)
+def _in_its_life(transaction: Transaction, at: float, crashes: list[float]) -> bool:
+    """Whether no crash lies between the two: it leaves the ids of what it has cut short or taken back to others."""
+    return bisect(crashes, transaction.sent) <= bisect(crashes, at) <= bisect(crashes, transaction.ended)
 
 
 def has_claimed(call: Call) -> bool:

@@ -250,3 +250,14 @@ def what_has_the_id_of_a_lost_claim(story):
     story.enqueues(2)
     story.transactions[-1].calls[0].xid = story.commits[-1].xid = lost.calls[0].xid
     story.claims(1, attempt=2, uncounted=1, claim_epoch=2)
+
+
+@good
+def what_nobody_knows_to_have_the_id_of_a_lost_claim(story):
+    story.limits("queue", "q", durable_claims="false")
+    story.enqueues(1, 2, claim_epoch=1)
+    lost = story.loses((1, 1))
+    story.claims(1, 2, attempt=2, uncounted=1, claim_epoch=2)
+    unheard = story.ended(story.called("fail", outcome="unknown", runs=[[2, 2]]), outcome="unknown")
+    story.committed(unheard, {"id": 2, "state": "retryable", "worker": None})
+    unheard.calls[0].xid, story.commits[-1].xid = None, lost.calls[0].xid
