@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "reads values inside of a jsonb")]
 
+use crate::pg::unguarded::JsonbIteratorNext;
 use pgrx::pg_sys::{self, Datum, JsonbIteratorToken as Token, jbvType};
 use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
@@ -183,10 +184,10 @@ impl<'j> Json<'j> {
 
 impl<'j> Items<'j> {
     fn step(&mut self) -> (Token::Type, Json<'j>) {
-        // SAFETY: the iterator is set to null at the end, and may be asked again then.
+        // SAFETY: the iterator is set to null at the end, and may be asked again then. It passes over what is nested.
         unsafe {
             let mut value: pg_sys::JsonbValue = std::mem::zeroed();
-            let token = pg_sys::JsonbIteratorNext(&mut self.iterator, &mut value, true);
+            let token = JsonbIteratorNext(&mut self.iterator, &mut value, true);
             (token, Json::new(value))
         }
     }

@@ -9,6 +9,9 @@ use pgrx::pg_sys::{self, Datum};
 pub struct Output {
     store: *mut pg_sys::Tuplestorestate,
     descriptor: pg_sys::TupleDesc,
+    /// Of the row that was added last.
+    values: Vec<Datum>,
+    nulls: Vec<bool>,
 }
 
 impl Output {
@@ -22,6 +25,8 @@ impl Output {
             Self {
                 store: (*info).setResult,
                 descriptor: (*info).setDesc,
+                values: Vec::new(),
+                nulls: Vec::new(),
             }
         }
     }
@@ -30,19 +35,19 @@ impl Output {
     pub fn push(&mut self, columns: impl Iterator<Item = Option<Datum>>) {
         // SAFETY: the descriptor lives as long as the call.
         let width = usize::try_from(unsafe { (*self.descriptor).natts }).unwrap_or(0);
-        let mut values = Vec::with_capacity(width);
-        let mut nulls = Vec::with_capacity(width);
+        self.values.clear();
+        self.nulls.clear();
         for column in columns.chain(std::iter::repeat(None)).take(width) {
-            values.push(column.unwrap_or_else(Datum::null));
-            nulls.push(column.is_none());
+            self.values.push(column.unwrap_or_else(Datum::null));
+            self.nulls.push(column.is_none());
         }
         // SAFETY: both arrays have as many elements as the descriptor has columns.
         unsafe {
             pg_sys::tuplestore_putvalues(
                 self.store,
                 self.descriptor,
-                values.as_mut_ptr(),
-                nulls.as_mut_ptr(),
+                self.values.as_mut_ptr(),
+                self.nulls.as_mut_ptr(),
             );
         }
     }

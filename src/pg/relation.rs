@@ -144,6 +144,22 @@ impl Opened {
         usize::try_from(unsafe { (*(*self.0).rd_att).natts }).unwrap_or(0)
     }
 
+    /// The columns (from 0) that must not be NULL.
+    pub fn required_columns(&self) -> Vec<usize> {
+        // SAFETY: the descriptor has as many columns as it says.
+        let is_required =
+            |&column: &usize| unsafe { (*compat::attribute((*self.0).rd_att, column)).attnotnull };
+        (0..self.width()).filter(is_required).collect()
+    }
+
+    pub fn has_checks(&self) -> bool {
+        // SAFETY: what the open relation says of itself.
+        unsafe {
+            let constraints = (*(*self.0).rd_att).constr;
+            !constraints.is_null() && (*constraints).num_check > 0
+        }
+    }
+
     /// A column (from 1); none if it was dropped.
     pub fn column(&self, number: usize) -> Option<Column> {
         if number == 0 || number > self.width() {

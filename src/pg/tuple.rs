@@ -4,6 +4,7 @@
 
 use crate::pg::compat;
 use crate::pg::error::not_a_text;
+use crate::pg::unguarded::{ExecStoreAllNullTuple, slot_getsomeattrs_int};
 use pgrx::FromDatum;
 use pgrx::datum::Interval;
 use pgrx::pg_sys::{self, Datum};
@@ -132,7 +133,7 @@ impl RawRow<'_> {
             self.columns = column.min(usize::try_from(natts).unwrap_or(0));
             let columns = i32::try_from(self.columns).unwrap_or(0);
             if i32::from((*self.slot).tts_nvalid) < columns {
-                pg_sys::slot_getsomeattrs_int(self.slot, columns);
+                slot_getsomeattrs_int(self.slot, columns);
             }
         }
         self
@@ -151,7 +152,7 @@ impl RawRow<'_> {
     pub unsafe fn copy_to(&self, slot: *mut pg_sys::TupleTableSlot) {
         // SAFETY: as the caller says; both slots have room for all columns.
         unsafe {
-            pg_sys::ExecStoreAllNullTuple(slot);
+            ExecStoreAllNullTuple(slot);
             std::ptr::copy_nonoverlapping(
                 (*self.slot).tts_values,
                 (*slot).tts_values,

@@ -3,7 +3,10 @@
 
 #![allow(unsafe_code, reason = "declares functions of the server")]
 
-use pgrx::pg_sys::{Buffer, FullTransactionId, LWLock, Oid, TimestampTz, TransactionId};
+use pgrx::pg_sys::{
+    Buffer, FullTransactionId, JsonbIterator, JsonbIteratorToken, JsonbValue, LWLock, Oid,
+    TimestampTz, TransactionId, TupleTableSlot,
+};
 use std::ffi::c_int;
 
 // SAFETY: as the server's headers declare them. Those that are safe read the clock or the state of this backend.
@@ -20,4 +23,14 @@ unsafe extern "C-unwind" {
     /// Of a buffer that is held.
     pub fn ReleaseBuffer(buffer: Buffer);
     pub fn LWLockHeldByMe(lock: *mut LWLock) -> bool;
+    /// Of a slot of a table.
+    pub fn ExecStoreAllNullTuple(slot: *mut TupleTableSlot) -> *mut TupleTableSlot;
+    /// Of a slot with a row, and columns that it has.
+    pub fn slot_getsomeattrs_int(slot: *mut TupleTableSlot, columns: c_int);
+    /// Nothing is allocated where it passes over what is nested.
+    pub fn JsonbIteratorNext(
+        iterator: *mut *mut JsonbIterator,
+        value: *mut JsonbValue,
+        passes_over_nested: bool,
+    ) -> JsonbIteratorToken::Type;
 }

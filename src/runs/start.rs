@@ -87,15 +87,17 @@ fn start_directly(
             let known = row.far_int4(later.claim_epoch);
             let claim = claim_epoch::of_claim(attempts, known, settings.durable_claims)?;
             let changes = run.changes(&row, &later, known, &claim);
-            if jobs.start(row, &changes)? {
-                may_be_lost &= claim.may_be_lost;
-                let job = jobs.written();
-                places::note(job.int8(column::ID), job.place());
+            let id = row.int8(column::ID);
+            let pass_on = |job: &RawRow| {
                 let before = (State::Available, job.int8(column::RUN_AT));
-                figures::note_start(job_table, &picked.spec, before, &job);
-                output.push(claimed(&job, &later).into_iter());
-                started.positions.extend(job.int8(column::POSITION));
+                figures::note_start(job_table, &picked.spec, before, job);
+                output.push(claimed(job, &later).into_iter());
+                started.positions.extend(position);
                 started.runs.extend(job.run().map(|(run, _)| run));
+            };
+            if let Some(place) = jobs.start(row, &changes, pass_on)? {
+                may_be_lost &= claim.may_be_lost;
+                places::note(id, place);
             }
         }
         if wanted.with_next && started.positions.len() == most && !is_past {

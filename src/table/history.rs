@@ -3,12 +3,13 @@
 
 #![allow(unsafe_code, reason = "reads how a table is partitioned")]
 
+use super::constraints::Constraints;
 use super::defaults::{self, Defaults};
 use super::indexes::{self, LazyIndex};
 use super::multi_insert::MultiInsert;
 use super::own_indexes;
 use super::surroundings::Jobs;
-use super::{Command, Slot, check, enter, write};
+use super::{Command, Slot, enter, write};
 use crate::pg::call::datum;
 use crate::pg::catalog_row::Row;
 use crate::pg::error::Result;
@@ -63,6 +64,7 @@ pub struct Partition {
     from: i64,
     before: i64,
     columns: Vec<Source>,
+    constraints: Constraints,
     /// All but that on the parent, in which few jobs have an entry.
     indexes: Vec<Oid>,
     by_parent: Option<Oid>,
@@ -167,6 +169,7 @@ impl Partition {
             from,
             before,
             columns,
+            constraints: Constraints::of(&partition),
             indexes,
             by_parent,
             defaults,
@@ -319,6 +322,10 @@ impl History<'_> {
                 self.slot = added.free_slot();
             }
             write(self.slot, values.chain(defaults));
+            let state = self.command.state;
+            self.partition
+                .constraints
+                .check(self.info, self.slot, state);
             let has_parent = RawRow::unread(self.slot).parent().is_some();
             if let Some(added) = &mut self.added {
                 return match added.take(has_parent) {
@@ -326,8 +333,6 @@ impl History<'_> {
                     false => Ok(()),
                 };
             }
-            let state = self.command.state;
-            check(self.info, self.slot, state);
             pg_sys::simple_table_tuple_insert(self.relation, self.slot);
             self.by_parent.open_for(has_parent);
             enter(self.info, self.slot, state, None);

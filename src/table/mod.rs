@@ -7,6 +7,7 @@
 #![allow(unsafe_code, reason = "calls the executor")]
 
 pub mod backlog;
+mod constraints;
 mod defaults;
 mod executor;
 pub mod figures;
@@ -32,9 +33,9 @@ pub use whole::visit_jobs;
 use crate::job::tables;
 use crate::pg::compat::{self, Entries};
 use crate::pg::error::Result;
-use crate::pg::rights;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
+use crate::pg::unguarded::ExecStoreAllNullTuple;
 use defaults::Defaults;
 use indexes::Indexes;
 use multi_insert::MultiInsert;
@@ -112,20 +113,6 @@ unsafe fn node<T>(tag: pg_sys::NodeTag) -> *mut T {
     }
 }
 
-/// Checks the row in a slot as the executor does.
-unsafe fn check(info: *mut pg_sys::ResultRelInfo, row: Slot, state: *mut pg_sys::EState) {
-    // SAFETY: the slot holds a row of the table, which is open.
-    unsafe {
-        let constraints = (*(*(*info).ri_RelationDesc).rd_att).constr;
-        if !constraints.is_null() {
-            if (*constraints).num_check > 0 {
-                rights::pin();
-            }
-            pg_sys::ExecConstraints(info, row, state);
-        }
-    }
-}
-
 /// Enters a row that was stored into the indexes that are open.
 unsafe fn enter(
     info: *mut pg_sys::ResultRelInfo,
@@ -145,7 +132,7 @@ unsafe fn enter(
 unsafe fn write(slot: Slot, values: impl IntoIterator<Item = (usize, Option<Datum>)>) {
     // SAFETY: empties the slot and fills it with as many NULLs as there are columns; only those are set.
     unsafe {
-        pg_sys::ExecStoreAllNullTuple(slot);
+        ExecStoreAllNullTuple(slot);
         let width = usize::try_from((*(*slot).tts_tupleDescriptor).natts).unwrap_or(0);
         for (column, value) in values {
             if (1..=width).contains(&column) {

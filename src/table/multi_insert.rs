@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "calls the executor")]
 
-use super::{Slot, check, enter};
+use super::{Slot, enter};
 use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::tuple::RawRow;
@@ -61,12 +61,11 @@ impl<Note: Copy> MultiInsert<Note> {
     /// Takes the row in the free slot; true if no more should be taken before they are written.
     ///
     /// # Safety
-    /// [`Self::free_slot`] has given the slot, and it holds a row of values.
+    /// [`Self::free_slot`] has given the slot, and it holds a row of values that fulfills the constraints.
     pub unsafe fn take(&mut self, note: Note) -> bool {
         let slot = self.free_slot();
         // SAFETY: as the caller says. What the values point to is copied.
         unsafe {
-            check(self.info, slot, self.state);
             for summary in &mut self.summaries {
                 summary.note(slot);
             }

@@ -7,7 +7,7 @@
 
 use super::multi_insert::MultiInsert;
 use super::own_indexes::Entered;
-use super::{Defaults, Slot, Table, check, enter, set, write};
+use super::{Defaults, Slot, Table, enter, set, write};
 use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::relation::Opened;
@@ -39,7 +39,7 @@ impl Table<'_> {
         unsafe {
             self.indexes
                 .open_for(Entered::of(&RawRow::of(self.written)));
-            check(self.info, self.written, self.command.state);
+            self.check();
             self.publish(None, true)?;
             pg_sys::simple_table_tuple_insert(self.relation, self.written);
             enter(self.info, self.written, self.command.state, None);
@@ -54,6 +54,7 @@ impl Table<'_> {
         self.publish(None, true)?;
         // SAFETY: the free slot holds the new row of the table.
         let is_full = unsafe {
+            self.check();
             let entered = Entered::of(&RawRow::of(self.written));
             self.added().take(entered)
         };
@@ -101,15 +102,20 @@ impl Table<'_> {
         backlog::admit(self.jobs.table, &row)
     }
 
-    /// Sets a free job running: changes columns (from 1) of a row that was found. False if another transaction has
-    /// the row. The lane stays, and the scheduler knows of the run by its reservation.
-    pub fn start(&mut self, row: RawRow, changes: &[(usize, Option<Datum>)]) -> Result<bool> {
+    /// Sets a free job running: changes columns (from 1) of a row that was found, passes the run on, and gives its place. Nothing
+    /// if another transaction has the row. The lane stays, and the scheduler knows of the run by its reservation.
+    pub fn start(
+        &mut self,
+        row: RawRow,
+        changes: &[(usize, Option<Datum>)],
+        pass_on: impl FnOnce(&RawRow),
+    ) -> Result<Option<pg_sys::ItemPointerData>> {
         if self.is_held(&row) {
-            return Ok(false);
+            return Ok(None);
         }
         // A call that does not wait for others locks the version that was found, or none.
         let Some(mut place) = self.lock(row.place(), Wait::Never)? else {
-            return Ok(false);
+            return Ok(None);
         };
         // While its page is held, it cannot be pruned for the next row.
         self.clear_locked();
@@ -122,7 +128,9 @@ impl Table<'_> {
             for &(column, value) in changes.iter().filter(|(column, _)| *column > 0) {
                 set(self.written, column, value);
             }
-            check(self.info, self.written, self.command.state);
+            self.check();
+            // Once it is stored, its columns would have to be read again.
+            pass_on(&RawRow::of(self.written).up_to(usize::MAX));
             let state = self.command.state;
             let snapshot = (*state).es_snapshot;
             let entries = compat::update_row(self.relation, &mut place, self.written, snapshot);
@@ -131,8 +139,16 @@ impl Table<'_> {
                     .open_for(Entered::of(&RawRow::of(self.written)));
                 enter(self.info, self.written, state, Some(entries));
             }
+            Ok(Some((*self.written).tts_tid))
         }
-        Ok(true)
+    }
+
+    /// # Safety
+    /// A row of values is to be written.
+    unsafe fn check(&self) {
+        let constraints = &self.jobs.constraints;
+        // SAFETY: as the caller says; the table is open.
+        unsafe { constraints.check(self.info, self.written, self.command.state) }
     }
 
     /// Deletes a job that was found if, once no other transaction has it, it is still what `is_wanted` says, and
@@ -253,7 +269,7 @@ impl Table<'_> {
             if let Some(slot) = self.locked
                 && let Some(clear) = (*(*slot).tts_ops).clear
             {
-                pg_guard_ffi_boundary(|| clear(slot));
+                clear(slot);
             }
         }
     }
@@ -277,11 +293,5 @@ impl Table<'_> {
             self.holder = Some(changer);
         }
         is_open
-    }
-
-    /// The row that was written last.
-    pub fn written(&self) -> RawRow<'_> {
-        // SAFETY: the slot holds it.
-        unsafe { RawRow::of(self.written) }.up_to(usize::MAX)
     }
 }

@@ -314,7 +314,7 @@ impl Search<'_> {
             }
             let block = pg_sys::BufferGetBlockNumber(self.buffer());
             if let Some(clear) = (*(*self.slot).tts_ops).clear {
-                pg_guard_ffi_boundary(|| clear(self.slot));
+                clear(self.slot);
             }
             let buffer = pg_sys::ReadBuffer(self.table, block);
             pg_sys::heap_page_prune_opt(self.table, buffer);

@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code, reason = "calls the server's look-ups and reads a hook")]
 
+use super::constraints::Constraints;
 use super::defaults;
 use super::own_indexes;
 use super::triggers::{turnstile_job_changed, turnstile_place_job};
@@ -32,6 +33,7 @@ pub struct Jobs {
     pub by_lane: Option<Oid>,
     pub indexes: Vec<KnownIndex>,
     pub later: Later,
+    pub constraints: Constraints,
     /// Columns with a default that is not NULL, except those that each new job names.
     pub defaults: Vec<usize>,
 }
@@ -109,6 +111,7 @@ impl Jobs {
             by_lane: serves(own_indexes::BY_LANE),
             indexes: indexes.iter().map(Index::known).collect(),
             later: Later::of_relation(relation),
+            constraints: Constraints::of(relation),
             defaults: defaults::columns(relation)
                 .filter(|column| !column::OF_NEW_JOBS.contains(column))
                 .collect(),
