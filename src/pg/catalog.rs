@@ -6,16 +6,15 @@
 )]
 
 use crate::pg::call::datum;
+use crate::pg::catalog_row::Row;
 use crate::pg::error::{Failure, Result};
 use crate::pg::seeded::{Seeded, armed};
-use pgrx::pg_catalog::pg_proc::PgProc;
 use pgrx::pg_guard;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
+use pgrx::pg_sys::{self, AttrNumber, Datum, Oid, SysCacheIdentifier};
 use pgrx::prelude::PgSqlErrorCode;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_int};
-use std::ptr::null;
 
 type RelationCallback = unsafe extern "C-unwind" fn(Datum, Oid);
 type CatalogCallback = unsafe extern "C-unwind" fn(Datum, c_int, u32);
@@ -30,6 +29,7 @@ unsafe extern "C-unwind" {
 #[derive(Default)]
 struct Known {
     version: u64,
+    extension: Option<Oid>,
     relations: Vec<(&'static CStr, Oid)>,
     /// Other relations whose changes matter.
     watched: Vec<Oid>,
@@ -37,7 +37,7 @@ struct Known {
 
 thread_local! {
     static KNOWN: RefCell<Known> = const {
-        RefCell::new(Known { version: 0, relations: Vec::new(), watched: Vec::new() })
+        RefCell::new(Known { version: 0, extension: None, relations: Vec::new(), watched: Vec::new() })
     };
     static VERSION: Cell<u64> = const { Cell::new(1) };
 }
@@ -95,6 +95,7 @@ impl Known {
     fn begin(&mut self, version: u64) {
         if self.version != version {
             self.version = version;
+            self.extension = None;
             self.relations.clear();
             self.watched.clear();
         }
@@ -225,33 +226,33 @@ fn look_up(name: &CStr) -> Result<Oid> {
 
 /// The body of a function of the extension that has no arguments; none if there is no such function.
 pub fn body_of_function(name: &CStr) -> Option<String> {
-    // SAFETY: look-ups in the catalog, inside a transaction; the row is read while it is held.
-    let function = unsafe {
-        let schema = pg_sys::get_namespace_oid(c"turnstile".as_ptr(), true);
-        let found = pg_sys::SearchSysCache3(
-            SysCacheIdentifier::PROCNAMEARGSNSP as c_int,
-            Datum::from(name.as_ptr()),
-            Datum::from(pg_sys::buildoidvector(null(), 0)),
-            Datum::from(schema),
-        );
-        if found.is_null() {
-            return None;
-        }
-        let row: *const pg_sys::FormData_pg_proc = pg_sys::GETSTRUCT(found).cast();
-        let function = (*row).oid;
-        pg_sys::ReleaseSysCache(found);
-        function
-    };
+    // SAFETY: a look-up in the catalog, inside a transaction.
+    let schema = unsafe { pg_sys::get_namespace_oid(c"turnstile".as_ptr(), true) };
+    let row = Row::of_function(name, schema)?;
+    let function = row.oid(pg_sys::Anum_pg_proc_oid as AttrNumber)?;
     // SAFETY: as above.
     let owner = unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) };
-    let body = PgProc::new(function).map(|function| function.prosrc());
-    body.filter(|_| owner != pg_sys::InvalidOid && owner == extension())
+    let is_own = owner != pg_sys::InvalidOid && owner == extension();
+    let body = row.text(pg_sys::Anum_pg_proc_prosrc as AttrNumber);
+    body.filter(|_| is_own)
 }
 
 /// The OID of the extension; invalid if there is none in this database.
 pub fn extension() -> Oid {
+    let version = VERSION.get();
+    let known = KNOWN.with_borrow(|known| known.extension.filter(|_| known.version == version));
+    if let Some(extension) = known {
+        return extension;
+    }
     // SAFETY: a look-up in the catalog, inside a transaction.
-    unsafe { pg_sys::get_extension_oid(c"turnstile".as_ptr(), true) }
+    let extension = unsafe { pg_sys::get_extension_oid(c"turnstile".as_ptr(), true) };
+    KNOWN.with_borrow_mut(|known| {
+        known.begin(version);
+        // With the extension, its functions go, which changes the version.
+        let is_there = extension != pg_sys::InvalidOid && VERSION.get() == version;
+        known.extension = is_there.then_some(extension);
+    });
+    extension
 }
 
 /// Whether a script of the extension is running: CREATE EXTENSION or ALTER EXTENSION.

@@ -4,7 +4,9 @@
 
 use pgrx::FromDatum;
 use pgrx::pg_sys::{self, AttrNumber, Datum, HeapTuple, Oid};
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
+use std::ptr::null;
+use std::slice;
 
 /// It is held for as long as this lives.
 pub struct Row {
@@ -12,12 +14,39 @@ pub struct Row {
     row: HeapTuple,
 }
 
+/// A number of which the catalog has vectors.
+///
+/// # Safety
+/// It is stored as the type has it.
+pub unsafe trait Number: Copy {}
+
+// SAFETY: that of an int2vector.
+unsafe impl Number for i16 {}
+
+// SAFETY: that of an oidvector.
+unsafe impl Number for Oid {}
+
 impl Row {
     /// That of an OID alone.
     pub fn of(cache: pg_sys::SysCacheIdentifier::Type, oid: Oid) -> Option<Self> {
         let cache = cache.cast_signed();
         // SAFETY: a look-up, inside a transaction.
         let row = unsafe { pg_sys::SearchSysCache1(cache, Datum::from(oid)) };
+        (!row.is_null()).then_some(Self { cache, row })
+    }
+
+    /// That of a function of a schema that has this name and no arguments.
+    pub fn of_function(name: &CStr, schema: Oid) -> Option<Self> {
+        let cache = pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP.cast_signed();
+        // SAFETY: a look-up, inside a transaction.
+        let row = unsafe {
+            pg_sys::SearchSysCache3(
+                cache,
+                Datum::from(name.as_ptr()),
+                Datum::from(pg_sys::buildoidvector(null(), 0)),
+                Datum::from(schema),
+            )
+        };
         (!row.is_null()).then_some(Self { cache, row })
     }
 
@@ -30,12 +59,24 @@ impl Row {
     }
 
     /// A column that is a vector of numbers.
-    pub fn numbers<T>(&self, column: AttrNumber) -> Option<Vec<T>>
-    where
-        Vec<T>: FromDatum,
-    {
-        // SAFETY: as the caller says; it is copied.
-        unsafe { Vec::from_datum(self.column(column)?, false) }
+    pub fn numbers<T: Number>(&self, column: AttrNumber) -> Option<Vec<T>> {
+        let vector: *const pg_sys::oidvector = self.column(column)?.cast_mut_ptr();
+        // SAFETY: as the caller says. Vectors are neither compressed nor stored elsewhere, and differ only in their elements.
+        unsafe {
+            let count = usize::try_from((*vector).dim1).ok()?;
+            let first = (&raw const (*vector).values).cast::<T>();
+            Some(slice::from_raw_parts(first, count).to_vec())
+        }
+    }
+
+    pub fn oid(&self, column: AttrNumber) -> Option<Oid> {
+        // SAFETY: numbers point to nothing, whatever they were made of.
+        unsafe { Oid::from_datum(self.column(column)?, false) }
+    }
+
+    pub fn text(&self, column: AttrNumber) -> Option<String> {
+        // SAFETY: the caller knows the columns of the catalog; a tree of nodes is stored as a text, too.
+        unsafe { String::from_datum(self.column(column)?, false) }
     }
 }
 

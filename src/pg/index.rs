@@ -5,7 +5,6 @@
 use crate::pg::call::datum;
 use crate::pg::catalog;
 use crate::pg::catalog_row::Row;
-use pgrx::FromDatum;
 use pgrx::pg_sys::{self, AttrNumber, FormData_pg_class, FormData_pg_index, Oid};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -73,9 +72,7 @@ fn keys(row: &Row) -> Option<Vec<Key>> {
 
 impl Condition {
     fn of(row: &Row, table: Oid) -> Option<Self> {
-        let tree = row.column(pg_sys::Anum_pg_index_indpred as AttrNumber)?;
-        // SAFETY: trees are stored as text.
-        let tree = unsafe { String::from_datum(tree, false) }?;
+        let tree = row.text(pg_sys::Anum_pg_index_indpred as AttrNumber)?;
         Some(Self { tree, table })
     }
 

@@ -7,9 +7,9 @@ use crate::pg::rights;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum};
 
-/// The columns (from 1) whose default is not NULL, generated ones left out.
-pub fn columns(relation: &Opened) -> impl Iterator<Item = usize> {
-    (1..=relation.width()).filter(|&column| expression(relation, column).is_some())
+/// Whether a column (from 1) has a default that is not NULL; a generated one has none.
+pub fn has(relation: &Opened, column: usize) -> bool {
+    expression(relation, column).is_some()
 }
 
 fn expression(relation: &Opened, column: usize) -> Option<*mut pg_sys::Node> {

@@ -153,13 +153,14 @@ impl Partition {
         }
         let (by_parent, indexes) = indexes_of(jobs.table, &partition);
         let columns = columns(&Opened::of(jobs.table), &partition);
-        let defaults = defaults::columns(&whole)
-            .filter_map(|of_whole| {
-                let column = whole.column(of_whole)?;
-                let same = |&number: &usize| partition.column(number).as_ref() == Some(&column);
-                let of_partition = (1..=partition.width()).find(same)?;
-                let is_free = columns.get(of_partition - 1) == Some(&Source::Default);
-                is_free.then_some((of_whole, of_partition))
+        let is_free = |number: &usize| columns.get(number - 1) == Some(&Source::Default);
+        let defaults = (1..=partition.width())
+            .filter(is_free)
+            .filter_map(|of_partition| {
+                let column = partition.column(of_partition)?;
+                let same = |&number: &usize| whole.column(number).as_ref() == Some(&column);
+                let of_whole = (1..=whole.width()).find(same)?;
+                defaults::has(&whole, of_whole).then_some((of_whole, of_partition))
             })
             .collect();
         Ok(Self {

@@ -112,8 +112,9 @@ impl Jobs {
             indexes: indexes.iter().map(Index::known).collect(),
             later: Later::of_relation(relation),
             constraints: Constraints::of(relation),
-            defaults: defaults::columns(relation)
+            defaults: (1..=relation.width())
                 .filter(|column| !column::OF_NEW_JOBS.contains(column))
+                .filter(|&column| defaults::has(relation, column))
                 .collect(),
         }
     }
