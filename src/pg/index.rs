@@ -5,7 +5,7 @@
 use crate::pg::call::datum;
 use crate::pg::catalog;
 use crate::pg::catalog_row::Row;
-use pgrx::pg_sys::{self, AttrNumber, FormData_pg_class, FormData_pg_index, Oid};
+use pgrx::pg_sys::{self, AttrNumber, FormData_pg_index, Oid};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// One column of an index, or of the key of a partitioned table.
@@ -19,7 +19,7 @@ pub struct Key {
     pub options: i16,
 }
 
-/// A btree index with nothing but keys and a condition.
+/// An index with nothing but keys and a condition. Which sort of index it is, its operators say.
 pub struct Plain {
     pub keys: Vec<Key>,
     pub condition: Option<Condition>,
@@ -32,12 +32,8 @@ pub struct Condition {
 }
 
 impl Plain {
-    /// None for any other index, and for one that enforces an exclusion constraint or takes NULLs for equal.
+    /// None for an index that has more, enforces an exclusion constraint or takes NULLs for equal.
     pub fn of(index: Oid) -> Option<Self> {
-        let method = catalog::read(index, |row: &FormData_pg_class| row.relam)?;
-        if method != pg_sys::BTREE_AM_OID {
-            return None;
-        }
         let (table, is_plain) = catalog::read(index, |row: &FormData_pg_index| {
             let is_plain =
                 row.indnatts == row.indnkeyatts && !row.indisexclusion && !row.indnullsnotdistinct;

@@ -160,6 +160,18 @@ impl Opened {
         }
     }
 
+    /// Whether a column (from 1) may have a default, of its own or of its type.
+    pub fn may_have_default(&self, number: usize) -> bool {
+        if number == 0 || number > self.width() {
+            return false;
+        }
+        // SAFETY: the descriptor has this column.
+        let attribute = unsafe { &*compat::attribute((*self.0).rd_att, number - 1) };
+        // No type that a server is born with has one.
+        let is_of_server = u32::from(attribute.atttypid) < pg_sys::FirstUnpinnedObjectId;
+        !attribute.attisdropped && (attribute.atthasdef || !is_of_server)
+    }
+
     /// A column (from 1); none if it was dropped.
     pub fn column(&self, number: usize) -> Option<Column> {
         if number == 0 || number > self.width() {

@@ -13,7 +13,9 @@ pub fn has(relation: &Opened, column: usize) -> bool {
 }
 
 fn expression(relation: &Opened, column: usize) -> Option<*mut pg_sys::Node> {
-    relation.column(column)?;
+    if !relation.may_have_default(column) {
+        return None;
+    }
     let number = i32::try_from(column).unwrap_or(0);
     // SAFETY: the relation is open and has the column.
     let expression = unsafe { pg_sys::build_column_default(relation.raw(), number) };
