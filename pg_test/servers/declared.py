@@ -20,11 +20,12 @@ C_TYPES = {
     "c_int": "int",
     "c_uint": "unsigned int",
     "c_void": "void",
+    "JsonbIteratorToken::Type": "JsonbIteratorToken",
     **{
         name: name
         for name in (
-            "AttrNumber Bitmapset Buffer CommandId Datum EState ErrorData FullTransactionId IndexInfo IndexScanDesc List LOCKMODE LWLock Oid "
-            "Relation ResultRelInfo ScanKey Snapshot StrategyNumber TimestampTz TransactionId"
+            "AttrNumber Bitmapset Buffer CommandId Datum EState ErrorData FullTransactionId IndexInfo IndexScanDesc JsonbIterator JsonbValue "
+            "List LOCKMODE LWLock Oid Relation ResultRelInfo ScanKey Snapshot StrategyNumber TimestampTz TransactionId TupleTableSlot"
         ).split()
     },
 }

@@ -32,7 +32,7 @@ impl Row {
         let cache = cache.cast_signed();
         // SAFETY: a look-up, inside a transaction.
         let row = unsafe { pg_sys::SearchSysCache1(cache, Datum::from(oid)) };
-        (!row.is_null()).then_some(Self { cache, row })
+        (!row.is_null()).then(|| Self { cache, row })
     }
 
     /// That of a function of a schema that has this name and no arguments.
@@ -47,7 +47,7 @@ impl Row {
                 Datum::from(schema),
             )
         };
-        (!row.is_null()).then_some(Self { cache, row })
+        (!row.is_null()).then(|| Self { cache, row })
     }
 
     /// A column (from 1). What it points to is held with the row.

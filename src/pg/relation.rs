@@ -169,7 +169,8 @@ impl Opened {
         let attribute = unsafe { &*compat::attribute((*self.0).rd_att, number - 1) };
         // No type that a server is born with has one.
         let is_of_server = u32::from(attribute.atttypid) < pg_sys::FirstUnpinnedObjectId;
-        !attribute.attisdropped && (attribute.atthasdef || !is_of_server)
+        let is_identity = attribute.attidentity != 0;
+        !attribute.attisdropped && (attribute.atthasdef || is_identity || !is_of_server)
     }
 
     /// A column (from 1); none if it was dropped.

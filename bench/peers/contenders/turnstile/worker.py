@@ -1,4 +1,5 @@
 import sys
+import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
@@ -6,17 +7,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from peers import loop
 
 CLAIM = "SELECT id, attempt, payload FROM turnstile.claim(ARRAY['default'], %s, wait => '1 minute')"
-FINISH = "SELECT turnstile.complete_many(%s, %s)"
+GO_ON = "SELECT id, attempt, payload FROM turnstile.complete_and_claim(%s, %s, ARRAY['default'], %s)"
+
+
+class Held(threading.local):
+    jobs = ()
+
+
+held = Held()
 
 
 def step(connection, most: int) -> int:
-    jobs = connection.execute(CLAIM, [most]).fetchall()
-    for _, _, payload in jobs:
+    if held.jobs:
+        ids, attempts, _ = zip(*held.jobs, strict=True)
+        held.jobs = connection.execute(GO_ON, [list(ids), list(attempts), most]).fetchall()
+    else:
+        held.jobs = connection.execute(CLAIM, [most]).fetchall()
+    for _, _, payload in held.jobs:
         loop.handle(payload)
-    if jobs:
-        connection.execute(FINISH, [[id for id, _, _ in jobs], [attempt for _, attempt, _ in jobs]])
-    return len(jobs)
+    return len(held.jobs)
 
 
-# The claim has waited already.
+# A claim waits where there is nothing to go on with.
 loop.run(step, lambda _: None)
