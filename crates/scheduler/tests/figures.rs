@@ -14,7 +14,7 @@ use figures_model::arena::{Arrays, all};
 use figures_model::{BEGIN, SECOND, lane, lane_in_batch};
 use random::run_seeds;
 use turnstile_scheduler::GateKind;
-use turnstile_scheduler::figures::{Event, FigureArray, Id, State, Trust};
+use turnstile_scheduler::figures::{Event, FigureArray, Figures, Id, State, Trust};
 
 #[test]
 fn figures_are_those_of_the_jobs() {
@@ -75,6 +75,50 @@ fn idle_names_are_forgotten_and_new_ones_get_statistics() {
     let later = now + 100 * SECOND;
     assert!(all(&figures, GateKind::Tenant, later).is_empty());
     assert_eq!(figures.left(FigureArray::Stats), 3_999);
+}
+
+/// More tenants than there are statistics for.
+const CROWD: u64 = 1_500;
+
+#[test]
+fn tenants_that_are_equally_active_keep_their_statistics() {
+    let mut arrays = Arrays::of(4_000, 100);
+    let mut figures = arrays.open();
+    let mut now = BEGIN;
+    for round in 0..5 {
+        for tenant in 0..CROWD {
+            now += SECOND / 100;
+            start(&mut figures, round * CROWD + tenant, tenant, now);
+        }
+    }
+    let tenants = all(&figures, GateKind::Tenant, now);
+    let starts = tenants.iter().filter_map(|it| it.stats.as_ref());
+    let starts: Vec<u64> = starts
+        .map(|stats| stats.events[Event::Started as usize])
+        .collect();
+    assert_eq!(starts, [5; 1_000]);
+}
+
+#[test]
+fn a_tenant_that_is_far_more_active_than_others_gets_statistics() {
+    let mut arrays = Arrays::of(4_000, 100);
+    let mut figures = arrays.open();
+    for tenant in 0..CROWD {
+        start(&mut figures, tenant, tenant, BEGIN);
+    }
+    let late = lane(0, Some(CROWD)).0.tenant;
+    for nth in 0..5 {
+        start(&mut figures, CROWD + nth, CROWD, BEGIN);
+    }
+    let tenants = all(&figures, GateKind::Tenant, BEGIN);
+    let late = tenants.iter().find(|it| it.key == late).unwrap();
+    assert!(late.stats.is_some());
+}
+
+fn start(figures: &mut Figures, id: u64, tenant: u64, now: i64) {
+    let (spec, mut change) = lane(0, Some(tenant));
+    change.note(Event::Started);
+    figures.commit(id, &spec, &change, now, |_| false).unwrap();
 }
 
 /// Where a job goes before it is known to have come, there are no jobs for a moment, but one waits.

@@ -1,5 +1,6 @@
 //! Statistics of a queue or a tenant since they were last reset. Tenants may be without number, so the number of statistics is
-//! bounded: a name that is met when all are given away gets those of the least active of some others without a row of settings.
+//! bounded: a name that is met when all are given away looks at some others, and gets those of one that is idle or far less active
+//! and has no row of settings. Names that are equally active take nothing from each other: none would keep what it has.
 
 use super::change::{Change, EVENTS};
 use super::histogram::Histogram;
@@ -13,8 +14,12 @@ use crate::memory::step::{Fault, NONE, Step};
 
 /// Queues that have statistics at most, and as many tenants.
 pub const MOST_STATS: u32 = 1_000;
-/// How many others are looked at for the least active.
-const LOOKED_AT: u32 = 16;
+/// How many others a name looks at each time it is met.
+const LOOKED_AT: u32 = 2;
+/// A queue that finds no memory for its statistics looks at so many tenants.
+const LOOKED_AT_FOR_MEMORY: u32 = 16;
+/// How many times as active a name must be to take what another one has.
+const FAR_MORE: u64 = 2;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,9 +86,13 @@ impl Figures<'_> {
         if name.stats != NONE {
             return Ok(name.stats);
         }
-        let nth = Self::index_of(name.kind);
+        let (kind, nth) = (name.kind, Self::index_of(name.kind));
+        let activity = match has_row(name.id()) {
+            true => u64::MAX,
+            false => name.starts.count(now),
+        };
         if self.stats_of(nth) >= MOST_STATS
-            && !self.take_stats_of_least_active(name.kind, now, &has_row)?
+            && !self.take_stats(kind, LOOKED_AT, activity, now, &has_row)?
         {
             return Ok(NONE);
         }
@@ -92,10 +101,7 @@ impl Figures<'_> {
             ..Stats::default()
         };
         let made = match self.stats.insert(stats, None) {
-            // Tenants come in any number, and must not keep those of queues from being counted.
-            Err(Fault::Full)
-                if self.take_stats_of_least_active(GateKind::Tenant, now, &has_row)? =>
-            {
+            Err(Fault::Full) if self.take_memory(kind, activity, now, &has_row)? => {
                 self.stats.insert(stats, None)
             }
             made => made,
@@ -121,10 +127,28 @@ impl Figures<'_> {
         }
     }
 
-    /// Of those that nobody has made a row of; false if it found none.
-    fn take_stats_of_least_active(
+    /// Tenants come in any number, and must not keep those of queues from being counted.
+    fn take_memory(
         &mut self,
         kind: GateKind,
+        activity: u64,
+        now: i64,
+        has_row: impl Fn(Id) -> bool,
+    ) -> Step<bool> {
+        let (looks, activity) = match kind {
+            GateKind::Queue => (LOOKED_AT_FOR_MEMORY, u64::MAX),
+            _ => (LOOKED_AT, activity),
+        };
+        self.take_stats(GateKind::Tenant, looks, activity, now, has_row)
+    }
+
+    /// From the least active of the names that are looked at next and are idle, or far less active than this; false if there is none
+    /// but those with a row.
+    fn take_stats(
+        &mut self,
+        kind: GateKind,
+        looks: u32,
+        activity: u64,
         now: i64,
         has_row: impl Fn(Id) -> bool,
     ) -> Step<bool> {
@@ -139,12 +163,14 @@ impl Figures<'_> {
             let name = self.names.get(owner)?;
             if name.kind == kind {
                 seen += 1;
-                let activity = (name.starts.count(now), owner);
-                if !has_row(name.id()) {
-                    least = Some(least.map_or(activity, |least| least.min(activity)));
+                let starts = name.starts.count(now);
+                let gives_way = starts == 0 || starts.saturating_mul(FAR_MORE) < activity;
+                if gives_way && !has_row(name.id()) {
+                    let found = (starts, owner);
+                    least = Some(least.map_or(found, |least| least.min(found)));
                 }
             }
-            if seen >= LOOKED_AT {
+            if seen >= looks {
                 break;
             }
         }
