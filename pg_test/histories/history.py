@@ -16,6 +16,7 @@ from histories.model import EVERY_QUEUE, NEVER, Call, Change, Commit, Rest, Tran
 # Seconds after which a commit that nobody waited for is on disk: three rounds of the process that writes the log.
 WRITTEN_AFTER = 3.0
 
+
 class History:
     def __init__(
         self,

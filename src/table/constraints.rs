@@ -23,7 +23,7 @@ impl Constraints {
         }
     }
 
-    /// Raises an error if the row fulfills them not.
+    /// Raises an error if the row does not fulfill them.
     ///
     /// # Safety
     /// The slot holds a row of values of the table that `info` has open.

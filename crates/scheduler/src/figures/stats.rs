@@ -142,8 +142,8 @@ impl Figures<'_> {
         self.take_stats(GateKind::Tenant, looks, activity, now, has_row)
     }
 
-    /// From the least active of the names that are looked at next and are idle, or far less active than this; false if there is none
-    /// but those with a row.
+    /// From the least active of the names that are looked at next, are idle or far less active than this, and have no row; false if
+    /// there is none.
     fn take_stats(
         &mut self,
         kind: GateKind,
