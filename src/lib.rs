@@ -56,6 +56,7 @@ pub extern "C-unwind" fn _PG_init() {
     sync::transaction_end::register_callbacks();
     waiting::notifier::register();
     pg::catalog::register_callbacks();
+    pg::catalog::share(shmem::FOUND);
     sync::dropped::register();
     permission::register_callbacks();
 }

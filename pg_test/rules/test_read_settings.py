@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from support.calls import call, claim_next, complete, enqueue
-from support.errors import refused
+from support.errors import WRONG_STATE, refused
 
 
 def _works_once(db):
@@ -82,3 +82,45 @@ def test_that_only_a_transaction_sees_no_routes_is_not_told_to_others(db, conn):
     with _changed_unseen(conn, "route", "DELETE FROM turnstile.route"):
         enqueue(conn, queue=None)
     assert _queue_of_a_new_job(db) == "elsewhere"
+
+
+# What is looked up by its name. The function tells for which library the catalog was made.
+OBJECTS = {
+    "job_id_seq": ("SEQUENCE", "", "CREATE SEQUENCE turnstile.job_id_seq", "42809"),
+    "job_history": ("TABLE", "", "CREATE TABLE turnstile.job_history (LIKE turnstile.was)", "42809"),
+    "catalog_version": (
+        "FUNCTION",
+        "()",
+        "CREATE FUNCTION turnstile.catalog_version() RETURNS text LANGUAGE sql AS $$SELECT '0.2.0'$$",
+        WRONG_STATE,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_new_connection_knows_what_is_the_extensions_own(db, conn, name):
+    kind, arguments, make, sqlstate = OBJECTS[name]
+    for _ in range(2):
+        assert [_works_once(db), _works_once(db)] == [(25, 300, True)] * 2
+        conn.execute(f"ALTER {kind} turnstile.{name}{arguments} RENAME TO was")
+        conn.execute(make)
+        for _ in range(2):
+            with refused(sqlstate):
+                _works_once(db)
+        conn.execute(f"DROP {kind} turnstile.{name}{arguments}")
+        conn.execute(f"ALTER {kind} turnstile.was{arguments} RENAME TO {name}")
+    assert _works_once(db) == (25, 300, True)
+
+
+def test_what_only_a_transaction_makes_the_extensions_own_is_not_told_to_others(db, conn):
+    assert _works_once(db) == (25, 300, True)
+    conn.execute("CREATE SEQUENCE turnstile.another")
+    swap = "ALTER SEQUENCE turnstile.job_id_seq RENAME TO was; ALTER SEQUENCE turnstile.another RENAME TO job_id_seq"
+    with conn.transaction(force_rollback=True):
+        conn.execute("ALTER EXTENSION turnstile ADD SEQUENCE turnstile.another")
+        conn.execute(swap)
+        enqueue(conn)
+    conn.execute(swap)
+    with refused("42809"):
+        _works_once(db)
+    conn.execute("DROP SEQUENCE turnstile.job_id_seq; ALTER SEQUENCE turnstile.was RENAME TO job_id_seq")

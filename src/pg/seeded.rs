@@ -212,6 +212,8 @@ pub enum Seeded {
     KeepSharedSettings,
     /// What a transaction reads that has written something is shared with others.
     ShareOwnSettings,
+    /// What was found of one object of the extension counts for all of its class.
+    TrustNames,
     /// A catalog of another release is used.
     ServeAnyCatalog,
     /// Who looks does not see that rows are locked.

@@ -23,6 +23,7 @@ mod uses;
 mod wakeups;
 mod window;
 
+use crate::pg::catalog;
 use crate::pg::error::{Failure, Result, internal, no_room};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
@@ -244,6 +245,17 @@ pub fn remember_condition(job_table: pg_sys::Oid, index: usize, number: u64) {
         Ok(())
     });
 }
+
+/// What backends have found to belong to the extension.
+pub const FOUND: catalog::Shared = catalog::Shared {
+    knows: |job_table, object| recall(job_table, |read| read.is_own(object)) == Some(true),
+    note: |job_table, object| {
+        let _ = with_existing(job_table, |memory| {
+            memory.state.read.note_own(object);
+            Ok(())
+        });
+    },
+};
 
 fn remember_if(
     job_table: pg_sys::Oid,

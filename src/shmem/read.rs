@@ -8,6 +8,8 @@ use pgrx::datum::Interval;
 const PLACES: usize = 32;
 /// Conditions of indexes that can be known.
 const CONDITIONS: usize = 7;
+/// Objects of the extension that can be known, more than those that are looked up by name: tables, sequences and a function.
+const OBJECTS: usize = 32;
 
 /// What is set for a queue, by its row or by the row `*`.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,8 @@ pub struct QueueSettings {
 pub struct Read {
     /// Of the extension's indexes, the numbers of conditions that were found to be what they should.
     conditions: [Option<u64>; CONDITIONS],
+    /// Objects that were found to belong to the extension.
+    own: [Option<u64>; OBJECTS],
     /// The version of the bounds of backlogs in which there are none.
     unbounded: u64,
     /// What follows was read while routes and settings had this version.
@@ -55,6 +59,17 @@ impl Read {
         }
     }
 
+    pub fn is_own(&self, object: u64) -> bool {
+        self.own.contains(&Some(object))
+    }
+
+    pub(super) fn note_own(&mut self, object: u64) {
+        let mut free = self.own.iter_mut();
+        if let Some(free) = free.find(|known| known.is_none_or(|known| known == object)) {
+            *free = Some(object);
+        }
+    }
+
     pub fn note_no_routes(&mut self, version: u64) {
         self.begin(version);
         self.has_no_routes = true;
@@ -81,6 +96,7 @@ impl Read {
                 version,
                 unbounded: self.unbounded,
                 conditions: self.conditions,
+                own: self.own,
                 ..Self::default()
             };
         }
