@@ -17,10 +17,15 @@ class Held(threading.local):
 held = Held()
 
 
+def array(numbers: tuple[int, ...]) -> str:
+    """As text: psycopg looks at each element of a list in Python."""
+    return "{" + ",".join(map(str, numbers)) + "}"
+
+
 def step(connection, most: int) -> int:
     if held.jobs:
         ids, attempts, _ = zip(*held.jobs, strict=True)
-        held.jobs = connection.execute(GO_ON, [list(ids), list(attempts), most]).fetchall()
+        held.jobs = connection.execute(GO_ON, [array(ids), array(attempts), most]).fetchall()
     else:
         held.jobs = connection.execute(CLAIM, [most]).fetchall()
     for _, _, payload in held.jobs:
