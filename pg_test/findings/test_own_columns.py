@@ -55,6 +55,18 @@ def test_a_new_job_has_the_default(conn, path, column, produce):
     assert expected is None or _own(conn, made) == expected
 
 
+@pytest.mark.parametrize("produce", ["enqueue", "enqueue_many"])
+def test_a_column_that_is_required_since_then(conn, other, produce):
+    _add(conn, "job", "text")
+    # This connection knows the columns as they were.
+    ALL_PRODUCERS[produce](conn)
+    other.execute("UPDATE turnstile.job SET own = 'mine'")
+    other.execute("ALTER TABLE turnstile.job ALTER own SET NOT NULL")
+    with pytest.raises(psycopg.errors.NotNullViolation):
+        ALL_PRODUCERS[produce](conn)
+    assert claim_next(conn) is not None
+
+
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS.keys())
 def test_a_finished_job_has_the_default_of_the_history(conn, path, column):
     definition, expected = column

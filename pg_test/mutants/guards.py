@@ -117,6 +117,7 @@ GUARDS = {
     "KeepSharedSettings": "rules/test_read_settings.py::test_a_new_connection_knows_what_is_set_now[default]",
     "ShareOwnSettings": "rules/test_read_settings.py::test_settings_that_only_a_transaction_sees_are_not_told_to_others",
     "TrustNames": "rules/test_read_settings.py::test_a_new_connection_knows_what_is_the_extensions_own[job_id_seq]",
+    "AcceptNulls": "findings/test_own_columns.py::test_a_column_that_is_required_since_then[enqueue]",
     "ServeAnyCatalog": "upgrades/test_versions.py::test_each_statement_refuses_and_changes_nothing[older catalog-insert]",
     "OverlookLocks": "rules/operate/test_why_waiting.py::test_a_locked_row_is_told_and_passed_over",
     "OverlookOrder": "rules/operate/test_why_waiting.py::test_who_is_behind_is_told_what_comes_first",

@@ -214,6 +214,8 @@ pub enum Seeded {
     ShareOwnSettings,
     /// What was found of one object of the extension counts for all of its class.
     TrustNames,
+    /// A row is written although a column is NULL that must not be.
+    AcceptNulls,
     /// A catalog of another release is used.
     ServeAnyCatalog,
     /// Who looks does not see that rows are locked.
