@@ -14,6 +14,7 @@ mod notifier;
 mod owners;
 mod patrol;
 mod read;
+mod recall;
 mod recurring;
 mod set_aside;
 pub mod sleeper;
@@ -23,7 +24,6 @@ mod uses;
 mod wakeups;
 mod window;
 
-use crate::pg::catalog;
 use crate::pg::error::{Failure, Result, internal, no_room};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
@@ -52,6 +52,7 @@ pub use owners::{Gone, GoneOwners, Owner};
 pub use patrol::{Patrol, look};
 pub use read::QueueSettings;
 use read::Read;
+pub use recall::{FOUND, recall, remember, remember_bounds, remember_condition};
 pub use recurring::Recurring;
 use set_aside::SetAside;
 pub use stock::{FILL, Stock};
@@ -220,55 +221,6 @@ pub fn routes_version(job_table: pg_sys::Oid) -> Option<u64> {
 /// As [`routes_version`], of the bounds of backlogs.
 pub fn bounds_version(job_table: pg_sys::Oid) -> Option<u64> {
     version(job_table, |entry| &entry.bounds_version)
-}
-
-/// What others have read of routes and settings of queues, if they have.
-pub fn recall<R>(job_table: pg_sys::Oid, find: impl FnOnce(&Read) -> R) -> Option<R> {
-    let found = with_existing(job_table, |memory| Ok(find(&memory.state.read)));
-    found.ok().flatten()
-}
-
-/// Has others find what was read of routes or settings of queues, unless they have changed since they had this version.
-pub fn remember(job_table: pg_sys::Oid, version: u64, note: impl FnOnce(&mut Read)) {
-    remember_if(job_table, |entry| &entry.routes_version, version, note);
-}
-
-/// The same, of the bounds of backlogs.
-pub fn remember_bounds(job_table: pg_sys::Oid, version: u64, note: impl FnOnce(&mut Read)) {
-    remember_if(job_table, |entry| &entry.bounds_version, version, note);
-}
-
-/// The same, of a condition of an index, which tells by itself whether it is that which was seen.
-pub fn remember_condition(job_table: pg_sys::Oid, index: usize, number: u64) {
-    let _ = with_existing(job_table, |memory| {
-        memory.state.read.note_condition(index, number);
-        Ok(())
-    });
-}
-
-/// What backends have found to belong to the extension.
-pub const FOUND: catalog::Shared = catalog::Shared {
-    knows: |job_table, object| recall(job_table, |read| read.is_own(object)) == Some(true),
-    note: |job_table, object| {
-        let _ = with_existing(job_table, |memory| {
-            memory.state.read.note_own(object);
-            Ok(())
-        });
-    },
-};
-
-fn remember_if(
-    job_table: pg_sys::Oid,
-    of: impl Fn(&Entry) -> &AtomicU64,
-    version: u64,
-    note: impl FnOnce(&mut Read),
-) {
-    let _ = with_existing(job_table, |memory| {
-        if of(memory.growth.entry).load(Ordering::Acquire) == version {
-            note(&mut memory.state.read);
-        }
-        Ok(())
-    });
 }
 
 /// The numbers of jobs.
