@@ -162,31 +162,30 @@ impl Opened {
 
     /// Whether a column (from 1) may have a default, of its own or of its type.
     pub fn may_have_default(&self, number: usize) -> bool {
-        if number == 0 || number > self.width() {
-            return false;
-        }
-        // SAFETY: the descriptor has this column.
-        let attribute = unsafe { &*compat::attribute((*self.0).rd_att, number - 1) };
-        // No type that a server is born with has one.
-        let is_of_server = u32::from(attribute.atttypid) < pg_sys::FirstUnpinnedObjectId;
-        let is_identity = attribute.attidentity != 0;
-        !attribute.attisdropped && (attribute.atthasdef || is_identity || !is_of_server)
+        self.attribute(number).is_some_and(|attribute| {
+            // No type that a server is born with has one.
+            let is_of_server = u32::from(attribute.atttypid) < pg_sys::FirstUnpinnedObjectId;
+            attribute.atthasdef || attribute.attidentity != 0 || !is_of_server
+        })
     }
 
     /// A column (from 1); none if it was dropped.
     pub fn column(&self, number: usize) -> Option<Column> {
+        self.attribute(number).map(|attribute| Column {
+            // SAFETY: names end with a zero byte.
+            name: unsafe { text(attribute.attname.data.as_ptr()) },
+            kind: attribute.atttypid,
+            modifier: attribute.atttypmod,
+        })
+    }
+
+    fn attribute(&self, number: usize) -> Option<&pg_sys::FormData_pg_attribute> {
         if number == 0 || number > self.width() {
             return None;
         }
-        // SAFETY: the descriptor has this column.
-        unsafe {
-            let attribute = &*compat::attribute((*self.0).rd_att, number - 1);
-            (!attribute.attisdropped).then(|| Column {
-                name: text(attribute.attname.data.as_ptr()),
-                kind: attribute.atttypid,
-                modifier: attribute.atttypmod,
-            })
-        }
+        // SAFETY: the descriptor has this column, and lives as long as the relation is open.
+        let attribute = unsafe { &*compat::attribute((*self.0).rd_att, number - 1) };
+        (!attribute.attisdropped).then_some(attribute)
     }
 }
 

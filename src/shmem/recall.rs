@@ -25,22 +25,21 @@ pub fn remember_bounds(job_table: pg_sys::Oid, version: u64, note: impl FnOnce(&
 
 /// The same, of a condition of an index, which tells by itself whether it is that which was seen.
 pub fn remember_condition(job_table: pg_sys::Oid, index: usize, number: u64) {
-    let _ = with_existing(job_table, |memory| {
-        memory.state.read.note_condition(index, number);
-        Ok(())
-    });
+    remember_always(job_table, |read| read.note_condition(index, number));
 }
 
 /// What backends have found to belong to the extension.
 pub const FOUND: catalog::Shared = catalog::Shared {
     knows: |job_table, object| recall(job_table, |read| read.is_own(object)) == Some(true),
-    note: |job_table, object| {
-        let _ = with_existing(job_table, |memory| {
-            memory.state.read.note_own(object);
-            Ok(())
-        });
-    },
+    note: |job_table, object| remember_always(job_table, |read| read.note_own(object)),
 };
+
+fn remember_always(job_table: pg_sys::Oid, note: impl FnOnce(&mut Read)) {
+    let _ = with_existing(job_table, |memory| {
+        note(&mut memory.state.read);
+        Ok(())
+    });
+}
 
 fn remember_if(
     job_table: pg_sys::Oid,

@@ -142,6 +142,19 @@ unsafe fn write(slot: Slot, values: impl IntoIterator<Item = (usize, Option<Datu
     }
 }
 
+/// Empties a slot, which holds no page then.
+///
+/// # Safety
+/// What it holds is not read any more.
+unsafe fn clear(slot: Slot) {
+    // SAFETY: as the caller says. Nothing is raised.
+    unsafe {
+        if let Some(clear) = (*(*slot).tts_ops).clear {
+            clear(slot);
+        }
+    }
+}
+
 /// Sets a column (from 1) of the row in a slot.
 ///
 /// # Safety

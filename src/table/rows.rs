@@ -7,7 +7,7 @@
 
 use super::multi_insert::MultiInsert;
 use super::own_indexes::Entered;
-use super::{Defaults, Slot, Table, enter, set, write};
+use super::{Defaults, Slot, Table, clear, enter, set, write};
 use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::relation::Opened;
@@ -264,13 +264,9 @@ impl Table<'_> {
     }
 
     fn clear_locked(&self) {
-        // SAFETY: the slot is the command's, and what it holds is not read any more.
-        unsafe {
-            if let Some(slot) = self.locked
-                && let Some(clear) = (*(*slot).tts_ops).clear
-            {
-                clear(slot);
-            }
+        if let Some(slot) = self.locked {
+            // SAFETY: the slot is the command's, and what it holds is not read any more.
+            unsafe { clear(slot) };
         }
     }
 

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "scans indexes")]
 
 use super::surroundings::Jobs;
-use super::{Command, Operation, Slot, Table};
+use super::{Command, Operation, Slot, Table, clear};
 use crate::job::row::column;
 use crate::pg::compat;
 use crate::pg::error::{Result, internal};
@@ -313,9 +313,7 @@ impl Search<'_> {
                 return is_found;
             }
             let block = pg_sys::BufferGetBlockNumber(self.buffer());
-            if let Some(clear) = (*(*self.slot).tts_ops).clear {
-                clear(self.slot);
-            }
+            clear(self.slot);
             let buffer = pg_sys::ReadBuffer(self.table, block);
             pg_sys::heap_page_prune_opt(self.table, buffer);
             pg_sys::ReleaseBuffer(buffer);
