@@ -1,13 +1,11 @@
--- Locks the jobs $1 in order of id, and tells what to do with them that are to end in the state $2, cancelled or discarded,
--- with error $3 if there is one: (id, state, errors as text, whether a trigger has kept it from being asked, whether it has live
--- children). Of those that run it asks for the cancellation, if that is the
--- state. Those that are blocked come after no other job any more.
+-- Tells what to do with those of the jobs $1, which are locked, that are to end in the state $2, cancelled or discarded, with error $3
+-- if there is one: (id, state, errors as text, whether a trigger has kept it from being asked, whether it has live children). Of those
+-- that run it asks for the cancellation, if that is the state. Those that are blocked come after no other job any more.
 WITH target AS MATERIALIZED (
     SELECT job.id, job.state, job.attempt, job.errors, job.cancel_requested_at
     FROM ONLY turnstile.job
     WHERE job.id = ANY ($1)
     ORDER BY job.id
-    FOR UPDATE
 ), freed AS (
     DELETE FROM turnstile.dependency
     USING target

@@ -6,6 +6,7 @@ use crate::pg::spi::{Spi, Statement, statement};
 use crate::runs::ending::{Ending, end_locked};
 use pgrx::pg_sys::Datum;
 
+static LOCK: Statement = statement!("lock_to_end", [INT8ARRAYOID]);
 static END_WAITING: Statement = statement!("end_waiting", [INT8ARRAYOID, TEXTOID, TEXTOID]);
 static STOP_BATCH: Statement = statement!("stop_batch", [INT8OID, TEXTOID]);
 static BLOCK_STOPPED: Statement = statement!("block_stopped", [INT8OID, TEXTOID, TEXTOID]);
@@ -28,6 +29,8 @@ pub fn end_waiting(
     state: &str,
     error: Option<Datum>,
 ) -> Result<Vec<Outcome>> {
+    spi.run(&LOCK, &[datum(ids)])?;
+    // Its snapshot is younger than the locks: who was waited for may have added children.
     let rows = spi.run(&END_WAITING, &[datum(ids), datum(state), error])?;
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut endings = Vec::with_capacity(rows.len());
