@@ -3,6 +3,7 @@
 import json
 
 import psycopg
+import pytest
 from test_attack_ties import claim, end, enqueue, enqueue_batch, reaches, scalar
 
 BROKEN = """
@@ -72,6 +73,33 @@ def test_a_locked_follower_keeps_no_claim_waiting(db, conn, other):
     assert [job for job, _, _ in blocked_claim(other)] == [plain]
     holder.rollback()
     assert reaches(conn, late, "discarded")
+
+
+@pytest.mark.parametrize("end", ["ROLLBACK", "ROLLBACK TO SAVEPOINT s; COMMIT"])
+@pytest.mark.parametrize("verb", ["cancel", "discard"])
+def test_a_follower_whose_end_is_undone_follows_all_the_same(db, conn, verb, end):
+    first = enqueue(conn)
+    late = enqueue(conn, "late", after=[first])
+    assert [job for job, _, _ in claim(conn)] == [first]
+    holder = db.connect()
+    holder.execute(f"BEGIN; SAVEPOINT s; SELECT turnstile.{verb}({late})")
+    conn.execute("SELECT turnstile.complete(%s, 1)", [first])
+    assert claim(conn) == []
+    holder.execute(end)
+    assert reaches(conn, late, "available")
+
+
+def test_a_follower_that_is_being_ended_keeps_no_claim_waiting(db, conn, other):
+    first = enqueue(conn)
+    claim(conn)
+    late = enqueue(conn, "late", after=[first])
+    holder = db.connect()
+    holder.execute(f"BEGIN; SELECT turnstile.cancel({late})")
+    plain = enqueue(conn, "plain")
+    assert [job for job, _, _ in blocked_claim(other)] == [plain]
+    holder.execute("ROLLBACK")
+    conn.execute("SELECT turnstile.complete(%s, 1)", [first])
+    assert reaches(conn, late, "available")
 
 
 def test_settings_of_a_batch_that_are_being_changed_keep_no_claim_waiting_for_failures(db, conn, other):

@@ -77,6 +77,10 @@ GUARDS = {
     "AllowAncestorsSession": "batches/test_adding.py::test_a_child_in_the_session_of_its_parent_is_refused[enqueue]",
     "ForgetFollowUp": "batches/test_after.py::test_many_come_after_one",
     "LoseFollowedUp": "batches/test_attack_strangers.py::test_a_batch_whose_end_fails_does_not_keep_others_from_theirs",
+    "ForgetPassedOver":
+        "batches/test_attack_strangers.py::test_a_follower_whose_end_is_undone_follows_all_the_same[cancel-ROLLBACK]",
+    "WaitForDependencies": "batches/test_attack_strangers.py::test_a_follower_that_is_being_ended_keeps_no_claim_waiting",
+    "EndUnlocked": "isolation/cancel_against_children",
     "CallBackEarly": "batches/test_batch.py::test_the_last_end_makes_the_parent_run_as_the_callback",
     "LineUpEarly": "batches/test_turns.py::test_children_of_batches_that_share_sessions_do_not_wait_in_a_circle",
     "TrustPlace": "rules/work/test_places.py::test_another_job_has_its_place",

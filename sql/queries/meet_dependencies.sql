@@ -1,8 +1,8 @@
 -- Of the dependencies of the jobs $1, and on them, up to $2 whose predecessor has ended: (job, predecessor, its last state or null if it
--- is gone, what that means to the job). met: it waits for it no more; failed: it is to end, and is locked for that; busy: the same, but
--- another transaction has locked it. They are deleted unless that is so. A job that is told to hold waits on where a predecessor
--- ended wrong; one that waits no more is not ended.
-WITH ended AS MATERIALIZED (
+-- is gone, what that means to the job). met: it waits for it no more; failed: it is to end, and is locked for that; busy: another
+-- transaction has locked the job, or the dependency, and may yet be undone. They are deleted unless that is so. A job that is told to
+-- hold waits on where a predecessor ended wrong; one that waits no more is not ended.
+WITH ended AS NOT MATERIALIZED (
     SELECT dependency.job, dependency.predecessor, last.state, outcome.is_met
     FROM turnstile.dependency
     LEFT JOIN LATERAL (
@@ -18,23 +18,33 @@ WITH ended AS MATERIALIZED (
     WHERE (dependency.job = ANY ($1) OR dependency.predecessor = ANY ($1))
         AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = dependency.predecessor)
         AND (outcome.is_met OR NOT dependency.holds)
+), free AS MATERIALIZED (
+    SELECT ended.job, ended.predecessor, ended.state, ended.is_met
+    FROM ended
+    JOIN turnstile.dependency ON dependency.predecessor = ended.predecessor AND dependency.job = ended.job
     LIMIT $2
     FOR UPDATE OF dependency SKIP LOCKED
+), passed_over AS MATERIALIZED (
+    SELECT ended.job, ended.predecessor
+    FROM ended
+    WHERE NOT EXISTS (SELECT FROM free WHERE free.predecessor = ended.predecessor AND free.job = ended.job)
+        AND (SELECT count(*) FROM free) < $2
+    LIMIT $2
 ), locked AS MATERIALIZED (
     SELECT job.id
     FROM ONLY turnstile.job
-    WHERE job.id = ANY (ARRAY(SELECT ended.job FROM ended WHERE NOT ended.is_met)) AND job.state = 'blocked'
+    WHERE job.id = ANY (ARRAY(SELECT free.job FROM free WHERE NOT free.is_met)) AND job.state = 'blocked'
     ORDER BY job.id
     FOR UPDATE SKIP LOCKED
 ), decided AS MATERIALIZED (
-    SELECT ended.job, ended.predecessor, ended.state,
+    SELECT free.job, free.predecessor, free.state,
         CASE
-            WHEN ended.is_met THEN 'met'
-            WHEN EXISTS (SELECT FROM locked WHERE locked.id = ended.job) THEN 'failed'
-            WHEN EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = ended.job AND job.state = 'blocked') THEN 'busy'
+            WHEN free.is_met THEN 'met'
+            WHEN EXISTS (SELECT FROM locked WHERE locked.id = free.job) THEN 'failed'
+            WHEN EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = free.job AND job.state = 'blocked') THEN 'busy'
             ELSE 'met'
         END AS outcome
-    FROM ended
+    FROM free
 ), deleted AS (
     DELETE FROM turnstile.dependency
     USING decided
@@ -42,3 +52,6 @@ WITH ended AS MATERIALIZED (
 )
 SELECT decided.job, decided.predecessor, decided.state, decided.outcome
 FROM decided
+UNION ALL
+SELECT passed_over.job, passed_over.predecessor, NULL, 'busy'
+FROM passed_over

@@ -4,10 +4,15 @@ WITH untold AS MATERIALIZED (
     SELECT dependency.job, dependency.predecessor
     FROM turnstile.dependency
     WHERE (dependency.job = ANY ($1) OR dependency.predecessor = ANY ($1)) AND NOT dependency.is_told
+), free AS MATERIALIZED (
+    SELECT dependency.job, dependency.predecessor
+    FROM untold
+    JOIN turnstile.dependency ON dependency.predecessor = untold.predecessor AND dependency.job = untold.job
+    FOR NO KEY UPDATE OF dependency SKIP LOCKED
 ), locked AS MATERIALIZED (
     SELECT job.id, job.has_followers
     FROM ONLY turnstile.job
-    WHERE job.id = ANY (ARRAY(SELECT untold.predecessor FROM untold))
+    WHERE job.id = ANY (ARRAY(SELECT free.predecessor FROM free))
     ORDER BY job.id
     FOR NO KEY UPDATE SKIP LOCKED
 ), marked AS (
@@ -18,9 +23,9 @@ WITH untold AS MATERIALIZED (
 ), told AS (
     UPDATE turnstile.dependency
     SET is_told = true
-    FROM untold
-    JOIN locked ON locked.id = untold.predecessor
-    WHERE dependency.predecessor = untold.predecessor AND dependency.job = untold.job
+    FROM free
+    JOIN locked ON locked.id = free.predecessor
+    WHERE dependency.predecessor = free.predecessor AND dependency.job = free.job
     RETURNING dependency.job, dependency.predecessor
 )
 SELECT DISTINCT CASE WHEN untold.job = ANY ($1) THEN untold.job ELSE untold.predecessor END

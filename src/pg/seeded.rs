@@ -136,6 +136,12 @@ pub enum Seeded {
     ForgetFollowUp,
     /// An abort forgets which of them it was looking after.
     LoseFollowedUp,
+    /// A dependency that others have locked is not looked at again.
+    ForgetPassedOver,
+    /// Who looks after jobs waits for others to end with their dependencies.
+    WaitForDependencies,
+    /// A job that is ended from outside has the children that it had before its lock was waited for.
+    EndUnlocked,
     /// A parent goes on while children are live.
     CallBackEarly,
     /// Children of a batch that is not open are in the lines of their sessions.
@@ -302,6 +308,19 @@ mod switch {
             "setting.session_on_retry = 'hold' AS holds_session",
             "setting.session_on_retry = '' AS holds_session",
         ),
+        (
+            Seeded::ForgetPassedOver,
+            "meet_dependencies",
+            "(SELECT count(*) FROM free) < $2",
+            "false",
+        ),
+        (
+            Seeded::WaitForDependencies,
+            "tell_predecessors",
+            "FOR NO KEY UPDATE OF dependency SKIP LOCKED",
+            "",
+        ),
+        (Seeded::EndUnlocked, "lock_to_end", "FOR UPDATE", ""),
         (
             Seeded::CallBackEarly,
             "decide_blocked",
