@@ -287,16 +287,14 @@ impl RawRow<'_> {
     }
 
     pub fn read(&self) -> JobRow {
-        self.read_as(self.holds_session())
+        self.read_in(self.lane_as(self.holds_session()))
     }
 
-    /// The row as it would be if it held its session, or did not.
-    pub fn read_as(&self, holds_session: bool) -> JobRow {
-        let state = self.state();
-        let session = self.text(column::SESSION);
+    /// The lane of the row as it would be if it held its session, or did not.
+    pub fn lane_as(&self, holds_session: bool) -> LaneSpec {
         let priority = self.int4(column::PRIORITY).unwrap_or(0);
         let parent = self.parent().map(|parent| parent.to_string());
-        let spec = lane_of(priority, |gate| {
+        lane_of(priority, |gate| {
             let name = match gate.kind {
                 GateKind::Batch => parent.as_deref()?,
                 _ => self.text(gate.column.0)?,
@@ -307,8 +305,17 @@ impl RawRow<'_> {
                 _ => true,
             };
             counts.then_some(name)
-        });
+        })
+    }
+
+    /// The row, whose lane is known.
+    pub fn read_in(&self, spec: LaneSpec) -> JobRow {
+        let state = self.state();
         let put_off = matches!(state, Some(State::Scheduled | State::Retryable));
+        let held = self
+            .holds_session()
+            .then(|| self.text(column::SESSION))
+            .flatten();
         JobRow {
             spec,
             position: self.int8(column::POSITION).unwrap_or(0),
@@ -319,9 +326,7 @@ impl RawRow<'_> {
                 run,
                 time,
             }),
-            held_session: session
-                .filter(|_| holds_session)
-                .map(|name| only_session(session_key(spec.queue, spec.tenant, name))),
+            held_session: held.map(|name| only_session(session_key(spec.queue, spec.tenant, name))),
         }
     }
 }

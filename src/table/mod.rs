@@ -45,6 +45,7 @@ use std::cell::RefCell;
 use std::mem::size_of;
 use std::ptr::null_mut;
 use std::rc::Rc;
+use turnstile_scheduler::LaneSpec;
 
 /// What is done to the jobs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -247,20 +248,23 @@ impl Command {
 
 impl Table<'_> {
     /// Puts the row that is to be written into its lane, as the BEFORE trigger would.
-    fn place(&mut self, old: Option<&RawRow>) {
+    fn place(&mut self) -> LaneSpec {
         // SAFETY: the slot holds a row of a job.
         unsafe {
-            for (column, value) in triggers::place(&RawRow::of(self.written), old) {
+            let row = RawRow::of(self.written);
+            let (lane, changes) = triggers::place(&row, None);
+            for (column, value) in changes {
                 set(self.written, column, value);
             }
+            lane
         }
     }
 
-    /// Publishes what the AFTER trigger would. An error now undoes all that the call has noted, as an error of the
-    /// trigger would.
-    fn publish(&self, old: Option<&RawRow>, has_new: bool) -> Result<()> {
-        // SAFETY: the slot holds the row as it was written.
-        let new = has_new.then(|| unsafe { RawRow::of(self.written) });
-        triggers::note(self.jobs.table, old, new.as_ref())
+    /// Publishes the row that is to be written, as the AFTER trigger would. An error now undoes all that the call has noted, as an
+    /// error of the trigger would.
+    fn publish(&self, lane: LaneSpec) -> Result<()> {
+        // SAFETY: the slot holds the row.
+        let row = unsafe { RawRow::of(self.written) };
+        triggers::note_added(self.jobs.table, &row, lane)
     }
 }

@@ -13,11 +13,12 @@ use crate::pg::error::{Result, internal};
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
-use crate::table::{backlog, parents};
+use crate::table::{backlog, parents, triggers};
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, LockTupleMode, LockWaitPolicy, TM_FailureData, TM_Result};
 use std::mem::zeroed;
 use std::ptr::null_mut;
+use turnstile_scheduler::LaneSpec;
 
 /// What is done with a row that another transaction has locked.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,13 +35,13 @@ impl Table<'_> {
         &mut self,
         values: impl IntoIterator<Item = (usize, Option<Datum>)>,
     ) -> Result<()> {
-        self.write_new(values)?;
+        let lane = self.write_new(values)?;
         // SAFETY: the slot holds the new row of the table, which is open. It is published while it is still one of values.
         unsafe {
             self.indexes
                 .open_for(Entered::of(&RawRow::of(self.written)));
             self.check();
-            self.publish(None, true)?;
+            self.publish(lane)?;
             pg_sys::simple_table_tuple_insert(self.relation, self.written);
             enter(self.info, self.written, self.command.state, None);
         }
@@ -50,8 +51,8 @@ impl Table<'_> {
     /// As [`Self::insert`], but together with other rows: the last of them are written by [`Self::finish`].
     pub fn add(&mut self, values: impl IntoIterator<Item = (usize, Option<Datum>)>) -> Result<()> {
         self.written = self.added().free_slot();
-        self.write_new(values)?;
-        self.publish(None, true)?;
+        let lane = self.write_new(values)?;
+        self.publish(lane)?;
         // SAFETY: the free slot holds the new row of the table.
         let is_full = unsafe {
             self.check();
@@ -84,7 +85,7 @@ impl Table<'_> {
     fn write_new(
         &mut self,
         values: impl IntoIterator<Item = (usize, Option<Datum>)>,
-    ) -> Result<()> {
+    ) -> Result<LaneSpec> {
         let defaults = (!self.jobs.defaults.is_empty()).then(|| {
             self.defaults.get_or_insert_with(|| {
                 let columns = self.jobs.defaults.iter().map(|&column| (column, column));
@@ -95,11 +96,12 @@ impl Table<'_> {
         let defaults = defaults.into_iter().flat_map(|defaults| defaults.values());
         // SAFETY: the slot is one of the table's.
         unsafe { write(self.written, defaults.chain(values)) };
-        self.place(None);
+        let lane = self.place();
         // SAFETY: the slot holds the new row.
         let row = unsafe { RawRow::of(self.written) };
         parents::admit(self.jobs.table, &row, None)?;
-        backlog::admit(self.jobs.table, &row)
+        backlog::admit(self.jobs.table, &row)?;
+        Ok(lane)
     }
 
     /// Sets a free job running: changes columns (from 1) of a row that was found, passes the run on, and gives its place. Nothing
@@ -161,7 +163,7 @@ impl Table<'_> {
     ) -> Result<Option<R>> {
         match self.delete_as_found(row.place())? {
             TM_Result::TM_Ok => {
-                self.publish(Some(&row), false)?;
+                triggers::note(self.jobs.table, Some(&row), None)?;
                 return pass_on(&row.up_to(usize::MAX)).map(Some);
             }
             TM_Result::TM_Updated => {}
@@ -179,7 +181,7 @@ impl Table<'_> {
             TM_Result::TM_Ok => {}
             _ => return Err(internal("a job that was locked could not be deleted")),
         }
-        self.publish(Some(&job), false)?;
+        triggers::note(self.jobs.table, Some(&job), None)?;
         pass_on(&job.up_to(usize::MAX)).map(Some)
     }
 

@@ -19,8 +19,8 @@ use crate::transaction::level::{Level, least};
 use crate::transaction::own::Begun;
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
-use turnstile_scheduler::LeaseView;
 use turnstile_scheduler::figures::State;
+use turnstile_scheduler::{LaneSpec, LeaseView};
 
 sql_function!(
     turnstile_job_changed,
@@ -55,18 +55,22 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
         None => claim_epoch::of_inserted(&row)?,
     };
     let epoch = epoch.map(|(column, value)| (column, Some(value)));
-    let changes: Vec<_> = place(&row, old.as_ref()).chain(epoch).collect();
+    let (_, changes) = place(&row, old.as_ref());
+    let changes: Vec<_> = changes.chain(epoch).collect();
     Ok(Some(match changes.as_slice() {
         [] => trigger.row_unchanged(),
         changes => trigger.row_with(changes),
     }))
 }
 
-/// Puts a job into its lane; a job whose time is ahead waits for it. A job that held its session and leaves it holds
-/// nothing in the next one.
-pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize, Option<Datum>)> {
+/// The lane of a job, and what puts it there: columns with their values. A job whose time is ahead waits for it. A job that held its
+/// session and leaves it holds nothing in the next one.
+pub fn place(
+    row: &RawRow,
+    old: Option<&RawRow>,
+) -> (LaneSpec, impl Iterator<Item = (usize, Option<Datum>)>) {
     let gives_up = old.is_some_and(|old| row.has_left(old)) || takes_unasked(row, old);
-    let lane = row.read_as(row.holds_session() && !gives_up).spec;
+    let lane = row.lane_as(row.holds_session() && !gives_up);
     let holds = gives_up.then(|| (column::HOLDS_SESSION, datum(false)));
     let keys = (!row.is_in(&lane)).then(|| {
         [
@@ -86,7 +90,8 @@ pub fn place(row: &RawRow, old: Option<&RawRow>) -> impl Iterator<Item = (usize,
         let stored = state.and_then(waits_for);
         (Later::of(row).waits_for, stored.and_then(datum))
     });
-    [holds, state, waits].into_iter().flatten().chain(keys)
+    let changes = [holds, state, waits].into_iter().flatten().chain(keys);
+    (lane, changes)
 }
 
 /// Whether a job that waited for its time was made available before, which says that it need not wait.
@@ -106,8 +111,21 @@ fn takes_unasked(row: &RawRow, old: Option<&RawRow>) -> bool {
 
 /// Checks the new row of a job, and notes what it changes for the scheduler.
 pub fn note(job_table: pg_sys::Oid, old: Option<&RawRow>, new: Option<&RawRow>) -> Result<()> {
+    note_read(job_table, old, new.map(|row| (row, row.read())))
+}
+
+/// The same for a job that is added, and was put into this lane.
+pub fn note_added(job_table: pg_sys::Oid, row: &RawRow, lane: LaneSpec) -> Result<()> {
+    note_read(job_table, None, Some((row, row.read_in(lane))))
+}
+
+fn note_read(
+    job_table: pg_sys::Oid,
+    old: Option<&RawRow>,
+    placed: Option<(&RawRow, JobRow)>,
+) -> Result<()> {
     shmem::provide(job_table);
-    let placed = new.map(|row| (row, row.read()));
+    let new = placed.as_ref().map(|(row, _)| *row);
     let is_out_of_lane =
         |(row, job): &(&RawRow, JobRow)| !row.is_in(&job.spec) || !row.waits_as_stored();
     if let (Some(old), Some((new, _))) = (old, &placed)
