@@ -5,6 +5,7 @@ They keep their connections, their prepared statements and the SQL that they had
 
 import contextlib
 import random
+import sys
 import threading
 from collections import Counter
 
@@ -13,7 +14,10 @@ from support.crew import Progress, together
 from support.scripts import CURRENT, made_up, placed
 from upgrades.script import upgrade_script
 
-JOBS = 10_000
+# That end between two upgrades, at least, and before the first and after the last.
+JOBS = 1_000
+# More than these a producer does not keep waiting.
+WAITING = 500
 PRODUCERS = WORKERS = 6
 _COLUMNS = """
 ALTER TABLE turnstile.job ADD COLUMN more_{n} text NOT NULL DEFAULT 'none';
@@ -82,16 +86,22 @@ def _releases():
 class _Producer:
     """Enqueues in all ways; `made` are the jobs of calls that have returned."""
 
-    def __init__(self, db, name: int, jobs: int):
+    def __init__(self, db, name: int, progress: Progress):
         self.conn = db.connect()
         self.conn.prepare_threshold = 0
-        self.name, self.left, self.made = f"p{name}", jobs, []
+        self.name, self.progress, self.made = f"p{name}", progress, []
+        # Without what may have been there already, for its unique key.
+        self.added = 0
         self.choose = random.Random(name)
 
     def run(self):
-        while self.left > 0:
-            self.made += self.choose.choice([self._one, self._many, self._by_hand, self._in_plpgsql])()
-            self.left -= 1
+        while self.progress.going:
+            if self.added > self.progress.ended // PRODUCERS + WAITING:
+                self.progress.idle()
+                continue
+            made = self.choose.choice([self._one, self._many, self._by_hand, self._in_plpgsql])()
+            self.made += made
+            self.added += max(1, len(made) - 1)
         return self.made
 
     def _one(self):
@@ -167,20 +177,26 @@ class _Worker:
 
 
 def _upgrade(conn, versions: list[str], progress: Progress) -> int:
-    """One release after the other, each once so many more jobs have ended."""
-    share = progress.total // (len(versions) + 1)
-    for n, version in enumerate(versions):
-        while progress.ended < share * (n + 1) and progress.going:
-            threading.Event().wait(0.002)
-        assert progress.going, "the jobs had ended before the last upgrade"
+    """One release after the other, with jobs that end between them; then all may stop."""
+    for version in versions:
+        _more_jobs_end(progress)
         conn.execute(f"ALTER EXTENSION turnstile UPDATE TO '{version}'")
+    _more_jobs_end(progress)
+    progress.total = 0
     return len(versions)
+
+
+def _more_jobs_end(progress: Progress) -> None:
+    goal = progress.ended + JOBS
+    while progress.ended < goal:
+        assert progress.going, "another task has failed"
+        threading.Event().wait(0.002)
 
 
 def test_old_workers_and_producers_go_on(db, conn):
     conn.execute("CREATE FUNCTION my_enqueue() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN turnstile.enqueue('mine'); END $$")
-    progress = Progress(JOBS)
-    producers = [_Producer(db, n, JOBS // PRODUCERS) for n in range(PRODUCERS)]
+    progress = Progress(sys.maxsize)
+    producers = [_Producer(db, n, progress) for n in range(PRODUCERS)]
     workers = [_Worker(db, n, progress) for n in range(WORKERS)]
     # Errors of any kind end the test: nothing is repeated here.
     with _releases() as versions:
