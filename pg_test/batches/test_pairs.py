@@ -4,25 +4,25 @@ Which calls meet is chosen at random, of all pairs. Whatever they are, nobody's 
 parent after its children, each job after those that it comes after. TURNSTILE_PAIRS tells how many; "all" is each of them, and takes long.
 """
 
+import contextlib
 import itertools
 import os
 import random
-import threading
 import time
-from dataclasses import dataclass
 
 import psycopg
 import pytest
 
+from support.attempt import Attempt
 from support.batches import ELSEWHERE, await_children, enqueue_batch, of
-from support.calls import call, claim_next, complete, discard, enqueue
+from support.calls import Run, cancel, claim, claim_next, complete, complete_many, discard, enqueue
 from support.errors import NO_SUCH_JOB, WRONG_STATE
 from support.lapse import PATIENCE
 
 PAIRS = os.environ.get("TURNSTILE_PAIRS", "120")
 ENDS = ["COMMIT", "ROLLBACK", "ROLLBACK TO SAVEPOINT before; COMMIT"]
 # A call may find what the other has made of its job, wait for the other in a circle, or have seen too little of it.
-OVERTAKEN = (WRONG_STATE, NO_SUCH_JOB, "40P01", "40001")
+OVERTAKEN = tuple(psycopg.errors.lookup(state) for state in (WRONG_STATE, NO_SUCH_JOB, "40P01", "40001"))
 # What a claim of another connection may take at most: far more than it does, and less than the first call stays open.
 LOOK = "SET statement_timeout = '10s'"
 
@@ -84,21 +84,6 @@ WRONG = {
 }
 
 
-@dataclass
-class Call:
-    """A call that may wait for another transaction."""
-
-    conn: psycopg.Connection
-    name: str
-    jobs: dict
-
-    def __call__(self) -> None:
-        try:
-            self.conn.execute(VERBS[self.name], self.jobs)
-        except psycopg.Error as error:
-            assert error.sqlstate in OVERTAKEN, f"{self.name}: {error}"
-
-
 def scene(conn) -> dict:
     """Jobs of all sorts that wait for others."""
     run = enqueue(conn, "run")
@@ -134,35 +119,18 @@ def meet(db, first: str, second: str, end: str, has_looked: bool) -> dict:
     if has_looked:
         look(conn)
     holder.execute("BEGIN; SAVEPOINT before")
-    with_savepoint(holder, first, jobs)
-    call_of_other = threading.Thread(target=Call(other, second, jobs), daemon=True)
-    call_of_other.start()
-    until_it_waits(conn, call_of_other, other.info.backend_pid)
-    assert second != "claim" or not call_of_other.is_alive(), "a claim waits"
+    with contextlib.suppress(*OVERTAKEN), holder.transaction():
+        holder.execute(VERBS[first], jobs)
+    attempt = Attempt(lambda: other.execute(VERBS[second], jobs))
+    attempt.given_time(conn, other.info.backend_pid)
+    assert second != "claim" or not attempt.is_alive(), "a claim waits"
     look(conn)
     holder.execute(end)
-    call_of_other.join(PATIENCE)
-    assert not call_of_other.is_alive(), "the second call does not return"
+    attempt.decided(*(refusal.sqlstate for refusal in OVERTAKEN))
     run_all(conn)
     for connection in (conn, holder, other):
         connection.close()
     return jobs
-
-
-def with_savepoint(conn, name: str, jobs: dict) -> None:
-    """What is refused is undone by itself."""
-    conn.execute("SAVEPOINT call")
-    try:
-        conn.execute(VERBS[name], jobs)
-    except psycopg.Error as error:
-        assert error.sqlstate in OVERTAKEN, f"{name}: {error}"
-        conn.execute("ROLLBACK TO SAVEPOINT call")
-
-
-def until_it_waits(conn, call_of_other: threading.Thread, pid: int) -> None:
-    waits = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = %s"
-    while call_of_other.is_alive() and conn.execute(waits, [pid]).fetchone() != (True,):
-        time.sleep(0.001)
 
 
 def look(conn) -> None:
@@ -183,13 +151,11 @@ def run_all(conn) -> None:
     while jobs := conn.execute(live).fetchall():
         assert time.monotonic() < give_up, f"nothing moves: {jobs}"
         conn.execute("UPDATE turnstile.job SET run_at = clock_timestamp() WHERE state = 'retryable'")
-        for run in call(conn, "claim", queues=["default"], max_jobs=50):
+        for run in claim(conn, ["default"], 50):
             complete(conn, run)
-        for job_id, _, state, attempt in jobs:
-            if state == "running":
-                conn.execute("SELECT turnstile.complete_many(ARRAY[%s]::bigint[], ARRAY[%s]::int[])", [job_id, attempt])
+        complete_many(conn, [Run(job_id, attempt) for job_id, _, state, attempt in jobs if state == "running"])
         for (job_id,) in conn.execute(held).fetchall():
-            call(conn, "cancel", job_id=job_id)
+            cancel(conn, job_id)
 
 
 def pairs_for(chance: random.Random) -> list[tuple[str, str, str, bool]]:
@@ -202,7 +168,7 @@ def test_pairs_of_calls_leave_nothing_behind(db, conn, seed):
     for pair in pairs_for(random.Random(seed)):
         try:
             jobs = meet(db, *pair)
-        except AssertionError as error:
+        except (AssertionError, psycopg.Error) as error:
             raise AssertionError(f"{pair}: {error}") from error
         given = jobs | {"steps_aside": STEP_ASIDE in pair}
         found = {what: conn.execute(query, given).fetchall()[:5] for what, query in WRONG.items()}

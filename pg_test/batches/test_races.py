@@ -1,19 +1,18 @@
 """Children added while the last one is ending: each either counts or is refused with 55000, and the callback comes once."""
 
-import threading
 import time
 
 import psycopg
 import pytest
 
 from support import rows
+from support.attempt import Attempt
 from support.batches import (
     callback_of, children_of, claim_awaited, claim_just, complete_all, ended, ends_of, enqueue_batch, nothing_comes, of,
 )  # fmt: skip
 from support.calls import cancel, claim_next, complete, discard, enqueue, fail, release, retry
 from support.crew import together
 from support.errors import WRONG_STATE, refused
-from support.sleepers import until
 
 UNDONE = ["ROLLBACK", "ROLLBACK TO SAVEPOINT s; COMMIT"]
 LAST = {"complete": (complete, ended(completed=1)), "discard": (discard, ended(discarded=1))}
@@ -25,32 +24,6 @@ def last(conn):
     batch = enqueue_batch(conn, children=of(1))
     [run] = claim_just(conn, 1)
     return batch, run
-
-
-class Attempt(threading.Thread):
-    """A call that may have to wait for another transaction; `made` is the id that it returned."""
-
-    def __init__(self, call):
-        super().__init__(daemon=True)
-        self.call, self.made, self.error = call, None, None
-        self.start()
-
-    def run(self):
-        try:
-            self.made = self.call()
-        except psycopg.Error as error:
-            self.error = error
-
-    def given_time(self, conn, pid: int) -> None:
-        """Until it has returned or waits for a lock."""
-        waits = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
-        until(lambda: not self.is_alive() or conn.execute(waits, [pid]).fetchone() == (1,), "the call is decided or waits")
-
-    def decided(self) -> "Attempt":
-        self.join(60)
-        assert not self.is_alive()
-        assert self.error is None or self.error.sqlstate == WRONG_STATE, self.error
-        return self
 
 
 # ---- The adder was first --------------------------------------------------------------------------

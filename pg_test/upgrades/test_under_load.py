@@ -6,7 +6,6 @@ They keep their connections, their prepared statements and the SQL that they had
 import contextlib
 import random
 import sys
-import threading
 from collections import Counter
 
 from support.calls import call
@@ -190,7 +189,7 @@ def _more_jobs_end(progress: Progress) -> None:
     goal = progress.ended + JOBS
     while progress.ended < goal:
         assert progress.going, "another task has failed"
-        threading.Event().wait(0.002)
+        progress.idle()
 
 
 def test_old_workers_and_producers_go_on(db, conn):
