@@ -56,12 +56,14 @@ class History:
             commit.transaction = _named(commit, by_token, self.births) or next(same_id, None) or _unknown(commit, by_run)
 
     def _lose(self, crashes) -> None:
-        """A claim that left nothing in the log, and was committed just before a crash, is one that went on until then."""
+        """A claim that left nothing in the log, and was committed just before a crash, is one that went on until then; its client
+        may have read the answer after that."""
         found = {id(commit.transaction) for commit in self.commits}
         for transaction in self.transactions:
             if transaction.outcome != "committed" or id(transaction) in found or not any(map(has_claimed, transaction.kept)):
                 continue
-            lost = [end for begin, end in crashes if begin - WRITTEN_AFTER <= transaction.ended <= end]
+            asked, heard = transaction.calls[-1].sent, transaction.ended
+            lost = [end for begin, end in crashes if begin - WRITTEN_AFTER <= heard and asked <= end]
             if lost:
                 transaction.outcome, transaction.ended, transaction.is_lost = "rolled back", lost[0], True
 

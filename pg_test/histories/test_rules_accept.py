@@ -235,6 +235,15 @@ def a_claim_was_lost(story):
 
 
 @good
+def a_claim_was_lost_whose_client_stood_still(story):
+    story.limits("queue", "q", durable_claims="false")
+    story.enqueues(1, claim_epoch=1)
+    story.crashes.append((story.now + 1, story.now + 2))
+    story.ended(story.called("claim", [[1, 1]], queues=["q"], most=1, lasts=4))
+    story.claims(1, attempt=2, uncounted=1, claim_epoch=2)
+
+
+@good
 def a_lost_claim_was_of_the_only_slot(story):
     story.limits("queue", "q", max_running="1", durable_claims="false")
     story.enqueues(1, 2, claim_epoch=1)

@@ -81,6 +81,8 @@ GUARDS = {
         "batches/test_attack_strangers.py::test_a_follower_whose_end_is_undone_follows_all_the_same[cancel-ROLLBACK]",
     "WaitForDependencies": "batches/test_attack_strangers.py::test_a_follower_that_is_being_ended_keeps_no_claim_waiting",
     "EndUnlocked": "isolation/cancel_against_children",
+    "ClaimBeforeTime": "rules/work/test_rates.py::test_no_start_is_before_its_job[directly]",
+    "OpenAnywhere": "isolation/batch_moved",
     "CallBackEarly": "batches/test_batch.py::test_the_last_end_makes_the_parent_run_as_the_callback",
     "LineUpEarly": "batches/test_turns.py::test_children_of_batches_that_share_sessions_do_not_wait_in_a_circle",
     "TrustPlace": "rules/work/test_places.py::test_another_job_has_its_place",

@@ -13,7 +13,7 @@ PAGES_OF_A_PROBE = 6
 
 TYPES = {
     "next_lanes": "bigint, bigint, bigint, int",
-    "find_waiting": "bigint, bigint, bigint, bigint, int, bigint[]",
+    "find_waiting": "bigint, bigint, bigint, bigint, int, bigint[], timestamptz",
     "look_ahead": "bigint, bigint, bigint, bigint[], int",
     "check_lane": "bigint, bigint, bigint, bigint",
 }
@@ -22,7 +22,7 @@ TYPES = {
 def _arguments(statement: str, group: int, lane: int) -> list[str]:
     values = {
         "next_lanes": [group >> 32 << 32, LEAST, group | 0xFFFFFFFF, 1000],
-        "find_waiting": [group, lane, 0, MOST, 1, "{}"],
+        "find_waiting": [group, lane, 0, MOST, 1, "{}", "infinity"],
         "look_ahead": [group, lane, 0, "{}", 4],
         "check_lane": [group, lane, MOST, 1_000_000],
     }

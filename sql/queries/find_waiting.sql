@@ -1,10 +1,12 @@
 -- Locks up to $5 jobs of lane $2 of group $1 that are not locked, by position from $3 on and before $4: (id, the
 -- attempts that it has had, position, whether its turn opens its batch, claim_epoch).
--- $6: positions that this transaction made available itself; they are not committed, so not eligible.
+-- $6: positions that this transaction made available itself; they are not committed, so not eligible. Nor is what has come since $7, the
+-- time of the pick where that is when runs start.
 SELECT job.id, job.attempt, job.position, job.opens_batch IS TRUE, job.claim_epoch
 FROM ONLY turnstile.job
 WHERE job.lane_group = $1 AND job.lane = $2 AND job.position >= $3 AND job.position < $4 AND job.state = 'available' AND job.waits_for IS NULL
     AND NOT job.position = ANY ($6)
+    AND NOT (job.run_at > $7 AND job.run_at <= clock_timestamp())
 ORDER BY job.position
 LIMIT $5
 FOR NO KEY UPDATE SKIP LOCKED

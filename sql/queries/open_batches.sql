@@ -1,11 +1,13 @@
--- The turn of the jobs $1 has come: they wait for their children, which may start from now on. The ids of those of which that is true.
+-- The turn of the jobs $1[i] has come in the lanes $3[i] of the groups $2[i]: they wait for their children, which may start from now on. The
+-- ids of those of which that is true: one that was moved meanwhile is behind other gates.
 -- Those whose settings another transaction is changing keep their turn.
 WITH turn AS MATERIALIZED (
     SELECT job.id
     FROM ONLY turnstile.job
+    JOIN unnest($1, $2, $3) AS found (id, lane_group, lane) USING (id, lane_group, lane)
     WHERE job.id = ANY ($1) AND job.state = 'available' AND job.opens_batch
     ORDER BY job.id
-    FOR NO KEY UPDATE SKIP LOCKED
+    FOR NO KEY UPDATE OF job SKIP LOCKED
 ), locked AS MATERIALIZED (
     SELECT batch.id
     FROM turnstile.batch

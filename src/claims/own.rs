@@ -12,7 +12,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::runs::by_statement::{POSITION_OF_STARTED, START_JOBS};
-use crate::runs::opening;
+use crate::runs::opening::{self, Turn};
 use crate::transaction::{own, pending};
 use crate::upkeep::follow_up;
 use pgrx::pg_sys::{self, Datum};
@@ -100,11 +100,16 @@ fn start(
             column(|&(_, position)| position),
         ],
     )?;
-    let (mut ids, mut openings): (Vec<i64>, Vec<i64>) = (Vec::new(), Vec::new());
+    let (mut ids, mut turns) = (Vec::new(), Vec::new());
     for row in 0..found.len() {
+        let job: i64 = found.required(row, 1)?;
         match found.required(row, 2)? {
-            true => openings.push(found.required(row, 1)?),
-            false => ids.push(found.required(row, 1)?),
+            true => turns.push(Turn {
+                job,
+                lane_group: found.required(row, 3)?,
+                lane: found.required(row, 4)?,
+            }),
+            false => ids.push(job),
         }
     }
     pending::note(job_table, |level| {
@@ -112,7 +117,7 @@ fn start(
         own::add(&mut level.own.passed, passed);
         level.own.is_claiming = true;
     });
-    opening::open(spi, &openings)?;
+    opening::open(spi, &turns)?;
     let arguments = [
         datum(ids.as_slice()),
         worker,

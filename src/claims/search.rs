@@ -8,7 +8,7 @@ use crate::pg::spi::Spi;
 use crate::pg::{catalog, server};
 use crate::runs::claimer::Claimer;
 use crate::runs::look_ahead::{add_gone, look_ahead};
-use crate::runs::opening;
+use crate::runs::opening::{self, Turn};
 use crate::runs::run::{Started, Wanted};
 use crate::runs::start::start_jobs;
 use crate::shmem::Phase;
@@ -310,7 +310,9 @@ fn take(
             start_jobs(spi, &wanted, output)?
         }
     };
-    let opened = opening::open(spi, &started.openings)?;
+    let openings = started.openings.iter();
+    let turns: Vec<Turn> = openings.map(|&job| Turn::of(picked, job)).collect();
+    let opened = opening::open(spi, &turns)?;
     let reservations = opening::keep_turn(job_table, picked, reservations, opened);
     if started.shows_next() {
         add_gone(picked, &mut started.seen);

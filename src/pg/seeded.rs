@@ -142,6 +142,10 @@ pub enum Seeded {
     WaitForDependencies,
     /// A job that is ended from outside has the children that it had before its lock was waited for.
     EndUnlocked,
+    /// A rate counts a start before its job was there.
+    ClaimBeforeTime,
+    /// A batch whose turn has come is opened wherever it was moved.
+    OpenAnywhere,
     /// A parent goes on while children are live.
     CallBackEarly,
     /// Children of a batch that is not open are in the lines of their sessions.
@@ -321,6 +325,12 @@ mod switch {
             "",
         ),
         (Seeded::EndUnlocked, "lock_to_end", "FOR UPDATE", ""),
+        (
+            Seeded::OpenAnywhere,
+            "open_batches",
+            "USING (id, lane_group, lane)",
+            "USING (id)",
+        ),
         (
             Seeded::CallBackEarly,
             "decide_blocked",

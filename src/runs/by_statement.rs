@@ -5,7 +5,7 @@ use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::output::Output;
 use crate::pg::spi::{Spi, Statement, statement};
-use crate::runs::run::{Run, Started, Wanted, most_openings};
+use crate::runs::run::{Run, Started, Wanted, most_openings, start_time};
 use crate::shmem::QueueSettings;
 use crate::transaction::loss;
 use crate::transaction::pending::{self, Work};
@@ -14,7 +14,15 @@ use turnstile_scheduler::RunId;
 
 static FIND_WAITING: Statement = statement!(
     "find_waiting",
-    [INT8OID, INT8OID, INT8OID, INT8OID, INT4OID, INT8ARRAYOID]
+    [
+        INT8OID,
+        INT8OID,
+        INT8OID,
+        INT8OID,
+        INT4OID,
+        INT8ARRAYOID,
+        TIMESTAMPTZOID
+    ]
 )
 .that_walks_an_index();
 pub static START_JOBS: Statement = statement!(
@@ -102,6 +110,7 @@ fn find_waiting(
             datum(picked.bound.unwrap_or(i64::MAX)),
             datum(i32::try_from(most).unwrap_or(i32::MAX)),
             datum(wanted.own),
+            datum(start_time(picked, i64::MAX)),
         ],
     )?;
     let found = |row| {

@@ -7,15 +7,38 @@ use crate::transaction::pending;
 use pgrx::pg_sys;
 use turnstile_scheduler::{Picked, ReservationId};
 
-static OPEN: Statement = statement!("open_batches", [INT8ARRAYOID]);
+static OPEN: Statement = statement!("open_batches", [INT8ARRAYOID, INT8ARRAYOID, INT8ARRAYOID]);
 
-/// Opens the batches of these jobs, which a claim has found in their lane; returns how many. Others may wait for the commit, so the
-/// call must not sleep before it.
-pub fn open(spi: &Spi, jobs: &[i64]) -> Result<usize> {
-    if jobs.is_empty() {
+/// A parent whose turn has come in this lane.
+pub struct Turn {
+    pub job: i64,
+    pub lane_group: i64,
+    pub lane: i64,
+}
+
+impl Turn {
+    pub fn of(picked: &Picked, job: i64) -> Self {
+        Self {
+            job,
+            lane_group: picked.spec.group().cast_signed(),
+            lane: picked.spec.lane.cast_signed(),
+        }
+    }
+}
+
+/// Opens the batches of the parents that are still in their lanes; returns how many. Others may wait for the commit, so the call must
+/// not sleep before it.
+pub fn open(spi: &Spi, turns: &[Turn]) -> Result<usize> {
+    if turns.is_empty() {
         return Ok(0);
     }
-    let opened = spi.run(&OPEN, &[datum(jobs)])?.len();
+    let column = |read: fn(&Turn) -> i64| datum(turns.iter().map(read).collect::<Vec<_>>());
+    let arguments = [
+        column(|turn| turn.job),
+        column(|turn| turn.lane_group),
+        column(|turn| turn.lane),
+    ];
+    let opened = spi.run(&OPEN, &arguments)?.len();
     if opened > 0 {
         pending::must_commit_before_sleep();
     }

@@ -2,7 +2,9 @@
 
 use crate::job::row::column;
 use crate::pg::call::datum;
+use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
+use crate::pg::tuple::RawRow;
 use crate::runs::claimer::Claimer;
 use crate::runs::lane_rows::LaneRows;
 use crate::shmem::QueueSettings;
@@ -22,6 +24,8 @@ pub(super) struct Run {
     pub(super) owner_pid: Option<Datum>,
     pub(super) owner_started_at: Option<Datum>,
     pub(super) claimed_at: i64,
+    /// When the claim looked at the lane.
+    looked_at: i64,
     pub(super) lease_expires_at: Option<i64>,
     /// What the claim asked for.
     pub(super) lease: Option<Datum>,
@@ -86,6 +90,11 @@ pub(super) fn most_openings(picked: &Picked) -> usize {
     }
 }
 
+/// When the jobs of a claim start that looks at the lane now. Where a rate counts starts, windows of claimed_at are exact.
+pub(super) fn start_time(picked: &Picked, now: i64) -> i64 {
+    if picked.is_metered { picked.now } else { now }
+}
+
 impl Run {
     pub(super) fn from_now_on(
         picked: &Picked,
@@ -98,11 +107,18 @@ impl Run {
             worker: claimer.worker,
             owner_pid: claimer.owner.and_then(|owner| datum(owner.pid)),
             owner_started_at: claimer.owner.and_then(|owner| datum(owner.started_at)),
-            // Where a rate counts starts, windows of claimed_at are exact.
-            claimed_at: if picked.is_metered { picked.now } else { now },
+            claimed_at: start_time(picked, now),
+            looked_at: now,
             lease_expires_at: server::later(now, lease),
             lease: claimer.lease.and_then(datum),
         }
+    }
+
+    /// Whether the job has come since the lane was picked, which is when runs start where a rate counts them. A clock that was
+    /// set back is no reason to wait.
+    pub(super) fn begins_before(&self, job: &RawRow) -> bool {
+        let due = job.int8(column::RUN_AT).unwrap_or(i64::MIN);
+        due > self.claimed_at && due <= self.looked_at && !armed(Seeded::ClaimBeforeTime)
     }
 
     /// The scheduler learns of starts by their reservations, and of the leases here.

@@ -83,6 +83,9 @@ fn start_directly(
                 started.openings.extend(row.int8(column::ID));
                 continue;
             }
+            if run.begins_before(&row) {
+                break;
+            }
             let attempts = row.int4(column::ATTEMPT).unwrap_or(0);
             let known = row.far_int4(later.claim_epoch);
             let claim = claim_epoch::of_claim(attempts, known, settings.durable_claims)?;

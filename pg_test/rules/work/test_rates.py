@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from support.attempt import Attempt
 from support.buckets import overfull, starts_of
 from support.calls import call, claim, claim_all, claim_next, enqueue, enqueue_times, ids
 from support.gates import GATES
@@ -197,3 +198,23 @@ def test_a_rate_that_makes_no_sense_is_refused(conn, table, key, nonsense):
     with pytest.raises(Exception) as caught:
         conn.execute(f"UPDATE turnstile.{table} SET {nonsense} WHERE {key} = 'x'")
     assert caught.value.sqlstate == "23514"
+
+
+@pytest.mark.parametrize("has_trigger", [False, True], ids=["directly", "by statements"])
+def test_no_start_is_before_its_job(db, conn, other, has_trigger):
+    """A job that comes between the pick of a claim and its look at the lane is left to the next pick."""
+    third = db.connect()
+    if has_trigger:
+        third.execute("CREATE FUNCTION public.pass() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'")
+        third.execute("CREATE TRIGGER own BEFORE UPDATE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION public.pass()")
+    configure(conn, "tenant", "acme", rate=1000, burst=1000)
+    first, second = enqueue_times(conn, 2, tenant="acme")
+    assert claim_next(conn).id == first
+    other.execute("BEGIN; LOCK TABLE turnstile.job IN SHARE MODE")
+    claimed = Attempt(lambda: claim(conn, ["default"], 5))
+    claimed.given_time(third, conn.info.backend_pid)
+    late = enqueue(other, tenant="acme")
+    other.execute("COMMIT")
+    assert ids(claimed.decided().made) == [second, late]
+    early = "SELECT count(*) FROM turnstile.job WHERE claimed_at < run_at OR claimed_at < created_at"
+    assert conn.execute(early).fetchone() == (0,)
