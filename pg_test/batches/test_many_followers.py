@@ -7,6 +7,7 @@ from support.batches import awaited, claim_awaited, ends_as
 from support.calls import cancel, claim, claim_next, complete, complete_many, discard, enqueue, enqueue_many, ids, release
 
 FOLLOWERS = 10_000
+UNTOLD = "SELECT count(*)::int FROM turnstile.dependency WHERE NOT is_told AND job > %s"
 BLOCKED = "SELECT count(*)::int FROM turnstile.job WHERE state = 'blocked'"
 # How many rows the greatest transaction has written, of those that are now available.
 LARGEST = "SELECT max(n)::int FROM (SELECT count(*) AS n FROM turnstile.job WHERE state = 'available' GROUP BY xmin::text) AS by_one"
@@ -113,3 +114,26 @@ def test_a_transaction_discards_many_links_of_a_chain(conn):
     assert most <= 50
     named = "SELECT count(*) FROM turnstile.job_history WHERE errors::text LIKE '%' || (id - 1) || ', which it comes after, is discarded%'"
     assert conn.execute(named).fetchone() == (299,)
+
+
+def test_many_come_each_after_some_of_its_own(conn):
+    """Memory lists fewer jobs, and each of them has several dependencies."""
+    before = [[f"{group} {number}" for number in range(4)] for group in range(300)]
+    jobs = [{"kind": "before", "ref": ref} for refs in before for ref in refs]
+    enqueue_many(conn, jobs + [{"kind": "after", "after_refs": refs} for refs in before])
+    awaited(conn, UNTOLD, 0, 0)
+    while runs := claim(conn, ["default"], 1_000):
+        complete_many(conn, runs)
+    awaited(conn, BLOCKED, 0)
+
+
+def test_those_whose_predecessors_are_locked_keep_no_others_waiting(conn, other):
+    """Also where more are locked than are looked at together, and memory could not list the others."""
+    before = ids(enqueue_many(conn, [{"kind": "before"}] * 500))
+    other.execute("BEGIN")
+    other.execute("SELECT FROM turnstile.job WHERE id = ANY (%s) FOR NO KEY UPDATE", [before[:200]])
+    after = ids(enqueue_many(conn, [{"kind": "after", "after": [job]} for job in before]))
+    awaited(conn, UNTOLD, 0, after[199])
+    assert conn.execute(UNTOLD, [0]).fetchone() == (200,)
+    other.execute("COMMIT")
+    awaited(conn, UNTOLD, 0, 0)

@@ -105,7 +105,7 @@ WHERE name LIKE 'turnstile.%%' AND name <> ALL (%s)
 ORDER BY name
 """
 # Settings of test builds.
-_OF_TESTS = ["turnstile.seeded_fault", "turnstile.panic_at"]
+_OF_TESTS = ["turnstile.seeded_fault", "turnstile.panic_at", "turnstile.pause_at"]
 
 
 def _cell(text: str | None) -> str:

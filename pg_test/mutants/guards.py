@@ -77,6 +77,7 @@ GUARDS = {
     "AllowAncestorsSession": "batches/test_adding.py::test_a_child_in_the_session_of_its_parent_is_refused[enqueue]",
     "ForgetFollowUp": "batches/test_after.py::test_many_come_after_one",
     "LoseFollowedUp": "batches/test_attack_strangers.py::test_a_batch_whose_end_fails_does_not_keep_others_from_theirs",
+    "ForgetTheRest": "batches/test_many_followers.py::test_many_come_each_after_some_of_its_own",
     "ForgetPassedOver":
         "batches/test_attack_strangers.py::test_a_follower_whose_end_is_undone_follows_all_the_same[cancel-ROLLBACK]",
     "WaitForDependencies": "batches/test_attack_strangers.py::test_a_follower_that_is_being_ended_keeps_no_claim_waiting",

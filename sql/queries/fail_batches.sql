@@ -1,9 +1,9 @@
--- Stops those of the batches $1 (null: of all) of which more children were discarded than max_failed allows: (id, whether that was
--- done). Others are locked by another transaction.
+-- Stops those of the batches $1 of which more children were discarded than max_failed allows: (id, whether that was done). Others are
+-- locked by another transaction.
 WITH failing AS MATERIALIZED (
     SELECT batch.id
     FROM turnstile.batch
-    WHERE ($1 IS NULL OR batch.id = ANY ($1)) AND batch.stops IS NULL AND batch.max_failed IS NOT NULL
+    WHERE batch.id = ANY ($1) AND batch.stops IS NULL AND batch.max_failed IS NOT NULL
         AND EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = batch.id)
         AND batch.max_failed < (
             SELECT count(*)

@@ -2,26 +2,35 @@
 -- is gone, what that means to the job). met: it waits for it no more; failed: it is to end, and is locked for that; busy: another
 -- transaction has locked the job, or the dependency, and may yet be undone. They are deleted unless that is so. A job that is told to
 -- hold waits on where a predecessor ended wrong; one that waits no more is not ended.
-WITH ended AS NOT MATERIALIZED (
-    SELECT dependency.job, dependency.predecessor, last.state, outcome.is_met
+WITH known AS NOT MATERIALIZED (
+    -- One index each. For a condition with OR the planner would rather read the dependencies of all jobs, and so it would to find
+    -- these again by their key.
+    SELECT dependency.ctid AS place, dependency.job, dependency.predecessor, dependency.any_end, dependency.holds
     FROM turnstile.dependency
+    WHERE dependency.job = ANY ($1)
+    UNION ALL
+    SELECT dependency.ctid, dependency.job, dependency.predecessor, dependency.any_end, dependency.holds
+    FROM turnstile.dependency
+    WHERE dependency.predecessor = ANY ($1) AND NOT dependency.job = ANY ($1)
+), ended AS NOT MATERIALIZED (
+    SELECT known.place, known.job, known.predecessor, last.state, outcome.is_met
+    FROM known
     LEFT JOIN LATERAL (
         SELECT job_history.state
         FROM turnstile.job_history
-        WHERE job_history.id = dependency.predecessor
+        WHERE job_history.id = known.predecessor
         ORDER BY job_history.finished_at DESC
         LIMIT 1
     ) AS last ON true
     CROSS JOIN LATERAL (
-        SELECT dependency.any_end OR coalesce(last.state = 'completed', false) AS is_met
+        SELECT known.any_end OR coalesce(last.state = 'completed', false) AS is_met
     ) AS outcome
-    WHERE (dependency.job = ANY ($1) OR dependency.predecessor = ANY ($1))
-        AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = dependency.predecessor)
-        AND (outcome.is_met OR NOT dependency.holds)
+    WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = known.predecessor)
+        AND (outcome.is_met OR NOT known.holds)
 ), free AS MATERIALIZED (
     SELECT ended.job, ended.predecessor, ended.state, ended.is_met
     FROM ended
-    JOIN turnstile.dependency ON dependency.predecessor = ended.predecessor AND dependency.job = ended.job
+    JOIN turnstile.dependency ON dependency.ctid = ended.place
     LIMIT $2
     FOR UPDATE OF dependency SKIP LOCKED
 ), passed_over AS MATERIALIZED (

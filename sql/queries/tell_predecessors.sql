@@ -1,13 +1,18 @@
 -- Marks the live predecessors of the jobs $1, and those of the jobs $1 that have come back, so that their ends lead to their followers.
 -- The jobs of which another transaction has locked a predecessor, or a dependency.
 WITH untold AS MATERIALIZED (
-    SELECT dependency.job, dependency.predecessor
+    -- One index each, as in meet_dependencies.
+    SELECT dependency.ctid AS place, dependency.job, dependency.predecessor
     FROM turnstile.dependency
-    WHERE (dependency.job = ANY ($1) OR dependency.predecessor = ANY ($1)) AND NOT dependency.is_told
+    WHERE dependency.job = ANY ($1) AND NOT dependency.is_told
+    UNION ALL
+    SELECT dependency.ctid, dependency.job, dependency.predecessor
+    FROM turnstile.dependency
+    WHERE dependency.predecessor = ANY ($1) AND NOT dependency.job = ANY ($1) AND NOT dependency.is_told
 ), free AS MATERIALIZED (
-    SELECT dependency.job, dependency.predecessor
+    SELECT untold.job, untold.predecessor
     FROM untold
-    JOIN turnstile.dependency ON dependency.predecessor = untold.predecessor AND dependency.job = untold.job
+    JOIN turnstile.dependency ON dependency.ctid = untold.place
     FOR NO KEY UPDATE OF dependency SKIP LOCKED
 ), locked AS MATERIALIZED (
     SELECT job.id, job.has_followers

@@ -136,6 +136,8 @@ pub enum Seeded {
     ForgetFollowUp,
     /// An abort forgets which of them it was looking after.
     LoseFollowedUp,
+    /// Of more jobs than can be looked at together, only the first are.
+    ForgetTheRest,
     /// A dependency that others have locked is not looked at again.
     ForgetPassedOver,
     /// Who looks after jobs waits for others to end with their dependencies.
@@ -340,7 +342,7 @@ mod switch {
         (
             Seeded::TakeAnyEnd,
             "meet_dependencies",
-            "dependency.any_end OR coalesce(last.state = 'completed', false) AS is_met",
+            "known.any_end OR coalesce(last.state = 'completed', false) AS is_met",
             "true AS is_met",
         ),
         (

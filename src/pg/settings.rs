@@ -25,6 +25,8 @@ static SEEDED_FAULT: GucSetting<Option<std::ffi::CString>> =
 
 #[cfg(feature = "fault_injection")]
 static PANIC_AT: GucSetting<i32> = GucSetting::<i32>::new(0);
+#[cfg(feature = "fault_injection")]
+static PAUSE_AT: GucSetting<i32> = GucSetting::<i32>::new(0);
 
 pub fn register() {
     #[cfg(feature = "seeded_faults")]
@@ -42,6 +44,17 @@ pub fn register() {
         c"Which change of a slot within each scheduler step panics; 0: none.",
         c"Only in test builds.",
         &PANIC_AT,
+        0,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
+    #[cfg(feature = "fault_injection")]
+    GucRegistry::define_int_guc(
+        c"turnstile.pause_at",
+        c"Before which look at the tables the session waits for the advisory lock with the number of its process; 0: none.",
+        c"Only in test builds.",
+        &PAUSE_AT,
         0,
         i32::MAX,
         GucContext::Suset,
@@ -132,6 +145,11 @@ pub fn seeded_fault() -> Option<std::ffi::CString> {
 #[cfg(feature = "fault_injection")]
 pub fn panic_at() -> u32 {
     u32::try_from(PANIC_AT.get()).unwrap_or(0)
+}
+
+#[cfg(feature = "fault_injection")]
+pub fn pause_at() -> u32 {
+    u32::try_from(PAUSE_AT.get()).unwrap_or(0)
 }
 
 pub fn max_payload() -> usize {

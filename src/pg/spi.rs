@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "calls SPI")]
 
 use crate::pg::error::{Result, internal, not_committed};
+use crate::pg::pause::before_look;
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
@@ -195,6 +196,7 @@ impl Spi {
         // SAFETY: a statement's plan is valid, and of that statement.
         let _locks = (!armed(Seeded::LookBeforeLocking)).then(|| unsafe { LockedPlan::of(plan) });
         let mut arguments = Arguments::of(arguments);
+        before_look();
         // SAFETY: values and nulls have one element a parameter; SPI copies the snapshot.
         unsafe {
             let snapshot = match armed(Seeded::ClaimWithOldSnapshot) {
@@ -248,6 +250,7 @@ impl Spi {
                 return Err(not_committed(table));
             }
         }
+        before_look();
         self.scan(
             statement,
             arguments,

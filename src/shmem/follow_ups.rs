@@ -3,6 +3,8 @@
 
 use crate::pg::server;
 
+/// The least id.
+const FIRST: i64 = i64::MIN;
 /// The most jobs that are remembered one by one.
 const MOST: usize = 64;
 
@@ -11,8 +13,10 @@ const MOST: usize = 64;
 pub struct FollowUps {
     jobs: [i64; MOST],
     count: u32,
-    /// More jobs came than could be listed, or none were.
-    look_at_all: bool,
+    /// All jobs from this id on: more came than could be listed, or none were.
+    all_from: Option<i64>,
+    /// All jobs, once that is over: more came meanwhile.
+    all_again: bool,
     /// So many times one job is looked at by itself: one of those that were looked at together has failed.
     singly: u32,
     /// Since when there has been something to look at.
@@ -25,19 +29,20 @@ pub struct FollowUps {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FollowUp {
     pub jobs: Vec<i64>,
-    pub look_at_all: bool,
+    /// All jobs from this id on.
+    pub all_from: Option<i64>,
     /// What is found is not to be looked at together.
     pub singly: bool,
 }
 
 impl FollowUp {
     pub fn is_empty(&self) -> bool {
-        self.jobs.is_empty() && !self.look_at_all
+        self.jobs.is_empty() && self.all_from.is_none()
     }
 
     pub fn absorb(&mut self, other: Self) {
         self.jobs.extend(other.jobs);
-        self.look_at_all |= other.look_at_all;
+        self.all_from = least(self.all_from, other.all_from);
         self.singly |= other.singly;
     }
 }
@@ -47,7 +52,8 @@ impl Default for FollowUps {
         Self {
             jobs: [0; MOST],
             count: 0,
-            look_at_all: false,
+            all_from: None,
+            all_again: false,
             singly: 0,
             since: i64::MAX,
             next: i64::MAX,
@@ -57,8 +63,26 @@ impl Default for FollowUps {
 
 impl FollowUps {
     pub fn look_at_all(&mut self) {
-        self.look_at_all = true;
+        self.begin_anew();
         self.hasten(i64::MIN);
+    }
+
+    /// Who goes through all jobs comes to their end first: some of them may not be to be had for a long time.
+    fn begin_anew(&mut self) {
+        match self.all_from {
+            None => self.all_from = Some(FIRST),
+            Some(FIRST) => {}
+            Some(_) => self.all_again = true,
+        }
+    }
+
+    fn go_on_from(&mut self, from: i64) {
+        let known = self.all_from.replace(from);
+        match known {
+            None => {}
+            Some(FIRST) => self.all_again |= from != FIRST,
+            Some(known) => self.all_from = Some(known.min(from)),
+        }
     }
 
     /// The jobs are gone.
@@ -93,12 +117,13 @@ impl FollowUps {
                 *place = job;
                 self.count += 1;
             }
-            None => self.look_at_all = true,
+            None => self.begin_anew(),
         }
     }
 
-    /// Takes up to `most` jobs, first those that came first, and what is not listed if all that is listed is taken.
-    pub fn take(&mut self, most: usize) -> FollowUp {
+    /// Takes up to `most` jobs, first those that came first, and what is not listed if all that is listed is taken. All jobs are gone
+    /// through once more at `again`, if they have to be.
+    pub fn take(&mut self, most: usize, again: i64) -> FollowUp {
         let singly = self.singly > 0;
         let most = if singly { 1 } else { most };
         let count = self.count as usize;
@@ -106,16 +131,20 @@ impl FollowUps {
         let jobs = self.jobs.iter().take(taken).copied().collect();
         self.jobs.copy_within(taken..count, 0);
         self.count = (count - taken) as u32;
-        let look_at_all = taken == count && taken < most && std::mem::take(&mut self.look_at_all);
-        if taken > 0 || look_at_all {
+        let all_from = self.all_from.take_if(|_| taken == count);
+        if taken > 0 || all_from.is_some() {
             self.singly = self.singly.saturating_sub(1);
         }
-        if self.count == 0 && !self.look_at_all {
+        if self.count == 0 && self.all_from.is_none() {
             self.next = i64::MAX;
+            if std::mem::take(&mut self.all_again) {
+                self.begin_anew();
+                self.hasten(again);
+            }
         }
         FollowUp {
             jobs,
-            look_at_all,
+            all_from,
             singly,
         }
     }
@@ -130,12 +159,16 @@ impl FollowUps {
 
     /// What was taken is to be looked at again, at `next` or before.
     pub fn put_back(&mut self, left: &FollowUp, next: i64) {
-        if left.look_at_all {
-            self.look_at_all = true;
+        if let Some(from) = left.all_from {
+            self.go_on_from(from);
             self.hasten(next);
         }
         for &job in &left.jobs {
             self.add(job, next);
         }
     }
+}
+
+fn least(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    one.into_iter().chain(other).min()
 }

@@ -33,6 +33,7 @@ pub use whole::visit_jobs;
 use crate::job::tables;
 use crate::pg::compat::{self, Entries};
 use crate::pg::error::Result;
+use crate::pg::pause::before_look;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;
 use crate::pg::unguarded::ExecStoreAllNullTuple;
@@ -88,6 +89,7 @@ pub struct Table<'c> {
 /// Runs one command on jobs that are locked ([`lock_jobs`]). Its snapshot is taken now. What it allocates and finds
 /// is gone at its end.
 pub fn command<R>(work: impl FnOnce(&Command) -> Result<R>) -> Result<R> {
+    before_look();
     // SAFETY: what begins here ends here, in the order in which the executor does it; after an error the abort does.
     unsafe {
         let state = executor::begin(!armed(Seeded::ClaimWithOldSnapshot));

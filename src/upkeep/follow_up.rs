@@ -7,6 +7,7 @@
 
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};
+use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server::{self, SECOND};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::runs::end_waiting::end_waiting;
@@ -16,13 +17,13 @@ use crate::transaction::{
     self, own,
     pending::{self, Work},
 };
-use crate::upkeep::unfinished::Unfinished;
+use crate::upkeep::unfinished::{LOCKED_AGAIN, Unfinished};
 use pgrx::pg_sys::{self, Datum};
 use std::collections::{BTreeMap, BTreeSet};
 use turnstile_scheduler::LaneSpec;
 
 static ANY: Statement = statement!("any_follow_up", []);
-static ALL: Statement = statement!("all_follow_ups", [INT8OID]);
+static ALL: Statement = statement!("all_follow_ups", [INT8OID, INT8OID]);
 static TELL: Statement = statement!("tell_predecessors", [INT8ARRAYOID]);
 static MEET: Statement = statement!("meet_dependencies", [INT8ARRAYOID, INT8OID]);
 static LOCK: Statement = statement!("lock_blocked", [INT8ARRAYOID]);
@@ -79,7 +80,8 @@ pub fn duty(memory: &mut Locked, effort: Effort) -> Option<FollowUp> {
     let (follow_ups, now) = (&memory.state.follow_ups, server::now());
     let is_due =
         follow_ups.next() <= now && follow_ups.since() <= now.saturating_sub(effort.patience);
-    let taken = is_due.then(|| memory.state.follow_ups.take(effort.jobs));
+    let again = now.saturating_add(LOCKED_AGAIN);
+    let taken = is_due.then(|| memory.state.follow_ups.take(effort.jobs, again));
     taken.filter(|taken| !taken.is_empty())
 }
 
@@ -93,8 +95,8 @@ pub fn note(job_table: pg_sys::Oid, taken: Option<&FollowUp>) {
 pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effort) -> Result<()> {
     let mut jobs = taken.jobs;
     let mut left = Unfinished::default();
-    if taken.look_at_all {
-        let found = all(spi, effort, &mut left)?;
+    if let Some(from) = taken.all_from {
+        let found = all(spi, from, effort, &mut left)?;
         match taken.singly {
             true => left.now.extend(found),
             false => jobs.extend(found),
@@ -139,21 +141,25 @@ pub fn perform_own(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     }
 }
 
-fn all(spi: &Spi, effort: Effort, left: &mut Unfinished) -> Result<Vec<i64>> {
+/// What there is to look at from a job on. Those that follow are left, in order of their ids: some that others have locked are not
+/// found again and again in their place.
+fn all(spi: &Spi, from: i64, effort: Effort, left: &mut Unfinished) -> Result<Vec<i64>> {
     if !spi.run(&ANY, &[])?.required::<bool>(0, 1)? {
         return Ok(Vec::new());
     }
-    left.later.extend(fail(spi, None)?);
     let most = i64::try_from(effort.jobs).unwrap_or(i64::MAX);
-    let rows = spi.run(&ALL, &[datum(most)])?;
-    left.look_at_all = rows.len() >= effort.jobs;
-    ids(&rows)
+    let found = ids(&spi.run(&ALL, &[datum(from), datum(most)])?)?;
+    left.all_from = found
+        .last()
+        .filter(|_| found.len() >= effort.jobs && !armed(Seeded::ForgetTheRest))
+        .map(|last| last.saturating_add(1));
+    Ok(found)
 }
 
 /// Stops batches of which too many children have failed. A claim that does so starts none of their jobs, although it goes by settings
 /// that are committed. Returns those that must not end before another transaction lets them be stopped.
-fn fail(spi: &Spi, batches: Option<Datum>) -> Result<Vec<i64>> {
-    let rows = spi.run(&FAIL, &[batches])?;
+fn fail(spi: &Spi, batches: &[i64]) -> Result<Vec<i64>> {
+    let rows = spi.run(&FAIL, &[datum(batches)])?;
     let mut undecided = Vec::new();
     for row in 0..rows.len() {
         match rows.required(row, 2)? {
@@ -268,7 +274,7 @@ impl Look<'_> {
 
     /// Returns the batches that have failed, and must not end before they are marked so.
     fn see_to_children(&mut self, jobs: &[i64]) -> Result<Vec<i64>> {
-        let undecided = fail(self.spi, datum(jobs))?;
+        let undecided = fail(self.spi, jobs)?;
         self.left.later.extend(&undecided);
         let rows = self.spi.run(&TO_STOP, &[datum(jobs), datum(self.chunk)])?;
         let children: Vec<i64> = (0..rows.len())

@@ -6,14 +6,15 @@ use crate::shmem::{self, FollowUp};
 use pgrx::pg_sys;
 
 /// What another transaction has locked is looked at again after this time.
-const LOCKED_AGAIN: i64 = SECOND / 10;
+pub const LOCKED_AGAIN: i64 = SECOND / 10;
 
 /// What has to be looked at again: at once where there was too much, later where others have it.
 #[derive(Default)]
 pub struct Unfinished {
     pub now: Vec<i64>,
     pub later: Vec<i64>,
-    pub look_at_all: bool,
+    /// All jobs from this id on.
+    pub all_from: Option<i64>,
 }
 
 impl Unfinished {
@@ -21,12 +22,12 @@ impl Unfinished {
         let (now, later) = (
             FollowUp {
                 jobs: self.now,
-                look_at_all: self.look_at_all,
+                all_from: self.all_from,
                 singly: false,
             },
             FollowUp {
                 jobs: self.later,
-                look_at_all: false,
+                all_from: None,
                 singly: false,
             },
         );

@@ -1,0 +1,67 @@
+"""What it costs to look after a job does not depend on how many others wait for each other, whatever the planner knows of them."""
+
+from pathlib import Path
+
+import pytest
+
+from support.batches import enqueue_batch, of
+from support.calls import enqueue_many, ids
+
+QUERIES = Path(__file__).parents[2] / "sql/queries"
+OTHERS = 10_000
+FAR = 10**9
+# Three levels of each index, what locking and changing the rows reads, and a history of some days.
+PAGES = 150
+
+MOST = 500
+STATEMENTS = {
+    "tell_predecessors": "bigint[]",
+    "meet_dependencies": "bigint[], bigint",
+    "lock_blocked": "bigint[]",
+    "decide_blocked": "bigint[]",
+    "blocked_children": "bigint[], bigint",
+    "fail_batches": "bigint[]",
+    "children_to_stop": "bigint[], bigint",
+    "reprioritize_children": "bigint[], bigint",
+    "unfinished_batches": "bigint[]",
+}  # fmt: skip
+JOBS = ["before", "after", "parent", "child"]
+
+
+@pytest.fixture
+def jobs(conn):
+    """A job and one that comes after it, a parent and its child, between many such."""
+    before = ids(enqueue_many(conn, [{"kind": "before"}] * OTHERS))
+    after = ids(enqueue_many(conn, [{"kind": "after", "after": [job]} for job in before]))
+    conn.execute("UPDATE turnstile.dependency SET is_told = true WHERE job <> %s", [after[OTHERS // 2]])
+    parent = enqueue_batch(conn, children=of(1), max_failed=1)
+    conn.execute("INSERT INTO turnstile.batch (id, max_failed) SELECT %s + n, 1 FROM generate_series(1, %s) AS n", [FAR, 2 * OTHERS])
+    [child] = conn.execute("SELECT id FROM turnstile.job WHERE parent = %s", [parent]).fetchone()
+    return dict(zip(JOBS, [before[OTHERS // 2], after[OTHERS // 2], parent, child], strict=True))
+
+
+@pytest.mark.parametrize("statistics", ["", "VACUUM", "ANALYZE"], ids=["nothing known", "size known", "values known"])
+def test_a_look_at_one_job_reads_no_others(conn, jobs, statistics):
+    if statistics:
+        conn.execute(f"{statistics} turnstile.dependency, turnstile.job, turnstile.batch")
+    # As src/pg/spi.rs has statements planned.
+    conn.execute("SET enable_seqscan = off; SET jit = off")
+    read = {
+        (statement, plans, job): _pages_read(conn, statement, plans, jobs[job])
+        for statement in STATEMENTS
+        for plans in ["force_custom_plan", "force_generic_plan"]
+        for job in JOBS
+    }
+    assert {how: pages for how, pages in read.items() if pages > PAGES} == {}
+
+
+def _pages_read(conn, statement: str, plans: str, job: int) -> int:
+    text = (QUERIES / statement).with_suffix(".sql").read_text()
+    most = f", {MOST}" if STATEMENTS[statement].endswith(", bigint") else ""
+    conn.execute(f"SET plan_cache_mode = {plans}")
+    with conn.transaction(force_rollback=True):
+        conn.execute(f"PREPARE looked ({STATEMENTS[statement]}) AS {text}")
+        ((explained,),) = conn.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE looked ('{{{job}}}'{most})").fetchall()
+        conn.execute("DEALLOCATE looked")
+    plan = explained[0]["Plan"]
+    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
