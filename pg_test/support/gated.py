@@ -64,7 +64,8 @@ WRONG = {
         SELECT job.concurrency_key, count(*) FROM turnstile.job JOIN turnstile.concurrency ON concurrency.key = job.concurrency_key
          WHERE job.state = 'running' GROUP BY job.concurrency_key, concurrency.slots HAVING count(*) > concurrency.slots""",
     "unique keys": """
-        SELECT unique_key, count(*) FROM turnstile.job WHERE unique_key IS NOT NULL AND state = 'running' GROUP BY 1 HAVING count(*) > 1""",
+        SELECT tenant, unique_key, count(*) FROM turnstile.job
+         WHERE unique_key IS NOT NULL AND state = 'running' GROUP BY 1, 2 HAVING count(*) > 1""",
     "starts before their time": "SELECT id, kind FROM turnstile.job WHERE state = 'running' AND claimed_at < run_at",
 }
 

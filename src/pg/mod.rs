@@ -20,6 +20,8 @@ pub mod rights; // the caller, and the owner's rights
 pub mod roles; // what roles are members of
 pub mod rounds; // loops that begin again because another transaction was faster
 pub mod seeded; // mechanisms that test builds can leave out
+#[cfg(feature = "seeded_faults")]
+pub mod seeded_statements; // those that are statements
 pub mod sequence; // the page of a sequence
 pub mod served; // the catalogs that this library can serve
 pub mod server; // time, backend, transaction

@@ -12,8 +12,8 @@ mod switch {
         static LOOKS: Cell<u32> = const { Cell::new(0) };
     }
 
-    /// Counts the looks since `turnstile.pause_at` was set. The one of that number waits for whoever has the advisory lock with the
-    /// number of this process.
+    /// Counts the looks since `turnstile.pause_at` was set. The one of that number waits for the advisory lock with the number of this
+    /// process, which the test holds.
     pub fn before_look() {
         let pause_at = settings::pause_at();
         if pause_at == 0 {

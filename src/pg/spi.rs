@@ -23,9 +23,8 @@ pub(crate) use crate::pg::statement::statement;
 /// Rows of settings that are fetched at once.
 const SETTINGS_AT_ONCE: i64 = 1_000;
 
-/// While it lives, the planner prefers indexes: a plan that was made and kept while the table was small would later
-/// read all of it. Where a table has no index, the cost that this puts on a scan would trigger compilation, which
-/// takes far longer. Only statements that are planned anew pay for the settings.
+/// While it lives, the planner prefers indexes: a plan that was kept since the table was small would read all of it. Where there
+/// is no index, the cost of a scan would trigger compilation, which takes longer. Only who plans anew pays for the settings.
 struct PlanForGrowth(i32);
 
 impl PlanForGrowth {

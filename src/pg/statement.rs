@@ -121,7 +121,7 @@ impl Statement {
             }
             Text::Constant(sql) => {
                 #[cfg(feature = "seeded_faults")]
-                let sql = &*crate::pg::seeded::text(self.name, sql)?;
+                let sql = &*crate::pg::seeded_statements::text(self.name, sql)?;
                 self.prepare(sql)
             }
             Text::OfCatalog(maker) => {
