@@ -83,6 +83,7 @@ GUARDS = {
     "WaitForDependencies": "batches/test_attack_strangers.py::test_a_follower_that_is_being_ended_keeps_no_claim_waiting",
     "EndUnlocked": "isolation/cancel_against_children",
     "ClaimBeforeTime": "rules/work/test_rates.py::test_no_start_is_before_its_job[directly]",
+    "ManageWhatWasMoved": "rights/test_moved.py::test_what_is_given_to_others_meanwhile_is_theirs[COMMIT-cancel]",
     "OpenAnywhere": "isolation/batch_moved",
     "CallBackEarly": "batches/test_batch.py::test_the_last_end_makes_the_parent_run_as_the_callback",
     "LineUpEarly": "batches/test_turns.py::test_children_of_batches_that_share_sessions_do_not_wait_in_a_circle",

@@ -148,6 +148,17 @@ pub fn job(spi: &Spi, verb: Verb, job_id: i64) -> Result<()> {
     }
 }
 
+/// Does something to a job that the caller has to be permitted to manage, before and after: whoever had it locked may have given it to
+/// another queue or tenant.
+pub fn manage<R>(spi: &Spi, job_id: i64, act: impl FnOnce() -> Result<R>) -> Result<R> {
+    job(spi, Verb::Manage, job_id)?;
+    let done = act()?;
+    if !armed(Seeded::ManageWhatWasMoved) {
+        job(spi, Verb::Manage, job_id)?;
+    }
+    Ok(done)
+}
+
 /// Whether the caller may work on a job.
 pub fn may_work(spi: &Spi, job_id: i64) -> Result<bool> {
     match restricted(Verb::Work)? {

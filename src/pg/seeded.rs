@@ -146,6 +146,8 @@ pub enum Seeded {
     EndUnlocked,
     /// A rate counts a start before its job was there.
     ClaimBeforeTime,
+    /// Who may manage a job may do so after it was given to others.
+    ManageWhatWasMoved,
     /// A batch whose turn has come is opened wherever it was moved.
     OpenAnywhere,
     /// A parent goes on while children are live.

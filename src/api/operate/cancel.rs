@@ -2,7 +2,7 @@
 
 use crate::api::arguments::job;
 use crate::api::operate::filter::{Filter, filter_statement};
-use crate::permission::{self, Verb};
+use crate::permission;
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
 use crate::pg::error::{Result, never_changes, no_such_job};
 use crate::pg::rounds::Rounds;
@@ -21,30 +21,31 @@ const LIVE: [&str; 5] = ["available", "scheduled", "retryable", "blocked", "runn
 pub fn cancel(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
-    let state = with_spi(|spi| {
-        permission::job(spi, Verb::Manage, job_id)?;
-        let mut rounds = Rounds::new();
-        loop {
-            let before = end_waiting(spi, &[job_id], "cancelled", None)?;
-            match before.first() {
-                Some(Outcome::Runs) => return Ok("running"),
-                Some(Outcome::Stops) => return Ok("blocked"),
-                Some(Outcome::Ended) => return Ok("cancelled"),
-                None => {}
-            }
-            match state_of(spi, job_id)?.as_deref() {
-                None => return Err(no_such_job(job_id)),
-                Some("cancelled") => return Ok("cancelled"),
-                Some(state @ ("completed" | "discarded")) => {
-                    let hint = "A finished job cannot be cancelled.";
-                    return Err(wrong_state(job_id, state, hint));
-                }
-                // Another transaction has brought it back meanwhile.
-                Some(_) => rounds.begin_again((), || never_changes(job_id))?,
-            }
-        }
-    })?;
+    let state = with_spi(|spi| permission::manage(spi, job_id, || cancel_job(spi, job_id)))?;
     Ok(datum(state))
+}
+
+fn cancel_job(spi: &Spi, job_id: i64) -> Result<&'static str> {
+    let mut rounds = Rounds::new();
+    loop {
+        let before = end_waiting(spi, &[job_id], "cancelled", None)?;
+        match before.first() {
+            Some(Outcome::Runs) => return Ok("running"),
+            Some(Outcome::Stops) => return Ok("blocked"),
+            Some(Outcome::Ended) => return Ok("cancelled"),
+            None => {}
+        }
+        match state_of(spi, job_id)?.as_deref() {
+            None => return Err(no_such_job(job_id)),
+            Some("cancelled") => return Ok("cancelled"),
+            Some(state @ ("completed" | "discarded")) => {
+                let hint = "A finished job cannot be cancelled.";
+                return Err(wrong_state(job_id, state, hint));
+            }
+            // Another transaction has brought it back meanwhile.
+            Some(_) => rounds.begin_again((), || never_changes(job_id))?,
+        }
+    }
 }
 
 pub fn discard(call: &Call) -> Result<Option<Datum>> {
@@ -53,13 +54,12 @@ pub fn discard(call: &Call) -> Result<Option<Datum>> {
     let error = call.raw(discard::ERROR);
     let state = with_spi(|spi| match call.int4(discard::ATTEMPT) {
         Some(attempt) => fail_run(spi, job_id, attempt, &Failing::for_good(error)),
-        None => discard_waiting(spi, job_id, error),
+        None => permission::manage(spi, job_id, || discard_waiting(spi, job_id, error)),
     })?;
     Ok(datum(state))
 }
 
 fn discard_waiting(spi: &Spi, job_id: i64, error: Option<Datum>) -> Result<String> {
-    permission::job(spi, Verb::Manage, job_id)?;
     let mut rounds = Rounds::new();
     loop {
         let before = end_waiting(spi, &[job_id], "discarded", error)?;

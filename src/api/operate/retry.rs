@@ -3,7 +3,7 @@
 use crate::api::arguments::job;
 use crate::api::operate::filter::{Filter, filter_statement};
 use crate::api::produce::unique_key::{key_is_taken, take_back};
-use crate::permission::{self, Verb};
+use crate::permission;
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
 use crate::pg::catalog;
 use crate::pg::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
@@ -33,51 +33,52 @@ const OTHERS: [&str; 2] = ["scheduled", "completed"];
 pub fn retry(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
-    let state = with_spi(|spi| {
-        permission::job(spi, Verb::Manage, job_id)?;
-        let mut rounds = Rounds::new();
-        loop {
-            if make_available(spi, &[job_id])? > 0 {
-                return Ok("available");
-            }
-            match state_of(spi, job_id)?.as_deref() {
-                None => return Err(no_such_job(job_id)),
-                Some("available") => return Ok("available"),
-                Some(state @ "running") => {
-                    let hint = "It can be brought back once it has ended.";
-                    return Err(wrong_state(job_id, state, hint));
-                }
-                Some("completed" | "cancelled" | "discarded") => {
-                    // The look at its last end must be younger than the lock: the attempt that it shows is
-                    // never to be made again.
-                    spi.run(&LOCK_FINISHED, &[datum(vec![job_id])])?;
-                    if !take_back(spi, &[job_id])?.is_empty() {
-                        return Err(key_is_taken(job_id));
-                    }
-                    if bring_back(spi, &[job_id])? > 0 {
-                        let has_children = bring_back_children(spi, &[job_id])?;
-                        let is_behind = line_up_later(spi, &[job_id])?;
-                        return Ok(match has_children || is_behind {
-                            true => "blocked",
-                            false => "available",
-                        });
-                    }
-                    // No other call can bring it back while its history is locked.
-                    if is_finished(spi, job_id)? {
-                        return Err(cancelled_by_trigger("insertion"));
-                    }
-                }
-                Some(state @ "blocked") => {
-                    let hint = "It goes on when the jobs that it waits for have ended.";
-                    return Err(wrong_state(job_id, state, hint));
-                }
-                // It was put off meanwhile.
-                Some(_) => {}
-            }
-            rounds.begin_again((), || never_changes(job_id))?;
-        }
-    })?;
+    let state = with_spi(|spi| permission::manage(spi, job_id, || retry_job(spi, job_id)))?;
     Ok(datum(state))
+}
+
+fn retry_job(spi: &Spi, job_id: i64) -> Result<&'static str> {
+    let mut rounds = Rounds::new();
+    loop {
+        if make_available(spi, &[job_id])? > 0 {
+            return Ok("available");
+        }
+        match state_of(spi, job_id)?.as_deref() {
+            None => return Err(no_such_job(job_id)),
+            Some("available") => return Ok("available"),
+            Some(state @ "running") => {
+                let hint = "It can be brought back once it has ended.";
+                return Err(wrong_state(job_id, state, hint));
+            }
+            Some("completed" | "cancelled" | "discarded") => {
+                // The look at its last end must be younger than the lock: the attempt that it shows is
+                // never to be made again.
+                spi.run(&LOCK_FINISHED, &[datum(vec![job_id])])?;
+                if !take_back(spi, &[job_id])?.is_empty() {
+                    return Err(key_is_taken(job_id));
+                }
+                if bring_back(spi, &[job_id])? > 0 {
+                    let has_children = bring_back_children(spi, &[job_id])?;
+                    let is_behind = line_up_later(spi, &[job_id])?;
+                    return Ok(match has_children || is_behind {
+                        true => "blocked",
+                        false => "available",
+                    });
+                }
+                // No other call can bring it back while its history is locked.
+                if is_finished(spi, job_id)? {
+                    return Err(cancelled_by_trigger("insertion"));
+                }
+            }
+            Some(state @ "blocked") => {
+                let hint = "It goes on when the jobs that it waits for have ended.";
+                return Err(wrong_state(job_id, state, hint));
+            }
+            // It was put off meanwhile.
+            Some(_) => {}
+        }
+        rounds.begin_again((), || never_changes(job_id))?;
+    }
 }
 
 fn is_finished(spi: &Spi, job_id: i64) -> Result<bool> {
@@ -168,21 +169,22 @@ pub fn reprioritize(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let job_id = job(call)?;
     let priority = required(call.int4(reprioritize::PRIORITY), "priority")?;
-    with_spi(|spi| {
-        permission::job(spi, Verb::Manage, job_id)?;
-        let changed = spi.run(&REPRIORITIZE, &[datum(job_id), datum(priority)])?;
-        match changed.value(0, 1) {
-            Some(true) => return Ok(datum(true)),
-            Some(false) => return Err(cancelled_by_trigger("update")),
-            None => {}
+    with_spi(|spi| permission::manage(spi, job_id, || reprioritize_job(spi, job_id, priority)))
+}
+
+fn reprioritize_job(spi: &Spi, job_id: i64, priority: i32) -> Result<Option<Datum>> {
+    let changed = spi.run(&REPRIORITIZE, &[datum(job_id), datum(priority)])?;
+    match changed.value(0, 1) {
+        Some(true) => return Ok(datum(true)),
+        Some(false) => return Err(cancelled_by_trigger("update")),
+        None => {}
+    }
+    match state_of(spi, job_id)?.as_deref() {
+        None => Err(no_such_job(job_id)),
+        Some(state @ ("completed" | "cancelled" | "discarded")) => {
+            let hint = "A finished job waits for nothing.";
+            Err(wrong_state(job_id, state, hint))
         }
-        match state_of(spi, job_id)?.as_deref() {
-            None => Err(no_such_job(job_id)),
-            Some(state @ ("completed" | "cancelled" | "discarded")) => {
-                let hint = "A finished job waits for nothing.";
-                Err(wrong_state(job_id, state, hint))
-            }
-            Some(_) => Ok(datum(false)),
-        }
-    })
+        Some(_) => Ok(datum(false)),
+    }
 }
