@@ -11,12 +11,13 @@ import random
 import psycopg
 import pytest
 
-from support import families, gated
+from support import families, gated, keyed
 from support.attempt import Attempt
+from support.errors import FULL
 
 PAIRS = os.environ.get("TURNSTILE_PAIRS", "60")
-# Serializable claims and the like are refused; what else is, is overtaken.
-REFUSED = [refusal.sqlstate for refusal in families.OVERTAKEN]
+# A backlog may be full.
+REFUSED = [*(refusal.sqlstate for refusal in families.OVERTAKEN), FULL]
 # More than any call has.
 LOOKS = 100
 
@@ -33,6 +34,8 @@ def stop_halfway(db, conn, first: str, look: int, second: str, jobs: dict) -> bo
     has_so_many = stopped.is_alive()
     other = Attempt(lambda: two.execute(second, jobs))
     other.given_time(conn, two.info.backend_pid)
+    # Nobody's claim waits, whatever it sees to in passing.
+    families.look(conn)
     conn.execute("SELECT pg_advisory_unlock(%s)", [one.info.backend_pid])
     stopped.decided(*REFUSED)
     other.decided(*REFUSED)
@@ -46,32 +49,39 @@ def pairs_of(verbs: dict, seed: int) -> list[tuple[str, str]]:
     return every if PAIRS == "all" else random.Random(seed).sample(every, int(PAIRS))
 
 
-def test_no_limit_is_passed(db, conn, seed):
-    for first, second in pairs_of(gated.VERBS, seed):
-        for look in range(1, LOOKS):
-            where = f"{first} stops at look {look}, for {second}"
-            try:
-                has_so_many = stop_halfway(db, conn, gated.VERBS[first], look, gated.VERBS[second], gated.scene(conn))
-                assert gated.what_is_wrong(conn) == {}, where
-                gated.run_all(conn)
-                assert gated.what_is_wrong(conn) == {}, where
-            except (AssertionError, psycopg.Error) as error:
-                raise AssertionError(f"{where}: {error}") from error
-            if not has_so_many:
-                break
+def at_each_look(first: str, second: str, meet) -> None:
+    """Lets them meet at each look of the first, which `meet` says whether there is."""
+    for look in range(1, LOOKS):
+        where = f"{first} stops at look {look}, for {second}"
+        try:
+            if not meet(look, where):
+                return
+        except (AssertionError, psycopg.Error) as error:
+            raise AssertionError(f"{where}: {error}") from error
+    pytest.fail(f"{first} has more looks than were tried")
+
+
+@pytest.mark.parametrize("about", [gated, keyed], ids=["limits", "keys"])
+def test_no_limit_is_passed(db, conn, seed, about):
+    def meet(look: int, where: str) -> bool:
+        has_so_many = stop_halfway(db, conn, about.VERBS[first], look, about.VERBS[second], about.scene(conn))
+        assert about.what_is_wrong(conn) == {}, where
+        about.run_all(conn)
+        assert about.what_is_wrong(conn) == {}, where
+        return has_so_many
+
+    for first, second in pairs_of(about.VERBS, seed):
+        at_each_look(first, second, meet)
 
 
 def test_families_come_to_their_end(db, conn, seed):
+    def meet(look: int, where: str) -> bool:
+        jobs = families.scene(conn)
+        has_so_many = stop_halfway(db, conn, families.VERBS[first], look, families.VERBS[second], jobs)
+        families.look(conn)
+        families.run_all(conn)
+        assert families.what_is_wrong(conn, jobs, (first, second)) == {}, where
+        return has_so_many
+
     for first, second in pairs_of(families.VERBS, seed):
-        for look in range(1, LOOKS):
-            where = f"{first} stops at look {look}, for {second}"
-            try:
-                jobs = families.scene(conn)
-                has_so_many = stop_halfway(db, conn, families.VERBS[first], look, families.VERBS[second], jobs)
-                families.look(conn)
-                families.run_all(conn)
-                assert families.what_is_wrong(conn, jobs, (first, second)) == {}, where
-            except (AssertionError, psycopg.Error) as error:
-                raise AssertionError(f"{where}: {error}") from error
-            if not has_so_many:
-                break
+        at_each_look(first, second, meet)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from support.calls import call, claim_next, complete, enqueue
-from support.errors import WRONG_STATE, refused
+from support.errors import FULL, WRONG_STATE, refused
 
 
 def _works_once(db):
@@ -51,11 +51,11 @@ def test_a_new_connection_knows_the_bounds_that_are_there_now(db, conn):
     enqueue(db.connect())
     call(conn, "set_queue", name="default", max_waiting=2)
     for _ in range(2):
-        with refused("53400"):
+        with refused(FULL):
             enqueue(db.connect())
     call(conn, "set_queue", name="default", max_waiting=3)
     enqueue(db.connect())
-    with refused("53400"):
+    with refused(FULL):
         enqueue(db.connect())
     call(conn, "set_queue", name="default", clear=["max_waiting"])
     enqueue(db.connect())

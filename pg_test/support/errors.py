@@ -13,6 +13,7 @@ TOO_LONG = "54000"
 NOT_SUPPORTED = "0A000"
 NO_PRIVILEGE = "42501"
 WRONG_TYPE = "42804"
+FULL = "53400"
 
 
 @contextlib.contextmanager

@@ -66,7 +66,7 @@ WRONG = {
     "unique keys": """
         SELECT tenant, unique_key, count(*) FROM turnstile.job
          WHERE unique_key IS NOT NULL AND state = 'running' GROUP BY 1, 2 HAVING count(*) > 1""",
-    "starts before their time": "SELECT id, kind FROM turnstile.job WHERE state = 'running' AND claimed_at < run_at",
+    "starts before their time": "SELECT id, kind FROM turnstile.jobs WHERE state IN ('running', 'completed') AND claimed_at < run_at",
 }
 
 

@@ -1,9 +1,10 @@
--- Stops those of the batches $1 of which more children were discarded than max_failed allows: (id, whether that was done). Others are
--- locked by another transaction.
+-- Stops those of the batches $1 (null: of all) of which more children were discarded than max_failed allows: (id, whether that was
+-- done). Others are locked by another transaction.
 WITH failing AS MATERIALIZED (
     SELECT batch.id
     FROM turnstile.batch
-    WHERE batch.id = ANY ($1) AND batch.stops IS NULL AND batch.max_failed IS NOT NULL
+    WHERE batch.id = ANY (coalesce($1, ARRAY(SELECT batch.id FROM turnstile.batch WHERE batch.max_failed IS NOT NULL)))
+        AND batch.stops IS NULL AND batch.max_failed IS NOT NULL
         AND EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = batch.id)
         AND batch.max_failed < (
             SELECT count(*)

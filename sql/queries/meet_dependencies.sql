@@ -4,7 +4,7 @@
 -- hold waits on where a predecessor ended wrong; one that waits no more is not ended.
 WITH known AS NOT MATERIALIZED (
     -- One index each. For a condition with OR the planner would rather read the dependencies of all jobs, and so it would to find
-    -- these again by their key.
+    -- these again by their key. A row that has another place meanwhile is passed over.
     SELECT dependency.ctid AS place, dependency.job, dependency.predecessor, dependency.any_end, dependency.holds
     FROM turnstile.dependency
     WHERE dependency.job = ANY ($1)
@@ -28,7 +28,7 @@ WITH known AS NOT MATERIALIZED (
     WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = known.predecessor)
         AND (outcome.is_met OR NOT known.holds)
 ), free AS MATERIALIZED (
-    SELECT ended.job, ended.predecessor, ended.state, ended.is_met
+    SELECT ended.place, ended.job, ended.predecessor, ended.state, ended.is_met
     FROM ended
     JOIN turnstile.dependency ON dependency.ctid = ended.place
     LIMIT $2
@@ -46,7 +46,7 @@ WITH known AS NOT MATERIALIZED (
     ORDER BY job.id
     FOR UPDATE SKIP LOCKED
 ), decided AS MATERIALIZED (
-    SELECT free.job, free.predecessor, free.state,
+    SELECT free.place, free.job, free.predecessor, free.state,
         CASE
             WHEN free.is_met THEN 'met'
             WHEN EXISTS (SELECT FROM locked WHERE locked.id = free.job) THEN 'failed'
@@ -57,7 +57,7 @@ WITH known AS NOT MATERIALIZED (
 ), deleted AS (
     DELETE FROM turnstile.dependency
     USING decided
-    WHERE dependency.predecessor = decided.predecessor AND dependency.job = decided.job AND decided.outcome <> 'busy'
+    WHERE dependency.ctid = decided.place AND decided.outcome <> 'busy'
 )
 SELECT decided.job, decided.predecessor, decided.state, decided.outcome
 FROM decided

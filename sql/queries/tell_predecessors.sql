@@ -1,16 +1,16 @@
 -- Marks the live predecessors of the jobs $1, and those of the jobs $1 that have come back, so that their ends lead to their followers.
 -- The jobs of which another transaction has locked a predecessor, or a dependency.
 WITH untold AS MATERIALIZED (
-    -- One index each, as in meet_dependencies.
+    -- One index each, as in meet_dependencies. That of what was not told is not the one for predecessors, so the condition is not its own.
     SELECT dependency.ctid AS place, dependency.job, dependency.predecessor
     FROM turnstile.dependency
     WHERE dependency.job = ANY ($1) AND NOT dependency.is_told
     UNION ALL
     SELECT dependency.ctid, dependency.job, dependency.predecessor
     FROM turnstile.dependency
-    WHERE dependency.predecessor = ANY ($1) AND NOT dependency.job = ANY ($1) AND NOT dependency.is_told
+    WHERE dependency.predecessor = ANY ($1) AND NOT dependency.job = ANY ($1) AND dependency.is_told IS NOT TRUE
 ), free AS MATERIALIZED (
-    SELECT untold.job, untold.predecessor
+    SELECT untold.place, untold.job, untold.predecessor
     FROM untold
     JOIN turnstile.dependency ON dependency.ctid = untold.place
     FOR NO KEY UPDATE OF dependency SKIP LOCKED
@@ -30,7 +30,7 @@ WITH untold AS MATERIALIZED (
     SET is_told = true
     FROM free
     JOIN locked ON locked.id = free.predecessor
-    WHERE dependency.predecessor = free.predecessor AND dependency.job = free.job
+    WHERE dependency.ctid = free.place
     RETURNING dependency.job, dependency.predecessor
 )
 SELECT DISTINCT CASE WHEN untold.job = ANY ($1) THEN untold.job ELSE untold.predecessor END

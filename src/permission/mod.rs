@@ -148,7 +148,7 @@ pub fn job(spi: &Spi, verb: Verb, job_id: i64) -> Result<()> {
     }
 }
 
-/// Does something to a job that the caller has to be permitted to manage, before and after: whoever had it locked may have given it to
+/// Does something to a job that the caller has to be permitted to manage, before and after: the transaction that had its lock may have given it to
 /// another queue or tenant.
 pub fn manage<R>(spi: &Spi, job_id: i64, act: impl FnOnce() -> Result<R>) -> Result<R> {
     job(spi, Verb::Manage, job_id)?;

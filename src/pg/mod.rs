@@ -14,6 +14,7 @@ pub mod locks; // who has changed a table
 pub mod log_position; // a place in the server's log
 pub mod output; // the rows that a function returns
 pub mod pause; // calls that test builds can stop halfway
+pub mod planning; // what the planner may choose
 pub mod raised; // errors of the server, passed on as they were raised
 pub mod relation; // copies of what the relation cache holds
 pub mod rights; // the caller, and the owner's rights

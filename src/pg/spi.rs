@@ -4,6 +4,7 @@
 
 use crate::pg::error::{Result, internal, not_committed};
 use crate::pg::pause::before_look;
+use crate::pg::planning::PlanForGrowth;
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
@@ -22,44 +23,6 @@ pub(crate) use crate::pg::statement::statement;
 
 /// Rows of settings that are fetched at once.
 const SETTINGS_AT_ONCE: i64 = 1_000;
-
-/// While it lives, the planner prefers indexes: a plan that was kept since the table was small would read all of it. Where there
-/// is no index, the cost of a scan would trigger compilation, which takes longer. Only who plans anew pays for the settings.
-struct PlanForGrowth(i32);
-
-impl PlanForGrowth {
-    fn during_planning(statement: &Statement, is_planned: bool) -> Option<Self> {
-        is_planned.then(|| {
-            let bitmaps = statement.walks_index.then_some(c"enable_bitmapscan");
-            // SAFETY: an abort undoes the settings as well.
-            unsafe {
-                let level = pg_sys::NewGUCNestLevel();
-                for setting in [c"enable_seqscan", c"jit"].into_iter().chain(bitmaps) {
-                    pg_sys::set_config_option(
-                        setting.as_ptr(),
-                        c"off".as_ptr(),
-                        pg_sys::GucContext::PGC_USERSET,
-                        pg_sys::GucSource::PGC_S_SESSION,
-                        pg_sys::GucAction::GUC_ACTION_SAVE,
-                        true,
-                        0,
-                        false,
-                    );
-                }
-                Self(level)
-            }
-        })
-    }
-}
-
-impl Drop for PlanForGrowth {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: the level was opened in `during_planning`; after an error the abort closes it.
-            unsafe { pg_sys::AtEOXact_GUC(false, self.0) };
-        }
-    }
-}
 
 /// A connection to SPI. Rows do not outlive it.
 pub struct Spi(PhantomData<*const ()>);
@@ -191,7 +154,7 @@ impl Spi {
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
         rights::pin();
         let (plan, is_planned) = statement.plan(self)?;
-        let _settings = PlanForGrowth::during_planning(statement, is_planned);
+        let _settings = PlanForGrowth::while_planning(statement, is_planned);
         // SAFETY: a statement's plan is valid, and of that statement.
         let _locks = (!armed(Seeded::LookBeforeLocking)).then(|| unsafe { LockedPlan::of(plan) });
         let mut arguments = Arguments::of(arguments);
@@ -301,7 +264,7 @@ impl Spi {
     ) -> Result<()> {
         rights::pin();
         let (plan, is_planned) = statement.plan(self)?;
-        let _settings = PlanForGrowth::during_planning(statement, is_planned);
+        let _settings = PlanForGrowth::while_planning(statement, is_planned);
         self.fetch(plan, arguments, snapshot, batch, visit)
     }
 

@@ -117,8 +117,11 @@ impl Run {
     /// Whether the job has come since the lane was picked, which is when runs start where a rate counts them. A clock that was
     /// set back is no reason to wait.
     pub(super) fn begins_before(&self, job: &RawRow) -> bool {
+        if self.claimed_at >= self.looked_at || armed(Seeded::ClaimBeforeTime) {
+            return false;
+        }
         let due = job.int8(column::RUN_AT).unwrap_or(i64::MIN);
-        due > self.claimed_at && due <= self.looked_at && !armed(Seeded::ClaimBeforeTime)
+        due > self.claimed_at && due <= self.looked_at
     }
 
     /// The scheduler learns of starts by their reservations, and of the leases here.

@@ -1,22 +1,57 @@
 //! Jobs after which others are to be looked at: a parent whose last child may have ended, a job that others come after, a batch
 //! whose settings have changed. It is a hint: the tables tell what is to be done, and a rebuild looks at all of them.
 
+use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 
-/// The least id.
-const FIRST: i64 = i64::MIN;
 /// The most jobs that are remembered one by one.
 const MOST: usize = 64;
+
+/// What a walk over all jobs goes through, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    Batches,
+    Followers,
+    Blocked,
+}
+
+/// How far a walk over all jobs has come: to the job of this id, or behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Walk {
+    pub part: Part,
+    pub from: i64,
+}
+
+impl Part {
+    pub fn next(self) -> Option<Self> {
+        match self {
+            Self::Batches => Some(Self::Followers),
+            Self::Followers => Some(Self::Blocked),
+            Self::Blocked => None,
+        }
+    }
+}
+
+impl Walk {
+    const FIRST: Self = Self::through(Part::Batches);
+
+    pub const fn through(part: Part) -> Self {
+        let from = i64::MIN;
+        Self { part, from }
+    }
+}
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FollowUps {
     jobs: [i64; MOST],
     count: u32,
-    /// All jobs from this id on: more came than could be listed, or none were.
-    all_from: Option<i64>,
+    /// All jobs from there on: more came than could be listed, or none were.
+    walk: Option<Walk>,
     /// All jobs, once that is over: more came meanwhile.
-    all_again: bool,
+    walk_again: bool,
+    /// None were listed.
+    is_lost: bool,
     /// So many times one job is looked at by itself: one of those that were looked at together has failed.
     singly: u32,
     /// Since when there has been something to look at.
@@ -29,20 +64,23 @@ pub struct FollowUps {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FollowUp {
     pub jobs: Vec<i64>,
-    /// All jobs from this id on.
-    pub all_from: Option<i64>,
+    /// All jobs from there on.
+    pub walk: Option<Walk>,
+    /// Nothing is known of any job.
+    pub is_lost: bool,
     /// What is found is not to be looked at together.
     pub singly: bool,
 }
 
 impl FollowUp {
     pub fn is_empty(&self) -> bool {
-        self.jobs.is_empty() && self.all_from.is_none()
+        self.jobs.is_empty() && self.walk.is_none()
     }
 
     pub fn absorb(&mut self, other: Self) {
         self.jobs.extend(other.jobs);
-        self.all_from = least(self.all_from, other.all_from);
+        self.walk = self.walk.into_iter().chain(other.walk).min();
+        self.is_lost |= other.is_lost;
         self.singly |= other.singly;
     }
 }
@@ -52,8 +90,9 @@ impl Default for FollowUps {
         Self {
             jobs: [0; MOST],
             count: 0,
-            all_from: None,
-            all_again: false,
+            walk: None,
+            walk_again: false,
+            is_lost: false,
             singly: 0,
             since: i64::MAX,
             next: i64::MAX,
@@ -63,25 +102,26 @@ impl Default for FollowUps {
 
 impl FollowUps {
     pub fn look_at_all(&mut self) {
-        self.begin_anew();
+        self.is_lost = true;
+        self.begin_walk();
         self.hasten(i64::MIN);
     }
 
-    /// Who goes through all jobs comes to their end first: some of them may not be to be had for a long time.
-    fn begin_anew(&mut self) {
-        match self.all_from {
-            None => self.all_from = Some(FIRST),
-            Some(FIRST) => {}
-            Some(_) => self.all_again = true,
+    /// A walk comes to its end before the next one begins: some jobs may not be to be had for a long time.
+    fn begin_walk(&mut self) {
+        match self.walk {
+            None => self.walk = Some(Walk::FIRST),
+            Some(Walk::FIRST) => {}
+            Some(_) => self.walk_again = true,
         }
     }
 
-    fn go_on_from(&mut self, from: i64) {
-        let known = self.all_from.replace(from);
+    fn go_on(&mut self, walk: Walk) {
+        let known = self.walk.replace(walk);
         match known {
             None => {}
-            Some(FIRST) => self.all_again |= from != FIRST,
-            Some(known) => self.all_from = Some(known.min(from)),
+            Some(Walk::FIRST) => self.walk_again |= walk != Walk::FIRST,
+            Some(known) => self.walk = Some(known.min(walk)),
         }
     }
 
@@ -117,34 +157,43 @@ impl FollowUps {
                 *place = job;
                 self.count += 1;
             }
-            None => self.begin_anew(),
+            None => self.begin_walk(),
         }
     }
 
-    /// Takes up to `most` jobs, first those that came first, and what is not listed if all that is listed is taken. All jobs are gone
-    /// through once more at `again`, if they have to be.
+    /// Takes up to `most` jobs, first those that came first, and what is not listed if all that is listed is taken. Another walk begins
+    /// at `again`, if it has to.
     pub fn take(&mut self, most: usize, again: i64) -> FollowUp {
         let singly = self.singly > 0;
-        let most = if singly { 1 } else { most };
         let count = self.count as usize;
-        let taken = count.min(most);
+        // What is listed may fail for ever.
+        let is_turn = self.singly.is_multiple_of(2) && !armed(Seeded::WalkOnlyAlone);
+        let only_walks = singly && self.walk.is_some() && is_turn;
+        let taken = match (singly, only_walks) {
+            (_, true) => 0,
+            (true, _) => count.min(1),
+            (false, _) => count.min(most),
+        };
         let jobs = self.jobs.iter().take(taken).copied().collect();
         self.jobs.copy_within(taken..count, 0);
         self.count = (count - taken) as u32;
-        let all_from = self.all_from.take_if(|_| taken == count);
-        if taken > 0 || all_from.is_some() {
+        let may_walk = only_walks || taken == count && !(singly && taken > 0);
+        let walk = self.walk.take_if(|_| may_walk);
+        let is_lost = walk.is_some() && std::mem::take(&mut self.is_lost);
+        if taken > 0 || walk.is_some() {
             self.singly = self.singly.saturating_sub(1);
         }
-        if self.count == 0 && self.all_from.is_none() {
+        if self.count == 0 && self.walk.is_none() {
             self.next = i64::MAX;
-            if std::mem::take(&mut self.all_again) {
-                self.begin_anew();
+            if std::mem::take(&mut self.walk_again) {
+                self.begin_walk();
                 self.hasten(again);
             }
         }
         FollowUp {
             jobs,
-            all_from,
+            walk,
+            is_lost,
             singly,
         }
     }
@@ -159,16 +208,13 @@ impl FollowUps {
 
     /// What was taken is to be looked at again, at `next` or before.
     pub fn put_back(&mut self, left: &FollowUp, next: i64) {
-        if let Some(from) = left.all_from {
-            self.go_on_from(from);
+        if let Some(walk) = left.walk {
+            self.go_on(walk);
+            self.is_lost |= left.is_lost;
             self.hasten(next);
         }
         for &job in &left.jobs {
             self.add(job, next);
         }
     }
-}
-
-fn least(one: Option<i64>, other: Option<i64>) -> Option<i64> {
-    one.into_iter().chain(other).min()
 }

@@ -41,7 +41,7 @@ pub use backlog::{Admission, BOUNDED_KINDS, Bound, Means};
 use directory::{Entry, Guard};
 pub use due::{SEARCHED_AGAIN, Search};
 pub use failed_runs::{FailedRun, FailedRuns};
-pub use follow_ups::{FollowUp, FollowUps};
+pub use follow_ups::{FollowUp, FollowUps, Part, Walk};
 use growth::Growth;
 use layout::Sizes;
 pub use notifier::{

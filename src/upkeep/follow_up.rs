@@ -7,7 +7,6 @@
 
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};
-use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server::{self, SECOND};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::runs::end_waiting::end_waiting;
@@ -17,13 +16,12 @@ use crate::transaction::{
     self, own,
     pending::{self, Work},
 };
-use crate::upkeep::unfinished::{LOCKED_AGAIN, Unfinished};
+use crate::upkeep::unfinished::Unfinished;
+use crate::upkeep::walk;
 use pgrx::pg_sys::{self, Datum};
 use std::collections::{BTreeMap, BTreeSet};
 use turnstile_scheduler::LaneSpec;
 
-static ANY: Statement = statement!("any_follow_up", []);
-static ALL: Statement = statement!("all_follow_ups", [INT8OID, INT8OID]);
 static TELL: Statement = statement!("tell_predecessors", [INT8ARRAYOID]);
 static MEET: Statement = statement!("meet_dependencies", [INT8ARRAYOID, INT8OID]);
 static LOCK: Statement = statement!("lock_blocked", [INT8ARRAYOID]);
@@ -42,6 +40,8 @@ const CHUNK: i64 = 500;
 const LINKS: usize = 50;
 
 const PATIENCE: i64 = 2 * SECOND;
+/// From one walk over all jobs to the next, where the first was not enough.
+const WALK_AGAIN: i64 = SECOND / 2;
 
 /// How much a call may do.
 #[derive(Clone, Copy)]
@@ -80,7 +80,7 @@ pub fn duty(memory: &mut Locked, effort: Effort) -> Option<FollowUp> {
     let (follow_ups, now) = (&memory.state.follow_ups, server::now());
     let is_due =
         follow_ups.next() <= now && follow_ups.since() <= now.saturating_sub(effort.patience);
-    let again = now.saturating_add(LOCKED_AGAIN);
+    let again = now.saturating_add(WALK_AGAIN);
     let taken = is_due.then(|| memory.state.follow_ups.take(effort.jobs, again));
     taken.filter(|taken| !taken.is_empty())
 }
@@ -95,8 +95,12 @@ pub fn note(job_table: pg_sys::Oid, taken: Option<&FollowUp>) {
 pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effort) -> Result<()> {
     let mut jobs = taken.jobs;
     let mut left = Unfinished::default();
-    if let Some(from) = taken.all_from {
-        let found = all(spi, from, effort, &mut left)?;
+    if taken.is_lost {
+        left.later.extend(fail(spi, None)?);
+    }
+    if let Some(walk) = taken.walk {
+        let (found, next) = walk::go_on(spi, walk, effort.jobs)?;
+        left.walk = next;
         match taken.singly {
             true => left.now.extend(found),
             false => jobs.extend(found),
@@ -141,25 +145,10 @@ pub fn perform_own(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     }
 }
 
-/// What there is to look at from a job on. Those that follow are left, in order of their ids: some that others have locked are not
-/// found again and again in their place.
-fn all(spi: &Spi, from: i64, effort: Effort, left: &mut Unfinished) -> Result<Vec<i64>> {
-    if !spi.run(&ANY, &[])?.required::<bool>(0, 1)? {
-        return Ok(Vec::new());
-    }
-    let most = i64::try_from(effort.jobs).unwrap_or(i64::MAX);
-    let found = ids(&spi.run(&ALL, &[datum(from), datum(most)])?)?;
-    left.all_from = found
-        .last()
-        .filter(|_| found.len() >= effort.jobs && !armed(Seeded::ForgetTheRest))
-        .map(|last| last.saturating_add(1));
-    Ok(found)
-}
-
 /// Stops batches of which too many children have failed. A claim that does so starts none of their jobs, although it goes by settings
 /// that are committed. Returns those that must not end before another transaction lets them be stopped.
-fn fail(spi: &Spi, batches: &[i64]) -> Result<Vec<i64>> {
-    let rows = spi.run(&FAIL, &[datum(batches)])?;
+fn fail(spi: &Spi, batches: Option<&[i64]>) -> Result<Vec<i64>> {
+    let rows = spi.run(&FAIL, &[batches.and_then(datum)])?;
     let mut undecided = Vec::new();
     for row in 0..rows.len() {
         match rows.required(row, 2)? {
@@ -168,10 +157,6 @@ fn fail(spi: &Spi, batches: &[i64]) -> Result<Vec<i64>> {
         }
     }
     Ok(undecided)
-}
-
-fn ids(rows: &Rows) -> Result<Vec<i64>> {
-    (0..rows.len()).map(|row| rows.required(row, 1)).collect()
 }
 
 struct Look<'s> {
@@ -274,7 +259,7 @@ impl Look<'_> {
 
     /// Returns the batches that have failed, and must not end before they are marked so.
     fn see_to_children(&mut self, jobs: &[i64]) -> Result<Vec<i64>> {
-        let undecided = fail(self.spi, jobs)?;
+        let undecided = fail(self.spi, Some(jobs))?;
         self.left.later.extend(&undecided);
         let rows = self.spi.run(&TO_STOP, &[datum(jobs), datum(self.chunk)])?;
         let children: Vec<i64> = (0..rows.len())

@@ -10,6 +10,7 @@ mod others; // queues without a slot in memory
 mod promotion; // jobs whose time has come
 mod rescue; // runs whose lease has ended
 mod unfinished; // what a look could not see to
+mod walk; // jobs of which memory has forgotten
 pub mod worker; // queues that nobody claims from
 
 use crate::pg::error::Result;

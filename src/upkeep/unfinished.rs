@@ -2,19 +2,19 @@
 
 use crate::pg::error::Result;
 use crate::pg::server::{self, SECOND};
-use crate::shmem::{self, FollowUp};
+use crate::shmem::{self, FollowUp, Walk};
 use pgrx::pg_sys;
 
 /// What another transaction has locked is looked at again after this time.
-pub const LOCKED_AGAIN: i64 = SECOND / 10;
+const LOCKED_AGAIN: i64 = SECOND / 10;
 
 /// What has to be looked at again: at once where there was too much, later where others have it.
 #[derive(Default)]
 pub struct Unfinished {
     pub now: Vec<i64>,
     pub later: Vec<i64>,
-    /// All jobs from this id on.
-    pub all_from: Option<i64>,
+    /// All jobs from there on.
+    pub walk: Option<Walk>,
 }
 
 impl Unfinished {
@@ -22,12 +22,14 @@ impl Unfinished {
         let (now, later) = (
             FollowUp {
                 jobs: self.now,
-                all_from: self.all_from,
+                walk: self.walk,
+                is_lost: false,
                 singly: false,
             },
             FollowUp {
                 jobs: self.later,
-                all_from: None,
+                walk: None,
+                is_lost: false,
                 singly: false,
             },
         );

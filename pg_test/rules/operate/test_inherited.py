@@ -3,10 +3,9 @@
 import pytest
 
 from support.calls import call, claim_all, claim_next, enqueue, enqueue_times, fail, ids
-from support.errors import BAD_VALUE, refused
+from support.errors import BAD_VALUE, FULL, refused
 from support.gates import GATES
 
-FULL = "53400"
 each_gate = pytest.mark.parametrize("gate", GATES.values(), ids=GATES)
 
 _NAME = {"account": ("tenant", "name"), "concurrency": ("key",)}
