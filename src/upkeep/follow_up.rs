@@ -95,7 +95,8 @@ pub fn note(job_table: pg_sys::Oid, taken: Option<&FollowUp>) {
 pub fn perform(spi: &Spi, job_table: pg_sys::Oid, taken: FollowUp, effort: Effort) -> Result<()> {
     let mut jobs = taken.jobs;
     let mut left = Unfinished::default();
-    if taken.is_lost {
+    // Where one always fails, the walk finds the others.
+    if taken.is_lost && !taken.singly {
         left.later.extend(fail(spi, None)?);
     }
     if let Some(walk) = taken.walk {
