@@ -8,6 +8,7 @@ from support.batches import ELSEWHERE, await_children, enqueue_batch, of
 from support.calls import Run, cancel, claim, claim_next, complete, complete_many, discard, enqueue
 from support.errors import NO_SUCH_JOB, WRONG_STATE
 from support.lapse import PATIENCE
+from support.meetings import found_by
 
 # A call may find what the other has made of its job, wait for the other in a circle, or have seen too little of it.
 OVERTAKEN = tuple(psycopg.errors.lookup(state) for state in (WRONG_STATE, NO_SUCH_JOB, "40P01", "40001"))
@@ -127,8 +128,7 @@ def run_all(conn) -> None:
 
 def what_is_wrong(conn, jobs: dict, calls) -> dict:
     """What the calls must not have led to, once all jobs have ended."""
-    given = jobs | {"steps_aside": STEP_ASIDE in calls}
-    found = {what: conn.execute(query, given).fetchall()[:5] for what, query in WRONG.items()}
+    found = found_by(conn, WRONG, jobs | {"steps_aside": STEP_ASIDE in calls})
     if ANYWAY in calls:
-        found.pop("not after what it comes after")
-    return {what: those for what, those in found.items() if those}
+        found.pop("not after what it comes after", None)
+    return found

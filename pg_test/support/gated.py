@@ -1,11 +1,10 @@
 """Jobs behind limits and in sessions, and calls about them, any two of which may meet: no limit is ever passed."""
 
-import time
-
+from support import meetings
 from support.batches import enqueue_batch, of
-from support.calls import Run, claim, complete_many, enqueue
+from support.calls import enqueue
 from support.families import claim_just_this
-from support.lapse import PATIENCE
+from support.meetings import found_by
 from support.settings import configure
 
 RUNS = ["busy", "of_one", "keyed", "unique", "lapsed"]
@@ -94,17 +93,9 @@ def scene(conn) -> dict:
 
 
 def run_all(conn) -> None:
-    """Claims and completes until nothing is left, however long others were to be kept from running."""
-    give_up = time.monotonic() + PATIENCE
     conn.execute("UPDATE turnstile.tenant SET paused = false")
-    while jobs := conn.execute("SELECT id, attempt, state FROM turnstile.job ORDER BY id").fetchall():
-        assert time.monotonic() < give_up, f"nothing moves: {jobs}"
-        conn.execute("UPDATE turnstile.job SET run_at = clock_timestamp() WHERE state IN ('retryable', 'scheduled')")
-        complete_many(conn, [Run(job_id, attempt) for job_id, attempt, state in jobs if state == "running"])
-        for queue in QUEUES:
-            complete_many(conn, claim(conn, [queue], 50))
+    meetings.run_all(conn, QUEUES)
 
 
 def what_is_wrong(conn) -> dict:
-    found = {what: conn.execute(query).fetchall()[:5] for what, query in WRONG.items()}
-    return {what: those for what, those in found.items() if those}
+    return found_by(conn, WRONG)

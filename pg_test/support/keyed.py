@@ -1,11 +1,9 @@
 """Jobs with unique keys and bounded backlogs, and calls about them, any two of which may meet: nobody is added twice, or over a bound."""
 
-import time
-
-from support import gated
-from support.calls import Run, claim, complete_many, enqueue
+from support import gated, meetings
+from support.calls import enqueue
 from support.families import claim_just_this
-from support.lapse import PATIENCE
+from support.meetings import found_by
 from support.settings import configure
 
 MODES = ["until_executed", "until_executing", "until_and_while_executing", "while_executing", "replace"]
@@ -76,15 +74,8 @@ def scene(conn) -> dict:
 
 
 def run_all(conn) -> None:
-    give_up = time.monotonic() + PATIENCE
-    while jobs := conn.execute("SELECT id, attempt, state FROM turnstile.job ORDER BY id").fetchall():
-        assert time.monotonic() < give_up, f"nothing moves: {jobs}"
-        conn.execute("UPDATE turnstile.job SET run_at = clock_timestamp() WHERE state IN ('retryable', 'scheduled')")
-        complete_many(conn, [Run(job_id, attempt) for job_id, attempt, state in jobs if state == "running"])
-        for queue in ["default", "bounded"]:
-            complete_many(conn, claim(conn, [queue], 50))
+    meetings.run_all(conn, ["default", "bounded"])
 
 
 def what_is_wrong(conn) -> dict:
-    found = {what: conn.execute(query).fetchall()[:5] for what, query in WRONG.items()}
-    return {what: those for what, those in found.items() if those}
+    return found_by(conn, WRONG)

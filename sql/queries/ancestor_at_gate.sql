@@ -3,12 +3,13 @@
 WITH RECURSIVE line AS (
     SELECT 1 AS depth, parent.*
     FROM ONLY turnstile.job AS child
-    JOIN ONLY turnstile.job AS parent ON parent.id = child.parent
+    -- OFFSET 0: one look for each. The planner would rather read all jobs that have parents.
+    CROSS JOIN LATERAL (SELECT job.* FROM ONLY turnstile.job WHERE job.id = child.parent OFFSET 0) AS parent
     WHERE child.id = $1
     UNION ALL
     SELECT line.depth + 1, parent.*
     FROM line
-    JOIN ONLY turnstile.job AS parent ON parent.id = line.parent
+    CROSS JOIN LATERAL (SELECT job.* FROM ONLY turnstile.job WHERE job.id = line.parent OFFSET 0) AS parent
     WHERE line.depth < 100
 )
 SELECT line.id, count(*) OVER ()

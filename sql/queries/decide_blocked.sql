@@ -13,7 +13,7 @@ SELECT job.id,
     END,
     CASE WHEN batch.id IS NOT NULL AND job.opens_batch IS NOT TRUE OR ended.total > 0 THEN ended.children::text END
 FROM ONLY turnstile.job
-LEFT JOIN turnstile.batch ON batch.id = job.id
+LEFT JOIN turnstile.batch ON batch.id = job.id AND batch.id = ANY ($1)
 CROSS JOIN LATERAL (
     SELECT
         count(*) AS total,

@@ -42,7 +42,8 @@ WITH run AS MATERIALIZED (
         ) || CASE WHEN failed.class IS NULL THEN '{}' ELSE jsonb_build_object('class', failed.class) END) AS errors
     FROM unnest($1, $2, $6, $7, $8, $9) AS given (id, attempt, error, retry_in, discard, class)
     CROSS JOIN LATERAL (SELECT coalesce(given.error, $3) AS error, coalesce(given.class, $10) AS class) AS failed
-    JOIN ONLY turnstile.job ON job.id = given.id AND job.attempt = given.attempt AND job.state = 'running'
+    -- The ids once more: where the planner has to read a table without an index, all that it does costs the same to it.
+    JOIN ONLY turnstile.job ON job.id = given.id AND job.attempt = given.attempt AND job.state = 'running' AND job.id = ANY ($1)
     CROSS JOIN LATERAL (
         SELECT queue.retry_base, queue.retry_cap, queue.session_on_retry
         FROM turnstile.queue_in_force AS queue

@@ -13,5 +13,5 @@ UNION ALL
 SELECT job.id, NULL
 FROM ONLY turnstile.job
 JOIN turnstile.batch ON batch.id = job.id
-WHERE job.id = ANY ($1) AND job.state IN ('available', 'scheduled') AND job.children IS NULL
+WHERE job.id = ANY ($1) AND batch.id = ANY ($1) AND job.state IN ('available', 'scheduled') AND job.children IS NULL
 ORDER BY 1, 2

@@ -2,7 +2,7 @@
 -- hold up others, for which the parent may wait.
 UPDATE ONLY turnstile.job
 SET state = 'blocked'
-FROM turnstile.batch
 WHERE job.id = ANY ($1) AND job.session IS NOT NULL AND job.state = 'available'
-    AND batch.id = job.parent AND batch.opened_at IS NULL
+    -- OFFSET 0: one look for each. The planner would rather read all batches.
+    AND EXISTS (SELECT FROM turnstile.batch WHERE batch.id = job.parent AND batch.opened_at IS NULL OFFSET 0)
 RETURNING job.id
