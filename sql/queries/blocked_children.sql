@@ -11,7 +11,7 @@ WHERE child.parent = ANY ($1) AND child.waits_for = 'jobs'
         WHERE dependency.job = child.id AND (
             dependency.is_told
             OR dependency.holds AND NOT dependency.any_end
-                AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = dependency.predecessor)
+                AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = dependency.predecessor OFFSET 0)
                 AND coalesce((
                     SELECT job_history.state
                     FROM turnstile.job_history
@@ -21,5 +21,5 @@ WHERE child.parent = ANY ($1) AND child.waits_for = 'jobs'
                 ) <> 'completed', true)
         )
     )
-    AND (child.opens_batch OR NOT EXISTS (SELECT FROM ONLY turnstile.job AS below WHERE below.parent = child.id))
+    AND (child.opens_batch OR NOT EXISTS (SELECT FROM ONLY turnstile.job AS below WHERE below.parent = child.id OFFSET 0))
 LIMIT $2

@@ -31,12 +31,13 @@ CROSS JOIN LATERAL (
     ) AS last
 ) AS ended
 WHERE job.id = ANY ($1) AND job.state = 'blocked'
-    AND (batch.stops IN ('cancelled', 'discarded') OR NOT EXISTS (SELECT FROM turnstile.dependency WHERE dependency.job = job.id))
+    AND (batch.stops IN ('cancelled', 'discarded') OR NOT EXISTS (SELECT FROM turnstile.dependency WHERE dependency.job = job.id OFFSET 0))
     AND (
         (job.opens_batch AND batch.stops IS NULL)
-        OR NOT EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id)
+        OR NOT EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id OFFSET 0)
     )
     AND NOT EXISTS (
         SELECT FROM turnstile.batch AS above
         WHERE above.id = job.parent AND above.opened_at IS NULL AND above.stops IS NULL AND job.session IS NOT NULL
+        OFFSET 0
     )

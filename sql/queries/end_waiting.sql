@@ -31,6 +31,6 @@ SELECT
         )
     END::text,
     target.state = 'running' AND $2 = 'cancelled' AND target.cancel_requested_at IS NULL AND asked.id IS NULL,
-    EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = target.id)
+    EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = target.id OFFSET 0)
 FROM target
 LEFT JOIN asked ON asked.id = target.id

@@ -5,12 +5,12 @@ WITH failing AS MATERIALIZED (
     FROM turnstile.batch
     WHERE batch.id = ANY (coalesce($1, ARRAY(SELECT batch.id FROM turnstile.batch WHERE batch.max_failed IS NOT NULL)))
         AND batch.stops IS NULL AND batch.max_failed IS NOT NULL
-        AND EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = batch.id)
+        AND EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = batch.id OFFSET 0)
         AND batch.max_failed < (
             SELECT count(*)
             FROM turnstile.job_history AS failed
             WHERE failed.parent = batch.id AND failed.state = 'discarded'
-                AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = failed.id)
+                AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = failed.id OFFSET 0)
                 AND NOT EXISTS (
                     SELECT
                     FROM turnstile.job_history AS later

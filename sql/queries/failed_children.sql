@@ -3,7 +3,7 @@
 SELECT DISTINCT failed.parent, failed.id
 FROM turnstile.job_history AS failed
 WHERE failed.parent = ANY ($1) AND failed.state IN ('discarded', 'cancelled')
-    AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = failed.id)
+    AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = failed.id OFFSET 0)
     AND NOT EXISTS (
         SELECT
         FROM turnstile.job_history AS later

@@ -25,7 +25,7 @@ WITH known AS NOT MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT known.any_end OR coalesce(last.state = 'completed', false) AS is_met
     ) AS outcome
-    WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = known.predecessor)
+    WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = known.predecessor OFFSET 0)
         AND (outcome.is_met OR NOT known.holds)
 ), free AS MATERIALIZED (
     SELECT ended.place, ended.job, ended.predecessor, ended.state, ended.is_met
@@ -50,7 +50,7 @@ WITH known AS NOT MATERIALIZED (
         CASE
             WHEN free.is_met THEN 'met'
             WHEN EXISTS (SELECT FROM locked WHERE locked.id = free.job) THEN 'failed'
-            WHEN EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = free.job AND job.state = 'blocked') THEN 'busy'
+            WHEN EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = free.job AND job.state = 'blocked' OFFSET 0) THEN 'busy'
             ELSE 'met'
         END AS outcome
     FROM free

@@ -23,7 +23,7 @@ WITH turn AS MATERIALIZED (
     FROM turn
     WHERE job.id = turn.id AND (
         EXISTS (SELECT FROM locked WHERE locked.id = turn.id)
-        OR NOT EXISTS (SELECT FROM turnstile.batch WHERE batch.id = turn.id)
+        OR NOT EXISTS (SELECT FROM turnstile.batch WHERE batch.id = turn.id OFFSET 0)
     )
     RETURNING job.id
 ), opened AS (

@@ -13,7 +13,7 @@ WITH RECURSIVE line AS (
 SELECT job.state, job.queue, job.tenant, job.account, coalesce(batch.priority, job.priority),
     batch.stops IS NULL AND (
         job.state = 'running' OR job.opens_batch IS TRUE
-        OR (job.state = 'blocked' AND NOT EXISTS (SELECT FROM turnstile.dependency WHERE dependency.job = job.id))
+        OR (job.state = 'blocked' AND NOT EXISTS (SELECT FROM turnstile.dependency WHERE dependency.job = job.id OFFSET 0))
     ),
     (SELECT count(*) >= 100 FROM line),
     job.opens_batch IS NOT TRUE,

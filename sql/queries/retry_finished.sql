@@ -12,7 +12,7 @@ SELECT format(
         INSERT INTO turnstile.job (uncounted, %s)
         SELECT last.attempt, %s
         FROM last
-        WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = last.id)
+        WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = last.id OFFSET 0)
         ORDER BY last.id
         ON CONFLICT (id) DO NOTHING
         RETURNING job.id

@@ -36,4 +36,4 @@ WITH untold AS MATERIALIZED (
 SELECT DISTINCT CASE WHEN untold.job = ANY ($1) THEN untold.job ELSE untold.predecessor END
 FROM untold
 WHERE NOT EXISTS (SELECT FROM told WHERE told.job = untold.job AND told.predecessor = untold.predecessor)
-    AND EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = untold.predecessor)
+    AND EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = untold.predecessor OFFSET 0)

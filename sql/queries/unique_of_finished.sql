@@ -10,5 +10,5 @@ FROM (
     ORDER BY job_history.id, job_history.finished_at DESC
 ) AS last
 WHERE last.unique_key IS NOT NULL AND (last.unique_mode <> 'while_executing' OR last.unique_mode IS NULL AND last.unique_states IS NOT NULL)
-    AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = last.id)
+    AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = last.id OFFSET 0)
 ORDER BY coalesce(last.tenant, '') COLLATE "C", last.unique_key COLLATE "C", last.id

@@ -65,7 +65,7 @@ const MUTANTS: &[(Seeded, &str, &str, &str)] = &[
     (
         Seeded::CallBackEarly,
         "decide_blocked",
-        "NOT EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id)",
+        "NOT EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id OFFSET 0)",
         "true",
     ),
     (
