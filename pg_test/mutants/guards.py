@@ -77,7 +77,7 @@ GUARDS = {
     "AllowAncestorsSession": "batches/test_adding.py::test_a_child_in_the_session_of_its_parent_is_refused[enqueue]",
     "ForgetFollowUp": "batches/test_after.py::test_many_come_after_one",
     "LoseFollowedUp": "batches/test_attack_strangers.py::test_a_batch_whose_end_fails_does_not_keep_others_from_theirs",
-    "WalkOnlyAlone": "batches/test_forgotten.py::test_a_job_whose_end_fails_keeps_none_of_them_waiting[lost]",
+    "WalkTogether": "batches/test_forgotten.py::test_a_job_whose_end_fails_keeps_none_of_them_waiting[too many]",
     "ForgetTheRest": "batches/test_many_followers.py::test_many_come_each_after_some_of_its_own",
     "ForgetPassedOver":
         "batches/test_attack_strangers.py::test_a_follower_whose_end_is_undone_follows_all_the_same[cancel-ROLLBACK]",

@@ -136,8 +136,8 @@ pub enum Seeded {
     ForgetFollowUp,
     /// An abort forgets which of them it was looking after.
     LoseFollowedUp,
-    /// What memory has forgotten is looked for once all that is listed was seen to.
-    WalkOnlyAlone,
+    /// What memory has forgotten is looked for together with what is listed, though that may always fail.
+    WalkTogether,
     /// Of more jobs than can be looked at together, only the first are.
     ForgetTheRest,
     /// A dependency that others have locked is not looked at again.

@@ -167,8 +167,8 @@ impl FollowUps {
         let singly = self.singly > 0;
         let count = self.count as usize;
         // What is listed may fail for ever.
-        let is_turn = self.singly.is_multiple_of(2) && !armed(Seeded::WalkOnlyAlone);
-        let only_walks = singly && self.walk.is_some() && is_turn;
+        let takes_both = !singly || armed(Seeded::WalkTogether);
+        let only_walks = !takes_both && self.walk.is_some() && self.singly.is_multiple_of(2);
         let taken = match (singly, only_walks) {
             (_, true) => 0,
             (true, _) => count.min(1),
@@ -177,7 +177,7 @@ impl FollowUps {
         let jobs = self.jobs.iter().take(taken).copied().collect();
         self.jobs.copy_within(taken..count, 0);
         self.count = (count - taken) as u32;
-        let may_walk = only_walks || taken == count && !(singly && taken > 0);
+        let may_walk = only_walks || taken == count && (takes_both || taken == 0);
         let walk = self.walk.take_if(|_| may_walk);
         let is_lost = walk.is_some() && std::mem::take(&mut self.is_lost);
         if taken > 0 || walk.is_some() {
