@@ -1,13 +1,11 @@
 """What it costs to look after a job does not depend on how many others wait for each other, whatever the planner knows of them."""
 
-from pathlib import Path
-
 import pytest
 
 from support.batches import enqueue_batch, of
 from support.calls import enqueue_many, ids
+from support.plans import PLANNED, nodes, text_of
 
-QUERIES = Path(__file__).parents[2] / "sql/queries"
 OTHERS = 10_000
 FAR = 10**9
 # Three levels of each index, what locking and changing the rows reads, and a history of some days.
@@ -47,8 +45,7 @@ def jobs(conn):
 def test_a_look_at_one_job_reads_no_others(conn, jobs, statistics):
     if statistics:
         conn.execute(f"{statistics} turnstile.dependency, turnstile.job, turnstile.batch")
-    # As src/pg/planning.rs has statements planned.
-    conn.execute("SET enable_seqscan = off; SET jit = off")
+    conn.execute(PLANNED)
     read = {
         (statement, plans, job): _pages_read(conn, statement, plans, jobs[job])
         for statement in STATEMENTS
@@ -59,19 +56,12 @@ def test_a_look_at_one_job_reads_no_others(conn, jobs, statistics):
 
 
 def _pages_read(conn, statement: str, plans: str, job: int) -> int:
-    text = (QUERIES / statement).with_suffix(".sql").read_text()
     given = [f"'{{{job}}}'" if STATEMENTS[statement].startswith("bigint[]") else str(job)]
     given += [str(WALKS.get(statement, 500))] * STATEMENTS[statement].count(", ")
     conn.execute(f"SET plan_cache_mode = {plans}; SET enable_bitmapscan = {'off' if statement in WALKS else 'on'}")
     with conn.transaction(force_rollback=True):
-        conn.execute(f"PREPARE looked ({STATEMENTS[statement]}) AS {text}")
+        conn.execute(f"PREPARE looked ({STATEMENTS[statement]}) AS {text_of(statement)}")
         ((explained,),) = conn.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE looked ({', '.join(given)})").fetchall()
         conn.execute("DEALLOCATE looked")
     # What changes rows after the result is known does not count in what gives the result.
-    return max(node["Shared Hit Blocks"] + node["Shared Read Blocks"] for node in _nodes(explained[0]["Plan"]))
-
-
-def _nodes(plan: dict):
-    yield plan
-    for below in plan.get("Plans", []):
-        yield from _nodes(below)
+    return max(node["Shared Hit Blocks"] + node["Shared Read Blocks"] for node in nodes(explained[0]["Plan"]))

@@ -11,9 +11,9 @@ import pytest
 
 from support.batches import enqueue_batch, of
 from support.calls import enqueue_many, ids
+from support.plans import PLANNED, QUERIES, nodes, text_of
 
 ROOT = Path(__file__).parents[2]
-QUERIES = ROOT / "sql/queries"
 MANY = 5_000
 LARGE = {"job", "dependency", "batch", "unique_key"}
 _STATEMENT = re.compile(r'(?<!_)statement!\(\s*"(\w+)"\s*(?:,\s*\[(.*?)\])?\s*,?\s*\)(\s*\.that_walks_an_index\(\))?', re.S)
@@ -69,8 +69,7 @@ def crowded(conn):
 def test_no_statement_reads_all_of_a_large_table(crowded, statistics):
     if statistics:
         crowded.execute(f"{statistics} turnstile.dependency, turnstile.job, turnstile.batch, turnstile.unique_key")
-    # As src/pg/planning.rs has statements planned.
-    crowded.execute("SET enable_seqscan = off; SET jit = off; SET plan_cache_mode = force_generic_plan")
+    crowded.execute(f"{PLANNED}; SET plan_cache_mode = force_generic_plan")
     found = {name: reads for name, what in sorted(statements().items()) if (reads := _read_whole(crowded, name, *what))}
     assert {name: reads for name, reads in found.items() if name not in MAY} == {}
 
@@ -83,19 +82,13 @@ def _read_whole(conn, name: str, types: list[str], walks: bool) -> list:
     """The scans that have no condition on the index that they read, or that read none."""
     parameters, nulls = (f"({', '.join(each)})" if types else "" for each in (types, ["NULL"] * len(types)))
     conn.execute(f"SET enable_bitmapscan = {'off' if walks else 'on'}")
-    conn.execute(f"PREPARE looked {parameters} AS {(QUERIES / name).with_suffix('.sql').read_text()}")
+    conn.execute(f"PREPARE looked {parameters} AS {text_of(name)}")
     [[explained]] = conn.execute(f"EXPLAIN (FORMAT JSON) EXECUTE looked {nulls}").fetchall()
     conn.execute("DEALLOCATE looked")
-    scans = [node for node in _nodes(explained[0].get("Plan", {})) if _is_large(node.get("Relation Name", ""))]
+    scans = [node for node in nodes(explained[0].get("Plan", {})) if _is_large(node.get("Relation Name", ""))]
     kinds = ["Seq Scan", "Index Scan", "Index Only Scan"]
     return [(node["Node Type"], node["Relation Name"]) for node in scans if node["Node Type"] in kinds and "Index Cond" not in node]
 
 
 def _is_large(relation: str) -> bool:
     return relation in LARGE or relation.startswith("job_history")
-
-
-def _nodes(plan: dict):
-    yield plan
-    for below in plan.get("Plans", []):
-        yield from _nodes(below)

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "changes settings of the server for a while")]
 
+use crate::pg::settings;
 use crate::pg::statement::Statement;
 use pgrx::pg_sys;
 
@@ -27,16 +28,7 @@ impl PlanForGrowth {
                     (c"enable_tidscan", c"on"),
                     (c"enable_indexscan", c"on"),
                 ] {
-                    pg_sys::set_config_option(
-                        setting.as_ptr(),
-                        value.as_ptr(),
-                        pg_sys::GucContext::PGC_USERSET,
-                        pg_sys::GucSource::PGC_S_SESSION,
-                        pg_sys::GucAction::GUC_ACTION_SAVE,
-                        true,
-                        0,
-                        false,
-                    );
+                    settings::set_in_level(setting, value);
                 }
                 Self(level)
             }

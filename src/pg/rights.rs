@@ -6,6 +6,7 @@
 
 use crate::pg::catalog;
 use crate::pg::error::{Result, internal};
+use crate::pg::settings;
 use crate::pg::unguarded;
 use pgrx::pg_catalog::pg_proc::PgProc;
 use pgrx::pg_sys::{self, Datum, FormData_pg_class, Oid};
@@ -210,16 +211,7 @@ fn pin_search_path() -> i32 {
     // SAFETY: as fmgr_security_definer does it.
     unsafe {
         let level = pg_sys::NewGUCNestLevel();
-        pg_sys::set_config_option(
-            c"search_path".as_ptr(),
-            PINNED.as_ptr(),
-            pg_sys::GucContext::PGC_USERSET,
-            pg_sys::GucSource::PGC_S_SESSION,
-            pg_sys::GucAction::GUC_ACTION_SAVE,
-            true,
-            0,
-            false,
-        );
+        settings::set_in_level(c"search_path", PINNED);
         level
     }
 }

@@ -156,6 +156,23 @@ pub fn max_payload() -> usize {
     usize::try_from(MAX_PAYLOAD.get()).unwrap_or(0)
 }
 
+/// Until the level of settings that was opened last is closed.
+pub fn set_in_level(setting: &CStr, value: &CStr) {
+    // SAFETY: the server copies both.
+    unsafe {
+        pg_sys::set_config_option(
+            setting.as_ptr(),
+            value.as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_SAVE,
+            true,
+            0,
+            false,
+        );
+    }
+}
+
 /// The server's own setting; its variable is not exported.
 pub fn max_prepared_transactions() -> i32 {
     // SAFETY: the setting exists; its text lives at least until it changes.
