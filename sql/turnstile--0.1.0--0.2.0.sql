@@ -539,6 +539,7 @@ CREATE TABLE turnstile.slowed_key (
     CONSTRAINT slowed_key_key_check CHECK (key <> '' AND key <> '*' AND octet_length(key) <= 255)
 );
 CREATE INDEX slowed_key_gate_idx ON turnstile.slowed_key (gate);
+CREATE INDEX slowed_key_ended_idx ON turnstile.slowed_key (coalesce(paused_until, '-infinity')) WHERE NOT one_at_a_time;
 COMMENT ON TABLE turnstile.slowed_key IS
     'Concurrency keys that are paused or on trial, beside their limits in turnstile.concurrency. A row whose pause is over, without a trial, means nothing.';
 COMMENT ON COLUMN turnstile.slowed_key.key IS 'The concurrency key.';
@@ -625,6 +626,8 @@ ALTER TABLE turnstile.tenant
     ADD CONSTRAINT tenant_slots_check CHECK (slots >= -1),
     ADD CONSTRAINT tenant_max_waiting_check CHECK (max_waiting >= 1 OR max_waiting = -1),
     ADD CONSTRAINT tenant_rate_check CHECK (rate >= 1 OR rate = -1);
+CREATE INDEX queue_max_waiting_idx ON turnstile.queue (max_waiting) WHERE max_waiting > 0;
+CREATE INDEX tenant_max_waiting_idx ON turnstile.tenant (max_waiting) WHERE max_waiting > 0;
 ALTER TABLE turnstile.account
     ADD COLUMN rate_since timestamptz,
     ALTER COLUMN rate_per DROP NOT NULL,
@@ -877,6 +880,7 @@ COMMENT ON FUNCTION turnstile_internal.set_gate() IS
 
 -- A row of slowed_key, or an endpoint that is paused, bends what holds for its key, and copies none of it: a key without a row of its
 -- own goes on following the row *. A key whose endpoints are all paused is closed.
+-- OFFSET 0: one look for each key, as of those that a gate names there are few, which the planner does not know.
 CREATE OR REPLACE VIEW turnstile.setting_of_concurrency AS
     SELECT
         own.gate,
@@ -889,7 +893,7 @@ CREATE OR REPLACE VIEW turnstile.setting_of_concurrency AS
         slowed.paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting,
         own.rate_since
     FROM turnstile.concurrency_in_force AS own
-    LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = own.key
+    LEFT JOIN LATERAL (SELECT slowed_key.* FROM turnstile.slowed_key WHERE slowed_key.key = own.key OFFSET 0) AS slowed ON true
     WHERE own.gate IS NOT NULL
     UNION ALL
     SELECT
@@ -907,9 +911,9 @@ CREATE OR REPLACE VIEW turnstile.setting_of_concurrency AS
         FROM turnstile.endpoint
         WHERE endpoint.paused AND endpoint.concurrency_key IS NOT NULL
     ) AS bent
-    LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = bent.key
+    LEFT JOIN LATERAL (SELECT slowed_key.* FROM turnstile.slowed_key WHERE slowed_key.key = bent.key OFFSET 0) AS slowed ON true
     JOIN turnstile.concurrency_in_force AS star ON star.key = '*'
-    WHERE NOT EXISTS (SELECT FROM turnstile.concurrency AS own WHERE own.key = bent.key);
+    WHERE NOT EXISTS (SELECT FROM turnstile.concurrency AS own WHERE own.key = bent.key OFFSET 0);
 COMMENT ON VIEW turnstile.setting_of_concurrency IS
     'Internal. Settings of concurrency keys with what slows them, with the columns of gate_setting.';
 
@@ -3228,6 +3232,7 @@ ALTER TABLE turnstile.recurring
 -- enqueue() refuses options that mean nothing without another.
 UPDATE turnstile.recurring SET unique_mode = NULL WHERE recurring.unique_key IS NULL;
 UPDATE turnstile.recurring SET account = NULL WHERE recurring.tenant IS NULL;
+CREATE INDEX recurring_due_idx ON turnstile.recurring (greatest(coalesce(next_firing, '-infinity'), paused_until, retry_at), name);
 
 COMMENT ON COLUMN turnstile.recurring.cron IS
     'When: minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly.';

@@ -1,6 +1,7 @@
 """Contrib modules, which the servers of some versions come without: see docs/testing.md."""
 
 import pytest
+from psycopg.errors import UndefinedFile
 
 
 def is_available(conn, name: str) -> bool:
@@ -24,3 +25,11 @@ def must_be_available(conn, name: str) -> None:
 def need_module(conn, name: str) -> None:
     must_be_available(conn, name)
     has_module(conn, name)
+
+
+def load(conn, library: str) -> None:
+    """For a library that is no extension."""
+    try:
+        conn.execute(f"LOAD '{library}'")
+    except UndefinedFile:
+        pytest.skip(f"this server has no {library}")

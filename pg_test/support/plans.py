@@ -1,10 +1,30 @@
-"""Plans as EXPLAIN tells them, of statements that are planned as the product has it (src/pg/planning.rs)."""
+"""Plans as EXPLAIN tells them, of statements that are planned as the product has it (src/pg/planning.rs), beside many rows."""
 
 from pathlib import Path
+
+from support.batches import enqueue_batch, of
+from support.calls import enqueue_many, ids
 
 QUERIES = Path(__file__).parents[2] / "sql/queries"
 # But for bitmaps, which statements that walk an index do without.
 PLANNED = "SET enable_seqscan = off; SET jit = off"
+MANY = 5_000
+LARGE = {
+    "job", "dependency", "batch", "unique_key", "queue", "tenant", "account", "concurrency", "slowed_key", "paused_session", "recurring",
+    "permission", "route", "endpoint",
+}  # fmt: skip
+SETTINGS = [
+    "INSERT INTO turnstile.queue (name, max_running) SELECT 'q' || n, 10 FROM generate_series(1, %s) AS n",
+    "INSERT INTO turnstile.tenant (name, slots) SELECT 't' || n, 10 FROM generate_series(1, %s) AS n",
+    "INSERT INTO turnstile.account (tenant, name, slots) SELECT 't' || n, 'a', 10 FROM generate_series(1, %s) AS n",
+    "INSERT INTO turnstile.concurrency (key, slots) SELECT 'k' || n, 10 FROM generate_series(1, %s) AS n",
+    "INSERT INTO turnstile.slowed_key (key, paused_until) SELECT 'k' || n, 'infinity' FROM generate_series(1, %s) AS n",
+    "INSERT INTO turnstile.paused_session (queue, session) SELECT 'q', 's' || n FROM generate_series(1, %s) AS n",
+    "INSERT INTO turnstile.recurring (name, cron, kind) SELECT 'r' || n, '0 0 1 1 *', 'a' FROM generate_series(1, %s) AS n",
+    "INSERT INTO turnstile.permission (role, verb, tenant) SELECT 'pg_monitor', 'see', 't' || n FROM generate_series(1, %s) AS n",
+    "INSERT INTO turnstile.route (pattern, queue) SELECT 'kind' || n, 'q' FROM generate_series(1, %s) AS n",
+    "INSERT INTO turnstile.endpoint (pattern, url) SELECT 'kind' || n, 'https://host' || n || '.example/' FROM generate_series(1, %s) AS n",
+]
 
 
 def text_of(statement: str) -> str:
@@ -15,3 +35,24 @@ def nodes(plan: dict):
     yield plan
     for below in plan.get("Plans", []):
         yield from nodes(below)
+
+
+def crowd(conn) -> None:
+    """Many rows in each table that may have many."""
+    before = ids(enqueue_many(conn, [{"kind": "before", "unique_key": f"u{n}"} for n in range(MANY)]))
+    enqueue_many(conn, [{"kind": "after", "after": [job]} for job in before])
+    enqueue_batch(conn, children=of(MANY))
+    conn.execute("INSERT INTO turnstile.batch (id) SELECT 1000000000 + n FROM generate_series(1, %s) AS n", [MANY])
+    for settings in SETTINGS:
+        conn.execute(settings, [MANY])
+
+
+def read_whole(explained: dict) -> list:
+    """The scans of large tables that have no condition on the index that they read, or that read none."""
+    scans = [node for node in nodes(explained.get("Plan", {})) if _is_large(node.get("Relation Name", ""))]
+    kinds = ["Seq Scan", "Index Scan", "Index Only Scan"]
+    return [(node["Node Type"], node["Relation Name"]) for node in scans if node["Node Type"] in kinds and "Index Cond" not in node]
+
+
+def _is_large(relation: str) -> bool:
+    return relation in LARGE or relation.startswith("job_history")

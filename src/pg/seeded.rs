@@ -216,6 +216,10 @@ pub enum Seeded {
     TrustNewStorage,
     /// A snapshot is older than the locks of its tables.
     LookBeforeLocking,
+    /// A statement is planned with the settings of the caller.
+    PlanAsTheCaller,
+    /// That a plan is still valid is found out before its tables are locked, and not again.
+    TrustTheFirstPlan,
     /// A sleeping backend is not told that the extension was dropped.
     LetSleepersLie,
     /// EXECUTE alone decides what a role may do.

@@ -4,11 +4,11 @@
 
 use crate::pg::error::{Result, internal, not_committed};
 use crate::pg::pause::before_look;
-use crate::pg::planning::PlanForGrowth;
+use crate::pg::planning::LockedPlan;
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::statement::{LockedPlan, free_replaced_plans};
+use crate::pg::statement::free_replaced_plans;
 use crate::pg::{catalog, compat, rights};
 use pgrx::FromDatum;
 use pgrx::datum::{Array, Interval};
@@ -153,20 +153,19 @@ impl Spi {
     /// what runs and what waits as it is now.
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
         rights::pin();
-        let (plan, is_planned) = statement.plan(self)?;
-        let _settings = PlanForGrowth::while_planning(statement, is_planned);
-        // SAFETY: a statement's plan is valid, and of that statement.
-        let _locks = (!armed(Seeded::LookBeforeLocking)).then(|| unsafe { LockedPlan::of(plan) });
+        let early = armed(Seeded::LookBeforeLocking).then(Snapshot::with_own_changes);
+        let locked = LockedPlan::of(statement, self)?;
         let mut arguments = Arguments::of(arguments);
         before_look();
         // SAFETY: values and nulls have one element a parameter; SPI copies the snapshot.
         unsafe {
-            let snapshot = match armed(Seeded::ClaimWithOldSnapshot) {
-                true => pg_sys::GetTransactionSnapshot(),
-                false => pg_sys::GetLatestSnapshot(),
+            let snapshot = match &early {
+                Some(early) => early.0,
+                None if armed(Seeded::ClaimWithOldSnapshot) => pg_sys::GetTransactionSnapshot(),
+                None => pg_sys::GetLatestSnapshot(),
             };
             let code = pg_sys::SPI_execute_snapshot(
-                plan,
+                locked.plan,
                 arguments.values.as_mut_ptr(),
                 arguments.nulls.as_ptr(),
                 snapshot,
@@ -246,43 +245,17 @@ impl Spi {
         arguments: &[Option<Datum>],
         snapshot: &Snapshot,
         batch: i64,
-        visit: impl FnMut(&Rows) -> Result<()>,
-    ) -> Result<()> {
-        rights::pin();
-        let (plan, _) = statement.plan(self)?;
-        self.fetch(plan, arguments, snapshot, batch, visit)
-    }
-
-    /// As [`Self::scan`] of a statement that goes from one entry of an index to a distant one.
-    pub fn walk(
-        &self,
-        statement: &Statement,
-        arguments: &[Option<Datum>],
-        snapshot: &Snapshot,
-        batch: i64,
-        visit: impl FnMut(&Rows) -> Result<()>,
-    ) -> Result<()> {
-        rights::pin();
-        let (plan, is_planned) = statement.plan(self)?;
-        let _settings = PlanForGrowth::while_planning(statement, is_planned);
-        self.fetch(plan, arguments, snapshot, batch, visit)
-    }
-
-    fn fetch(
-        &self,
-        plan: pg_sys::SPIPlanPtr,
-        arguments: &[Option<Datum>],
-        snapshot: &Snapshot,
-        batch: i64,
         mut visit: impl FnMut(&Rows) -> Result<()>,
     ) -> Result<()> {
+        rights::pin();
+        let locked = LockedPlan::of(statement, self)?;
         let mut arguments = Arguments::of(arguments);
         // SAFETY: the portal is closed below or by the abort; the snapshot is registered meanwhile.
         unsafe {
             pg_sys::PushActiveSnapshot(snapshot.0);
             let portal = pg_sys::SPI_cursor_open(
                 null_mut(),
-                plan,
+                locked.plan,
                 arguments.values.as_mut_ptr(),
                 arguments.nulls.as_ptr(),
                 true,

@@ -19,8 +19,18 @@ pub struct Statement {
     plan: AtomicPtr<pg_sys::_SPI_plan>,
     /// The version of the catalog from which it was made, if it was.
     version: AtomicU64,
-    /// It reads the first entries of an index in its order. Without statistics the planner takes them for few, and would sort them all.
-    pub walks_index: bool,
+    pub reads: Reads,
+}
+
+/// What a statement reads of tables that may be large.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Reads {
+    /// What its arguments name.
+    Named,
+    /// The first entries of an index in its order. Without statistics the planner takes them for few, and would sort them all.
+    InOrder,
+    /// All.
+    All,
 }
 
 enum Text {
@@ -96,18 +106,25 @@ impl Statement {
             types,
             plan: AtomicPtr::new(null_mut()),
             version: AtomicU64::new(0),
-            walks_index: false,
+            reads: Reads::Named,
         }
     }
 
     pub const fn that_walks_an_index(self) -> Self {
         Self {
-            walks_index: true,
+            reads: Reads::InOrder,
             ..self
         }
     }
 
-    /// The kept plan, and whether running it will have to plan it first.
+    pub const fn that_reads_all(self) -> Self {
+        Self {
+            reads: Reads::All,
+            ..self
+        }
+    }
+
+    /// The kept plan, and whether running it will have to plan it first, as far as is known yet.
     pub fn plan(&self, spi: &Spi) -> Result<(pg_sys::SPIPlanPtr, bool)> {
         let kept = self.plan.load(Ordering::Relaxed);
         let version = match self.text {
@@ -150,28 +167,6 @@ impl Statement {
             }
             self.plan.store(plan, Ordering::Relaxed);
             Ok((plan, true))
-        }
-    }
-}
-
-/// Keeps a plan from being replaced, and the tables that it reads or changes locked. Snapshots taken from now on see
-/// what was committed while the locks were waited for; older ones do not.
-pub struct LockedPlan(*mut pg_sys::CachedPlan);
-
-impl LockedPlan {
-    /// # Safety
-    /// The plan must be valid, and of one statement.
-    pub unsafe fn of(plan: pg_sys::SPIPlanPtr) -> Self {
-        // SAFETY: as the caller says. The locks last as long as the transaction.
-        Self(unsafe { pg_sys::SPI_plan_get_cached_plan(plan) })
-    }
-}
-
-impl Drop for LockedPlan {
-    fn drop(&mut self) {
-        if !std::thread::panicking() && !self.0.is_null() {
-            // SAFETY: the plan was got in `of`, for this owner; after an error the abort releases it.
-            unsafe { pg_sys::ReleaseCachedPlan(self.0, pg_sys::CurrentResourceOwner) };
         }
     }
 }

@@ -11,9 +11,11 @@ use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::PgSqlErrorCode;
+use std::collections::HashSet;
 use turnstile_scheduler::waiting::NEVER;
 
-static DUE: Statement = statement!("recurring_due", [TIMESTAMPTZOID, TEXTOID]);
+static DUE: Statement =
+    statement!("recurring_due", [TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID]).that_walks_an_index();
 static NEXT: Statement = statement!("recurring_next", []);
 static FIRE: Statement = statement!("recurring_fire", [TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID]);
 static PASS: Statement = statement!("recurring_pass", [TEXTOID, TIMESTAMPTZOID, TEXTOID]);
@@ -46,6 +48,8 @@ const OWNER: i32 = 16;
 const MAY_USE_SCHEMA: i32 = 17;
 const OWNER_NAME: i32 = 18;
 
+/// `-infinity`, before which nothing is due.
+const EARLIEST: i64 = i64::MIN;
 /// Firings that one transaction makes up for.
 const MOST: usize = 1_000;
 /// A firing that is later than this was missed.
@@ -87,6 +91,8 @@ struct Due {
     catch_up: CatchUp,
     /// The first firing that was not made. None: it was never computed.
     first: Option<i64>,
+    /// Since when it is due.
+    since: i64,
 }
 
 impl Due {
@@ -100,6 +106,7 @@ impl Due {
             zone: rows.value(0, 3),
             catch_up: CatchUp::named(rows.required(0, 4)?),
             first: rows.value(0, 5),
+            since: rows.required(0, 6)?,
         }))
     }
 
@@ -133,16 +140,21 @@ pub fn fire(spi: &Spi, job_table: Oid, most: usize) -> Result<Fired> {
     }
     let version = shmem::with_existing(job_table, |memory| Ok(memory.state.recurring.look()))?;
     let now = server::now();
-    let mut after = String::new();
+    let mut after = (EARLIEST, String::new());
+    let mut met = HashSet::new();
     fired.has_more = true;
     for _ in 0..most {
-        let due = Due::of(&spi.run(&DUE, &[datum(now), datum(after.as_str())])?)?;
-        let Some(due) = due else {
+        let (time, name) = &after;
+        let due = spi.run(&DUE, &[datum(now), datum(*time), datum(name.as_str())])?;
+        let Some(due) = Due::of(&due)? else {
             fired.has_more = false;
             break;
         };
-        fired.jobs += fire_one(spi, &due, now)?;
-        after = due.name;
+        // One with more firings to make up for than a transaction makes is due again, later than it was.
+        if met.insert(due.name.clone()) {
+            fired.jobs += fire_one(spi, &due, now)?;
+        }
+        after = (due.since, due.name);
         pgrx::check_for_interrupts!();
     }
     note_next(job_table, version, spi.run(&NEXT, &[])?.value(0, 1))?;

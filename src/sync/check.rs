@@ -25,10 +25,10 @@ use turnstile_scheduler::{
     Fault, GateKind, GateSettings, GateView, LONG_AGO, LaneSpec, Limit, OutsideView, Step,
 };
 
-static SETTINGS: Statement = statement!("gate_settings", []);
+static SETTINGS: Statement = statement!("gate_settings", []).that_reads_all();
 static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID, INT8OID]);
 
-static CHILDREN: Statement = statement!("check_children", []);
+static CHILDREN: Statement = statement!("check_children", []).that_reads_all();
 
 const PASSES: usize = 6;
 const BETWEEN_PASSES: Duration = Duration::from_millis(20);

@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use turnstile_scheduler::waiting::NEVER;
 use turnstile_scheduler::{DueView, LeaseView, RunId, Step};
 
-static DUE: Statement = statement!("check_due", [INT8OID]);
-static LEASES: Statement = statement!("check_leases", [INT8OID]);
+static DUE: Statement = statement!("check_due", [INT8OID]).that_reads_all();
+static LEASES: Statement = statement!("check_leases", [INT8OID]).that_reads_all();
 
 const BATCH: i64 = 10_000;
 

@@ -8,7 +8,7 @@ use crate::table::visit_jobs;
 use pgrx::pg_sys;
 use turnstile_scheduler::{LeaseView, RunId};
 
-static RUNNING: Statement = statement!("running_leases", []);
+static RUNNING: Statement = statement!("running_leases", []).that_reads_all();
 
 /// Rows that are fetched at once.
 const BATCH: i64 = 10_000;

@@ -26,9 +26,9 @@ use pgrx::datum::Array;
 use pgrx::pg_sys;
 use turnstile_scheduler::{LaneSpec, LeaseView, READ_AHEAD, RunId, Step};
 
-static AVAILABLE: Statement = statement!("rebuild_available", []);
-static RUNNING: Statement = statement!("rebuild_running", []);
-static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []);
+static AVAILABLE: Statement = statement!("rebuild_available", []).that_reads_all();
+static RUNNING: Statement = statement!("rebuild_running", []).that_reads_all();
+static HELD_SESSIONS: Statement = statement!("rebuild_held_sessions", []).that_reads_all();
 static PAUSED_SESSION: Statement = statement!("rebuild_paused_session", []);
 static NEXT_RECURRING: Statement = statement!("recurring_next", []);
 
@@ -139,23 +139,27 @@ fn visit(
 ) -> Result<()> {
     let mut recent = Recent::default();
     let is_read = visit_jobs(job_table, snapshot, |row| {
-        let job = match row.is_available() {
-            true if recent.has_passed(row) => return Ok(()),
-            false if !row.is_running() => return Ok(()),
-            _ => row.read(),
-        };
+        let holds_session = row.holds_session();
+        let is_available = row.is_available();
+        let is_of_interest = is_available || row.is_running() || holds_session;
+        if !is_of_interest || (is_available && !holds_session && recent.has_passed(row)) {
+            return Ok(());
+        }
+        let job = row.read();
+        if let Some(session) = &job.held_session {
+            visit(Read::Running(session, 1))?;
+        }
         match &job.lease {
-            None => visit(Read::Available(&job.spec, job.position)),
             Some(lease) => {
                 visit(Read::Running(&job.spec, 1))?;
                 visit(Read::Lease(lease))
             }
+            None if is_available => visit(Read::Available(&job.spec, job.position)),
+            None => Ok(()),
         }
     })?;
     if is_read {
-        return scan_held_sessions(spi, snapshot, &mut |spec, count, _| {
-            visit(Read::Running(spec, count))
-        });
+        return Ok(());
     }
     scan_available(spi, snapshot, &mut |spec, position, _| {
         visit(Read::Available(spec, position))
@@ -212,7 +216,7 @@ fn read_times(
     snapshot: &Snapshot,
     mut visit: impl FnMut(u64, i64) -> Result<()>,
 ) -> Result<()> {
-    spi.walk(statement, &[], snapshot, BATCH, |rows| {
+    spi.scan(statement, &[], snapshot, BATCH, |rows| {
         for row in 0..rows.len() {
             visit(queue_key(rows.required(row, 1)?), rows.required(row, 2)?)?;
         }
@@ -254,10 +258,6 @@ pub fn scan_available(spi: &Spi, snapshot: &Snapshot, visit: &mut Visit) -> Resu
 /// Visits what runs, as lanes with a count; a held session counts as a lane with only its session.
 pub fn scan_running(spi: &Spi, snapshot: &Snapshot, visit: &mut Visit) -> Result<()> {
     scan(spi, snapshot, &RUNNING, lane_of_row, visit)?;
-    scan_held_sessions(spi, snapshot, visit)
-}
-
-fn scan_held_sessions(spi: &Spi, snapshot: &Snapshot, visit: &mut Visit) -> Result<()> {
     scan(spi, snapshot, &HELD_SESSIONS, session_of_row, visit)
 }
 

@@ -147,7 +147,7 @@ impl<V: FnMut(&Rows, usize, String)> Reader<'_, V> {
             datum(self.with_errors),
         ];
         let spi = self.spi;
-        spi.walk(&RECENT, &arguments, reading.snapshot, BATCH, |rows| {
+        spi.scan(&RECENT, &arguments, reading.snapshot, BATCH, |rows| {
             for row in 0..rows.len() {
                 let place = (rows.required(row, FINISHED_AT)?, rows.required(row, ID)?);
                 (self.visit)(rows, row, Cursor::write(prefix, place.0, place.1));
@@ -190,7 +190,7 @@ fn latest(
             datum(i64::try_from(wanted).unwrap_or(i64::MAX)),
         ];
         let (mut found, mut first) = (0, None);
-        spi.walk(&LATEST, &arguments, snapshot, BATCH, |rows| {
+        spi.scan(&LATEST, &arguments, snapshot, BATCH, |rows| {
             found += rows.len();
             if let Some(last) = rows.len().checked_sub(1) {
                 first = Some((rows.required(last, 1)?, rows.required(last, 2)?));

@@ -105,6 +105,7 @@ CREATE TABLE turnstile.slowed_key (
     CONSTRAINT slowed_key_key_check CHECK (key <> '' AND key <> '*' AND octet_length(key) <= 255)
 );
 CREATE INDEX slowed_key_gate_idx ON turnstile.slowed_key (gate);
+CREATE INDEX slowed_key_ended_idx ON turnstile.slowed_key (coalesce(paused_until, '-infinity')) WHERE NOT one_at_a_time;
 COMMENT ON TABLE turnstile.slowed_key IS
     'Concurrency keys that are paused or on trial, beside their limits in turnstile.concurrency. A row whose pause is over, without a trial, means nothing.';
 COMMENT ON COLUMN turnstile.slowed_key.key IS 'The concurrency key.';

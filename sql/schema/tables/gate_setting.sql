@@ -40,6 +40,7 @@ COMMENT ON VIEW turnstile.setting_of_session IS 'Internal. Pauses of sessions, w
 
 -- A row of slowed_key, or an endpoint that is paused, bends what holds for its key, and copies none of it: a key without a row of its
 -- own goes on following the row *. A key whose endpoints are all paused is closed.
+-- OFFSET 0: one look for each key, as of those that a gate names there are few, which the planner does not know.
 CREATE VIEW turnstile.setting_of_concurrency AS
     SELECT
         own.gate,
@@ -52,7 +53,7 @@ CREATE VIEW turnstile.setting_of_concurrency AS
         slowed.paused_until, NULL::int AS weight, NULL::boolean AS is_fair, NULL::bigint AS aging, NULL::int AS max_waiting,
         own.rate_since
     FROM turnstile.concurrency_in_force AS own
-    LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = own.key
+    LEFT JOIN LATERAL (SELECT slowed_key.* FROM turnstile.slowed_key WHERE slowed_key.key = own.key OFFSET 0) AS slowed ON true
     WHERE own.gate IS NOT NULL
     UNION ALL
     SELECT
@@ -70,9 +71,9 @@ CREATE VIEW turnstile.setting_of_concurrency AS
         FROM turnstile.endpoint
         WHERE endpoint.paused AND endpoint.concurrency_key IS NOT NULL
     ) AS bent
-    LEFT JOIN turnstile.slowed_key AS slowed ON slowed.key = bent.key
+    LEFT JOIN LATERAL (SELECT slowed_key.* FROM turnstile.slowed_key WHERE slowed_key.key = bent.key OFFSET 0) AS slowed ON true
     JOIN turnstile.concurrency_in_force AS star ON star.key = '*'
-    WHERE NOT EXISTS (SELECT FROM turnstile.concurrency AS own WHERE own.key = bent.key);
+    WHERE NOT EXISTS (SELECT FROM turnstile.concurrency AS own WHERE own.key = bent.key OFFSET 0);
 COMMENT ON VIEW turnstile.setting_of_concurrency IS
     'Internal. Settings of concurrency keys with what slows them, with the columns of gate_setting.';
 

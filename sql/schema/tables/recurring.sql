@@ -32,6 +32,7 @@ CREATE TABLE turnstile.recurring (
     CONSTRAINT recurring_name_check CHECK (name <> '' AND octet_length(name) <= 255),
     CONSTRAINT recurring_catch_up_check CHECK (catch_up IN ('skip', 'once', 'all'))
 );
+CREATE INDEX recurring_due_idx ON turnstile.recurring (greatest(coalesce(next_firing, '-infinity'), paused_until, retry_at), name);
 COMMENT ON TABLE turnstile.recurring IS 'Recurring jobs, as schedule() has set them up.';
 COMMENT ON COLUMN turnstile.recurring.name IS 'Names the recurring job.';
 COMMENT ON COLUMN turnstile.recurring.cron IS

@@ -44,6 +44,7 @@ CREATE TABLE turnstile.queue (
 );
 -- Not unique: when two sessions make the same row at once, an upsert by name would fail on a second unique index.
 CREATE INDEX queue_gate_idx ON turnstile.queue (gate);
+CREATE INDEX queue_max_waiting_idx ON turnstile.queue (max_waiting) WHERE max_waiting > 0;
 COMMENT ON TABLE turnstile.queue IS
     'Settings of queues. A queue needs no row. A column that is NULL is inherited from the row *, and there from the default that is built in; pauses are not inherited. queue_in_force has what holds.';
 COMMENT ON COLUMN turnstile.queue.name IS 'The queue, or * for the defaults.';
@@ -101,6 +102,7 @@ CREATE TABLE turnstile.tenant (
     CONSTRAINT tenant_weight_check CHECK (weight >= 1 AND weight <= 10000)
 );
 CREATE INDEX tenant_gate_idx ON turnstile.tenant (gate);
+CREATE INDEX tenant_max_waiting_idx ON turnstile.tenant (max_waiting) WHERE max_waiting > 0;
 COMMENT ON TABLE turnstile.tenant IS
     'Limits of tenants, over all queues. A column that is NULL is inherited from the row *; pauses are not. tenant_in_force has what holds.';
 COMMENT ON COLUMN turnstile.tenant.name IS 'The tenant, or * for the defaults.';

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use turnstile_scheduler::figures::{Change, Demand, Labels, State, Trust};
 use turnstile_scheduler::{GateKind, LaneSpec};
 
-static COUNT_JOBS: Statement = statement!("count_jobs", []);
+static COUNT_JOBS: Statement = statement!("count_jobs", []).that_reads_all();
 
 /// Rows that are fetched at once.
 const BATCH: i64 = 1_000;

@@ -1,0 +1,76 @@
+"""The plans that calls really make are those that test_plans.py looks at: whatever the caller has set, and whatever comes meanwhile."""
+
+import json
+
+import pytest
+
+from findings.behind import behind
+from findings.verbs import VERBS, running
+from rules.test_plans import MAY
+from support.calls import fail
+from support.modules import load
+from support.plans import QUERIES, crowd, read_whole
+
+EXPLAINED = """
+    SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on;
+    SET auto_explain.log_format = json; SET client_min_messages = log
+"""
+HOSTILE = "SET enable_indexscan = off; SET enable_nestloop = off; SET enable_bitmapscan = off"
+# Who waits for it is told of it when it has the lock, and not before.
+CHANGE = "LOCK TABLE turnstile.retry_curve; ALTER TABLE turnstile.retry_curve ALTER COLUMN base SET STATISTICS 10"
+# The test's own.
+LOOK = "SELECT key FROM turnstile.slowed_key"
+NAMES = {path.read_text().strip(): path.stem for path in QUERIES.glob("*.sql")}
+
+
+@pytest.fixture(scope="module")
+def crowded(module_db):
+    with module_db.connect() as conn:
+        crowd(conn)
+    return module_db
+
+
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+def test_no_call_reads_all_of_a_large_table(crowded, verb):
+    with crowded.connect() as conn:
+        run = verb.prepare(conn)
+        plans = watch(conn)
+        verb.call(conn, run)
+    assert [(query, scans) for query, scans in plans if scans and query != LOOK and NAMES.get(query) not in MAY] == []
+
+
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+def test_what_the_caller_has_switched_off_counts_in_no_statement_of_the_product(crowded, verb):
+    with crowded.connect() as conn:
+        run = verb.prepare(conn)
+        conn.execute(f"DISCARD PLANS; {HOSTILE}")
+        plans = watch(conn)
+        verb.call(conn, run)
+    assert [(query, scans) for query, scans in plans if scans and query in NAMES and NAMES[query] not in MAY] == []
+
+
+def test_what_the_caller_has_switched_off_does_not_count_where_a_plan_becomes_old_while_its_tables_are_waited_for(crowded):
+    with crowded.connect() as conn:
+        fail(conn, running(conn), retry_in="1 hour")
+        run = running(conn)
+        conn.execute(HOSTILE)
+        plans = watch(conn)
+        assert behind(crowded, conn, lambda: fail(conn, run, retry_in="1 hour"), CHANGE) == "retryable"
+    [scans] = [scans for query, scans in plans if NAMES.get(query) == "fail_runs"]
+    assert scans == []
+
+
+def watch(conn) -> list:
+    """What each statement that the connection runs from now on reads whole."""
+    found = []
+
+    def note(message):
+        text = message.message_primary
+        if "plan:" in text:
+            explained = json.loads(text.split("plan:", 1)[1])
+            found.append((explained["Query Text"].strip(), read_whole(explained)))
+
+    load(conn, "auto_explain")
+    conn.execute(EXPLAINED)
+    conn.add_notice_handler(note)
+    return found
