@@ -743,11 +743,11 @@ WHERE key <> '*';
 -- What holds for the names of settings: a column that is NULL is inherited from the row *, and there from what is built in. All that
 -- reads settings reads them here. For a name without a row the row * holds, which these views have even where the table has lost it.
 --
--- One table is read by its names and then by each of them, so that a gate, or a name, finds its rows by an index.
+-- A row * that is missing stands beside those of the table, not in a join, so that a gate, or a name, finds its row by an index, and once.
 
 CREATE VIEW turnstile.queue_in_force AS
     SELECT
-        known.name, known.gate, coalesce(own.paused, false) AS paused, own.paused_until,
+        own.name, own.gate, coalesce(own.paused, false) AS paused, own.paused_until,
         nullif(coalesce(own.max_running, star.max_running), -1) AS max_running,
         nullif(coalesce(own.max_waiting, star.max_waiting), -1) AS max_waiting,
         nullif(coalesce(own.rate, star.rate), -1) AS rate,
@@ -769,18 +769,23 @@ CREATE VIEW turnstile.queue_in_force AS
         coalesce(own.durable_claims, star.durable_claims, true) AS durable_claims,
         greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
     FROM (
-        SELECT queue.name, queue.gate FROM turnstile.queue
+        SELECT
+            queue.name, queue.gate, queue.paused, queue.paused_until, queue.max_running, queue.max_waiting, queue.rate,
+            queue.rate_per, queue.burst, queue.policy, queue.aging, queue.lease, queue.max_attempts, queue.retry_base,
+            queue.retry_cap, queue.session_on_retry, queue.notify, queue.keep_completed, queue.keep_discarded, queue.durable_claims,
+            queue.rate_since
+        FROM turnstile.queue
         UNION ALL
-        SELECT '*', NULL WHERE NOT EXISTS (SELECT FROM turnstile.queue WHERE queue.name = '*')
-    ) AS known
-    LEFT JOIN turnstile.queue AS own ON own.name = known.name
+        SELECT '*', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+        WHERE NOT EXISTS (SELECT FROM turnstile.queue WHERE queue.name = '*')
+    ) AS own
     LEFT JOIN turnstile.queue AS star ON star.name = '*';
 COMMENT ON VIEW turnstile.queue_in_force IS
     'What holds for each queue with a row, and by the row * for those without one: columns as in turnstile.queue, with what is inherited. NULL: no limit, none, or forever. Without a row * nothing leaves the history.';
 
 CREATE VIEW turnstile.tenant_in_force AS
     SELECT
-        known.name, known.gate, coalesce(own.paused, false) AS paused, own.paused_until,
+        own.name, own.gate, coalesce(own.paused, false) AS paused, own.paused_until,
         nullif(coalesce(own.slots, star.slots), -1) AS slots,
         nullif(coalesce(own.max_waiting, star.max_waiting), -1) AS max_waiting,
         coalesce(own.weight, star.weight, 1) AS weight,
@@ -789,18 +794,21 @@ CREATE VIEW turnstile.tenant_in_force AS
         coalesce(own.burst, star.burst, 1) AS burst,
         greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
     FROM (
-        SELECT tenant.name, tenant.gate FROM turnstile.tenant
+        SELECT
+            tenant.name, tenant.gate, tenant.paused, tenant.paused_until, tenant.slots, tenant.max_waiting, tenant.weight,
+            tenant.rate, tenant.rate_per, tenant.burst, tenant.rate_since
+        FROM turnstile.tenant
         UNION ALL
-        SELECT '*', NULL WHERE NOT EXISTS (SELECT FROM turnstile.tenant WHERE tenant.name = '*')
-    ) AS known
-    LEFT JOIN turnstile.tenant AS own ON own.name = known.name
+        SELECT '*', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+        WHERE NOT EXISTS (SELECT FROM turnstile.tenant WHERE tenant.name = '*')
+    ) AS own
     LEFT JOIN turnstile.tenant AS star ON star.name = '*';
 COMMENT ON VIEW turnstile.tenant_in_force IS
     'What holds for each tenant with a row, and by the row * for those without one: columns as in turnstile.tenant, with what is inherited. NULL: no limit.';
 
 CREATE VIEW turnstile.account_in_force AS
     SELECT
-        known.tenant, known.name, known.gate, coalesce(own.paused, false) AS paused, own.paused_until,
+        own.tenant, own.name, own.gate, coalesce(own.paused, false) AS paused, own.paused_until,
         nullif(coalesce(own.slots, of_tenant.slots, star.slots), -1) AS slots,
         nullif(coalesce(own.rate, of_tenant.rate, star.rate), -1) AS rate,
         coalesce(own.rate_per, of_tenant.rate_per, star.rate_per, '1 second') AS rate_per,
@@ -810,30 +818,36 @@ CREATE VIEW turnstile.account_in_force AS
             CASE WHEN own.rate IS NULL AND of_tenant.rate IS NULL THEN star.rate_since END
         ) AS rate_since
     FROM (
-        SELECT account.tenant, account.name, account.gate FROM turnstile.account
+        SELECT
+            account.tenant, account.name, account.gate, account.paused, account.paused_until, account.slots, account.rate,
+            account.rate_per, account.burst, account.rate_since
+        FROM turnstile.account
         UNION ALL
-        SELECT '*', '*', NULL WHERE NOT EXISTS (SELECT FROM turnstile.account WHERE account.tenant = '*' AND account.name = '*')
-    ) AS known
-    LEFT JOIN turnstile.account AS own ON own.tenant = known.tenant AND own.name = known.name
-    LEFT JOIN turnstile.account AS of_tenant ON of_tenant.tenant = known.tenant AND of_tenant.name = '*'
+        SELECT '*', '*', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+        WHERE NOT EXISTS (SELECT FROM turnstile.account WHERE account.tenant = '*' AND account.name = '*')
+    ) AS own
+    LEFT JOIN turnstile.account AS of_tenant ON of_tenant.tenant = own.tenant AND of_tenant.name = '*'
     LEFT JOIN turnstile.account AS star ON star.tenant = '*' AND star.name = '*';
 COMMENT ON VIEW turnstile.account_in_force IS
     'What holds for each account with a row, and for those without one by the row (tenant, *), else by (*, *): columns as in turnstile.account, with what is inherited. NULL: no limit.';
 
 CREATE VIEW turnstile.concurrency_in_force AS
     SELECT
-        known.key, known.gate,
+        own.key, own.gate,
         nullif(coalesce(own.slots, star.slots), -1) AS slots,
         nullif(coalesce(own.rate, star.rate), -1) AS rate,
         coalesce(own.rate_per, star.rate_per, '1 second') AS rate_per,
         coalesce(own.burst, star.burst, 1) AS burst,
         greatest(own.rate_since, CASE WHEN own.rate IS NULL THEN star.rate_since END) AS rate_since
     FROM (
-        SELECT concurrency.key, concurrency.gate FROM turnstile.concurrency
+        SELECT
+            concurrency.key, concurrency.gate, concurrency.slots, concurrency.rate, concurrency.rate_per, concurrency.burst,
+            concurrency.rate_since
+        FROM turnstile.concurrency
         UNION ALL
-        SELECT '*', NULL WHERE NOT EXISTS (SELECT FROM turnstile.concurrency WHERE concurrency.key = '*')
-    ) AS known
-    LEFT JOIN turnstile.concurrency AS own ON own.key = known.key
+        SELECT '*', NULL, NULL, NULL, NULL, NULL, NULL
+        WHERE NOT EXISTS (SELECT FROM turnstile.concurrency WHERE concurrency.key = '*')
+    ) AS own
     LEFT JOIN turnstile.concurrency AS star ON star.key = '*';
 COMMENT ON VIEW turnstile.concurrency_in_force IS
     'What is set for each concurrency key with a row, and by the row * for those without one: columns as in turnstile.concurrency, with what is inherited. NULL: no limit. What slows a key comes on top, as in concurrency_keys.';
