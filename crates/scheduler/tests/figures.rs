@@ -13,6 +13,7 @@ mod random;
 use figures_model::arena::{Arrays, all};
 use figures_model::{BEGIN, SECOND, lane, lane_in_batch};
 use random::run_seeds;
+use std::cell::Cell;
 use turnstile_scheduler::GateKind;
 use turnstile_scheduler::figures::{Event, FigureArray, Figures, Id, State, Trust};
 
@@ -113,6 +114,43 @@ fn a_tenant_that_is_far_more_active_than_others_gets_statistics() {
     let tenants = all(&figures, GateKind::Tenant, BEGIN);
     let late = tenants.iter().find(|it| it.key == late).unwrap();
     assert!(late.stats.is_some());
+}
+
+/// Where nobody gives way, few of the commits look at others; one that becomes idle is found all the same.
+#[test]
+fn tenants_that_find_no_statistics_seldom_look_for_them() {
+    for has_row in [false, true] {
+        let mut arrays = Arrays::of(4_000, 100);
+        let mut figures = arrays.open();
+        let (looks, mut now) = (Cell::new(0), BEGIN);
+        let mut commit = |id: u64, now: i64| {
+            let (spec, mut change) = lane(0, Some(id % CROWD));
+            change.note(Event::Started);
+            let counted = |other: Id| {
+                looks.set(looks.get() + u64::from(other.key != spec.tenant));
+                has_row
+            };
+            figures.commit(id, &spec, &change, now, counted).unwrap();
+        };
+        for id in 0..10 * CROWD {
+            now += SECOND / 5_000;
+            commit(id, now);
+        }
+        let found = looks.get();
+        assert!(found < 4 * CROWD, "{found}");
+        if has_row {
+            continue;
+        }
+        // Most of them have ended: the last goes on alone.
+        for nth in 0..2_000 {
+            now += SECOND / 10;
+            commit(nth * CROWD + CROWD - 1, now);
+        }
+        let last = lane(0, Some(CROWD - 1)).0.tenant;
+        let tenants = all(&figures, GateKind::Tenant, now);
+        let last = tenants.iter().find(|it| it.key == last).unwrap();
+        assert!(last.stats.is_some());
+    }
 }
 
 fn start(figures: &mut Figures, id: u64, tenant: u64, now: i64) {

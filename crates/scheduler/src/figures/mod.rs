@@ -16,6 +16,7 @@ pub mod histogram;
 mod minute;
 mod name;
 mod room;
+mod rounds;
 mod stats;
 mod text;
 mod view;
@@ -23,6 +24,7 @@ mod view;
 use crate::memory::gate::GateKind;
 use crate::memory::slab::{Pool, Slab};
 use count::Count;
+use rounds::Round;
 
 pub use ages::Bin;
 
@@ -58,8 +60,8 @@ pub struct FiguresHeader {
     count: Count,
     /// Where the search for names that can be forgotten goes on.
     hand: u32,
-    /// Where the search for statistics that can be given to another name goes on.
-    stats_hand: u32,
+    /// Where the searches for statistics that can be given to another name go on, by kind.
+    rounds: [Round; KINDS.len()],
     /// How many names have statistics, by kind.
     stats_of: [u32; KINDS.len()],
     /// Since when events are counted; 0: not yet.

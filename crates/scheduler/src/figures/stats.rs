@@ -1,10 +1,11 @@
 //! Statistics of a queue or a tenant since they were last reset. Tenants may be without number, so the number of statistics is
 //! bounded: a name that is met when all are given away looks at some others, and gets those of one that is idle or far less active
-//! and has no row of settings. Names that are equally active take nothing from each other: none would keep what it has.
+//! and has no row of settings.
 
 use super::change::{Change, EVENTS};
 use super::histogram::Histogram;
 use super::name::Id;
+use super::rounds::{Round, gives_way};
 use super::text::Label;
 use super::view::StatsView;
 use super::{Figures, KINDS};
@@ -19,7 +20,7 @@ const LOOKED_AT: u32 = 2;
 /// A queue that finds no memory for its statistics looks at so many tenants.
 const LOOKED_AT_FOR_MEMORY: u32 = 16;
 /// How many times as active a name must be to take what another one has.
-const FAR_MORE: u64 = 2;
+pub(super) const FAR_MORE: u64 = 2;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,13 +88,15 @@ impl Figures<'_> {
             return Ok(name.stats);
         }
         let (kind, nth) = (name.kind, Self::index_of(name.kind));
+        let all_given = self.stats_of(nth) >= MOST_STATS;
+        if all_given && !self.round(nth).may_find(u64::MAX, now) {
+            return Ok(NONE);
+        }
         let activity = match has_row(name.id()) {
             true => u64::MAX,
             false => name.starts.count(now),
         };
-        if self.stats_of(nth) >= MOST_STATS
-            && !self.take_stats(kind, LOOKED_AT, activity, now, &has_row)?
-        {
+        if all_given && !self.take_stats(kind, LOOKED_AT, activity, now, &has_row)? {
             return Ok(NONE);
         }
         let stats = Stats {
@@ -152,22 +155,29 @@ impl Figures<'_> {
         now: i64,
         has_row: impl Fn(Id) -> bool,
     ) -> Step<bool> {
+        let nth = Self::index_of(kind);
+        let mut round = self.round(nth);
+        if !round.may_find(activity, now) {
+            return Ok(false);
+        }
+        let slots = self.stats.pool.used;
         let mut least: Option<(u64, u32)> = None;
         let mut seen = 0;
-        for _ in 0..self.stats.pool.used {
-            self.header.stats_hand = self.header.stats_hand % self.stats.pool.used + 1;
-            let owner = self.stats.get(self.header.stats_hand)?.name;
+        for _ in 0..slots {
+            let owner = self.stats.get(round.next(slots))?.name;
             if owner == NONE {
                 continue;
             }
             let name = self.names.get(owner)?;
             if name.kind == kind {
                 seen += 1;
-                let starts = name.starts.count(now);
-                let gives_way = starts == 0 || starts.saturating_mul(FAR_MORE) < activity;
-                if gives_way && !has_row(name.id()) {
-                    let found = (starts, owner);
-                    least = Some(least.map_or(found, |least| least.min(found)));
+                if !has_row(name.id()) {
+                    let starts = name.starts.count(now);
+                    round.saw(starts);
+                    if gives_way(starts, activity) {
+                        let found = (starts, owner);
+                        least = Some(least.map_or(found, |least| least.min(found)));
+                    }
                 }
             }
             if seen >= looks {
@@ -175,8 +185,23 @@ impl Figures<'_> {
             }
         }
         match least {
+            Some(_) => round.has_found(),
+            None => round.has_not_found(slots, now),
+        }
+        self.set_round(nth, round);
+        match least {
             Some((_, owner)) => self.drop_stats(owner).map(|()| true),
             None => Ok(false),
+        }
+    }
+
+    fn round(&self, nth: usize) -> Round {
+        self.header.rounds.get(nth).copied().unwrap_or_default()
+    }
+
+    fn set_round(&mut self, nth: usize, round: Round) {
+        if let Some(kept) = self.header.rounds.get_mut(nth) {
+            *kept = round;
         }
     }
 
