@@ -180,6 +180,10 @@ impl Entry {
     }
 }
 
+/// A process that holds a lock soon lets go of it: sooner than another one falls asleep and is woken. Each try waits twice as long as the
+/// one before, so that many processes do not take the lock's memory from the holder.
+const TRIES: u32 = 8;
+
 /// Holds an LWLock; releases it also when a panic unwinds.
 pub(super) struct Guard(NonNull<pg_sys::LWLock>);
 
@@ -201,8 +205,16 @@ impl Guard {
 
     fn acquire(lock: *mut pg_sys::LWLock) -> Result<Self> {
         let held = NonNull::new(lock).ok_or_else(|| internal("no lock"))?;
-        // SAFETY: the lock is initialized.
-        unsafe { pg_sys::LWLockAcquire(lock, pg_sys::LWLockMode::LW_EXCLUSIVE) };
+        let exclusive = pg_sys::LWLockMode::LW_EXCLUSIVE;
+        for doublings in 0..TRIES {
+            // SAFETY: the lock is initialized.
+            if unsafe { pg_sys::LWLockConditionalAcquire(lock, exclusive) } {
+                return Ok(Self(held));
+            }
+            (0..1 << doublings).for_each(|_| std::hint::spin_loop());
+        }
+        // SAFETY: as above.
+        unsafe { pg_sys::LWLockAcquire(lock, exclusive) };
         Ok(Self(held))
     }
 }
