@@ -1418,7 +1418,9 @@ BEGIN
     WHERE ended.key = ANY (ARRAY(
         SELECT slowed.key
         FROM turnstile.slowed_key AS slowed
-        WHERE NOT slowed.one_at_a_time AND coalesce(slowed.paused_until < clock_timestamp(), true)
+        WHERE NOT slowed.one_at_a_time AND coalesce(slowed.paused_until, '-infinity') < statement_timestamp()
+        ORDER BY coalesce(slowed.paused_until, '-infinity')
+        LIMIT 100
         FOR UPDATE SKIP LOCKED
     ));
     INSERT INTO turnstile.slowed_key AS slowed (key, paused_until)
@@ -1443,7 +1445,7 @@ AS $function$
 BEGIN
     PERFORM turnstile_internal.check_name('key', resume_concurrency.key);
     PERFORM turnstile.check_permission('manage');
-    DELETE FROM turnstile.slowed_key AS slowed WHERE slowed.key = resume_concurrency.key;
+    DELETE FROM turnstile.slowed_key AS slowed WHERE slowed.key = resume_concurrency.key COLLATE "default";
 END
 $function$;
 COMMENT ON FUNCTION turnstile.resume_concurrency(text) IS
@@ -1522,7 +1524,7 @@ BEGIN
         cloudevents = coalesce(set_endpoint.cloudevents, cloudevents),
         trial_after = coalesce(set_endpoint.trial_after, trial_after),
         paused = coalesce(set_endpoint.paused, paused)
-    WHERE pattern = set_endpoint.pattern
+    WHERE pattern = set_endpoint.pattern COLLATE "default"
     RETURNING * INTO made;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'url must not be null' USING ERRCODE = '22004',
@@ -1555,7 +1557,7 @@ AS $function$
 BEGIN
     PERFORM turnstile_internal.check_name('pattern', drop_endpoint.pattern);
     PERFORM turnstile.check_permission('manage');
-    DELETE FROM turnstile.endpoint WHERE endpoint.pattern = drop_endpoint.pattern;
+    DELETE FROM turnstile.endpoint WHERE endpoint.pattern = drop_endpoint.pattern COLLATE "default";
     IF NOT FOUND THEN
         RETURN false;
     END IF;
@@ -2031,7 +2033,7 @@ BEGIN
         cap = turnstile_internal.changed_setting('cap', set_retry_curve.clear, set_retry_curve.cap, cap),
         jitter = coalesce(set_retry_curve.jitter, jitter),
         discard = coalesce(set_retry_curve.discard, discard)
-    WHERE kind = set_retry_curve.kind AND error_class = set_retry_curve.error_class
+    WHERE kind = set_retry_curve.kind COLLATE "default" AND error_class = set_retry_curve.error_class COLLATE "default"
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
@@ -2060,7 +2062,7 @@ BEGIN
     PERFORM turnstile.check_permission('manage');
     PERFORM turnstile_internal.check_name('error_class', drop_retry_curve.error_class);
     DELETE FROM turnstile.retry_curve AS curve
-    WHERE curve.kind = drop_retry_curve.kind AND curve.error_class = drop_retry_curve.error_class;
+    WHERE curve.kind = drop_retry_curve.kind COLLATE "default" AND curve.error_class = drop_retry_curve.error_class COLLATE "default";
     RETURN FOUND;
 END
 $function$;
@@ -2186,12 +2188,12 @@ BEGIN
         keep_completed = turnstile_internal.changed_setting('keep_completed', set_queue.clear, set_queue.keep_completed, keep_completed),
         keep_discarded = turnstile_internal.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded),
         durable_claims = turnstile_internal.changed_setting('durable_claims', set_queue.clear, set_queue.durable_claims, durable_claims)
-    WHERE name = set_queue.name
+    WHERE name = set_queue.name COLLATE "default"
     RETURNING * INTO made;
     IF num_nonnulls(set_queue.rate_per, set_queue.burst) > 0 THEN
         PERFORM turnstile_internal.check_rate(setting.rate, set_queue.rate_per, set_queue.burst)
         FROM turnstile.queue_in_force AS setting
-        WHERE setting.name = set_queue.name AND setting.name <> '*';
+        WHERE setting.name = set_queue.name COLLATE "default" AND setting.name <> '*';
     END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
@@ -2245,12 +2247,12 @@ BEGIN
         rate = turnstile_internal.changed_setting('rate', set_tenant.clear, set_tenant.rate, rate),
         rate_per = turnstile_internal.changed_setting('rate_per', set_tenant.clear, set_tenant.rate_per, rate_per),
         burst = turnstile_internal.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
-    WHERE name = set_tenant.name
+    WHERE name = set_tenant.name COLLATE "default"
     RETURNING * INTO made;
     IF num_nonnulls(set_tenant.rate_per, set_tenant.burst) > 0 THEN
         PERFORM turnstile_internal.check_rate(setting.rate, set_tenant.rate_per, set_tenant.burst)
         FROM turnstile.tenant_in_force AS setting
-        WHERE setting.name = set_tenant.name AND setting.name <> '*';
+        WHERE setting.name = set_tenant.name COLLATE "default" AND setting.name <> '*';
     END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
@@ -2304,12 +2306,12 @@ BEGIN
         rate = turnstile_internal.changed_setting('rate', set_account.clear, set_account.rate, rate),
         rate_per = turnstile_internal.changed_setting('rate_per', set_account.clear, set_account.rate_per, rate_per),
         burst = turnstile_internal.changed_setting('burst', set_account.clear, set_account.burst, burst)
-    WHERE tenant = set_account.tenant AND name = set_account.name
+    WHERE tenant = set_account.tenant COLLATE "default" AND name = set_account.name COLLATE "default"
     RETURNING * INTO made;
     IF num_nonnulls(set_account.rate_per, set_account.burst) > 0 THEN
         PERFORM turnstile_internal.check_rate(setting.rate, set_account.rate_per, set_account.burst)
         FROM turnstile.account_in_force AS setting
-        WHERE setting.tenant = set_account.tenant AND setting.name = set_account.name AND setting.name <> '*';
+        WHERE setting.tenant = set_account.tenant COLLATE "default" AND setting.name = set_account.name COLLATE "default" AND setting.name <> '*';
     END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
@@ -2351,12 +2353,12 @@ BEGIN
         rate = turnstile_internal.changed_setting('rate', set_concurrency.clear, set_concurrency.rate, rate),
         rate_per = turnstile_internal.changed_setting('rate_per', set_concurrency.clear, set_concurrency.rate_per, rate_per),
         burst = turnstile_internal.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
-    WHERE key = set_concurrency.key
+    WHERE key = set_concurrency.key COLLATE "default"
     RETURNING * INTO made;
     IF num_nonnulls(set_concurrency.rate_per, set_concurrency.burst) > 0 THEN
         PERFORM turnstile_internal.check_rate(setting.rate, set_concurrency.rate_per, set_concurrency.burst)
         FROM turnstile.concurrency_in_force AS setting
-        WHERE setting.key = set_concurrency.key AND setting.key <> '*';
+        WHERE setting.key = set_concurrency.key COLLATE "default" AND setting.key <> '*';
     END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
@@ -3273,6 +3275,24 @@ CREATE TRIGGER publish_recurring AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON
     FOR EACH STATEMENT EXECUTE FUNCTION turnstile_internal.recurring_changed();
 ALTER TABLE turnstile.recurring ENABLE ALWAYS TRIGGER publish_recurring;
 
+CREATE OR REPLACE FUNCTION turnstile_internal.check_recurring_owner(name text, caller name) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+DECLARE
+    owner name := (SELECT recurring.owner FROM turnstile.recurring WHERE recurring.name = check_recurring_owner.name COLLATE "default" FOR UPDATE);
+BEGIN
+    -- A superuser is a member of every role. One that was dropped has no members.
+    IF owner IS NULL OR caller = current_user
+        OR (SELECT role.rolsuper FROM pg_catalog.pg_roles AS role WHERE role.rolname = caller)
+        OR (SELECT pg_catalog.pg_has_role(caller, role.oid, 'MEMBER') FROM pg_catalog.pg_roles AS role WHERE role.rolname = owner)
+    THEN
+        RETURN;
+    END IF;
+    RAISE EXCEPTION 'recurring job "%" belongs to another role', name USING ERRCODE = '42501',
+        DETAIL = pg_catalog.format('It belongs to "%s".', owner), HINT = 'Choose another name, or become a member of that role.';
+END
+$function$;
 COMMENT ON FUNCTION turnstile_internal.check_recurring_owner(text, name) IS
     'For schedule(), unschedule() and pauses: locks the row of that name, if there is one. Errors: 42501 it belongs to another role.';
 
@@ -3388,7 +3408,7 @@ AS $function$
 BEGIN
     PERFORM turnstile_internal.check_name('name', name);
     PERFORM turnstile_internal.check_recurring_owner(name, caller);
-    DELETE FROM turnstile.recurring WHERE recurring.name = end_recurring.name;
+    DELETE FROM turnstile.recurring WHERE recurring.name = end_recurring.name COLLATE "default";
     RETURN FOUND;
 END
 $function$;
@@ -3404,7 +3424,7 @@ BEGIN
     IF NOT is_operator THEN
         PERFORM turnstile_internal.check_recurring_owner(name, caller);
     END IF;
-    UPDATE turnstile.recurring SET paused_until = until, retry_at = NULL WHERE recurring.name = set_recurring_pause.name;
+    UPDATE turnstile.recurring SET paused_until = until, retry_at = NULL WHERE recurring.name = set_recurring_pause.name COLLATE "default";
     RETURN FOUND;
 END
 $function$;
@@ -3494,7 +3514,7 @@ BEGIN
         UPDATE turnstile.recurring
         SET last_firing = fire_once.firing, last_job_id = job_id, next_firing = fire_once.next,
             retry_at = NULL, last_error = NULL, last_error_at = NULL
-        WHERE recurring.name = fire_once.name;
+        WHERE recurring.name = fire_once.name COLLATE "default";
         RETURN true;
     EXCEPTION
         WHEN transaction_rollback OR lock_not_available OR disk_full OR out_of_memory THEN
@@ -3520,7 +3540,7 @@ BEGIN
     SET next_firing = CASE WHEN is_passing THEN recurring.next_firing ELSE fire_once.next END,
         retry_at = CASE WHEN is_passing THEN pg_catalog.clock_timestamp() + interval '10 seconds' END,
         last_error = why, last_error_at = pg_catalog.clock_timestamp()
-    WHERE recurring.name = fire_once.name;
+    WHERE recurring.name = fire_once.name COLLATE "default";
     RETURN false;
 END
 $function$;
@@ -3835,7 +3855,7 @@ BEGIN
         priority_offset = coalesce(set_route.priority_offset, priority_offset),
         override = coalesce(set_route.override, override),
         concurrency_key = turnstile_internal.changed_setting('concurrency_key', set_route.clear, set_route.concurrency_key, concurrency_key)
-    WHERE pattern = set_route.pattern
+    WHERE pattern = set_route.pattern COLLATE "default"
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
@@ -3851,7 +3871,7 @@ AS $function$
 BEGIN
     PERFORM turnstile_internal.check_name('pattern', drop_route.pattern);
     PERFORM turnstile.check_permission('manage');
-    DELETE FROM turnstile.route WHERE route.pattern = drop_route.pattern;
+    DELETE FROM turnstile.route WHERE route.pattern = drop_route.pattern COLLATE "default";
     RETURN FOUND;
 END
 $function$;

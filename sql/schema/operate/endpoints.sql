@@ -69,7 +69,7 @@ BEGIN
         cloudevents = coalesce(set_endpoint.cloudevents, cloudevents),
         trial_after = coalesce(set_endpoint.trial_after, trial_after),
         paused = coalesce(set_endpoint.paused, paused)
-    WHERE pattern = set_endpoint.pattern
+    WHERE pattern = set_endpoint.pattern COLLATE "default"
     RETURNING * INTO made;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'url must not be null' USING ERRCODE = '22004',
@@ -102,7 +102,7 @@ AS $function$
 BEGIN
     PERFORM turnstile_internal.check_name('pattern', drop_endpoint.pattern);
     PERFORM turnstile.check_permission('manage');
-    DELETE FROM turnstile.endpoint WHERE endpoint.pattern = drop_endpoint.pattern;
+    DELETE FROM turnstile.endpoint WHERE endpoint.pattern = drop_endpoint.pattern COLLATE "default";
     IF NOT FOUND THEN
         RETURN false;
     END IF;

@@ -141,7 +141,9 @@ BEGIN
     WHERE ended.key = ANY (ARRAY(
         SELECT slowed.key
         FROM turnstile.slowed_key AS slowed
-        WHERE NOT slowed.one_at_a_time AND coalesce(slowed.paused_until < clock_timestamp(), true)
+        WHERE NOT slowed.one_at_a_time AND coalesce(slowed.paused_until, '-infinity') < statement_timestamp()
+        ORDER BY coalesce(slowed.paused_until, '-infinity')
+        LIMIT 100
         FOR UPDATE SKIP LOCKED
     ));
     INSERT INTO turnstile.slowed_key AS slowed (key, paused_until)
@@ -166,7 +168,7 @@ AS $function$
 BEGIN
     PERFORM turnstile_internal.check_name('key', resume_concurrency.key);
     PERFORM turnstile.check_permission('manage');
-    DELETE FROM turnstile.slowed_key AS slowed WHERE slowed.key = resume_concurrency.key;
+    DELETE FROM turnstile.slowed_key AS slowed WHERE slowed.key = resume_concurrency.key COLLATE "default";
 END
 $function$;
 COMMENT ON FUNCTION turnstile.resume_concurrency(text) IS

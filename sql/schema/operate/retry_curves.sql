@@ -31,7 +31,7 @@ BEGIN
         cap = turnstile_internal.changed_setting('cap', set_retry_curve.clear, set_retry_curve.cap, cap),
         jitter = coalesce(set_retry_curve.jitter, jitter),
         discard = coalesce(set_retry_curve.discard, discard)
-    WHERE kind = set_retry_curve.kind AND error_class = set_retry_curve.error_class
+    WHERE kind = set_retry_curve.kind COLLATE "default" AND error_class = set_retry_curve.error_class COLLATE "default"
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
@@ -60,7 +60,7 @@ BEGIN
     PERFORM turnstile.check_permission('manage');
     PERFORM turnstile_internal.check_name('error_class', drop_retry_curve.error_class);
     DELETE FROM turnstile.retry_curve AS curve
-    WHERE curve.kind = drop_retry_curve.kind AND curve.error_class = drop_retry_curve.error_class;
+    WHERE curve.kind = drop_retry_curve.kind COLLATE "default" AND curve.error_class = drop_retry_curve.error_class COLLATE "default";
     RETURN FOUND;
 END
 $function$;

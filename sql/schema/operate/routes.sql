@@ -45,7 +45,7 @@ BEGIN
         priority_offset = coalesce(set_route.priority_offset, priority_offset),
         override = coalesce(set_route.override, override),
         concurrency_key = turnstile_internal.changed_setting('concurrency_key', set_route.clear, set_route.concurrency_key, concurrency_key)
-    WHERE pattern = set_route.pattern
+    WHERE pattern = set_route.pattern COLLATE "default"
     RETURNING * INTO made;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
@@ -70,7 +70,7 @@ AS $function$
 BEGIN
     PERFORM turnstile_internal.check_name('pattern', drop_route.pattern);
     PERFORM turnstile.check_permission('manage');
-    DELETE FROM turnstile.route WHERE route.pattern = drop_route.pattern;
+    DELETE FROM turnstile.route WHERE route.pattern = drop_route.pattern COLLATE "default";
     RETURN FOUND;
 END
 $function$;

@@ -67,12 +67,12 @@ BEGIN
         keep_completed = turnstile_internal.changed_setting('keep_completed', set_queue.clear, set_queue.keep_completed, keep_completed),
         keep_discarded = turnstile_internal.changed_setting('keep_discarded', set_queue.clear, set_queue.keep_discarded, keep_discarded),
         durable_claims = turnstile_internal.changed_setting('durable_claims', set_queue.clear, set_queue.durable_claims, durable_claims)
-    WHERE name = set_queue.name
+    WHERE name = set_queue.name COLLATE "default"
     RETURNING * INTO made;
     IF num_nonnulls(set_queue.rate_per, set_queue.burst) > 0 THEN
         PERFORM turnstile_internal.check_rate(setting.rate, set_queue.rate_per, set_queue.burst)
         FROM turnstile.queue_in_force AS setting
-        WHERE setting.name = set_queue.name AND setting.name <> '*';
+        WHERE setting.name = set_queue.name COLLATE "default" AND setting.name <> '*';
     END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
@@ -126,12 +126,12 @@ BEGIN
         rate = turnstile_internal.changed_setting('rate', set_tenant.clear, set_tenant.rate, rate),
         rate_per = turnstile_internal.changed_setting('rate_per', set_tenant.clear, set_tenant.rate_per, rate_per),
         burst = turnstile_internal.changed_setting('burst', set_tenant.clear, set_tenant.burst, burst)
-    WHERE name = set_tenant.name
+    WHERE name = set_tenant.name COLLATE "default"
     RETURNING * INTO made;
     IF num_nonnulls(set_tenant.rate_per, set_tenant.burst) > 0 THEN
         PERFORM turnstile_internal.check_rate(setting.rate, set_tenant.rate_per, set_tenant.burst)
         FROM turnstile.tenant_in_force AS setting
-        WHERE setting.name = set_tenant.name AND setting.name <> '*';
+        WHERE setting.name = set_tenant.name COLLATE "default" AND setting.name <> '*';
     END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
@@ -185,12 +185,12 @@ BEGIN
         rate = turnstile_internal.changed_setting('rate', set_account.clear, set_account.rate, rate),
         rate_per = turnstile_internal.changed_setting('rate_per', set_account.clear, set_account.rate_per, rate_per),
         burst = turnstile_internal.changed_setting('burst', set_account.clear, set_account.burst, burst)
-    WHERE tenant = set_account.tenant AND name = set_account.name
+    WHERE tenant = set_account.tenant COLLATE "default" AND name = set_account.name COLLATE "default"
     RETURNING * INTO made;
     IF num_nonnulls(set_account.rate_per, set_account.burst) > 0 THEN
         PERFORM turnstile_internal.check_rate(setting.rate, set_account.rate_per, set_account.burst)
         FROM turnstile.account_in_force AS setting
-        WHERE setting.tenant = set_account.tenant AND setting.name = set_account.name AND setting.name <> '*';
+        WHERE setting.tenant = set_account.tenant COLLATE "default" AND setting.name = set_account.name COLLATE "default" AND setting.name <> '*';
     END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN
@@ -232,12 +232,12 @@ BEGIN
         rate = turnstile_internal.changed_setting('rate', set_concurrency.clear, set_concurrency.rate, rate),
         rate_per = turnstile_internal.changed_setting('rate_per', set_concurrency.clear, set_concurrency.rate_per, rate_per),
         burst = turnstile_internal.changed_setting('burst', set_concurrency.clear, set_concurrency.burst, burst)
-    WHERE key = set_concurrency.key
+    WHERE key = set_concurrency.key COLLATE "default"
     RETURNING * INTO made;
     IF num_nonnulls(set_concurrency.rate_per, set_concurrency.burst) > 0 THEN
         PERFORM turnstile_internal.check_rate(setting.rate, set_concurrency.rate_per, set_concurrency.burst)
         FROM turnstile.concurrency_in_force AS setting
-        WHERE setting.key = set_concurrency.key AND setting.key <> '*';
+        WHERE setting.key = set_concurrency.key COLLATE "default" AND setting.key <> '*';
     END IF;
     RETURN made;
 EXCEPTION WHEN check_violation THEN

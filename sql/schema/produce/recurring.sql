@@ -5,7 +5,7 @@ CREATE FUNCTION turnstile_internal.check_recurring_owner(name text, caller name)
     SET search_path = pg_catalog, pg_temp
 AS $function$
 DECLARE
-    owner name := (SELECT recurring.owner FROM turnstile.recurring WHERE recurring.name = check_recurring_owner.name FOR UPDATE);
+    owner name := (SELECT recurring.owner FROM turnstile.recurring WHERE recurring.name = check_recurring_owner.name COLLATE "default" FOR UPDATE);
 BEGIN
     -- A superuser is a member of every role. One that was dropped has no members.
     IF owner IS NULL OR caller = current_user
@@ -133,7 +133,7 @@ AS $function$
 BEGIN
     PERFORM turnstile_internal.check_name('name', name);
     PERFORM turnstile_internal.check_recurring_owner(name, caller);
-    DELETE FROM turnstile.recurring WHERE recurring.name = end_recurring.name;
+    DELETE FROM turnstile.recurring WHERE recurring.name = end_recurring.name COLLATE "default";
     RETURN FOUND;
 END
 $function$;
@@ -149,7 +149,7 @@ BEGIN
     IF NOT is_operator THEN
         PERFORM turnstile_internal.check_recurring_owner(name, caller);
     END IF;
-    UPDATE turnstile.recurring SET paused_until = until, retry_at = NULL WHERE recurring.name = set_recurring_pause.name;
+    UPDATE turnstile.recurring SET paused_until = until, retry_at = NULL WHERE recurring.name = set_recurring_pause.name COLLATE "default";
     RETURN FOUND;
 END
 $function$;
@@ -247,7 +247,7 @@ BEGIN
         UPDATE turnstile.recurring
         SET last_firing = fire_once.firing, last_job_id = job_id, next_firing = fire_once.next,
             retry_at = NULL, last_error = NULL, last_error_at = NULL
-        WHERE recurring.name = fire_once.name;
+        WHERE recurring.name = fire_once.name COLLATE "default";
         RETURN true;
     EXCEPTION
         WHEN transaction_rollback OR lock_not_available OR disk_full OR out_of_memory THEN
@@ -273,7 +273,7 @@ BEGIN
     SET next_firing = CASE WHEN is_passing THEN recurring.next_firing ELSE fire_once.next END,
         retry_at = CASE WHEN is_passing THEN pg_catalog.clock_timestamp() + interval '10 seconds' END,
         last_error = why, last_error_at = pg_catalog.clock_timestamp()
-    WHERE recurring.name = fire_once.name;
+    WHERE recurring.name = fire_once.name COLLATE "default";
     RETURN false;
 END
 $function$;
