@@ -205,3 +205,16 @@ def test_a_constraint_is_named(conn, other, case):
     assert (diag.sqlstate, diag.schema_name, diag.table_name, diag.column_name, diag.constraint_name) == expected
     assert rows.everything(other) == before
     is_sound(other)
+
+
+def test_each_of_calls_in_each_other_adds_its_context_once(conn):
+    conn.execute("""
+        CREATE FUNCTION public.more() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF NEW.priority = 5 THEN RAISE EXCEPTION 'deep enough'; END IF;
+            PERFORM turnstile.enqueue('work', priority => NEW.priority + 1);
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER more AFTER INSERT ON turnstile.job FOR EACH ROW EXECUTE FUNCTION public.more()""")
+    with pytest.raises(psycopg.errors.RaiseException) as raised:
+        enqueue(conn, priority=1)
+    assert raised.value.diag.context.count("function public.more()") == 5

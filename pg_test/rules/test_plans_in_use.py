@@ -16,6 +16,7 @@ EXPLAINED = """
     SET auto_explain.log_format = json; SET client_min_messages = log
 """
 HOSTILE = "SET enable_indexscan = off; SET enable_nestloop = off; SET enable_bitmapscan = off"
+CUSTOM = f"{HOSTILE}; SET plan_cache_mode = force_custom_plan"
 # Who waits for it is told of it when it has the lock, and not before.
 CHANGE = "LOCK TABLE turnstile.retry_curve; ALTER TABLE turnstile.retry_curve ALTER COLUMN base SET STATISTICS 10"
 # The test's own.
@@ -39,11 +40,12 @@ def test_no_call_reads_all_of_a_large_table(crowded, verb):
     assert [(query, scans) for query, scans in plans if scans and query != LOOK and NAMES.get(query) not in MAY] == []
 
 
+@pytest.mark.parametrize("settings", [HOSTILE, CUSTOM], ids=["", "custom plans"])
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
-def test_what_the_caller_has_switched_off_counts_in_no_statement_of_the_product(crowded, verb):
+def test_what_the_caller_has_switched_off_counts_in_no_statement_of_the_product(crowded, verb, settings):
     with crowded.connect() as conn:
         run = verb.prepare(conn)
-        conn.execute(f"DISCARD PLANS; {HOSTILE}")
+        conn.execute(f"DISCARD PLANS; {settings}")
         plans = watch(conn)
         verb.call(conn, run)
     assert [(query, scans) for query, scans in plans if scans and query in NAMES and NAMES[query] not in MAY] == []

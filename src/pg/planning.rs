@@ -11,44 +11,56 @@ use crate::pg::settings;
 use crate::pg::spi::Spi;
 use crate::pg::statement::{Reads, Statement};
 use pgrx::pg_sys;
+use std::ffi::CStr;
 
 /// A plan that cannot be replaced, and the tables that it reads or changes locked. Snapshots taken from now on see
 /// what was committed while the locks were waited for; older ones do not.
 pub struct LockedPlan {
     pub plan: pg_sys::SPIPlanPtr,
     cached: *mut pg_sys::CachedPlan,
+    _settings: Option<Settings>,
 }
 
 impl LockedPlan {
     pub fn of(statement: &Statement, spi: &Spi) -> Result<Self> {
         let (plan, is_planned) = statement.plan(spi)?;
-        let settings = is_planned.then(|| PlanForGrowth::of(statement));
+        let settings = is_planned.then(|| Settings::for_growth(statement));
         let before = generation(plan)?;
-        let locked = Self::lock(plan);
+        let mut cached = lock(plan);
         drop(settings);
-        if is_planned || generation(plan)? == before || armed(Seeded::TrustTheFirstPlan) {
-            return Ok(locked);
+        if !is_planned && generation(plan)? != before && !armed(Seeded::TrustTheFirstPlan) {
+            // What came with the locks has had the server plan it anew, with the settings of the caller.
+            release(cached);
+            forget(plan)?;
+            let _settings = Settings::for_growth(statement);
+            cached = lock(plan);
         }
-        // What came with the locks has had the server plan it anew, with the settings of the caller.
-        drop(locked);
-        forget(plan)?;
-        let _settings = PlanForGrowth::of(statement);
-        Ok(Self::lock(plan))
+        Ok(Self {
+            plan,
+            cached,
+            _settings: Settings::that_use_kept_plans(),
+        })
     }
+}
 
-    /// The locks last as long as the transaction.
-    fn lock(plan: pg_sys::SPIPlanPtr) -> Self {
-        // SAFETY: the plan is kept, and of one statement.
-        let cached = unsafe { pg_sys::SPI_plan_get_cached_plan(plan) };
-        Self { plan, cached }
+/// The locks last as long as the transaction.
+fn lock(plan: pg_sys::SPIPlanPtr) -> *mut pg_sys::CachedPlan {
+    // SAFETY: the plan is kept, and of one statement.
+    unsafe { pg_sys::SPI_plan_get_cached_plan(plan) }
+}
+
+fn release(cached: *mut pg_sys::CachedPlan) {
+    if !cached.is_null() {
+        // SAFETY: it was got in `lock`, for this owner.
+        unsafe { pg_sys::ReleaseCachedPlan(cached, pg_sys::CurrentResourceOwner) };
     }
 }
 
 impl Drop for LockedPlan {
     fn drop(&mut self) {
-        if !std::thread::panicking() && !self.cached.is_null() {
-            // SAFETY: the plan was got in `lock`, for this owner; after an error the abort releases it.
-            unsafe { pg_sys::ReleaseCachedPlan(self.cached, pg_sys::CurrentResourceOwner) };
+        // After an error the abort releases it.
+        if !std::thread::panicking() {
+            release(self.cached);
         }
     }
 }
@@ -81,43 +93,55 @@ fn source(plan: pg_sys::SPIPlanPtr) -> Result<*mut pg_sys::CachedPlanSource> {
     }
 }
 
-/// While it lives, the planner prefers indexes: a plan that was kept since the table was small would read all of it. Where there is
-/// none, it does not compile the costly scan. What the caller has switched off does not count. Only who plans anew pays for it.
-struct PlanForGrowth(i32);
+/// Settings that hold while this lives.
+struct Settings(i32);
 
-impl PlanForGrowth {
-    fn of(statement: &Statement) -> Self {
+impl Settings {
+    /// The planner prefers indexes: a plan that was kept since the table was small would read all of it. Where there is none, it does
+    /// not compile the costly scan. What the caller has switched off does not count. Only who plans anew pays for it.
+    fn for_growth(statement: &Statement) -> Self {
         let [sequential, bitmaps] = match statement.reads {
             Reads::Named => [c"off", c"on"],
             Reads::InOrder => [c"off", c"off"],
             Reads::All => [c"on", c"on"],
         };
-        // SAFETY: an abort undoes the settings as well.
-        unsafe {
-            let level = pg_sys::NewGUCNestLevel();
-            if armed(Seeded::PlanAsTheCaller) {
-                return Self(level);
-            }
-            for (setting, value) in [
-                (c"enable_seqscan", sequential),
-                (c"jit", c"off"),
-                (c"enable_bitmapscan", bitmaps),
-                (c"enable_nestloop", c"on"),
-                (c"enable_tidscan", c"on"),
-                (c"enable_indexscan", c"on"),
-            ] {
-                settings::set_in_level(setting, value);
-            }
-            Self(level)
+        if armed(Seeded::PlanAsTheCaller) {
+            return Self::of([]);
         }
+        Self::of([
+            (c"enable_seqscan", sequential),
+            (c"jit", c"off"),
+            (c"enable_bitmapscan", bitmaps),
+            (c"enable_nestloop", c"on"),
+            (c"enable_tidscan", c"on"),
+            (c"enable_indexscan", c"on"),
+        ])
+    }
+
+    /// Where the caller wants a plan for each call, it would be made with the caller's settings.
+    fn that_use_kept_plans() -> Option<Self> {
+        let custom = pg_sys::PlanCacheMode::PLAN_CACHE_MODE_FORCE_CUSTOM_PLAN.cast_signed();
+        // SAFETY: a setting of this process.
+        let is_custom = unsafe { pg_sys::plan_cache_mode } == custom;
+        (is_custom && !armed(Seeded::PlanAsTheCaller))
+            .then(|| Self::of([(c"plan_cache_mode", c"auto")]))
+    }
+
+    fn of<const N: usize>(values: [(&CStr, &CStr); N]) -> Self {
+        // SAFETY: an abort undoes the settings as well.
+        let level = unsafe { pg_sys::NewGUCNestLevel() };
+        for (setting, value) in values {
+            settings::set_in_level(setting, value);
+        }
+        Self(level)
     }
 }
 
-impl Drop for PlanForGrowth {
+impl Drop for Settings {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: the level was opened in `of`; after an error the abort closes it.
-            unsafe { pg_sys::AtEOXact_GUC(false, self.0) };
+            // SAFETY: the level was opened in `of`; after an error the abort closes it. What a trigger of a user has set stays.
+            unsafe { pg_sys::AtEOXact_GUC(true, self.0) };
         }
     }
 }

@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::mem::size_of;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr::null_mut;
+use std::ptr::{null_mut, without_provenance_mut};
 
 // utils/elog.h, not guarded: the error goes on to the caller.
 unsafe extern "C-unwind" {
@@ -21,6 +21,8 @@ unsafe extern "C-unwind" {
 thread_local! {
     /// A copy of the error that was raised last. It lives until the process ends or another error is raised.
     static LAST: Cell<*mut ErrorData> = const { Cell::new(null_mut()) };
+    /// How many calls are under way, one in the other.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Runs a call, and raises what the server has raised below it, unchanged.
@@ -34,8 +36,11 @@ pub unsafe fn keeping_errors(call: impl FnOnce() -> Datum) -> Datum {
     unsafe {
         let datum = pgrx_extern_c_guard(|| {
             let outer = pg_sys::error_context_stack;
-            listen(outer);
+            let depth = DEPTH.get();
+            DEPTH.set(depth + 1);
+            listen(outer, depth + 1);
             let outcome = catch_unwind(AssertUnwindSafe(call));
+            DEPTH.set(depth);
             pg_sys::error_context_stack = outer;
             outcome.unwrap_or_else(|panic| {
                 raised = as_raised(&*panic);
@@ -62,7 +67,7 @@ fn forget() {
 }
 
 /// Has the server report each error while it raises it.
-unsafe fn listen(outer: *mut ErrorContextCallback) {
+unsafe fn listen(outer: *mut ErrorContextCallback, depth: usize) {
     // SAFETY: the memory of the call outlives what is raised below it.
     unsafe {
         let callback: *mut ErrorContextCallback =
@@ -70,15 +75,19 @@ unsafe fn listen(outer: *mut ErrorContextCallback) {
         callback.write(ErrorContextCallback {
             previous: outer,
             callback: Some(keep),
-            arg: null_mut(),
+            arg: without_provenance_mut(depth),
         });
         pg_sys::error_context_stack = callback;
     }
 }
 
 /// The server calls this while it raises an error or sends a notice. A notice that is sent between the raising of an
-/// error and its arrival here does not replace it.
-unsafe extern "C-unwind" fn keep(_arg: *mut c_void) {
+/// error and its arrival here does not replace it. Only the innermost call keeps it, without the contexts of those around it: they add
+/// theirs, and keep it, when it is raised again for them.
+unsafe extern "C-unwind" fn keep(depth: *mut c_void) {
+    if depth.addr() != DEPTH.get() {
+        return;
+    }
     // SAFETY: a report is under way; its copy is made where the server allows it, and only one is kept.
     unsafe {
         // An error would end the server there, and a notice must not take memory.

@@ -11,7 +11,6 @@ use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::PgSqlErrorCode;
-use std::collections::HashSet;
 use turnstile_scheduler::waiting::NEVER;
 
 static DUE: Statement =
@@ -19,6 +18,7 @@ static DUE: Statement =
 static NEXT: Statement = statement!("recurring_next", []);
 static FIRE: Statement = statement!("recurring_fire", [TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID]);
 static PASS: Statement = statement!("recurring_pass", [TEXTOID, TIMESTAMPTZOID, TEXTOID]);
+static LET_OTHERS_GO_FIRST: Statement = statement!("recurring_others_first", [TEXTOID]);
 static JOB: Statement = statement!("recurring_job", [TEXTOID, TIMESTAMPTZOID]);
 static ENQUEUE: Statement = statement!(
     "recurring_enqueue",
@@ -50,8 +50,8 @@ const OWNER_NAME: i32 = 18;
 
 /// `-infinity`, before which nothing is due.
 const EARLIEST: i64 = i64::MIN;
-/// Firings that one transaction makes up for.
-const MOST: usize = 1_000;
+/// Firings that one transaction makes up for. Each leaves a version of the row for those that follow.
+const MOST: usize = 100;
 /// A firing that is later than this was missed.
 const PUNCTUAL: i64 = 60 * SECOND;
 /// How often the setting is read that switches firings off.
@@ -141,7 +141,6 @@ pub fn fire(spi: &Spi, job_table: Oid, most: usize) -> Result<Fired> {
     let version = shmem::with_existing(job_table, |memory| Ok(memory.state.recurring.look()))?;
     let now = server::now();
     let mut after = (EARLIEST, String::new());
-    let mut met = HashSet::new();
     fired.has_more = true;
     for _ in 0..most {
         let (time, name) = &after;
@@ -150,10 +149,7 @@ pub fn fire(spi: &Spi, job_table: Oid, most: usize) -> Result<Fired> {
             fired.has_more = false;
             break;
         };
-        // One with more firings to make up for than a transaction makes is due again, later than it was.
-        if met.insert(due.name.clone()) {
-            fired.jobs += fire_one(spi, &due, now)?;
-        }
+        fired.jobs += fire_one(spi, &due, now)?;
         after = (due.since, due.name);
         pgrx::check_for_interrupts!();
     }
@@ -207,6 +203,9 @@ fn fire_one(spi: &Spi, due: &Due, now: i64) -> Result<usize> {
             break;
         }
         jobs += 1;
+    }
+    if jobs > 0 && jobs == firings.len() && next <= now && !armed(Seeded::CatchUpFirst) {
+        spi.run(&LET_OTHERS_GO_FIRST, &[datum(due.name.as_str())])?;
     }
     Ok(jobs)
 }

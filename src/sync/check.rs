@@ -25,7 +25,7 @@ use turnstile_scheduler::{
     Fault, GateKind, GateSettings, GateView, LONG_AGO, LaneSpec, Limit, OutsideView, Step,
 };
 
-static SETTINGS: Statement = statement!("gate_settings", []).that_reads_all();
+static SETTINGS: Statement = statement!("gate_settings", []);
 static BELOW_HEAD: Statement = statement!("check_lane", [INT8OID, INT8OID, INT8OID, INT8OID]);
 
 static CHILDREN: Statement = statement!("check_children", []).that_reads_all();

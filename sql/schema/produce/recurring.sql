@@ -285,7 +285,7 @@ CREATE FUNCTION turnstile.fire_recurring(max_jobs int DEFAULT 1000) RETURNS int
     AS 'MODULE_PATHNAME', 'turnstile_fire_recurring';
 COMMENT ON FUNCTION turnstile.fire_recurring(int) IS
     'Fires recurring jobs that are due, and returns how many jobs that enqueued. The background worker does it by itself; this is for a server that has none to spare. A firing that fails is told with a WARNING and in recurring_jobs.
-max_jobs: at most so many recurring jobs fire, each as often as it has to catch up on, up to 1,000 times.
+max_jobs: at most so many recurring jobs fire, each as often as it has to catch up on, up to 100 times.
 Errors: 22004; 22023; 42501; 25006.';
 
 CREATE VIEW turnstile.recurring_jobs AS

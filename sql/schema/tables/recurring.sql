@@ -49,7 +49,7 @@ COMMENT ON COLUMN turnstile.recurring.catch_up IS
 COMMENT ON COLUMN turnstile.recurring.next_firing IS
     'The first firing that was not made yet. NULL: the server has not looked at it yet. infinity: the schedule cannot be read.';
 COMMENT ON COLUMN turnstile.recurring.paused_until IS 'It does not fire before this time. infinity: before resume_recurring().';
-COMMENT ON COLUMN turnstile.recurring.retry_at IS 'A firing met a lock or the like, and is tried again at this time.';
+COMMENT ON COLUMN turnstile.recurring.retry_at IS 'It does not fire before this time: a firing met a lock or the like, or there were so many that others come first.';
 COMMENT ON COLUMN turnstile.recurring.last_error IS 'Why the last firing failed. NULL: it did not.';
 COMMENT ON COLUMN turnstile.recurring.last_error_at IS 'When the last firing failed.';
 COMMENT ON COLUMN turnstile.recurring.unique_states IS 'The states in which a job holds the unique key. NULL: as unique_mode says.';
