@@ -20,6 +20,7 @@ WHERE child.parent = ANY ($1) AND child.waits_for = 'jobs'
                     LIMIT 1
                 ) <> 'completed', true)
         )
+        OFFSET 0
     )
     AND (child.opens_batch OR NOT EXISTS (SELECT FROM ONLY turnstile.job AS below WHERE below.parent = child.id OFFSET 0))
 LIMIT $2
