@@ -1,9 +1,13 @@
 """Runs the SQL files of bench/sql."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
+from psycopg.sql import SQL as Statement
+from psycopg.sql import Identifier
 
 from lib.project import SQL
 
@@ -43,3 +47,17 @@ def fresh_database(*folders: str, name: str | None = None) -> Database:
     for folder in folders:
         database.run(f"{folder}/install.sql")
     return database
+
+
+@contextmanager
+def own_database(name: str) -> Iterator[Database]:
+    """A fresh database of this name, which is gone afterwards."""
+    server = Database()
+    server.connection.execute(Statement("CREATE DATABASE {}").format(Identifier(name)))
+    database = fresh_database(name=name)
+    try:
+        yield database
+    finally:
+        database.close()
+        server.connection.execute(Statement("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+        server.close()

@@ -4,7 +4,6 @@ import pytest
 from psycopg.errors import FeatureNotSupported, UndefinedObject
 from psycopg.sql import SQL
 
-
 BLIND = "CREATE COLLATION public.blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
 OTHERS = {
     "queue": "INSERT INTO turnstile.queue (name, max_running) VALUES ('OTHER', 7), ('Other', 7)",
@@ -37,8 +36,8 @@ def blind(conn):
         conn.execute(BLIND)
     except (FeatureNotSupported, UndefinedObject):
         pytest.skip("this server was built without ICU")
-    for table in OTHERS:
-        conn.execute(OTHERS[table])
+    for others in OTHERS.values():
+        conn.execute(others)
     return conn
 
 

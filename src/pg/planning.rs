@@ -24,14 +24,15 @@ pub struct LockedPlan {
 impl LockedPlan {
     pub fn of(statement: &Statement, spi: &Spi) -> Result<Self> {
         let (plan, is_planned) = statement.plan(spi)?;
+        let source = source(plan)?;
         let settings = is_planned.then(|| Settings::for_growth(statement));
-        let before = generation(plan)?;
+        let before = generation(source);
         let mut cached = lock(plan);
         drop(settings);
-        if !is_planned && generation(plan)? != before && !armed(Seeded::TrustTheFirstPlan) {
+        if !is_planned && generation(source) != before && !armed(Seeded::TrustTheFirstPlan) {
             // What came with the locks has had the server plan it anew, with the settings of the caller.
             release(cached);
-            forget(plan)?;
+            forget(source);
             let _settings = Settings::for_growth(statement);
             cached = lock(plan);
         }
@@ -66,20 +67,19 @@ impl Drop for LockedPlan {
 }
 
 /// How often it was planned.
-fn generation(plan: pg_sys::SPIPlanPtr) -> Result<i32> {
+fn generation(source: *mut pg_sys::CachedPlanSource) -> i32 {
     // SAFETY: as `source` says.
-    source(plan).map(|source| unsafe { (*source).generation })
+    unsafe { (*source).generation }
 }
 
 /// Has the next use plan it, as an invalidation would.
-fn forget(plan: pg_sys::SPIPlanPtr) -> Result<()> {
+fn forget(source: *mut pg_sys::CachedPlanSource) {
     // SAFETY: as `source` says; what it has for a generic plan is one, or null.
     unsafe {
-        if let Some(generic) = (*source(plan)?).gplan.as_mut() {
+        if let Some(generic) = (*source).gplan.as_mut() {
             generic.is_valid = false;
         }
     }
-    Ok(())
 }
 
 /// It lives as long as the plan, which is kept.

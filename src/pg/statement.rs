@@ -23,7 +23,7 @@ pub struct Statement {
 }
 
 /// What a statement reads of tables that may be large.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub enum Reads {
     /// What its arguments name.
     Named,

@@ -48,8 +48,6 @@ const OWNER: i32 = 16;
 const MAY_USE_SCHEMA: i32 = 17;
 const OWNER_NAME: i32 = 18;
 
-/// `-infinity`, before which nothing is due.
-const EARLIEST: i64 = i64::MIN;
 /// Firings that one transaction makes up for. Each leaves a version of the row for those that follow.
 const MOST: usize = 100;
 /// A firing that is later than this was missed.
@@ -140,7 +138,7 @@ pub fn fire(spi: &Spi, job_table: Oid, most: usize) -> Result<Fired> {
     }
     let version = shmem::with_existing(job_table, |memory| Ok(memory.state.recurring.look()))?;
     let now = server::now();
-    let mut after = (EARLIEST, String::new());
+    let mut after = (server::NEVER, String::new());
     fired.has_more = true;
     for _ in 0..most {
         let (time, name) = &after;
@@ -204,7 +202,7 @@ fn fire_one(spi: &Spi, due: &Due, now: i64) -> Result<usize> {
         }
         jobs += 1;
     }
-    if jobs > 0 && jobs == firings.len() && next <= now && !armed(Seeded::CatchUpFirst) {
+    if jobs == firings.len() && next <= now && !armed(Seeded::CatchUpFirst) {
         spi.run(&LET_OTHERS_GO_FIRST, &[datum(due.name.as_str())])?;
     }
     Ok(jobs)

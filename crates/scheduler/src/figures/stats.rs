@@ -19,8 +19,6 @@ pub const MOST_STATS: u32 = 1_000;
 const LOOKED_AT: u32 = 2;
 /// A queue that finds no memory for its statistics looks at so many tenants.
 const LOOKED_AT_FOR_MEMORY: u32 = 16;
-/// How many times as active a name must be to take what another one has.
-pub(super) const FAR_MORE: u64 = 2;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -155,8 +153,9 @@ impl Figures<'_> {
         now: i64,
         has_row: impl Fn(Id) -> bool,
     ) -> Step<bool> {
-        let nth = Self::index_of(kind);
-        let mut round = self.round(nth);
+        let Some(round) = self.header.rounds.get_mut(Self::index_of(kind)) else {
+            return Ok(false);
+        };
         if !round.may_find(activity, now) {
             return Ok(false);
         }
@@ -164,45 +163,38 @@ impl Figures<'_> {
         let mut least: Option<(u64, u32)> = None;
         let mut seen = 0;
         for _ in 0..slots {
+            if seen >= looks {
+                break;
+            }
             let owner = self.stats.get(round.next(slots))?.name;
             if owner == NONE {
                 continue;
             }
             let name = self.names.get(owner)?;
-            if name.kind == kind {
-                seen += 1;
-                if !has_row(name.id()) {
-                    let starts = name.starts.count(now);
-                    round.saw(starts);
-                    if gives_way(starts, activity) {
-                        let found = (starts, owner);
-                        least = Some(least.map_or(found, |least| least.min(found)));
-                    }
-                }
+            if name.kind != kind {
+                continue;
             }
-            if seen >= looks {
-                break;
+            seen += 1;
+            if has_row(name.id()) {
+                continue;
+            }
+            let starts = name.starts.count(now);
+            round.saw(starts);
+            if gives_way(starts, activity) {
+                let found = (starts, owner);
+                least = Some(least.map_or(found, |least| least.min(found)));
             }
         }
-        match least {
-            Some(_) => round.has_found(),
-            None => round.has_not_found(slots, now),
-        }
-        self.set_round(nth, round);
-        match least {
-            Some((_, owner)) => self.drop_stats(owner).map(|()| true),
-            None => Ok(false),
-        }
+        let Some((_, owner)) = least else {
+            round.has_not_found(slots, now);
+            return Ok(false);
+        };
+        round.has_found();
+        self.drop_stats(owner).map(|()| true)
     }
 
     fn round(&self, nth: usize) -> Round {
         self.header.rounds.get(nth).copied().unwrap_or_default()
-    }
-
-    fn set_round(&mut self, nth: usize, round: Round) {
-        if let Some(kept) = self.header.rounds.get_mut(nth) {
-            *kept = round;
-        }
     }
 
     fn drop_stats(&mut self, at: u32) -> Step<()> {
