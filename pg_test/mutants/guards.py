@@ -70,6 +70,7 @@ GUARDS = {
     "ReleaseAnyAttempt": f"{_FENCED}[a release and a claim-release]",
     "StumbleOverLockedRows": "rules/test_transactions.py::test_a_job_row_locked_by_another_session_is_passed_over_until_it_is_let_go",
     "WaitForLockedRows": "rules/test_transactions.py::test_a_job_row_locked_by_another_session_is_passed_over_until_it_is_let_go",
+    "PassOverWeakLocks": "isolation/locked_by_another_session",
     "LookBeforeTaking": "mutants/test_unique_race.py::test_a_key_that_is_being_taken_is_waited_for",
     "MoveReleasedJob": "rules/work/test_sessions.py::test_a_released_job_keeps_its_place_in_the_session",
     "LeaveParentUnlocked": "batches/test_races.py::test_a_child_added_before_its_last_brother_ends_counts[complete]",

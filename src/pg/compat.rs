@@ -7,9 +7,11 @@
 )]
 
 use pgrx::pg_sys;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use std::ffi::c_int;
 #[cfg(not(any(feature = "pg15", feature = "pg16")))]
 use std::ffi::c_uint;
+use std::mem::zeroed;
 use std::ptr::null_mut;
 
 // ---- Processes ------------------------------------------------------------------------------------
@@ -347,19 +349,41 @@ impl Entries {
     }
 }
 
+/// Makes the row in the slot the next version of one, as its command sees that; `Entries` are those of an update that was made.
+/// Where another transaction has the row, or any lock on it, the update waits or gives `TM_BeingModified`.
+///
 /// # Safety
-/// As `simple_table_tuple_update`.
+/// The table must be open and the slot hold a row of it; the place must be that of a row that the command of the state sees.
 #[inline]
 pub unsafe fn update_row(
     table: pg_sys::Relation,
-    place: pg_sys::ItemPointer,
+    mut place: pg_sys::ItemPointerData,
     row: *mut pg_sys::TupleTableSlot,
-    snapshot: pg_sys::Snapshot,
-) -> Entries {
-    let mut entries = Entries(Entries::NONE);
-    // SAFETY: as the caller says.
-    unsafe { pg_sys::simple_table_tuple_update(table, place, row, snapshot, &mut entries.0) };
-    entries
+    state: *mut pg_sys::EState,
+    waits: bool,
+) -> Option<(pg_sys::TM_Result::Type, Entries)> {
+    // SAFETY: as the caller says; all that is pointed to outlives the call.
+    unsafe {
+        let update = (*(*table).rd_tableam).tuple_update?;
+        let mut entries = Entries(Entries::NONE);
+        let mut failure: pg_sys::TM_FailureData = zeroed();
+        let mut lock: pg_sys::LockTupleMode::Type = 0;
+        let result = pg_guard_ffi_boundary(|| {
+            update(
+                table,
+                &mut place,
+                row,
+                (*state).es_output_cid,
+                (*state).es_snapshot,
+                null_mut(),
+                waits,
+                &mut failure,
+                &mut lock,
+                &mut entries.0,
+            )
+        });
+        Some((result, entries))
+    }
 }
 
 /// Enters a row into the indexes that are open: a new one, or the new version of one.

@@ -7,6 +7,7 @@
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 use std::ffi::CStr;
+use std::sync::OnceLock;
 
 /// In kilobytes.
 static MAX_MEMORY: GucSetting<i32> = GucSetting::<i32>::new(1_048_576);
@@ -173,15 +174,20 @@ pub fn set_in_level(setting: &CStr, value: &CStr) {
     }
 }
 
-/// The server's own setting; its variable is not exported.
 pub fn max_prepared_transactions() -> i32 {
-    // SAFETY: the setting exists; its text lives at least until it changes.
-    let text = unsafe {
-        let text = pg_sys::GetConfigOption(c"max_prepared_transactions".as_ptr(), false, false);
-        CStr::from_ptr(text)
-    };
-    text.to_str()
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0)
+    let text = of_server(c"max_prepared_transactions");
+    text.parse().unwrap_or(0)
+}
+
+/// Whether the server checks itself, which it was built for or not.
+pub fn has_assertions() -> bool {
+    static HAS: OnceLock<bool> = OnceLock::new();
+    *HAS.get_or_init(|| of_server(c"debug_assertions") == "on")
+}
+
+/// A setting of the server whose variable is not exported.
+fn of_server(name: &'static CStr) -> String {
+    // SAFETY: the setting exists; its text lives at least until it changes, and is copied.
+    let text = unsafe { CStr::from_ptr(pg_sys::GetConfigOption(name.as_ptr(), false, false)) };
+    text.to_string_lossy().into_owned()
 }

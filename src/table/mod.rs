@@ -178,7 +178,7 @@ impl Command {
             tables::distrust_own(relation);
             let written = match operation {
                 Operation::Look | Operation::Delete => null_mut(),
-                Operation::Insert | Operation::Update(_) => self.slot_of(relation),
+                Operation::Insert | Operation::Update(_) => self.slot_of_values(relation),
             };
             (Indexes::of(jobs.clone(), info), written)
         };
@@ -245,6 +245,23 @@ impl Command {
     unsafe fn slot_of(&self, relation: pg_sys::Relation) -> Slot {
         // SAFETY: as the caller says; the end of the command releases what the slot holds.
         unsafe { pg_sys::table_slot_create(relation, &mut (*self.state).es_tupleTable) }
+    }
+
+    /// A slot for one row that is to be written: it keeps its values, also once the row is stored.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn slot_of_values(&self, relation: pg_sys::Relation) -> Slot {
+        // SAFETY: as above.
+        unsafe {
+            let slot = pg_sys::ExecAllocTableSlot(
+                &mut (*self.state).es_tupleTable,
+                (*relation).rd_att,
+                &raw const pg_sys::TTSOpsVirtual,
+            );
+            (*slot).tts_tableOid = (*relation).rd_id;
+            slot
+        }
     }
 }
 

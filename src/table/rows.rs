@@ -8,10 +8,11 @@
 use super::multi_insert::MultiInsert;
 use super::own_indexes::Entered;
 use super::{Defaults, Slot, Table, clear, enter, set, write};
-use crate::pg::compat;
+use crate::pg::compat::{self, Entries};
 use crate::pg::error::{Result, internal};
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
+use crate::pg::settings;
 use crate::pg::tuple::RawRow;
 use crate::table::{backlog, parents, triggers};
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
@@ -115,15 +116,8 @@ impl Table<'_> {
         if self.is_held(&row) {
             return Ok(None);
         }
-        // A call that does not wait for others locks the version that was found, or none.
-        let Some(mut place) = self.lock(row.place(), Wait::Never)? else {
-            return Ok(None);
-        };
-        // While its page is held, it cannot be pruned for the next row.
-        self.clear_locked();
         let row = row.up_to(usize::MAX);
-        // SAFETY: the slots are of the same columns, and all columns of the row can be read; the table is open, and all that
-        // is pointed to outlives the call.
+        // SAFETY: the slots are of the same columns, and all columns of the row can be read.
         unsafe {
             row.copy_to(self.written);
             // Columns that the table does not have are of number 0.
@@ -131,18 +125,62 @@ impl Table<'_> {
                 set(self.written, column, value);
             }
             self.check();
-            // Once it is stored, its columns would have to be read again.
-            pass_on(&RawRow::of(self.written).up_to(usize::MAX));
-            let state = self.command.state;
-            let snapshot = (*state).es_snapshot;
-            let entries = compat::update_row(self.relation, &mut place, self.written, snapshot);
+        }
+        let Some(entries) = self.replace(row.place())? else {
+            return Ok(None);
+        };
+        // SAFETY: the slot still holds the values, some of which are in the row that was found.
+        unsafe {
+            let started = RawRow::of(self.written).up_to(usize::MAX);
+            pass_on(&started);
             if entries.are_needed() {
-                self.indexes
-                    .open_for(Entered::of(&RawRow::of(self.written)));
-                enter(self.info, self.written, state, Some(entries));
+                self.indexes.open_for(Entered::of(&started));
+                enter(self.info, self.written, self.command.state, Some(entries));
             }
             Ok(Some((*self.written).tts_tid))
         }
+    }
+
+    /// Makes the row that is to be written the next version of one that was found. Nothing if another transaction has that one.
+    fn replace(&mut self, found: pg_sys::ItemPointerData) -> Result<Option<Entries>> {
+        // A server that checks itself has no updates that do not wait.
+        if !settings::has_assertions() {
+            match self.update(found, Wait::Never)? {
+                (TM_Result::TM_Ok, entries) => return Ok(Some(entries)),
+                (TM_Result::TM_BeingModified, _) if !armed(Seeded::PassOverWeakLocks) => {}
+                _ => return Ok(None),
+            }
+        }
+        // There may be a lock that is in no claim's way, such as that of a foreign key. A call that does not wait for others
+        // locks the version that was found, or none.
+        let Some(place) = self.lock(found, Wait::Never)? else {
+            return Ok(None);
+        };
+        // While its page is held, it cannot be pruned for the next row.
+        self.clear_locked();
+        match self.update(place, Wait::UntilItIsFree)? {
+            (TM_Result::TM_Ok, entries) => Ok(Some(entries)),
+            _ => Err(internal("a job that was locked could not be changed")),
+        }
+    }
+
+    fn update(
+        &self,
+        place: pg_sys::ItemPointerData,
+        wait: Wait,
+    ) -> Result<(TM_Result::Type, Entries)> {
+        let waits = wait == Wait::UntilItIsFree;
+        // SAFETY: the table is open, and the slot holds a row of it.
+        let updated = unsafe {
+            compat::update_row(
+                self.relation,
+                place,
+                self.written,
+                self.command.state,
+                waits,
+            )
+        };
+        updated.ok_or_else(|| internal("a table without updates"))
     }
 
     /// # Safety
