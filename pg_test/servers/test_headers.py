@@ -87,5 +87,5 @@ def test_the_bits_of_jsonb(name, of_the_server, compile_with_headers):
 def test_the_number_of_a_timeout(major, compile_with_headers):
     if major < 17:
         pytest.skip("transaction_timeout came with 17")
-    value = constant("pg/compat.rs", "TRANSACTION_TIMEOUT")
+    value = constant("pg/compat/processes.rs", "TRANSACTION_TIMEOUT")
     assert compile_with_headers(f'_Static_assert(TRANSACTION_TIMEOUT == {value}, "changed");') == ""

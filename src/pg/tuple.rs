@@ -90,21 +90,19 @@ impl RawRow<'_> {
         unsafe { pg_sys::TransactionIdIsCurrentTransactionId((*header).t_choice.t_heap.t_xmin) }
     }
 
-    /// The only transaction that has changed or deleted the row, unless it is known to have ended.
+    /// The only transaction that has changed or deleted the row, unless it is known to have ended: a hint. Others may be writing
+    /// what is read here, in two words.
     pub fn changer(&self) -> Option<pg_sys::TransactionId> {
         const OTHERWISE: u32 = pg_sys::HEAP_XMAX_INVALID
             | pg_sys::HEAP_XMAX_COMMITTED
             | pg_sys::HEAP_XMAX_IS_MULTI
             | pg_sys::HEAP_XMAX_LOCK_ONLY
             | pg_sys::HEAP_LOCK_MASK;
-        let (header, buffer) = self.header()?;
-        // SAFETY: while the page is locked, its flags and its transaction id belong together.
+        let (header, _) = self.header()?;
+        // SAFETY: the header stays in its page.
         unsafe {
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE.cast_signed());
-            let changer =
-                (marks(header) & OTHERWISE == 0).then(|| (*header).t_choice.t_heap.t_xmax);
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK.cast_signed());
-            changer
+            let changer = (&raw const (*header).t_choice.t_heap.t_xmax).read_volatile();
+            (marks(header) & OTHERWISE == 0).then_some(changer)
         }
     }
 

@@ -280,7 +280,7 @@ impl Command {
             indexes::open(info, &partition.indexes);
             foreign_code::pin_for_indexes(info);
             let added = (jobs > 1).then(|| MultiInsert::of(info, self.state));
-            (self.slot_of_values(relation), added)
+            (self.slot_of(relation), added)
         };
         let columns = partition.defaults.iter().copied();
         let defaults = (!partition.defaults.is_empty()).then(|| {

@@ -78,6 +78,8 @@ pub struct Table<'c> {
     locked: Option<Slot>,
     /// Null where nothing is written.
     written: Slot,
+    /// The values of the next version of a row; null where none is made.
+    changed: Slot,
     indexes: Indexes,
     defaults: Option<Defaults>,
     /// Rows that were added and not written yet.
@@ -145,6 +147,20 @@ unsafe fn write(slot: Slot, values: impl IntoIterator<Item = (usize, Option<Datu
     }
 }
 
+/// A slot for rows of a table.
+///
+/// # Safety
+/// The table must stay open until the command ends, which releases what the slot holds.
+unsafe fn slot_of(table: pg_sys::Relation, state: *mut pg_sys::EState) -> Slot {
+    // SAFETY: as the caller says.
+    unsafe {
+        let slot = pg_sys::table_slot_create(table, &mut (*state).es_tupleTable);
+        // Constraints may ask for it before the row is stored.
+        (*slot).tts_tableOid = (*table).rd_id;
+        slot
+    }
+}
+
 /// Empties a slot, which holds no page then.
 ///
 /// # Safety
@@ -174,13 +190,14 @@ impl Command {
     pub fn open(&self, jobs: &Rc<Jobs>, operation: Operation) -> Table<'_> {
         let (relation, info) = self.open_relation(jobs.table, pg_sys::NoLock);
         // SAFETY: the relation is open until the command ends, and the nodes live in its memory.
-        let (indexes, written) = unsafe {
+        let (indexes, written, changed) = unsafe {
             tables::distrust_own(relation);
-            let written = match operation {
-                Operation::Look | Operation::Delete => null_mut(),
-                Operation::Insert | Operation::Update(_) => self.slot_of_values(relation),
+            let (written, changed) = match operation {
+                Operation::Look | Operation::Delete => (null_mut(), null_mut()),
+                Operation::Insert => (self.slot_of(relation), null_mut()),
+                Operation::Update(_) => (self.slot_of(relation), self.slot_of_values(relation)),
             };
-            (Indexes::of(jobs.clone(), info), written)
+            (Indexes::of(jobs.clone(), info), written, changed)
         };
         // SAFETY: as above. What is published must be told apart by a key.
         unsafe {
@@ -203,6 +220,7 @@ impl Command {
             info,
             locked: None,
             written,
+            changed,
             indexes,
             defaults: None,
             added: None,
@@ -243,11 +261,11 @@ impl Command {
     /// # Safety
     /// The relation must stay open until the command ends.
     unsafe fn slot_of(&self, relation: pg_sys::Relation) -> Slot {
-        // SAFETY: as the caller says; the end of the command releases what the slot holds.
-        unsafe { pg_sys::table_slot_create(relation, &mut (*self.state).es_tupleTable) }
+        // SAFETY: as the caller says.
+        unsafe { slot_of(relation, self.state) }
     }
 
-    /// A slot for one row that is to be written: it keeps its values, also once the row is stored.
+    /// A slot of values. One of the table loses them when the row in it is stored.
     ///
     /// # Safety
     /// As above.

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "calls the executor")]
 
-use super::{Slot, enter};
+use super::{Slot, enter, slot_of};
 use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::tuple::RawRow;
@@ -84,7 +84,7 @@ impl<Note: Copy> MultiInsert<Note> {
                 // SAFETY: the table is open, and the command releases its slots.
                 let slot = unsafe {
                     let relation = (*self.info).ri_RelationDesc;
-                    pg_sys::table_slot_create(relation, &mut (*self.state).es_tupleTable)
+                    slot_of(relation, self.state)
                 };
                 self.slots.push(slot);
                 slot

@@ -41,7 +41,7 @@ impl Table<'_> {
         unsafe {
             self.indexes
                 .open_for(Entered::of(&RawRow::of(self.written)));
-            self.check();
+            self.check(self.written);
             self.publish(lane)?;
             pg_sys::simple_table_tuple_insert(self.relation, self.written);
             enter(self.info, self.written, self.command.state, None);
@@ -56,7 +56,7 @@ impl Table<'_> {
         self.publish(lane)?;
         // SAFETY: the free slot holds the new row of the table.
         let is_full = unsafe {
-            self.check();
+            self.check(self.written);
             let entered = Entered::of(&RawRow::of(self.written));
             self.added().take(entered)
         };
@@ -119,19 +119,19 @@ impl Table<'_> {
         let row = row.up_to(usize::MAX);
         // SAFETY: the slots are of the same columns, and all columns of the row can be read.
         unsafe {
-            row.copy_to(self.written);
+            row.copy_to(self.changed);
             // Columns that the table does not have are of number 0.
             for &(column, value) in changes.iter().filter(|(column, _)| *column > 0) {
-                set(self.written, column, value);
+                set(self.changed, column, value);
             }
-            self.check();
+            self.check(self.changed);
         }
         let Some(entries) = self.replace(row.place())? else {
             return Ok(None);
         };
         // SAFETY: the slot still holds the values, some of which are in the row that was found.
         unsafe {
-            let started = RawRow::of(self.written).up_to(usize::MAX);
+            let started = RawRow::of(self.changed).up_to(usize::MAX);
             pass_on(&started);
             if entries.are_needed() {
                 self.indexes.open_for(Entered::of(&started));
@@ -141,7 +141,7 @@ impl Table<'_> {
         }
     }
 
-    /// Makes the row that is to be written the next version of one that was found. Nothing if another transaction has that one.
+    /// Stores the changed row as the next version of one that was found. Nothing if another transaction has that one.
     fn replace(&mut self, found: pg_sys::ItemPointerData) -> Result<Option<Entries>> {
         // A server that checks itself has no updates that do not wait.
         if !settings::has_assertions() {
@@ -170,8 +170,11 @@ impl Table<'_> {
         wait: Wait,
     ) -> Result<(TM_Result::Type, Entries)> {
         let waits = wait == Wait::UntilItIsFree;
-        // SAFETY: the table is open, and the slot holds a row of it.
+        // SAFETY: the table is open, and both slots are of its columns.
         let updated = unsafe {
+            RawRow::of(self.changed)
+                .up_to(usize::MAX)
+                .copy_to(self.written);
             compat::update_row(
                 self.relation,
                 place,
@@ -184,11 +187,11 @@ impl Table<'_> {
     }
 
     /// # Safety
-    /// A row of values is to be written.
-    unsafe fn check(&self) {
+    /// The slot holds a row of values.
+    unsafe fn check(&self, row: Slot) {
         let constraints = &self.jobs.constraints;
         // SAFETY: as the caller says; the table is open.
-        unsafe { constraints.check(self.info, self.written, self.command.state) }
+        unsafe { constraints.check(self.info, row, self.command.state) }
     }
 
     /// Deletes a job that was found if, once no other transaction has it, it is still what `is_wanted` says, and

@@ -30,6 +30,7 @@ add(
     "CREATE FUNCTION users.fits(kind text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN kind <> '<kind>'; END $$",
     f"{JOB} CHECK (users.fits(kind) OR queue = 'old')",
 )
+add("check-of-table", f"{JOB} CHECK (tableoid = 'turnstile.job'::regclass)", f"{HISTORY} CHECK (tableoid <> 'turnstile.job_history'::regclass)")
 add("check-of-history", f"{HISTORY} CHECK (kind <> '<kind>' OR queue = 'old')")
 add(
     "check-of-history-state",
