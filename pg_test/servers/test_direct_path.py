@@ -17,9 +17,12 @@ def test_jobs_added_together_are_written_by_the_page(conn):
 
 
 def test_claims_write_each_job_once(conn):
+    """A server with assertions takes no update that does not wait: there each row is locked first."""
     enqueue_times(conn, JOBS)
     _, records = written(conn, lambda: claim(conn, ["default"], JOBS))
-    assert records.pop("Heap LOCK") >= JOBS
+    (locks_first,) = conn.execute("SELECT current_setting('debug_assertions')::bool").fetchone()
+    locks = records.pop("Heap LOCK", 0)
+    assert (locks >= JOBS) if locks_first else (locks == 0)
     assert records == {"Heap HOT_UPDATE": JOBS}
 
 
