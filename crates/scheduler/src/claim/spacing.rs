@@ -6,9 +6,10 @@
 
 /// No jobs are farther apart: where the next one may be anywhere.
 const WIDEST: i64 = 100_000;
-/// A range reaches so far behind the jobs that are wanted, and is so many times as wide as they are likely to need.
-const NEAR: i64 = 16;
-const MARGIN: i64 = 2;
+/// A range reaches so far behind the jobs that are wanted: others may have taken some.
+const NEAR: i64 = 6;
+/// It has room for so many deviations from where its last job is likely to be, if jobs come at random.
+const DEVIATIONS: i64 = 2;
 /// To begin another search takes as long as to compare so many entries.
 const ENTRIES_OF_A_SEARCH: i64 = 64;
 /// Dense lanes may be claimed in turn with others. So many claims in a row must have looked too near.
@@ -55,8 +56,8 @@ impl Spacing {
     /// How wide a range is likely to have so many jobs.
     pub fn likely_width(self, jobs: usize) -> i64 {
         let jobs = i64::try_from(jobs).unwrap_or(WIDEST);
-        let each = self.apart.saturating_mul(MARGIN);
-        jobs.saturating_mul(each).saturating_add(NEAR)
+        let at_most = jobs.saturating_add(DEVIATIONS * jobs.isqrt());
+        self.apart.saturating_mul(at_most).saturating_add(NEAR)
     }
 
     pub fn after(self, looked: Looked) -> Self {
