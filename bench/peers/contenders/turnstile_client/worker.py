@@ -9,7 +9,7 @@ from lib.project import ROOT
 from peers.python import address, ready
 
 WORKER = ROOT / "target" / "release" / "examples" / "no_op"
-JOBS = "400"
+JOBS = "1000"
 
 ready()
 os.execve(WORKER, [WORKER.name, JOBS], os.environ | {"DATABASE_URL": address()})
