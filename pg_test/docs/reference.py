@@ -45,6 +45,10 @@ MEANING = {
     "23514": ("check_violation", "Plain DML wrote a value that the table does not allow."),
     "25001": ("active_sql_transaction", "The call must not run in a transaction block or a function."),
     "25006": ("read_only_sql_transaction", "The server is a standby, or the transaction is read-only."),
+    "27000": (
+        "triggered_data_change_violation",
+        "A CHECK of yours, or a trigger before the change, has changed the job that is being claimed. Nothing has happened.",
+    ),
     "39P01": ("trigger_protocol_violated", "A trigger function of the extension was called in a query."),
     "40001": (
         "serialization_failure",

@@ -306,6 +306,15 @@ pub fn cancelled_by_trigger(change: &str) -> Failure {
     .hint("Have the trigger raise an error, or change the job in another way.")
 }
 
+pub fn changed_by_check() -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION,
+        "a constraint has changed the job that is being claimed",
+    )
+    .detail("A CHECK on turnstile.job calls a function that changes jobs.")
+    .hint("Have a trigger AFTER UPDATE change them.")
+}
+
 pub fn never_changes(job_id: i64) -> Failure {
     Failure::new(
         PgSqlErrorCode::ERRCODE_TRIGGERED_ACTION_EXCEPTION,

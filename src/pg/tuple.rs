@@ -54,7 +54,6 @@ impl RawRow<'_> {
     /// Whether a transaction that has not ended has locked the row, or changed it, so that `FOR NO KEY UPDATE SKIP LOCKED`
     /// passes it over.
     pub fn is_held(&self) -> bool {
-        const KEY_SHARE: u32 = pg_sys::HEAP_XMAX_KEYSHR_LOCK;
         if self.was_free() {
             return false;
         }
@@ -76,9 +75,8 @@ impl RawRow<'_> {
         if has(pg_sys::HEAP_XMAX_IS_MULTI) {
             return any_holds(holder, is_only_lock);
         }
-        let is_weak = is_only_lock && marks & pg_sys::HEAP_LOCK_MASK == KEY_SHARE;
         // SAFETY: a look-up in the list of transactions.
-        !is_weak && unsafe { pg_sys::TransactionIdIsInProgress(holder) }
+        !is_weak(marks) && unsafe { pg_sys::TransactionIdIsInProgress(holder) }
     }
 
     /// Whether this transaction has written this version of the row.
@@ -90,20 +88,18 @@ impl RawRow<'_> {
         unsafe { pg_sys::TransactionIdIsCurrentTransactionId((*header).t_choice.t_heap.t_xmin) }
     }
 
-    /// The only transaction that has changed or deleted the row, unless it is known to have ended: a hint. Others may be writing
-    /// what is read here, in two words.
-    pub fn changer(&self) -> Option<pg_sys::TransactionId> {
-        const OTHERWISE: u32 = pg_sys::HEAP_XMAX_INVALID
-            | pg_sys::HEAP_XMAX_COMMITTED
-            | pg_sys::HEAP_XMAX_IS_MULTI
-            | pg_sys::HEAP_XMAX_LOCK_ONLY
-            | pg_sys::HEAP_LOCK_MASK;
+    /// The only transaction that has changed or deleted the row, or locked it for that or FOR SHARE, unless it is known to have
+    /// ended: a hint. Others may be writing what is read here, in two words.
+    pub fn holder(&self) -> Option<pg_sys::TransactionId> {
+        const OTHERWISE: u32 =
+            pg_sys::HEAP_XMAX_INVALID | pg_sys::HEAP_XMAX_COMMITTED | pg_sys::HEAP_XMAX_IS_MULTI;
         let (header, _) = self.header()?;
         // SAFETY: the header stays in its page.
-        unsafe {
-            let changer = (&raw const (*header).t_choice.t_heap.t_xmax).read_volatile();
-            (marks(header) & OTHERWISE == 0).then_some(changer)
-        }
+        let (holder, marks) = unsafe {
+            let holder = (&raw const (*header).t_choice.t_heap.t_xmax).read_volatile();
+            (holder, marks(header))
+        };
+        (marks & OTHERWISE == 0 && !is_weak(marks)).then_some(holder)
     }
 
     /// Where the row's header is, if the row is on a page.
@@ -380,6 +376,12 @@ fn any_holds(several: pg_sys::TransactionId, is_only_lock: bool) -> bool {
         pg_sys::pfree(members.cast());
         holds
     }
+}
+
+/// Whether a row has no more than a lock FOR KEY SHARE, by its flags.
+fn is_weak(marks: u32) -> bool {
+    let is_only_lock = marks & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
+    is_only_lock && marks & pg_sys::HEAP_LOCK_MASK == pg_sys::HEAP_XMAX_KEYSHR_LOCK
 }
 
 /// # Safety

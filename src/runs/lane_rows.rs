@@ -87,7 +87,7 @@ impl Drop for LaneRows<'_> {
         let apart = match (self.is_at_end, jobs) {
             (true, _) => i64::MAX,
             (false, 1) => return,
-            (false, _) => last.saturating_sub(first) / (jobs - 1),
+            (false, _) => rounded_up(last.saturating_sub(first), jobs - 1),
         };
         LIKELY.set(LIKELY.get().after(Looked {
             apart,
@@ -96,6 +96,11 @@ impl Drop for LaneRows<'_> {
             is_too_narrow: self.width > self.first_width,
         }));
     }
+}
+
+/// Jobs that are one or two apart are not found in a range for jobs that are one apart.
+fn rounded_up(distance: i64, parts: i64) -> i64 {
+    distance.saturating_add(parts - 1) / parts
 }
 
 fn between(picked: &Picked, from: i64, before: i64) -> [Where; 4] {

@@ -24,24 +24,32 @@ impl Constraints {
         }
     }
 
+    /// Whether the executor has to look at the row.
+    ///
+    /// # Safety
+    /// The slot holds a row of values of the table.
+    pub unsafe fn concern(&self, row: Slot) -> bool {
+        // SAFETY: as the caller says; the row has the columns of the table.
+        let is_null = |&column: &usize| unsafe { *(*row).tts_isnull.add(column) };
+        self.has_checks || self.required.iter().any(is_null) && !armed(Seeded::AcceptNulls)
+    }
+
     /// Raises an error if the row does not fulfill them.
     ///
     /// # Safety
-    /// The slot holds a row of values of the table that `info` has open.
+    /// As above; `info` has the table open.
     pub unsafe fn check(
         &self,
         info: *mut pg_sys::ResultRelInfo,
         row: Slot,
         state: *mut pg_sys::EState,
     ) {
-        // SAFETY: as the caller says; the row has the columns of the table.
+        // SAFETY: as the caller says.
         unsafe {
-            let is_null = |&column: &usize| *(*row).tts_isnull.add(column);
             if self.has_checks {
                 rights::pin();
             }
-            let lacks_some = self.required.iter().any(is_null) && !armed(Seeded::AcceptNulls);
-            if self.has_checks || lacks_some {
+            if self.concern(row) {
                 pg_sys::ExecConstraints(info, row, state);
             }
         }

@@ -9,7 +9,7 @@ use super::multi_insert::MultiInsert;
 use super::own_indexes::Entered;
 use super::{Defaults, Slot, Table, clear, enter, set, write};
 use crate::pg::compat::{self, Entries};
-use crate::pg::error::{Result, internal};
+use crate::pg::error::{Result, changed_by_check, internal};
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::settings;
@@ -24,7 +24,7 @@ use turnstile_scheduler::LaneSpec;
 /// What is done with a row that another transaction has locked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// `FOR NO KEY UPDATE SKIP LOCKED`: nothing is found, also if another transaction has had the row since.
+    /// With the lock that the update needs, and `SKIP LOCKED`: nothing is found, also if another transaction has had the row since.
     Never,
     /// As `DELETE` does: the newest version is found, which may no longer be what was looked for.
     UntilItIsFree,
@@ -124,7 +124,6 @@ impl Table<'_> {
             for &(column, value) in changes.iter().filter(|(column, _)| *column > 0) {
                 set(self.changed, column, value);
             }
-            self.check(self.changed);
         }
         let Some(entries) = self.replace(row.place())? else {
             return Ok(None);
@@ -143,25 +142,34 @@ impl Table<'_> {
 
     /// Stores the changed row as the next version of one that was found. Nothing if another transaction has that one.
     fn replace(&mut self, found: pg_sys::ItemPointerData) -> Result<Option<Entries>> {
-        // A server that checks itself has no updates that do not wait.
-        if !settings::has_assertions() {
+        if !self.locks_first() {
             match self.update(found, Wait::Never)? {
                 (TM_Result::TM_Ok, entries) => return Ok(Some(entries)),
                 (TM_Result::TM_BeingModified, _) if !armed(Seeded::PassOverWeakLocks) => {}
                 _ => return Ok(None),
             }
         }
-        // There may be a lock that is in no claim's way, such as that of a foreign key. A call that does not wait for others
-        // locks the version that was found, or none.
+        // Whatever locks there are may be in no claim's way, as FOR KEY SHARE is. A call that does not wait for others locks the
+        // version that was found, or none.
         let Some(place) = self.lock(found, Wait::Never)? else {
             return Ok(None);
         };
         // While its page is held, it cannot be pruned for the next row.
         self.clear_locked();
+        // SAFETY: the slot holds the changed row.
+        unsafe { self.check(self.changed) };
         match self.update(place, Wait::UntilItIsFree)? {
             (TM_Result::TM_Ok, entries) => Ok(Some(entries)),
+            (TM_Result::TM_SelfModified, _) => Err(changed_by_check()),
             _ => Err(internal("a job that was locked could not be changed")),
         }
+    }
+
+    /// What a constraint says of a row that another transaction has must not be heard. A server with assertions has no updates that
+    /// do not wait.
+    fn locks_first(&self) -> bool {
+        // SAFETY: the slot holds the changed row.
+        settings::has_assertions() || unsafe { self.jobs.constraints.concern(self.changed) }
     }
 
     fn update(
@@ -258,7 +266,8 @@ impl Table<'_> {
     ) -> Result<Option<pg_sys::ItemPointerData>> {
         let (mode, policy, flags) = match wait {
             Wait::Never => (
-                LockTupleMode::LockTupleNoKeyExclusive,
+                // SAFETY: the table is open, with the columns that are changed.
+                unsafe { pg_sys::ExecUpdateLockMode(self.command.state, self.info) },
                 if armed(Seeded::StumbleOverLockedRows) {
                     LockWaitPolicy::LockWaitError
                 } else if armed(Seeded::WaitForLockedRows) {
@@ -313,8 +322,8 @@ impl Table<'_> {
         }
     }
 
-    /// Whether a transaction that is still open has changed the row: that takes less to find out than a lock. One
-    /// that was open earlier in this command counts: a later command finds what its abort gives back.
+    /// Whether another transaction that is still open has changed the row, or locked it for changes: that takes less to find out than
+    /// to try. One that was open earlier in this command counts: a later command finds what its abort gives back.
     fn is_held(&mut self, row: &RawRow) -> bool {
         if row.was_free()
             || armed(Seeded::StumbleOverLockedRows)
@@ -322,14 +331,17 @@ impl Table<'_> {
         {
             return false;
         }
-        let Some(changer) = row.changer() else {
+        let Some(holder) = row.holder() else {
             return false;
         };
         // SAFETY: looks at the server's list of transactions.
-        let is_open =
-            self.holder == Some(changer) || unsafe { pg_sys::TransactionIdIsInProgress(changer) };
+        let is_open = self.holder == Some(holder)
+            || unsafe {
+                pg_sys::TransactionIdIsInProgress(holder)
+                    && !pg_sys::TransactionIdIsCurrentTransactionId(holder)
+            };
         if is_open {
-            self.holder = Some(changer);
+            self.holder = Some(holder);
         }
         is_open
     }

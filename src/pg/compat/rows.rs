@@ -72,7 +72,7 @@ impl Entries {
 }
 
 /// Makes the row in the slot the next version of one, as its command sees that; `Entries` are those of an update that was made.
-/// Where another transaction has the row, or any lock on it, the update waits or gives `TM_BeingModified`.
+/// Where another transaction has the row, or anybody any lock on it, the update waits or gives `TM_BeingModified`.
 ///
 /// # Safety
 /// The table must be open and the slot hold a row of it; the place must be that of a row that the command of the state sees.
