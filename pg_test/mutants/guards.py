@@ -71,6 +71,8 @@ GUARDS = {
     "StumbleOverLockedRows": "rules/test_transactions.py::test_a_job_row_locked_by_another_session_is_passed_over_until_it_is_let_go",
     "WaitForLockedRows": "rules/test_transactions.py::test_a_job_row_locked_by_another_session_is_passed_over_until_it_is_let_go",
     "PassOverWeakLocks": "isolation/locked_by_another_session",
+    "ClaimDespiteChecks":
+        "findings/test_checks_of_claims.py::test_what_a_check_says_of_a_row_that_another_session_has_is_not_heard[directly]",
     "LookBeforeTaking": "mutants/test_unique_race.py::test_a_key_that_is_being_taken_is_waited_for",
     "MoveReleasedJob": "rules/work/test_sessions.py::test_a_released_job_keeps_its_place_in_the_session",
     "LeaveParentUnlocked": "batches/test_races.py::test_a_child_added_before_its_last_brother_ends_counts[complete]",

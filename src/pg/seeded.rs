@@ -124,6 +124,8 @@ pub enum Seeded {
     WaitForLockedRows,
     /// A claim passes over a row with any lock of another transaction, also one that is in no claim's way.
     PassOverWeakLocks,
+    /// A claim does not ask constraints.
+    ClaimDespiteChecks,
     /// A unique key is looked up, and then taken without conflicting with others that do the same.
     LookBeforeTaking,
     /// A released job loses its place in its session.
