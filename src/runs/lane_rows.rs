@@ -87,7 +87,11 @@ impl Drop for LaneRows<'_> {
         let apart = match (self.is_at_end, jobs) {
             (true, _) => i64::MAX,
             (false, 1) => return,
-            (false, _) => rounded_up(last.saturating_sub(first), jobs - 1),
+            // Jobs that are one or two apart are not found in a range for jobs that are one apart.
+            (false, _) => {
+                let apart = last.abs_diff(first).div_ceil((jobs - 1).unsigned_abs());
+                i64::try_from(apart).unwrap_or(i64::MAX)
+            }
         };
         LIKELY.set(LIKELY.get().after(Looked {
             apart,
@@ -96,11 +100,6 @@ impl Drop for LaneRows<'_> {
             is_too_narrow: self.width > self.first_width,
         }));
     }
-}
-
-/// Jobs that are one or two apart are not found in a range for jobs that are one apart.
-fn rounded_up(distance: i64, parts: i64) -> i64 {
-    distance.saturating_add(parts - 1) / parts
 }
 
 fn between(picked: &Picked, from: i64, before: i64) -> [Where; 4] {
