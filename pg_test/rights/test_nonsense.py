@@ -79,7 +79,7 @@ def test_nonsense_by_a_role_is_refused_or_done_and_tells_nothing(role, seed):
             conn.execute("BEGIN")
             conn.execute(f'SET LOCAL ROLE "{given.name(role)}"')
             answers = conn.execute("SELECT * FROM public.try_all(%s)", [[text for _, text in batch]]).fetchall()
-            conn.execute("ROLLBACK" if chance.random() < 0.5 else "COMMIT")
+            nonsense.end(conn, chance, undone=0.5)
             for (name, text), (state, told, seconds) in zip(batch, answers, strict=True):
                 seen[name, state] += 1
                 turns.took(name, seconds)

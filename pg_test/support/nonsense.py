@@ -1,6 +1,9 @@
 """Arguments that make no sense, by type, as SQL; and calls of every function of the catalog made of them."""
 
+import contextlib
 import random
+
+import psycopg
 
 FUNCTIONS = """
 SELECT p.oid::regproc::text, p.prokind = 'p', p.pronargs - p.pronargdefaults,
@@ -100,3 +103,9 @@ def row(chance: random.Random) -> str:
         return f"INSERT INTO turnstile.job ({', '.join(columns)}) VALUES ({', '.join(values)})"
     changes = ", ".join(f"{column} = {new}" for column, new in zip(columns, values, strict=True))
     return f"UPDATE turnstile.job SET {changes} WHERE id = (SELECT min(id) + {chance.randint(0, 9)} FROM turnstile.job)"
+
+
+def end(conn: psycopg.Connection, chance: random.Random, undone: float) -> None:
+    """Ends the transaction. A run that claim_own started and that goes on keeps it from being committed: it is undone."""
+    with contextlib.suppress(psycopg.errors.ObjectNotInPrerequisiteState):
+        conn.execute("ROLLBACK" if chance.random() < undone else "COMMIT")
