@@ -24,6 +24,7 @@ ORDER = (
     "turnstile",
     "turnstile_not_durable",
     "turnstile_no_history",
+    "turnstile_full_pages",
     "bare",
     "bare_from_json",
     "bare_deleted",

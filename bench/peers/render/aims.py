@@ -197,6 +197,7 @@ AIMS: list[tuple[str, str, Look]] = [
     ("single enqueues, against a plain INSERT of the same row", "≥ 0.92", against(SAME_ROW, "enqueue", 0.92)),
     ("bulk enqueues, against the bare table's INSERT of the same JSON", "≥ 0.9", against(FROM_JSON, "bulk", 0.9)),
     ("bulk enqueues, against the bare table's INSERT of an array", "≥ 0.9", against(BARE, "bulk", 0.9)),
+    ("bulk enqueues, against a plain INSERT of the same rows", "≥ 0.9", against(SAME_ROW, "bulk", 0.9)),
     ("a new connection for each enqueue, against the bare table", "≥ 0.9", against(BARE, "connect", 0.9, point="enqueue")),
     (
         "a new connection for each claim and complete, against the bare table",

@@ -22,6 +22,7 @@ OWN_COLOURS = {
     "turnstile": "#c1121f",
     "turnstile_not_durable": "#f4a261",
     "turnstile_no_history": "#e63946",
+    "turnstile_full_pages": "#ff8fa3",
     "turnstile_work": "#780000",
     "turnstile_client": "#e5989b",
     "turnstile_python": "#b5838d",

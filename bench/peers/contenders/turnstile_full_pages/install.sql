@@ -1,0 +1,2 @@
+CREATE EXTENSION turnstile;
+ALTER TABLE turnstile.job SET (fillfactor = 100);
