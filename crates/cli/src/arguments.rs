@@ -1,4 +1,4 @@
-//! Values of arguments that several subcommands take.
+//! Arguments, and values of arguments, that several subcommands take.
 
 use std::time::Duration;
 
@@ -11,6 +11,25 @@ const UNITS: [(&str, f64); 5] = [
 ];
 const LONGEST: f64 = 365.0 * 86_400.0;
 const LARGEST: usize = 1 << 30;
+
+#[derive(clap::Args)]
+pub struct Queues {
+    /// The queues to claim from, in this order: the second is looked at where the first has too few jobs. '*' stands for all
+    #[arg(
+        short,
+        long,
+        value_name = "QUEUES",
+        value_delimiter = ',',
+        default_value = "default"
+    )]
+    queues: Vec<String>,
+}
+
+impl Queues {
+    pub fn in_order(&self) -> impl Iterator<Item = String> {
+        self.queues.iter().cloned()
+    }
+}
 
 /// 500ms, 2s, 1.5m, 1h, 7d; a number alone is seconds.
 pub fn interval(text: &str) -> Result<Duration, String> {

@@ -45,15 +45,8 @@ const TO_STOP: Duration = Duration::from_secs(5);
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The queues to claim from, in this order: the second is looked at where the first has too few jobs. '*' stands for all
-    #[arg(
-        short,
-        long,
-        value_name = "QUEUES",
-        value_delimiter = ',',
-        default_value = "default"
-    )]
-    queues: Vec<String>,
+    #[command(flatten)]
+    queues: arguments::Queues,
     /// How many requests are under way at once
     #[arg(short, long, value_name = "JOBS", default_value_t = 500)]
     concurrency: usize,
@@ -122,7 +115,7 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
 impl Args {
     fn worker(&self, connector: Connector) -> Worker {
         let mut worker = Worker::new(connector)
-            .queues(self.queues.iter().cloned())
+            .queues(self.queues.in_order())
             .concurrency(self.concurrency)
             .heartbeat(self.heartbeat)
             .bind_to_connection(!self.unbound)

@@ -5,7 +5,7 @@ use super::minute::Minute;
 use super::text::Label;
 use super::{Figures, KINDS, STATES, Trust};
 use crate::memory::gate::GateKind;
-use crate::memory::slab::Slot;
+use crate::memory::slab::keyed_slot;
 use crate::memory::step::{Fault, NONE, Step};
 use crate::testing::faults::{Seeded, armed};
 
@@ -54,23 +54,7 @@ pub struct Name {
     pub(super) ends: Minute,
 }
 
-impl Slot for Name {
-    type Beside = ();
-    const CHAIN: u32 = 1;
-
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-    fn is_live(&self, _: &()) -> bool {
-        self.key != 0
-    }
-    fn key(&self, _: &()) -> Option<u64> {
-        Some(self.key)
-    }
-}
+keyed_slot!(Name);
 
 impl Name {
     pub(super) fn id(&self) -> Id {

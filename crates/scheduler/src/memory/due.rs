@@ -1,6 +1,6 @@
 //! Queues whose jobs fall due or whose leases end: what is stored of each. See `due::times`.
 
-use crate::memory::slab::Slot;
+use crate::memory::slab::keyed_slot;
 use crate::memory::step::NONE;
 
 /// A time that never comes.
@@ -57,23 +57,7 @@ impl DueQueue {
     }
 }
 
-impl Slot for DueQueue {
-    type Beside = ();
-    const CHAIN: u32 = 1;
-
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-    fn is_live(&self, (): &()) -> bool {
-        self.key != 0
-    }
-    fn key(&self, (): &()) -> Option<u64> {
-        Some(self.key)
-    }
-}
+keyed_slot!(DueQueue);
 
 /// What is stored once.
 #[derive(Clone, Copy, Debug, Default)]

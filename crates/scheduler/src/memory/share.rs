@@ -1,6 +1,6 @@
 //! Shares: what is stored of a tenant in a fair queue. See `order::share`.
 
-use crate::memory::slab::Slot;
+use crate::memory::slab::keyed_slot;
 
 /// Where a tenant's last start at one level of one queue ended, or where the clock of that level stands.
 #[repr(C)]
@@ -13,23 +13,7 @@ pub struct Share {
     pub(crate) next: u32,
 }
 
-impl Slot for Share {
-    type Beside = ();
-    const CHAIN: u32 = 1;
-
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-    fn is_live(&self, _: &()) -> bool {
-        self.key != 0
-    }
-    fn key(&self, _: &()) -> Option<u64> {
-        Some(self.key)
-    }
-}
+keyed_slot!(Share);
 
 #[cfg(feature = "damage")]
 impl Share {

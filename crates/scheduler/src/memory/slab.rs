@@ -21,6 +21,30 @@ pub(crate) trait Slot: Copy + Default {
     fn key(&self, beside: &Self::Beside) -> Option<u64>;
 }
 
+/// A value that is live while it has a key, by which the index has it.
+macro_rules! keyed_slot {
+    ($slot:ty) => {
+        impl $crate::memory::slab::Slot for $slot {
+            type Beside = ();
+            const CHAIN: u32 = 1;
+
+            fn next(&self) -> u32 {
+                self.next
+            }
+            fn set_next(&mut self, next: u32) {
+                self.next = next;
+            }
+            fn is_live(&self, (): &()) -> bool {
+                self.key != 0
+            }
+            fn key(&self, (): &()) -> Option<u64> {
+                Some(self.key)
+            }
+        }
+    };
+}
+pub(crate) use keyed_slot;
+
 /// What an array has handed out. All zero is "nothing yet", so fresh shared memory needs no set-up.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

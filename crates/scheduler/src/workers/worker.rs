@@ -2,7 +2,7 @@
 
 use super::Sighting;
 use super::name::Name;
-use crate::memory::slab::Slot;
+use crate::memory::slab::keyed_slot;
 use crate::memory::step::NONE;
 
 /// Bytes of a worker's name that are kept, and of a queue's.
@@ -42,23 +42,7 @@ pub struct WorkerView {
     pub jobs: u64,
 }
 
-impl Slot for Worker {
-    type Beside = ();
-    const CHAIN: u32 = 1;
-
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-    fn is_live(&self, _: &()) -> bool {
-        self.key != 0
-    }
-    fn key(&self, _: &()) -> Option<u64> {
-        Some(self.key)
-    }
-}
+keyed_slot!(Worker);
 
 impl Worker {
     pub(super) fn new(sighting: &Sighting) -> Self {
