@@ -292,3 +292,20 @@ def test_a_refusal_in_a_savepoint_leaves_the_transaction_usable(conn, add):
     conn.execute("COMMIT")
     complete_all(conn, claim_just(conn, 2))
     assert callback_of(conn, batch).children == ended(completed=2)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        "SELECT turnstile.set_route('kid', queue => 'x', override => true); SELECT turnstile.reroute('kid')",
+        "UPDATE turnstile.job SET queue = 'x' WHERE kind = 'kid'",
+    ],
+)
+def test_a_child_is_not_moved_into_the_session_of_its_parent_by_another_queue(conn, move):
+    conn.execute("SELECT turnstile.enqueue('par', queue => 'x', session => 's')")
+    parent, attempt = conn.execute("SELECT id, attempt FROM turnstile.claim_next('x')").fetchone()
+    conn.execute("SELECT turnstile.enqueue('kid', queue => 'y', session => 's', parent => %s)", [parent])
+    conn.execute("SELECT turnstile.await_children(%s, %s)", [parent, attempt])
+    with refused(BAD_VALUE):
+        conn.execute(move)
+    assert conn.execute("SELECT kind FROM turnstile.claim('{x,y}', 5)").fetchall() == [("kid",)]

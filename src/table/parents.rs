@@ -72,7 +72,11 @@ pub fn admit(job_table: Oid, row: &RawRow, old: Option<&RawRow>) -> Result<()> {
         return Ok(());
     };
     let stays = old.is_some_and(|old| {
-        old.parent() == Some(parent) && old.text(column::SESSION) == row.text(column::SESSION)
+        let same = |column| old.text(column) == row.text(column);
+        // The same text in another queue or tenant is another session.
+        old.parent() == Some(parent)
+            && same(column::SESSION)
+            && (row.text(column::SESSION).is_none() || same(column::QUEUE) && same(column::TENANT))
     });
     match stays || is_replayed()? {
         true => Ok(()),
