@@ -8,7 +8,7 @@ from support.batches import (
     await_children, callback_of, children_of, claim_awaited, claim_just, complete_all, ended, ends_as, enqueue_batch,
     nothing_comes, of,
 )  # fmt: skip
-from support.calls import cancel, claim_next, complete, discard, enqueue, enqueue_many, fail, ids, release
+from support.calls import cancel, claim, claim_next, complete, discard, enqueue, enqueue_many, fail, ids, release
 from support.errors import BAD_VALUE, NO_SUCH_JOB, TOO_LONG, WRONG_STATE, refused
 
 
@@ -302,10 +302,10 @@ def test_a_refusal_in_a_savepoint_leaves_the_transaction_usable(conn, add):
     ],
 )
 def test_a_child_is_not_moved_into_the_session_of_its_parent_by_another_queue(conn, move):
-    conn.execute("SELECT turnstile.enqueue('par', queue => 'x', session => 's')")
-    parent, attempt = conn.execute("SELECT id, attempt FROM turnstile.claim_next('x')").fetchone()
-    conn.execute("SELECT turnstile.enqueue('kid', queue => 'y', session => 's', parent => %s)", [parent])
-    conn.execute("SELECT turnstile.await_children(%s, %s)", [parent, attempt])
+    enqueue(conn, kind="par", queue="x", session="s")
+    parent = claim_next(conn, "x")
+    enqueue(conn, kind="kid", queue="y", session="s", parent=parent.id)
+    await_children(conn, parent)
     with refused(BAD_VALUE):
         conn.execute(move)
-    assert conn.execute("SELECT kind FROM turnstile.claim('{x,y}', 5)").fetchall() == [("kid",)]
+    assert [run.kind for run in claim(conn, ["x", "y"], 5)] == ["kid"]
