@@ -451,9 +451,9 @@ def test_what_is_ahead_is_counted_up_to_a_bound(conn):
 
 def test_the_line_is_that_of_the_tightest_gate(conn):
     configure(conn, "tenant", "a", slots=1)
-    for tenant in ("a", "b", "a", "b", "a"):
+    for tenant in ("a", "b", "b", "b", "b", "a", "b", "a"):
         enqueue(conn, tenant=tenant)
-    claim(conn, ["default"], 2)
+    claim(conn, ["default"], 5)
     job = enqueue(conn, tenant="a")
     [row] = call(conn, "wait_estimate", job_id=job)
     assert (row.bottleneck, row.ahead) == ("tenant", 2)

@@ -17,8 +17,8 @@ const START: u32 = 256;
 const LEFT: f64 = 0.75;
 /// Counts are not known to be older than this many windows.
 const OLDEST: u32 = 15;
-/// The least part of a window that starts are divided by.
-const SHORTEST: f64 = 1.0 / 64.0;
+/// The least part of a window that starts are divided by: when counting began is not known more exactly.
+const SHORTEST: f64 = 1.0 / 16.0;
 
 /// All zero: nothing was ever counted.
 #[repr(C)]
@@ -152,6 +152,20 @@ mod tests {
         }
         let found = pace.per_minute(now);
         assert!((60.0..140.0).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn gates_whose_first_starts_were_moments_apart_have_paces_alike() {
+        // One was counted from just before a sixteenth of a window on, the other from just after it.
+        let boundary = BEGIN >> (WINDOW_BITS - 4) << (WINDOW_BITS - 4);
+        let (mut earlier, mut later) = (Pace::default(), Pace::default());
+        earlier.note(1, boundary - 1);
+        later.note(1, boundary);
+        for passed in [0, SECOND / 100, SECOND / 2, SECOND, 2 * SECOND, 60 * SECOND] {
+            let now = boundary + passed;
+            let ratio = later.per_minute(now) / earlier.per_minute(now);
+            assert!((0.5..=2.0).contains(&ratio), "{ratio} after {passed}");
+        }
     }
 
     #[test]
