@@ -43,6 +43,11 @@ def _claim(conn, queue: str = "quick"):
     return claim_next(conn, queue)
 
 
+def _claim_due(conn, queue: str = "quick"):
+    """Waits: the server's own process may be making the job available just now."""
+    return claim_next(conn, queue, wait="1 minute")
+
+
 def _lose_claim(db):
     """The run that a crash takes back."""
     run, conn = _crash_after(db, _claim)
@@ -63,6 +68,36 @@ def test_a_claim_is_lost_and_names_no_other_run(db):
         complete(conn, lost)
     assert complete(conn, run) is True
     assert rows.finished(conn, job).attempt == 2
+
+
+def _cancelled_and_retried(conn, job):
+    call(conn, "cancel", job_id=job)
+    call(conn, "retry", job_id=job)
+
+
+def _discarded_and_retried(conn, job):
+    call(conn, "discard", job_id=job)
+    call(conn, "retry_many", state="discarded")
+
+
+def _ended_in_another_queue(conn, job):
+    """Where claims are durable, and no job is told the epoch."""
+    conn.execute("UPDATE turnstile.job SET queue = 'default' WHERE id = %s", [job])
+    call(conn, "cancel", job_id=job)
+    call(conn, "retry", job_id=job)
+    conn.execute("UPDATE turnstile.job SET queue = 'quick' WHERE id = %s", [job])
+
+
+@pytest.mark.parametrize("detour", [_cancelled_and_retried, _discarded_and_retried, _ended_in_another_queue])
+def test_a_job_that_ends_and_is_brought_back_skips_attempts_too(db, detour):
+    job = enqueue(db.connect(), queue="quick", max_attempts=3)
+    lost, conn = _lose_claim(db)
+    detour(conn, job)
+    run = _claim(conn)
+    assert (run.id, run.attempt, run.attempts_left) == (job, 2, 2)
+    with pytest.raises(errors.ObjectNotInPrerequisiteState):
+        complete(conn, lost)
+    assert complete(conn, run) is True
 
 
 def test_each_loss_skips_one_attempt(db):
@@ -118,7 +153,7 @@ def test_only_the_first_claim_in_an_epoch_is_lost(db, back):
         conn.execute("SET synchronous_commit = off")
         back(conn, first)
         conn.execute("RESET synchronous_commit")
-        return _claim(conn)
+        return _claim_due(conn)
 
     run, conn = _crash_after(db, run)
     assert run.attempt == 2
@@ -163,7 +198,7 @@ def test_what_a_queue_forgets_to_say_is_still_known_of_its_jobs(db):
     assert (run.id, run.attempt, rows.live(conn, job).claim_epoch) == (job, 2, None)
     fail(conn, run, retry_in="0")
     _, conn = _crash_after(db, lambda conn: None)
-    assert claim_next(conn).attempt == 3
+    assert _claim_due(conn, "default").attempt == 3
 
 
 def test_the_epoch_of_another_server_is_not_trusted(db):

@@ -7,6 +7,7 @@ import psycopg
 from faults.mixture import admits_what_may_run, fill
 from faults.witness import agrees
 from support import rows
+from support.batches import claim_awaited, enqueue_batch, nothing_comes, of
 from support.calls import Run, call, cancel, claim_next, complete, discard, enqueue, fail
 from support.node import await_true
 
@@ -91,6 +92,8 @@ def make(conn, seed: int) -> Content:
     discard(conn, claim_next(conn, "ended"))
     cancel(conn, ended[1])
     paused = enqueue(conn, queue="kept", session="paused")
+    parent = enqueue_batch(conn, "all", of(2), slots=1, queue="batch")
+    enqueue(conn, "then", queue="batch", after=[parent])
     modes = [{}, {"unique_mode": "until_expired", "unique_for": "1 day"}, {"unique_mode": "until_and_while_executing"}]
     keys = [{"queue": "keys", "unique_key": f"k{nth}", "tenant": "t"} | mode for nth, mode in enumerate(modes)]
     holders = [enqueue(conn, **key) for key in keys]
@@ -129,6 +132,15 @@ def endpoints_go_on(conn) -> None:
     conn.execute("DELETE FROM turnstile.job WHERE queue = 'endpoints'")
 
 
+def batches_go_on(conn) -> None:
+    """Children share the limit of their batch, the parent waits for them, and another job for the parent."""
+    for kind in ("child", "child", "all", "then"):
+        run = claim_awaited(conn, "batch")
+        assert run.kind == kind
+        nothing_comes(conn, "batch")
+        assert complete(conn, run) is True
+
+
 def goes_on(conn, content: Content) -> None:
     """Runs end, keys and sessions are held, rights count, ids go on, and all jobs run in their order, each once."""
     settle(conn, content)
@@ -155,6 +167,7 @@ def goes_on(conn, content: Content) -> None:
     assert rows.live(conn, call(conn, "enqueue", kind="letters")[0][0]).queue == "kept"
     conn.execute("DELETE FROM turnstile.job WHERE kind = 'letters'; DELETE FROM turnstile.paused_session")
     endpoints_go_on(conn)
+    batches_go_on(conn)
     last = conn.execute("SELECT max(id), max(position) FROM turnstile.job").fetchone()
     new = enqueue(conn, queue="kept")
     assert new > last[0]

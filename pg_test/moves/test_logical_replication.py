@@ -3,7 +3,9 @@
 The commands are those of docs/operations.md. Only one side claims: the target begins when the source has stopped.
 """
 
+import re
 import time
+from pathlib import Path
 
 from failover.crew import OWN, Producer, Worker
 from failover.ledger import Ledger
@@ -13,11 +15,9 @@ from moves.conftest import VERSIONS
 from support.node import await_true
 
 DATABASE = "jobs"
-PUBLISHED = [
-    "job", "job_history", "queue", "tenant", "account", "concurrency", "paused_session", "route", "endpoint", "slowed_key", "retry_curve", "recurring", "permission",
-    "unique_key",
-]  # fmt: skip
-TABLES = ", ".join(f"turnstile.{table}" for table in PUBLISHED)
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
+TABLES = re.search(r"CREATE PUBLICATION moving FOR TABLE\s+(.+?)\s+WITH", PAGE.read_text(), re.DOTALL)[1]
+PUBLISHED = re.split(r",\s+", TABLES)
 SEQUENCES = "SELECT format('%I.%I', schemaname, sequencename), last_value FROM pg_sequences WHERE schemaname = 'turnstile' AND last_value IS NOT NULL"
 IS_COPIED = "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel"
 HAS_ALL = "SELECT bool_and(confirmed_flush_lsn >= %s::pg_lsn) FROM pg_replication_slots WHERE slot_name = 'moving'"
@@ -33,8 +33,9 @@ def subscribe(old, new) -> None:
         conn.execute(content.OWN_COLUMNS)
         conn.execute(content.OWN_REST)
         for table in PUBLISHED:
-            conn.execute(f"DELETE FROM turnstile.{table}")
+            conn.execute(f"DELETE FROM {table}")
     with old.connect(DATABASE) as conn:
+        assert sorted(PUBLISHED) == [row[0] for row in conn.execute(content.TABLES)]
         conn.execute(f"CREATE PUBLICATION moving FOR TABLE {TABLES} WITH (publish_via_partition_root)")
     with new.connect(DATABASE) as conn:
         conn.execute(f"CREATE SUBSCRIPTION moving CONNECTION '{old.address} dbname={DATABASE}' PUBLICATION moving")

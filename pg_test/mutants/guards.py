@@ -148,6 +148,7 @@ GUARDS = {
     "SkipNoAttempt": f"{_LOST}::test_a_claim_is_lost_and_names_no_other_run",
     "LoseAnyClaim": f"{_LOST}::test_only_the_first_claim_in_an_epoch_is_lost[released]",
     "LoseEpoch": f"{_LOST}::test_each_loss_skips_one_attempt",
+    "ForgetEpochOfFinished": f"{_LOST}::test_a_job_that_ends_and_is_brought_back_skips_attempts_too[_cancelled_and_retried]",
     "TrustEachStart": f"{_LOST}::test_a_batch_of_claims_is_lost_as_a_whole",
     "LoseWhatPrecedes": f"{_DURABLE}[written before]",
     "LoseWhatFollows": f"{_DURABLE}[written after]",

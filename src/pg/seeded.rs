@@ -266,6 +266,8 @@ pub enum Seeded {
     LoseAnyClaim,
     /// The number of a claim epoch may be lost.
     LoseEpoch,
+    /// A job that is brought back knows of no claim epoch but the current one.
+    ForgetEpochOfFinished,
     /// After a crash the claim epoch goes on.
     TrustEachStart,
     /// A claim may be lost together with what its transaction had done before.

@@ -87,6 +87,12 @@ const MUTANTS: &[(Seeded, &str, &str, &str)] = &[
         "setting.gate, nullif(setting.slots, 1), setting.rate, setting.rate_per, setting.burst, setting.paused_until, setting.weight, setting.is_fair, setting.aging, setting.max_waiting, setting.rate_since",
     ),
     (
+        Seeded::ForgetEpochOfFinished,
+        "retry_finished",
+        "'lease'\n",
+        "'lease', 'claim_epoch'\n",
+    ),
+    (
         Seeded::ForgetWaits,
         "fail_runs",
         "waited = turnstile_internal.add_wait(job.waited, job.run_at, job.claimed_at)",

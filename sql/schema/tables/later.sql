@@ -20,7 +20,8 @@ ALTER TABLE turnstile.job_history
     ADD COLUMN lease interval,
     ADD COLUMN unique_states text[],
     ADD COLUMN first_started_at timestamptz,
-    ADD COLUMN waited interval;
+    ADD COLUMN waited interval,
+    ADD COLUMN claim_epoch int;
 COMMENT ON COLUMN turnstile.job.parent IS
     'The job that waits for this one. It names the batch whose limits the job shares. NULL: none.';
 COMMENT ON COLUMN turnstile.job.opens_batch IS
@@ -53,6 +54,8 @@ COMMENT ON COLUMN turnstile.job_history.first_started_at IS
     'When the job was first claimed, if that run is not its last: then it was at claimed_at. jobs has it in both cases. NULL also: the first claim was before 0.2.0.';
 COMMENT ON COLUMN turnstile.job_history.waited IS
     'How long the job had waited before its last run began to wait: from when it was due until it was claimed, over the runs that were put back. jobs has the sum of all waits.';
+COMMENT ON COLUMN turnstile.job_history.claim_epoch IS
+    'The claim epoch in which the job was enqueued or claimed last: a job that is brought back skips an attempt for each that has ended since, as one that waited. NULL: no claim of the job was ever taken back (durable_claims).';
 
 -- Numbers the claim epochs (src/job/claim_epoch.rs).
 CREATE SEQUENCE turnstile.claim_epoch_seq;
