@@ -292,20 +292,3 @@ def test_a_refusal_in_a_savepoint_leaves_the_transaction_usable(conn, add):
     conn.execute("COMMIT")
     complete_all(conn, claim_just(conn, 2))
     assert callback_of(conn, batch).children == ended(completed=2)
-
-
-@pytest.mark.parametrize(
-    "move",
-    [
-        "SELECT turnstile.set_route('kid', queue => 'x', override => true); SELECT turnstile.reroute('kid')",
-        "UPDATE turnstile.job SET queue = 'x' WHERE kind = 'kid'",
-    ],
-)
-def test_a_child_is_not_moved_into_the_session_of_its_parent_by_another_queue(conn, move):
-    enqueue(conn, kind="par", queue="x", session="s")
-    parent = claim_next(conn, "x")
-    enqueue(conn, kind="kid", queue="y", session="s", parent=parent.id)
-    await_children(conn, parent)
-    with refused(BAD_VALUE):
-        conn.execute(move)
-    assert [run.kind for run in claim(conn, ["x", "y"], 5)] == ["kid"]

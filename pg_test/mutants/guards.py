@@ -78,6 +78,8 @@ GUARDS = {
     "LeaveParentUnlocked": "batches/test_races.py::test_a_child_added_before_its_last_brother_ends_counts[complete]",
     "MoveAtTheSameTime": "isolation/moved_under_each_other",
     "AllowAncestorsSession": "batches/test_adding.py::test_a_child_in_the_session_of_its_parent_is_refused[enqueue]",
+    "OverlookSessionsBelow": "batches/test_moves.py::test_neither_into_that_of_a_job_below_its_child",
+    "LeaveBelowUnlocked": "isolation/moved_over_children",
     "ForgetFollowUp": "batches/test_after.py::test_many_come_after_one",
     "LoseFollowedUp": "batches/test_attack_strangers.py::test_a_batch_whose_end_fails_does_not_keep_others_from_theirs",
     "WalkTogether": "batches/test_forgotten.py::test_a_job_whose_end_fails_keeps_none_of_them_waiting[too many]",

@@ -36,6 +36,10 @@ impl Failure {
         self
     }
 
+    pub fn is(&self, code: PgSqlErrorCode) -> bool {
+        self.code == code
+    }
+
     /// The same about one element of an array.
     pub fn of_element(mut self, ord: i32) -> Self {
         self.message = format!("element {ord}: {}", self.message);

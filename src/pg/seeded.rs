@@ -136,6 +136,10 @@ pub enum Seeded {
     MoveAtTheSameTime,
     /// A child may be in the session of a job that waits for it.
     AllowAncestorsSession,
+    /// A job that is moved is not compared with its children.
+    OverlookSessionsBelow,
+    /// A job that is moved does not keep others from adding children below it.
+    LeaveBelowUnlocked,
     /// Nobody looks after jobs that wait for others.
     ForgetFollowUp,
     /// An abort forgets which of them it was looking after.

@@ -67,7 +67,7 @@ impl Moment {
 }
 
 impl<'call> Trigger<'call> {
-    /// What an AFTER trigger returns: a null pointer, which is not NULL.
+    /// What an AFTER trigger returns, and a BEFORE trigger whose row is left as it was: a null pointer, which is not NULL.
     pub const NOTHING: Option<Datum> = Some(Datum::null());
 
     fn any(call: &'call Call) -> Result<Self> {

@@ -2,8 +2,11 @@
 //!
 //! What is known of a parent is kept by savepoint level, with the lock that makes it true.
 
+mod sessions;
+
+pub use sessions::{is_left, moving_what_may_move};
+
 use super::backlog::is_replayed;
-use crate::job::lane::session_key;
 use crate::job::row::column;
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, bad_value, no_such_job, too_long};
@@ -66,29 +69,32 @@ fn read(rows: &Rows) -> Result<Parent> {
     })
 }
 
-/// Whether a job may be added under its parent, or moved there. Jobs without a parent are not looked at.
+/// Whether a job may be added under its parent, or moved as it is. One that gets no other parent or session is not looked at.
 pub fn admit(job_table: Oid, row: &RawRow, old: Option<&RawRow>) -> Result<()> {
-    let Some(parent) = row.parent().filter(|&parent| parent >= 1) else {
-        return Ok(());
+    let parent = row.parent().filter(|&parent| parent >= 1);
+    let Some(old) = old else {
+        return match parent {
+            Some(parent) if !is_replayed()? => admit_child(job_table, parent, row, false).map(drop),
+            _ => Ok(()),
+        };
     };
-    let stays = old.is_some_and(|old| {
-        let same = |column| old.text(column) == row.text(column);
-        // The same text in another queue or tenant is another session.
-        old.parent() == Some(parent)
-            && same(column::SESSION)
-            && (row.text(column::SESSION).is_none() || same(column::QUEUE) && same(column::TENANT))
-    });
-    match stays || is_replayed()? {
-        true => Ok(()),
-        false => {
-            let is_moved = old.is_some_and(|old| old.parent() != Some(parent));
-            admit_child(job_table, parent, row, is_moved)
-        }
+    let is_moved = parent.is_some() && old.parent() != parent;
+    if !is_moved && !sessions::is_other(row, old) || is_replayed()? {
+        return Ok(());
     }
+    let new_parent = match parent {
+        Some(parent) if is_moved => Some(admit_child(job_table, parent, row, true)?),
+        Some(parent) => {
+            sessions::admit_under(parent, row)?;
+            None
+        }
+        None => None,
+    };
+    sessions::admit_over(row, new_parent.as_deref())
 }
 
 #[cold]
-fn admit_child(job_table: Oid, id: i64, row: &RawRow, is_moved: bool) -> Result<()> {
+fn admit_child(job_table: Oid, id: i64, row: &RawRow, is_moved: bool) -> Result<Rc<Parent>> {
     if is_moved {
         await_moves(job_table);
     }
@@ -105,15 +111,8 @@ fn admit_child(job_table: Oid, id: i64, row: &RawRow, is_moved: bool) -> Result<
             Owner::of_jobs()?.run(|| with_spi(|spi| check_line(spi, &[own], &parent)))?;
         }
     }
-    let Some(session) = row.text(column::SESSION) else {
-        return Ok(());
-    };
-    let spec = row.read().spec;
-    let session = session_key(spec.queue, spec.tenant, session);
-    match parent.sessions.contains(&session) && !armed(Seeded::AllowAncestorsSession) {
-        true => Err(in_ancestors_session(id)),
-        false => Ok(()),
-    }
+    sessions::must_not_be_among(&parent.sessions, id, row)?;
+    Ok(parent)
 }
 
 /// Two jobs that were moved at the same time could wait for each other. A new job has nobody below it, unless this transaction moves
@@ -156,12 +155,4 @@ pub fn waits_for_itself() -> Failure {
     bad_value("a job must not wait for itself")
         .detail("It is among the jobs that wait for it, or comes after one of them.")
         .hint("Name other jobs as parent and predecessors.")
-}
-
-fn in_ancestors_session(id: i64) -> Failure {
-    bad_value("a child must not be in the session of a job that waits for it")
-        .detail(format!(
-            "Job {id}, or a job that waits for it, has the session until its children have ended."
-        ))
-        .hint("Give the child another session, or none.")
 }

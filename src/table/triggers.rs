@@ -46,7 +46,10 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
         return Ok(Some(trigger.row_unchanged()));
     };
     let old = trigger.old_row();
-    parents::admit(trigger.table(), &row, old.as_ref())?;
+    match parents::admit(trigger.table(), &row, old.as_ref()) {
+        Err(refused) if parents::is_left(&row, &refused) => return Ok(Trigger::NOTHING),
+        admitted => admitted?,
+    }
     if old.is_none() {
         backlog::admit(trigger.table(), &row)?;
     }

@@ -12,7 +12,7 @@ CREATE FUNCTION turnstile.reroute(pattern text, max_jobs int DEFAULT 10000, from
     LANGUAGE c VOLATILE
     AS 'MODULE_PATHNAME', 'turnstile_reroute';
 COMMENT ON FUNCTION turnstile.reroute(text, int, text) IS
-    'Moves waiting jobs to the queue and concurrency key that the routes now give their kinds, oldest first, and returns how many. Call it again until it returns 0. Position and priority stay. Running jobs, and jobs that another transaction has locked, are not moved. A call reads all live jobs.
+    'Moves waiting jobs to the queue and concurrency key that the routes now give their kinds, oldest first, and returns how many. Call it again until it returns 0. Position and priority stay. Running jobs, jobs that hold their session while they wait for their children, and jobs that another transaction has locked are not moved; nor, with a WARNING, those that would come into the session of a job that waits for them, or for which they wait. A call reads all live jobs.
 pattern: moves the jobs of kinds that match. * stands for any number of characters.
 max_jobs: 0 or more.
 from_queue: moves only jobs of this queue. NULL: of all queues.

@@ -4,8 +4,9 @@ use crate::api::arguments::{bound, name, required_name};
 use crate::job::routes::{self, Columns, matches};
 use crate::permission;
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
-use crate::pg::error::Result;
+use crate::pg::error::{Failure, Result, bad_value};
 use crate::pg::spi::{Statement, statement, with_spi};
+use crate::table::parents::moving_what_may_move;
 use pgrx::pg_sys::Datum;
 
 arguments!(route_of: KIND);
@@ -58,7 +59,19 @@ pub fn reroute(call: &Call) -> Result<Option<Datum>> {
             datum(most),
             from_queue,
         ];
-        Ok(spi.run(&REROUTE, &arguments)?.len())
+        let (moved, left) = moving_what_may_move(|| spi.run(&REROUTE, &arguments))?;
+        if let Some(&first) = left.first() {
+            stay(first, left.len()).warn();
+        }
+        Ok(moved.len())
     })?;
     Ok(count(moved))
+}
+
+fn stay(first: i64, number: usize) -> Failure {
+    bad_value("some jobs stay where they are")
+        .detail(format!(
+            "{number} would be in the session of a job that waits for them, or of one for which they wait: job {first} is one."
+        ))
+        .hint("Move them one by one to another session, or to none.")
 }

@@ -1,0 +1,144 @@
+//! No job is in the session of one that waits for it: that one holds the session until the job has ended, so both would wait for ever.
+//!
+//! A child is compared with what is above it, a job that is moved also with what is below it. Both lock the job between them, in ways
+//! that keep each other out.
+
+use super::LOCK;
+use crate::job::lane::session_key;
+use crate::job::later::Later;
+use crate::job::row::column;
+use crate::pg::call::datum;
+use crate::pg::error::{Failure, Result, bad_value};
+use crate::pg::rights::Owner;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::spi::{Statement, statement, with_spi};
+use crate::pg::tuple::RawRow;
+use crate::transaction::parent::Parent;
+use crate::transaction::pending;
+use pgrx::prelude::PgSqlErrorCode;
+use std::cell::RefCell;
+use turnstile_scheduler::figures::State;
+
+static ABOVE: Statement = statement!("sessions_above", [INT8OID]);
+static LOCK_BELOW: Statement = statement!("lock_parents_below", [INT8OID]);
+static BELOW: Statement = statement!("session_below", [INT8OID, INT8ARRAYOID]);
+
+thread_local! {
+    /// The jobs that were left where they are, while others are moved.
+    static LEFT: RefCell<Option<Vec<i64>>> = const { RefCell::new(None) };
+}
+
+/// Forgets the jobs that were left, also after an error.
+struct UntilDone;
+
+impl Drop for UntilDone {
+    fn drop(&mut self) {
+        LEFT.set(None);
+    }
+}
+
+/// Moves jobs by a statement, except those that may not be where they would go: these are returned, too.
+pub fn moving_what_may_move<R>(work: impl FnOnce() -> Result<R>) -> Result<(R, Vec<i64>)> {
+    LEFT.set(Some(Vec::new()));
+    let _until = UntilDone;
+    let done = work()?;
+    Ok((done, LEFT.take().unwrap_or_default()))
+}
+
+/// Whether a job stays where it is instead of failing the statement.
+pub fn is_left(row: &RawRow, refused: &Failure) -> bool {
+    let is_ours = refused.is(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE);
+    LEFT.with_borrow_mut(|left| match left {
+        Some(left) if is_ours => {
+            left.extend(row.int8(column::ID));
+            true
+        }
+        _ => false,
+    })
+}
+
+/// Whether a job is in another session than before. The same text in another queue or tenant is another session.
+pub fn is_other(row: &RawRow, old: &RawRow) -> bool {
+    let same = |column| old.text(column) == row.text(column);
+    row.text(column::SESSION).is_some()
+        && !(same(column::SESSION) && same(column::QUEUE) && same(column::TENANT))
+}
+
+fn of(row: &RawRow) -> Option<u64> {
+    let session = row.text(column::SESSION)?;
+    let spec = row.read().spec;
+    Some(session_key(spec.queue, spec.tenant, session))
+}
+
+/// Whether a job that stays under its parent may be in its session.
+#[cold]
+pub fn admit_under(parent: i64, row: &RawRow) -> Result<()> {
+    let above: Option<Vec<i64>> = Owner::of_jobs()?.run(|| {
+        with_spi(|spi| {
+            spi.run(&LOCK, &[datum(parent)])?;
+            Ok(spi.run(&ABOVE, &[datum(parent)])?.value(0, 1))
+        })
+    })?;
+    let above: Vec<u64> = above.iter().flatten().map(|key| key.cast_unsigned()).collect();
+    must_not_be_among(&above, parent, row)
+}
+
+pub fn must_not_be_among(above: &[u64], parent: i64, row: &RawRow) -> Result<()> {
+    match of(row).is_some_and(|own| above.contains(&own)) && !armed(Seeded::AllowAncestorsSession) {
+        true => Err(in_session_above(parent)),
+        false => Ok(()),
+    }
+}
+
+/// Whether a job may be in its session with those that are below it, and they in those of a parent that it has got.
+#[cold]
+pub fn admit_over(row: &RawRow, new_parent: Option<&Parent>) -> Result<()> {
+    let id = row.int8(column::ID).unwrap_or(0);
+    let above = new_parent.iter().flat_map(|parent| parent.sessions.iter());
+    let sessions: Vec<i64> = above
+        .copied()
+        .chain(of(row))
+        .map(u64::cast_signed)
+        .collect();
+    if sessions.is_empty() || !may_have_children(row) || armed(Seeded::OverlookSessionsBelow) {
+        return Ok(());
+    }
+    // Those that are known may be below it.
+    pending::forget_parents();
+    let below: Option<i64> = Owner::of_jobs()?.run(|| {
+        with_spi(|spi| {
+            if !armed(Seeded::LeaveBelowUnlocked) {
+                spi.run(&LOCK_BELOW, &[datum(id)])?;
+            }
+            Ok(spi.run(&BELOW, &[datum(id), datum(sessions)])?.value(0, 1))
+        })
+    })?;
+    match below {
+        Some(child) => Err(over_its_session(id, child)),
+        None => Ok(()),
+    }
+}
+
+/// A job that was never claimed, and does not wait for children, has none. `lock_parents_below` says the same.
+fn may_have_children(row: &RawRow) -> bool {
+    row.opens_batch()
+        || !matches!(row.state(), Some(State::Available | State::Scheduled))
+        || row.int4(column::ATTEMPT) != Some(0)
+        || row.far(Later::of(row).children).is_some()
+}
+
+fn in_session_above(parent: i64) -> Failure {
+    bad_value("a child must not be in the session of a job that waits for it")
+        .detail(format!(
+            "Job {parent}, or a job that waits for it, has the session until its children have ended."
+        ))
+        .hint("Give the child another session, or none.")
+}
+
+fn over_its_session(id: i64, child: i64) -> Failure {
+    bad_value("a job must not wait for one in its own session")
+        .detail(format!(
+            "Job {child}, for which job {id} waits, is in the session of that job, or of one that would wait for it."
+        ))
+        .hint("Move the child to another session first, or to none.")
+}
