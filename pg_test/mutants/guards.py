@@ -81,6 +81,7 @@ GUARDS = {
     "OverlookSessionsBelow": "batches/test_moves.py::test_neither_into_that_of_a_job_below_its_child",
     "LeaveBelowUnlocked": "isolation/moved_over_children",
     "ForgetFollowUp": "batches/test_after.py::test_many_come_after_one",
+    "ForgetTakenOut": "batches/test_taken_out.py::test_what_it_comes_after_is_awaited[False-completed-_out-s]",
     "LoseFollowedUp": "batches/test_attack_strangers.py::test_a_batch_whose_end_fails_does_not_keep_others_from_theirs",
     "WalkTogether": "batches/test_forgotten.py::test_a_job_whose_end_fails_keeps_none_of_them_waiting[too many]",
     "ForgetTheRest": "batches/test_many_followers.py::test_many_come_each_after_some_of_its_own",

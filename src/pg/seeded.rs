@@ -142,6 +142,8 @@ pub enum Seeded {
     LeaveBelowUnlocked,
     /// Nobody looks after jobs that wait for others.
     ForgetFollowUp,
+    /// A blocked child that is taken out of its batch is not looked at.
+    ForgetTakenOut,
     /// An abort forgets which of them it was looking after.
     LoseFollowedUp,
     /// What memory has forgotten is looked for together with what is listed, though that may always fail.

@@ -204,8 +204,8 @@ fn note_read(
     Ok(())
 }
 
-/// The job after whose change others are to be looked at: it waits for others since now, or others come after it. For a child that
-/// waits for its batch to be opened, that is the parent.
+/// The job after whose change others are to be looked at: it waits for others since now, or others come after it. For a new child that
+/// is the parent, with which its children are looked at; one that leaves it before is looked at by itself.
 fn follow_up([old, new]: [Option<Side>; 2]) -> Option<i64> {
     if armed(Seeded::ForgetFollowUp) {
         return None;
@@ -214,10 +214,18 @@ fn follow_up([old, new]: [Option<Side>; 2]) -> Option<i64> {
     let id = |side: Side| side.row.int8(column::ID);
     match (old, new) {
         (None, Some(new)) if is_blocked(&new) => new.row.parent().or(id(new)),
-        (Some(old), Some(new)) if is_blocked(&new) && !is_blocked(&old) => id(new),
+        (Some(old), Some(new))
+            if is_blocked(&new) && (!is_blocked(&old) || has_left_parent(old.row, new.row)) =>
+        {
+            id(new)
+        }
         (Some(old), None) if old.row.has_followers() => id(old),
         _ => None,
     }
+}
+
+fn has_left_parent(old: &RawRow, new: &RawRow) -> bool {
+    old.parent() != new.parent() && !armed(Seeded::ForgetTakenOut)
 }
 
 /// The parent of a job that is gone. Of what is committed memory knows it by itself.

@@ -1,0 +1,105 @@
+"""Blocked children that are taken out of their batch, or given to another, before anybody has looked at them there: nothing is forgotten."""
+
+import pytest
+
+from support import rows
+from support.batches import claim_awaited, ended, ends_as, enqueue_batch, nothing_comes
+from support.calls import call, cancel, claim_next, complete, enqueue
+from support.node import await_true
+
+MOVE = "UPDATE turnstile.job SET parent = %s WHERE kind = 'child'"
+CHILD = "SELECT id FROM turnstile.jobs WHERE kind = 'child'"
+
+
+def _batch(conn, session=None, **child) -> int:
+    return enqueue_batch(conn, children=[{"kind": "child", "queue": "kids", **child}], session=session, queue="batches")
+
+
+def _comes(conn, child: int) -> None:
+    """The child is claimed, and before it what else is there; batches are opened meanwhile."""
+    def taken() -> bool:
+        claim_next(conn, "batches")
+        while (run := claim_next(conn, "kids")) is not None:
+            if run.id == child:
+                return True
+            complete(conn, run)
+        return False
+
+    await_true(taken, "the child is claimed")
+
+
+def _child(conn) -> int:
+    return conn.execute(CHILD).fetchone()[0]
+
+
+def _out(conn) -> None:
+    conn.execute(MOVE, [None])
+
+
+def _to_one_that_waits_for_its_turn(conn) -> None:
+    other = enqueue_batch(conn, children=[{"kind": "other", "queue": "kids"}], session="other", queue="batches")
+    conn.execute(MOVE, [other])
+
+
+def _to_one_that_is_open(conn) -> None:
+    other = enqueue_batch(conn, children=[{"kind": "other", "queue": "others"}], queue="batches")
+    claim_awaited(conn, "others")
+    conn.execute(MOVE, [other])
+
+
+@pytest.fixture(autouse=True)
+def walked(conn):
+    """What looks at all jobs once, after memory was made, has done so."""
+    enqueue(conn, queue="walked")
+    complete(conn, claim_awaited(conn, "walked"))
+    nothing_comes(conn, "walked")
+
+
+MOVES = [_out, _to_one_that_waits_for_its_turn, _to_one_that_is_open]
+ENDS = {
+    "completed": lambda conn, job: complete(conn, claim_next(conn, "first")),
+    "cancelled": lambda conn, job: cancel(conn, job),
+    "deleted": lambda conn, job: conn.execute("DELETE FROM turnstile.job WHERE id = %s", [job]),
+}
+
+
+@pytest.mark.parametrize("session", [None, "s"])
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
+@pytest.mark.parametrize("moved_first", [False, True])
+def test_what_it_comes_after_is_awaited(conn, session, move, end, moved_first):
+    first = enqueue(conn, queue="first")
+    _batch(conn, session, after=[first], after_any_end=True)
+    steps = [lambda: end(conn, first), lambda: move(conn)]
+    for step in reversed(steps) if moved_first else steps:
+        step()
+    _comes(conn, _child(conn))
+    assert call(conn, "check") == []
+
+
+@pytest.mark.parametrize("session", [None, "s"])
+@pytest.mark.parametrize("move", MOVES)
+def test_a_wrong_end_before_it_discards_it(conn, session, move):
+    first = enqueue(conn, queue="first")
+    _batch(conn, session, after=[first])
+    cancel(conn, first)
+    move(conn)
+    ends_as(conn, _child(conn), "discarded")
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_one_that_waits_only_for_its_batch_to_be_opened_waits_for_it_no_more(conn, move):
+    enqueue(conn, queue="batches", session="s")
+    batch = _batch(conn, session="s")
+    nothing_comes(conn, "kids")
+    move(conn)
+    assert rows.live(conn, _child(conn)).parent != batch
+    _comes(conn, _child(conn))
+    assert call(conn, "check") == []
+
+
+def test_the_batch_that_has_lost_it_ends(conn):
+    batch = _batch(conn)
+    conn.execute(MOVE, [None])
+    callback = claim_awaited(conn, "batches")
+    assert (callback.id, callback.children) == (batch, ended())
