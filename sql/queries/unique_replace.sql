@@ -1,15 +1,24 @@
--- Makes the waiting job $13 the job that was asked for; it keeps its id, its age and, while it is available, its
--- place. Attempts start afresh; the trigger place_job has it wait for a time that is ahead. No row if it waits no
--- more; else whether that was done: not where it has changed since the snapshot, nor where a trigger keeps it. What need not
+-- Makes the waiting job $13 the job that was asked for, blocked ($14) or to open its batch when its turn comes ($15); it keeps its id,
+-- its age and, while it is available, its place. Attempts start afresh; the trigger place_job has it wait for a time that is ahead, and
+-- it comes after no other job any more. No row if it waits no more; else (whether that was done, whether it has, or had, children):
+-- then it stays, and it is not done either where it has changed since the snapshot, or where a trigger keeps it. What need not
 -- change stays, so that the update touches no index where it can: under a pinned snapshot each entry of an index for the same id
 -- is one more to walk.
 WITH waiting AS MATERIALIZED (
-    SELECT job.ctid
+    SELECT
+        job.ctid,
+        job.opens_batch IS TRUE OR job.children IS NOT NULL
+            OR EXISTS (SELECT FROM turnstile.batch WHERE batch.id = job.id OFFSET 0)
+            -- Before a first run there are none without a batch.
+            OR job.attempt > 0 AND (
+                EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id OFFSET 0)
+                OR EXISTS (SELECT FROM turnstile.job_history AS child WHERE child.parent = job.id OFFSET 0)
+            ) AS is_parent
     FROM ONLY turnstile.job
-    WHERE job.id >= $13 AND job.id <= $13 AND job.state IN ('available', 'scheduled', 'retryable')
+    WHERE job.id >= $13 AND job.id <= $13 AND job.state IN ('available', 'scheduled', 'retryable', 'blocked')
     ORDER BY job.id DESC
     LIMIT 1
-    FOR NO KEY UPDATE
+    FOR NO KEY UPDATE OF job
 ), replaced AS (
     UPDATE ONLY turnstile.job
     SET kind = $1,
@@ -26,15 +35,20 @@ WITH waiting AS MATERIALIZED (
         max_attempts = $10,
         metadata = $11,
         parent = $12,
-        state = 'available',
+        state = CASE WHEN $14 THEN 'blocked' ELSE 'available' END,
+        opens_batch = nullif($15, false),
         position = CASE
             WHEN job.state = 'available' OR $6 IS NOT NULL OR $9 > clock_timestamp() THEN job.position
             ELSE nextval('turnstile.job_position_seq')
         END,
         uncounted = job.attempt
     FROM waiting
-    WHERE job.ctid = waiting.ctid
+    WHERE job.ctid = waiting.ctid AND NOT waiting.is_parent
     RETURNING job.id
+), untied AS (
+    DELETE FROM turnstile.dependency
+    USING replaced
+    WHERE dependency.job = replaced.id
 )
-SELECT EXISTS (SELECT FROM replaced)
+SELECT EXISTS (SELECT FROM replaced), waiting.is_parent
 FROM waiting

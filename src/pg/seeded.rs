@@ -138,6 +138,10 @@ pub enum Seeded {
     AllowAncestorsSession,
     /// A job that is moved is not compared with its children.
     OverlookSessionsBelow,
+    /// A batch becomes what a producer asks for in its place.
+    ReplaceBatches,
+    /// A job that is replaced still comes after what it came after before.
+    KeepOldTies,
     /// A job that is moved does not keep others from adding children below it.
     LeaveBelowUnlocked,
     /// Nobody looks after jobs that wait for others.

@@ -93,6 +93,18 @@ const MUTANTS: &[(Seeded, &str, &str, &str)] = &[
         "'lease', 'claim_epoch'\n",
     ),
     (
+        Seeded::ReplaceBatches,
+        "unique_replace",
+        " AND NOT waiting.is_parent",
+        "",
+    ),
+    (
+        Seeded::KeepOldTies,
+        "unique_replace",
+        "dependency.job = replaced.id",
+        "false",
+    ),
+    (
         Seeded::ForgetWaits,
         "fail_runs",
         "waited = turnstile_internal.add_wait(job.waited, job.run_at, job.claimed_at)",

@@ -108,7 +108,7 @@ fn admit_child(job_table: Oid, id: i64, row: &RawRow, is_moved: bool) -> Result<
             return Err(waits_for_itself());
         }
         if is_moved {
-            Owner::of_jobs()?.run(|| with_spi(|spi| check_line(spi, &[own], &parent)))?;
+            Owner::of_jobs()?.run(|| with_spi(|spi| check_line(spi, &[own], &parent.line)))?;
         }
     }
     sessions::must_not_be_among(&parent.sessions, id, row)?;
@@ -117,7 +117,7 @@ fn admit_child(job_table: Oid, id: i64, row: &RawRow, is_moved: bool) -> Result<
 
 /// Two jobs that were moved at the same time could wait for each other. A new job has nobody below it, unless this transaction moves
 /// one there.
-fn await_moves(job_table: Oid) {
+pub fn await_moves(job_table: Oid) {
     if !armed(Seeded::MoveAtTheSameTime) {
         locks::lock_part(job_table, MOVES);
     }
@@ -125,9 +125,9 @@ fn await_moves(job_table: Oid) {
     pending::forget_parents();
 }
 
-/// Refuses jobs that come after one that waits for them.
-pub fn check_line(spi: &Spi, jobs: &[i64], parent: &Parent) -> Result<()> {
-    let arguments = [datum(jobs), datum(parent.line.clone())];
+/// Refuses jobs that come after one of those that wait for them.
+pub fn check_line(spi: &Spi, jobs: &[i64], line: &[i64]) -> Result<()> {
+    let arguments = [datum(jobs), datum(line)];
     match spi.run(&WAITS_FOR_LINE, &arguments)?.value(0, 1) {
         Some(true) => Err(waits_for_itself()),
         _ => Ok(()),

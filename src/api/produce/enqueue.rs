@@ -2,9 +2,9 @@
 
 use crate::api::arguments::{check_size, name, required_name};
 use crate::api::produce::asked_key::{self, Asked, UniqueKey};
-use crate::api::produce::enqueue_unique::enqueue_unique;
+use crate::api::produce::enqueue_unique::{Outcome, enqueue_unique};
 use crate::api::produce::new_job::{Named, NewJob, Wait};
-use crate::api::produce::ties::{Dependency, Places, Ties, add_dependencies, inherit, with_parent};
+use crate::api::produce::ties::{Dependency, Places, Ties, inherit, tie, with_parent};
 use crate::job::lane::EVERY_QUEUE;
 use crate::job::numbers;
 use crate::job::values::JobValues;
@@ -52,8 +52,8 @@ pub fn enqueue_if_new(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
     let request = Request::of_call(call, 0)?;
     let mut output = Output::of(call);
-    let (id, created) = with_spi(|spi| request.add(spi))?;
-    output.push([datum(id), datum(created)].into_iter());
+    let (id, outcome) = with_spi(|spi| request.add(spi))?;
+    output.push([datum(id), datum(outcome == Outcome::Added)].into_iter());
     Ok(None)
 }
 
@@ -111,8 +111,8 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// Gives the id of the job, or of the one that holds its key, and whether it was added.
-    fn add(self, spi: &Spi) -> Result<(i64, bool)> {
+    /// Gives the id of the job, or of the one that holds its key, and what was done.
+    fn add(self, spi: &Spi) -> Result<(i64, Outcome)> {
         let parent = self.ties.lock_parent(spi)?;
         let named = inherit(self.named, parent.as_deref())?;
         let asked = with_parent(self.asked, &named, self.ties.parent, parent.as_deref());
@@ -121,7 +121,7 @@ impl<'a> Request<'a> {
         if unique.is_none() && self.ties.after.is_empty() {
             let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
             if jobs.is_direct() {
-                return Ok((add(&jobs, &values)?, true));
+                return Ok((add(&jobs, &values)?, Outcome::Added));
             }
         }
         self.ties.check_predecessors(spi, parent.as_deref())?;
@@ -132,9 +132,9 @@ impl<'a> Request<'a> {
         add_waiting(spi, &named, values, unique.as_ref(), wait, &self.ties)
     }
 
-    /// Adds a job whose children wait for its turn, unless it is open at once. Gives its id, whether it was added, and whether it
+    /// Adds a job whose children wait for its turn, unless it is open at once. Gives its id, what was done, and whether it
     /// is open.
-    pub fn add_parent(self, spi: &Spi) -> Result<(i64, bool, bool)> {
+    pub fn add_parent(self, spi: &Spi) -> Result<(i64, Outcome, bool)> {
         let parent = self.ties.lock_parent(spi)?;
         let named = inherit(self.named, parent.as_deref())?;
         let asked = with_parent(self.asked, &named, self.ties.parent, parent.as_deref());
@@ -150,8 +150,8 @@ impl<'a> Request<'a> {
             is_blocked: values.is_blocked || is_open || comes_after,
             opens_batch: !is_open,
         };
-        let (id, created) = add_waiting(spi, &named, values, unique.as_ref(), wait, &self.ties)?;
-        Ok((id, created, is_open))
+        let (id, outcome) = add_waiting(spi, &named, values, unique.as_ref(), wait, &self.ties)?;
+        Ok((id, outcome, is_open))
     }
 }
 
@@ -162,24 +162,26 @@ fn add_waiting(
     unique: Option<&UniqueKey>,
     wait: Wait,
     ties: &Ties,
-) -> Result<(i64, bool)> {
+) -> Result<(i64, Outcome)> {
     let job = NewJob {
         values,
         tenant: named.tenant,
         place: None,
         wait,
     };
-    let (id, created) = enqueue_unique(spi, &job, unique)?;
-    if created {
+    let (id, outcome) = enqueue_unique(spi, &job, unique)?;
+    if outcome != Outcome::Found {
         let dependency = |&predecessor: &i64| Dependency {
             job: id,
             predecessor,
             any_end: ties.any_end,
             holds: ties.holds,
         };
-        add_dependencies(spi, &ties.after.iter().map(dependency).collect::<Vec<_>>())?;
+        let dependencies: Vec<_> = ties.after.iter().map(dependency).collect();
+        let replaced = (outcome == Outcome::Replaced).then_some(id);
+        tie(spi, &dependencies, replaced.as_slice())?;
     }
-    Ok((id, created))
+    Ok((id, outcome))
 }
 
 /// Where `enqueue` has the arguments about the unique key.

@@ -3,6 +3,7 @@
 use crate::api::arguments::check_rate_per;
 use crate::api::produce::enqueue::Request;
 use crate::api::produce::enqueue_many::{add_all, read};
+use crate::api::produce::enqueue_unique::Outcome;
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
 use crate::pg::error::{Failure, Result, bad_value};
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
@@ -81,8 +82,8 @@ pub fn enqueue_batch(call: &Call) -> Result<Option<Datum>> {
         }
     }
     let id = with_spi(|spi| {
-        let (id, created, is_open) = request.add_parent(spi)?;
-        if created {
+        let (id, outcome, is_open) = request.add_parent(spi)?;
+        if outcome != Outcome::Found {
             let settings = [SLOTS, RATE, RATE_PER, BURST, MAX_FAILED, ON_END];
             insert(spi, id, settings.map(|at| call.raw(at)), is_open)?;
             for child in &mut children {

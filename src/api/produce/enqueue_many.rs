@@ -2,10 +2,10 @@
 
 use crate::api::produce::asked_key::{Asked, UniqueKey};
 use crate::api::produce::element::Element;
-use crate::api::produce::enqueue_unique::enqueue_unique;
+use crate::api::produce::enqueue_unique::{Outcome, enqueue_unique};
 use crate::api::produce::new_job::{Named, NewJob, Routed, Wait};
 use crate::api::produce::references::References;
-use crate::api::produce::ties::{Dependency, add_dependencies, inherit, with_parent};
+use crate::api::produce::ties::{Dependency, inherit, tie, with_parent};
 use crate::job::numbers::Places;
 use crate::job::routes::{self, Routes};
 use crate::job::values::JobValues;
@@ -18,12 +18,13 @@ use crate::pg::spi::{Spi, with_spi};
 use crate::table::{self, Jobs, Operation, parents};
 use crate::transaction::parent::Parent;
 use pgrx::pg_sys::{self, Datum};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 arguments!(enqueue_many: JOBS);
 
-/// What has become of the elements, in their order: (id, whether the job was added).
-type Added = Vec<(i64, bool)>;
+/// The jobs of the elements, in their order.
+type Added = Vec<(i64, Outcome)>;
 
 pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
     must_be_writable()?;
@@ -31,8 +32,8 @@ pub fn enqueue_many(call: &Call) -> Result<Option<Datum>> {
     let mut output = Output::of(call);
     with_spi(|spi| {
         let elements = read(call, enqueue_many::JOBS, "jobs")?;
-        for (ord, (id, created)) in (1_i32..).zip(add_all(spi, &elements)?) {
-            output.push([datum(ord), datum(id), datum(created)].into_iter());
+        for (ord, (id, outcome)) in (1_i32..).zip(add_all(spi, &elements)?) {
+            output.push([datum(ord), datum(id), datum(outcome == Outcome::Added)].into_iter());
         }
         Ok(())
     })?;
@@ -116,7 +117,7 @@ fn insert_all(
         for values in &jobs {
             let (id, position) = places.next()?;
             table.add(values.row(&live.later, id, position, server::now()))?;
-            added.push((id, true));
+            added.push((id, Outcome::Added));
         }
         table.finish()?;
         Ok(added)
@@ -146,14 +147,17 @@ fn insert_each(
     });
     let mut results = Vec::with_capacity(jobs.len());
     for (job, unique) in &jobs {
-        let (id, created) = enqueue_unique(spi, job, unique.as_ref())?;
-        results.push((job.place, id, created));
+        let (id, outcome) = enqueue_unique(spi, job, unique.as_ref())?;
+        results.push((job.place, id, outcome));
     }
-    results.sort_unstable();
+    results.sort_unstable_by_key(|&(place, ..)| place);
     let added: Added = (results.into_iter())
-        .map(|(_, id, created)| (id, created))
+        .map(|(_, id, outcome)| (id, outcome))
         .collect();
-    add_dependencies(spi, &dependencies(elements, references, &added))?;
+    let replaced: Vec<i64> = (added.iter())
+        .filter_map(|&(id, outcome)| (outcome == Outcome::Replaced).then_some(id))
+        .collect();
+    tie(spi, &dependencies(elements, references, &added), &replaced)?;
     check_lines(spi, elements, parents, &added)?;
     Ok(added)
 }
@@ -165,23 +169,34 @@ fn check_lines(
     parents: &[Option<Rc<Parent>>],
     added: &Added,
 ) -> Result<()> {
-    for ((element, parent), &(id, created)) in elements.iter().zip(parents).zip(added) {
-        if let Some(parent) = parent.as_ref().filter(|_| created)
+    for ((element, parent), &(id, outcome)) in elements.iter().zip(parents).zip(added) {
+        if let Some(parent) = parent.as_ref().filter(|_| outcome != Outcome::Found)
             && !element.after_refs.is_empty()
         {
-            parents::check_line(spi, &[id], parent)?;
+            parents::check_line(spi, &[id], &parent.line)?;
         }
     }
     Ok(())
 }
 
-/// What the jobs that were added come after.
+/// What the jobs that are as they were asked for come after.
 fn dependencies(elements: &[Element], references: &References, added: &Added) -> Vec<Dependency> {
     let mut found = Vec::new();
-    for (element, &(job, created)) in elements.iter().zip(added) {
-        if !created {
+    // A job that was replaced within the array is as the last element says.
+    let asked = || {
+        added
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, outcome))| *outcome != Outcome::Found)
+    };
+    let last: HashMap<i64, usize> = asked().map(|(place, &(job, _))| (job, place)).collect();
+    for (place, &(job, _)) in asked() {
+        let Some(element) = elements
+            .get(place)
+            .filter(|_| last.get(&job) == Some(&place))
+        else {
             continue;
-        }
+        };
         let others = element.after_refs.iter();
         let others = others.filter_map(|name| added.get(references.place_of(name)?));
         let others = others.map(|&(id, _)| id).filter(|&id| id != job);

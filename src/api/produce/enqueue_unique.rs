@@ -19,7 +19,7 @@ use pgrx::pg_sys;
 
 static KEEP_WAITING: Statement =
     statement!("unique_keep_waiting", [INT8OID, BOOLOID, TEXTARRAYOID]);
-static REPLACE: Statement = job_statement!("unique_replace", INT8OID);
+static REPLACE: Statement = job_statement!("unique_replace", INT8OID, BOOLOID, BOOLOID);
 static INSERT: Statement = job_statement!(
     "enqueue_unique",
     INT8OID,
@@ -33,8 +33,22 @@ static INSERT: Statement = job_statement!(
     TEXTARRAYOID
 );
 
-/// The id of the job, or of the one that holds its key, and whether it was added.
-pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Result<(i64, bool)> {
+/// What was done for a job that was asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Added,
+    /// Another one that waits has become it.
+    Replaced,
+    /// Another one stands for it, and is as it was.
+    Found,
+}
+
+/// The id of the job, or of the one that holds its key.
+pub fn enqueue_unique(
+    spi: &Spi,
+    job: &NewJob,
+    unique: Option<&UniqueKey>,
+) -> Result<(i64, Outcome)> {
     // The jobs come first, as where TRUNCATE of them empties the keys.
     let jobs = table::lock_jobs(pg_sys::RowExclusiveLock)?;
     let unique = match unique {
@@ -43,7 +57,7 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
             let id = id_of(job, jobs.table)?;
             let added = insert(spi, jobs.table, job, id, unique, None)?;
             let id = added.ok_or_else(|| cancelled_by_trigger("insertion"))?;
-            return Ok((id, true));
+            return Ok((id, Outcome::Added));
         }
     };
     let key = Key {
@@ -56,15 +70,19 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
         let holder = key.holder(spi)?;
         if let Some(holder) = holder.as_ref().filter(|holder| holder.counts()) {
             match meet(spi, jobs.table, job, unique, holder)? {
-                Meeting::StaysAsFound => return Ok((holder.job_id, false)),
+                Meeting::StaysAsFound => return Ok((holder.job_id, Outcome::Found)),
+                Meeting::IsReplaced => return Ok((holder.job_id, Outcome::Replaced)),
                 Meeting::HasChanged => {
                     meetings.begin_again(holder.generation, || never_changes(holder.job_id))?;
+                    continue;
                 }
                 // It is locked now, so the next look sees its newest version.
-                Meeting::IsNotReplaced if locked.replace(holder.job_id) != Some(holder.job_id) => {}
+                Meeting::IsNotReplaced if locked.replace(holder.job_id) != Some(holder.job_id) => {
+                    continue;
+                }
                 Meeting::IsNotReplaced => return Err(cancelled_by_trigger("update")),
+                Meeting::IsUnderWay => {}
             }
-            continue;
         }
         let generation = holder.map_or(0, |holder| holder.generation);
         let id = match own_id {
@@ -73,7 +91,7 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
         };
         if let Some(taken) = key.take(spi, generation, id, &unique.hold, unique.window)? {
             if let Some(id) = insert(spi, jobs.table, job, id, Some(unique), Some(&taken))? {
-                return Ok((id, true));
+                return Ok((id, Outcome::Added));
             }
             key.give_up(spi, &taken)?;
             // The next look sees a later generation.
@@ -89,6 +107,9 @@ pub fn enqueue_unique(spi: &Spi, job: &NewJob, unique: Option<&UniqueKey>) -> Re
 /// What has become of the holder of a key.
 enum Meeting {
     StaysAsFound,
+    IsReplaced,
+    /// It has children, whose work is that of what was asked for before: it holds the key no more, as if it ran.
+    IsUnderWay,
     /// It must be looked at again.
     HasChanged,
     /// It was locked to be replaced, but was not: it had changed since the look, or a trigger keeps it.
@@ -104,15 +125,8 @@ fn meet(
     holder: &Holder,
 ) -> Result<Meeting> {
     let waits = matches!(holder.stage, Stage::Waiting | Stage::Retrying);
-    if waits && !holder.is_blocked && unique.hold.mode() == Some(Mode::Replace) {
-        permission::job(spi, Verb::Enqueue, holder.job_id)?;
-        let id = std::iter::once(datum(holder.job_id));
-        let arguments: Vec<_> = job.values.parameters().into_iter().chain(id).collect();
-        return Ok(match spi.run(&REPLACE, &arguments)?.value(0, 1) {
-            Some(true) => Meeting::StaysAsFound,
-            Some(false) => Meeting::IsNotReplaced,
-            None => Meeting::HasChanged,
-        });
+    if waits && unique.hold.mode() == Some(Mode::Replace) {
+        return replace(spi, job, holder);
     }
     if !waits || !holder.hold.ends_at_start() {
         return Ok(Meeting::StaysAsFound);
@@ -124,6 +138,27 @@ fn meet(
     Ok(match rows.len() {
         0 => Meeting::HasChanged,
         _ => Meeting::StaysAsFound,
+    })
+}
+
+fn replace(spi: &Spi, job: &NewJob, holder: &Holder) -> Result<Meeting> {
+    permission::job(spi, Verb::Enqueue, holder.job_id)?;
+    let which = [
+        datum(holder.job_id),
+        datum(job.wait.is_blocked),
+        datum(job.wait.opens_batch),
+    ];
+    let arguments: Vec<_> = job.values.parameters().into_iter().chain(which).collect();
+    let rows = spi.run(&REPLACE, &arguments)?;
+    let is_parent = rows.value(0, 2) == Some(true);
+    Ok(match rows.value(0, 1) {
+        Some(true) => Meeting::IsReplaced,
+        Some(false) if !is_parent => Meeting::IsNotReplaced,
+        Some(false) if holder.hold.keeps_key(Stage::Running, Some("running")) => {
+            Meeting::StaysAsFound
+        }
+        Some(false) => Meeting::IsUnderWay,
+        None => Meeting::HasChanged,
     })
 }
 

@@ -10,6 +10,7 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::table::parents;
 use crate::transaction::parent::Parent;
+use crate::transaction::pending;
 use std::rc::Rc;
 
 static UNKNOWN: Statement = statement!("unknown_predecessor", [INT8ARRAYOID]);
@@ -95,7 +96,7 @@ impl Ties {
         }
         must_be_known(spi, self.after.clone())?;
         match parent {
-            Some(parent) => parents::check_line(spi, &self.after, parent),
+            Some(parent) => parents::check_line(spi, &self.after, &parent.line),
             None => Ok(()),
         }
     }
@@ -116,7 +117,29 @@ fn must_be_known(spi: &Spi, jobs: Vec<i64>) -> Result<()> {
     }
 }
 
-pub fn add_dependencies(spi: &Spi, dependencies: &[Dependency]) -> Result<()> {
+/// Has jobs come after others. Those that were replaced may have followers: none may come after one of its own, nor after one that is
+/// made to at the same time. Nobody knows yet that they wait for others now.
+pub fn tie(spi: &Spi, dependencies: &[Dependency], replaced: &[i64]) -> Result<()> {
+    if replaced.is_empty() {
+        return add_dependencies(spi, dependencies);
+    }
+    let job_table = catalog::job_table()?;
+    let of = |job: i64| dependencies.iter().filter(move |it| it.job == job);
+    if replaced.iter().any(|&job| of(job).next().is_some()) {
+        parents::await_moves(job_table);
+    }
+    add_dependencies(spi, dependencies)?;
+    for &job in replaced {
+        let predecessors: Vec<i64> = of(job).map(|it| it.predecessor).collect();
+        if !predecessors.is_empty() {
+            parents::check_line(spi, &predecessors, &[job])?;
+        }
+    }
+    pending::note(job_table, |level| level.follow_ups.extend(replaced));
+    Ok(())
+}
+
+fn add_dependencies(spi: &Spi, dependencies: &[Dependency]) -> Result<()> {
     if dependencies.is_empty() {
         return Ok(());
     }

@@ -42,8 +42,6 @@ pub struct Holder {
     pub stage: Stage,
     /// That of the live job, or in which it has ended, where that counts.
     state: Option<String>,
-    /// It waits for other jobs.
-    pub is_blocked: bool,
     is_over: bool,
 }
 
@@ -75,7 +73,6 @@ impl Key<'_> {
             hold: Hold::stored(rows.value(0, 3), rows.value(0, 7))?,
             state: rows.value(0, 5).or_else(|| rows.value(0, 8)),
             is_over: rows.required(0, 4)?,
-            is_blocked: rows.value(0, 5) == Some("blocked"),
             stage: Stage::of(rows.value(0, 5), rows.value(0, 6).unwrap_or(false)),
         }))
     }

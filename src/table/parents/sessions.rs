@@ -79,7 +79,11 @@ pub fn admit_under(parent: i64, row: &RawRow) -> Result<()> {
             Ok(spi.run(&ABOVE, &[datum(parent)])?.value(0, 1))
         })
     })?;
-    let above: Vec<u64> = above.iter().flatten().map(|key| key.cast_unsigned()).collect();
+    let above: Vec<u64> = above
+        .iter()
+        .flatten()
+        .map(|key| key.cast_unsigned())
+        .collect();
     must_not_be_among(&above, parent, row)
 }
 
