@@ -1,4 +1,4 @@
-"""Blocked children that are taken out of their batch, or given to another, before anybody has looked at them there: nothing is forgotten."""
+"""Children that are taken out of their batch, given to another, or left by their parent, before anybody has looked at them there: nothing is forgotten."""
 
 import pytest
 
@@ -55,7 +55,11 @@ def walked(conn):
     nothing_comes(conn, "walked")
 
 
-MOVES = [_out, _to_one_that_waits_for_its_turn, _to_one_that_is_open]
+def _left_by_its_batch(conn) -> None:
+    conn.execute("DELETE FROM turnstile.job WHERE id = (SELECT parent FROM turnstile.job WHERE kind = 'child')")
+
+
+MOVES = [_out, _left_by_its_batch, _to_one_that_waits_for_its_turn, _to_one_that_is_open]
 ENDS = {
     "completed": lambda conn, job: complete(conn, claim_next(conn, "first")),
     "cancelled": lambda conn, job: cancel(conn, job),
@@ -87,15 +91,26 @@ def test_a_wrong_end_before_it_discards_it(conn, session, move):
     ends_as(conn, _child(conn), "discarded")
 
 
+@pytest.mark.parametrize("session", [None, "own"])
 @pytest.mark.parametrize("move", MOVES)
-def test_one_that_waits_only_for_its_batch_to_be_opened_waits_for_it_no_more(conn, move):
+def test_one_that_waits_only_for_its_batch_to_be_opened_waits_for_it_no_more(conn, move, session):
     enqueue(conn, queue="batches", session="s")
-    batch = _batch(conn, session="s")
+    enqueue_batch(conn, children=[{"kind": "child", "queue": "kids", "session": session}], session="s", queue="batches")
     nothing_comes(conn, "kids")
     move(conn)
-    assert rows.live(conn, _child(conn)).parent != batch
     _comes(conn, _child(conn))
     assert call(conn, "check") == []
+
+
+@pytest.mark.parametrize("session", [None, "own"])
+def test_neither_where_memory_is_lost_at_that_moment(conn, session):
+    enqueue(conn, queue="batches", session="s")
+    enqueue_batch(conn, children=[{"kind": "child", "queue": "kids", "session": session}], session="s", queue="batches")
+    conn.execute("ALTER TABLE turnstile.job DISABLE TRIGGER USER")
+    _left_by_its_batch(conn)
+    conn.execute("ALTER TABLE turnstile.job ENABLE TRIGGER USER")
+    call(conn, "rebuild")
+    _comes(conn, _child(conn))
 
 
 def test_the_batch_that_has_lost_it_ends(conn):

@@ -204,7 +204,7 @@ fn note_read(
     Ok(())
 }
 
-/// The job after whose change others are to be looked at: it waits for others since now, or others come after it. For a new child that
+/// The job after whose change others are to be looked at: it waits for others since now, or others wait for it. For a new child that
 /// is the parent, with which its children are looked at; one that leaves it before is looked at by itself.
 fn follow_up([old, new]: [Option<Side>; 2]) -> Option<i64> {
     if armed(Seeded::ForgetFollowUp) {
@@ -219,9 +219,14 @@ fn follow_up([old, new]: [Option<Side>; 2]) -> Option<i64> {
         {
             id(new)
         }
-        (Some(old), None) if old.row.has_followers() => id(old),
+        (Some(old), None) if old.row.has_followers() || leaves_batch(old.row) => id(old),
         _ => None,
     }
+}
+
+/// Its children wait for a turn that does not come.
+fn leaves_batch(gone: &RawRow) -> bool {
+    gone.opens_batch() && !armed(Seeded::ForgetTakenOut)
 }
 
 fn has_left_parent(old: &RawRow, new: &RawRow) -> bool {

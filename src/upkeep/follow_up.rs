@@ -27,6 +27,7 @@ static MEET: Statement = statement!("meet_dependencies", [INT8ARRAYOID, INT8OID]
 static LOCK: Statement = statement!("lock_blocked", [INT8ARRAYOID]);
 static DECIDE: Statement = statement!("decide_blocked", [INT8ARRAYOID]);
 static END_BLOCK: Statement = statement!("end_block", [INT8ARRAYOID, TEXTARRAYOID, TEXTARRAYOID]);
+static OPEN_LEFT: Statement = statement!("open_left_batches", [INT8ARRAYOID]);
 static CHILDREN: Statement = statement!("blocked_children", [INT8ARRAYOID, INT8OID]);
 static FAIL: Statement = statement!("fail_batches", [INT8ARRAYOID]);
 static TO_STOP: Statement = statement!("children_to_stop", [INT8ARRAYOID, INT8OID]);
@@ -174,6 +175,7 @@ impl Look<'_> {
         if jobs.is_empty() {
             return Ok(());
         }
+        self.open_left(jobs)?;
         let jobs = &self.with_blocked_children(jobs)?;
         self.tell_predecessors(jobs)?;
         let followers = self.meet_all_dependencies(jobs)?;
@@ -184,6 +186,17 @@ impl Look<'_> {
         blocked.sort_unstable();
         blocked.dedup();
         self.decide(&blocked)
+    }
+
+    /// Opens the batches whose parents are gone.
+    fn open_left(&mut self, jobs: &[i64]) -> Result<()> {
+        let rows = self.spi.run(&OPEN_LEFT, &[datum(jobs)])?;
+        for row in 0..rows.len() {
+            if rows.value(row, 2) != Some(true) {
+                self.left.later.push(rows.required(row, 1)?);
+            }
+        }
+        Ok(())
     }
 
     /// Children that may have waited for their batch to be opened.
