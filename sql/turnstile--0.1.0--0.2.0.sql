@@ -1481,6 +1481,13 @@ answer: works: jobs of the host are no longer on trial. failing: they run one at
 pause: for busy, which it needs, more than 0, at most 24 hours. A longer pause is not shortened.
 Errors: 22004; 22023; P0002; 55000 the run was superseded; 42501; 25006.';
 
+COMMENT ON FUNCTION turnstile.reroute(text, int, text) IS
+    'Moves waiting jobs to the queue and concurrency key that the routes now give their kinds, oldest first, and returns how many. Call it again until it returns 0. Position and priority stay. Running jobs, jobs that hold their session while they wait for their children, and jobs that another transaction has locked are not moved; nor, with a WARNING, those that would come into the session of a job that waits for them, or for which they wait. A call reads all live jobs.
+pattern: moves the jobs of kinds that match. * stands for any number of characters.
+max_jobs: 0 or more.
+from_queue: moves only jobs of this queue. NULL: of all queues.
+Errors: 22004; 22023; 54000; 42501; 25006.';
+
 CREATE FUNCTION turnstile.set_endpoint(
     pattern text,
     url text DEFAULT NULL,

@@ -1,10 +1,11 @@
 """Jobs of a batch that are moved: none comes into the session of one that waits for it, and what a batch holds stays held."""
 
+import psycopg
 import pytest
 
 from support import rows
 from support.batches import (
-    await_children, callback_of, children_of, claim_awaited, claim_just, ended, enqueue_batch, nothing_comes, of, set_batch,
+    await_children, callback_of, children_of, claim_awaited, claim_just, ended, enqueue_batch, nothing_comes, of,
 )  # fmt: skip
 from support.calls import call, claim, claim_next, complete, enqueue, fail
 from support.errors import BAD_VALUE, refused
@@ -91,14 +92,21 @@ def test_a_child_that_is_added_after_the_move_is_seen_with_it(conn):
     conn.execute("ROLLBACK")
 
 
-def test_a_child_may_be_moved_whose_batch_takes_no_more(conn):
-    batch = enqueue_batch(conn, children=of(2, queue="x", session="s"), max_failed=0)
-    child, other = children_of(conn, batch)
-    set_batch(conn, batch, paused=True)
-    conn.execute("DELETE FROM turnstile.job WHERE id = %s", [batch])
+@pytest.mark.parametrize("end", ["SELECT turnstile.cancel(%s)", "DELETE FROM turnstile.job WHERE id = %s"])
+def test_a_child_may_be_moved_whose_batch_takes_no_more(conn, end):
+    batch = enqueue_batch(conn, children=of(1, queue="x", session="s"))
+    child = claim_awaited(conn, "x").id
+    conn.execute(end, [batch])
+    with pytest.raises(psycopg.Error):
+        enqueue(conn, parent=batch)
     conn.execute("UPDATE turnstile.job SET queue = 'y' WHERE id = %s", [child])
     assert rows.live(conn, child).queue == "y"
-    assert rows.live(conn, other).queue == "x"
+
+
+def test_a_parent_is_seen_as_it_was_before_the_move_too(conn):
+    batch = enqueue_batch(conn, children=of(1, queue="x", session="s"), queue="y")
+    with refused(BAD_VALUE):
+        conn.execute("UPDATE turnstile.job SET state = 'available', queue = 'x', session = 's' WHERE id = %s", [batch])
 
 
 # ---- reroute --------------------------------------------------------------------------------------
@@ -108,9 +116,9 @@ def _route(conn, kind: str, queue: str):
     call(conn, "set_route", pattern=kind, queue=queue, override=True)
 
 
-def _reroute(conn, pattern: str, notices: list) -> int:
+def _reroute(conn, pattern: str, notices: list, max_jobs: int = 10_000) -> int:
     notices.clear()
-    return call(conn, "reroute", pattern=pattern)[0][0]
+    return call(conn, "reroute", pattern=pattern, max_jobs=max_jobs)[0][0]
 
 
 @pytest.fixture
@@ -131,6 +139,15 @@ def test_a_child_stays_where_it_would_be_in_the_session_of_its_parent(conn, noti
     assert rows.live(conn, child).queue == "x"
     assert {rows.live(conn, job).queue for job in others} == {"y"}
     assert (_reroute(conn, "kid", notices), notices) == (0, WARNED)
+
+
+def test_what_stays_does_not_stand_in_the_way_of_others(conn, notices):
+    _, child = _waits_over(conn)
+    others = [enqueue(conn, "kid", queue="x") for _ in range(3)]
+    _route(conn, "kid", "y")
+    assert [_reroute(conn, "kid", notices, max_jobs=2) for _ in range(3)] == [2, 1, 0]
+    assert rows.live(conn, child).queue == "x"
+    assert {rows.live(conn, job).queue for job in others} == {"y"}
 
 
 def test_so_does_a_parent(conn, notices):

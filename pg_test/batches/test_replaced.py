@@ -97,6 +97,48 @@ def test_it_must_not_come_after_its_own_follower(conn, through):
     assert _version(conn, claim_awaited(conn)) == 1
 
 
+def test_it_must_not_come_after_a_child_of_a_batch_whose_turn_waits_for_it(conn):
+    job = _ask(conn, 1)
+    batch = enqueue_batch(conn, children=of(1), after=[job])
+    [child] = children_of(conn, batch)
+    with refused(BAD_VALUE):
+        _ask(conn, 2, after=[child])
+    assert _version(conn, claim_awaited(conn)) == 1
+
+
+def test_it_must_not_become_a_child_of_a_batch_that_comes_after_it(conn):
+    job = _ask(conn, 1)
+    with refused(BAD_VALUE):
+        enqueue_batch(conn, children=[{"kind": "sync", **KEY}], after=[job])
+    assert _version(conn, claim_awaited(conn)) == 1
+
+
+def test_a_child_may_come_after_another_of_its_batch_before_that_is_open(conn):
+    enqueue(conn, queue="batches", session="s")
+    batch = enqueue_batch(conn, children=of(1, queue="default"), queue="batches", session="s")
+    [child] = children_of(conn, batch)
+    later = enqueue(conn, "later", queue="default", parent=batch, after=[child])
+    other = _ask(conn, 1, parent=batch, queue="default")
+    assert _ask(conn, 2, parent=batch, queue="default", after=[later]) == other
+    complete(conn, claim_next(conn, "batches"))
+    nothing_comes(conn, "batches")
+    assert [_complete(conn) for _ in range(3)] == [child, later, other]
+
+
+def _complete(conn) -> int:
+    run = claim_awaited(conn)
+    complete(conn, run)
+    return run.id
+
+
+def test_a_child_with_children_of_its_own_is_left_alone(conn):
+    enqueue(conn, queue="batches", session="s")
+    batch = enqueue_batch(conn, children=[{"kind": "sync", "session": "t", **KEY}], queue="batches", session="s")
+    [child] = children_of(conn, batch)
+    enqueue(conn, parent=child)
+    assert _ask(conn, 2) != child
+
+
 def test_its_followers_go_on_waiting_for_it(conn):
     job = _ask(conn, 1)
     follower = enqueue(conn, "follower", after=[job])
@@ -214,7 +256,7 @@ UNDER_WAY = [_in_line, _open, _with_a_callback_to_come, _stepped_aside, _failed_
 
 @pytest.mark.parametrize("ask", [_ask, _ask_for_batch])
 @pytest.mark.parametrize("begin", UNDER_WAY)
-def test_a_batch_is_left_alone_and_one_more_waits(conn, begin, ask):
+def test_a_batch_is_left_alone_and_one_more_is_added(conn, begin, ask):
     batch = begin(conn)
     before, children = rows.live(conn, batch), children_of(conn, batch)
     job = ask(conn, 2)
@@ -235,13 +277,12 @@ def test_a_batch_whose_own_mode_holds_the_key_to_its_end_is_a_duplicate(conn):
 
 
 @pytest.mark.parametrize("mode", ["until_executing", "until_executed", "until_and_while_executing", "while_executing"])
-@pytest.mark.parametrize("steps_aside", [False, True])
-@pytest.mark.parametrize("comes_after", [False, True])
-def test_in_other_modes_what_waits_for_others_is_a_duplicate(conn, mode, steps_aside, comes_after):
+@pytest.mark.parametrize("what", ["a batch", "a run", "a follower"])
+def test_in_other_modes_what_waits_for_others_is_a_duplicate(conn, mode, what):
     key = {"unique_key": "k", "unique_mode": mode}
-    if comes_after:
+    if what == "a follower":
         holder = enqueue(conn, after=[enqueue(conn, queue="first")], **key)
-    elif steps_aside:
+    elif what == "a run":
         holder = enqueue(conn, **key)
         run = claim_next(conn)
         enqueue(conn, "child", queue="other", parent=holder)

@@ -1,11 +1,13 @@
 """Children that are taken out of their batch, given to another, or left by their parent, before anybody has looked at them there: nothing is forgotten."""
 
+import time
+
 import pytest
 
 from support import rows
 from support.batches import claim_awaited, ended, ends_as, enqueue_batch, nothing_comes
 from support.calls import call, cancel, claim_next, complete, enqueue
-from support.node import await_true
+from support.lapse import PATIENCE
 
 MOVE = "UPDATE turnstile.job SET parent = %s WHERE kind = 'child'"
 CHILD = "SELECT id FROM turnstile.jobs WHERE kind = 'child'"
@@ -25,7 +27,10 @@ def _comes(conn, child: int) -> None:
             complete(conn, run)
         return False
 
-    await_true(taken, "the child is claimed")
+    give_up = time.monotonic() + PATIENCE
+    while not taken():
+        assert time.monotonic() < give_up, f"child {child} does not come: {rows.counts(conn)}"
+        time.sleep(0.01)
 
 
 def _child(conn) -> int:

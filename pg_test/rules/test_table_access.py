@@ -90,7 +90,7 @@ def test_a_partition_with_its_columns_in_another_order(conn):
     today, begins, ends = conn.execute(TODAY).fetchone()
     conn.execute(f"DROP TABLE {today}")
     conn.execute("CREATE TABLE public.other_order (gone int, result jsonb, LIKE turnstile.job)".replace(", result jsonb", ""))
-    conn.execute("ALTER TABLE public.other_order DROP COLUMN gone, DROP COLUMN claim_epoch, DROP COLUMN waits_for")
+    conn.execute("ALTER TABLE public.other_order DROP COLUMN gone, DROP COLUMN waits_for")
     conn.execute("ALTER TABLE public.other_order ADD COLUMN result jsonb, ADD COLUMN finished_at timestamptz NOT NULL")
     conn.execute(
         f"ALTER TABLE turnstile.job_history ATTACH PARTITION public.other_order FOR VALUES FROM ('{begins}') TO ('{ends}')"

@@ -1,19 +1,20 @@
 -- Makes the waiting job $13 the job that was asked for, blocked ($14) or to open its batch when its turn comes ($15); it keeps its id,
 -- its age and, while it is available, its place. Attempts start afresh; the trigger place_job has it wait for a time that is ahead, and
--- it comes after no other job any more. No row if it waits no more; else (whether that was done, whether it has, or had, children):
--- then it stays, and it is not done either where it has changed since the snapshot, or where a trigger keeps it. What need not
+-- it comes after no other job any more. No row if it waits no more; else (whether that was done, whether it has, or had, children,
+-- whether it was blocked): with children it stays; it is not done either where it has changed since the snapshot, or where a trigger keeps it. What need not
 -- change stays, so that the update touches no index where it can: under a pinned snapshot each entry of an index for the same id
 -- is one more to walk.
 WITH waiting AS MATERIALIZED (
     SELECT
         job.ctid,
+        job.state = 'blocked' AS was_blocked,
         job.opens_batch IS TRUE OR job.children IS NOT NULL
             OR EXISTS (SELECT FROM turnstile.batch WHERE batch.id = job.id OFFSET 0)
-            -- Before a first run there are none without a batch.
-            OR job.attempt > 0 AND (
-                EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id OFFSET 0)
-                OR EXISTS (SELECT FROM turnstile.job_history AS child WHERE child.parent = job.id OFFSET 0)
-            ) AS is_parent
+            OR EXISTS (SELECT FROM ONLY turnstile.job AS child WHERE child.parent = job.id OFFSET 0)
+            -- Others have not had any.
+            OR (job.attempt > 0 OR job.state = 'blocked')
+                AND EXISTS (SELECT FROM turnstile.job_history AS child WHERE child.parent = job.id OFFSET 0)
+            AS is_parent
     FROM ONLY turnstile.job
     WHERE job.id >= $13 AND job.id <= $13 AND job.state IN ('available', 'scheduled', 'retryable', 'blocked')
     ORDER BY job.id DESC
@@ -50,5 +51,5 @@ WITH waiting AS MATERIALIZED (
     USING replaced
     WHERE dependency.job = replaced.id
 )
-SELECT EXISTS (SELECT FROM replaced), waiting.is_parent
+SELECT EXISTS (SELECT FROM replaced), waiting.is_parent, waiting.was_blocked
 FROM waiting

@@ -36,8 +36,8 @@ impl Failure {
         self
     }
 
-    pub fn is(&self, code: PgSqlErrorCode) -> bool {
-        self.code == code
+    pub fn says(&self, message: &str) -> bool {
+        self.message == message
     }
 
     /// The same about one element of an array.

@@ -140,14 +140,20 @@ pub enum Seeded {
     OverlookSessionsBelow,
     /// A batch becomes what a producer asks for in its place.
     ReplaceBatches,
+    /// One job that may not be moved fails all of reroute.
+    LeaveNoJob,
+    /// A job that waits for its children gives up its session where it is rerouted.
+    RerouteBlocked,
     /// A job that is replaced still comes after what it came after before.
     KeepOldTies,
-    /// A job that is moved does not keep others from adding children below it.
-    LeaveBelowUnlocked,
+    /// The jobs above the parent of a new child may be moved meanwhile.
+    LeaveLineUnlocked,
     /// Nobody looks after jobs that wait for others.
     ForgetFollowUp,
     /// A blocked child that is taken out of its batch is not looked at.
     ForgetTakenOut,
+    /// A batch whose parent was deleted before its turn is not looked at.
+    ForgetLeftBatch,
     /// An abort forgets which of them it was looking after.
     LoseFollowedUp,
     /// What memory has forgotten is looked for together with what is listed, though that may always fail.

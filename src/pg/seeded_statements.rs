@@ -99,6 +99,12 @@ const MUTANTS: &[(Seeded, &str, &str, &str)] = &[
         "",
     ),
     (
+        Seeded::RerouteBlocked,
+        "reroute",
+        " AND NOT (waiting.state = 'blocked' AND waiting.holds_session)",
+        "",
+    ),
+    (
         Seeded::KeepOldTies,
         "unique_replace",
         "dependency.job = replaced.id",

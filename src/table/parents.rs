@@ -13,7 +13,7 @@ use crate::pg::error::{Failure, Result, bad_value, no_such_job, too_long};
 use crate::pg::locks;
 use crate::pg::rights::Owner;
 use crate::pg::seeded::{Seeded, armed};
-use crate::pg::spi::{Rows, Spi, Statement, statement, with_spi};
+use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::pg::tuple::RawRow;
 use crate::transaction::parent::Parent;
 use crate::transaction::pending;
@@ -23,7 +23,9 @@ use std::rc::Rc;
 
 static LOCK: Statement = statement!("lock_parent", [INT8OID]);
 static PARENT: Statement = statement!("parent", [INT8OID]);
-static WAITS_FOR_LINE: Statement = statement!("waits_for_line", [INT8ARRAYOID, INT8ARRAYOID]);
+static LOCK_LINE: Statement = statement!("lock_line", [INT8OID]);
+static WAITS_FOR_LINE: Statement =
+    statement!("waits_for_line", [INT8ARRAYOID, INT8ARRAYOID, INT8ARRAYOID]);
 static FIND: Statement = statement!("find_run", [INT8OID]);
 
 /// Jobs that may wait for each other.
@@ -39,7 +41,24 @@ pub fn lock(spi: &Spi, job_table: Oid, id: i64) -> Result<Rc<Parent>> {
     if !armed(Seeded::LeaveParentUnlocked) {
         spi.run(&LOCK, &[datum(id)])?;
     }
-    // It is younger than the lock.
+    let parent = read(spi, id, false)?;
+    pending::note(job_table, |level| level.parents.push((id, parent.clone())));
+    Ok(parent)
+}
+
+/// The same, with the jobs that wait for it.
+fn lock_line(spi: &Spi, job_table: Oid, id: i64) -> Result<Rc<Parent>> {
+    if !armed(Seeded::LeaveLineUnlocked) {
+        spi.run(&LOCK_LINE, &[datum(id)])?;
+    }
+    pending::forget_parent(Some(id));
+    let parent = read(spi, id, true)?;
+    pending::note(job_table, |level| level.parents.push((id, parent.clone())));
+    Ok(parent)
+}
+
+/// It is younger than the lock.
+fn read(spi: &Spi, id: i64, is_line_locked: bool) -> Result<Rc<Parent>> {
     let rows = spi.run(&PARENT, &[datum(id)])?;
     if rows.len() == 0 {
         let state = spi.run(&FIND, &[datum(id)])?.value::<String>(0, 1);
@@ -51,14 +70,8 @@ pub fn lock(spi: &Spi, job_table: Oid, id: i64) -> Result<Rc<Parent>> {
     if rows.value(0, 7) == Some(true) {
         return Err(too_deep(id));
     }
-    let parent = Rc::new(read(&rows)?);
-    pending::note(job_table, |level| level.parents.push((id, parent.clone())));
-    Ok(parent)
-}
-
-fn read(rows: &Rows) -> Result<Parent> {
     let keys: Vec<i64> = rows.required(0, 10)?;
-    Ok(Parent {
+    Ok(Rc::new(Parent {
         queue: rows.required(0, 2)?,
         tenant: rows.value(0, 3),
         account: rows.value(0, 4),
@@ -66,7 +79,8 @@ fn read(rows: &Rows) -> Result<Parent> {
         is_open: rows.required(0, 8)?,
         line: rows.required(0, 9)?,
         sessions: keys.into_iter().map(i64::cast_unsigned).collect(),
-    })
+        is_line_locked,
+    }))
 }
 
 /// Whether a job may be added under its parent, or moved as it is. One that gets no other parent or session is not looked at.
@@ -90,7 +104,7 @@ pub fn admit(job_table: Oid, row: &RawRow, old: Option<&RawRow>) -> Result<()> {
         }
         None => None,
     };
-    sessions::admit_over(row, new_parent.as_deref())
+    sessions::admit_over(row, old, new_parent.as_deref())
 }
 
 #[cold]
@@ -99,16 +113,29 @@ fn admit_child(job_table: Oid, id: i64, row: &RawRow, is_moved: bool) -> Result<
         await_moves(job_table);
     }
     let known = pending::with(|pending| pending.parent(id));
-    let parent = match known {
+    let mut parent = match known {
         Some(parent) => parent,
         None => Owner::of_jobs()?.run(|| with_spi(|spi| lock(spi, job_table, id)))?,
     };
+    // The jobs above its parent must not come into its session meanwhile, nor into those of jobs below it.
+    let needs_line = is_moved || row.text(column::SESSION).is_some();
+    if needs_line && parent.line.len() > 1 && !parent.is_line_locked {
+        parent = Owner::of_jobs()?.run(|| with_spi(|spi| lock_line(spi, job_table, id)))?;
+    }
     if let Some(own) = row.int8(column::ID) {
         if parent.line.contains(&own) {
             return Err(waits_for_itself());
         }
         if is_moved {
-            Owner::of_jobs()?.run(|| with_spi(|spi| check_line(spi, &[own], &parent.line)))?;
+            Owner::of_jobs()?.run(|| {
+                with_spi(|spi| {
+                    check_line(spi, &[own], &parent.line)?;
+                    match parent.is_open {
+                        true => Ok(()),
+                        false => check_order(spi, &[], &[own], &[id]),
+                    }
+                })
+            })?;
         }
     }
     sessions::must_not_be_among(&parent.sessions, id, row)?;
@@ -127,7 +154,11 @@ pub fn await_moves(job_table: Oid) {
 
 /// Refuses jobs that come after one of those that wait for them.
 pub fn check_line(spi: &Spi, jobs: &[i64], line: &[i64]) -> Result<()> {
-    let arguments = [datum(jobs), datum(line)];
+    check_order(spi, jobs, line, &[])
+}
+
+fn check_order(spi: &Spi, jobs: &[i64], line: &[i64], turns: &[i64]) -> Result<()> {
+    let arguments = [jobs, line, turns].map(datum);
     match spi.run(&WAITS_FOR_LINE, &arguments)?.value(0, 1) {
         Some(true) => Err(waits_for_itself()),
         _ => Ok(()),

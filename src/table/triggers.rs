@@ -226,7 +226,7 @@ fn follow_up([old, new]: [Option<Side>; 2]) -> Option<i64> {
 
 /// Its children wait for a turn that does not come.
 fn leaves_batch(gone: &RawRow) -> bool {
-    gone.opens_batch() && !armed(Seeded::ForgetTakenOut)
+    gone.opens_batch() && !armed(Seeded::ForgetLeftBatch)
 }
 
 fn has_left_parent(old: &RawRow, new: &RawRow) -> bool {

@@ -14,4 +14,6 @@ pub struct Parent {
     pub line: Vec<i64>,
     /// Its own session and those of the jobs that wait for it, by their keys.
     pub sessions: Vec<u64>,
+    /// All of the line stays where it is until the transaction ends, not only the job.
+    pub is_line_locked: bool,
 }

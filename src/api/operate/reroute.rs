@@ -3,7 +3,7 @@
 use crate::api::arguments::{bound, name, required_name};
 use crate::job::routes::{self, Columns, matches};
 use crate::permission;
-use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
+use crate::pg::call::{Call, arguments, datum, must_be_writable};
 use crate::pg::error::{Failure, Result, bad_value};
 use crate::pg::spi::{Statement, statement, with_spi};
 use crate::table::parents::moving_what_may_move;
@@ -21,7 +21,8 @@ static REROUTE: Statement = statement!(
         TEXTARRAYOID,
         TEXTARRAYOID,
         INT4OID,
-        TEXTOID
+        TEXTOID,
+        INT8ARRAYOID
     ]
 );
 
@@ -51,21 +52,26 @@ pub fn reroute(call: &Call) -> Result<Option<Datum>> {
         if columns.kinds.is_empty() {
             return Ok(0);
         }
-        let arguments = [
-            datum(columns.kinds),
-            datum(columns.queues),
-            datum(columns.concurrency_keys),
-            datum(columns.host_keys),
-            datum(most),
-            from_queue,
-        ];
-        let (moved, left) = moving_what_may_move(|| spi.run(&REROUTE, &arguments))?;
+        let [kinds, queues] = [datum(columns.kinds), datum(columns.queues)];
+        let [keys, hosts] = [datum(columns.concurrency_keys), datum(columns.host_keys)];
+        let (mut moved, mut left) = (0, Vec::new());
+        // What stays must not stand in the way of what can be moved.
+        loop {
+            let most = datum(most.saturating_sub(moved));
+            let arguments = [kinds, queues, keys, hosts, most, from_queue, datum(&*left)];
+            let (rows, stays) = moving_what_may_move(|| spi.run(&REROUTE, &arguments))?;
+            moved += i32::try_from(rows.len()).unwrap_or(i32::MAX);
+            if stays.is_empty() {
+                break;
+            }
+            left.extend(stays);
+        }
         if let Some(&first) = left.first() {
             stay(first, left.len()).warn();
         }
-        Ok(moved.len())
+        Ok(moved)
     })?;
-    Ok(count(moved))
+    Ok(datum(moved))
 }
 
 fn stay(first: i64, number: usize) -> Failure {

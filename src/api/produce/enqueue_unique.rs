@@ -126,7 +126,7 @@ fn meet(
 ) -> Result<Meeting> {
     let waits = matches!(holder.stage, Stage::Waiting | Stage::Retrying);
     if waits && unique.hold.mode() == Some(Mode::Replace) {
-        return replace(spi, job, holder);
+        return replace(spi, job_table, job, holder);
     }
     if !waits || !holder.hold.ends_at_start() {
         return Ok(Meeting::StaysAsFound);
@@ -141,7 +141,7 @@ fn meet(
     })
 }
 
-fn replace(spi: &Spi, job: &NewJob, holder: &Holder) -> Result<Meeting> {
+fn replace(spi: &Spi, job_table: pg_sys::Oid, job: &NewJob, holder: &Holder) -> Result<Meeting> {
     permission::job(spi, Verb::Enqueue, holder.job_id)?;
     let which = [
         datum(holder.job_id),
@@ -152,7 +152,13 @@ fn replace(spi: &Spi, job: &NewJob, holder: &Holder) -> Result<Meeting> {
     let rows = spi.run(&REPLACE, &arguments)?;
     let is_parent = rows.value(0, 2) == Some(true);
     Ok(match rows.value(0, 1) {
-        Some(true) => Meeting::IsReplaced,
+        Some(true) => {
+            // Nobody knows yet that it waits for others than before.
+            if job.wait.is_blocked && rows.value(0, 3) == Some(true) {
+                pending::note(job_table, |level| level.follow_ups.push(holder.job_id));
+            }
+            Meeting::IsReplaced
+        }
         Some(false) if !is_parent => Meeting::IsNotReplaced,
         Some(false) if holder.hold.keeps_key(Stage::Running, Some("running")) => {
             Meeting::StaysAsFound

@@ -10,7 +10,6 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::table::parents;
 use crate::transaction::parent::Parent;
-use crate::transaction::pending;
 use std::rc::Rc;
 
 static UNKNOWN: Statement = statement!("unknown_predecessor", [INT8ARRAYOID]);
@@ -118,24 +117,21 @@ fn must_be_known(spi: &Spi, jobs: Vec<i64>) -> Result<()> {
 }
 
 /// Has jobs come after others. Those that were replaced may have followers: none may come after one of its own, nor after one that is
-/// made to at the same time. Nobody knows yet that they wait for others now.
+/// replaced so at the same time.
 pub fn tie(spi: &Spi, dependencies: &[Dependency], replaced: &[i64]) -> Result<()> {
-    if replaced.is_empty() {
-        return add_dependencies(spi, dependencies);
+    let mut tied: Vec<(i64, Vec<i64>)> = Vec::new();
+    for &job in replaced {
+        let before = dependencies.iter().filter(|it| it.job == job);
+        let before: Vec<i64> = before.map(|it| it.predecessor).collect();
+        tied.extend((!before.is_empty()).then_some((job, before)));
     }
-    let job_table = catalog::job_table()?;
-    let of = |job: i64| dependencies.iter().filter(move |it| it.job == job);
-    if replaced.iter().any(|&job| of(job).next().is_some()) {
-        parents::await_moves(job_table);
+    if !tied.is_empty() {
+        parents::await_moves(catalog::job_table()?);
     }
     add_dependencies(spi, dependencies)?;
-    for &job in replaced {
-        let predecessors: Vec<i64> = of(job).map(|it| it.predecessor).collect();
-        if !predecessors.is_empty() {
-            parents::check_line(spi, &predecessors, &[job])?;
-        }
+    for (job, before) in tied {
+        parents::check_line(spi, &before, &[job])?;
     }
-    pending::note(job_table, |level| level.follow_ups.extend(replaced));
     Ok(())
 }
 

@@ -1,9 +1,9 @@
 //! No job is in the session of one that waits for it: that one holds the session until the job has ended, so both would wait for ever.
 //!
-//! A child is compared with what is above it, a job that is moved also with what is below it. Both lock the job between them, in ways
-//! that keep each other out.
+//! A child is compared with what is above it, and locks all of that. A job that is moved is compared with what is below it, too, and locks
+//! itself, so that one of the two sees the other.
 
-use super::LOCK;
+use super::LOCK_LINE;
 use crate::job::lane::session_key;
 use crate::job::later::Later;
 use crate::job::row::column;
@@ -15,13 +15,15 @@ use crate::pg::spi::{Statement, statement, with_spi};
 use crate::pg::tuple::RawRow;
 use crate::transaction::parent::Parent;
 use crate::transaction::pending;
-use pgrx::prelude::PgSqlErrorCode;
 use std::cell::RefCell;
 use turnstile_scheduler::figures::State;
 
 static ABOVE: Statement = statement!("sessions_above", [INT8OID]);
-static LOCK_BELOW: Statement = statement!("lock_parents_below", [INT8OID]);
+static LOCK_MOVED: Statement = statement!("lock_moved", [INT8OID]);
 static BELOW: Statement = statement!("session_below", [INT8OID, INT8ARRAYOID]);
+
+const IN_SESSION_ABOVE: &str = "a child must not be in the session of a job that waits for it";
+const OVER_ITS_SESSION: &str = "a job must not wait for one in its own session";
 
 thread_local! {
     /// The jobs that were left where they are, while others are moved.
@@ -47,9 +49,9 @@ pub fn moving_what_may_move<R>(work: impl FnOnce() -> Result<R>) -> Result<(R, V
 
 /// Whether a job stays where it is instead of failing the statement.
 pub fn is_left(row: &RawRow, refused: &Failure) -> bool {
-    let is_ours = refused.is(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE);
+    let is_ours = refused.says(IN_SESSION_ABOVE) || refused.says(OVER_ITS_SESSION);
     LEFT.with_borrow_mut(|left| match left {
-        Some(left) if is_ours => {
+        Some(left) if is_ours && !armed(Seeded::LeaveNoJob) => {
             left.extend(row.int8(column::ID));
             true
         }
@@ -75,7 +77,7 @@ fn of(row: &RawRow) -> Option<u64> {
 pub fn admit_under(parent: i64, row: &RawRow) -> Result<()> {
     let above: Option<Vec<i64>> = Owner::of_jobs()?.run(|| {
         with_spi(|spi| {
-            spi.run(&LOCK, &[datum(parent)])?;
+            spi.run(&LOCK_LINE, &[datum(parent)])?;
             Ok(spi.run(&ABOVE, &[datum(parent)])?.value(0, 1))
         })
     })?;
@@ -96,7 +98,7 @@ pub fn must_not_be_among(above: &[u64], parent: i64, row: &RawRow) -> Result<()>
 
 /// Whether a job may be in its session with those that are below it, and they in those of a parent that it has got.
 #[cold]
-pub fn admit_over(row: &RawRow, new_parent: Option<&Parent>) -> Result<()> {
+pub fn admit_over(row: &RawRow, old: &RawRow, new_parent: Option<&Parent>) -> Result<()> {
     let id = row.int8(column::ID).unwrap_or(0);
     let above = new_parent.iter().flat_map(|parent| parent.sessions.iter());
     let sessions: Vec<i64> = above
@@ -104,16 +106,15 @@ pub fn admit_over(row: &RawRow, new_parent: Option<&Parent>) -> Result<()> {
         .chain(of(row))
         .map(u64::cast_signed)
         .collect();
-    if sessions.is_empty() || !may_have_children(row) || armed(Seeded::OverlookSessionsBelow) {
+    let has_none = ![row, old].into_iter().any(may_have_children);
+    if sessions.is_empty() || has_none || armed(Seeded::OverlookSessionsBelow) {
         return Ok(());
     }
     // Those that are known may be below it.
     pending::forget_parents();
     let below: Option<i64> = Owner::of_jobs()?.run(|| {
         with_spi(|spi| {
-            if !armed(Seeded::LeaveBelowUnlocked) {
-                spi.run(&LOCK_BELOW, &[datum(id)])?;
-            }
+            spi.run(&LOCK_MOVED, &[datum(id)])?;
             Ok(spi.run(&BELOW, &[datum(id), datum(sessions)])?.value(0, 1))
         })
     })?;
@@ -123,7 +124,7 @@ pub fn admit_over(row: &RawRow, new_parent: Option<&Parent>) -> Result<()> {
     }
 }
 
-/// A job that was never claimed, and does not wait for children, has none. `lock_parents_below` says the same.
+/// A job that was never claimed, and does not wait for children, has none.
 fn may_have_children(row: &RawRow) -> bool {
     row.opens_batch()
         || !matches!(row.state(), Some(State::Available | State::Scheduled))
@@ -132,7 +133,7 @@ fn may_have_children(row: &RawRow) -> bool {
 }
 
 fn in_session_above(parent: i64) -> Failure {
-    bad_value("a child must not be in the session of a job that waits for it")
+    bad_value(IN_SESSION_ABOVE)
         .detail(format!(
             "Job {parent}, or a job that waits for it, has the session until its children have ended."
         ))
@@ -140,7 +141,7 @@ fn in_session_above(parent: i64) -> Failure {
 }
 
 fn over_its_session(id: i64, child: i64) -> Failure {
-    bad_value("a job must not wait for one in its own session")
+    bad_value(OVER_ITS_SESSION)
         .detail(format!(
             "Job {child}, for which job {id} waits, is in the session of that job, or of one that would wait for it."
         ))
