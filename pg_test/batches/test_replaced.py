@@ -139,6 +139,17 @@ def test_a_child_with_children_of_its_own_is_left_alone(conn):
     assert _ask(conn, 2) != child
 
 
+def test_it_may_become_a_child_of_what_it_came_after(conn):
+    parent = enqueue(conn, queue="parents")
+    run = claim_next(conn, "parents")
+    job = _ask(conn, 1, after=[parent])
+    nothing_comes(conn)
+    assert _ask(conn, 2, parent=parent, queue="default") == job
+    await_children(conn, run)
+    assert _version(conn, claim_awaited(conn)) == 2
+    assert callback_of(conn, parent, attempt=2, queue="parents").children == ended(completed=1)
+
+
 def test_its_followers_go_on_waiting_for_it(conn):
     job = _ask(conn, 1)
     follower = enqueue(conn, "follower", after=[job])

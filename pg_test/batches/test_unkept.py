@@ -16,6 +16,7 @@ from support.batches import (
 )  # fmt: skip
 from support.calls import (
     call,
+    cancel,
     claim_next,
     complete,
     discard,
@@ -24,6 +25,7 @@ from support.calls import (
     ids,
 )
 from support.ended import history
+from support.errors import WRONG_STATE, refused
 from support.settings import configure
 
 SHORT = "SET lock_timeout = '100ms'"
@@ -156,3 +158,17 @@ def test_a_follower_that_comes_while_the_setting_changes(conn, other, db):
     other.execute("COMMIT")
     assert ids(claim_just(conn, 1)) == [follower]
     assert history(conn) == [run.id]
+
+
+def test_a_child_whose_parent_left_nothing_does_not_come_back_without_it(conn):
+    """The parent ended without waiting for it."""
+    parent = enqueue(conn, queue="gone")
+    run = claim_next(conn, "gone")
+    child = enqueue(conn, queue="default", parent=parent)
+    complete(conn, run)
+    cancel(conn, child)
+    conn.execute("DELETE FROM turnstile.job_history WHERE id = %s", [parent])
+    with refused(WRONG_STATE):
+        call(conn, "retry", job_id=child)
+    conn.execute("UPDATE turnstile.job_history SET parent = NULL WHERE id = %s", [child])
+    assert call(conn, "retry", job_id=child)[0][0] == "available"

@@ -7,7 +7,7 @@ import psycopg
 from faults.mixture import admits_what_may_run, fill
 from faults.witness import agrees
 from support import rows
-from support.batches import claim_awaited, enqueue_batch, nothing_comes, of
+from support.batches import awaited, children_of, claim_awaited, enqueue_batch, nothing_comes, of
 from support.calls import Run, call, cancel, claim_next, complete, discard, enqueue, fail
 from support.node import await_true
 
@@ -93,7 +93,8 @@ def make(conn, seed: int) -> Content:
     cancel(conn, ended[1])
     paused = enqueue(conn, queue="kept", session="paused")
     parent = enqueue_batch(conn, "all", of(2), slots=1, queue="batch")
-    enqueue(conn, "then", queue="batch", after=[parent])
+    batch = [parent, *children_of(conn, parent), enqueue(conn, "then", queue="batch", after=[parent])]
+    awaited(conn, "SELECT bool_and(is_told) FROM turnstile.dependency", True)
     modes = [{}, {"unique_mode": "until_expired", "unique_for": "1 day"}, {"unique_mode": "until_and_while_executing"}]
     keys = [{"queue": "keys", "unique_key": f"k{nth}", "tenant": "t"} | mode for nth, mode in enumerate(modes)]
     holders = [enqueue(conn, **key) for key in keys]
@@ -103,7 +104,7 @@ def make(conn, seed: int) -> Content:
     complete(conn, claimed[1])
     kept = [(keys[0], holders[0]), (keys[1], holders[1]), (keys[2], None)]
     runs = [Run(run.id, run.attempt) for run in [*runs, claimed[0], claimed[2]]]
-    return Content(slots, made, runs, bound, held, kept, [*extra, bound, *held, *ended, paused, *holders])
+    return Content(slots, made, runs, bound, held, kept, [*extra, bound, *held, *ended, paused, *batch, *holders])
 
 
 def said(conn) -> dict[str, list]:

@@ -20,6 +20,11 @@ WITH waiting AS MATERIALIZED (
     ORDER BY job.id DESC
     LIMIT 1
     FOR NO KEY UPDATE OF job
+), untied AS (
+    DELETE FROM turnstile.dependency
+    USING waiting
+    WHERE dependency.job = $13 AND NOT waiting.is_parent
+    RETURNING dependency.job
 ), replaced AS (
     UPDATE ONLY turnstile.job
     SET kind = $1,
@@ -44,12 +49,9 @@ WITH waiting AS MATERIALIZED (
         END,
         uncounted = job.attempt
     FROM waiting
-    WHERE job.ctid = waiting.ctid AND NOT waiting.is_parent
+    -- The trigger that looks at its new parent must not see what it came after.
+    WHERE job.ctid = waiting.ctid AND NOT waiting.is_parent AND (SELECT count(*) FROM untied) >= 0
     RETURNING job.id
-), untied AS (
-    DELETE FROM turnstile.dependency
-    USING replaced
-    WHERE dependency.job = replaced.id
 )
 SELECT EXISTS (SELECT FROM replaced), waiting.is_parent, waiting.was_blocked
 FROM waiting

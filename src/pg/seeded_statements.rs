@@ -107,8 +107,8 @@ const MUTANTS: &[(Seeded, &str, &str, &str)] = &[
     (
         Seeded::KeepOldTies,
         "unique_replace",
-        "dependency.job = replaced.id",
-        "false",
+        "dependency.job = $13",
+        "dependency.job = -$13",
     ),
     (
         Seeded::ForgetWaits,

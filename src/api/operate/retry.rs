@@ -6,17 +6,19 @@ use crate::api::produce::unique_key::{key_is_taken, take_back};
 use crate::permission;
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
 use crate::pg::catalog;
-use crate::pg::error::{Result, cancelled_by_trigger, never_changes, no_such_job};
+use crate::pg::error::{Failure, Result, cancelled_by_trigger, never_changes, no_such_job};
 use crate::pg::rounds::Rounds;
 use crate::pg::spi::{Spi, Statement, statement, with_spi};
 use crate::runs::finish::{state_of, wrong_state};
 use crate::transaction::pending;
 use pgrx::pg_sys::{self, Datum};
+use pgrx::prelude::PgSqlErrorCode;
 
 arguments!(reprioritize: JOB_ID, PRIORITY);
 
 static LIVE: Statement = statement!("retry_live", [INT8ARRAYOID]);
 static LOCK_FINISHED: Statement = statement!("lock_finished", [INT8ARRAYOID]);
+static LOST_PARENT: Statement = statement!("lost_parent", [INT8OID]);
 static FAILED_CHILDREN: Statement = statement!("failed_children", [INT8ARRAYOID]);
 static FORGET_TIES: Statement = statement!("forget_ties", [INT8ARRAYOID]);
 static LINE_UP_LATER: Statement = statement!("line_up_later", [INT8ARRAYOID]);
@@ -54,6 +56,9 @@ fn retry_job(spi: &Spi, job_id: i64) -> Result<&'static str> {
                 // The look at its last end must be younger than the lock: the attempt that it shows is
                 // never to be made again.
                 spi.run(&LOCK_FINISHED, &[datum(vec![job_id])])?;
+                if let Some(parent) = spi.run(&LOST_PARENT, &[datum(job_id)])?.value(0, 1) {
+                    return Err(has_lost_parent(job_id, parent));
+                }
                 if !take_back(spi, &[job_id])?.is_empty() {
                     return Err(key_is_taken(job_id));
                 }
@@ -79,6 +84,17 @@ fn retry_job(spi: &Spi, job_id: i64) -> Result<&'static str> {
         }
         rounds.begin_again((), || never_changes(job_id))?;
     }
+}
+
+fn has_lost_parent(job_id: i64, parent: i64) -> Failure {
+    Failure::new(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("job {job_id} does not come back without its parent"),
+    )
+    .detail(format!(
+        "Nothing is left of job {parent}, of which it is a child."
+    ))
+    .hint("Enqueue it again, or set parent to NULL in its row of turnstile.job_history.")
 }
 
 fn is_finished(spi: &Spi, job_id: i64) -> Result<bool> {
