@@ -30,5 +30,9 @@ def test_from_the_oldest_version_to_the_newest(make_node, seed):
     new.run("pg_restore", "--exit-on-error", "--section=data", "--section=post-data", "-d", target, dump)
     with new.connect(DATABASE) as conn:
         conn.execute(content.OWN_REST)
-        assert content.said(conn) == before
+        after = content.said(conn)
+        other = {name: set(after[name]) ^ set(rows) for name, rows in before.items()}
+        # The connection to which it was bound is gone: the new server may have failed it already.
+        other["turnstile.job"] = {row for row in other["turnstile.job"] if not row.startswith(f"({made.bound},")}
+        assert {name: rows for name, rows in other.items() if rows} == {}
         content.goes_on(conn, made)
