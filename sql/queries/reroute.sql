@@ -2,8 +2,7 @@
 -- place of the arrays; null leaves what a job has. The keys $4 of the hosts of their endpoints go to jobs without a key, and to
 -- those that have the key of another host. $6: of those that wait in this queue only, if given; $7: not these jobs.
 -- Claims do not wait for what is locked here, nor this for claims: a job that is being claimed stays (for those who add children, see
--- src/table/parents/sessions.rs). So does one that waits for its
--- children: it would give up its session.
+-- src/table/parents/sessions.rs). So does one that waits for its children: it would give up its session.
 WITH target AS MATERIALIZED (
     SELECT route.kind, route.queue, route.concurrency_key, route.host_key
     FROM unnest($1, $2, $3, $4) AS route (kind, queue, concurrency_key, host_key)

@@ -1,9 +1,9 @@
 -- Makes the waiting job $13 the job that was asked for, blocked ($14) or to open its batch when its turn comes ($15); it keeps its id,
 -- its age and, while it is available, its place. Attempts start afresh; the trigger place_job has it wait for a time that is ahead, and
 -- it comes after no other job any more. No row if it waits no more; else (whether that was done, whether it has, or had, children,
--- whether it was blocked): with children it stays; it is not done either where it has changed since the snapshot, or where a trigger keeps it. What need not
--- change stays, so that the update touches no index where it can: under a pinned snapshot each entry of an index for the same id
--- is one more to walk.
+-- whether it was blocked). With children it stays; nor is it done where it has changed since the snapshot, or where a trigger keeps it.
+-- What need not change stays, so that the update touches no index where it can: under a pinned snapshot each entry of an index for the
+-- same id is one more to walk.
 WITH waiting AS MATERIALIZED (
     SELECT
         job.ctid,

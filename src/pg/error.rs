@@ -36,10 +36,6 @@ impl Failure {
         self
     }
 
-    pub fn says(&self, message: &str) -> bool {
-        self.message == message
-    }
-
     /// The same about one element of an array.
     pub fn of_element(mut self, ord: i32) -> Self {
         self.message = format!("element {ord}: {}", self.message);

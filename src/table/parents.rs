@@ -4,7 +4,7 @@
 
 mod sessions;
 
-pub use sessions::{is_left, moving_what_may_move};
+pub use sessions::moving_what_may_move;
 
 use super::backlog::is_replayed;
 use crate::job::row::column;
@@ -83,28 +83,41 @@ fn read(spi: &Spi, id: i64, is_line_locked: bool) -> Result<Rc<Parent>> {
     }))
 }
 
-/// Whether a job may be added under its parent, or moved as it is. One that gets no other parent or session is not looked at.
-pub fn admit(job_table: Oid, row: &RawRow, old: Option<&RawRow>) -> Result<()> {
-    let parent = row.parent().filter(|&parent| parent >= 1);
-    let Some(old) = old else {
-        return match parent {
-            Some(parent) if !is_replayed()? => admit_child(job_table, parent, row, false).map(drop),
-            _ => Ok(()),
-        };
-    };
+/// Whether a job may be added under its parent. One without is not looked at.
+pub fn admit_new(job_table: Oid, row: &RawRow) -> Result<()> {
+    match parent_of(row) {
+        Some(parent) if !is_replayed()? => admit_child(job_table, parent, row, false).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a job is moved as it is to be; otherwise it stays as it was, see [`moving_what_may_move`]. One that gets no other parent or
+/// session is not looked at.
+pub fn admit_change(job_table: Oid, row: &RawRow, old: &RawRow) -> Result<bool> {
+    let parent = parent_of(row);
     let is_moved = parent.is_some() && old.parent() != parent;
     if !is_moved && !sessions::is_other(row, old) || is_replayed()? {
-        return Ok(());
+        return Ok(true);
     }
-    let new_parent = match parent {
-        Some(parent) if is_moved => Some(admit_child(job_table, parent, row, true)?),
-        Some(parent) => {
-            sessions::admit_under(parent, row)?;
-            None
-        }
-        None => None,
-    };
-    sessions::admit_over(row, old, new_parent.as_deref())
+    let mut refused = None;
+    let mut new_parent = None;
+    match parent {
+        Some(parent) if is_moved => new_parent = Some(admit_child(job_table, parent, row, true)?),
+        Some(parent) => refused = sessions::refusal_under(parent, row)?,
+        None => {}
+    }
+    if refused.is_none() {
+        refused = sessions::refusal_over(row, old, new_parent.as_deref())?;
+    }
+    match refused {
+        None => Ok(true),
+        Some(_) if sessions::is_left(row) => Ok(false),
+        Some(refused) => Err(refused),
+    }
+}
+
+fn parent_of(row: &RawRow) -> Option<i64> {
+    row.parent().filter(|&parent| parent >= 1)
 }
 
 #[cold]
@@ -138,8 +151,10 @@ fn admit_child(job_table: Oid, id: i64, row: &RawRow, is_moved: bool) -> Result<
             })?;
         }
     }
-    sessions::must_not_be_among(&parent.sessions, id, row)?;
-    Ok(parent)
+    match sessions::refusal_among(&parent.sessions, id, row) {
+        None => Ok(parent),
+        Some(refused) => Err(refused),
+    }
 }
 
 /// Two jobs that were moved at the same time could wait for each other. A new job has nobody below it, unless this transaction moves

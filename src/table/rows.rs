@@ -100,7 +100,7 @@ impl Table<'_> {
         let lane = self.place();
         // SAFETY: the slot holds the new row.
         let row = unsafe { RawRow::of(self.written) };
-        parents::admit(self.jobs.table, &row, None)?;
+        parents::admit_new(self.jobs.table, &row)?;
         backlog::admit(self.jobs.table, &row)?;
         Ok(lane)
     }

@@ -46,16 +46,16 @@ pub fn place_job(call: &Call) -> Result<Option<Datum>> {
         return Ok(Some(trigger.row_unchanged()));
     };
     let old = trigger.old_row();
-    match parents::admit(trigger.table(), &row, old.as_ref()) {
-        Err(refused) if parents::is_left(&row, &refused) => return Ok(Trigger::NOTHING),
-        admitted => admitted?,
-    }
-    if old.is_none() {
-        backlog::admit(trigger.table(), &row)?;
-    }
-    let epoch = match old {
+    let epoch = match &old {
+        Some(old) if !parents::admit_change(trigger.table(), &row, old)? => {
+            return Ok(Trigger::NOTHING);
+        }
         Some(_) => None,
-        None => claim_epoch::of_inserted(&row)?,
+        None => {
+            parents::admit_new(trigger.table(), &row)?;
+            backlog::admit(trigger.table(), &row)?;
+            claim_epoch::of_inserted(&row)?
+        }
     };
     let epoch = epoch.map(|(column, value)| (column, Some(value)));
     let (_, changes) = place(&row, old.as_ref());

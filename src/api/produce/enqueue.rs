@@ -176,10 +176,9 @@ fn add_waiting(
             predecessor,
             any_end: ties.any_end,
             holds: ties.holds,
+            is_of_replaced: outcome == Outcome::Replaced,
         };
-        let dependencies: Vec<_> = ties.after.iter().map(dependency).collect();
-        let replaced = (outcome == Outcome::Replaced).then_some(id);
-        tie(spi, &dependencies, replaced.as_slice())?;
+        tie(spi, &ties.after.iter().map(dependency).collect::<Vec<_>>())?;
     }
     Ok((id, outcome))
 }

@@ -154,10 +154,7 @@ fn insert_each(
     let added: Added = (results.into_iter())
         .map(|(_, id, outcome)| (id, outcome))
         .collect();
-    let replaced: Vec<i64> = (added.iter())
-        .filter_map(|&(id, outcome)| (outcome == Outcome::Replaced).then_some(id))
-        .collect();
-    tie(spi, &dependencies(elements, references, &added), &replaced)?;
+    tie(spi, &dependencies(elements, references, &added))?;
     check_lines(spi, elements, parents, &added)?;
     Ok(added)
 }
@@ -190,7 +187,7 @@ fn dependencies(elements: &[Element], references: &References, added: &Added) ->
             .filter(|(_, (_, outcome))| *outcome != Outcome::Found)
     };
     let last: HashMap<i64, usize> = asked().map(|(place, &(job, _))| (job, place)).collect();
-    for (place, &(job, _)) in asked() {
+    for (place, &(job, outcome)) in asked() {
         let Some(element) = elements
             .get(place)
             .filter(|_| last.get(&job) == Some(&place))
@@ -206,6 +203,7 @@ fn dependencies(elements: &[Element], references: &References, added: &Added) ->
                 predecessor,
                 any_end: element.ties.any_end,
                 holds: element.ties.holds,
+                is_of_replaced: outcome == Outcome::Replaced,
             }),
         );
     }

@@ -107,6 +107,8 @@ pub struct Dependency {
     pub predecessor: i64,
     pub any_end: bool,
     pub holds: bool,
+    /// The job is not new: others may wait for it.
+    pub is_of_replaced: bool,
 }
 
 fn must_be_known(spi: &Spi, jobs: Vec<i64>) -> Result<()> {
@@ -116,21 +118,18 @@ fn must_be_known(spi: &Spi, jobs: Vec<i64>) -> Result<()> {
     }
 }
 
-/// Has jobs come after others. Those that were replaced may have followers: none may come after one of its own, nor after one that is
-/// replaced so at the same time.
-pub fn tie(spi: &Spi, dependencies: &[Dependency], replaced: &[i64]) -> Result<()> {
-    let mut tied: Vec<(i64, Vec<i64>)> = Vec::new();
-    for &job in replaced {
-        let before = dependencies.iter().filter(|it| it.job == job);
-        let before: Vec<i64> = before.map(|it| it.predecessor).collect();
-        tied.extend((!before.is_empty()).then_some((job, before)));
-    }
-    if !tied.is_empty() {
+/// Has jobs come after others; those of one job follow each other. One that was replaced may have followers: it must not come after one of
+/// its own, nor after one that is replaced so at the same time.
+pub fn tie(spi: &Spi, dependencies: &[Dependency]) -> Result<()> {
+    if dependencies.iter().any(|it| it.is_of_replaced) {
         parents::await_moves(catalog::job_table()?);
     }
     add_dependencies(spi, dependencies)?;
-    for (job, before) in tied {
-        parents::check_line(spi, &before, &[job])?;
+    for of_job in dependencies.chunk_by(|it, next| it.job == next.job) {
+        if let Some(first) = of_job.first().filter(|it| it.is_of_replaced) {
+            let before: Vec<i64> = of_job.iter().map(|it| it.predecessor).collect();
+            parents::check_line(spi, &before, &[first.job])?;
+        }
     }
     Ok(())
 }

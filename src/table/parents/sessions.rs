@@ -3,7 +3,7 @@
 //! A child is compared with what is above it, and locks all of that. A job that is moved is compared with what is below it, too, and locks
 //! itself, so that one of the two sees the other.
 
-use super::LOCK_LINE;
+use super::{LOCK_LINE, PARENT};
 use crate::job::lane::session_key;
 use crate::job::later::Later;
 use crate::job::row::column;
@@ -18,12 +18,8 @@ use crate::transaction::pending;
 use std::cell::RefCell;
 use turnstile_scheduler::figures::State;
 
-static ABOVE: Statement = statement!("sessions_above", [INT8OID]);
 static LOCK_MOVED: Statement = statement!("lock_moved", [INT8OID]);
 static BELOW: Statement = statement!("session_below", [INT8OID, INT8ARRAYOID]);
-
-const IN_SESSION_ABOVE: &str = "a child must not be in the session of a job that waits for it";
-const OVER_ITS_SESSION: &str = "a job must not wait for one in its own session";
 
 thread_local! {
     /// The jobs that were left where they are, while others are moved.
@@ -47,11 +43,10 @@ pub fn moving_what_may_move<R>(work: impl FnOnce() -> Result<R>) -> Result<(R, V
     Ok((done, LEFT.take().unwrap_or_default()))
 }
 
-/// Whether a job stays where it is instead of failing the statement.
-pub fn is_left(row: &RawRow, refused: &Failure) -> bool {
-    let is_ours = refused.says(IN_SESSION_ABOVE) || refused.says(OVER_ITS_SESSION);
+/// Whether a job that may not be moved stays where it is instead of failing the statement.
+pub fn is_left(row: &RawRow) -> bool {
     LEFT.with_borrow_mut(|left| match left {
-        Some(left) if is_ours && !armed(Seeded::LeaveNoJob) => {
+        Some(left) if !armed(Seeded::LeaveNoJob) => {
             left.extend(row.int8(column::ID));
             true
         }
@@ -72,33 +67,32 @@ fn of(row: &RawRow) -> Option<u64> {
     Some(session_key(spec.queue, spec.tenant, session))
 }
 
-/// Whether a job that stays under its parent may be in its session.
+/// Why a job that stays under its parent may not be in its session.
 #[cold]
-pub fn admit_under(parent: i64, row: &RawRow) -> Result<()> {
+pub fn refusal_under(parent: i64, row: &RawRow) -> Result<Option<Failure>> {
     let above: Option<Vec<i64>> = Owner::of_jobs()?.run(|| {
         with_spi(|spi| {
             spi.run(&LOCK_LINE, &[datum(parent)])?;
-            Ok(spi.run(&ABOVE, &[datum(parent)])?.value(0, 1))
+            Ok(spi.run(&PARENT, &[datum(parent)])?.value(0, 10))
         })
     })?;
-    let above: Vec<u64> = above
-        .iter()
-        .flatten()
-        .map(|key| key.cast_unsigned())
-        .collect();
-    must_not_be_among(&above, parent, row)
+    let above = above.into_iter().flatten().map(i64::cast_unsigned);
+    Ok(refusal_among(&above.collect::<Vec<_>>(), parent, row))
 }
 
-pub fn must_not_be_among(above: &[u64], parent: i64, row: &RawRow) -> Result<()> {
-    match of(row).is_some_and(|own| above.contains(&own)) && !armed(Seeded::AllowAncestorsSession) {
-        true => Err(in_session_above(parent)),
-        false => Ok(()),
-    }
+/// Why a job may not be in its session below a parent, given the sessions of that and of the jobs that wait for it.
+pub fn refusal_among(above: &[u64], parent: i64, row: &RawRow) -> Option<Failure> {
+    let meets = of(row).is_some_and(|own| above.contains(&own));
+    (meets && !armed(Seeded::AllowAncestorsSession)).then(|| in_session_above(parent))
 }
 
-/// Whether a job may be in its session with those that are below it, and they in those of a parent that it has got.
+/// Why a job may not be in its session with those that are below it, or they in those of a parent that it has got.
 #[cold]
-pub fn admit_over(row: &RawRow, old: &RawRow, new_parent: Option<&Parent>) -> Result<()> {
+pub fn refusal_over(
+    row: &RawRow,
+    old: &RawRow,
+    new_parent: Option<&Parent>,
+) -> Result<Option<Failure>> {
     let id = row.int8(column::ID).unwrap_or(0);
     let above = new_parent.iter().flat_map(|parent| parent.sessions.iter());
     let sessions: Vec<i64> = above
@@ -108,7 +102,7 @@ pub fn admit_over(row: &RawRow, old: &RawRow, new_parent: Option<&Parent>) -> Re
         .collect();
     let has_none = ![row, old].into_iter().any(may_have_children);
     if sessions.is_empty() || has_none || armed(Seeded::OverlookSessionsBelow) {
-        return Ok(());
+        return Ok(None);
     }
     // Those that are known may be below it.
     pending::forget_parents();
@@ -118,10 +112,7 @@ pub fn admit_over(row: &RawRow, old: &RawRow, new_parent: Option<&Parent>) -> Re
             Ok(spi.run(&BELOW, &[datum(id), datum(sessions)])?.value(0, 1))
         })
     })?;
-    match below {
-        Some(child) => Err(over_its_session(id, child)),
-        None => Ok(()),
-    }
+    Ok(below.map(|child| over_its_session(id, child)))
 }
 
 /// A job that was never claimed, and does not wait for children, has none.
@@ -133,7 +124,7 @@ fn may_have_children(row: &RawRow) -> bool {
 }
 
 fn in_session_above(parent: i64) -> Failure {
-    bad_value(IN_SESSION_ABOVE)
+    bad_value("a child must not be in the session of a job that waits for it")
         .detail(format!(
             "Job {parent}, or a job that waits for it, has the session until its children have ended."
         ))
@@ -141,7 +132,7 @@ fn in_session_above(parent: i64) -> Failure {
 }
 
 fn over_its_session(id: i64, child: i64) -> Failure {
-    bad_value(OVER_ITS_SESSION)
+    bad_value("a job must not wait for one in its own session")
         .detail(format!(
             "Job {child}, for which job {id} waits, is in the session of that job, or of one that would wait for it."
         ))

@@ -10,7 +10,7 @@ use super::text::Label;
 use super::view::StatsView;
 use super::{Figures, KINDS};
 use crate::memory::gate::GateKind;
-use crate::memory::slab::Slot;
+use crate::memory::slab::chained_slot;
 use crate::memory::step::{Fault, NONE, Step};
 
 /// Queues that have statistics at most, and as many tenants.
@@ -32,23 +32,7 @@ pub struct Stats {
     pub(super) waited_in_all: Histogram,
 }
 
-impl Slot for Stats {
-    type Beside = ();
-    const CHAIN: u32 = 1;
-
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-    fn is_live(&self, _: &()) -> bool {
-        self.name != NONE
-    }
-    fn key(&self, _: &()) -> Option<u64> {
-        None
-    }
-}
+chained_slot!(Stats, live: |stats| stats.name != NONE, key: |_| None);
 
 impl Stats {
     pub(super) fn given_to(self, name: u32) -> Self {

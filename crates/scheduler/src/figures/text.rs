@@ -2,7 +2,7 @@
 
 use super::{Figures, KINDS};
 use crate::memory::gate::GateKind;
-use crate::memory::slab::Slot;
+use crate::memory::slab::chained_slot;
 use crate::memory::step::{Fault, NONE, Step};
 use smallvec::SmallVec;
 
@@ -22,23 +22,7 @@ pub struct Text {
     bytes: [u8; PIECE],
 }
 
-impl Slot for Text {
-    type Beside = ();
-    const CHAIN: u32 = 1;
-
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-    fn is_live(&self, _: &()) -> bool {
-        self.length > 0
-    }
-    fn key(&self, _: &()) -> Option<u64> {
-        None
-    }
-}
+chained_slot!(Text, live: |text| text.length > 0, key: |_| None);
 
 /// What a name is called, and what it belongs to: of an account, the tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

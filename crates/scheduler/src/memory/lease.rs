@@ -1,6 +1,6 @@
 //! Runs whose lease ends some time: what is stored of each. See `due::leases`.
 
-use crate::memory::slab::{Slot, mix};
+use crate::memory::slab::{chained_slot, mix};
 use crate::memory::step::NONE;
 
 /// What a job with this id runs as for the time of this attempt. No two runs have both in common.
@@ -51,23 +51,7 @@ impl Lease {
     }
 }
 
-impl Slot for Lease {
-    type Beside = ();
-    const CHAIN: u32 = 1;
-
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-    fn is_live(&self, (): &()) -> bool {
-        self.queue != NONE
-    }
-    fn key(&self, (): &()) -> Option<u64> {
-        Some(self.run().key())
-    }
-}
+chained_slot!(Lease, live: |lease| lease.queue != NONE, key: |lease| Some(lease.run().key()));
 
 #[cfg(feature = "damage")]
 impl Lease {

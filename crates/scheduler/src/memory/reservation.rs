@@ -2,7 +2,7 @@
 
 use crate::memory::gate::{GateKind, MAX_GATES};
 use crate::memory::lane::LaneSpec;
-use crate::memory::slab::{Slot, mix};
+use crate::memory::slab::{chained_slot, mix};
 use crate::memory::step::NONE;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,23 +44,7 @@ pub(crate) enum Stage {
     Job,
 }
 
-impl Slot for Reservation {
-    type Beside = ();
-    const CHAIN: u32 = 1;
-
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-    fn is_live(&self, _: &()) -> bool {
-        self.stage != Stage::Free
-    }
-    fn key(&self, _: &()) -> Option<u64> {
-        self.index_key()
-    }
-}
+chained_slot!(Reservation, live: |it| it.stage != Stage::Free, key: |it| it.index_key());
 
 pub(crate) fn job_key(lane: u64, position: i64) -> u64 {
     mix(lane, position.cast_unsigned())

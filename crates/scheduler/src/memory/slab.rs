@@ -21,9 +21,9 @@ pub(crate) trait Slot: Copy + Default {
     fn key(&self, beside: &Self::Beside) -> Option<u64>;
 }
 
-/// A value that is live while it has a key, by which the index has it.
-macro_rules! keyed_slot {
-    ($slot:ty) => {
+/// A value that is chained by its own `next`, with nothing beside it.
+macro_rules! chained_slot {
+    ($slot:ty, live: |$it:ident| $live:expr, key: |$of:pat_param| $key:expr) => {
         impl $crate::memory::slab::Slot for $slot {
             type Beside = ();
             const CHAIN: u32 = 1;
@@ -35,12 +35,22 @@ macro_rules! keyed_slot {
                 self.next = next;
             }
             fn is_live(&self, (): &()) -> bool {
-                self.key != 0
+                let $it = self;
+                $live
             }
             fn key(&self, (): &()) -> Option<u64> {
-                Some(self.key)
+                let $of = self;
+                $key
             }
         }
+    };
+}
+pub(crate) use chained_slot;
+
+/// One that is live while it has a key, by which the index has it.
+macro_rules! keyed_slot {
+    ($slot:ty) => {
+        $crate::memory::slab::chained_slot!($slot, live: |it| it.key != 0, key: |it| Some(it.key));
     };
 }
 pub(crate) use keyed_slot;
