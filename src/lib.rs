@@ -52,6 +52,7 @@ pub extern "C-unwind" fn _PG_init() {
         pg::error::not_preloaded().raise();
     }
     pg::settings::register();
+    pg::estimates::register();
     shmem::hooks::install();
     sync::transaction_end::register_callbacks();
     waiting::notifier::register();

@@ -6,16 +6,16 @@ import pytest
 
 from findings.behind import behind
 from findings.verbs import VERBS, running
-from rules.test_plans import MAY
+from rules.test_plans import MAY, statements
 from support.calls import fail
 from support.modules import load
-from support.plans import QUERIES, crowd, read_whole
+from support.plans import KNOWN, QUERIES, crowd, let_be_known, read_whole, shape
 
 EXPLAINED = """
     SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on;
     SET auto_explain.log_format = json; SET client_min_messages = log
 """
-HOSTILE = "SET enable_indexscan = off; SET enable_nestloop = off; SET enable_bitmapscan = off"
+HOSTILE = "SET enable_indexscan = off; SET enable_nestloop = off; SET enable_bitmapscan = off; SET enable_sort = off"
 CUSTOM = f"{HOSTILE}; SET plan_cache_mode = force_custom_plan"
 # Who waits for it is told of it when it has the lock, and not before.
 CHANGE = "LOCK TABLE turnstile.retry_curve; ALTER TABLE turnstile.retry_curve ALTER COLUMN base SET STATISTICS 10"
@@ -35,9 +35,29 @@ def crowded(module_db):
 def test_no_call_reads_all_of_a_large_table(crowded, verb):
     with crowded.connect() as conn:
         run = verb.prepare(conn)
-        plans = watch(conn)
+        plans = watch(conn, read_whole)
         verb.call(conn, run)
     assert [(query, scans) for query, scans in plans if scans and query != LOOK and NAMES.get(query) not in MAY] == []
+
+
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+def test_plans_do_not_go_by_what_is_known_of_the_tables(crowded, verb):
+    plans = {known: _plans_when(crowded, known, verb) for known in KNOWN}
+    assert {known: _others(plans["nothing"], found) for known, found in plans.items()} == {known: {} for known in KNOWN}
+
+
+def _plans_when(crowded, known: str, verb) -> dict:
+    with crowded.connect() as conn:
+        let_be_known(conn, known)
+        run = verb.prepare(conn)
+        plans = watch(conn, lambda explained: shape(explained["Plan"]))
+        verb.call(conn, run)
+    # Who reads all may do so by hashing or by sorting.
+    return {NAMES[query]: plan for query, plan in plans if query in NAMES and statements()[NAMES[query]][1] != "reads_all"}
+
+
+def _others(expected: dict, found: dict) -> dict:
+    return {name: plan for name, plan in found.items() if plan != expected.get(name, plan)}
 
 
 @pytest.mark.parametrize("settings", [HOSTILE, CUSTOM], ids=["", "custom plans"])
@@ -46,7 +66,7 @@ def test_what_the_caller_has_switched_off_counts_in_no_statement_of_the_product(
     with crowded.connect() as conn:
         run = verb.prepare(conn)
         conn.execute(f"DISCARD PLANS; {settings}")
-        plans = watch(conn)
+        plans = watch(conn, read_whole)
         verb.call(conn, run)
     assert [(query, scans) for query, scans in plans if scans and query in NAMES and NAMES[query] not in MAY] == []
 
@@ -56,21 +76,21 @@ def test_what_the_caller_has_switched_off_does_not_count_where_a_plan_becomes_ol
         fail(conn, running(conn), retry_in="1 hour")
         run = running(conn)
         conn.execute(HOSTILE)
-        plans = watch(conn)
+        plans = watch(conn, read_whole)
         assert behind(crowded, conn, lambda: fail(conn, run, retry_in="1 hour"), CHANGE) == "retryable"
     [scans] = [scans for query, scans in plans if NAMES.get(query) == "fail_runs"]
     assert scans == []
 
 
-def watch(conn) -> list:
-    """What each statement that the connection runs from now on reads whole."""
+def watch(conn, look) -> list:
+    """What there is to see in the plan of each statement that the connection runs from now on."""
     found = []
 
     def note(message):
         text = message.message_primary
         if "plan:" in text:
             explained = json.loads(text.split("plan:", 1)[1])
-            found.append((explained["Query Text"].strip(), read_whole(explained)))
+            found.append((explained["Query Text"].strip(), look(explained)))
 
     load(conn, "auto_explain")
     conn.execute(EXPLAINED)

@@ -7,7 +7,7 @@ from support.calls import enqueue_many, ids
 
 QUERIES = Path(__file__).parents[2] / "sql/queries"
 # But for bitmaps, which statements that walk an index do without.
-PLANNED = "SET enable_seqscan = off; SET jit = off"
+PLANNED = "SET enable_seqscan = off; SET jit = off; SET turnstile.assume_large_tables = on"
 MANY = 5_000
 LARGE = {
     "job", "dependency", "batch", "unique_key", "queue", "tenant", "account", "concurrency", "slowed_key", "paused_session", "recurring",
@@ -25,6 +25,21 @@ SETTINGS = [
     "INSERT INTO turnstile.route (pattern, queue) SELECT 'kind' || n, 'q' FROM generate_series(1, %s) AS n",
     "INSERT INTO turnstile.endpoint (pattern, url) SELECT 'kind' || n, 'https://host' || n || '.example/' FROM generate_series(1, %s) AS n",
 ]
+
+_OWN = "relnamespace = 'turnstile'::regnamespace"
+_OF_OWN = f"SELECT oid FROM pg_class WHERE {_OWN}"
+# What a server may know of the tables and indexes, whatever is in them.
+KNOWN = {
+    "nothing": [f"UPDATE pg_class SET relpages = 0, reltuples = -1 WHERE {_OWN}", f"DELETE FROM pg_statistic WHERE starelid IN ({_OF_OWN})"],
+    "drained": [f"UPDATE pg_class SET relpages = 1, reltuples = 0 WHERE {_OWN}", f"DELETE FROM pg_statistic WHERE starelid IN ({_OF_OWN})"],
+    "analyzed": ["VACUUM ANALYZE"],
+    "drained since": ["VACUUM ANALYZE", f"UPDATE pg_class SET relpages = 1, reltuples = 0 WHERE {_OWN}"],
+}
+
+
+def let_be_known(conn, what: str) -> None:
+    for statement in KNOWN[what]:
+        conn.execute(statement)
 
 
 def text_of(statement: str) -> str:
@@ -45,6 +60,12 @@ def crowd(conn) -> None:
     conn.execute("INSERT INTO turnstile.batch (id) SELECT 1000000000 + n FROM generate_series(1, %s) AS n", [MANY])
     for settings in SETTINGS:
         conn.execute(settings, [MANY])
+
+
+def shape(node: dict) -> dict:
+    """A plan without what was estimated."""
+    said = {key: value for key, value in node.items() if not key.endswith((" Cost", " Rows", " Width"))}
+    return said | {"Plans": [shape(below) for below in node.get("Plans", [])]}
 
 
 def read_whole(explained: dict) -> list:

@@ -8,6 +8,7 @@ WHERE failed.parent = ANY ($1) AND failed.state IN ('discarded', 'cancelled')
         SELECT
         FROM turnstile.job_history AS later
         WHERE later.id = failed.id AND later.finished_at > failed.finished_at
+        OFFSET 0
     )
 UNION ALL
 SELECT job.id, NULL

@@ -7,6 +7,7 @@ pub mod catalog_row; // rows of the server's catalog
 pub mod commit; // whether the end of the transaction waits for the disk
 pub mod compat; // what differs between versions of the server
 pub mod error; // what can go wrong
+pub mod estimates; // what the planner is told of tables
 pub mod foreign_code; // code of users that runs when rows are written
 pub mod index; // indexes as the catalog describes them
 pub mod jsonb; // values inside of a jsonb

@@ -6,6 +6,7 @@
 )]
 
 use crate::pg::error::{Result, internal};
+use crate::pg::estimates::LargeTables;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::settings;
 use crate::pg::spi::Spi;
@@ -25,15 +26,15 @@ impl LockedPlan {
     pub fn of(statement: &Statement, spi: &Spi) -> Result<Self> {
         let (plan, is_planned) = statement.plan(spi)?;
         let source = source(plan)?;
-        let settings = is_planned.then(|| Settings::for_growth(statement));
+        let growth = is_planned.then(|| ForGrowth::of(statement));
         let before = generation(source);
         let mut cached = lock(plan);
-        drop(settings);
+        drop(growth);
         if !is_planned && generation(source) != before && !armed(Seeded::TrustTheFirstPlan) {
             // What came with the locks has had the server plan it anew, with the settings of the caller.
             release(cached);
             forget(source);
-            let _settings = Settings::for_growth(statement);
+            let _growth = ForGrowth::of(statement);
             cached = lock(plan);
         }
         Ok(Self {
@@ -93,13 +94,28 @@ fn source(plan: pg_sys::SPIPlanPtr) -> Result<*mut pg_sys::CachedPlanSource> {
     }
 }
 
+/// While it lives, plans are made for growth. Only who plans anew pays for it.
+struct ForGrowth {
+    _settings: Settings,
+    _tables: LargeTables,
+}
+
+impl ForGrowth {
+    fn of(statement: &Statement) -> Self {
+        Self {
+            _settings: Settings::of_planning(statement),
+            _tables: LargeTables::assumed(),
+        }
+    }
+}
+
 /// Settings that hold while this lives.
 struct Settings(i32);
 
 impl Settings {
     /// The planner prefers indexes: a plan that was kept since the table was small would read all of it. Where there is none, it does
     /// not compile the costly scan. What the caller has switched off does not count. Only who plans anew pays for it.
-    fn for_growth(statement: &Statement) -> Self {
+    fn of_planning(statement: &Statement) -> Self {
         let [sequential, bitmaps] = match statement.reads {
             Reads::Named => [c"off", c"on"],
             Reads::InOrder => [c"off", c"off"],
@@ -115,6 +131,7 @@ impl Settings {
             (c"enable_nestloop", c"on"),
             (c"enable_tidscan", c"on"),
             (c"enable_indexscan", c"on"),
+            (c"enable_sort", c"on"),
         ])
     }
 

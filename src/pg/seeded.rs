@@ -240,6 +240,8 @@ pub enum Seeded {
     PlanAsTheCaller,
     /// That a plan is still valid is found out before its tables are locked, and not again.
     TrustTheFirstPlan,
+    /// A statement is planned by what is known of its tables.
+    PlanByWhatIsKnown,
     /// A recurring job with much to make up for goes on before others.
     CatchUpFirst,
     /// A sleeping backend is not told that the extension was dropped.

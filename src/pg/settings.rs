@@ -16,6 +16,9 @@ static MAX_PAYLOAD: GucSetting<i32> = GucSetting::<i32>::new(1_048_576);
 /// Whether the background worker and maintain() fire recurring jobs.
 static FIRE_RECURRING: GucSetting<bool> = GucSetting::<bool>::new(true);
 
+/// Whether statements of the session are planned as those of the extension are.
+static ASSUME_LARGE_TABLES: GucSetting<bool> = GucSetting::<bool>::new(false);
+
 /// In milliseconds; -1: off.
 static LOG_MIN_WAIT_TIME: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static LOG_MIN_RUN_TIME: GucSetting<i32> = GucSetting::<i32>::new(-1);
@@ -89,6 +92,14 @@ pub fn register() {
         GucContext::Suset,
         GucFlags::default(),
     );
+    GucRegistry::define_bool_guc(
+        c"turnstile.assume_large_tables",
+        c"Whether the planner takes all tables of users for large, and knows nothing of their values, as it does for the statements of Turnstile.",
+        c"Only for EXPLAIN of these statements.",
+        &ASSUME_LARGE_TABLES,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
     define_log_guc(
         c"turnstile.log_min_wait_time",
         c"Least time for which a job has waited after it was due, so that its start is logged.",
@@ -118,6 +129,10 @@ fn define_log_guc(name: &'static CStr, purpose: &'static CStr, setting: &'static
 
 pub fn fires_recurring() -> bool {
     FIRE_RECURRING.get()
+}
+
+pub fn assume_large_tables() -> bool {
+    ASSUME_LARGE_TABLES.get()
 }
 
 /// In milliseconds; none: nothing is logged.

@@ -10,7 +10,7 @@ use crate::sync::rebuild::when_ready;
 use pgrx::pg_sys;
 use turnstile_scheduler::Sample;
 
-static FIRST_POSITIONS: Statement = statement!("first_positions", []);
+static FIRST_POSITIONS: Statement = statement!("first_positions", []).that_reads_all();
 
 /// A queue begins to age its jobs: jobs that already wait are as old as the tables say.
 pub fn begin_calendar(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
