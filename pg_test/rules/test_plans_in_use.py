@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from psycopg.errors import LockNotAvailable
 
 from findings.behind import behind
 from findings.verbs import VERBS, running
@@ -19,6 +20,7 @@ HOSTILE = "SET enable_indexscan = off; SET enable_nestloop = off; SET enable_bit
 CUSTOM = f"{HOSTILE}; SET plan_cache_mode = force_custom_plan"
 # Who waits for it is told of it when it has the lock, and not before.
 CHANGE = "LOCK TABLE turnstile.retry_curve; ALTER TABLE turnstile.retry_curve ALTER COLUMN base SET STATISTICS 10"
+LARGE_TABLE = 10**6
 # The test's own.
 LOOK = "SELECT key FROM turnstile.slowed_key"
 NAMES = {path.read_text().strip(): path.stem for path in QUERIES.glob("*.sql")}
@@ -80,6 +82,26 @@ def test_what_the_caller_has_switched_off_does_not_count_where_a_plan_becomes_ol
         assert behind(crowded, conn, lambda: fail(conn, run, retry_in="1 hour"), CHANGE) == "retryable"
     [scans] = [scans for query, scans in plans if NAMES.get(query) == "fail_runs"]
     assert scans == []
+
+
+def test_plans_of_others_go_by_what_is_known(db, conn):
+    conn.execute("CREATE TABLE own AS SELECT 1 AS id; ANALYZE own")
+    fail(conn, running(conn))
+    run = running(conn)
+    with db.connect() as other:
+        other.execute("BEGIN; LOCK TABLE turnstile.retry_curve")
+        # It waits while it plans.
+        conn.execute("DISCARD PLANS; SET lock_timeout = '10ms'")
+        with pytest.raises(LockNotAvailable):
+            fail(conn, run)
+    assert _rows_expected(conn) == 1
+    conn.execute("SET turnstile.assume_large_tables = on")
+    assert _rows_expected(conn) == LARGE_TABLE
+
+
+def _rows_expected(conn) -> int:
+    [[explained]] = conn.execute("EXPLAIN (FORMAT JSON) SELECT id FROM own").fetchall()
+    return explained[0]["Plan"]["Plan Rows"]
 
 
 def watch(conn, look) -> list:

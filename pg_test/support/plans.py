@@ -8,7 +8,7 @@ from support.calls import enqueue_many, ids
 QUERIES = Path(__file__).parents[2] / "sql/queries"
 # But for bitmaps, which statements that walk an index do without.
 PLANNED = "SET enable_seqscan = off; SET jit = off; SET turnstile.assume_large_tables = on"
-MANY = 5_000
+MANY = 300
 LARGE = {
     "job", "dependency", "batch", "unique_key", "queue", "tenant", "account", "concurrency", "slowed_key", "paused_session", "recurring",
     "permission", "route", "endpoint",
@@ -53,7 +53,7 @@ def nodes(plan: dict):
 
 
 def crowd(conn) -> None:
-    """Many rows in each table that may have many."""
+    """Rows in each table that may have many."""
     before = ids(enqueue_many(conn, [{"kind": "before", "unique_key": f"u{n}"} for n in range(MANY)]))
     enqueue_many(conn, [{"kind": "after", "after": [job]} for job in before])
     enqueue_batch(conn, children=of(MANY))
