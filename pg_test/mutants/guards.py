@@ -149,6 +149,7 @@ GUARDS = {
     "OverlookLocks": "rules/operate/test_why_waiting.py::test_a_locked_row_is_told_and_passed_over",
     "OverlookOrder": "rules/operate/test_why_waiting.py::test_who_is_behind_is_told_what_comes_first",
     "OverlookTurn": "rules/operate/test_why_waiting.py::test_in_a_session_the_turn_counts",
+    "OverlookCircles": "batches/test_circles.py::test_parents_that_hold_the_sessions_of_each_others_children",
     "OverlookMeters": "rules/operate/test_why_waiting.py::test_a_rate_opens_with_its_next_token[queue]",
     "OverlookAbsence": "rules/operate/test_why_waiting.py::test_nobody_claims",
     "OverlookIdleWorkers": "rules/operate/test_workers.py::test_a_claim_that_finds_nothing_counts_and_uses_no_transaction_id",

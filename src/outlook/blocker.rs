@@ -50,6 +50,9 @@ impl Reason {
     }
 }
 
+/// Jobs of a circle that a sentence names.
+const NAMED: usize = 10;
+
 /// Stands in a sentence for the job in the way. No name contains it.
 pub const HOLDER: char = '\0';
 
@@ -62,6 +65,8 @@ pub struct Blocker {
     /// When time opens it.
     pub opens_at: Option<i64>,
     pub holder: Option<i64>,
+    /// Jobs that wait for each other, and for which it waits by this reason.
+    pub circle: Vec<i64>,
     pub detail: String,
 }
 
@@ -75,6 +80,7 @@ impl Blocker {
             slots: None,
             opens_at: None,
             holder: None,
+            circle: Vec::new(),
             detail: detail.into(),
         }
     }
@@ -99,10 +105,22 @@ impl Blocker {
         Self { holder, ..self }
     }
 
-    /// The sentence for a caller who may know of this job in the way.
-    pub fn told(&self, holder: Option<i64>) -> String {
+    /// The sentences for a caller who may know of this job in the way, and of these of the circle.
+    pub fn told(&self, holder: Option<i64>, circle: &[i64]) -> String {
         let called = holder.map_or_else(|| "another job".into(), |id| format!("job {id}"));
-        self.detail.replace(HOLDER, &called)
+        let detail = self.detail.replace(HOLDER, &called);
+        if self.circle.is_empty() {
+            return detail;
+        }
+        let mut jobs: Vec<String> = circle.iter().take(NAMED).map(i64::to_string).collect();
+        let others = self.circle.len() - jobs.len();
+        if others > 0 {
+            jobs.push(format!("{others} more"));
+        }
+        let jobs = jobs.join(", ");
+        format!(
+            "{detail} Jobs wait for each other: {jobs}. None of them goes on before one is cancelled."
+        )
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::blocker::{Blocker, HOLDER, Reason};
 use super::job::Waiting;
-use super::{blocked, gates, holders, order};
+use super::{blocked, circle, gates, holders, order};
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
@@ -16,6 +16,20 @@ pub use super::blocker::name_of;
 
 /// What keeps the job from being the one that the next claim from its queue takes; nothing if it is that.
 pub fn blockers(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Vec<Blocker>> {
+    let mut found = lasting(spi, job_table, job)?;
+    for blocker in &mut found {
+        if !armed(Seeded::OverlookCircles) {
+            blocker.circle = circle::behind(spi, job_table, job, blocker)?;
+        }
+    }
+    let could_start = found.is_empty();
+    found.extend(order::behind(spi, job_table, job, could_start)?);
+    found.extend(order::no_worker(spi, job_table, job)?);
+    Ok(found)
+}
+
+/// What keeps it from starting however many are claimed.
+pub fn lasting(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Vec<Blocker>> {
     let mut found = Vec::new();
     match job.is_blocked {
         true => found.extend(blocked::blockers(spi, job)?),
@@ -27,9 +41,6 @@ pub fn blockers(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Vec<
     }
     found.extend(turn(spi, job_table, job)?);
     found.extend(outside(spi, job_table, job)?);
-    let could_start = found.is_empty();
-    found.extend(order::behind(spi, job_table, job, could_start)?);
-    found.extend(order::no_worker(spi, job_table, job)?);
     Ok(found)
 }
 

@@ -268,6 +268,8 @@ pub enum Seeded {
     OverlookOrder,
     /// A job of a session is never found to wait for its turn in it.
     OverlookTurn,
+    /// why_waiting does not say that jobs wait for each other.
+    OverlookCircles,
     /// A gate's rate and pause are not looked at.
     OverlookMeters,
     /// A queue always counts as one that is claimed from.

@@ -80,9 +80,20 @@ fn blockers_of(
             number(blocker.slots),
             blocker.opens_at.and_then(datum),
             holder.and_then(datum),
-            datum(blocker.told(holder)),
+            datum(blocker.told(holder, &known(spi, &blocker.circle)?)),
         ])
     }))
+}
+
+/// Those of which the caller may know.
+fn known(spi: &Spi, jobs: &[i64]) -> Result<Vec<i64>> {
+    let mut known = Vec::new();
+    for &id in jobs {
+        if permission::may_know(spi, id)? {
+            known.push(id);
+        }
+    }
+    Ok(known)
 }
 
 pub fn why_waiting_summary(call: &Call) -> Result<Option<Datum>> {

@@ -1,0 +1,108 @@
+"""Parents hold their sessions while they wait for their children. So jobs can come to wait for each other, which why_waiting tells."""
+
+from psycopg import sql
+
+from support.batches import ELSEWHERE, awaited, children_of, claim_awaited, ends_as, enqueue_batch, nothing_comes, of
+from support.calls import call, cancel, claim_next, complete, enqueue
+
+OPEN = "SELECT opened_at IS NOT NULL FROM turnstile.batch WHERE id = %s"
+
+
+def details(conn, job: int) -> list[str]:
+    return [row.detail for row in call(conn, "why_waiting", job_id=job)]
+
+
+def circles(conn, job: int) -> list[set[int]]:
+    """Those that the sentences name."""
+    named = [detail.partition("wait for each other: ")[2].partition(".")[0] for detail in details(conn, job)]
+    return [{int(id) for id in names.split(", ")} for names in named if names]
+
+
+def opened(conn, queue: str, batch: int) -> int:
+    """A batch whose turn has come."""
+    claim_next(conn, queue)
+    awaited(conn, OPEN, True, batch)
+    return batch
+
+
+def crossed(conn, **names) -> tuple[int, int]:
+    """Two parents that hold the session for which a child of the other one waits."""
+    one = enqueue_batch(conn, queue="a", session="s", children=of(1, queue="b", session="s"), **names)
+    other = enqueue_batch(conn, queue="b", session="s", children=of(1, queue="a", session="s"), **names)
+    opened(conn, "b", other)
+    opened(conn, "a", one)
+    nothing_comes(conn, "a")
+    nothing_comes(conn, "b")
+    return one, other
+
+
+def test_parents_that_hold_the_sessions_of_each_others_children(conn):
+    one, other = crossed(conn)
+    circle = {one, other, *children_of(conn, one), *children_of(conn, other)}
+    assert len(circle) == 4
+    for job in circle:
+        assert circles(conn, job) == [circle]
+
+
+def test_who_waits_for_them_is_told_too(conn):
+    one, other = crossed(conn)
+    circle = {one, other, *children_of(conn, one), *children_of(conn, other)}
+    behind = enqueue(conn, queue="a", session="s")
+    after = enqueue(conn, after=[behind])
+    assert circles(conn, after) == [circle]
+    # The holder of the session, and the job that comes first in it.
+    assert circles(conn, behind) == [circle, circle]
+
+
+def test_a_child_that_comes_after_a_job_behind_its_parent(conn):
+    batch = opened(conn, "a", enqueue_batch(conn, queue="a", session="s", children=of(1)))
+    behind = enqueue(conn, queue="a", session="s")
+    child = enqueue(conn, parent=batch, after=[behind])
+    complete(conn, claim_awaited(conn, "a"))
+    assert circles(conn, child) == [{batch, behind, child}]
+
+
+def test_they_go_on_when_one_is_cancelled(conn):
+    one, other = crossed(conn)
+    [child] = children_of(conn, one)
+    cancel(conn, other)
+    ends_as(conn, other, "cancelled")
+    run = claim_awaited(conn, "b")
+    assert run.id == child
+    complete(conn, run)
+    assert claim_awaited(conn, "a").id == one
+
+
+def test_of_a_line_that_goes_on_nothing_is_said(conn):
+    batch = opened(conn, "a", enqueue_batch(conn, queue="a", session="s", children=of(2, queue="b", session="s")))
+    following = enqueue(conn, queue="a", session="s")
+    last = enqueue(conn, after=[following])
+    assert claim_awaited(conn, "b").id in children_of(conn, batch)
+    for job in (batch, following, last):
+        assert details(conn, job)
+        assert circles(conn, job) == []
+
+
+def test_what_holds_a_job_up_for_good_is_no_circle(conn):
+    first = enqueue(conn, queue=ELSEWHERE)
+    cancel(conn, first)
+    held = enqueue(conn, after=[first], after_hold=True)
+    last = enqueue(conn, after=[held])
+    assert circles(conn, last) == []
+
+
+def test_a_long_line_is_not_followed_to_its_end(conn):
+    line = [enqueue(conn, queue=ELSEWHERE)]
+    for _ in range(150):
+        line.append(enqueue(conn, after=[line[-1]]))
+    assert details(conn, line[-1])[0] == f"It comes after job {line[-2]}, which is blocked."
+
+
+def test_only_jobs_that_the_caller_may_know_are_named(conn, role):
+    one, other = crossed(conn, tenant="b")
+    mine = enqueue(conn, tenant="a", after=[one])
+    conn.execute("SELECT turnstile.allow_tenant(%s::text::regrole, '{a}')", [role])
+    conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
+    assert details(conn, mine)[0].endswith("Jobs wait for each other: 4 more. None of them goes on before one is cancelled.")
+    conn.execute("RESET ROLE")
+    assert circles(conn, mine) == [{one, other, *children_of(conn, one), *children_of(conn, other)}]
