@@ -7,6 +7,8 @@ from support.calls import call, cancel, claim_next, complete, enqueue
 
 OPEN = "SELECT opened_at IS NOT NULL FROM turnstile.batch WHERE id = %s"
 
+IN_LINE = "FROM turnstile.job WHERE session = 's' AND parent IS NOT NULL AND state = 'available'"
+
 
 def details(conn, job: int) -> list[str]:
     return [row.detail for row in call(conn, "why_waiting", job_id=job)]
@@ -50,8 +52,21 @@ def test_who_waits_for_them_is_told_too(conn):
     behind = enqueue(conn, queue="a", session="s")
     after = enqueue(conn, after=[behind])
     assert circles(conn, after) == [circle]
-    # The holder of the session, and the job that comes first in it.
-    assert circles(conn, behind) == [circle, circle]
+    assert circles(conn, behind) == [circle]
+    listed = call(conn, "why_waiting_many", job_ids=[behind, *circle])
+    assert [row.job_id for row in listed if "wait for each other" in row.detail] == [behind, *circle]
+
+
+def test_a_child_that_is_not_the_first(conn):
+    """Its siblings wait for nothing but their time, and there are some."""
+    later = of(20, run_at="2100-01-01")
+    one = enqueue_batch(conn, queue="a", session="s", children=[*later, *of(1, queue="b", session="s"), *later])
+    other = enqueue_batch(conn, queue="b", session="s", children=[*later, *of(1, queue="a", session="s"), *later])
+    opened(conn, "b", other)
+    opened(conn, "a", one)
+    awaited(conn, f"SELECT count(*) {IN_LINE}", 2)
+    [stuck] = conn.execute(f"SELECT array_agg(id) {IN_LINE}").fetchone()
+    assert circles(conn, one) == [{one, other, *stuck}]
 
 
 def test_a_child_that_comes_after_a_job_behind_its_parent(conn):
@@ -81,6 +96,23 @@ def test_of_a_line_that_goes_on_nothing_is_said(conn):
     for job in (batch, following, last):
         assert details(conn, job)
         assert circles(conn, job) == []
+
+
+def test_children_wait_only_for_the_turn_of_their_parent(conn):
+    first = enqueue(conn, queue="a")
+    batch = enqueue_batch(conn, queue="b", children=of(2), after=[first])
+    nested = enqueue_batch(conn, queue="b", session="s", children=of(1, session="t"), parent=batch)
+    for job in (batch, nested, *children_of(conn, batch), *children_of(conn, nested)):
+        assert details(conn, job)
+        assert circles(conn, job) == []
+
+
+def test_children_of_a_batch_that_is_stopped_end_by_themselves(conn):
+    batch = enqueue_batch(conn, children=of(3))
+    with conn.transaction(force_rollback=True):
+        conn.execute("UPDATE turnstile.batch SET stops = 'failed' WHERE id = %s", [batch])
+        for job in (batch, *children_of(conn, batch)):
+            assert circles(conn, job) == []
 
 
 def test_what_holds_a_job_up_for_good_is_no_circle(conn):

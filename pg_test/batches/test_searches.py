@@ -50,7 +50,6 @@ def test_a_look_at_one_job_reads_no_others(conn, jobs):
 def _pages_read(conn, statement: str, job: int) -> int:
     given = [f"'{{{job}}}'" if STATEMENTS[statement].startswith("bigint[]") else str(job)]
     given += [str(WALKS.get(statement, 500))] * STATEMENTS[statement].count(", ")
-    conn.execute(f"SET enable_bitmapscan = {'off' if statement in WALKS else 'on'}")
     with conn.transaction(force_rollback=True):
         conn.execute(f"PREPARE looked ({STATEMENTS[statement]}) AS {text_of(statement)}")
         ((explained,),) = conn.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE looked ({', '.join(given)})").fetchall()

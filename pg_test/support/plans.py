@@ -6,8 +6,11 @@ from support.batches import enqueue_batch, of
 from support.calls import enqueue_many, ids
 
 QUERIES = Path(__file__).parents[2] / "sql/queries"
-# But for bitmaps, which statements that walk an index do without.
-PLANNED = "SET enable_seqscan = off; SET jit = off; SET turnstile.assume_large_tables = on"
+# But for statements that are planned to read all.
+PLANNED = """
+    SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off; SET max_parallel_workers_per_gather = 0;
+    SET turnstile.assume_large_tables = on
+"""
 MANY = 300
 LARGE = {
     "job", "dependency", "batch", "unique_key", "queue", "tenant", "account", "concurrency", "slowed_key", "paused_session", "recurring",
@@ -70,9 +73,14 @@ def shape(node: dict) -> dict:
 
 def read_whole(explained: dict) -> list:
     """The scans of large tables that have no condition on the index that they read, or that read none."""
-    scans = [node for node in nodes(explained.get("Plan", {})) if _is_large(node.get("Relation Name", ""))]
-    kinds = ["Seq Scan", "Index Scan", "Index Only Scan"]
-    return [(node["Node Type"], node["Relation Name"]) for node in scans if node["Node Type"] in kinds and "Index Cond" not in node]
+    kinds = ["Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Index Scan"]
+    scans = [node for node in nodes(explained.get("Plan", {})) if node["Node Type"] in kinds and "Index Cond" not in node]
+    return [(node["Node Type"], name) for node in scans if _is_large(name := node.get("Relation Name") or _table_of(node["Index Name"]))]
+
+
+def _table_of(index: str) -> str:
+    """The node of a bitmap does not say it."""
+    return next((table for table in sorted(LARGE, key=len, reverse=True) if index.startswith(f"{table}_")), index)
 
 
 def _is_large(relation: str) -> bool:

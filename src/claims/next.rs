@@ -15,8 +15,7 @@ use turnstile_scheduler::{LaneSpec, Pick, Picked};
 static FIRST_IN_LANE: Statement = statement!(
     "first_in_lane",
     [INT8OID, INT8OID, INT8OID, INT8OID, INT8ARRAYOID]
-)
-.that_walks_an_index();
+);
 
 /// Lanes that one look goes through: memory may list many whose jobs are gone.
 const LOOKS_AT_MOST: usize = 256;

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// When the first job of each queue that was put off falls due: (queue, run_at).
-pub static FIRST_DUE: Statement = statement!("first_due", []).that_walks_an_index();
+pub static FIRST_DUE: Statement = statement!("first_due", []);
 
 /// The most names that a backend remembers.
 const MOST: usize = 100_000;

@@ -1,5 +1,6 @@
 //! One reason why a job waits.
 
+use super::circle::Circle;
 use crate::job::gates;
 use turnstile_scheduler::GateKind;
 
@@ -40,6 +41,11 @@ impl Reason {
         }
     }
 
+    /// Whether others must end first, or have their turn.
+    pub fn is_of_jobs(self) -> bool {
+        matches!(self, Self::Blocked | Self::SessionBusy | Self::SessionOrder)
+    }
+
     /// Why a full gate of this kind holds a job up.
     pub fn of_full(kind: GateKind) -> Self {
         match kind {
@@ -65,8 +71,8 @@ pub struct Blocker {
     /// When time opens it.
     pub opens_at: Option<i64>,
     pub holder: Option<i64>,
-    /// Jobs that wait for each other, and for which it waits by this reason.
-    pub circle: Vec<i64>,
+    /// Jobs that wait for each other, for which it waits by this reason.
+    pub circle: Option<Circle>,
     pub detail: String,
 }
 
@@ -80,7 +86,7 @@ impl Blocker {
             slots: None,
             opens_at: None,
             holder: None,
-            circle: Vec::new(),
+            circle: None,
             detail: detail.into(),
         }
     }
@@ -105,23 +111,23 @@ impl Blocker {
         Self { holder, ..self }
     }
 
-    /// The sentences for a caller who may know of this job in the way, and of these of the circle.
-    pub fn told(&self, holder: Option<i64>, circle: &[i64]) -> String {
+    /// The sentence for a caller who may know of this job in the way.
+    pub fn told(&self, holder: Option<i64>) -> String {
         let called = holder.map_or_else(|| "another job".into(), |id| format!("job {id}"));
-        let detail = self.detail.replace(HOLDER, &called);
-        if self.circle.is_empty() {
-            return detail;
-        }
-        let mut jobs: Vec<String> = circle.iter().take(NAMED).map(i64::to_string).collect();
-        let others = self.circle.len() - jobs.len();
-        if others > 0 {
-            jobs.push(format!("{others} more"));
-        }
-        let jobs = jobs.join(", ");
-        format!(
-            "{detail} Jobs wait for each other: {jobs}. None of them goes on before one is cancelled."
-        )
+        self.detail.replace(HOLDER, &called)
     }
+}
+
+/// The sentences about `jobs` that wait for each other, for a caller who may know of those that are `known`.
+pub fn told_of_circle(jobs: &[i64], known: &[i64]) -> String {
+    let named = known.iter().take(NAMED);
+    let mut names: Vec<String> = named.map(i64::to_string).collect();
+    let others = jobs.len().saturating_sub(names.len());
+    if others > 0 {
+        names.push(format!("{others} more"));
+    }
+    let names = names.join(", ");
+    format!("Jobs wait for each other: {names}. None of them goes on before one is cancelled.")
 }
 
 /// What SQL calls a kind of gate.

@@ -1,73 +1,145 @@
 //! Jobs that wait for each other, so that none of them starts by itself: through batches, what comes after what, and sessions that are
 //! held meanwhile. Which sessions are held is known only when jobs have started, so no call can refuse all of them.
 
-use super::blocker::{Blocker, Reason};
+use super::blocker::Reason;
+use super::holders;
 use super::job::Waiting;
-use super::why;
+use crate::pg::call::datum;
 use crate::pg::error::Result;
-use crate::pg::spi::Spi;
+use crate::pg::seeded::{Seeded, armed};
+use crate::pg::spi::{Spi, Statement, statement};
 use pgrx::pg_sys;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use turnstile_scheduler::GateKind;
 
-/// Jobs that are looked at.
-const MOST: usize = 100;
+static AWAITED_BY: Statement = statement!("awaited_by", [INT8OID, BOOLOID]);
 
-/// The circle for which the job waits by this reason, if there is one; the job may be one of it.
-pub fn behind(
-    spi: &Spi,
-    job_table: pg_sys::Oid,
-    job: &Waiting,
-    blocker: &Blocker,
-) -> Result<Vec<i64>> {
-    let mut search = Search {
-        spi,
-        job_table,
-        path: vec![job.id],
-        seen: BTreeSet::new(),
-    };
-    match next(blocker) {
-        Some(holder) => Ok(search.follow(holder)?.unwrap_or_default()),
-        None => Ok(Vec::new()),
+/// Steps from the job that is asked about.
+const DEEPEST: usize = 100;
+/// Jobs that one call looks at.
+const MOST: usize = 2_000;
+
+/// What is waited for: the end of a job, or only its turn, for which it does not wait for its children.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    job: i64,
+    is_turn: bool,
+}
+
+impl Event {
+    fn end_of(job: i64) -> Self {
+        Self {
+            job,
+            is_turn: false,
+        }
     }
 }
 
-/// The job that must end first.
-fn next(blocker: &Blocker) -> Option<i64> {
-    let waits = matches!(
-        blocker.reason,
-        Reason::Blocked | Reason::SessionBusy | Reason::SessionOrder
-    );
-    blocker.holder.filter(|_| waits)
-}
+/// The jobs of a circle, each once.
+pub type Circle = Rc<[i64]>;
 
-struct Search<'a> {
+/// What was found out for the jobs of one call.
+pub struct Search<'a> {
     spi: &'a Spi,
     job_table: pg_sys::Oid,
-    path: Vec<i64>,
-    seen: BTreeSet<i64>,
+    /// Where each leads that was looked at.
+    known: BTreeMap<Event, Option<Circle>>,
+    left: usize,
+    /// It was not followed to its end.
+    is_cut: bool,
 }
 
-impl Search<'_> {
-    /// A job that runs, or has ended, waits for nothing.
-    fn follow(&mut self, id: i64) -> Result<Option<Vec<i64>>> {
-        pgrx::check_for_interrupts!();
-        if let Some(first) = self.path.iter().position(|&job| job == id) {
-            return Ok(Some(self.path.iter().skip(first).copied().collect()));
+impl<'a> Search<'a> {
+    pub fn of(spi: &'a Spi, job_table: pg_sys::Oid) -> Self {
+        Self {
+            spi,
+            job_table,
+            known: BTreeMap::new(),
+            left: MOST,
+            is_cut: false,
         }
-        if self.seen.len() >= MOST || !self.seen.insert(id) {
+    }
+
+    /// The circle for which the job waits, which it may be part of, and by which reason it does.
+    pub fn behind(&mut self, job: &Waiting) -> Result<Option<(Reason, Circle)>> {
+        if armed(Seeded::OverlookCircles) {
             return Ok(None);
         }
-        let Some(job) = Waiting::find(self.spi, id)? else {
+        self.is_cut = false;
+        let mut path = vec![Event::end_of(job.id)];
+        for (reason, event) in self.awaited(job, false)? {
+            if let Some(circle) = self.follow(event, &mut path)? {
+                return Ok(Some((reason, circle)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn follow(&mut self, event: Event, path: &mut Vec<Event>) -> Result<Option<Circle>> {
+        pgrx::check_for_interrupts!();
+        if let Some(first) = path.iter().position(|&it| it == event) {
+            return Ok(Some(circle_of(path.iter().skip(first))));
+        }
+        if let Some(known) = self.known.get(&event) {
+            return Ok(known.clone());
+        }
+        if path.len() >= DEEPEST || self.left == 0 {
+            self.is_cut = true;
+            return Ok(None);
+        }
+        self.left -= 1;
+        path.push(event);
+        let found = self.follow_all(event, path)?;
+        path.pop();
+        if found.is_some() || !self.is_cut {
+            self.known.insert(event, found.clone());
+        }
+        Ok(found)
+    }
+
+    /// A job that runs, or has ended, waits for nothing.
+    fn follow_all(&mut self, event: Event, path: &mut Vec<Event>) -> Result<Option<Circle>> {
+        let Some(job) = Waiting::find(self.spi, event.job)? else {
             return Ok(None);
         };
-        self.path.push(id);
-        for blocker in why::lasting(self.spi, self.job_table, &job)? {
-            let found = next(&blocker).map(|holder| self.follow(holder));
-            if let Some(circle) = found.transpose()?.flatten() {
+        for (_, next) in self.awaited(&job, event.is_turn)? {
+            if let Some(circle) = self.follow(next, path)? {
                 return Ok(Some(circle));
             }
         }
-        self.path.pop();
         Ok(None)
     }
+
+    fn awaited(&self, job: &Waiting, is_turn: bool) -> Result<Vec<(Reason, Event)>> {
+        let mut found = Vec::new();
+        let rows = self
+            .spi
+            .run(&AWAITED_BY, &[datum(job.id), datum(is_turn)])?;
+        for row in 0..rows.len() {
+            let event = Event {
+                job: rows.required(row, 1)?,
+                is_turn: rows.required(row, 2)?,
+            };
+            found.push((Reason::Blocked, event));
+        }
+        if job.is_available && job.spec.session != 0 {
+            let (spi, table) = (self.spi, self.job_table);
+            let holder = holders::of_gate(spi, table, job, GateKind::Session)?;
+            let first = holders::first_of_session(spi, table, job)?;
+            let ends = [(Reason::SessionBusy, holder), (Reason::SessionOrder, first)].into_iter();
+            found.extend(ends.filter_map(|(reason, id)| Some((reason, Event::end_of(id?)))));
+        }
+        Ok(found)
+    }
+}
+
+fn circle_of<'a>(events: impl Iterator<Item = &'a Event>) -> Circle {
+    let mut jobs: Vec<i64> = Vec::new();
+    for event in events {
+        if !jobs.contains(&event.job) {
+            jobs.push(event.job);
+        }
+    }
+    jobs.into()
 }

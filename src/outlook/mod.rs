@@ -2,7 +2,7 @@
 
 mod blocked; // jobs that wait for others
 mod blocker;
-mod circle; // jobs that wait for each other
+pub mod circle; // jobs that wait for each other
 mod counts; // jobs that come before another
 pub mod estimate;
 mod gates; // gates that are closed

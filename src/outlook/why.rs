@@ -1,8 +1,9 @@
 //! Every reason why a job waits.
 
-use super::blocker::{Blocker, HOLDER, Reason};
+use super::blocker::{HOLDER, Reason};
+use super::circle::Search;
 use super::job::Waiting;
-use super::{blocked, circle, gates, holders, order};
+use super::{blocked, gates, holders, order};
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
@@ -12,14 +13,22 @@ use crate::table::locked::{Hold, hold_of};
 use pgrx::pg_sys;
 use turnstile_scheduler::GateKind;
 
-pub use super::blocker::name_of;
+pub use super::blocker::{Blocker, name_of, told_of_circle};
 
 /// What keeps the job from being the one that the next claim from its queue takes; nothing if it is that.
-pub fn blockers(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Vec<Blocker>> {
+pub fn blockers(
+    spi: &Spi,
+    job_table: pg_sys::Oid,
+    job: &Waiting,
+    circles: &mut Search,
+) -> Result<Vec<Blocker>> {
     let mut found = lasting(spi, job_table, job)?;
-    for blocker in &mut found {
-        if !armed(Seeded::OverlookCircles) {
-            blocker.circle = circle::behind(spi, job_table, job, blocker)?;
+    let waits_for_jobs = found.iter().any(|blocker| blocker.reason.is_of_jobs());
+    let behind = waits_for_jobs.then(|| circles.behind(job)).transpose()?;
+    if let Some((reason, circle)) = behind.flatten() {
+        let mut blockers = found.iter_mut();
+        if let Some(blocker) = blockers.find(|blocker| blocker.reason == reason) {
+            blocker.circle = Some(circle);
         }
     }
     let could_start = found.is_empty();
@@ -29,7 +38,7 @@ pub fn blockers(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Vec<
 }
 
 /// What keeps it from starting however many are claimed.
-pub fn lasting(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Vec<Blocker>> {
+fn lasting(spi: &Spi, job_table: pg_sys::Oid, job: &Waiting) -> Result<Vec<Blocker>> {
     let mut found = Vec::new();
     match job.is_blocked {
         true => found.extend(blocked::blockers(spi, job)?),

@@ -246,6 +246,12 @@ fn schema() -> Oid {
     unsafe { pg_sys::get_namespace_oid(c"turnstile".as_ptr(), true) }
 }
 
+/// Whether a relation, which may be a user's own, is in the schema.
+pub fn is_in_own_schema(relation: Oid) -> bool {
+    // SAFETY: as above.
+    unsafe { pg_sys::get_rel_namespace(relation) == schema() }
+}
+
 /// Whatever relation has the name in the schema; invalid if none has.
 fn of_schema(name: &CStr) -> Oid {
     // SAFETY: as above.

@@ -1,4 +1,5 @@
-//! What the planner is told of tables while it plans a statement of the extension: that they are large, and nothing of their values.
+//! What the planner is told of the extension's tables while it plans a statement of the extension: that they are large, and nothing of
+//! their values.
 //! Plans are kept, and what is true of a queue that was just drained is not true of the backlog that comes next.
 
 #![allow(
@@ -6,6 +7,7 @@
     reason = "is called back by the planner, and fills in its estimates"
 )]
 
+use crate::pg::catalog;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::settings;
 use pgrx::{pg_guard, pg_sys};
@@ -24,23 +26,30 @@ thread_local! {
     static PREVIOUS_VALUES_OF_INDEX: Cell<pg_sys::get_index_stats_hook_type> = const { Cell::new(None) };
 }
 
-/// While it lives, the planner takes all tables but those of the server for large.
-pub struct LargeTables(());
+/// While it lives, the planner takes the tables of the extension for large.
+pub struct LargeTables {
+    was_assumed: bool,
+}
 
 impl LargeTables {
     pub fn assumed() -> Self {
-        IS_ASSUMED.set(!armed(Seeded::PlanByWhatIsKnown));
-        Self(())
+        let is_assumed = !armed(Seeded::PlanByWhatIsKnown);
+        Self {
+            was_assumed: IS_ASSUMED.replace(is_assumed),
+        }
     }
 }
 
-fn are_assumed() -> bool {
-    IS_ASSUMED.get() || settings::assume_large_tables()
+/// Code of users may run while a statement is planned, and have theirs planned: constants are computed then.
+fn is_assumed_large(relation: pg_sys::Oid) -> bool {
+    (IS_ASSUMED.get() || settings::assume_large_tables())
+        && relation != pg_sys::InvalidOid
+        && catalog::is_in_own_schema(relation)
 }
 
 impl Drop for LargeTables {
     fn drop(&mut self) {
-        IS_ASSUMED.set(false);
+        IS_ASSUMED.set(self.was_assumed);
     }
 }
 
@@ -68,8 +77,7 @@ unsafe extern "C-unwind" fn sizes(
         // SAFETY: with the arguments that the planner gave.
         unsafe { previous(root, table, is_parent, relation) };
     }
-    let is_of_server = table.to_u32() < pg_sys::FirstNormalObjectId;
-    if are_assumed() && !is_of_server && !is_parent {
+    if !is_parent && is_assumed_large(table) {
         // SAFETY: the planner's own, which it has filled in.
         unsafe { relation.as_mut() }.into_iter().for_each(enlarge);
     }
@@ -104,8 +112,10 @@ unsafe extern "C-unwind" fn values(
     column: pg_sys::AttrNumber,
     answer: *mut pg_sys::VariableStatData,
 ) -> bool {
+    // SAFETY: the entry of the table, or of what has no OID.
+    let table = unsafe { entry.as_ref() }.map_or(pg_sys::InvalidOid, |entry| entry.relid);
     match PREVIOUS_VALUES.get() {
-        _ if are_assumed() => nothing_known(answer),
+        _ if is_assumed_large(table) => nothing_known(answer),
         // SAFETY: with the arguments that the planner gave.
         Some(previous) => unsafe { previous(root, entry, column, answer) },
         None => false,
@@ -120,7 +130,7 @@ unsafe extern "C-unwind" fn values_of_index(
     answer: *mut pg_sys::VariableStatData,
 ) -> bool {
     match PREVIOUS_VALUES_OF_INDEX.get() {
-        _ if are_assumed() => nothing_known(answer),
+        _ if is_assumed_large(index) => nothing_known(answer),
         // SAFETY: with the arguments that the planner gave.
         Some(previous) => unsafe { previous(root, index, column, answer) },
         None => false,

@@ -10,7 +10,7 @@ use crate::pg::estimates::LargeTables;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::settings;
 use crate::pg::spi::Spi;
-use crate::pg::statement::{Reads, Statement};
+use crate::pg::statement::Statement;
 use pgrx::pg_sys;
 use std::ffi::CStr;
 
@@ -97,14 +97,15 @@ fn source(plan: pg_sys::SPIPlanPtr) -> Result<*mut pg_sys::CachedPlanSource> {
 /// While it lives, plans are made for growth. Only who plans anew pays for it.
 struct ForGrowth {
     _settings: Settings,
-    _tables: LargeTables,
+    _tables: Option<LargeTables>,
 }
 
 impl ForGrowth {
+    /// How to read all of a table goes by what is known of it.
     fn of(statement: &Statement) -> Self {
         Self {
             _settings: Settings::of_planning(statement),
-            _tables: LargeTables::assumed(),
+            _tables: (!statement.reads_all).then(LargeTables::assumed),
         }
     }
 }
@@ -116,18 +117,15 @@ impl Settings {
     /// The planner prefers indexes: a plan that was kept since the table was small would read all of it. Where there is none, it does
     /// not compile the costly scan. What the caller has switched off does not count. Only who plans anew pays for it.
     fn of_planning(statement: &Statement) -> Self {
-        let [sequential, bitmaps] = match statement.reads {
-            Reads::Named => [c"off", c"on"],
-            Reads::InOrder => [c"off", c"off"],
-            Reads::All => [c"on", c"on"],
-        };
+        // A bitmap is made of all that a condition finds, however few rows are wanted, and passes over dead entries each time.
+        let others = if statement.reads_all { c"on" } else { c"off" };
         if armed(Seeded::PlanAsTheCaller) {
             return Self::of([]);
         }
         Self::of([
-            (c"enable_seqscan", sequential),
+            (c"enable_seqscan", others),
             (c"jit", c"off"),
-            (c"enable_bitmapscan", bitmaps),
+            (c"enable_bitmapscan", others),
             (c"enable_nestloop", c"on"),
             (c"enable_tidscan", c"on"),
             (c"enable_indexscan", c"on"),

@@ -94,7 +94,7 @@ pub fn register() {
     );
     GucRegistry::define_bool_guc(
         c"turnstile.assume_large_tables",
-        c"Whether the planner takes all tables of users for large, and knows nothing of their values, as it does for the statements of Turnstile.",
+        c"Whether the planner takes the tables of Turnstile for large, and knows nothing of their values, as it does for the statements of Turnstile.",
         c"Only for EXPLAIN of these statements.",
         &ASSUME_LARGE_TABLES,
         GucContext::Suset,

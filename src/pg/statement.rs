@@ -19,18 +19,8 @@ pub struct Statement {
     plan: AtomicPtr<pg_sys::_SPI_plan>,
     /// The version of the catalog from which it was made, if it was.
     version: AtomicU64,
-    pub reads: Reads,
-}
-
-/// What a statement reads of tables that may be large.
-#[derive(Clone, Copy)]
-pub enum Reads {
-    /// What its arguments name.
-    Named,
-    /// The first entries of an index in its order. Without statistics the planner takes them for few, and would sort them all.
-    InOrder,
-    /// All.
-    All,
+    /// It reads all of tables that may be large. Others read what their arguments name, or the first entries of an index.
+    pub reads_all: bool,
 }
 
 enum Text {
@@ -106,20 +96,13 @@ impl Statement {
             types,
             plan: AtomicPtr::new(null_mut()),
             version: AtomicU64::new(0),
-            reads: Reads::Named,
-        }
-    }
-
-    pub const fn that_walks_an_index(self) -> Self {
-        Self {
-            reads: Reads::InOrder,
-            ..self
+            reads_all: false,
         }
     }
 
     pub const fn that_reads_all(self) -> Self {
         Self {
-            reads: Reads::All,
+            reads_all: true,
             ..self
         }
     }

@@ -13,8 +13,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::PgSqlErrorCode;
 use turnstile_scheduler::waiting::NEVER;
 
-static DUE: Statement =
-    statement!("recurring_due", [TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID]).that_walks_an_index();
+static DUE: Statement = statement!("recurring_due", [TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID]);
 static NEXT: Statement = statement!("recurring_next", []);
 static FIRE: Statement = statement!("recurring_fire", [TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID]);
 static PASS: Statement = statement!("recurring_pass", [TEXTOID, TIMESTAMPTZOID, TEXTOID]);

@@ -23,8 +23,7 @@ static FIND_WAITING: Statement = statement!(
         INT8ARRAYOID,
         TIMESTAMPTZOID
     ]
-)
-.that_walks_an_index();
+);
 pub static START_JOBS: Statement = statement!(
     "start_jobs",
     [

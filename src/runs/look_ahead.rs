@@ -15,8 +15,7 @@ use turnstile_scheduler::Picked;
 static LOOK_AHEAD: Statement = statement!(
     "look_ahead",
     [INT8OID, INT8OID, INT8OID, INT8ARRAYOID, INT4OID]
-)
-.that_walks_an_index();
+);
 
 /// The next available positions of the lane, locked or not, and whether there are no more.
 pub fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<(Vec<i64>, bool)> {

@@ -15,8 +15,7 @@ use pgrx::pg_sys;
 use std::rc::Rc;
 use turnstile_scheduler::{Credit, EVERY_QUEUE, LaneKey, LaneSpec, Part, Search, Step};
 
-static NEXT_LANES: Statement =
-    statement!("next_lanes", [INT8OID, INT8OID, INT8OID, INT4OID]).that_walks_an_index();
+static NEXT_LANES: Statement = statement!("next_lanes", [INT8OID, INT8OID, INT8OID, INT4OID]);
 
 /// Parts that a claim which has found some jobs looks at for more.
 const PARTS_FOR_MORE: usize = 8;

@@ -13,10 +13,8 @@ use turnstile_scheduler::{LaneSpec, Step};
 static PROMOTE: Statement = statement!(
     "promote_due",
     [INT8OID, TEXTOID, TIMESTAMPTZOID, INT8OID, TIMESTAMPTZOID]
-)
-.that_walks_an_index();
-static NEXT: Statement =
-    statement!("next_due", [TEXTOID, TIMESTAMPTZOID, INT8OID]).that_walks_an_index();
+);
+static NEXT: Statement = statement!("next_due", [TEXTOID, TIMESTAMPTZOID, INT8OID]);
 
 /// Jobs that one claim makes available at most: a claim must stay short when a million fall due at once.
 pub const BATCH: i64 = 500;

@@ -9,9 +9,8 @@ use crate::pg::spi::{Spi, Statement, statement};
 use crate::shmem::{Part, Walk};
 
 static ANY: Statement = statement!("any_follow_up", []);
-static FOLLOWERS: Statement =
-    statement!("next_followers", [INT8OID, INT8OID]).that_walks_an_index();
-static BATCHES: Statement = statement!("next_batches", [INT8OID, INT8OID]).that_walks_an_index();
+static FOLLOWERS: Statement = statement!("next_followers", [INT8OID, INT8OID]);
+static BATCHES: Statement = statement!("next_batches", [INT8OID, INT8OID]);
 static BLOCKED: Statement = statement!("next_blocked", [INT8OID, INT8OID]);
 
 /// Rows that are read for each job that may be found.

@@ -2,8 +2,9 @@
 
 use crate::api::arguments::{job, job_ids, name};
 use crate::job::lane::{EVERY_QUEUE, claimed_key, tenant_key};
+use crate::outlook::circle::Search;
 use crate::outlook::job::Waiting;
-use crate::outlook::why::name_of;
+use crate::outlook::why::{Blocker, name_of, told_of_circle};
 use crate::outlook::{estimate, summary, why};
 use crate::permission;
 use crate::pg::call::{Call, arguments, datum};
@@ -26,7 +27,8 @@ pub fn why_waiting(call: &Call) -> Result<Option<Datum>> {
     with_spi(|spi| {
         permission::job_outlook(spi, job_id)?;
         let job = Waiting::read(spi, job_id)?;
-        let mut blockers = blockers_of(spi, &job)?;
+        let mut circles = Search::of(spi, catalog::job_table()?);
+        let mut blockers = blockers_of(spi, &job, &mut circles)?;
         blockers.try_for_each(|columns| {
             output.push(columns?.into_iter());
             Ok(())
@@ -41,6 +43,7 @@ pub fn why_waiting_many(call: &Call) -> Result<Option<Datum>> {
     let job_ids = job_ids(call, why_waiting_many::JOB_IDS)?;
     let mut output = Output::of(call);
     with_spi(|spi| {
+        let mut circles = Search::of(spi, catalog::job_table()?);
         for job_id in job_ids {
             pgrx::check_for_interrupts!();
             let Some(job) = Waiting::find(spi, job_id)? else {
@@ -49,7 +52,7 @@ pub fn why_waiting_many(call: &Call) -> Result<Option<Datum>> {
             if !permission::may_know(spi, job_id)? {
                 continue;
             }
-            for columns in blockers_of(spi, &job)? {
+            for columns in blockers_of(spi, &job, &mut circles)? {
                 output.push(iter::once(datum(job_id)).chain(columns?));
             }
         }
@@ -61,8 +64,9 @@ pub fn why_waiting_many(call: &Call) -> Result<Option<Datum>> {
 fn blockers_of(
     spi: &Spi,
     job: &Waiting,
+    circles: &mut Search,
 ) -> Result<impl Iterator<Item = Result<[Option<Datum>; 9]>>> {
-    let blockers = why::blockers(spi, catalog::job_table()?, job)?;
+    let blockers = why::blockers(spi, catalog::job_table()?, job, circles)?;
     Ok((1_i32..).zip(blockers).map(|(ord, blocker)| {
         let holder = match blocker.holder {
             Some(id) if permission::may_know(spi, id)? => Some(id),
@@ -80,20 +84,23 @@ fn blockers_of(
             number(blocker.slots),
             blocker.opens_at.and_then(datum),
             holder.and_then(datum),
-            datum(blocker.told(holder, &known(spi, &blocker.circle)?)),
+            datum(told(spi, &blocker, holder)?),
         ])
     }))
 }
 
-/// Those of which the caller may know.
-fn known(spi: &Spi, jobs: &[i64]) -> Result<Vec<i64>> {
+fn told(spi: &Spi, blocker: &Blocker, holder: Option<i64>) -> Result<String> {
+    let detail = blocker.told(holder);
+    let Some(circle) = &blocker.circle else {
+        return Ok(detail);
+    };
     let mut known = Vec::new();
-    for &id in jobs {
+    for &id in circle.iter() {
         if permission::may_know(spi, id)? {
             known.push(id);
         }
     }
-    Ok(known)
+    Ok(format!("{detail} {}", told_of_circle(circle, &known)))
 }
 
 pub fn why_waiting_summary(call: &Call) -> Result<Option<Datum>> {

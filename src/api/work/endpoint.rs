@@ -17,7 +17,7 @@ static ENDPOINT: Statement = statement!("endpoint_of", [TEXTOID]);
 static KIND_OF_RUN: Statement = statement!("kind_of_run", [INT8OID, INT4OID]);
 static END_TRIAL: Statement = statement!("end_trial", [TEXTOID]);
 static BEGIN_TRIAL: Statement = statement!("begin_trial", [TEXTOID, TEXTOID]);
-static PAUSE_KEY: Statement = statement!("pause_key", [TEXTOID, INTERVALOID]).that_walks_an_index();
+static PAUSE_KEY: Statement = statement!("pause_key", [TEXTOID, INTERVALOID]);
 static PAUSE_ENDPOINT: Statement = statement!("pause_endpoint", [TEXTOID]);
 
 const COLUMNS: i32 = 15;
