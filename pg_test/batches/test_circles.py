@@ -1,6 +1,8 @@
 """Parents hold their sessions while they wait for their children. So jobs can come to wait for each other, which why_waiting tells."""
 
+import pytest
 from psycopg import sql
+from psycopg.errors import InvalidParameterValue
 
 from support.batches import ELSEWHERE, awaited, children_of, claim_awaited, ends_as, enqueue_batch, nothing_comes, of
 from support.calls import call, cancel, claim_next, complete, enqueue
@@ -75,6 +77,17 @@ def test_a_child_that_comes_after_a_job_behind_its_parent(conn):
     child = enqueue(conn, parent=batch, after=[behind])
     complete(conn, claim_awaited(conn, "a"))
     assert circles(conn, child) == [{batch, behind, child}]
+
+
+def test_two_transactions_that_each_close_half_of_a_circle(conn, other):
+    one, another = (enqueue_batch(conn, children=of(1)) for _ in range(2))
+    with other.transaction():
+        second = enqueue(other, parent=another, after=[one])
+        first = enqueue(conn, parent=one, after=[another])
+    for job in (one, another, first, second):
+        assert circles(conn, job) == [{one, another, first, second}]
+    with pytest.raises(InvalidParameterValue):
+        enqueue(conn, parent=one, after=[another])
 
 
 def test_they_go_on_when_one_is_cancelled(conn):

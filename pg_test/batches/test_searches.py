@@ -2,6 +2,7 @@
 
 import pytest
 
+from rules.test_plans import statements
 from support.batches import enqueue_batch, of
 from support.calls import enqueue_many, ids
 from support.plans import PLANNED, nodes, text_of
@@ -47,11 +48,24 @@ def test_a_look_at_one_job_reads_no_others(conn, jobs):
     assert {how: pages for how, pages in read.items() if pages > PAGES} == {}
 
 
+@pytest.mark.usefixtures("jobs")
+def test_where_few_are_wanted_few_are_read(conn):
+    conn.execute(f"{PLANNED}; SET plan_cache_mode = force_generic_plan")
+    types = statements()["find_jobs"][0]
+    given = ["NULL"] * len(types)
+    given[5], given[7] = "'{available}'", "10"
+    assert _pages(conn, "find_jobs", ", ".join(types), given) <= PAGES
+
+
 def _pages_read(conn, statement: str, job: int) -> int:
     given = [f"'{{{job}}}'" if STATEMENTS[statement].startswith("bigint[]") else str(job)]
     given += [str(WALKS.get(statement, 500))] * STATEMENTS[statement].count(", ")
+    return _pages(conn, statement, STATEMENTS[statement], given)
+
+
+def _pages(conn, statement: str, types: str, given: list[str]) -> int:
     with conn.transaction(force_rollback=True):
-        conn.execute(f"PREPARE looked ({STATEMENTS[statement]}) AS {text_of(statement)}")
+        conn.execute(f"PREPARE looked ({types}) AS {text_of(statement)}")
         ((explained,),) = conn.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE looked ({', '.join(given)})").fetchall()
         conn.execute("DEALLOCATE looked")
     # What changes rows after the result is known does not count in what gives the result.
