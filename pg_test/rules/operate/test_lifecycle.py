@@ -72,7 +72,9 @@ def test_progress_touches_no_index(conn):
             _of_run(conn, "progress", run, done=step, total=50, message="some text")
     conn.execute("SELECT pg_stat_force_next_flush()")
     updates, hot = (after - then for after, then in zip(conn.execute(stats).fetchone(), before, strict=True))
-    assert (updates, hot) == (1000, 1000)
+    assert updates == 1000
+    # While a snapshot of another process keeps what is dead, such as that of an ANALYZE in passing, a page may be full.
+    assert hot > 900
 
 
 @pytest.mark.parametrize("function, more", [
