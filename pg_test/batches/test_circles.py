@@ -40,9 +40,13 @@ def crossed(conn, **names) -> tuple[int, int]:
     return one, other
 
 
+def with_children(conn, *parents) -> set[int]:
+    return {*parents, *(child for parent in parents for child in children_of(conn, parent))}
+
+
 def test_parents_that_hold_the_sessions_of_each_others_children(conn):
     one, other = crossed(conn)
-    circle = {one, other, *children_of(conn, one), *children_of(conn, other)}
+    circle = with_children(conn, one, other)
     assert len(circle) == 4
     for job in circle:
         assert circles(conn, job) == [circle]
@@ -50,7 +54,7 @@ def test_parents_that_hold_the_sessions_of_each_others_children(conn):
 
 def test_who_waits_for_them_is_told_too(conn):
     one, other = crossed(conn)
-    circle = {one, other, *children_of(conn, one), *children_of(conn, other)}
+    circle = with_children(conn, one, other)
     behind = enqueue(conn, queue="a", session="s")
     after = enqueue(conn, after=[behind])
     assert circles(conn, after) == [circle]
@@ -150,4 +154,4 @@ def test_only_jobs_that_the_caller_may_know_are_named(conn, role):
     conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
     assert details(conn, mine)[0].endswith("Jobs wait for each other: 4 more. None of them goes on before one is cancelled.")
     conn.execute("RESET ROLE")
-    assert circles(conn, mine) == [{one, other, *children_of(conn, one), *children_of(conn, other)}]
+    assert circles(conn, mine) == [with_children(conn, one, other)]

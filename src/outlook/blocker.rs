@@ -1,7 +1,7 @@
 //! One reason why a job waits.
 
-use super::circle::Circle;
 use crate::job::gates;
+use std::rc::Rc;
 use turnstile_scheduler::GateKind;
 
 /// The closed set of reasons.
@@ -43,7 +43,11 @@ impl Reason {
 
     /// Whether others must end first, or have their turn.
     pub fn is_of_jobs(self) -> bool {
-        matches!(self, Self::Blocked | Self::SessionBusy | Self::SessionOrder)
+        self == Self::Blocked || self.is_of_session()
+    }
+
+    pub fn is_of_session(self) -> bool {
+        matches!(self, Self::SessionBusy | Self::SessionOrder)
     }
 
     /// Why a full gate of this kind holds a job up.
@@ -55,6 +59,9 @@ impl Reason {
         }
     }
 }
+
+/// Jobs that wait for each other, each once.
+pub type Circle = Rc<[i64]>;
 
 /// Jobs of a circle that a sentence names.
 const NAMED: usize = 10;
@@ -116,18 +123,18 @@ impl Blocker {
         let called = holder.map_or_else(|| "another job".into(), |id| format!("job {id}"));
         self.detail.replace(HOLDER, &called)
     }
-}
 
-/// The sentences about `jobs` that wait for each other, for a caller who may know of those that are `known`.
-pub fn told_of_circle(jobs: &[i64], known: &[i64]) -> String {
-    let named = known.iter().take(NAMED);
-    let mut names: Vec<String> = named.map(i64::to_string).collect();
-    let others = jobs.len().saturating_sub(names.len());
-    if others > 0 {
-        names.push(format!("{others} more"));
+    /// The sentences about `jobs` that wait for each other, for a caller who may know of those that are `known`.
+    pub fn told_of_circle(jobs: &[i64], known: &[i64]) -> String {
+        let named = known.iter().take(NAMED);
+        let mut names: Vec<String> = named.map(i64::to_string).collect();
+        let others = jobs.len().saturating_sub(names.len());
+        if others > 0 {
+            names.push(format!("{others} more"));
+        }
+        let names = names.join(", ");
+        format!("Jobs wait for each other: {names}. None of them goes on before one is cancelled.")
     }
-    let names = names.join(", ");
-    format!("Jobs wait for each other: {names}. None of them goes on before one is cancelled.")
 }
 
 /// What SQL calls a kind of gate.

@@ -1,7 +1,7 @@
 //! Jobs that wait for each other, so that none of them starts by itself: through batches, what comes after what, and sessions that are
 //! held meanwhile. Which sessions are held is known only when jobs have started, so no call can refuse all of them.
 
-use super::blocker::Reason;
+use super::blocker::{Blocker, Circle, Reason};
 use super::holders;
 use super::job::Waiting;
 use crate::pg::call::datum;
@@ -10,7 +10,6 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Spi, Statement, statement};
 use pgrx::pg_sys;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use turnstile_scheduler::GateKind;
 
 static AWAITED_BY: Statement = statement!("awaited_by", [INT8OID, BOOLOID]);
@@ -36,9 +35,6 @@ impl Event {
     }
 }
 
-/// The jobs of a circle, each once.
-pub type Circle = Rc<[i64]>;
-
 /// What was found out for the jobs of one call.
 pub struct Search<'a> {
     spi: &'a Spi,
@@ -61,16 +57,26 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The circle for which the job waits, which it may be part of, and by which reason it does.
-    pub fn behind(&mut self, job: &Waiting) -> Result<Option<(Reason, Circle)>> {
+    /// The circle for which the job waits, which it may be part of, and by which of the reasons that were found it does.
+    pub fn behind(&mut self, job: &Waiting, found: &[Blocker]) -> Result<Option<(Reason, Circle)>> {
         if armed(Seeded::OverlookCircles) {
             return Ok(None);
         }
         self.is_cut = false;
         let mut path = vec![Event::end_of(job.id)];
-        for (reason, event) in self.awaited(job, false)? {
+        for event in self.awaited_jobs(job, false)? {
             if let Some(circle) = self.follow(event, &mut path)? {
-                return Ok(Some((reason, circle)));
+                return Ok(Some((Reason::Blocked, circle)));
+            }
+        }
+        for blocker in found
+            .iter()
+            .filter(|blocker| blocker.reason.is_of_session())
+        {
+            let next = blocker.holder.map(Event::end_of);
+            let circle = next.map(|event| self.follow(event, &mut path));
+            if let Some(circle) = circle.transpose()?.flatten() {
+                return Ok(Some((blocker.reason, circle)));
             }
         }
         Ok(None)
@@ -103,7 +109,9 @@ impl<'a> Search<'a> {
         let Some(job) = Waiting::find(self.spi, event.job)? else {
             return Ok(None);
         };
-        for (_, next) in self.awaited(&job, event.is_turn)? {
+        let mut events = self.awaited_jobs(&job, event.is_turn)?;
+        events.extend(self.awaited_in_session(&job)?);
+        for next in events {
             if let Some(circle) = self.follow(next, path)? {
                 return Ok(Some(circle));
             }
@@ -111,26 +119,25 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    fn awaited(&self, job: &Waiting, is_turn: bool) -> Result<Vec<(Reason, Event)>> {
-        let mut found = Vec::new();
-        let rows = self
-            .spi
-            .run(&AWAITED_BY, &[datum(job.id), datum(is_turn)])?;
-        for row in 0..rows.len() {
-            let event = Event {
+    fn awaited_jobs(&self, job: &Waiting, is_turn: bool) -> Result<Vec<Event>> {
+        let arguments = [datum(job.id), datum(is_turn)];
+        let rows = self.spi.run(&AWAITED_BY, &arguments)?;
+        let event = |row| {
+            Ok(Event {
                 job: rows.required(row, 1)?,
                 is_turn: rows.required(row, 2)?,
-            };
-            found.push((Reason::Blocked, event));
-        }
+            })
+        };
+        (0..rows.len()).map(event).collect()
+    }
+
+    fn awaited_in_session(&self, job: &Waiting) -> Result<impl Iterator<Item = Event>> {
+        let [mut holder, mut first] = [None; 2];
         if job.is_available && job.spec.session != 0 {
-            let (spi, table) = (self.spi, self.job_table);
-            let holder = holders::of_gate(spi, table, job, GateKind::Session)?;
-            let first = holders::first_of_session(spi, table, job)?;
-            let ends = [(Reason::SessionBusy, holder), (Reason::SessionOrder, first)].into_iter();
-            found.extend(ends.filter_map(|(reason, id)| Some((reason, Event::end_of(id?)))));
+            holder = holders::of_gate(self.spi, self.job_table, job, GateKind::Session)?;
+            first = holders::first_of_session(self.spi, self.job_table, job)?;
         }
-        Ok(found)
+        Ok(holder.into_iter().chain(first).map(Event::end_of))
     }
 }
 

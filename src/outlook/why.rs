@@ -13,7 +13,7 @@ use crate::table::locked::{Hold, hold_of};
 use pgrx::pg_sys;
 use turnstile_scheduler::GateKind;
 
-pub use super::blocker::{Blocker, name_of, told_of_circle};
+pub use super::blocker::{Blocker, name_of};
 
 /// What keeps the job from being the one that the next claim from its queue takes; nothing if it is that.
 pub fn blockers(
@@ -24,7 +24,9 @@ pub fn blockers(
 ) -> Result<Vec<Blocker>> {
     let mut found = lasting(spi, job_table, job)?;
     let waits_for_jobs = found.iter().any(|blocker| blocker.reason.is_of_jobs());
-    let behind = waits_for_jobs.then(|| circles.behind(job)).transpose()?;
+    let behind = waits_for_jobs
+        .then(|| circles.behind(job, &found))
+        .transpose()?;
     if let Some((reason, circle)) = behind.flatten() {
         let mut blockers = found.iter_mut();
         if let Some(blocker) = blockers.find(|blocker| blocker.reason == reason) {

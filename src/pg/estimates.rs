@@ -114,12 +114,12 @@ unsafe extern "C-unwind" fn values(
 ) -> bool {
     // SAFETY: the entry of the table, or of what has no OID.
     let table = unsafe { entry.as_ref() }.map_or(pg_sys::InvalidOid, |entry| entry.relid);
-    match PREVIOUS_VALUES.get() {
-        _ if is_assumed_large(table) => nothing_known(answer),
-        // SAFETY: with the arguments that the planner gave.
-        Some(previous) => unsafe { previous(root, entry, column, answer) },
-        None => false,
+    if is_assumed_large(table) {
+        return nothing_known(answer);
     }
+    let previous = PREVIOUS_VALUES.get();
+    // SAFETY: with the arguments that the planner gave.
+    previous.is_some_and(|previous| unsafe { previous(root, entry, column, answer) })
 }
 
 #[pg_guard]
@@ -129,12 +129,12 @@ unsafe extern "C-unwind" fn values_of_index(
     column: pg_sys::AttrNumber,
     answer: *mut pg_sys::VariableStatData,
 ) -> bool {
-    match PREVIOUS_VALUES_OF_INDEX.get() {
-        _ if is_assumed_large(index) => nothing_known(answer),
-        // SAFETY: with the arguments that the planner gave.
-        Some(previous) => unsafe { previous(root, index, column, answer) },
-        None => false,
+    if is_assumed_large(index) {
+        return nothing_known(answer);
     }
+    let previous = PREVIOUS_VALUES_OF_INDEX.get();
+    // SAFETY: with the arguments that the planner gave.
+    previous.is_some_and(|previous| unsafe { previous(root, index, column, answer) })
 }
 
 /// That this is the answer. The planner has not always made it empty.

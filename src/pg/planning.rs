@@ -115,13 +115,13 @@ struct Settings(i32);
 
 impl Settings {
     /// The planner prefers indexes: a plan that was kept since the table was small would read all of it. Where there is none, it does
-    /// not compile the costly scan. What the caller has switched off does not count. Only who plans anew pays for it.
+    /// not compile the costly scan. What the caller has switched off does not count.
     fn of_planning(statement: &Statement) -> Self {
-        // A bitmap is made of all that a condition finds, however few rows are wanted, and passes over dead entries each time.
-        let others = if statement.reads_all { c"on" } else { c"off" };
         if armed(Seeded::PlanAsTheCaller) {
             return Self::of([]);
         }
+        // A bitmap is made of all that a condition finds, however few rows are wanted, and passes over dead entries each time.
+        let others = if statement.reads_all { c"on" } else { c"off" };
         Self::of([
             (c"enable_seqscan", others),
             (c"jit", c"off"),

@@ -4,7 +4,7 @@ use crate::api::arguments::{job, job_ids, name};
 use crate::job::lane::{EVERY_QUEUE, claimed_key, tenant_key};
 use crate::outlook::circle::Search;
 use crate::outlook::job::Waiting;
-use crate::outlook::why::{Blocker, name_of, told_of_circle};
+use crate::outlook::why::{Blocker, name_of};
 use crate::outlook::{estimate, summary, why};
 use crate::permission;
 use crate::pg::call::{Call, arguments, datum};
@@ -100,7 +100,10 @@ fn told(spi: &Spi, blocker: &Blocker, holder: Option<i64>) -> Result<String> {
             known.push(id);
         }
     }
-    Ok(format!("{detail} {}", told_of_circle(circle, &known)))
+    Ok(format!(
+        "{detail} {}",
+        Blocker::told_of_circle(circle, &known)
+    ))
 }
 
 pub fn why_waiting_summary(call: &Call) -> Result<Option<Datum>> {
