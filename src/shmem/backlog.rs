@@ -2,7 +2,7 @@
 //! together; what is charged is part of what waits once the transaction has committed. What a transaction takes away counts
 //! from its commit on. So no enqueue takes the committed jobs past a bound, and an abort only gives its charges back.
 
-use super::Locked;
+use super::locked::Locked;
 use crate::pg::seeded::{Seeded, armed};
 use turnstile_scheduler::figures::{Demand, Id, Trust};
 use turnstile_scheduler::{GateKind, Step};

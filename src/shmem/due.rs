@@ -1,6 +1,6 @@
 //! What falls due in each queue: see `turnstile_scheduler`'s `due`.
 
-use super::Locked;
+use super::locked::Locked;
 use crate::pg::server::{self, SECOND};
 use turnstile_scheduler::{LeaseView, RunId, Step};
 

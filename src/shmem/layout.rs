@@ -3,7 +3,9 @@
 
 #![allow(unsafe_code, reason = "points into shared memory")]
 
-use super::{DatabaseState, file};
+use super::file;
+use super::pools::{Pool, Sizes};
+use super::state::DatabaseState;
 use crate::pg::settings;
 use pgrx::pg_sys;
 use std::marker::PhantomData;
@@ -14,7 +16,7 @@ use turnstile_scheduler::figures::{
     Bin, FigureArray, FigurePools, FiguresHeader, Name, Stats, Text,
 };
 use turnstile_scheduler::waiting::{Channels, MAX_QUEUES, WaitLists, WaitedQueue, Waiter};
-use turnstile_scheduler::workers::{WORKER_SLOTS, Worker, WorkersHeader, worker_buckets};
+use turnstile_scheduler::workers::{Worker, WorkersHeader};
 use turnstile_scheduler::{
     Array, DueQueue, Entry, Gate, Header, Lane, Lease, Meter, Node, OUTSIDE_BUCKETS,
     OUTSIDE_RECORDS, Outside, Pools, Reservation, Sample, Share,
@@ -27,65 +29,6 @@ const SAMPLES: usize = 4_096;
 /// Bytes of a window for each lane that can be in it at most: more than one takes with all that it needs, of the pools whose
 /// number of slots has no other bound.
 const BYTES_PER_LANE: u64 = 1_024;
-
-/// What grows by itself: an array of the scheduler, of the figures or of workers, with what belongs to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pool {
-    Of(Array),
-    OfFigures(FigureArray),
-    Workers,
-}
-
-/// How many pools there are.
-const POOLS: usize = Array::ALL.len() + FigureArray::ALL.len() + 1;
-
-impl Pool {
-    fn nth(self) -> usize {
-        match self {
-            Pool::Of(array) => array as usize,
-            Pool::OfFigures(array) => Array::ALL.len() + array as usize,
-            Pool::Workers => POOLS - 1,
-        }
-    }
-
-    fn buckets(self, slots: usize) -> usize {
-        match self {
-            Pool::Of(array) => array.buckets(slots),
-            Pool::OfFigures(array) => array.buckets(slots),
-            Pool::Workers => worker_buckets(slots),
-        }
-    }
-
-    /// The most slots that it can have, if the window has addresses for so many.
-    fn most(self, in_window: usize) -> usize {
-        match self {
-            Pool::Of(_) => in_window,
-            Pool::OfFigures(array) => array.most().min(in_window),
-            Pool::Workers => WORKER_SLOTS.min(in_window),
-        }
-    }
-}
-
-/// How many slots each pool has.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sizes([u32; POOLS]);
-
-impl Sizes {
-    pub fn of(&self, pool: Pool) -> usize {
-        self.of_nth(pool.nth())
-    }
-
-    fn of_nth(&self, nth: usize) -> usize {
-        self.0.get(nth).map_or(0, |&size| size as usize)
-    }
-
-    pub fn set(&mut self, pool: Pool, slots: usize) {
-        if let Some(size) = self.0.get_mut(pool.nth()) {
-            *size = u32::try_from(slots).unwrap_or(u32::MAX);
-        }
-    }
-}
 
 /// A range of addresses for elements of some kind.
 #[derive(Clone, Copy, Debug)]

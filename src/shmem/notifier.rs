@@ -1,8 +1,10 @@
 //! The notifier: what it asks of the memory of all databases, and what others ask of it.
 
+use super::access::enter;
 use super::directory::{self, Guard, anchor};
+use super::locked::Locked;
+use super::state::Phase;
 use super::window::open;
-use super::{Locked, Phase, enter};
 use crate::pg::error::Result;
 use crate::pg::server;
 use pgrx::pg_sys;

@@ -1,8 +1,8 @@
 //! What backends have read that serves others: how they find it, and how they tell.
 
+use super::access::with_existing;
 use super::directory::Entry;
 use super::read::Read;
-use super::with_existing;
 use crate::pg::catalog;
 use pgrx::pg_sys;
 use std::sync::atomic::{AtomicU64, Ordering};

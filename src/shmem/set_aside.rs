@@ -5,9 +5,8 @@
 //! backend after the other. So a claim that found the row locked sets the lane aside, until the next claim or until
 //! it is time for another look.
 
-use super::Locked;
+use turnstile_scheduler::LaneSpec;
 use turnstile_scheduler::waiting::NEVER;
-use turnstile_scheduler::{LaneSpec, Step};
 
 /// Any more lanes stay visible.
 const MOST: usize = 16;
@@ -35,45 +34,25 @@ impl SetAside {
     pub(super) fn until(&self) -> i64 {
         if self.count > 0 { self.until } else { NEVER }
     }
-}
 
-impl Locked<'_> {
-    /// The claim that set these lanes aside is over. Each lane comes with the position of the job that the claim
-    /// found locked.
-    pub fn set_aside(&mut self, lanes: &[(LaneSpec, i64)], now: i64) -> Step<()> {
-        for &(spec, position) in lanes {
-            let set_aside = &mut self.state.set_aside;
-            match set_aside.lanes.get_mut(set_aside.count) {
-                Some(slot) => {
-                    *slot = (spec, position);
-                    set_aside.count += 1;
-                    set_aside.until = now.saturating_add(PAUSE);
-                }
-                None => self.scheduler.lower(&spec, position)?,
-            }
-        }
-        Ok(())
+    /// False if there are too many.
+    pub(super) fn add(&mut self, spec: LaneSpec, position: i64, now: i64) -> bool {
+        let Some(slot) = self.lanes.get_mut(self.count) else {
+            return false;
+        };
+        *slot = (spec, position);
+        self.count += 1;
+        self.until = now.saturating_add(PAUSE);
+        true
     }
 
-    /// A claim begins, or the time is over: the lanes are looked at again.
-    pub fn bring_back(&mut self) -> Step<()> {
-        let count = std::mem::take(&mut self.state.set_aside.count);
-        let lanes = self.state.set_aside.lanes;
-        for (spec, position) in lanes.iter().take(count) {
-            self.scheduler.lower(spec, *position)?;
-        }
-        Ok(())
+    /// All of them, which are no longer set aside.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = (LaneSpec, i64)> + use<> {
+        let count = std::mem::take(&mut self.count);
+        self.lanes.into_iter().take(count)
     }
 
-    pub fn bring_back_when_due(&mut self, now: i64) -> Step<()> {
-        match self.state.set_aside.until() <= now {
-            true => self.bring_back(),
-            false => Ok(()),
-        }
-    }
-
-    /// The lanes are about to be read from the tables.
-    pub fn forget_set_aside(&mut self) {
-        self.state.set_aside.count = 0;
+    pub(super) fn forget(&mut self) {
+        self.count = 0;
     }
 }

@@ -2,8 +2,9 @@
 
 #![allow(unsafe_code, reason = "is called when the process exits")]
 
+use super::access::with_existing;
 use super::latches::own_number;
-use super::{Locked, with_existing};
+use super::locked::Locked;
 use crate::pg::error::Result;
 use pgrx::{pg_guard, pg_sys};
 use std::cell::Cell;

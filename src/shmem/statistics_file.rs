@@ -3,8 +3,8 @@
 
 #![allow(unsafe_code, reason = "asks the server how it was shut down")]
 
-use super::Locked;
 use super::directory;
+use super::locked::Locked;
 use super::window::open;
 use pgrx::pg_sys;
 use serde::{Deserialize, Serialize};

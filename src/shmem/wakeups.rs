@@ -1,6 +1,7 @@
 //! What a locked section does at its end for processes that wait: see `turnstile_scheduler::waiting`.
 
-use super::{Locked, Phase};
+use super::locked::Locked;
+use super::state::Phase;
 use crate::pg::server;
 use turnstile_scheduler::waiting::NEVER;
 use turnstile_scheduler::{LaneSpec, Step};
@@ -14,6 +15,37 @@ impl Locked<'_> {
             .min(self.state.follow_ups.next())
             .min(self.state.set_aside.until())
             .min(self.scheduler.next_timer().unwrap_or(NEVER))
+    }
+
+    /// The claim that set these lanes aside is over. Each lane comes with the position of the job that the claim
+    /// found locked.
+    pub fn set_aside(&mut self, lanes: &[(LaneSpec, i64)], now: i64) -> Step<()> {
+        for &(spec, position) in lanes {
+            if !self.state.set_aside.add(spec, position, now) {
+                self.scheduler.lower(&spec, position)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A claim begins, or the time is over: the lanes are looked at again.
+    pub fn bring_back(&mut self) -> Step<()> {
+        for (spec, position) in self.state.set_aside.take() {
+            self.scheduler.lower(&spec, position)?;
+        }
+        Ok(())
+    }
+
+    pub fn bring_back_when_due(&mut self, now: i64) -> Step<()> {
+        match self.state.set_aside.until() <= now {
+            true => self.bring_back(),
+            false => Ok(()),
+        }
+    }
+
+    /// The lanes are about to be read from the tables.
+    pub fn forget_set_aside(&mut self) {
+        self.state.set_aside.forget();
     }
 
     /// This transaction has done a part of what is to be done after other jobs. The rest need not wait for the next alarm.
