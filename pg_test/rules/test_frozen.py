@@ -50,7 +50,7 @@ def test_a_group_is_of_the_halves_of_its_queues_key_and_its_tenants():
 
 def test_columns_have_the_numbers_that_the_library_knows(conn):
     """An upgrade adds columns behind those that are there."""
-    source = (ROOT / "src/job/row.rs").read_text()
+    source = (ROOT / "src/job/column.rs").read_text()
     known = {name.lower(): int(number) for name, number in re.findall(r"pub const ([A-Z_]+): usize = (\d+);", source)}
     numbers = dict(conn.execute("SELECT attname, attnum FROM pg_attribute WHERE attrelid = 'turnstile.job'::regclass AND attnum > 0"))
     assert len(known) > 20

@@ -70,7 +70,7 @@ def must_lose_nothing(old: str, new: str, role: str) -> None:
 
 def misplaced(conn) -> dict[str, int]:
     """Columns that the library knows by a number which they do not have."""
-    source = (ROOT / "src/job/row.rs").read_text()
+    source = (ROOT / "src/job/column.rs").read_text()
     known = {name.lower(): int(number) for name, number in re.findall(r"pub const ([A-Z_]+): usize = (\d+);", source)}
     assert len(known) > 20
     numbers = dict(conn.execute("SELECT attname, attnum FROM pg_attribute WHERE attrelid = 'turnstile.job'::regclass AND attnum > 0"))

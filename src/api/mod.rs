@@ -9,7 +9,7 @@ mod produce;
 mod work;
 
 use crate::permission;
-use crate::pg::call::{sql_function, unguarded_function};
+use crate::pg::functions::{sql_function, unguarded_function};
 use crate::sync::{gate_keys, setting_triggers};
 
 unguarded_function!(

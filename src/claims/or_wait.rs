@@ -7,7 +7,8 @@ use crate::pg::output::Output;
 use crate::pg::server;
 use crate::pg::spi::Spi;
 use crate::runs::claimer::Claimer;
-use crate::transaction::{loss, pending};
+use crate::transaction::claim::losable;
+use crate::transaction::pending;
 use crate::waiting::channels;
 use crate::waiting::sleep::{self, End, Sleep};
 use pgrx::prelude::PgSqlErrorCode;
@@ -16,7 +17,7 @@ use turnstile_scheduler::waiting::MAX_QUEUES;
 /// Claims up to `most` jobs, from the queues that the call names, in order. If there are none, it sleeps where the call asks
 /// for that.
 pub fn claim_or_wait(spi: &Spi, most: usize, claimer: &Claimer, output: &mut Output) -> Result<()> {
-    loss::of_claim(|| claim(spi, most, claimer, output))
+    losable(|| claim(spi, most, claimer, output))
 }
 
 fn claim(spi: &Spi, most: usize, claimer: &Claimer, output: &mut Output) -> Result<()> {

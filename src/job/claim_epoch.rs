@@ -8,10 +8,10 @@
 //!
 //! See docs/decisions/059-claims-that-a-crash-may-take-back.md.
 
+use crate::job::column;
 use crate::job::lane::queue_key;
 use crate::job::later::Later;
 use crate::job::queue_settings;
-use crate::job::row::column;
 use crate::pg::call::datum;
 use crate::pg::catalog;
 use crate::pg::error::{Result, internal};

@@ -4,7 +4,7 @@
 //! Keys are stored in the tables, so they must never change: SipHash-1-3 with a zero key over the number of the kind, the
 //! keys of the names that the name is scoped to, and the name with its length before it. See pg_test/rules/test_frozen.py.
 
-use crate::job::row::column;
+use crate::job::column;
 use crate::pg::spi::{Statement, statement};
 use siphasher::sip::SipHasher13;
 use std::collections::HashMap;

@@ -1,6 +1,7 @@
 //! A job: its row and columns, the kinds of gates, the key of its lane, its queue, its unique key.
 
 pub mod claim_epoch; // which claims a crash may take back
+pub mod column; // the numbers of its columns
 pub mod gates; // the kinds of gates
 pub mod hosts;
 pub mod lane; // the keys of lanes

@@ -1,7 +1,7 @@
 //! The values that a producer gives a job.
 
+use crate::job::column;
 use crate::job::later::Later;
-use crate::job::row::column;
 use crate::pg::call::{datum, word};
 use pgrx::pg_sys::Datum;
 

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "calls the server's look-ups of names")]
 
-use super::Verb;
+use super::verb::Verb;
 use crate::job::lane::EVERY_QUEUE;
 use crate::pg::error::Failure;
 use pgrx::pg_sys::{self, Oid};

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "is called back by the server's caches")]
 
-use super::Verb;
+use super::verb::Verb;
 use crate::job::lane::{EVERY_QUEUE, queue_key};
 use crate::job::queue_settings;
 use crate::pg::call::datum;

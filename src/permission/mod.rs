@@ -5,103 +5,21 @@
 
 mod denied;
 mod kept;
+mod restricted;
 mod rows;
+mod verb;
 
 pub use kept::register_callbacks;
+pub use restricted::{Restricted, check, operate, restricted};
 pub use rows::{job_changed, permissions_changed, route_changed, setting_changed};
+pub use verb::Verb;
 
 use crate::job::lane::EVERY_QUEUE;
-use crate::job::row::column;
-use crate::pg::call::datum;
 use crate::pg::error::Result;
-use crate::pg::rights;
 use crate::pg::seeded::{Seeded, armed};
-use crate::pg::spi::{Spi, Statement, statement};
-use crate::pg::tuple::RawRow;
-use denied::{denied, denied_job};
-use kept::Permissions;
-use pgrx::pg_sys::Oid;
+use crate::pg::spi::Spi;
+use denied::denied_job;
 use std::rc::Rc;
-
-static JOB: Statement = statement!("permission_job", [INT8OID]);
-
-/// What a row of `turnstile.permission` is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verb {
-    Enqueue,
-    Work,
-    Manage,
-    See,
-}
-
-impl Verb {
-    pub const ALL: [Self; 4] = [Self::Enqueue, Self::Work, Self::Manage, Self::See];
-
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verb| verb.name() == name)
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Enqueue => "enqueue",
-            Self::Work => "work",
-            Self::Manage => "manage",
-            Self::See => "see",
-        }
-    }
-}
-
-/// A caller that may not do everything.
-pub struct Restricted {
-    role: Oid,
-    verb: Verb,
-    permissions: Rc<Permissions>,
-}
-
-impl Restricted {
-    /// Nothing if the role may do this to all jobs.
-    fn of(role: Oid, verb: Verb) -> Result<Option<Self>> {
-        if rights::is_owner(role)? || armed(Seeded::PermitEverything) {
-            return Ok(None);
-        }
-        let permissions = kept::of_role(role)?;
-        let restricted = !permissions.allow(verb, EVERY_QUEUE, Some(EVERY_QUEUE));
-        Ok(restricted.then_some(Self {
-            role,
-            verb,
-            permissions,
-        }))
-    }
-
-    pub fn allows(&self, queue: &str, tenant: Option<&str>) -> bool {
-        self.permissions.allow(self.verb, queue, tenant)
-    }
-
-    /// Whether the caller may end the run in this row, or do what else the verb allows.
-    pub fn allows_row(&self, row: &RawRow) -> bool {
-        let queue = row.text(column::QUEUE).unwrap_or_default();
-        self.allows(queue, row.text(column::TENANT))
-    }
-
-    /// The same of a job, live or finished.
-    fn allows_job(&self, spi: &Spi, job_id: i64) -> Result<bool> {
-        let rows = spi.run(&JOB, &[datum(job_id)])?;
-        let allows = |queue: &str| self.allows(queue, rows.value(0, 2));
-        Ok(rows.value(0, 1).is_some_and(allows))
-    }
-
-    fn check(&self, queue: &str, tenant: Option<&str>) -> Result<()> {
-        match self.allows(queue, tenant) {
-            true => Ok(()),
-            false => Err(denied(self.role, self.verb, queue, tenant)),
-        }
-    }
-}
-
-/// The limits of the caller, if it has any.
-pub fn restricted(verb: Verb) -> Result<Option<Restricted>> {
-    Restricted::of(rights::caller(), verb)
-}
 
 /// Whether the caller may add a job of this tenant to this queue, which is where the routes put it.
 pub fn enqueue(queue: &str, tenant: Option<&str>) -> Result<()> {
@@ -218,16 +136,4 @@ pub fn follow() -> Result<bool> {
         operate()?;
     }
     Ok(may_see)
-}
-
-/// Whether the caller may change what concerns all queues and tenants.
-pub fn operate() -> Result<()> {
-    check(Verb::Manage, EVERY_QUEUE, Some(EVERY_QUEUE))
-}
-
-pub fn check(verb: Verb, queue: &str, tenant: Option<&str>) -> Result<()> {
-    match restricted(verb)? {
-        Some(caller) => caller.check(queue, tenant),
-        None => Ok(()),
-    }
 }

@@ -1,7 +1,8 @@
 //! Plain DML, checked by the triggers with the role that runs it.
 
 use super::denied::{denied, denied_row};
-use super::{Restricted, Verb, operate};
+use super::restricted::{Restricted, operate};
+use super::verb::Verb;
 use crate::job::lane::EVERY_QUEUE;
 use crate::pg::call::Call;
 use crate::pg::error::Result;

@@ -9,6 +9,7 @@ pub mod compat; // what differs between versions of the server
 pub mod error; // what can go wrong
 pub mod estimates; // what the planner is told of tables
 pub mod foreign_code; // code of users that runs when rows are written
+pub mod functions; // how Rust functions become SQL functions
 pub mod index; // indexes as the catalog describes them
 pub mod jsonb; // values inside of a jsonb
 pub mod locks; // who has changed a table

@@ -9,7 +9,6 @@ use crate::pg::error::{Result, internal};
 use crate::pg::estimates::LargeTables;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::settings;
-use crate::pg::spi::Spi;
 use crate::pg::statement::Statement;
 use pgrx::pg_sys;
 use std::ffi::CStr;
@@ -23,14 +22,15 @@ pub struct LockedPlan {
 }
 
 impl LockedPlan {
-    pub fn of(statement: &Statement, spi: &Spi) -> Result<Self> {
-        let (plan, is_planned) = statement.plan(spi)?;
+    pub fn of(statement: &Statement) -> Result<Self> {
+        let plan = statement.plan()?;
         let source = source(plan)?;
-        let growth = is_planned.then(|| ForGrowth::of(statement));
+        let must_plan = !is_planned(source);
+        let growth = must_plan.then(|| ForGrowth::of(statement));
         let before = generation(source);
         let mut cached = lock(plan);
         drop(growth);
-        if !is_planned && generation(source) != before && !armed(Seeded::TrustTheFirstPlan) {
+        if !must_plan && generation(source) != before && !armed(Seeded::TrustTheFirstPlan) {
             // What came with the locks has had the server plan it anew, with the settings of the caller.
             release(cached);
             forget(source);
@@ -65,6 +65,12 @@ impl Drop for LockedPlan {
             release(self.cached);
         }
     }
+}
+
+/// Whether there is a plan, as far as is known yet: locks can bring news.
+fn is_planned(source: *mut pg_sys::CachedPlanSource) -> bool {
+    // SAFETY: as `source` says.
+    unsafe { !(*source).gplan.is_null() && pg_sys::CachedPlanIsValid(source) }
 }
 
 /// How often it was planned.

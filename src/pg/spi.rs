@@ -143,6 +143,13 @@ impl Arguments {
 }
 
 impl Spi {
+    fn locked_plan(&self, statement: &Statement) -> Result<LockedPlan> {
+        if let Some((maker, version)) = statement.outdated()? {
+            statement.renew(self.run(maker, &[])?.required(0, 1)?, version)?;
+        }
+        LockedPlan::of(statement)
+    }
+
     /// Ends the transaction and its snapshot, and begins another.
     pub fn commit(&self) {
         // SAFETY: an error is raised unless SPI was connected for it.
@@ -154,7 +161,7 @@ impl Spi {
     pub fn run(&self, statement: &Statement, arguments: &[Option<Datum>]) -> Result<Rows<'_>> {
         rights::pin();
         let early = armed(Seeded::LookBeforeLocking).then(Snapshot::with_own_changes);
-        let locked = LockedPlan::of(statement, self)?;
+        let locked = self.locked_plan(statement)?;
         let mut arguments = Arguments::of(arguments);
         before_look();
         // SAFETY: values and nulls have one element a parameter; SPI copies the snapshot.
@@ -248,7 +255,7 @@ impl Spi {
         mut visit: impl FnMut(&Rows) -> Result<()>,
     ) -> Result<()> {
         rights::pin();
-        let locked = LockedPlan::of(statement, self)?;
+        let locked = self.locked_plan(statement)?;
         let mut arguments = Arguments::of(arguments);
         // SAFETY: the portal is closed below or by the abort; the snapshot is registered meanwhile.
         unsafe {

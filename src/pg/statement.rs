@@ -4,7 +4,6 @@
 
 use crate::pg::catalog;
 use crate::pg::error::{Result, internal};
-use crate::pg::spi::Spi;
 use pgrx::pg_sys::{self, Oid};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
@@ -107,40 +106,49 @@ impl Statement {
         }
     }
 
-    /// The kept plan, and whether running it will have to plan it first, as far as is known yet.
-    pub fn plan(&self, spi: &Spi) -> Result<(pg_sys::SPIPlanPtr, bool)> {
-        let kept = self.plan.load(Ordering::Relaxed);
-        let version = match self.text {
-            Text::Constant(_) => 0,
-            Text::OfCatalog(_) => version_of_tables()?,
+    /// The statement that makes the text anew, and the version of the catalog that it reads: where there is no text, or one that
+    /// was made from another version.
+    pub fn outdated(&self) -> Result<Option<(&'static Self, u64)>> {
+        let Text::OfCatalog(maker) = self.text else {
+            return Ok(None);
         };
+        let version = version_of_tables()?;
+        let is_kept = !self.kept().is_null() && self.version.load(Ordering::Relaxed) == version;
+        Ok((!is_kept).then_some((maker, version)))
+    }
+
+    /// Gives it the text that was made from a version of the catalog.
+    pub fn renew(&self, text: String, version: u64) -> Result<()> {
+        let text = CString::new(text).map_err(|_| internal("a statement with a zero byte"))?;
+        let replaced = self.kept();
+        self.prepare(&text)?;
+        self.version.store(version, Ordering::Relaxed);
+        if !replaced.is_null() {
+            REPLACED.with_borrow_mut(|plans| plans.push(replaced));
+        }
+        Ok(())
+    }
+
+    /// The kept plan. SPI must be connected, and the text must be there.
+    pub fn plan(&self) -> Result<pg_sys::SPIPlanPtr> {
+        let kept = self.kept();
         match self.text {
-            _ if !kept.is_null() && self.version.load(Ordering::Relaxed) == version => {
-                // SAFETY: the plan is kept for the life of the backend.
-                Ok((kept, unsafe { !pg_sys::SPI_plan_is_valid(kept) }))
-            }
-            Text::Constant(sql) => {
+            Text::Constant(sql) if kept.is_null() => {
                 #[cfg(feature = "seeded_faults")]
                 let sql = &*crate::pg::seeded_statements::text(self.name, sql)?;
                 self.prepare(sql)
             }
-            Text::OfCatalog(maker) => {
-                let text: String = spi.run(maker, &[])?.required(0, 1)?;
-                let text =
-                    CString::new(text).map_err(|_| internal("a statement with a zero byte"))?;
-                let prepared = self.prepare(&text)?;
-                self.version.store(version, Ordering::Relaxed);
-                if !kept.is_null() {
-                    REPLACED.with_borrow_mut(|plans| plans.push(kept));
-                }
-                Ok(prepared)
-            }
+            _ => Ok(kept),
         }
     }
 
-    fn prepare(&self, sql: &CStr) -> Result<(pg_sys::SPIPlanPtr, bool)> {
+    fn kept(&self) -> pg_sys::SPIPlanPtr {
+        self.plan.load(Ordering::Relaxed)
+    }
+
+    fn prepare(&self, sql: &CStr) -> Result<pg_sys::SPIPlanPtr> {
         let count = i32::try_from(self.types.len()).unwrap_or(0);
-        // SAFETY: SPI is connected (a Spi exists); the types are not written to.
+        // SAFETY: as `plan` says; the types are not written to.
         unsafe {
             let types = self.types.as_ptr().cast_mut();
             let options = pg_sys::CURSOR_OPT_GENERIC_PLAN.cast_signed();
@@ -149,7 +157,7 @@ impl Statement {
                 return Err(internal(format!("cannot prepare {}", self.name)));
             }
             self.plan.store(plan, Ordering::Relaxed);
-            Ok((plan, true))
+            Ok(plan)
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::pg::output::Output;
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::runs::run::{Run, Started, Wanted, most_openings, start_time};
 use crate::shmem::QueueSettings;
-use crate::transaction::loss;
+use crate::transaction::claim::refuse_loss;
 use crate::transaction::pending::{self, Work};
 use pgrx::pg_sys;
 use turnstile_scheduler::RunId;
@@ -50,7 +50,7 @@ pub fn start(
     output: &mut Output,
 ) -> Result<Started> {
     // Who has triggers there may log what is not to be lost.
-    loss::refuse();
+    refuse_loss();
     let mut started = Started::default();
     let mut from = wanted.picked.head;
     loop {

@@ -1,7 +1,7 @@
 //! How a job ends, whatever ends it: it leaves the live jobs and enters the history, unless no row of it is kept.
 
+use crate::job::column;
 use crate::job::lane::queue_key;
-use crate::job::row::column;
 use crate::permission::Restricted;
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};

@@ -6,9 +6,9 @@
 //! follower. That only holds from when the setting is known to all: a backend begins to rely on it when no transaction is open
 //! that may have added followers before, and none is left without its mark.
 
+use crate::job::column;
 use crate::job::lane::queue_key;
 use crate::job::queue_settings::{self, Version};
-use crate::job::row::column;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};

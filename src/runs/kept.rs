@@ -1,7 +1,7 @@
 //! What the next run of a worker takes over from the one before, where a call does not say it anew.
 
+use crate::job::column;
 use crate::job::later::Later;
-use crate::job::row::column;
 use crate::pg::call::{clipped, datum};
 use crate::pg::catalog;
 use crate::pg::error::Result;

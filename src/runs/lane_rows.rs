@@ -3,7 +3,7 @@
 //! A btree scan compares all entries of a page that fit, so one without an end near the row that is wanted pays for each job
 //! of the lane on that page. How far the next job is behind the last one depends on how many lanes take turns.
 
-use crate::job::row::column;
+use crate::job::column;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;

@@ -1,6 +1,6 @@
 //! The next jobs of a lane, without starting them.
 
-use crate::job::row::column;
+use crate::job::column;
 use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::spi::{Spi, Statement, statement};

@@ -1,6 +1,6 @@
 //! What a claim wants of a lane, what its jobs get, and which it has started.
 
-use crate::job::row::column;
+use crate::job::column;
 use crate::pg::call::datum;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;

@@ -1,9 +1,9 @@
 //! The rows of a claim: waiting jobs of a lane are found by position, locked and set running.
 
 use crate::job::claim_epoch::{self, Claim};
+use crate::job::column;
 use crate::job::later::Later;
 use crate::job::queue_settings;
-use crate::job::row::column;
 use crate::pg::call::{datum, word};
 use crate::pg::error::Result;
 use crate::pg::output::Output;
@@ -14,7 +14,7 @@ use crate::runs::lane_rows::LaneRows;
 use crate::runs::run::{AHEAD, Run, Started, Wanted, most_openings};
 use crate::shmem::QueueSettings;
 use crate::table::{self, Jobs, Operation, figures, places};
-use crate::transaction::loss;
+use crate::transaction::claim::refuse_loss;
 use pgrx::pg_sys::{self, Datum};
 use std::rc::Rc;
 use turnstile_scheduler::figures::State;
@@ -108,7 +108,7 @@ fn start_directly(
         }
         run.note_leases(job_table, picked.spec.queue, &mut started);
         if !may_be_lost {
-            loss::refuse();
+            refuse_loss();
         }
         Ok(started)
     })

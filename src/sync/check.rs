@@ -13,6 +13,7 @@ use crate::pg::snapshot::{Snapshot, next_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem::Locked;
 use crate::sync::check_times::Times;
+use crate::sync::difference::Difference;
 use crate::sync::gate_settings::{default_settings, settings_of_row};
 use crate::sync::rebuild::{self, when_ready};
 use crate::table;
@@ -33,13 +34,6 @@ static CHILDREN: Statement = statement!("check_children", []).that_reads_all();
 const PASSES: usize = 6;
 const BETWEEN_PASSES: Duration = Duration::from_millis(20);
 const BATCH: i64 = 10_000;
-
-/// A difference, as `turnstile.check()` reports it.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Difference {
-    pub problem: &'static str,
-    pub detail: String,
-}
 
 type Gate = (GateKind, u64);
 

@@ -7,7 +7,7 @@ use crate::pg::server;
 use crate::pg::snapshot::{Snapshot, next_transaction_id};
 use crate::pg::spi::{Rows, Spi, Statement, statement};
 use crate::shmem::{Locked, SEARCHED_AGAIN};
-use crate::sync::check::Difference;
+use crate::sync::difference::Difference;
 use std::collections::HashMap;
 use turnstile_scheduler::waiting::NEVER;
 use turnstile_scheduler::{DueView, LeaseView, RunId, Step};

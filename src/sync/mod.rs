@@ -4,6 +4,7 @@
 pub mod aging; // how long jobs have waited
 pub mod check; // memory compared with the tables
 pub mod check_times; // the part of it that is about times
+mod difference; // what the two do not agree on
 pub mod dropped; // tells sleeping backends of DROP EXTENSION
 pub mod gate_keys; // the hashes of gates that the tables have
 pub mod gate_settings; // limits, rates and pauses, read when a claim first meets a gate

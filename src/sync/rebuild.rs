@@ -8,10 +8,11 @@
 
 #![allow(unsafe_code, reason = "takes a lock of the server")]
 
+use crate::job::column;
 use crate::job::gates;
 use crate::job::lane::{lane_of, queue_key};
 use crate::job::queues::FIRST_DUE;
-use crate::job::row::{column, only_session};
+use crate::job::row::only_session;
 use crate::job::tables;
 use crate::pg::error::{Result, internal};
 use crate::pg::seeded::{Seeded, armed};

@@ -7,7 +7,7 @@
 
 mod bounds;
 
-use crate::job::row::column;
+use crate::job::column;
 use crate::pg::error::{Failure, Result, internal, notice, quoted};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::snapshot::assign_transaction_id;

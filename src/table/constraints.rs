@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "reads tuple slots and calls the executor")]
 
-use super::Slot;
+use super::slot::Slot;
 use crate::pg::relation::Opened;
 use crate::pg::rights;
 use crate::pg::seeded::{Seeded, armed};

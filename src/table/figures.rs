@@ -1,19 +1,22 @@
 //! What a changed job means to those who count jobs: see `figures` of the scheduler.
 
 mod count;
+mod labels;
 
 pub use count::{count, count_anew, count_unless_serializable, visit_figures};
 
 use super::slow_jobs;
+use crate::job::column;
 use crate::job::later::Later;
-use crate::job::row::{JobRow, column};
+use crate::job::row::JobRow;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::tuple::RawRow;
 use crate::transaction::pending;
+use labels::labels_of;
 use pgrx::pg_sys::Oid;
 use turnstile_scheduler::LaneSpec;
-use turnstile_scheduler::figures::{Change, Event, Labels, State};
+use turnstile_scheduler::figures::{Change, Event, State};
 
 /// A job before or after a change.
 #[derive(Clone, Copy)]
@@ -141,15 +144,6 @@ impl<'a> Come<'a> {
 
 fn name(figures: &mut Change, row: &RawRow) {
     figures.labels.get_or_insert_with(|| labels_of(row));
-}
-
-fn labels_of(row: &RawRow) -> Labels {
-    Labels::of([
-        row.text(column::QUEUE),
-        row.text(column::TENANT),
-        row.text(column::ACCOUNT),
-        row.text(column::CONCURRENCY_KEY),
-    ])
 }
 
 fn wait_time(row: &RawRow) -> Option<i64> {

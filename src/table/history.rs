@@ -3,13 +3,14 @@
 
 #![allow(unsafe_code, reason = "reads how a table is partitioned")]
 
+use super::command::Command;
 use super::constraints::Constraints;
 use super::defaults::{self, Defaults};
-use super::indexes::{self, LazyIndex};
+use super::indexes::{self, LazyIndex, enter};
 use super::multi_insert::MultiInsert;
 use super::own_indexes;
+use super::slot::{Slot, write};
 use super::surroundings::Jobs;
-use super::{Command, Slot, enter, write};
 use crate::pg::call::datum;
 use crate::pg::catalog_row::Row;
 use crate::pg::error::Result;

@@ -3,8 +3,9 @@
 #![allow(unsafe_code, reason = "calls the executor")]
 
 use super::own_indexes::Entered;
+use super::slot::Slot;
 use super::surroundings::{Jobs, KnownIndex};
-use crate::pg::compat;
+use crate::pg::compat::{self, Entries};
 use crate::pg::rights;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
@@ -87,6 +88,21 @@ unsafe fn append(
         *(*info).ri_IndexRelationDescs.add(count) = relation;
         *(*info).ri_IndexRelationInfo.add(count) = index;
         (*info).ri_NumIndices += 1;
+    }
+}
+
+/// Enters a row that was stored into the indexes that are open.
+pub unsafe fn enter(
+    info: *mut pg_sys::ResultRelInfo,
+    row: Slot,
+    state: *mut pg_sys::EState,
+    update: Option<Entries>,
+) {
+    // SAFETY: as the executor; the slot knows where the row is.
+    unsafe {
+        if (*info).ri_NumIndices > 0 {
+            compat::insert_index_entries(info, row, state, update);
+        }
     }
 }
 

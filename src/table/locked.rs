@@ -1,7 +1,10 @@
 //! Whether rows are locked by others, without a lock of one's own: who only looks must be in nobody's way.
 
-use super::{Operation, Order, Where, command, lock_jobs};
-use crate::job::row::column;
+use super::command::command;
+use super::opened::Operation;
+use super::search::{Order, Where};
+use super::surroundings::lock_jobs;
+use crate::job::column;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use pgrx::pg_sys;

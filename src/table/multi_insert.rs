@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code, reason = "calls the executor")]
 
-use super::{Slot, enter, slot_of};
+use super::indexes::enter;
+use super::slot::{Slot, slot_of};
 use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::tuple::RawRow;

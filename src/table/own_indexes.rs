@@ -1,6 +1,6 @@
 //! Which index of the extension an index is: by what it has, whatever it is called and however it is stored.
 
-use crate::job::row::column;
+use crate::job::column;
 use crate::pg::index::{self, Key, Plain};
 use crate::pg::relation::Opened;
 use crate::pg::seeded::{Seeded, armed};

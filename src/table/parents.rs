@@ -2,12 +2,13 @@
 //!
 //! What is known of a parent is kept by savepoint level, with the lock that makes it true.
 
+mod line;
 mod sessions;
 
 pub use sessions::moving_what_may_move;
 
 use super::backlog::is_replayed;
-use crate::job::row::column;
+use crate::job::column;
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, bad_value, no_such_job, too_long};
 use crate::pg::locks;
@@ -22,8 +23,6 @@ use pgrx::prelude::PgSqlErrorCode;
 use std::rc::Rc;
 
 static LOCK: Statement = statement!("lock_parent", [INT8OID]);
-static PARENT: Statement = statement!("parent", [INT8OID]);
-static LOCK_LINE: Statement = statement!("lock_line", [INT8OID]);
 static WAITS_FOR_LINE: Statement =
     statement!("waits_for_line", [INT8ARRAYOID, INT8ARRAYOID, INT8ARRAYOID]);
 static FIND: Statement = statement!("find_run", [INT8OID]);
@@ -49,7 +48,7 @@ pub fn lock(spi: &Spi, job_table: Oid, id: i64) -> Result<Rc<Parent>> {
 /// The same, with the jobs that wait for it.
 fn lock_line(spi: &Spi, job_table: Oid, id: i64) -> Result<Rc<Parent>> {
     if !armed(Seeded::LeaveLineUnlocked) {
-        spi.run(&LOCK_LINE, &[datum(id)])?;
+        line::lock(spi, id)?;
     }
     pending::forget_parent(Some(id));
     let parent = read(spi, id, true)?;
@@ -59,7 +58,7 @@ fn lock_line(spi: &Spi, job_table: Oid, id: i64) -> Result<Rc<Parent>> {
 
 /// It is younger than the lock.
 fn read(spi: &Spi, id: i64, is_line_locked: bool) -> Result<Rc<Parent>> {
-    let rows = spi.run(&PARENT, &[datum(id)])?;
+    let rows = line::read(spi, id)?;
     if rows.len() == 0 {
         let state = spi.run(&FIND, &[datum(id)])?.value::<String>(0, 1);
         return Err(state.map_or_else(|| no_such_job(id), |state| takes_no_children(id, &state)));
@@ -70,7 +69,7 @@ fn read(spi: &Spi, id: i64, is_line_locked: bool) -> Result<Rc<Parent>> {
     if rows.value(0, 7) == Some(true) {
         return Err(too_deep(id));
     }
-    let keys: Vec<i64> = rows.required(0, 10)?;
+    let keys: Vec<i64> = rows.required(0, line::SESSIONS)?;
     Ok(Rc::new(Parent {
         queue: rows.required(0, 2)?,
         tenant: rows.value(0, 3),

@@ -6,8 +6,10 @@
 
 #![allow(unsafe_code, reason = "reads rows by their place")]
 
+use super::command::Command;
+use super::opened::Table;
 use super::search::Fetch;
-use super::{Command, Slot, Table};
+use super::slot::Slot;
 use crate::pg::error::{Result, internal};
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::tuple::RawRow;

@@ -5,9 +5,12 @@
     reason = "calls the table's access method and the executor"
 )]
 
+use super::defaults::Defaults;
+use super::indexes::enter;
 use super::multi_insert::MultiInsert;
+use super::opened::Table;
 use super::own_indexes::Entered;
-use super::{Defaults, Slot, Table, clear, enter, set, write};
+use super::slot::{Slot, clear, set, write};
 use crate::pg::compat::{self, Entries};
 use crate::pg::error::{Result, changed_by_check, internal};
 use crate::pg::relation::Opened;

@@ -2,9 +2,11 @@
 
 #![allow(unsafe_code, reason = "scans indexes")]
 
+use super::command::Command;
+use super::opened::{Operation, Table};
+use super::slot::{Slot, clear};
 use super::surroundings::Jobs;
-use super::{Command, Operation, Slot, Table, clear};
-use crate::job::row::column;
+use crate::job::column;
 use crate::pg::compat;
 use crate::pg::error::{Result, internal};
 use crate::pg::tuple::RawRow;

@@ -1,7 +1,7 @@
 //! The log of jobs that have waited or run for long, whatever changes them. An entry is made by the statement that starts the
 //! job or ends the run, as log_min_duration_statement does: also where its transaction is undone later.
 
-use crate::job::row::column;
+use crate::job::column;
 use crate::pg::error::log;
 use crate::pg::tuple::RawRow;
 use crate::pg::{server, settings};

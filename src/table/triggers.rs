@@ -2,11 +2,13 @@
 //! changes rows without a plan does the same by itself where no other trigger could tell the difference.
 
 use crate::job::claim_epoch;
+use crate::job::column;
 use crate::job::later::Later;
-use crate::job::row::{FOR_ITS_TIME, JobRow, column, waits_for};
+use crate::job::row::{FOR_ITS_TIME, JobRow, waits_for};
 use crate::permission;
-use crate::pg::call::{Call, datum, sql_function, word};
+use crate::pg::call::{Call, datum, word};
 use crate::pg::error::{Result, invalid_column, out_of_lane};
+use crate::pg::functions::sql_function;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::trigger::{Moment, Trigger};

@@ -5,7 +5,6 @@
 
 use crate::pg::log_position::last_record;
 use crate::pg::seeded::{Seeded, armed};
-use crate::transaction::{has_id, pending};
 
 #[derive(Default)]
 pub struct Loss {
@@ -20,25 +19,18 @@ impl Loss {
         let has_claimed = self.claimed_to != 0 && !self.is_refused;
         has_claimed && (last_record() == self.claimed_to || armed(Seeded::LoseWhatFollows))
     }
-}
 
-/// Runs a claim, of which only what [`refuse`] says must not be lost.
-pub fn of_claim<R>(claim: impl FnOnce() -> R) -> R {
-    let is_in_use = has_id() && !armed(Seeded::LoseWhatPrecedes);
-    pending::with(|pending| {
-        let loss = &mut pending.loss;
-        loss.is_refused |= is_in_use && last_record() != loss.claimed_to;
-    });
-    let result = claim();
-    pending::with(|pending| {
-        // It has changed other jobs as well.
-        pending.loss.is_refused |= pending.must_not_sleep;
-        pending.loss.claimed_to = last_record();
-    });
-    result
-}
+    pub fn refuse(&mut self) {
+        self.is_refused = true;
+    }
 
-/// The claim under way has done what is not to be lost.
-pub fn refuse() {
-    pending::with(|pending| pending.loss.is_refused = true);
+    /// A claim begins, in a transaction that may have locked or changed rows.
+    pub fn begin_claim(&mut self, has_id: bool) {
+        let is_in_use = has_id && !armed(Seeded::LoseWhatPrecedes);
+        self.is_refused |= is_in_use && last_record() != self.claimed_to;
+    }
+
+    pub fn end_claim(&mut self) {
+        self.claimed_to = last_record();
+    }
 }

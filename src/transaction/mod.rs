@@ -1,10 +1,11 @@
 //! What the open transaction has changed, by savepoint level.
 
 pub mod charges; // places that new jobs have taken in backlogs
+pub mod claim; // one that a crash may take back
 pub mod earliest; // times by queue
 pub mod leases; // runs whose leases are watched
 pub mod level; // its changes at one level of savepoints
-pub mod loss; // whether a crash may take it back
+mod loss; // whether a crash may take it back
 pub mod own; // claims of what it has made available itself
 pub mod parent; // a parent that it keeps from ending
 pub mod pending;

@@ -1,4 +1,4 @@
--- Live jobs. The trigger reads the first twenty columns by number (src/job/row.rs), and later ones by name (src/job/later.rs).
+-- Live jobs. The trigger reads the first twenty columns by number (src/job/column.rs), and later ones by name (src/job/later.rs).
 --
 -- The trigger also checks the values, with 23514 like a CHECK: the server parses the text of every CHECK and of
 -- every trigger's WHEN anew for each statement, which cost more than the rest of a claim.

@@ -4,7 +4,7 @@ pub mod check;
 pub mod prune;
 pub mod rescue;
 
-use crate::pg::call::sql_verb;
+use crate::pg::functions::sql_verb;
 
 sql_verb!(
     turnstile_prune_unique_keys,

@@ -15,7 +15,7 @@ pub mod running;
 pub mod why;
 pub mod workers;
 
-use crate::pg::call::{sql_function, sql_verb};
+use crate::pg::functions::{sql_function, sql_verb};
 
 sql_verb!(
     turnstile_route_of,

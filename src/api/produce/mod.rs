@@ -12,7 +12,7 @@ pub mod references;
 pub mod ties;
 pub mod unique_key;
 
-use crate::pg::call::{sql_function, sql_verb};
+use crate::pg::functions::{sql_function, sql_verb};
 
 sql_verb!(
     turnstile_schedule,

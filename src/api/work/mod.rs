@@ -14,7 +14,7 @@ pub mod put_back;
 pub mod wait;
 pub mod wait_for_end;
 
-use crate::pg::call::{sql_function, sql_verb};
+use crate::pg::functions::{sql_function, sql_verb};
 
 sql_verb!(
     turnstile_claim_next,

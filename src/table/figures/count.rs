@@ -1,8 +1,8 @@
 //! The count of all jobs by name: one pass over them, after which the numbers in memory are trusted.
 
-use super::labels_of;
+use super::labels::labels_of;
+use crate::job::column;
 use crate::job::lane::lane_of;
-use crate::job::row::column;
 use crate::job::tables;
 use crate::pg::error::Result;
 use crate::pg::rights::Owner;

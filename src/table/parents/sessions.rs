@@ -3,10 +3,10 @@
 //! A child is compared with what is above it, and locks all of that. A job that is moved is compared with what is below it, too, and locks
 //! itself, so that one of the two sees the other.
 
-use super::{LOCK_LINE, PARENT};
+use super::line;
+use crate::job::column;
 use crate::job::lane::session_key;
 use crate::job::later::Later;
-use crate::job::row::column;
 use crate::pg::call::datum;
 use crate::pg::error::{Failure, Result, bad_value};
 use crate::pg::rights::Owner;
@@ -72,8 +72,8 @@ fn of(row: &RawRow) -> Option<u64> {
 pub fn refusal_under(parent: i64, row: &RawRow) -> Result<Option<Failure>> {
     let above: Option<Vec<i64>> = Owner::of_jobs()?.run(|| {
         with_spi(|spi| {
-            spi.run(&LOCK_LINE, &[datum(parent)])?;
-            Ok(spi.run(&PARENT, &[datum(parent)])?.value(0, 10))
+            line::lock(spi, parent)?;
+            Ok(line::read(spi, parent)?.value(0, line::SESSIONS))
         })
     })?;
     let above = above.into_iter().flatten().map(i64::cast_unsigned);
