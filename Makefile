@@ -300,6 +300,7 @@ lint: setup ## check formatting, clippy, the rules of the house and the crates o
 	cargo fmt --manifest-path examples/rust/Cargo.toml --check || status=1; \
 	cargo clippy --quiet --locked --manifest-path examples/rust/Cargo.toml --target-dir target/examples -- -D warnings || status=1; \
 	scripts/check-house || status=1; \
+	scripts/check-circles || status=1; \
 	scripts/check-crates || status=1; \
 	exit $$status
 
