@@ -7,10 +7,18 @@ FROM (
     UNION ALL
     SELECT 2, account.gate, account.paused FROM turnstile.account
     UNION ALL
-    SELECT 4, turnstile_internal.gate_key('concurrency', NULL, endpoint.concurrency_key), bool_and(endpoint.paused)
-    FROM turnstile.endpoint
-    WHERE endpoint.concurrency_key IS NOT NULL
-    GROUP BY endpoint.concurrency_key
+    SELECT 4, named.gate, NOT EXISTS (
+        SELECT FROM turnstile.endpoint AS other
+        WHERE other.concurrency_key = of_key.concurrency_key AND NOT other.paused
+        OFFSET 0
+    )
+    FROM unnest($2) AS named (gate)
+    CROSS JOIN LATERAL (
+        SELECT endpoint.concurrency_key
+        FROM turnstile.endpoint
+        WHERE endpoint.gate = named.gate AND endpoint.paused AND endpoint.concurrency_key IS NOT NULL
+        LIMIT 1
+    ) AS of_key
     UNION ALL
     SELECT 6, batch.gate, batch.paused FROM turnstile.batch
 ) AS setting
