@@ -130,59 +130,49 @@ fn note_read(
     placed: Option<(&RawRow, JobRow)>,
 ) -> Result<()> {
     shmem::provide(job_table);
-    let new = placed.as_ref().map(|(row, _)| *row);
-    let is_out_of_lane =
-        |(row, job): &(&RawRow, JobRow)| !row.is_in(&job.spec) || !row.waits_as_stored();
-    if let (Some(old), Some((new, _))) = (old, &placed)
-        && is_claimed(old, new)
-    {
-        // Room was reserved in the lane in which the job was.
-        let has_moved = placed.as_ref().is_some_and(is_out_of_lane) || !old.is_in_lane_of(new);
-        if has_moved {
-            return Err(out_of_lane());
-        }
-        if let Some((new, job)) = &placed {
-            let before = old.state().unwrap_or(State::Available);
-            let due = old.int8(column::RUN_AT);
-            figures::note_start(job_table, &job.spec, (before, due), new);
-        }
+    let Some((new, job)) = &placed else {
+        note_changed(job_table, old, placed);
         return Ok(());
-    }
-    if let Some(column) = new.and_then(|row| row.invalid_column(old))
+    };
+    let is_out_of_lane = !new.is_in(&job.spec) || !new.waits_as_stored();
+    let claimed_from = old.filter(|old| is_claimed(old, new));
+    if claimed_from.is_none()
+        && let Some(column) = new.invalid_column(old)
         && !armed(Seeded::AcceptNonsense)
     {
         return Err(invalid_column(column));
     }
-    if placed.as_ref().is_some_and(is_out_of_lane) {
+    // Room for a claim was reserved in the lane in which the job was.
+    if is_out_of_lane || claimed_from.is_some_and(|old| !old.is_in_lane_of(new)) {
         return Err(out_of_lane());
     }
-    if let (Some(old), Some(new)) = (old, new)
-        && old.is_same_to_scheduler(new)
-    {
-        if old.run() != new.run() {
-            let (old, new) = (old.read().lease, new.read().lease);
-            pending::note(job_table, |level| replace(&mut level.leases, old, new));
-        }
-        return Ok(());
+    match (claimed_from, old) {
+        (Some(old), _) => note_claimed(job_table, old, new, job),
+        (None, Some(old)) if old.is_same_to_scheduler(new) => note_same(job_table, old, new),
+        (None, _) => note_changed(job_table, old, placed),
     }
+    Ok(())
+}
+
+fn note_claimed(job_table: pg_sys::Oid, old: &RawRow, new: &RawRow, job: &JobRow) {
+    let before = old.state().unwrap_or(State::Available);
+    let due = old.int8(column::RUN_AT);
+    figures::note_start(job_table, &job.spec, (before, due), new);
+}
+
+/// All that may have changed is the lease of its run.
+fn note_same(job_table: pg_sys::Oid, old: &RawRow, new: &RawRow) {
+    if old.run() != new.run() {
+        let (old, new) = (old.read().lease, new.read().lease);
+        pending::note(job_table, |level| replace(&mut level.leases, old, new));
+    }
+}
+
+fn note_changed(job_table: pg_sys::Oid, old: Option<&RawRow>, placed: Option<(&RawRow, JobRow)>) {
     let old = old.map(|row| (row, row.read()));
     let sides = [&old, &placed].map(|side| side.as_ref().map(|(row, job)| Side { row, job }));
     let (gone, come) = (Gone::of(sides), Come::of(sides));
-    let is_due = |old: &Gone| {
-        let job = old.side.job;
-        job.waits_until.is_some() || job.state == Some(State::Blocked)
-    };
-    let is_promoted = come.as_ref().is_some_and(|new| {
-        let new = new.side.job;
-        gone.as_ref().is_some_and(is_due)
-            && new.is_available()
-            && pending::with(|pending| {
-                let promotion = pending.promotion();
-                promotion
-                    .map(|jobs| jobs.push((new.spec, new.position)))
-                    .is_some()
-            })
-    });
+    let is_promoted = is_promoted(gone.as_ref(), come.as_ref());
     let follow_up = follow_up(sides);
     let changed = sides.into_iter().flatten().next();
     pending::forget_parent(changed.and_then(|side| side.row.int8(column::ID)));
@@ -203,7 +193,23 @@ fn note_read(
             note_new(level, come, is_promoted);
         }
     });
-    Ok(())
+}
+
+/// Whether a promotion is under way, and has made the job available. It is told of it.
+fn is_promoted(gone: Option<&Gone>, come: Option<&Come>) -> bool {
+    let (Some(gone), Some(come)) = (gone, come) else {
+        return false;
+    };
+    let (before, job) = (gone.side.job, come.side.job);
+    let was_put_off = before.waits_until.is_some() || before.state == Some(State::Blocked);
+    was_put_off
+        && job.is_available()
+        && pending::with(|pending| {
+            let promotion = pending.promotion();
+            promotion
+                .map(|jobs| jobs.push((job.spec, job.position)))
+                .is_some()
+        })
 }
 
 /// The job after whose change others are to be looked at: it waits for others since now, or others wait for it. For a new child that
