@@ -206,6 +206,7 @@ ALTER INDEX IF EXISTS turnstile.job_pkey RESET (fillfactor);
 DROP INDEX IF EXISTS turnstile.job_claim_idx, turnstile.job_due_idx, turnstile.job_lease_idx, turnstile.job_owner_idx;
 ALTER TABLE turnstile.job ALTER COLUMN waits_for TYPE text USING CASE WHEN state IN ('scheduled', 'retryable') THEN 'time' END;
 CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE waits_for = 'jobs';
+CREATE INDEX job_blocked_by_id_idx ON turnstile.job (id) WHERE waits_for = 'jobs';
 -- No index has the state, nor anything else that a claim changes: so a claim is a HOT update.
 CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE waits_for IS NULL;
 CREATE INDEX job_due_idx ON turnstile.job (queue COLLATE "C", run_at, position) WHERE waits_for = 'time';
@@ -352,6 +353,7 @@ CREATE TABLE turnstile.dependency (
 );
 CREATE INDEX dependency_job_idx ON turnstile.dependency (job);
 CREATE INDEX dependency_untold_idx ON turnstile.dependency (job) WHERE NOT is_told;
+CREATE INDEX dependency_untold_predecessor_idx ON turnstile.dependency (predecessor) WHERE NOT is_told;
 COMMENT ON TABLE turnstile.dependency IS
     'What blocked jobs come after. A row goes when its predecessor has ended as it should; without any a job is blocked no more.';
 COMMENT ON COLUMN turnstile.dependency.predecessor IS 'The job that must end first.';

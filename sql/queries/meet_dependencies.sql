@@ -1,34 +1,43 @@
--- Of the dependencies of the jobs $1, and on them, up to $2 whose predecessor has ended: (job, predecessor, its last state or null if it
--- is gone, what that means to the job). met: it waits for it no more; failed: it is to end, and is locked for that; busy: another
--- transaction has locked the job, or the dependency, and may yet be undone. They are deleted unless that is so. A job that is told to
--- hold waits on where a predecessor ended wrong; one that waits no more is not ended.
-WITH known AS NOT MATERIALIZED (
-    -- One index each. For a condition with OR the planner would rather read the dependencies of all jobs, and so it would to find
-    -- these again by their key. A row that has another place meanwhile is passed over.
+-- Up to $2 dependencies whose predecessor has ended, of the next $2 of the jobs $1 that were not told of, and of all that come after the
+-- jobs $1: (job, predecessor, its last state or null if it is gone, what that means to the job). met: it waits for it no more; failed: it
+-- is to end, and is locked for that; held: it waits on, as it was told to hold where a predecessor ends wrong; busy: another
+-- transaction has locked the job, or the dependency, and may yet be undone. What is met or failed is deleted, and what is held needs no other
+-- look before its predecessor has come back. One that waits no more is not ended.
+WITH untold AS MATERIALIZED (
     SELECT dependency.ctid AS place, dependency.job, dependency.predecessor, dependency.any_end, dependency.holds
     FROM turnstile.dependency
-    WHERE dependency.job = ANY ($1)
-    UNION ALL
-    SELECT dependency.ctid, dependency.job, dependency.predecessor, dependency.any_end, dependency.holds
-    FROM turnstile.dependency
-    WHERE dependency.predecessor = ANY ($1) AND NOT dependency.job = ANY ($1)
-), ended AS NOT MATERIALIZED (
-    SELECT known.place, known.job, known.predecessor, last.state, outcome.is_met
-    FROM known
+    WHERE dependency.job = ANY ($1) AND NOT dependency.is_told
+    LIMIT $2
+), gone AS MATERIALIZED (
+    SELECT named.id, last.state, coalesce(last.state = 'completed', false) AS is_completed
+    FROM (SELECT untold.predecessor FROM untold UNION SELECT given.id FROM unnest($1) AS given (id)) AS named (id)
     LEFT JOIN LATERAL (
         SELECT job_history.state
         FROM turnstile.job_history
-        WHERE job_history.id = known.predecessor
+        WHERE job_history.id = named.id
         ORDER BY job_history.finished_at DESC
         LIMIT 1
     ) AS last ON true
+    WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = named.id OFFSET 0)
+        AND EXISTS (SELECT FROM turnstile.dependency WHERE dependency.predecessor = named.id OFFSET 0)
+), ended AS NOT MATERIALIZED (
+    SELECT untold.place, untold.job, untold.predecessor, untold.any_end, untold.holds, gone.state, gone.is_completed
+    FROM untold
+    JOIN gone ON gone.id = untold.predecessor
+    UNION ALL
+    SELECT after.place, after.job, gone.id, after.any_end, after.holds, gone.state, gone.is_completed
+    FROM gone
     CROSS JOIN LATERAL (
-        SELECT known.any_end OR coalesce(last.state = 'completed', false) AS is_met
-    ) AS outcome
-    WHERE NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = known.predecessor OFFSET 0)
-        AND (outcome.is_met OR NOT known.holds)
+        SELECT dependency.ctid AS place, dependency.job, dependency.any_end, dependency.holds
+        FROM turnstile.dependency
+        WHERE dependency.predecessor = gone.id AND (dependency.is_told OR NOT dependency.job = ANY ($1))
+            AND (gone.is_completed OR dependency.any_end OR NOT dependency.holds)
+        OFFSET 0
+    ) AS after
+    WHERE gone.id = ANY ($1)
 ), free AS MATERIALIZED (
-    SELECT ended.place, ended.job, ended.predecessor, ended.state, ended.is_met
+    -- A row that has another place meanwhile is passed over.
+    SELECT ended.place, ended.job, ended.predecessor, ended.state, ended.any_end OR ended.is_completed AS is_met, ended.holds
     FROM ended
     JOIN turnstile.dependency ON dependency.ctid = ended.place
     LIMIT $2
@@ -42,22 +51,28 @@ WITH known AS NOT MATERIALIZED (
 ), locked AS MATERIALIZED (
     SELECT job.id
     FROM ONLY turnstile.job
-    WHERE job.id = ANY (ARRAY(SELECT free.job FROM free WHERE NOT free.is_met)) AND job.state = 'blocked'
+    WHERE job.id = ANY (ARRAY(SELECT free.job FROM free WHERE NOT free.is_met AND NOT free.holds)) AND job.state = 'blocked'
     ORDER BY job.id
     FOR UPDATE SKIP LOCKED
 ), decided AS MATERIALIZED (
     SELECT free.place, free.job, free.predecessor, free.state,
         CASE
             WHEN free.is_met THEN 'met'
+            WHEN NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = free.job AND job.state = 'blocked' OFFSET 0) THEN 'met'
+            WHEN free.holds THEN 'held'
             WHEN EXISTS (SELECT FROM locked WHERE locked.id = free.job) THEN 'failed'
-            WHEN EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = free.job AND job.state = 'blocked' OFFSET 0) THEN 'busy'
-            ELSE 'met'
+            ELSE 'busy'
         END AS outcome
     FROM free
 ), deleted AS (
     DELETE FROM turnstile.dependency
     USING decided
-    WHERE dependency.ctid = decided.place AND decided.outcome <> 'busy'
+    WHERE dependency.ctid = decided.place AND decided.outcome IN ('met', 'failed')
+), told AS (
+    UPDATE turnstile.dependency
+    SET is_told = true
+    FROM decided
+    WHERE dependency.ctid = decided.place AND decided.outcome = 'held'
 )
 SELECT decided.job, decided.predecessor, decided.state, decided.outcome
 FROM decided

@@ -1,4 +1,4 @@
--- The next $2 batches from job $1 on: (job, 1, whether it must be looked at). It must if its children do not know what they should, or
+-- The next $2 batches from job $1 on: (job, whether it must be looked at). It must if its children do not know what they should, or
 -- if some have failed that may be too many, or if they wait for the turn of a parent that is gone.
 -- OFFSET 0: as in next_followers.
 WITH next AS MATERIALIZED (
@@ -10,7 +10,6 @@ WITH next AS MATERIALIZED (
 )
 SELECT
     next.id,
-    1::bigint,
     CASE
         WHEN EXISTS (SELECT FROM ONLY turnstile.job WHERE job.parent = next.id AND job.priority < next.priority OFFSET 0)
             OR EXISTS (SELECT FROM ONLY turnstile.job WHERE job.parent = next.id AND job.priority > next.priority OFFSET 0)

@@ -1,23 +1,44 @@
--- Marks the live predecessors of the jobs $1, and those of the jobs $1 that have come back, so that their ends lead to their followers.
--- The jobs of which another transaction has locked a predecessor, or a dependency.
+-- Marks live predecessors, so that their ends lead to their followers: of the next $2 dependencies of the jobs $1 that were not told of, and
+-- of the next $2 on them; and those of the jobs $1 that have come back. (job of $1, what has become of a dependency of it or on it).
+-- told: the predecessor is marked; busy: another transaction has locked that, or the dependency; ended: see meet_dependencies.
 WITH untold AS MATERIALIZED (
-    -- One index each, as in meet_dependencies. That of what was not told is not the one for predecessors, so the condition is not its own.
-    SELECT dependency.ctid AS place, dependency.job, dependency.predecessor
-    FROM turnstile.dependency
-    WHERE dependency.job = ANY ($1) AND NOT dependency.is_told
+    (
+        SELECT dependency.job AS named, dependency.ctid AS place, dependency.predecessor
+        FROM turnstile.dependency
+        WHERE dependency.job = ANY ($1) AND NOT dependency.is_told
+        LIMIT $2
+    )
     UNION ALL
-    SELECT dependency.ctid, dependency.job, dependency.predecessor
-    FROM turnstile.dependency
-    WHERE dependency.predecessor = ANY ($1) AND NOT dependency.job = ANY ($1) AND dependency.is_told IS NOT TRUE
-), free AS MATERIALIZED (
-    SELECT untold.place, untold.job, untold.predecessor
+    (
+        SELECT job.id, follower.place, job.id
+        FROM ONLY turnstile.job
+        CROSS JOIN LATERAL (
+            SELECT dependency.ctid AS place
+            FROM turnstile.dependency
+            WHERE dependency.predecessor = job.id AND NOT dependency.is_told AND NOT dependency.job = ANY ($1)
+            OFFSET 0
+        ) AS follower
+        WHERE job.id = ANY ($1)
+        LIMIT $2
+    )
+), live AS MATERIALIZED (
+    SELECT untold.place, untold.predecessor
     FROM untold
-    JOIN turnstile.dependency ON dependency.ctid = untold.place
+    WHERE EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = untold.predecessor OFFSET 0)
+), come_back AS MATERIALIZED (
+    SELECT job.id
+    FROM ONLY turnstile.job
+    WHERE job.id = ANY ($1) AND job.has_followers IS NOT TRUE
+        AND EXISTS (SELECT FROM turnstile.dependency WHERE dependency.predecessor = job.id OFFSET 0)
+), free AS MATERIALIZED (
+    SELECT live.place, live.predecessor
+    FROM live
+    JOIN turnstile.dependency ON dependency.ctid = live.place
     FOR NO KEY UPDATE OF dependency SKIP LOCKED
 ), locked AS MATERIALIZED (
     SELECT job.id, job.has_followers
     FROM ONLY turnstile.job
-    WHERE job.id = ANY (ARRAY(SELECT free.predecessor FROM free))
+    WHERE job.id = ANY (ARRAY(SELECT free.predecessor FROM free UNION SELECT come_back.id FROM come_back))
     ORDER BY job.id
     FOR NO KEY UPDATE SKIP LOCKED
 ), marked AS (
@@ -26,14 +47,25 @@ WITH untold AS MATERIALIZED (
     FROM locked
     WHERE job.id = locked.id AND locked.has_followers IS NOT TRUE
 ), told AS (
+    -- A row that has another place meanwhile is passed over.
     UPDATE turnstile.dependency
     SET is_told = true
     FROM free
     JOIN locked ON locked.id = free.predecessor
     WHERE dependency.ctid = free.place
-    RETURNING dependency.job, dependency.predecessor
+    RETURNING free.place
 )
-SELECT DISTINCT CASE WHEN untold.job = ANY ($1) THEN untold.job ELSE untold.predecessor END
+SELECT
+    untold.named,
+    CASE
+        WHEN told.place IS NOT NULL THEN 'told'
+        WHEN live.place IS NOT NULL THEN 'busy'
+        ELSE 'ended'
+    END
 FROM untold
-WHERE NOT EXISTS (SELECT FROM told WHERE told.job = untold.job AND told.predecessor = untold.predecessor)
-    AND EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = untold.predecessor OFFSET 0)
+LEFT JOIN live ON live.place = untold.place
+LEFT JOIN told ON told.place = untold.place
+UNION ALL
+SELECT come_back.id, 'busy'
+FROM come_back
+WHERE NOT EXISTS (SELECT FROM locked WHERE locked.id = come_back.id)

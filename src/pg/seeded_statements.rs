@@ -71,7 +71,7 @@ const MUTANTS: &[(Seeded, &str, &str, &str)] = &[
     (
         Seeded::TakeAnyEnd,
         "meet_dependencies",
-        "known.any_end OR coalesce(last.state = 'completed', false) AS is_met",
+        "ended.any_end OR ended.is_completed AS is_met",
         "true AS is_met",
     ),
     (

@@ -7,7 +7,7 @@ use pgrx::datum::Interval;
 /// A queue has one of these by its key, which is a hash.
 const PLACES: usize = 32;
 /// Conditions of indexes that can be known.
-const CONDITIONS: usize = 7;
+const CONDITIONS: usize = 8;
 /// Objects of the extension that can be known, more than those that are looked up by name: tables, sequences and a function.
 const OBJECTS: usize = 32;
 

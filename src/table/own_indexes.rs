@@ -31,7 +31,7 @@ pub const BY_ID: usize = 0;
 pub const BY_LANE: usize = 1;
 /// Where memory has which conditions are known: those of the jobs by their numbers, then that of the history.
 const OF_HISTORY: usize = OF_JOBS.len();
-const OF_JOBS: [(Shape, Condition); 6] = [
+const OF_JOBS: [(Shape, Condition); 7] = [
     (Shape(&[("id", Kind::Number)], None), |_| true),
     (
         Shape(
@@ -71,6 +71,10 @@ const OF_JOBS: [(Shape, Condition); 6] = [
             &[("parent", Kind::Number)],
             Some("(waits_for = 'jobs'::text)"),
         ),
+        |row| row.is_blocked(),
+    ),
+    (
+        Shape(&[("id", Kind::Number)], Some("(waits_for = 'jobs'::text)")),
         |row| row.is_blocked(),
     ),
 ];

@@ -22,7 +22,7 @@ use pgrx::pg_sys::{self, Datum};
 use std::collections::{BTreeMap, BTreeSet};
 use turnstile_scheduler::LaneSpec;
 
-static TELL: Statement = statement!("tell_predecessors", [INT8ARRAYOID]);
+static TELL: Statement = statement!("tell_predecessors", [INT8ARRAYOID, INT8OID]);
 static MEET: Statement = statement!("meet_dependencies", [INT8ARRAYOID, INT8OID]);
 static LOCK: Statement = statement!("lock_blocked", [INT8ARRAYOID]);
 static DECIDE: Statement = statement!("decide_blocked", [INT8ARRAYOID]);
@@ -202,9 +202,7 @@ impl Look<'_> {
     /// Children that may have waited for their batch to be opened.
     fn with_blocked_children(&mut self, jobs: &[i64]) -> Result<Vec<i64>> {
         let rows = self.spi.run(&CHILDREN, &[datum(jobs), datum(self.chunk)])?;
-        if i64::try_from(rows.len()).is_ok_and(|count| count >= self.chunk) {
-            self.left.now.extend(jobs);
-        }
+        self.left_over(jobs, rows.len(), true);
         let mut all = jobs.to_vec();
         for row in 0..rows.len() {
             all.push(rows.required(row, 1)?);
@@ -213,11 +211,28 @@ impl Look<'_> {
     }
 
     fn tell_predecessors(&mut self, jobs: &[i64]) -> Result<()> {
-        let rows = self.spi.run(&TELL, &[datum(jobs)])?;
+        let rows = self.spi.run(&TELL, &[datum(jobs), datum(self.chunk)])?;
+        let mut has_told = false;
         for row in 0..rows.len() {
-            self.left.later.push(rows.required(row, 1)?);
+            match rows.required(row, 2)? {
+                "told" => has_told = true,
+                "busy" => self.left.later.push(rows.required(row, 1)?),
+                // It is met, or not, in a moment.
+                _ => {}
+            }
         }
+        self.left_over(jobs, rows.len(), has_told);
         Ok(())
+    }
+
+    /// As many rows as a statement may take are not all: the jobs are looked at again, at once if that leads on.
+    fn left_over(&mut self, jobs: &[i64], rows: usize, leads_on: bool) {
+        if i64::try_from(rows).is_ok_and(|count| count >= self.chunk) {
+            match leads_on {
+                true => self.left.now.extend(jobs),
+                false => self.left.later.extend(jobs),
+            }
+        }
     }
 
     /// Returns the jobs that may wait for no predecessor any more. What is discarded has followers, too: the rest of a long chain is
@@ -248,18 +263,14 @@ impl Look<'_> {
             match rows.required(row, 4)? {
                 "met" => met.push(job),
                 "busy" => busy.push(job),
+                "held" => {}
                 _ => failed
                     .entry((rows.required(row, 2)?, rows.value(row, 3)))
                     .or_default()
                     .push(job),
             }
         }
-        if i64::try_from(rows.len()).is_ok_and(|count| count >= self.chunk) {
-            match busy.len() < rows.len() {
-                true => self.left.now.extend(jobs),
-                false => self.left.later.extend(jobs),
-            }
-        }
+        self.left_over(jobs, rows.len(), busy.len() < rows.len());
         self.left.later.extend(busy);
         let mut discarded = Vec::new();
         for ((predecessor, state), followers) in failed {

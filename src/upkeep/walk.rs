@@ -41,21 +41,15 @@ fn read_on(spi: &Spi, walk: Walk, most: usize, found: &mut Vec<i64>) -> Result<O
         Part::Followers => &FOLLOWERS,
         Part::Blocked => &BLOCKED,
     };
-    let read = i64::try_from(most.saturating_mul(READ_FOR_EACH)).unwrap_or(i64::MAX);
-    let rows = spi.run(statement, &[datum(walk.from), datum(read)])?;
-    let mut left = read;
+    let read = most.saturating_mul(READ_FOR_EACH);
+    let limit = i64::try_from(read).unwrap_or(i64::MAX);
+    let rows = spi.run(statement, &[datum(walk.from), datum(limit)])?;
     for row in 0..rows.len() {
         let job: i64 = rows.required(row, 1)?;
-        left -= rows.required::<i64>(row, 2)?;
-        // The last one may not have been read to its end.
-        let is_cut_short = left == 0;
-        if is_cut_short && row > 0 {
-            return Ok(Some(job));
-        }
-        if is_cut_short || rows.required(row, 3)? {
+        if rows.required(row, 2)? {
             found.push(job);
         }
-        if is_cut_short || found.len() >= most {
+        if found.len() >= most || row + 1 == read {
             return Ok(job.checked_add(1));
         }
     }

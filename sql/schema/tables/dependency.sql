@@ -14,6 +14,7 @@ CREATE TABLE turnstile.dependency (
 );
 CREATE INDEX dependency_job_idx ON turnstile.dependency (job);
 CREATE INDEX dependency_untold_idx ON turnstile.dependency (job) WHERE NOT is_told;
+CREATE INDEX dependency_untold_predecessor_idx ON turnstile.dependency (predecessor) WHERE NOT is_told;
 COMMENT ON TABLE turnstile.dependency IS
     'What blocked jobs come after. A row goes when its predecessor has ended as it should; without any a job is blocked no more.';
 COMMENT ON COLUMN turnstile.dependency.predecessor IS 'The job that must end first.';

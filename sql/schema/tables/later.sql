@@ -63,6 +63,7 @@ SELECT pg_catalog.pg_extension_config_dump('turnstile.claim_epoch_seq', '');
 
 CREATE INDEX job_parent_idx ON turnstile.job (parent, priority) WHERE parent IS NOT NULL;
 CREATE INDEX job_blocked_idx ON turnstile.job (parent) WHERE waits_for = 'jobs';
+CREATE INDEX job_blocked_by_id_idx ON turnstile.job (id) WHERE waits_for = 'jobs';
 -- No index has the state, nor anything else that a claim changes: so a claim is a HOT update.
 CREATE INDEX job_claim_idx ON turnstile.job (lane_group, lane, position) WHERE waits_for IS NULL;
 CREATE INDEX job_due_idx ON turnstile.job (queue COLLATE "C", run_at, position) WHERE waits_for = 'time';
