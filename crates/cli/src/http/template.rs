@@ -3,16 +3,16 @@
 //! A value stands for itself and nothing else: it is a part of one segment of the path or of the query, whatever is in it. Where a request goes
 //! is up to the template alone; `expand` checks that once more on what it has made.
 
+mod errors;
 mod host;
 mod value;
-
-use std::borrow::Cow;
-use std::fmt;
 
 use hyper::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::value::RawValue;
 use url::{Position, Url};
+
+pub use errors::{Invalid, Unfit};
 
 /// All but the unreserved characters of RFC 3986.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -24,53 +24,6 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 const LONGEST: usize = 8_000;
 /// How often a segment is decoded to see whether it climbs.
 const MOST_ENCODED: usize = 8;
-
-// ---- Errors ---------------------------------------------------------------------------------------
-
-/// Why a text is no template.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid(Cow<'static, str>);
-
-impl Invalid {
-    fn because(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self(reason.into())
-    }
-}
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the URL cannot be used: {}", self.0)
-    }
-}
-
-impl std::error::Error for Invalid {}
-
-/// Why a payload gives no URL. It names the placeholder, never the value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfit {
-    pub placeholder: Option<String>,
-    pub reason: &'static str,
-}
-
-impl Unfit {
-    fn of(placeholder: Option<&str>, reason: &'static str) -> Self {
-        Self {
-            placeholder: placeholder.map(str::to_owned),
-            reason,
-        }
-    }
-}
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.placeholder {
-            Some(name) => write!(formatter, "{{{name}}} {}", self.reason),
-            None => write!(formatter, "the URL {}", self.reason),
-        }
-    }
-}
-
-impl std::error::Error for Unfit {}
 
 // ---- The template ---------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::{arguments, connection, logs, open_files};
 use command::Commands;
 use limits::Limits;
-use persistent::{Crew, Persistent};
+use persistent::{Crew, Persistent, Setup};
 use process::Spawner;
 use program::Program;
 
@@ -84,9 +84,11 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let worked = if args.persistent {
         let crew = Crew::default();
         let commands = Persistent {
-            program,
-            limits,
-            spawner,
+            setup: Setup {
+                program,
+                limits,
+                spawner,
+            },
             jobs_each: args.jobs_each,
             crew: crew.clone(),
         };

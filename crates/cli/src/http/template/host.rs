@@ -2,7 +2,7 @@
 
 use url::{Host, Url};
 
-use super::Invalid;
+use super::errors::Invalid;
 
 /// Scheme, host and port as a URL, and what stands behind them.
 pub fn split(text: &str) -> Result<(Url, &str), Invalid> {

@@ -1,52 +1,24 @@
 //! A child that talks in lines, as others see it. `talk` is what goes on with it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use turnstile_client::{Job, Outcome, Run};
 
-use super::protocol::{Answer, question};
-use super::talk::{Order, Talk};
+use super::protocol::question;
+use super::record::Record;
+use super::talk::{Order, Reply, Talk};
 use crate::work::process::Spawner;
 use crate::work::program::Program;
 use crate::work::start::start;
-
-/// What has become of a job that a child was given.
-pub enum Reply {
-    Answer(Answer),
-    /// The child has died of it, or has said what is no answer.
-    Failed(String),
-    /// The child was stopped for the sake of another job.
-    Interrupted,
-    /// The child was gone already.
-    NotTaken,
-}
 
 /// Closed when it is dropped.
 pub struct Child {
     orders: mpsc::UnboundedSender<Order>,
     talk: JoinHandle<()>,
     record: Arc<Record>,
-}
-
-/// What a child leaves to be known of it.
-#[derive(Default)]
-pub struct Record {
-    has_answered: AtomicBool,
-    has_failed: AtomicBool,
-}
-
-impl Record {
-    pub fn answered(&self) {
-        self.has_answered.store(true, Ordering::Relaxed);
-    }
-
-    pub fn failed(&self) {
-        self.has_failed.store(true, Ordering::Relaxed);
-    }
 }
 
 impl Child {
@@ -91,11 +63,11 @@ impl Child {
     }
 
     pub fn has_answered(&self) -> bool {
-        self.record.has_answered.load(Ordering::Relaxed)
+        self.record.has_answered()
     }
 
     pub fn has_failed(&self) -> bool {
-        self.record.has_failed.load(Ordering::Relaxed)
+        self.record.has_failed()
     }
 
     /// The end of its input tells it to go.

@@ -1,10 +1,12 @@
 //! Long-lived children: a line with a job goes in, a line with the answer comes out.
 //!
-//! `protocol` is what the lines say, `talk` what goes on with a child, `child` how others see it, `slot` its life and that of the next
-//! one.
+//! `protocol` is what the lines say, `talk` what goes on with a child, `record` what is known of that, `child` how others see it, `slot` its
+//! life and that of the next one, and `setup` how each of them is started.
 
 mod child;
 mod protocol;
+mod record;
+mod setup;
 mod slot;
 mod talk;
 
@@ -13,15 +15,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::JoinSet;
 use turnstile_client::{Handler, Outcome, Run};
 
-use super::limits::Limits;
-use super::process::Spawner;
-use super::program::Program;
+pub use setup::Setup;
 use slot::Slot;
 
 pub struct Persistent {
-    pub program: Program,
-    pub limits: Limits,
-    pub spawner: Spawner,
+    pub setup: Setup,
     /// How many jobs a child may have at once.
     pub jobs_each: usize,
     pub crew: Crew,
@@ -46,7 +44,7 @@ struct Place<'c> {
 impl Handler for Persistent {
     async fn handle(&self, run: Run) -> Outcome {
         let place = self.crew.take_place(self.jobs_each);
-        place.slot.work(&run, self).await
+        place.slot.work(&run, &self.setup).await
     }
 }
 

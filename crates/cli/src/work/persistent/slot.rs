@@ -8,8 +8,9 @@ use tokio::sync::oneshot::error::RecvError;
 use tokio::time::sleep;
 use turnstile_client::{Outcome, Run};
 
-use super::Persistent;
-use super::child::{Child, Reply};
+use super::child::Child;
+use super::setup::Setup;
+use super::talk::Reply;
 use crate::work::limits::Stop;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -26,14 +27,14 @@ struct State {
 }
 
 impl Slot {
-    pub async fn work(&self, run: &Run, all: &Persistent) -> Outcome {
+    pub async fn work(&self, run: &Run, setup: &Setup) -> Outcome {
         loop {
             let child = tokio::select! {
-                child = self.child(run, all) => child,
+                child = self.child(run, setup) => child,
                 _ = run.stopped() => return Outcome::Release,
             };
             let outcome = match child {
-                Ok(child) => talk(&child, run, all).await,
+                Ok(child) => talk(&child, run, setup).await,
                 Err(outcome) => Some(outcome),
             };
             if let Some(outcome) = outcome {
@@ -43,7 +44,7 @@ impl Slot {
     }
 
     /// One that takes jobs.
-    async fn child(&self, run: &Run, all: &Persistent) -> Result<Arc<Child>, Outcome> {
+    async fn child(&self, run: &Run, setup: &Setup) -> Result<Arc<Child>, Outcome> {
         let mut state = self.0.lock().await;
         if let Some(child) = state.child.as_ref().filter(|child| child.takes_jobs()) {
             return Ok(Arc::clone(child));
@@ -55,7 +56,7 @@ impl Slot {
             };
         }
         pause_after(state.failures).await;
-        let child = Child::start(run, &all.program, &all.spawner, all.limits.grace).await?;
+        let child = Child::start(run, &setup.program, &setup.spawner, setup.limits.grace).await?;
         Ok(Arc::clone(state.child.insert(Arc::new(child))))
     }
 
@@ -68,27 +69,29 @@ impl Slot {
 }
 
 /// None where the child was gone before it took the job.
-async fn talk(child: &Child, run: &Run, all: &Persistent) -> Option<Outcome> {
+async fn talk(child: &Child, run: &Run, setup: &Setup) -> Option<Outcome> {
     let mut replied = match child.ask(&run.job) {
         Ok(replied) => replied,
         Err(error) => return Some(Outcome::Fail(error.into())),
     };
     let stop = tokio::select! {
-        reply = &mut replied => return outcome(known(reply), None, all),
-        stop = all.limits.reached(run) => stop,
+        reply = &mut replied => return outcome(known(reply), None, setup),
+        stop = setup.limits.reached(run) => stop,
     };
     child.stop();
-    outcome(known(replied.await), Some(stop), all)
+    outcome(known(replied.await), Some(stop), setup)
 }
 
 fn known(reply: Result<Reply, RecvError>) -> Reply {
     reply.unwrap_or_else(|_| Reply::Failed("the talk with the command has broken off".to_owned()))
 }
 
-fn outcome(reply: Reply, stop: Option<Stop>, all: &Persistent) -> Option<Outcome> {
+fn outcome(reply: Reply, stop: Option<Stop>, setup: &Setup) -> Option<Outcome> {
     Some(match (reply, stop) {
         (Reply::NotTaken, None) => return None,
-        (Reply::Answer(answer), None | Some(Stop::Asked(_))) => answer.outcome(all.limits.retry_in),
+        (Reply::Answer(answer), None | Some(Stop::Asked(_))) => {
+            answer.outcome(setup.limits.retry_in)
+        }
         (_, Some(stop)) => Outcome::Fail(stop.failure(stop.to_string())),
         (Reply::Failed(why), None) => Outcome::Fail(why.into()),
         (Reply::Interrupted, None) => Outcome::Release,

@@ -11,8 +11,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::child::{Record, Reply};
 use super::protocol::{Answer, RunId};
+use super::record::Record;
 use crate::work::command::with_words;
 use crate::work::process::{Group, Pipes};
 use crate::work::streams::{Tail, pass_on};
@@ -30,6 +30,17 @@ pub enum Order {
         reply: oneshot::Sender<Reply>,
     },
     Stop,
+}
+
+/// What has become of a job that a child was given.
+pub enum Reply {
+    Answer(Answer),
+    /// The child has died of it, or has said what is no answer.
+    Failed(String),
+    /// The child was stopped for the sake of another job.
+    Interrupted,
+    /// The child was gone already.
+    NotTaken,
 }
 
 /// Why it is over.

@@ -12,8 +12,9 @@ use rustix::process::{
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe::{Receiver, Sender};
 
+use super::pid::pid_of;
 use super::raw;
-use super::spawner::{Spawner, pid_of};
+use super::spawner::Spawner;
 
 /// Killed when it is dropped.
 pub struct Group {

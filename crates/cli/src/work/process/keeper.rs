@@ -17,7 +17,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::spawner::pid_of;
+use super::pid::pid_of;
 
 /// Not for users, so the command line does not know it.
 const ARGUMENT: &str = "keep-process-groups";

@@ -12,6 +12,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tokio::sync::oneshot;
 
 use super::keeper::{self, Keeper};
+use super::pid::pid_of;
 use super::raw;
 
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -145,10 +146,6 @@ fn end_group(keeper: &Mutex<Keeper>, leader: Pid) {
 fn is_reaped(leader: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
     !matches!(waitid(WaitId::Pid(leader), options), Ok(None))
-}
-
-pub fn pid_of(child: &Child) -> Option<Pid> {
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 fn lock(keeper: &Mutex<Keeper>) -> MutexGuard<'_, Keeper> {
