@@ -3,6 +3,7 @@
 //! A call proves by its token that it was given the run, before anything else of it is looked at. It acts with the rights of this
 //! program's role, on that run alone.
 
+mod app;
 mod bodies;
 mod routes;
 mod run;
@@ -16,18 +17,13 @@ use tokio::net::TcpListener;
 use crate::connection::Pool;
 use crate::http::token::Tokens;
 use crate::listener::{self, Limits};
+use app::App;
 
 const LIMITS: Limits = Limits {
     connections: 1_000,
     grace: Duration::from_secs(10),
     tls: None,
 };
-
-#[derive(Clone)]
-struct Callbacks {
-    database: Pool,
-    tokens: Arc<Tokens>,
-}
 
 /// Takes callbacks until `shutdown`, and then ends what it has begun.
 pub async fn serve(
@@ -40,5 +36,5 @@ pub async fn serve(
 }
 
 fn router(database: Pool, tokens: Arc<Tokens>) -> Router {
-    routes::all().with_state(Callbacks { database, tokens })
+    routes::all().with_state(App { database, tokens })
 }

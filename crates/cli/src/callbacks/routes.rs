@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio_postgres::types::{FromSql, Type};
 
-use super::Callbacks;
+use super::app::App;
 use super::bodies::{Fail, Heartbeat, Progress, parse, parse_or_default, seconds};
 use super::run::Run;
 use crate::listener::{self, Content, Problem};
@@ -26,7 +26,7 @@ const LARGEST: usize = 1024 * 1024;
 
 type Answer = Result<Json<Value>, Problem>;
 
-pub fn all() -> Router<Callbacks> {
+pub fn all() -> Router<App> {
     Router::new()
         .route("/runs/{id}/{attempt}/complete", post(complete))
         .route("/runs/{id}/{attempt}/fail", post(fail))
@@ -38,16 +38,14 @@ pub fn all() -> Router<Callbacks> {
 }
 
 /// A run that was completed before by the same call stays so: the answer to that may have been lost.
-async fn complete(State(callbacks): State<Callbacks>, run: Run, request: Request<Body>) -> Answer {
+async fn complete(State(app): State<App>, run: Run, request: Request<Body>) -> Answer {
     let text = body(request).await?;
     let result = Some(text.trim_ascii()).filter(|text| !text.is_empty());
-    let is_first: bool = callbacks
-        .call(COMPLETE, &run, &[(&result, Type::TEXT)])
-        .await?;
+    let is_first: bool = app.call(COMPLETE, &run, &[(&result, Type::TEXT)]).await?;
     Ok(Json(json!({ "completed": is_first })))
 }
 
-async fn fail(State(callbacks): State<Callbacks>, run: Run, request: Request<Body>) -> Answer {
+async fn fail(State(app): State<App>, run: Run, request: Request<Body>) -> Answer {
     let Fail {
         error,
         error_class,
@@ -56,7 +54,7 @@ async fn fail(State(callbacks): State<Callbacks>, run: Run, request: Request<Bod
     } = parse_or_default(&body(request).await?)?;
     let retry_in = seconds("retry_in", retry_in)?;
     let discard = discard.unwrap_or_default();
-    let state: String = callbacks
+    let state: String = app
         .call(
             FAIL,
             &run,
@@ -71,23 +69,21 @@ async fn fail(State(callbacks): State<Callbacks>, run: Run, request: Request<Bod
     Ok(Json(json!({ "state": state })))
 }
 
-async fn heartbeat(State(callbacks): State<Callbacks>, run: Run, request: Request<Body>) -> Answer {
+async fn heartbeat(State(app): State<App>, run: Run, request: Request<Body>) -> Answer {
     let Heartbeat { lease } = parse_or_default(&body(request).await?)?;
     let lease = seconds("lease", lease)?;
-    let goes_on: bool = callbacks
-        .call(HEARTBEAT, &run, &[(&lease, Type::FLOAT8)])
-        .await?;
+    let goes_on: bool = app.call(HEARTBEAT, &run, &[(&lease, Type::FLOAT8)]).await?;
     Ok(Json(json!({ "cancelled": !goes_on })))
 }
 
-async fn progress(State(callbacks): State<Callbacks>, run: Run, request: Request<Body>) -> Answer {
+async fn progress(State(app): State<App>, run: Run, request: Request<Body>) -> Answer {
     let Progress {
         done,
         total,
         message,
     } = parse(&body(request).await?)?;
     let (done, total) = (done.get(), total.as_deref().map(RawValue::get));
-    let goes_on: bool = callbacks
+    let goes_on: bool = app
         .call(
             PROGRESS,
             &run,
@@ -105,7 +101,7 @@ async fn body(request: Request<Body>) -> Result<String, Problem> {
     listener::read(request, LARGEST, Content::Any).await
 }
 
-impl Callbacks {
+impl App {
     /// The only value that a statement gives, whose first parameters are the run.
     async fn call<T>(&self, sql: &str, run: &Run, more: &[Parameter<'_>]) -> Result<T, Problem>
     where

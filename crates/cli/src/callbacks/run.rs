@@ -4,7 +4,7 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, request::Parts};
 
-use super::Callbacks;
+use super::app::App;
 use crate::listener::{self, Problem};
 
 const TOKEN: &str = "turnstile-callback-token";
@@ -15,19 +15,19 @@ pub struct Run {
     pub attempt: i32,
 }
 
-impl FromRequestParts<Callbacks> for Run {
+impl FromRequestParts<App> for Run {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, callbacks: &Callbacks) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         // The same answer whatever is wrong, so that nobody learns which runs there are.
         let refused = || Problem::unauthorized("The token of this run is needed.");
-        let path = Path::<(String, String)>::from_request_parts(parts, callbacks).await;
+        let path = Path::<(String, String)>::from_request_parts(parts, app).await;
         let Path((id, attempt)) = path.map_err(|_| refused())?;
         let (Ok(id), Ok(attempt)) = (id.parse(), attempt.parse()) else {
             return Err(refused());
         };
         let token = token(&parts.headers).ok_or_else(refused)?;
-        if !callbacks.tokens.is_valid(token, id, attempt) {
+        if !app.tokens.is_valid(token, id, attempt) {
             return Err(refused());
         }
         Ok(Self { id, attempt })

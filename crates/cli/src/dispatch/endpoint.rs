@@ -30,6 +30,28 @@ pub struct Row {
     pub on_trial: bool,
 }
 
+#[cfg(test)]
+impl Row {
+    pub fn example() -> Self {
+        Self {
+            url: "https://example.com/".into(),
+            method: "POST".into(),
+            headers: serde_json::json!({}),
+            timeout: None,
+            mode: Mode::Sync,
+            permanent_status: vec![422],
+            concurrency_key: None,
+            secret: None,
+            allow_private: false,
+            keep_response: true,
+            cloudevents: false,
+            trial_after: 5,
+            paused: false,
+            on_trial: false,
+        }
+    }
+}
+
 /// How the answer tells what has become of the run.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]

@@ -121,14 +121,13 @@ fn name(endpoint: &Row) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dispatch::verdict::tests::row;
 
     fn endpoint(trial_after: u32, on_trial: bool) -> Row {
         Row {
             concurrency_key: Some("host:a".into()),
             trial_after,
             on_trial,
-            ..row()
+            ..Row::example()
         }
     }
 

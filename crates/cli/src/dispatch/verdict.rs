@@ -184,30 +184,14 @@ fn said(endpoint: &Row, answer: &Answer) -> Option<Outcome> {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
     use bytes::Bytes;
 
-    pub fn row() -> Row {
-        in_mode(Mode::Sync)
-    }
-
     fn in_mode(mode: Mode) -> Row {
         Row {
-            url: "https://example.com/".into(),
-            method: "POST".into(),
-            headers: serde_json::json!({}),
-            timeout: None,
             mode,
-            permanent_status: vec![422],
-            concurrency_key: None,
-            secret: None,
-            allow_private: false,
-            keep_response: true,
-            cloudevents: false,
-            trial_after: 5,
-            paused: false,
-            on_trial: false,
+            ..Row::example()
         }
     }
 
@@ -277,7 +261,7 @@ pub mod tests {
             (Trouble::Late(""), "timeout"),
         ] {
             assert_eq!(
-                class(of(&row(), Err(trouble)).outcome).as_deref(),
+                class(of(&Row::example(), Err(trouble)).outcome).as_deref(),
                 Some(expected)
             );
         }
@@ -326,7 +310,7 @@ pub mod tests {
             body: Bytes::from_static(body.as_bytes()),
             is_whole: true,
         };
-        let mut row = row();
+        let mut row = Row::example();
         let is = |row: &Row, expected: &str| {
             let verdict = of(row, Ok(answer("secret")));
             assert!(matches!(verdict.outcome, Outcome::Fail(failure) if failure.error == expected));
