@@ -8,8 +8,6 @@ use serde::Serialize;
 use tokio_postgres::Client;
 use tokio_postgres::error::{DbError, Severity};
 
-use crate::connection::Failure;
-
 /// The exit codes. docs/program.md explains them.
 pub mod exit {
     /// The server refused what was asked for.
@@ -113,18 +111,6 @@ impl From<tokio_postgres::Error> for Error {
 impl From<serde_json::Error> for Error {
     fn from(source: serde_json::Error) -> Self {
         Error::Answer(source)
-    }
-}
-
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::NoServer(reason) | Failure::Login(reason) | Failure::Lost(reason) => {
-                Error::Lost(reason)
-            }
-            Failure::Busy => Error::Lost("all connections are in use".to_owned()),
-            Failure::Role(source) | Failure::Statement(source) => Error::Statement(source),
-        }
     }
 }
 

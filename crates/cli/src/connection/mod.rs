@@ -2,19 +2,23 @@
 //! the password file.
 
 mod conninfo;
+mod failure;
 mod files;
 mod keywords;
 mod parameters;
 mod pool;
+mod session;
 mod settings;
 mod tls;
 
 use clap::Args;
 
 use crate::error::Error;
+pub use failure::Failure;
 use parameters::Parameters;
-pub use pool::{Failure, Pool};
-pub use settings::{Session, Settings};
+pub use pool::Pool;
+pub use session::Session;
+pub use settings::Settings;
 
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Connection")]

@@ -69,3 +69,10 @@ fn known(name: &str) -> Result<&'static str, Error> {
         .map(|keyword| keyword.name)
         .ok_or_else(|| Error::Usage(format!("there is no connection parameter {name:?}")))
 }
+
+/// A value that the parameter cannot have.
+pub fn wrong(name: &str, value: &str) -> Error {
+    Error::Usage(format!(
+        "the connection parameter {name} cannot be {value:?}"
+    ))
+}

@@ -8,12 +8,12 @@ use std::time::Duration;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, PoolError, RecyclingMethod, Runtime, TimeoutType,
 };
-use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::Settings;
+use super::failure::Failure;
+use super::settings::Settings;
 use crate::error::{Error, with_causes};
 use crate::query::Parameter;
 
@@ -38,8 +38,6 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Who is silent for so long is lost.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
 const UNANSWERED: Duration = Duration::from_secs(45);
-/// After a loss of this class nobody knows what the server has done. A pooler tells of it, too.
-const LOST: &str = "08";
 
 #[derive(Clone)]
 pub struct Pool {
@@ -53,22 +51,6 @@ struct Limits {
     statement: Duration,
     /// How long a statement waits for a lock, if not for as long as it may take.
     lock: Option<Duration>,
-}
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub enum Failure {
-    /// No connection could be had, so nothing was done.
-    NoServer(String),
-    /// The server does not let the user in, not with this password, or not to this database.
-    Login(String),
-    /// Others had all connections of this program for too long, or those of the server, so nothing was done.
-    Busy,
-    /// The connection was lost, or there was no answer in time: it may have been done or not.
-    Lost(String),
-    /// The server does not let this program act as the role.
-    Role(tokio_postgres::Error),
-    Statement(tokio_postgres::Error),
 }
 
 impl Pool {
@@ -256,60 +238,6 @@ impl Exchange {
         let rows = self.rows.map_err(Failure::of)?;
         self.ended.map_err(Failure::of_commit)?;
         Ok(rows)
-    }
-}
-
-/// PgBouncer has one SQLSTATE for all that goes wrong at the start of a session, and does not translate its messages.
-fn is_of_pooler_about_login(told: &DbError) -> bool {
-    let message = told.message();
-    message.contains("authentication failed") || message.contains("no such user")
-}
-
-impl Failure {
-    /// 28000: the user may not log in, or not from here. 28P01: the password is wrong. 42501: the user may not connect to this database.
-    pub fn of_connect(error: &tokio_postgres::Error) -> Self {
-        match error.code().map(|state| state.code()) {
-            Some(state) if state.starts_with("28") || state == "42501" => {
-                Failure::Login(with_causes(error))
-            }
-            Some("53300") => Failure::Busy,
-            Some("08P01") if error.as_db_error().is_some_and(is_of_pooler_about_login) => {
-                Failure::Login(with_causes(error))
-            }
-            _ => Failure::NoServer(with_causes(error)),
-        }
-    }
-
-    fn of(error: tokio_postgres::Error) -> Self {
-        match error.code().map(|state| state.code()) {
-            Some(state) if !state.starts_with(LOST) => Failure::Statement(error),
-            _ => Failure::Lost(with_causes(&error)),
-        }
-    }
-
-    /// A server that stops, or crashes, may say so when it has committed.
-    fn of_commit(error: tokio_postgres::Error) -> Self {
-        match error.code().map(|state| state.code()) {
-            Some(state) if state.starts_with("57") => Failure::Lost(with_causes(&error)),
-            _ => Failure::of(error),
-        }
-    }
-
-    /// The role may not do that, or not any more.
-    pub fn is_about_rights(&self) -> bool {
-        match self {
-            Failure::Role(_) => true,
-            Failure::Statement(error) => error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE),
-            _ => false,
-        }
-    }
-
-    /// 42501: this program is no member of the role. 22023: there is no such role.
-    fn of_role(error: tokio_postgres::Error) -> Self {
-        match error.code().map(|state| state.code()) {
-            Some("42501" | "22023") => Failure::Role(error),
-            _ => Failure::of(error),
-        }
     }
 }
 

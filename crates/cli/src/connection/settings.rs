@@ -5,23 +5,22 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
-use tokio::task::JoinHandle;
+use tokio_postgres::Config;
 use tokio_postgres::config::{
     ChannelBinding, LoadBalanceHosts, SslMode, SslNegotiation, TargetSessionAttrs,
 };
-use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::failure::Failure;
 use super::files::{self, Login};
-use super::parameters::Parameters;
-use super::pool::Failure;
+use super::parameters::{Parameters, wrong};
+use super::session::Session;
 use super::tls;
 use crate::error::Error;
 
 /// Where a socket of the server is by default: Debian's place, and that of PostgreSQL itself.
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 const CONNECT_SECONDS: u64 = 10;
-const CLOSE: Duration = Duration::from_secs(1);
 /// To learn whether a password is asked for, all hosts included.
 const OPEN: Duration = Duration::from_secs(10);
 
@@ -32,21 +31,6 @@ pub struct Settings {
     pub tls: MakeRustlsConnect,
     /// The same without a password.
     open: Config,
-}
-
-/// A session, and the task that moves its bytes.
-pub struct Session {
-    pub client: Client,
-    driver: JoinHandle<()>,
-}
-
-impl Session {
-    /// Ends the session as the protocol wants it, so that nobody logs a lost client.
-    pub async fn close(self) {
-        drop(self.client);
-        // A server that is lost does not keep the program.
-        _ = tokio::time::timeout(CLOSE, self.driver).await;
-    }
 }
 
 impl Settings {
@@ -84,7 +68,11 @@ impl Settings {
                 tracing::debug!(%error, "the session has ended");
             }
         });
-        Ok(Session { client, driver })
+        Ok(Session {
+            client,
+            driver,
+            tls: self.tls.clone(),
+        })
     }
 
     /// The server in words, for messages.
@@ -301,10 +289,4 @@ fn set_choices(config: &mut Config, parameters: &Parameters) -> Result<(), Error
 
 fn number<T: FromStr>(name: &str, value: &str) -> Result<T, Error> {
     value.parse().map_err(|_| wrong(name, value))
-}
-
-pub fn wrong(name: &str, value: &str) -> Error {
-    Error::Usage(format!(
-        "the connection parameter {name} cannot be {value:?}"
-    ))
 }

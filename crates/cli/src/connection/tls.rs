@@ -14,8 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::files;
-use super::parameters::Parameters;
-use super::settings::wrong;
+use super::parameters::{Parameters, wrong};
 use crate::error::Error;
 use verifiers::{AnyCertificate, Known};
 

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use crate::connection::{self, Session, Settings};
 use crate::error::Error;
-use crate::query::answered;
 use crate::{arguments, output};
 use ended::{Ended, PAGE};
 use failures::Failures;
@@ -77,7 +76,7 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     // What is wrong from the beginning is told at once.
     let mut session = settings.connect().await?;
     loop {
-        let outcome = tail.serve(&session, &settings).await;
+        let outcome = tail.serve(&session).await;
         match outcome {
             Err(error) if !tail.args.no_follow && error.has_lost(&session.client) => {
                 session = connect_again(&settings, &error).await?;
@@ -116,14 +115,18 @@ async fn connect_again(settings: &Settings, lost: &Error) -> Result<Session, Err
 
 impl Tail {
     /// Until the session is lost, or all has been shown that was asked for.
-    async fn serve(&mut self, session: &Session, settings: &Settings) -> Result<(), Error> {
+    async fn serve(&mut self, session: &Session) -> Result<(), Error> {
         loop {
             let read = ended::read(&session.client, self.since.as_deref());
-            let jobs = answered(session, settings, read).await?;
+            let jobs = session.answered(read).await?;
             let is_full = self.since.is_some() && jobs.len() >= PAGE;
             let failed = match is_full {
                 true => Vec::new(),
-                false => answered(session, settings, self.failures.read(&session.client)).await?,
+                false => {
+                    session
+                        .answered(self.failures.read(&session.client))
+                        .await?
+                }
             };
             self.show(jobs, failed)?;
             if is_full {

@@ -11,7 +11,6 @@ use super::figures::{self, Rows, Subject, Summary};
 use super::orders::Order;
 use crate::connection::{Session, Settings};
 use crate::error::Error;
-use crate::query::answered;
 
 const REST: u32 = 9;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -122,7 +121,7 @@ impl Feed {
             self.tell(News::Asked(began));
             let view = self.view.borrow_and_update().clone();
             let every = view.every;
-            match answered(&session, &self.settings, read(&session.client, view)).await {
+            match session.answered(read(&session.client, view)).await {
                 Ok(reading) => self.tell(News::Read(Box::new(reading))),
                 Err(error) if error.has_lost(&session.client) => return error,
                 Err(error) => self.tell(News::Refused(error.to_string())),
@@ -154,7 +153,7 @@ impl Feed {
 
     async fn carry_out(&self, session: &Session, order: &Order) -> Result<(), Error> {
         self.tell(News::Asked(Instant::now()));
-        match answered(session, &self.settings, order.carry_out(&session.client)).await {
+        match session.answered(order.carry_out(&session.client)).await {
             Ok(()) => self.tell(News::Told(Ok(order.done()))),
             Err(error) if error.has_lost(&session.client) => {
                 self.tell(News::Told(Err(
