@@ -1,6 +1,6 @@
 //! `turnstile top`: what happens in the queues, as it happens.
 //!
-//! `figures` reads, `feed` reads again and again, `state` is what the screen shows, `sheet` makes rows of it, `draw` draws them, and
+//! `figures` reads, `feed` reads again and again, `state` is what the screen shows, `sheets` makes rows of it, `draw` draws them, and
 //! `text` prints them.
 
 mod draw;
@@ -11,7 +11,7 @@ mod keys;
 mod live;
 mod orders;
 pub mod percentiles;
-mod sheet;
+mod sheets;
 mod state;
 mod text;
 
@@ -120,7 +120,7 @@ fn print_json(summary: Summary, readings: Vec<(Subject, Rows)>) -> Result<(), Er
 fn print_text(summary: &Summary, readings: &[(Subject, Rows)]) -> Result<(), Error> {
     output::line(&text::summary(summary))?;
     for (subject, rows) in readings {
-        let mut sheet = sheet::make(rows, percentiles::since_reset);
+        let mut sheet = sheets::make(rows, percentiles::since_reset);
         sheet.sort(sheet.order);
         output::line(&format_args!("\n{}", text::sheet(*subject, &sheet)))?;
     }

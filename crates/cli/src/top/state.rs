@@ -7,7 +7,7 @@ use super::figures::{Rows, Subject};
 use super::keys::Key;
 use super::orders::{self, Verb};
 use super::percentiles::{self, Minute};
-use super::sheet::{self, Order, Sheet};
+use super::sheets::{self, Order, Sheet};
 
 const SHORTEST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -65,7 +65,7 @@ pub struct State {
     chosen: [Option<Order>; 4],
     minutes: [Minute; 2],
     message: Option<Message>,
-    followed: Option<sheet::Subject>,
+    followed: Option<sheets::Subject>,
 }
 
 impl State {
@@ -183,7 +183,7 @@ impl State {
             queues
         };
         let is_since_reset = self.is_since_reset;
-        let sheet = sheet::make(&reading.rows, |gate| {
+        let sheet = sheets::make(&reading.rows, |gate| {
             if is_since_reset {
                 percentiles::since_reset(gate)
             } else {

@@ -2,7 +2,7 @@
 
 use super::figures::{Subject, Summary};
 use super::format;
-use super::sheet::{Heading, Row, Sheet};
+use super::sheets::{Heading, Row, Sheet};
 use crate::output;
 
 /// The first lines: how much there is altogether.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 
-use super::{bad, color, faint, strong};
+use super::style::{bad, color, faint, strong};
 use crate::top::state::{Link, Mode, State};
 
 const KEYS: [(&str, &str); 8] = [

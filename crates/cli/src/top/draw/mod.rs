@@ -2,6 +2,7 @@
 
 mod bottom;
 mod help;
+mod style;
 mod table;
 mod top;
 
@@ -9,9 +10,7 @@ use std::time::Instant;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
-use ratatui::style::{Color, Modifier, Style};
 
-use super::sheet::Tone;
 use super::state::{Mode, State};
 
 pub fn screen(frame: &mut Frame, state: &mut State, place: &str, now: Instant) {
@@ -30,37 +29,5 @@ pub fn screen(frame: &mut Frame, state: &mut State, place: &str, now: Instant) {
     frame.render_widget(bottom::footer(state, now), footer);
     if matches!(state.mode, Mode::Help) {
         help::draw(frame);
-    }
-}
-
-// ---- Styles ---------------------------------------------------------------------------------------
-
-/// Without colors where the user wants none (NO_COLOR).
-fn color(color: Color) -> Style {
-    if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
-        Style::new()
-    } else {
-        Style::new().fg(color)
-    }
-}
-
-fn faint() -> Style {
-    Style::new().add_modifier(Modifier::DIM)
-}
-
-fn strong() -> Style {
-    Style::new().add_modifier(Modifier::BOLD)
-}
-
-fn bad() -> Style {
-    color(Color::Red).add_modifier(Modifier::BOLD)
-}
-
-fn tone(tone: Tone) -> Style {
-    match tone {
-        Tone::Plain => Style::new(),
-        Tone::Faint => faint(),
-        Tone::Notable => color(Color::Yellow),
-        Tone::Bad => bad(),
     }
 }

@@ -6,9 +6,9 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Cell as Widget, Paragraph, Row as WidgetRow, Table, TableState, Wrap};
 
-use super::{bad, color, faint, strong, tone};
+use super::style::{bad, color, faint, strong, tone};
 use crate::top::figures::MOST_ROWS;
-use crate::top::sheet::{Cell, Heading, Order, Row, Sheet};
+use crate::top::sheets::{Cell, Heading, Order, Row, Sheet};
 use crate::top::state::{Link, State};
 
 const GAP: u16 = 1;

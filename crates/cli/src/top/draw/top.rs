@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::{bad, color, faint, strong};
+use super::style::{bad, color, faint, strong};
 use crate::top::figures::{Subject, Totals};
 use crate::top::format;
 use crate::top::state::{Link, State};

@@ -3,7 +3,7 @@
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::sheet::Subject;
+use super::sheets::Subject;
 use crate::error::Error;
 
 const PAUSE_QUEUE: &str = include_str!("pause_queue.sql");

@@ -1,7 +1,9 @@
 //! Queues and tenants.
 
-use super::{Cell, Heading, Order, Row, Sheet, Subject, Tone, bar, number, text};
-use crate::top::figures::Gate;
+use super::cell::{Cell, Tone};
+use super::heading::{Heading, bar, number, text};
+use super::sheet::{Order, Row, Sheet, Subject};
+use crate::top::figures::{Gate, Statistics};
 use crate::top::percentiles::Spans;
 
 const HEADINGS: &[Heading] = &[
@@ -46,9 +48,8 @@ pub fn sheet(
 }
 
 fn cells(gate: &Gate, spans: Spans) -> Vec<Cell> {
-    let count = |part: fn(&super::super::figures::Statistics) -> i64| {
-        gate.statistics.as_ref().map(part).unwrap_or_default()
-    };
+    let count =
+        |part: fn(&Statistics) -> i64| gate.statistics.as_ref().map(part).unwrap_or_default();
     vec![
         Cell::text(&gate.name),
         state(gate),

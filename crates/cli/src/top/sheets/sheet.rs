@@ -1,7 +1,30 @@
-//! By which column rows are sorted.
+//! A sheet: rows of cells under headings, sorted by one of its columns.
 
-use super::{Row, Sheet};
+use super::cell::Cell;
+use super::heading::Heading;
 
+/// What a row stands for, and what can be paused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Queue(String),
+    Tenant(String),
+    Batch(i64),
+    Worker(Option<String>),
+}
+
+pub struct Row {
+    pub subject: Subject,
+    pub cells: Vec<Cell>,
+}
+
+pub struct Sheet {
+    pub headings: &'static [Heading],
+    pub rows: Vec<Row>,
+    /// By which column it is sorted unless the user says otherwise.
+    pub order: Order,
+}
+
+/// By which column rows are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     pub column: usize,

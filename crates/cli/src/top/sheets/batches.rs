@@ -1,6 +1,8 @@
 //! Batches, with how far they are.
 
-use super::{Cell, Heading, Order, Row, Sheet, Subject, Tone, bar, number, text};
+use super::cell::{Cell, Tone};
+use super::heading::{Heading, bar, number, text};
+use super::sheet::{Order, Row, Sheet, Subject};
 use crate::top::figures::Batch;
 
 const HEADINGS: &[Heading] = &[

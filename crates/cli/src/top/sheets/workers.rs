@@ -1,6 +1,8 @@
 //! Who claims.
 
-use super::{Cell, Heading, Order, Row, Sheet, Subject, Tone, number, text};
+use super::cell::{Cell, Tone};
+use super::heading::{Heading, number, text};
+use super::sheet::{Order, Row, Sheet, Subject};
 use crate::top::figures::Worker;
 
 /// After so long without a claim it may be gone. A worker that waits in the server looks again from time to time.
