@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::connection;
 use crate::error::Error;
@@ -107,7 +107,31 @@ impl Command {
             Command::Retry(args) => crate::retry::run(args, connection).await,
             Command::Cancel(args) => crate::cancel::run(args, connection).await,
             Command::Check(args) => crate::check::run(args, connection).await,
-            Command::Pages(args) => crate::pages::run(&args),
+            Command::Pages(args) => crate::pages::run(&args, Cli::command()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::{described, sections, subcommands};
+
+    #[test]
+    fn each_subcommand_tells_how_it_is_used() {
+        for subcommand in subcommands::of(&described(Cli::command())) {
+            let name = subcommand.get_name();
+            let titles: Vec<String> = sections::of(subcommand)
+                .into_iter()
+                .map(|section| section.title)
+                .collect();
+            for title in ["Examples", "Exit status", "Environment"] {
+                assert!(titles.iter().any(|each| each == title), "{name}: {title}");
+            }
+            assert!(subcommand.get_long_about().is_some(), "{name}");
+            for argument in subcommand.get_arguments() {
+                assert!(argument.get_help().is_some(), "{name} {argument}");
+            }
         }
     }
 }

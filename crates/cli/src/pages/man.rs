@@ -20,7 +20,7 @@ pub fn write(command: &Command, folder: &Path) -> Result<(), Error> {
     page.render_synopsis_section(&mut file)?;
     page.render_description_section(&mut file)?;
     page.render_options_section(&mut file)?;
-    if subcommands(command).next().is_some() {
+    if subcommands::of(command).next().is_some() {
         page.render_subcommands_section(&mut file)?;
     }
     Ok(file.write_all(more(command).as_bytes())?)

@@ -10,7 +10,7 @@ pub fn page(command: &Command) -> String {
     let mut text = format!("# The program `turnstile`\n\n{MADE}\n\n");
     text.push_str("[program.md](../program.md) is the page to begin with. `turnstile help` prints what is below, and `man turnstile`, too.\n\n");
     describe(command, &mut text);
-    for subcommand in subcommands(command) {
+    for subcommand in subcommands::of(command) {
         text.push_str(&format!("## turnstile {}\n\n", subcommand.get_name()));
         describe(subcommand, &mut text);
     }

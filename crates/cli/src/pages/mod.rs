@@ -2,16 +2,16 @@
 
 mod man;
 mod markdown;
-mod sections;
+pub mod sections;
+pub mod subcommands;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::error::Error;
 use crate::output;
 
@@ -34,12 +34,13 @@ const COMPLETIONS: [(Shell, &str); 3] = [
     (Shell::Fish, "fish/vendor_completions.d/turnstile.fish"),
 ];
 
-pub fn run(args: &Args) -> Result<ExitCode, Error> {
+/// `program`: its command line, which all this is made of.
+pub fn run(args: &Args, program: Command) -> Result<ExitCode, Error> {
     if args.routes {
         output::line(&crate::serve::dashboard::routes::listed())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut command = described();
+    let mut command = described(program);
     match &args.folder {
         Some(folder) => write(&mut command, folder)?,
         None => output::line(&markdown::page(&command).trim_end())?,
@@ -48,21 +49,17 @@ pub fn run(args: &Args) -> Result<ExitCode, Error> {
 }
 
 /// With all that is inherited in its place.
-fn described() -> Command {
-    let mut command = Cli::command().disable_help_subcommand(true);
+pub fn described(program: Command) -> Command {
+    let mut command = program.disable_help_subcommand(true);
     command.build();
     command
-}
-
-fn subcommands(command: &Command) -> impl Iterator<Item = &Command> {
-    command.get_subcommands().filter(|each| !each.is_hide_set())
 }
 
 fn write(command: &mut Command, share: &Path) -> Result<(), Error> {
     let manual = share.join("man/man1");
     fs::create_dir_all(&manual)?;
     man::write(command, &manual)?;
-    for subcommand in subcommands(command) {
+    for subcommand in subcommands::of(command) {
         man::write(subcommand, &manual)?;
     }
     for (shell, place) in COMPLETIONS {
@@ -73,27 +70,4 @@ fn write(command: &mut Command, share: &Path) -> Result<(), Error> {
         clap_complete::generate(shell, command, "turnstile", &mut File::create(place)?);
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_subcommand_tells_how_it_is_used() {
-        for subcommand in subcommands(&described()) {
-            let name = subcommand.get_name();
-            let titles: Vec<String> = sections::of(subcommand)
-                .into_iter()
-                .map(|section| section.title)
-                .collect();
-            for title in ["Examples", "Exit status", "Environment"] {
-                assert!(titles.iter().any(|each| each == title), "{name}: {title}");
-            }
-            assert!(subcommand.get_long_about().is_some(), "{name}");
-            for argument in subcommand.get_arguments() {
-                assert!(argument.get_help().is_some(), "{name} {argument}");
-            }
-        }
-    }
 }
