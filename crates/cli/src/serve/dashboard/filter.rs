@@ -24,6 +24,14 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// The children of a job.
+    pub fn of_parent(id: i64) -> Self {
+        Self {
+            parent: id.to_string(),
+            ..Self::default()
+        }
+    }
+
     /// By the names of the parameters.
     pub fn fields(&self) -> [(&'static str, &str); 9] {
         [
@@ -53,6 +61,14 @@ impl Filter {
     pub fn add_to(&self, link: Link) -> Link {
         self.given()
             .fold(link, |link, (name, value)| link.with(name, value))
+    }
+
+    /// The same with another value of one of the parameters, or without it.
+    pub fn add_with(&self, link: Link, name: &str, value: &str) -> Link {
+        self.given()
+            .filter(|(given, _)| *given != name)
+            .fold(link, |link, (name, value)| link.with(name, value))
+            .with_some(name, (!value.is_empty()).then_some(value))
     }
 
     pub fn text(value: &str) -> Value {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio_postgres::Row;
 
-use super::readings::TIMED_OUT;
 use crate::connection::{Failure, Pool};
 use crate::listener::Problem;
 use crate::query::Parameter;
@@ -31,6 +30,8 @@ pub struct Access {
     shares: Option<Arc<Shares>>,
 }
 
+/// The SQLSTATE of a statement that was ended, as it took too long.
+pub const TIMED_OUT: &str = "57014";
 /// Objects of the schema that are not there, or not as this program knows them.
 const OF_ANOTHER_VERSION: [&str; 4] = ["42703", "42704", "42883", "42P01"];
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::Row;
 
-use super::identity::{Access, Identity};
+use super::identity::{Access, Identity, TIMED_OUT};
 use super::value::Value;
 use crate::listener::Problem;
 use crate::query::Parameter;
@@ -14,7 +14,6 @@ use crate::query::Parameter;
 const FRESH: Duration = Duration::from_secs(1);
 /// A statement that has not ended within the time given to it is not tried again so soon: a page has another way.
 const GIVEN_UP: Duration = Duration::from_secs(10);
-pub const TIMED_OUT: &str = "57014";
 /// What nobody has asked for so long is forgotten: no statement takes longer and is fresh for longer.
 const KEPT: Duration = Duration::from_secs(4);
 /// Past so many bytes all is forgotten that nobody waits for, or who asks for much else all the time would fill the memory.

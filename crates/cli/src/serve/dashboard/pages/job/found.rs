@@ -2,17 +2,21 @@
 
 use serde::Deserialize;
 
-use super::relatives;
 use crate::listener::Problem;
 use crate::serve::dashboard::data::batches;
 use crate::serve::dashboard::data::job::{self, InState, Job};
-use crate::serve::dashboard::data::jobs::{FINISHED, Page};
+use crate::serve::dashboard::data::jobs::{self, FINISHED, Page};
+use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 
 const ENDS_OF_MINE: &str = include_str!("../../sql/ends_mine.sql");
 const ENDS_OF_STATUS: &str = include_str!("../../sql/ends_status.sql");
 const SESSION: &str = include_str!("../../sql/session_pause.sql");
+
+const SHOWN_CHILDREN: usize = 20;
+/// So many can be sorted.
+const MANY_CHILDREN: i64 = 5_000;
 
 /// One end of a job that ended more than once.
 #[derive(Debug, Deserialize)]
@@ -49,7 +53,7 @@ pub struct Children {
 impl Children {
     pub async fn of(view: &View, id: i64) -> Result<Self, Problem> {
         let by_state = job::children(view, id).await?;
-        let some = relatives::newest(view, id, &by_state).await?;
+        let some = newest(view, id, &by_state).await?;
         let is_batch =
             some.is_some() && view.can.figures() && batches::find(view, id).await?.is_some();
         Ok(Self {
@@ -64,6 +68,18 @@ impl Children {
         let live = live.filter(|of| !FINISHED.contains(&of.state.as_str()));
         live.map(|of| of.jobs).sum()
     }
+}
+
+/// The newest of the children. Of many only the first ones are looked at, which have the next numbers after that of their parent.
+async fn newest(view: &View, id: i64, by_state: &[InState]) -> Result<Option<Page>, Problem> {
+    let total: i64 = by_state.iter().map(|of| of.jobs).sum();
+    if total == 0 {
+        return Ok(None);
+    }
+    let before = (total > MANY_CHILDREN).then(|| id.saturating_add(MANY_CHILDREN));
+    jobs::page(view, &Filter::of_parent(id), before, SHOWN_CHILDREN)
+        .await
+        .map(Some)
 }
 
 /// A pause of the session.

@@ -3,19 +3,14 @@
 use maud::{Markup, html};
 
 use super::found::Children;
-use crate::listener::Problem;
 use crate::serve::dashboard::data::job::{Dependency, InState, Job, MOST_DEPENDENCIES};
-use crate::serve::dashboard::data::jobs::{self, MOST_COUNTED, Page};
+use crate::serve::dashboard::data::jobs::MOST_COUNTED;
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::html::table::{Head, table};
 use crate::serve::dashboard::html::{badge, form, layout, number, parts, tone};
 use crate::serve::dashboard::pages::jobs::list;
 use crate::serve::dashboard::pages::parts::links;
 use crate::serve::dashboard::view::View;
-
-const SHOWN_CHILDREN: usize = 20;
-/// So many can be sorted.
-const MANY_CHILDREN: i64 = 5_000;
 
 /// How many children there are in each state, which lead to them.
 pub fn counts(view: &View, parent: i64, children: &[InState]) -> Markup {
@@ -31,30 +26,11 @@ pub fn counts(view: &View, parent: i64, children: &[InState]) -> Markup {
     }
 }
 
-/// The newest of the children. Of many only the first ones are looked at, which have the next numbers after that of their parent.
-pub async fn newest(view: &View, id: i64, by_state: &[InState]) -> Result<Option<Page>, Problem> {
-    let total: i64 = by_state.iter().map(|of| of.jobs).sum();
-    if total == 0 {
-        return Ok(None);
-    }
-    let before = (total > MANY_CHILDREN).then(|| id.saturating_add(MANY_CHILDREN));
-    jobs::page(view, &of_parent(id), before, SHOWN_CHILDREN)
-        .await
-        .map(Some)
-}
-
-fn of_parent(id: i64) -> Filter {
-    Filter {
-        parent: id.to_string(),
-        ..Filter::default()
-    }
-}
-
 pub fn children_of(view: &View, id: i64, children: &Children) -> Markup {
     let Some(page) = &children.some else {
         return html! {};
     };
-    let filter = of_parent(id);
+    let filter = Filter::of_parent(id);
     let beside = html! {
         a href=(filter.add_to(view.link("/jobs")).text()) { "List all" }
         @if children.is_batch {

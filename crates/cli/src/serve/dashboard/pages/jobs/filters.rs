@@ -3,7 +3,6 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::with;
 use crate::listener::Problem;
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::html::tabs::{Tab, tabs};
@@ -60,16 +59,20 @@ pub async fn counts(view: &View, filter: &Filter) -> Result<Option<Counts>, Prob
 }
 
 pub fn states(view: &View, filter: &Filter, counts: Option<&Counts>) -> Markup {
+    let in_state = |state: &str| {
+        let link = view.link("/jobs");
+        filter.add_with(link, "state", state).text()
+    };
     let all = Tab {
         label: "all states",
-        href: with(view, filter, "state", ""),
+        href: in_state(""),
         icon: None,
         count: None,
         is_here: filter.state.is_empty(),
     };
     let each = STATES.iter().map(|state| Tab {
         label: state,
-        href: with(view, filter, "state", state),
+        href: in_state(state),
         icon: Some(badge::icon_of_state(state)),
         count: counts.and_then(|counts| counts.of(state)),
         is_here: filter.state == *state,

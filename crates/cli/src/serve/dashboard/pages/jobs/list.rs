@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-use super::with;
 use crate::serve::dashboard::data::jobs::{Job, Page, Rest};
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::html::table::{self, Head};
@@ -141,7 +140,8 @@ fn state(job: &Job) -> Markup {
 
 /// A name that leads to the jobs that have it, too.
 fn chosen(view: &View, filter: &Filter, field: &str, name: &str) -> Markup {
-    html! { a href=(with(view, filter, field, name)) { (parts::cut(name, NAME)) } }
+    let link = filter.add_with(view.link("/jobs"), field, name).text();
+    html! { a href=(link) { (parts::cut(name, NAME)) } }
 }
 
 /// The time that matters in its state.

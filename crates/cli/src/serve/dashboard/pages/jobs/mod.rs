@@ -15,7 +15,6 @@ use crate::serve::dashboard::data::jobs::{self, Rest};
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::html::number::grouped;
 use crate::serve::dashboard::html::{form, layout};
-use crate::serve::dashboard::links::Link;
 use crate::serve::dashboard::view::View;
 
 /// Jobs on a page.
@@ -123,16 +122,4 @@ fn way(href: Option<String>, label: &str) -> Markup {
             None => span.button.off aria-hidden="true" { (label) },
         }
     }
-}
-
-/// The list with this filter and another value of one of its parameters.
-fn with(view: &View, filter: &Filter, name: &str, value: &str) -> String {
-    let link: Link = filter
-        .given()
-        .filter(|(given, _)| *given != name)
-        .fold(view.link("/jobs"), |link, (name, value)| {
-            link.with(name, value)
-        });
-    link.with_some(name, (!value.is_empty()).then_some(value))
-        .text()
 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde::{Deserialize, Deserializer};
 
-use super::limits::per;
+use super::interval::per;
 use crate::serve::dashboard::html::icon::Icon;
 use crate::serve::dashboard::html::number::{self, grouped};
 use crate::serve::dashboard::html::tone::Tone;

@@ -4,19 +4,12 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::gate::Gate;
+use super::interval::{USUAL, per};
 use crate::serve::dashboard::fields::NO_LIMIT;
 use crate::serve::dashboard::html::number::grouped;
 use crate::serve::dashboard::html::tone::Tone;
-use crate::serve::dashboard::html::{form, note, time};
+use crate::serve::dashboard::html::{form, note};
 use crate::serve::dashboard::view::View;
-
-/// What most people choose, as the server reads it, in seconds and in words.
-const USUAL: [(&str, f64, &str); 4] = [
-    ("1 second", 1.0, "second"),
-    ("1 minute", 60.0, "minute"),
-    ("1 hour", 3_600.0, "hour"),
-    ("1 day", 86_400.0, "day"),
-];
 
 /// The name of the row of defaults.
 pub const DEFAULTS: &str = "*";
@@ -149,17 +142,6 @@ impl Limits {
 
 fn inherits(what: &str) -> String {
     format!("inherits ({what})")
-}
-
-/// "minute", or the span if it has no name.
-pub fn per(seconds: f64) -> String {
-    USUAL
-        .iter()
-        .find(|(_, usual, _)| *usual == seconds)
-        .map_or_else(
-            || time::span_text(seconds),
-            |(_, _, words)| (*words).to_owned(),
-        )
 }
 
 /// Whose the settings in force are, where that is known. `path`: the page that shows the defaults by the name *.

@@ -4,6 +4,7 @@ pub mod empty;
 pub mod figures;
 pub mod gate;
 pub mod gate_list;
+mod interval;
 pub mod levers;
 pub mod limits;
 pub mod links;

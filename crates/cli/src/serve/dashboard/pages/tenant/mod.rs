@@ -13,7 +13,7 @@ use super::parts::statistics::{self, Statistics};
 use super::parts::{figures, levers, why};
 use crate::listener::Problem;
 use crate::serve::dashboard::html::table::pairs;
-use crate::serve::dashboard::html::{bar, layout, number, parts};
+use crate::serve::dashboard::html::{badge, bar, layout, number, parts};
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;
 
@@ -36,7 +36,7 @@ struct Tenant {
 pub async fn draw(view: View) -> Result<Content, Problem> {
     let Asked { name, account } = view.query()?;
     if name == limits::DEFAULTS {
-        return settings::defaults(view).await;
+        return defaults(view).await;
     }
     let tenant: Option<Tenant> = view.row(TENANT, &[Value::from(name.as_str())]).await?;
     let tenant = tenant.ok_or_else(|| {
@@ -73,6 +73,32 @@ pub async fn draw(view: View) -> Result<Content, Problem> {
 
 fn trail(view: &View) -> Markup {
     layout::trail(&[(&view.link("/tenants").text(), "Tenants")])
+}
+
+/// What holds for the tenants without limits of their own.
+async fn defaults(view: View) -> Result<Content, Problem> {
+    let setting = settings::read(&view, limits::DEFAULTS).await?;
+    let setting = setting
+        .ok_or_else(|| Problem::not_found("This role may not read the defaults of tenants."))?;
+    let gate = &setting.gate;
+    let name = [("name", limits::DEFAULTS)];
+    let state = html! {
+        @if gate.is_paused { (badge::paused(gate.paused_until, view.now())) }
+    };
+    let resume = html! {
+        @if gate.is_paused { (levers::switch(&view, &levers::TENANT, gate, &name)) }
+    };
+    Ok(Content::new("Defaults of tenants")
+        .still("trail", trail(&view))
+        .still(
+            "head",
+            layout::heading(html! { "Defaults of tenants" }, state, resume),
+        )
+        .still("about", limits::about_defaults("tenants", "tenant"))
+        .still(
+            "limits",
+            settings::shown(&view, gate, &setting.limits, None),
+        ))
 }
 
 fn head(view: &View, gate: &Gate) -> Markup {
