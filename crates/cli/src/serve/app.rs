@@ -1,18 +1,15 @@
-//! What all requests have, and the routes, put together of their parts.
+//! What all requests for jobs have.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use tokio_postgres::Row;
 
 use super::shares::Shares;
 use super::tokens::TokenFile;
 use super::waiters::Waiters;
-use super::{document, health, jobs};
 use crate::connection::Pool;
-use crate::listener::{self, Problem};
+use crate::listener::Problem;
 use crate::query::Parameter;
 
 #[derive(Clone)]
@@ -61,17 +58,9 @@ impl App {
         }))
     }
 
-    pub fn router(self) -> Router {
-        let mut routes = health::routes();
-        if self.0.tokens.is_some() {
-            routes = routes.merge(jobs::routes()).merge(document::routes());
-        }
-        routes
-            .method_not_allowed_fallback(listener::wrong_method)
-            .fallback(listener::not_found)
-            // Bodies have a limit of their own, which says so as other problems are said.
-            .layer(DefaultBodyLimit::disable())
-            .with_state(self)
+    /// Whether anybody can add jobs by HTTP.
+    pub fn takes_jobs(&self) -> bool {
+        self.0.tokens.is_some()
     }
 
     pub fn role_of(&self, token: &str) -> Option<String> {

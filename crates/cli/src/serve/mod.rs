@@ -1,15 +1,18 @@
 //! `turnstile serve`: the dashboard, and jobs by HTTP.
 //!
-//! `dashboard` is the one. `app` puts the routes of the other together: those of `jobs`, `health` and `document`. `caller` finds the role of a
-//! request by the `tokens`, `waiters` wait for ends of jobs. `doors` decides which of them is open, and to whom.
+//! `dashboard` is the one. `routes` puts the other together of `jobs`, `health` and `document`; `app` is what its requests have, `caller` finds
+//! the role of one by the `tokens`, and `waiters` wait for ends of jobs. `doors` decides which of them is open, and to whom; `asked` says when
+//! all is to end.
 
 mod app;
+mod asked;
 mod caller;
 pub mod dashboard;
 mod document;
 mod doors;
 mod health;
 mod jobs;
+mod routes;
 mod shares;
 mod tokens;
 mod waiters;
@@ -21,8 +24,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
 
 use crate::callbacks;
 use crate::connection::{self, Pool};
@@ -31,6 +32,7 @@ use crate::http::token::Tokens;
 use crate::listener::{self, Limits};
 use crate::{arguments, logs, open_files};
 use app::{App, Servers};
+use asked::Asked;
 use dashboard::Dashboard;
 use shares::Shares;
 use tokens::TokenFile;
@@ -89,7 +91,7 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let callback_tokens = callback_tokens.transpose()?;
     let health = Pool::new(settings.clone(), FOR_HEALTH)?;
     let database = Pool::new(settings.clone(), args.connections)?.with_lock_timeout(LOCK);
-    let ends = ends_on_signals()?;
+    let ends = asked::on_signals()?;
     let listener = listen(args.listen, doors.scheme(), doors.said).await?;
     let dashboard = doors
         .dashboard
@@ -119,8 +121,13 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
         tls: doors.tls,
     };
     let samples = dashboard.clone().map(Dashboard::sample);
-    let router = doors::router(app.router(), dashboard, &doors.base);
-    let requests = listener::serve(listener, router, limits, told(ends.clone(), Asked::Once));
+    let router = doors::router(routes::router(app), dashboard, &doors.base);
+    let requests = listener::serve(
+        listener,
+        router,
+        limits,
+        asked::until(ends.clone(), Asked::Once),
+    );
     let samples = async {
         if let Some(samples) = samples {
             samples.await;
@@ -128,23 +135,15 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     };
     let callbacks = async {
         if let Some((listener, tokens)) = calls {
-            let ends = told(ends.clone(), Asked::Once);
+            let ends = asked::until(ends.clone(), Asked::Once);
             callbacks::serve(listener, database, Arc::new(tokens), ends).await;
         }
     };
     tokio::select! {
         _ = async { tokio::join!(requests, samples, callbacks) } => {}
-        () = told(ends.clone(), Asked::Again) => {}
+        () = asked::until(ends.clone(), Asked::Again) => {}
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// How often this program was asked to end.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Asked {
-    Never,
-    Once,
-    Again,
 }
 
 fn number(text: &str) -> Result<usize, String> {
@@ -160,30 +159,4 @@ async fn listen(address: SocketAddr, scheme: &str, what: &str) -> Result<TcpList
     let address = listener.local_addr().map_err(failed)?;
     tracing::info!("listens for {what} on {scheme}://{address}");
     Ok(listener)
-}
-
-/// Says so once this program is asked to end, and once it is asked again. Others see it who look later.
-fn ends_on_signals() -> Result<watch::Receiver<Asked>, Error> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let (asked, ends) = watch::channel(Asked::Never);
-    tokio::spawn(async move {
-        for (times, what) in [
-            (Asked::Once, "ends: takes no further connection"),
-            (Asked::Again, "ends at once"),
-        ] {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            tracing::info!("{what}");
-            _ = asked.send(times);
-        }
-        asked.closed().await;
-    });
-    Ok(ends)
-}
-
-async fn told(mut ends: watch::Receiver<Asked>, times: Asked) {
-    _ = ends.wait_for(|asked| *asked >= times).await;
 }

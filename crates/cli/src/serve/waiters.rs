@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio_postgres::types::Type;
 
-use super::Asked;
+use super::asked::Asked;
 use crate::connection::{Failure, Pool};
 use crate::listener::Problem;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::Dashboard;
 use super::identity::Access;
+use super::readings::Readings;
 use crate::listener::Problem;
 
 const CAPABILITIES: &str = include_str!("sql/capabilities.sql");
@@ -25,12 +25,8 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    pub async fn of(dashboard: &Dashboard, access: &Access) -> Result<Arc<Self>, Problem> {
-        let rows = dashboard
-            .0
-            .readings
-            .rows(access, CAPABILITIES, &[], None)
-            .await?;
+    pub async fn of(readings: &Readings, access: &Access) -> Result<Arc<Self>, Problem> {
+        let rows = readings.rows(access, CAPABILITIES, &[], None).await?;
         let text = rows.first().ok_or_else(Problem::of_another_version)?;
         serde_json::from_str(text)
             .map(Arc::new)

@@ -6,16 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
-use super::Dashboard;
-use super::data::jobs::MOST_COUNTED;
+use super::data::count::MOST_COUNTED;
 use super::filter::Filter;
 use super::identity::{Access, Identity};
-use super::readings::{self, has_timed_out};
+use super::readings::{self, Readings, has_timed_out};
 use super::value::Value;
 use crate::listener::Problem;
-use crate::serve::Asked;
+use crate::serve::asked::Asked;
 
 const RETRY: &str = include_str!("levers/sql/retry_many.sql");
 const CANCEL: &str = include_str!("levers/sql/cancel_many.sql");
@@ -68,16 +67,8 @@ pub struct Changes {
     next: AtomicU64,
     known: Mutex<BTreeMap<u64, Arc<Change>>>,
     turns: Semaphore,
-}
-
-impl Default for Changes {
-    fn default() -> Self {
-        Self {
-            next: AtomicU64::default(),
-            known: Mutex::default(),
-            turns: Semaphore::new(TURNS),
-        }
-    }
+    readings: Arc<Readings>,
+    ends: watch::Receiver<Asked>,
 }
 
 pub struct Change {
@@ -136,10 +127,20 @@ impl Change {
 }
 
 impl Changes {
+    /// What was read is read anew after each change. None goes on when this program is to end.
+    pub fn new(readings: Arc<Readings>, ends: watch::Receiver<Asked>) -> Self {
+        Self {
+            next: AtomicU64::default(),
+            known: Mutex::default(),
+            turns: Semaphore::new(TURNS),
+            readings,
+            ends,
+        }
+    }
+
     /// The number under which it can be found again, by a viewer with the same identity.
     pub fn start(
-        &self,
-        dashboard: &Dashboard,
+        self: &Arc<Self>,
         access: &Access,
         deed: Deed,
         filter: Filter,
@@ -156,7 +157,7 @@ impl Changes {
         });
         let work = Work::of(&change, access)?;
         let number = self.enter(Arc::clone(&change))?;
-        tokio::spawn(go_on(dashboard.clone(), change, work));
+        tokio::spawn(go_on(Arc::clone(self), change, work));
         Ok(number)
     }
 
@@ -254,12 +255,12 @@ fn first<T: DeserializeOwned>(rows: &[String]) -> Result<T, Problem> {
     serde_json::from_str(text).map_err(|_| Problem::of_another_version())
 }
 
-async fn go_on(dashboard: Dashboard, change: Arc<Change>, work: Work) {
+async fn go_on(changes: Arc<Changes>, change: Arc<Change>, work: Work) {
     let mut size = FIRST_CHUNK;
     let mut short = 0;
     let end = loop {
-        let turn = dashboard.0.changes.turns.acquire().await;
-        if *dashboard.0.ends.borrow() != Asked::Never || change.is_stopped.load(Ordering::Relaxed) {
+        let turn = changes.turns.acquire().await;
+        if *changes.ends.borrow() != Asked::Never || change.is_stopped.load(Ordering::Relaxed) {
             break End::Stopped;
         }
         let most = change.most(size);
@@ -289,7 +290,7 @@ async fn go_on(dashboard: Dashboard, change: Arc<Change>, work: Work) {
         tokio::time::sleep(took).await;
     };
     change.lock().end = Some(end);
-    dashboard.0.readings.forget();
+    changes.readings.forget();
 }
 
 fn resized(size: i32, took: Duration) -> i32 {

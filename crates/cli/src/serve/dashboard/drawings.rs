@@ -5,10 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::content::Content;
 use super::identity::Identity;
-use super::pages::Content;
-use super::routes::Page;
-use super::view::View;
 use crate::listener::Problem;
 
 /// A live region.
@@ -41,10 +39,10 @@ pub struct Drawings {
 
 impl Drawings {
     /// For as long as the page is open.
-    pub fn slot(&self, view: &View) -> Arc<Slot> {
+    pub fn slot(&self, identity: &Identity, address: String) -> Arc<Slot> {
         let mut slots = self.lock();
         slots.retain(|_, slot| Arc::strong_count(slot) > 1);
-        let key = (view.access.identity().clone(), view.address());
+        let key = (identity.clone(), address);
         Arc::clone(slots.entry(key).or_default())
     }
 
@@ -62,12 +60,11 @@ impl Drawings {
 }
 
 impl Slot {
-    /// `since`: what was drawn before is too old.
+    /// `since`: what was drawn before is too old, and the page is drawn anew.
     pub async fn draw(
         &self,
-        view: &View,
-        page: &'static Page,
         since: Instant,
+        page: impl Future<Output = Result<Content, Problem>>,
     ) -> Result<Arc<Drawing>, Problem> {
         let mut last = self.last.lock().await;
         if let Some(drawing) = last.as_ref()
@@ -76,7 +73,7 @@ impl Slot {
             return Ok(Arc::clone(drawing));
         }
         let began = Instant::now();
-        let content = (page.draw)(view.clone()).await?;
+        let content = page.await?;
         let drawing = Arc::new(Drawing {
             regions: regions(content),
             began,

@@ -8,8 +8,8 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::Response;
 
-use super::Options;
 use super::logins::Mode;
+use super::options::Options;
 use crate::listener::Problem;
 
 const SEC_FETCH_SITE: &str = "sec-fetch-site";

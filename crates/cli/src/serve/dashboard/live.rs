@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -12,16 +11,15 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http_body_util::channel::{Channel, Sender};
 use hyper::body::Frame;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::capabilities::Capabilities;
 use super::drawings::Region;
-use super::identity::Identity;
+use super::places::Place;
 use super::routes::Page;
 use super::seen::Seen;
 use super::view::View;
 use crate::listener::Problem;
-use crate::serve::Asked;
+use crate::serve::asked::{self, Asked};
 
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 /// All pages are drawn at the same moments, so that those that show the same cost the server one statement.
@@ -34,53 +32,12 @@ const FEWEST: u32 = 4;
 const LONGEST_REST: Duration = Duration::from_secs(15);
 /// The browser opens another one then, and shows who it is again.
 const LONGEST: Duration = Duration::from_secs(600);
-const MOST: usize = 500;
-const MOST_OF_ONE: usize = 200;
 /// The browser comes back after so many milliseconds.
 const GREETING: &str = "retry: 3000\n\n";
 const NOTHING: &str = ": nothing has changed\n\n";
 
-/// How many pages may be live at once: of all, and of those with the same identity, so that one viewer leaves some to others.
-pub struct Places {
-    began: Instant,
-    all: Arc<Semaphore>,
-    each: Mutex<HashMap<Identity, Arc<Semaphore>>>,
-}
-
-/// One of each.
-struct Place {
-    _of_all: OwnedSemaphorePermit,
-    _of_identity: OwnedSemaphorePermit,
-}
-
-impl Default for Places {
-    fn default() -> Self {
-        Self {
-            began: Instant::now(),
-            all: Arc::new(Semaphore::new(MOST)),
-            each: Mutex::default(),
-        }
-    }
-}
-
-impl Places {
-    fn take(&self, identity: &Identity) -> Option<Place> {
-        let of_all = Arc::clone(&self.all).try_acquire_owned().ok()?;
-        let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
-        each.retain(|_, places| Arc::strong_count(places) > 1);
-        let places = each
-            .entry(identity.clone())
-            .or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE)));
-        let of_identity = Arc::clone(places).try_acquire_owned().ok()?;
-        Some(Place {
-            _of_all: of_all,
-            _of_identity: of_identity,
-        })
-    }
-}
-
 pub async fn stream(view: View, page: &'static Page, headers: &HeaderMap) -> Response {
-    let place = view.dashboard.0.live.take(view.access.identity());
+    let place = view.shared.live.take(view.access.identity());
     let Some(place) = place else {
         return Problem::unavailable("Too many pages are live.").into_response();
     };
@@ -97,9 +54,9 @@ async fn send(
     mut events: Sender<Bytes, Infallible>,
     _place: Place,
 ) {
-    let mut ends = view.dashboard.0.ends.clone();
+    let ends = view.shared.ends.clone();
     tokio::select! {
-        _ = ends.wait_for(|asked| *asked != Asked::Never) => {}
+        () = asked::until(ends, Asked::Once) => {}
         _ = tokio::time::timeout(LONGEST, go_on(view, page, seen, &mut events)) => {}
     }
 }
@@ -111,23 +68,28 @@ async fn go_on(
     mut seen: Seen,
     events: &mut Sender<Bytes, Infallible>,
 ) -> Option<()> {
-    let slot = view.dashboard.0.drawings.slot(&view);
+    let slot = view
+        .shared
+        .drawings
+        .slot(view.access.identity(), view.address());
     put(events, GREETING.to_owned()).await?;
     // The page is newer than what was drawn for others before it.
     let mut since = Instant::now();
     loop {
-        if !view.dashboard.0.logins.is_believed(&view.access) {
+        if !view.shared.logins.is_believed(&view.access) {
             return None;
         }
-        view.can = Capabilities::of(&view.dashboard, &view.access).await.ok()?;
+        view.can = Capabilities::of(&view.shared.readings, &view.access)
+            .await
+            .ok()?;
         if !page.is_open_to(&view) {
             return None;
         }
         // A failure may pass; the page says that it is not live until it has.
-        let drawing = slot.draw(&view, page, since).await.ok()?;
+        let drawing = slot.draw(since, (page.draw)(view.clone())).await.ok()?;
         put(events, event(&mut seen, &drawing.regions)?).await?;
-        let work = drawing.took * view.dashboard.0.drawings.count().max(FEWEST);
-        let rest = pause(work, view.dashboard.0.live.began.elapsed());
+        let work = drawing.took * view.shared.drawings.count().max(FEWEST);
+        let rest = pause(work, view.shared.live.began.elapsed());
         since = Instant::now() + rest.saturating_sub(PACE / 4);
         tokio::time::sleep(rest).await;
     }
@@ -172,17 +134,5 @@ mod tests {
         assert_eq!(of(160, 10_040), Duration::from_millis(1_960));
         assert_eq!(of(400, 10_100), Duration::from_millis(5_900));
         assert_eq!(of(9_000, 10_100), Duration::from_millis(15_900));
-    }
-
-    #[test]
-    fn one_viewer_leaves_places_to_others() {
-        let places = Places::default();
-        let of = |role: &str| places.take(&Identity::Role(role.into()));
-        let taken: Vec<Option<Place>> = (0..MOST_OF_ONE).map(|_| of("ann")).collect();
-        assert!(taken.iter().all(Option::is_some) && of("ann").is_none());
-        assert!(of("bob").is_some());
-        drop(taken);
-        assert!(of("ann").is_some());
-        assert_eq!(places.all.available_permits(), MOST);
     }
 }

@@ -1,6 +1,7 @@
 //! /metrics: the view turnstile.metrics in the text format of OpenMetrics.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
@@ -9,8 +10,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::Dashboard;
-use super::handle::{missing, refused, viewed};
+use super::answers::refused;
+use super::shared::Shared;
+use super::view::View;
 use crate::listener::Problem;
 
 const METRICS: &str = include_str!("sql/metrics.sql");
@@ -27,17 +29,17 @@ struct Sample {
     value: Option<f64>,
 }
 
-pub async fn answer(State(dashboard): State<Dashboard>, request: Request) -> Response {
+pub async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    match read(&dashboard, &parts).await {
+    match read(&shared, &parts).await {
         Ok(text) => ([(CONTENT_TYPE, OPEN_METRICS)], text).into_response(),
-        Err(problem) => refused(&dashboard, &problem),
+        Err(problem) => refused(&shared, &problem),
     }
 }
 
-async fn read(dashboard: &Dashboard, parts: &Parts) -> Result<String, Problem> {
-    let view = viewed(dashboard, parts).await?;
-    if let Some(problem) = missing(&view) {
+async fn read(shared: &Arc<Shared>, parts: &Parts) -> Result<String, Problem> {
+    let view = View::of(shared, parts).await?;
+    if let Some(problem) = view.missing_extension() {
         return Err(problem);
     }
     let mut samples: Vec<Sample> = view.rows(METRICS, &[]).await?;

@@ -1,13 +1,17 @@
 //! The dashboard: pages made by the server, live parts by server-sent events, and levers.
 //!
-//! `logins` says who asks and `identity` as whom the server is asked; `readings` asks it, once a second for all. `routes` is the table of all
-//! pages (`pages`) and levers (`levers`), `handle` runs them, `guard` keeps other sites out. `data` is what statements give, `html` what pages
-//! are made of, `series` the figures of the last hour.
+//! `logins` says who asks and `identity` as whom the server is asked; `readings` asks it, once a second for all. A `view` is one request, and
+//! `shared` what all have together. `data` is what statements give, `html` what pages are made of, `series` the figures of the last hour.
+//! `routes` is the table of all pages (`pages`) and levers (`levers`), `handle` runs them, `document` and `answers` put around them what all
+//! have, and `guard` keeps other sites out.
 
+mod answers;
 mod assets;
 mod capabilities;
 mod changes;
+mod content;
 mod data;
+mod document;
 mod drawings;
 mod fields;
 mod filter;
@@ -20,11 +24,14 @@ mod links;
 mod live;
 mod logins;
 mod metrics;
+mod options;
 mod pages;
+mod places;
 mod readings;
 pub mod routes;
 mod seen;
 mod series;
+mod shared;
 mod value;
 mod view;
 
@@ -35,37 +42,15 @@ use axum::http::HeaderName;
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN, REFERER, USER_AGENT};
 use tokio::sync::watch;
 
-use super::Asked;
+use super::asked::{self, Asked};
 use crate::connection::Settings;
 use crate::error::Error;
-use changes::Changes;
-use drawings::Drawings;
-use logins::Logins;
 pub use logins::Mode;
-use readings::Readings;
-use series::Series;
+pub use options::Options;
+use shared::Shared;
 
 #[derive(Clone)]
 pub struct Dashboard(Arc<Shared>);
-
-struct Shared {
-    options: Options,
-    logins: Logins,
-    readings: Readings,
-    series: Series,
-    changes: Changes,
-    live: live::Places,
-    drawings: Drawings,
-    ends: watch::Receiver<Asked>,
-}
-
-pub struct Options {
-    /// Without the slash at its end.
-    pub base: String,
-    pub allow_writes: bool,
-    /// Names besides those of this machine under which browsers may reach pages that ask for no login.
-    pub hosts: Vec<String>,
-}
 
 impl Dashboard {
     pub fn new(
@@ -74,29 +59,21 @@ impl Dashboard {
         settings: Settings,
         ends: watch::Receiver<Asked>,
     ) -> Result<Self, Error> {
-        Ok(Self(Arc::new(Shared {
-            options,
-            logins: Logins::new(mode, settings)?,
-            readings: Readings::default(),
-            series: Series::default(),
-            changes: Changes::default(),
-            live: live::Places::default(),
-            drawings: Drawings::default(),
-            ends,
-        })))
+        let shared = Shared::new(options, mode, settings, ends)?;
+        Ok(Self(Arc::new(shared)))
     }
 
     /// `others`: what answers what is not of the dashboard.
     pub fn router(self, others: Router) -> Router {
-        handle::router(self, others)
+        handle::router(self.0, others)
     }
 
     /// Reads figures for the charts, until this program is to end.
     pub async fn sample(self) {
-        let mut ends = self.0.ends.clone();
+        let own = self.0.logins.own();
         tokio::select! {
-            () = self.0.series.sample(&self) => {}
-            _ = ends.wait_for(|asked| *asked != Asked::Never) => {}
+            () = self.0.series.sample(&own) => {}
+            () = asked::until(self.0.ends.clone(), Asked::Once) => {}
         }
     }
 }

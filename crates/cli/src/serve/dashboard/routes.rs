@@ -5,9 +5,11 @@ use std::pin::Pin;
 
 use serde::Serialize;
 
+use super::content::Content;
 use super::fields::Fields;
-use super::levers::{self, Done, gate};
-use super::pages::{self, Content};
+use super::levers::done::Done;
+use super::levers::{self, gate};
+use super::pages;
 use super::view::View;
 use crate::listener::Problem;
 

@@ -5,12 +5,10 @@ use std::collections::HashMap;
 use axum::http::HeaderMap;
 use serde::Deserialize;
 
+use super::content::Content;
 use super::drawings::{Region, version};
-use super::pages::Content;
 use super::view::View;
 
-/// The parameter of the address of events. A browser that comes back by itself sends the header instead.
-pub const PARAMETER: &str = "seen";
 const LAST_EVENT_ID: &str = "last-event-id";
 
 #[derive(Default)]
@@ -19,6 +17,7 @@ pub struct Seen(HashMap<String, u64>);
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Query {
+    /// In the address of events. A browser that comes back by itself sends the header instead.
     seen: String,
 }
 

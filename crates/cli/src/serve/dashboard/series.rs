@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use super::Dashboard;
 use super::identity::Access;
 use super::readings;
 use super::value::Value;
@@ -58,14 +57,13 @@ struct State {
 }
 
 impl Series {
-    /// For ever.
-    pub async fn sample(&self, dashboard: &Dashboard) {
-        let own = dashboard.0.logins.own();
+    /// For ever. `own`: the login of this program.
+    pub async fn sample(&self, own: &Access) {
         let mut refused: Option<(Instant, Duration)> = None;
         loop {
             let began = Instant::now();
             if refused.is_none_or(|(at, rest)| at.elapsed() >= rest) {
-                refused = match self.take(&own).await {
+                refused = match self.take(own).await {
                     true => None,
                     false => Some((Instant::now(), rest_after(refused.map(|(_, rest)| rest)))),
                 };

@@ -4,21 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::Query;
-use axum::http::Uri;
+use axum::http::request::Parts;
+use axum::http::{StatusCode, Uri};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::Dashboard;
 use super::capabilities::Capabilities;
 use super::identity::Access;
 use super::links::Link;
 use super::readings::{self, Rows};
-use super::seen;
+use super::shared::Shared;
 use super::value::Value;
 use crate::listener::Problem;
 
+/// Parameters that are not of the page itself: what the last lever said (`levers`), and what of the page is known (`seen`).
+const OF_NO_PAGE: [&str; 2] = ["done", "seen"];
+
 #[derive(Clone)]
 pub struct View {
-    pub dashboard: Dashboard,
+    pub shared: Arc<Shared>,
     pub access: Access,
     pub can: Arc<Capabilities>,
     uri: Uri,
@@ -27,14 +30,35 @@ pub struct View {
 }
 
 impl View {
-    pub fn new(dashboard: Dashboard, access: Access, can: Arc<Capabilities>, uri: Uri) -> Self {
-        Self {
-            dashboard,
+    /// Who asks, with what it may do.
+    pub async fn of(shared: &Arc<Shared>, parts: &Parts) -> Result<Self, Problem> {
+        let access = shared.logins.of(&parts.headers).await?;
+        let can = Capabilities::of(&shared.readings, &access)
+            .await
+            .inspect_err(|problem| {
+                if problem.status() == StatusCode::UNAUTHORIZED {
+                    shared.logins.forget(access.identity());
+                }
+            })?;
+        Ok(Self {
+            shared: Arc::clone(shared),
             access,
             can,
-            uri,
+            uri: parts.uri.clone(),
             limit: None,
+        })
+    }
+
+    /// Without the extension nothing is refused for want of a right.
+    pub fn missing_extension(&self) -> Option<Problem> {
+        if self.can.version.is_some() {
+            return None;
         }
+        let text = format!(
+            "The database {} does not have the extension turnstile.",
+            self.can.database
+        );
+        Some(Problem::unavailable(text))
     }
 
     /// For a look that has another way: its statements end sooner, and one that did not end in time is not repeated for a while.
@@ -51,7 +75,7 @@ impl View {
         sql: &'static str,
         arguments: &[Value],
     ) -> Result<Vec<T>, Problem> {
-        let readings = &self.dashboard.0.readings;
+        let readings = &self.shared.readings;
         parsed(
             &readings
                 .rows(&self.access, sql, arguments, self.limit)
@@ -74,7 +98,7 @@ impl View {
         arguments: &[Value],
     ) -> Result<Vec<T>, Problem> {
         let rows = readings::ask(&self.access, sql, arguments).await?;
-        self.dashboard.0.readings.forget();
+        self.shared.readings.forget();
         parsed(&rows)
     }
 
@@ -90,12 +114,12 @@ impl View {
             .map_err(|error| Problem::bad_request(error.body_text()))
     }
 
-    /// Of the page itself, without what the last lever said and what of it is known.
+    /// Of the page itself.
     pub fn address(&self) -> String {
         let pairs = url::form_urlencoded::parse(self.uri.query().unwrap_or_default().as_bytes());
         let link = Link::new(self.base(), self.uri.path());
         pairs
-            .filter(|(name, _)| name != "done" && name != seen::PARAMETER)
+            .filter(|(name, _)| !OF_NO_PAGE.contains(&name.as_ref()))
             .fold(link, |link, (name, value)| link.with(&name, &value))
             .text()
     }
@@ -110,11 +134,11 @@ impl View {
     }
 
     pub fn base(&self) -> &str {
-        &self.dashboard.0.options.base
+        &self.shared.options.base
     }
 
     pub fn writes(&self) -> bool {
-        self.dashboard.0.options.allow_writes
+        self.shared.options.allow_writes
     }
 
     /// Whether to offer a lever. The server decides again when it is used. A standby takes no changes.

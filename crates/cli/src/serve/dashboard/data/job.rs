@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::super::value::Value;
 use super::super::view::View;
-use super::jobs::MOST_COUNTED;
+use super::count::MOST_COUNTED;
 use crate::listener::Problem;
 
 const MINE: &str = include_str!("../sql/job_mine.sql");
@@ -16,6 +16,8 @@ const CHILDREN_MINE: &str = include_str!("../sql/children_mine.sql");
 const CHILDREN_STATUS: &str = include_str!("../sql/children_status.sql");
 const DEPENDENCIES: &str = include_str!("../sql/dependencies.sql");
 
+/// The states of jobs that have ended.
+pub const FINISHED: &[&str] = &["completed", "cancelled", "discarded"];
 /// Larger documents are not shown.
 pub const LARGEST_DOCUMENT: i64 = 256 * 1024;
 /// Of the jobs before and behind.

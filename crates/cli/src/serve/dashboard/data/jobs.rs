@@ -5,7 +5,10 @@ use serde::Deserialize;
 use super::super::filter::Filter;
 use super::super::value::Value;
 use super::super::view::View;
+use super::count::{Count, MOST_COUNTED};
+use super::job::FINISHED;
 use super::look::{Look, Range};
+use super::rest::Rest;
 use crate::listener::Problem;
 
 const MINE: &str = include_str!("../sql/jobs_mine.sql");
@@ -13,9 +16,6 @@ const STATUS: &str = include_str!("../sql/jobs_status.sql");
 const COUNT_MINE: &str = include_str!("../sql/count_mine.sql");
 const COUNT_STATUS: &str = include_str!("../sql/count_status.sql");
 
-pub const FINISHED: &[&str] = &["completed", "cancelled", "discarded"];
-/// Counts end here.
-pub const MOST_COUNTED: i64 = 10_000;
 /// Of so many it is looked whether they were brought back since.
 const MOST_CHECKED: i64 = 2_500;
 
@@ -41,55 +41,9 @@ pub struct Job {
     pub error: Option<String>,
 }
 
-/// What a page does not show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
-    Nothing,
-    /// The page is full, and there may be more before this id.
-    More(i64),
-    /// Time was up: nothing is known of jobs before this id.
-    Unknown(i64),
-    /// Time was up: so many run that were not found.
-    Unread(i64),
-}
-
 pub struct Page {
     pub jobs: Vec<Job>,
     pub rest: Rest,
-}
-
-pub struct Count {
-    /// At most `MOST_COUNTED`.
-    pub jobs: i64,
-    pub rest: Rest,
-    /// Whether ends from which a job was brought back are left out.
-    pub is_exact: bool,
-}
-
-impl Count {
-    /// Whether there may be more than were counted.
-    pub fn is_capped(&self) -> bool {
-        self.rest != Rest::Nothing
-    }
-
-    fn and(self, other: Self) -> Self {
-        let jobs = self.jobs + other.jobs;
-        let rest = match (self.rest, other.rest) {
-            (Rest::Nothing, rest) | (rest, Rest::Nothing) => rest,
-            (Rest::Unknown(id), Rest::Unknown(other)) => Rest::Unknown(id.max(other)),
-            (Rest::Unknown(id), _) | (_, Rest::Unknown(id)) => Rest::Unknown(id),
-            (Rest::Unread(missing), _) | (_, Rest::Unread(missing)) => Rest::Unread(missing),
-            (more, Rest::More(_)) => more,
-        };
-        Self {
-            jobs: jobs.min(MOST_COUNTED),
-            rest: match rest {
-                _ if jobs >= MOST_COUNTED => Rest::More(i64::MAX),
-                rest => rest,
-            },
-            is_exact: self.is_exact && other.is_exact,
-        }
-    }
 }
 
 /// Jobs with ids below `before`.

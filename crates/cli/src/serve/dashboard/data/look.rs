@@ -9,17 +9,16 @@ use super::super::filter::Filter;
 use super::super::readings::has_timed_out;
 use super::super::value::Value;
 use super::super::view::View;
-use super::jobs::{FINISHED, Rest};
+use super::job::{FINISHED, has_few_children};
+use super::rest::Rest;
 use super::running::{Running, running};
 use super::source::Source;
-use super::window::{BRIEF, ENOUGH, Windows};
+use super::window::{BRIEF, ENOUGH, FEW_JOBS, Windows};
 use crate::listener::Problem;
 
 const NEWEST: &str = include_str!("../sql/newest.sql");
 const FEW: &str = include_str!("../sql/few.sql");
 
-/// So many jobs are read at once, and sorted.
-pub const FEW_JOBS: i64 = 5_000;
 /// Where everything matches, a page is full at once.
 const FIRST_OF_ALL: i64 = 1_000;
 const FIRST: i64 = 5_000;
@@ -84,7 +83,7 @@ impl Look {
             Value::from(parent),
         ];
         let is_indexed = match parent {
-            Some(parent) => super::job::has_few_children(view, parent, FEW_JOBS).await?,
+            Some(parent) => has_few_children(view, parent, FEW_JOBS).await?,
             None => is_live == Some(true) && few(view, &filter.queue, states).await?,
         };
         let running = match states {

@@ -5,8 +5,7 @@ use serde::Deserialize;
 use super::super::filter::Filter;
 use super::super::value::Value;
 use super::super::view::View;
-use super::look::FEW_JOBS;
-use super::window::ENOUGH;
+use super::window::{ENOUGH, FEW_JOBS};
 use crate::listener::Problem;
 
 const RUNNING: &str = include_str!("../sql/running.sql");

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 pub const ENOUGH: Duration = Duration::from_millis(150);
 /// A statement that may find far more than it shows gets no more than this: there is another way, or the page does without.
 pub const BRIEF: Duration = Duration::from_millis(70);
+/// So many jobs are read at once, and sorted.
+pub const FEW_JOBS: i64 = 5_000;
 const LARGEST: i64 = 100_000;
 /// In steps, so that viewers who look at the same time ask for the same.
 const STEP: i64 = 4;

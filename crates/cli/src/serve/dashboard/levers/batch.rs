@@ -1,7 +1,7 @@
 //! Levers of a batch.
 
+use super::done::{Done, LIMITS, PAUSED, RESUMED};
 use super::limits::Limits;
-use super::{Done, LIMITS, PAUSED, RESUMED};
 use crate::listener::Problem;
 use crate::serve::dashboard::fields::Fields;
 use crate::serve::dashboard::value::Value;

@@ -1,8 +1,8 @@
 //! Levers of what can be paused and has limits: queues, tenants, accounts and concurrency keys. They differ by their statements, by the fields
 //! that name them, and by the pages that they lead to.
 
+use super::done::{Done, LIMITS, PAUSED, RESUMED};
 use super::limits::{Limits, pause as duration};
-use super::{Done, LIMITS, PAUSED, RESUMED};
 use crate::listener::Problem;
 use crate::serve::dashboard::fields::Fields;
 use crate::serve::dashboard::value::Value;

@@ -1,6 +1,6 @@
 //! Levers of one job.
 
-use super::{ASKED, CANCELLED, DISCARDED, Done, PRIORITY, RETRIED};
+use super::done::{ASKED, CANCELLED, DISCARDED, Done, PRIORITY, RETRIED};
 use crate::listener::Problem;
 use crate::serve::dashboard::fields::Fields;
 use crate::serve::dashboard::value::Value;

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 
-use super::{Done, STOPPED};
+use super::done::{Done, STOPPED};
 use crate::listener::Problem;
 use crate::serve::dashboard::changes::Deed;
 use crate::serve::dashboard::fields::Fields;
@@ -23,7 +23,7 @@ pub async fn discard(view: View, fields: Fields) -> Result<Done, Problem> {
 
 pub async fn stop(view: View, fields: Fields) -> Result<Done, Problem> {
     let number = fields.number("number")?;
-    let change = view.dashboard.0.changes.find(&view.access, number);
+    let change = view.shared.changes.find(&view.access, number);
     change.ok_or_else(no_such_change)?.stop();
     Ok(back(number).saying(STOPPED))
 }
@@ -50,11 +50,10 @@ fn start(view: &View, fields: &Fields, deed: Deed, function: &str) -> Result<Don
     if expected.is_some_and(|expected: i64| expected < 0) {
         return Err(Problem::bad_request("expected must be 0 or more."));
     }
-    let number =
-        view.dashboard
-            .0
-            .changes
-            .start(&view.dashboard, &view.access, deed, filter, expected)?;
+    let number = view
+        .shared
+        .changes
+        .start(&view.access, deed, filter, expected)?;
     Ok(back(number))
 }
 

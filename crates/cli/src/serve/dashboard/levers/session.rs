@@ -1,7 +1,7 @@
 //! Levers of a session: all sessions are seen through their jobs.
 
+use super::done::{Done, PAUSED, RESUMED};
 use super::limits::pause as duration;
-use super::{Done, PAUSED, RESUMED};
 use crate::listener::Problem;
 use crate::serve::dashboard::fields::Fields;
 use crate::serve::dashboard::value::Value;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use maud::{Markup, html};
 
-use super::Content;
 use super::parts::links;
 use super::parts::listing::Listing;
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::data::batches::{self, Batch, Counts};
 use crate::serve::dashboard::html::icon::Icon;
 use crate::serve::dashboard::html::table::{Head, table};

@@ -5,13 +5,13 @@ use std::time::SystemTime;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::Content;
 use super::jobs::deed::Words;
 use super::jobs::words::sentence;
 use super::problem;
 use crate::listener::Problem;
 use crate::serve::dashboard::changes::{Change, End, Progress};
-use crate::serve::dashboard::data::jobs::MOST_COUNTED;
+use crate::serve::dashboard::content::Content;
+use crate::serve::dashboard::data::count::MOST_COUNTED;
 use crate::serve::dashboard::html::icon::{Icon, icon};
 use crate::serve::dashboard::html::stat::{Tile, tiles};
 use crate::serve::dashboard::html::table::{Head, table};
@@ -28,7 +28,7 @@ struct Query {
 
 pub async fn draw(view: View) -> Result<Content, Problem> {
     let Query { number } = view.query()?;
-    let changes = &view.dashboard.0.changes;
+    let changes = &view.shared.changes;
     let Some(number) = number else {
         let drawn = list(&view, &changes.of(&view.access));
         return Ok(Content::new("Changes of many jobs").live("changes", drawn));

@@ -3,13 +3,13 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::Content;
 use super::parts::gate::{Gate, limit, rate};
 use super::parts::gate_list::{self, Heads, List, matching};
 use super::parts::limits::{self, Limits};
 use super::parts::listing::{Listing, MOST};
 use super::parts::{figures, levers, links};
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::html::number::count_or_faint;
 use crate::serve::dashboard::html::table::{self, Head};
 use crate::serve::dashboard::html::tone::Tone;

@@ -3,12 +3,14 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::Content;
 use super::jobs::deed::Words;
 use super::jobs::trimmed;
 use super::jobs::words::sentence;
 use crate::listener::Problem;
-use crate::serve::dashboard::data::jobs::{self, Count, MOST_COUNTED, Rest};
+use crate::serve::dashboard::content::Content;
+use crate::serve::dashboard::data::count::{Count, MOST_COUNTED};
+use crate::serve::dashboard::data::jobs;
+use crate::serve::dashboard::data::rest::Rest;
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::html::number::grouped;
 use crate::serve::dashboard::html::tone::Tone;

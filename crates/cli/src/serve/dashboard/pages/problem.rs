@@ -1,11 +1,9 @@
 //! What is wrong, as a page.
 
-use axum::response::Response;
 use maud::{Markup, html};
 
-use super::Content;
 use crate::listener::Problem;
-use crate::serve::dashboard::handle;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{layout, note};
 
@@ -15,9 +13,8 @@ pub fn content(problem: &Problem) -> Content {
 }
 
 /// For those of whom it is not known who they are.
-pub fn alone(base: &str, problem: &Problem) -> Response {
-    let page = layout::bare(base, problem.title(), told(problem));
-    handle::html(problem.status(), page.into_string())
+pub fn alone(base: &str, problem: &Problem) -> Markup {
+    layout::bare(base, problem.title(), told(problem))
 }
 
 pub fn told(problem: &Problem) -> Markup {

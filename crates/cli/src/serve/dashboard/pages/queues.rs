@@ -2,13 +2,13 @@
 
 use maud::Markup;
 
-use super::Content;
 use super::parts::gate::Gate;
 use super::parts::gate_list::{self, Heads, List, matching};
 use super::parts::links;
 use super::parts::listing::Listing;
 use super::parts::past::{Past, waiting_in};
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::html::table::{Head, table};
 use crate::serve::dashboard::html::{bar, chart};
 use crate::serve::dashboard::view::View;

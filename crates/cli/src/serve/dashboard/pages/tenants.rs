@@ -2,12 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::Content;
 use super::parts::gate::Gate;
 use super::parts::gate_list::{self, Heads, List, matching};
 use super::parts::links;
 use super::parts::listing::Listing;
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::html::table::{Head, table};
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{badge, bar};

@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::Content;
 use super::parts::links;
 use super::parts::listing::Listing;
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::html::number;
 use crate::serve::dashboard::html::table::{Head, table};
 use crate::serve::dashboard::html::tone::Tone;

@@ -7,8 +7,8 @@ mod limits;
 use maud::html;
 use serde::Deserialize;
 
-use super::Content;
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::data::batches;
 use crate::serve::dashboard::html::layout;
 use crate::serve::dashboard::view::View;

@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::Content;
 use super::parts::links;
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::data::failures::{self, Discarded, Group};
 use crate::serve::dashboard::html::number::grouped;
 use crate::serve::dashboard::html::table::{Head, table};

@@ -7,8 +7,8 @@ mod rights;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::Content;
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::html::layout::section;
 use crate::serve::dashboard::html::table::pairs;
 use crate::serve::dashboard::html::tone::Tone;

@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use crate::listener::Problem;
 use crate::serve::dashboard::data::batches;
-use crate::serve::dashboard::data::job::{self, InState, Job};
-use crate::serve::dashboard::data::jobs::{self, FINISHED, Page};
+use crate::serve::dashboard::data::job::{self, FINISHED, InState, Job};
+use crate::serve::dashboard::data::jobs::{self, Page};
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::value::Value;
 use crate::serve::dashboard::view::View;

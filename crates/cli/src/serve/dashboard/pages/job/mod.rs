@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use self::found::Children;
 use self::history::Life;
-use super::Content;
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::data::job::{self, Job};
 use crate::serve::dashboard::html::tone::Tone;
 use crate::serve::dashboard::html::{badge, layout, note, parts, timeline};

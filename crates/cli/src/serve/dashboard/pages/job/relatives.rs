@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::found::Children;
+use crate::serve::dashboard::data::count::MOST_COUNTED;
 use crate::serve::dashboard::data::job::{Dependency, InState, Job, MOST_DEPENDENCIES};
-use crate::serve::dashboard::data::jobs::MOST_COUNTED;
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::html::table::{Head, table};
 use crate::serve::dashboard::html::{badge, form, layout, number, parts, tone};

@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::serve::dashboard::data::jobs::{Job, Page, Rest};
+use crate::serve::dashboard::data::jobs::{Job, Page};
+use crate::serve::dashboard::data::rest::Rest;
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::html::table::{self, Head};
 use crate::serve::dashboard::html::{badge, number, parts, time};

@@ -9,9 +9,11 @@ use axum::http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::{Content, problem};
+use super::problem;
 use crate::listener::Problem;
-use crate::serve::dashboard::data::jobs::{self, Rest};
+use crate::serve::dashboard::content::Content;
+use crate::serve::dashboard::data::jobs;
+use crate::serve::dashboard::data::rest::Rest;
 use crate::serve::dashboard::filter::Filter;
 use crate::serve::dashboard::html::number::grouped;
 use crate::serve::dashboard::html::{form, layout};
@@ -61,7 +63,7 @@ pub fn trimmed(filter: Filter) -> Filter {
 
 /// With the field that leads to a job by its number, and what can be done with all that match.
 fn head(view: &View, filter: &Filter) -> Markup {
-    let changes = !view.dashboard.0.changes.of(&view.access).is_empty();
+    let changes = !view.shared.changes.of(&view.access).is_empty();
     let beside = html! {
         form.jump method="get" action=(view.link("/job").text()) {
             input type="text" name="id" placeholder="Number" aria-label="Job number" inputmode="numeric" autocomplete="off" pattern="\\s*-?[0-9]+\\s*" required;

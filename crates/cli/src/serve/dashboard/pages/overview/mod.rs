@@ -7,13 +7,13 @@ mod without_figures;
 
 use maud::html;
 
-use super::Content;
 use super::parts::empty;
 use super::parts::gate::Gate;
 use super::parts::listing::Listing;
 use super::parts::past::Past;
 use super::queues;
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::html::{badge, form, layout, number, tone::Tone};
 use crate::serve::dashboard::view::View;
 

@@ -5,10 +5,10 @@ use maud::{Markup, html};
 use super::gate::Gate;
 use super::limits;
 use super::listing::Listing;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::html::number::{self, count_or_faint};
 use crate::serve::dashboard::html::table::Head;
 use crate::serve::dashboard::html::{layout, time};
-use crate::serve::dashboard::pages::Content;
 use crate::serve::dashboard::view::View;
 
 /// A page that lists gates of one kind.

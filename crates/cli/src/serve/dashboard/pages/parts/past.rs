@@ -27,7 +27,7 @@ pub type Points = Vec<(f64, Option<f64>)>;
 
 impl Past {
     pub fn of(view: &View) -> Self {
-        let known = &view.dashboard.0.series;
+        let known = &view.shared.series;
         known.lend(&view.access);
         Self::new(known.samples())
     }

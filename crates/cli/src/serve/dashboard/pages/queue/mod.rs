@@ -5,13 +5,13 @@ mod settings;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::Content;
 use super::parts::gate::Gate;
 use super::parts::limits::{self, Limits};
 use super::parts::past::{Past, named, waiting_in};
 use super::parts::statistics::{self, Statistics};
 use super::parts::{figures, levers, why};
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::html::chart::{Chart, lines};
 use crate::serve::dashboard::html::{badge, layout, parts};
 use crate::serve::dashboard::value::Value;

@@ -6,12 +6,12 @@ mod settings;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::Content;
 use super::parts::gate::Gate;
 use super::parts::limits::{self, Limits};
 use super::parts::statistics::{self, Statistics};
 use super::parts::{figures, levers, why};
 use crate::listener::Problem;
+use crate::serve::dashboard::content::Content;
 use crate::serve::dashboard::html::table::pairs;
 use crate::serve::dashboard::html::{badge, bar, layout, number, parts};
 use crate::serve::dashboard::value::Value;
