@@ -13,11 +13,12 @@ FAR = 10**9
 PAGES = 150
 
 # Of those that walk an index, how far they go.
-WALKS = {"next_followers": 16, "next_batches": 16}
+WALKS = {"next_followers": 16, "next_batches": 16, "next_blocked": 16}
 STATEMENTS = {
     "next_followers": "bigint, bigint",
     "next_batches": "bigint, bigint",
-    "tell_predecessors": "bigint[]",
+    "next_blocked": "bigint, bigint",
+    "tell_predecessors": "bigint[], bigint",
     "meet_dependencies": "bigint[], bigint",
     "lock_blocked": "bigint[]",
     "decide_blocked": "bigint[]",
