@@ -1,6 +1,7 @@
 //! How many jobs a gate holds.
 //!
-//! When a gate closes or opens, its nodes leave the heaps of their parents or come back to them.
+//! When a gate closes or opens, its nodes leave the heaps of their parents or come back to them. When it opens, lanes outside
+//! may have waited for it.
 
 use crate::gates::gate::CYCLE;
 use crate::memory::gate::GateKind;
@@ -85,6 +86,20 @@ impl Scheduler<'_> {
             self.note_opening(at)?;
         }
         self.update_all_nodes_of(at)
+    }
+
+    /// A gate opens, or is forgotten. Lanes outside may wait for it.
+    pub(crate) fn note_opening(&mut self, at: u32) -> Step<()> {
+        if !self.gate(at)?.is_awaited() || self.is_lending {
+            return Ok(());
+        }
+        self.gate_mut(at)?.set_awaited(false);
+        if armed(Seeded::MissRunnableChange) {
+            return Ok(());
+        }
+        let gate = *self.gate(at)?;
+        self.header.outside.note_opening(&gate);
+        Ok(())
     }
 
     pub(crate) fn update_all_nodes_of(&mut self, gate: u32) -> Step<()> {

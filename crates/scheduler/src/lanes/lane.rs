@@ -13,7 +13,8 @@ impl Scheduler<'_> {
         self.unblock_session(spec)?;
         let head = self.head_of_new_lane(spec, position)?;
         self.lower_to(spec, head)?;
-        self.note_lowered(spec.lane);
+        let stamp = self.header.stamp;
+        self.header.outside.note_lowered(spec.lane, stamp);
         Ok(())
     }
 

@@ -1,10 +1,40 @@
-//! What the caller has to know to decide whether arrays must grow before a step.
+//! What the caller has to know to decide whether arrays must grow before a step, or may shrink after one.
 
 use crate::memory::capacity::Capacity;
 use crate::memory::gate::MAX_GATES;
 use crate::memory::scheduler::Scheduler;
 
 impl Scheduler<'_> {
+    /// How many slots each array has.
+    pub fn capacity(&self) -> Capacity {
+        Capacity {
+            lanes: self.lanes.slots.len(),
+            nodes: self.nodes.slots.len(),
+            gates: self.gates.slots.len(),
+            meters: self.meters.slots.len(),
+            shares: self.shares.slots.len(),
+            reservations: self.reservations.slots.len(),
+            due: self.due.slots.len(),
+            leases: self.leases.slots.len(),
+            samples: self.calendar.len(),
+        }
+    }
+
+    /// How many slots each array must keep. Those behind may be given back between two steps.
+    pub fn needed(&self) -> Capacity {
+        Capacity {
+            lanes: self.lanes.needed(),
+            nodes: (self.nodes.needed() + self.spare_nodes()).min(self.nodes.slots.len()),
+            gates: self.gates.needed(),
+            meters: self.meters.needed(),
+            shares: self.shares.needed(),
+            reservations: self.reservations.needed(),
+            due: self.due.needed(),
+            leases: self.leases.needed(),
+            samples: self.header.calendar.samples as usize,
+        }
+    }
+
     /// How many slots can still be handed out. Gates that nothing uses count as free.
     pub fn free_slots(&self) -> Capacity {
         Capacity {

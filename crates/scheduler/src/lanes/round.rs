@@ -215,7 +215,7 @@ impl Scheduler<'_> {
         if !self.make_room(spec, is_wanted, began)? {
             return Ok(false);
         }
-        let is_outdated = self.last_lowered(spec.lane) > part.since;
+        let is_outdated = self.header.outside.last_lowered(spec.lane) > part.since;
         let head = match is_outdated && !armed(Seeded::TrustOldReading) {
             true => i64::MIN,
             false => position,

@@ -79,6 +79,11 @@ impl Scheduler<'_> {
         self.lanes.pool.live
     }
 
+    /// Whether a lane with work may be missing in memory.
+    pub fn has_lanes_outside(&self) -> bool {
+        self.outside.pool.live > 0 || self.header.outside.everything.is_active()
+    }
+
     pub(crate) fn find_lane(&self, key: u64) -> Step<Option<u32>> {
         self.lanes.find(key, |_, lane| lane.key == key)
     }

@@ -7,7 +7,6 @@ use crate::memory::lease::Lease;
 use crate::memory::meter::Meter;
 use crate::memory::node::Node;
 use crate::memory::reservation::Reservation;
-use crate::memory::scheduler::Scheduler;
 use crate::memory::share::Share;
 use crate::memory::slab::buckets_for;
 
@@ -109,37 +108,5 @@ impl Capacity {
 
     pub const fn buckets(&self, array: Array) -> usize {
         array.buckets(self.of(array))
-    }
-}
-
-impl Scheduler<'_> {
-    /// How many slots each array has.
-    pub fn capacity(&self) -> Capacity {
-        Capacity {
-            lanes: self.lanes.slots.len(),
-            nodes: self.nodes.slots.len(),
-            gates: self.gates.slots.len(),
-            meters: self.meters.slots.len(),
-            shares: self.shares.slots.len(),
-            reservations: self.reservations.slots.len(),
-            due: self.due.slots.len(),
-            leases: self.leases.slots.len(),
-            samples: self.calendar.len(),
-        }
-    }
-
-    /// How many slots each array must keep. Those behind may be given back between two steps.
-    pub fn needed(&self) -> Capacity {
-        Capacity {
-            lanes: self.lanes.needed(),
-            nodes: (self.nodes.needed() + self.spare_nodes()).min(self.nodes.slots.len()),
-            gates: self.gates.needed(),
-            meters: self.meters.needed(),
-            shares: self.shares.needed(),
-            reservations: self.reservations.needed(),
-            due: self.due.needed(),
-            leases: self.leases.needed(),
-            samples: self.header.calendar.samples as usize,
-        }
     }
 }

@@ -2,10 +2,7 @@
 
 use crate::memory::gate::Gate;
 use crate::memory::lane::LaneKey;
-use crate::memory::scheduler::Scheduler;
 use crate::memory::slab::{Slot, buckets_for, mix};
-use crate::memory::step::Step;
-use crate::testing::faults::{Seeded, armed};
 
 pub(crate) const LOWERED_LANES: usize = 256;
 pub(crate) const SEARCHED_QUEUES: usize = 16;
@@ -213,46 +210,27 @@ impl OutsideState {
         self.version = self.version.wrapping_add(1);
         self.version
     }
-}
 
-impl Scheduler<'_> {
-    /// Whether a lane with work may be missing in memory.
-    pub fn has_lanes_outside(&self) -> bool {
-        self.outside.pool.live > 0 || self.header.outside.everything.is_active()
-    }
-
-    /// A gate opens, or is forgotten. Lanes outside may wait for it.
-    pub(crate) fn note_opening(&mut self, at: u32) -> Step<()> {
-        if !self.gate(at)?.is_awaited() || self.is_lending {
-            return Ok(());
-        }
-        self.gate_mut(at)?.set_awaited(false);
-        if armed(Seeded::MissRunnableChange) {
-            return Ok(());
-        }
-        let bucket = opening_of(self.gate(at)?);
-        let outside = &mut self.header.outside;
-        let version = outside.next_version();
-        if let Some(opening) = outside.openings.get_mut(bucket) {
+    /// A gate opens for which missing lanes wait.
+    pub(crate) fn note_opening(&mut self, gate: &Gate) {
+        let version = self.next_version();
+        if let Some(opening) = self.openings.get_mut(opening_of(gate)) {
             *opening = version;
         }
-        Ok(())
     }
 
-    /// A job of the lane has become available. What was read of the lane before is outdated.
-    pub(crate) fn note_lowered(&mut self, lane: u64) {
-        let stamp = self.header.stamp;
-        let lowered = &mut self.header.outside.lowered;
-        if let Some(lowered) = lowered.get_mut(place_of_key(lane, LOWERED_LANES)) {
+    /// A job of the lane has become available. What was read of the lane before this stamp is outdated.
+    pub(crate) fn note_lowered(&mut self, lane: u64, stamp: u64) {
+        let place = place_of_key(lane, LOWERED_LANES);
+        if let Some(lowered) = self.lowered.get_mut(place) {
             *lowered = stamp;
         }
     }
 
     pub(crate) fn last_lowered(&self, lane: u64) -> u64 {
-        let outside = &self.header.outside;
-        let lowered = outside.lowered.get(place_of_key(lane, LOWERED_LANES));
+        let lowered = self.lowered.get(place_of_key(lane, LOWERED_LANES));
         let lowered = lowered.copied().unwrap_or(u64::MAX);
-        lowered.max(outside.lowered_since)
+        lowered.max(self.lowered_since)
     }
 }
 
