@@ -5,6 +5,7 @@
 //! 2. What a step costs does not depend on how many names there are.
 
 mod name;
+mod sighting;
 mod worker;
 
 use crate::memory::slab::{Pool, Slab, buckets_for};
@@ -12,6 +13,7 @@ use crate::memory::step::{Fault, NONE, Step};
 use crate::testing::faults::{Seeded, armed};
 
 pub use name::Name;
+pub use sighting::Sighting;
 pub use worker::{QUEUE_NAME, WORKER_NAME, Worker, WorkerView};
 
 pub const MOST_WORKERS: usize = 1_000;
@@ -37,20 +39,6 @@ pub struct WorkersMemory<'m> {
     pub header: &'m mut WorkersHeader,
     pub workers: &'m mut [Worker],
     pub buckets: &'m mut [u32],
-}
-
-/// Something of a claim has just happened.
-#[derive(Clone, Copy, Debug)]
-pub struct Sighting<'a> {
-    /// The hash of the whole name; not 0.
-    pub key: u64,
-    /// None: it has not said how it is called.
-    pub name: Option<&'a [u8]>,
-    pub queue: u64,
-    /// Claims that were not noted yet, and jobs.
-    pub claims: u64,
-    pub jobs: u64,
-    pub now: i64,
 }
 
 pub struct Workers<'m> {

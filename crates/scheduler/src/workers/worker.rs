@@ -1,7 +1,7 @@
 //! One worker.
 
-use super::Sighting;
 use super::name::Name;
+use super::sighting::Sighting;
 use crate::memory::slab::keyed_slot;
 use crate::memory::step::NONE;
 
