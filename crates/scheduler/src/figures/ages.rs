@@ -4,73 +4,16 @@
 //! whatever was merged since. Where it is new, it is no longer than a quarter of the time that has passed; so there are few,
 //! and the answer is right to within that.
 
-use super::Figures;
-use crate::memory::slab::Slot;
+use super::bin::Bin;
+use super::dues::{second_of, time_of};
+use super::memory::Figures;
 use crate::memory::step::{Fault, NONE, Step};
 use crate::testing::faults::{Seeded, armed};
 
-/// Microseconds.
-const SECOND: i64 = 1_000_000;
 /// An interval may be as long as this part of its age.
 const PART: u32 = 4;
 /// After how many new intervals those that can be one are merged.
 const MERGED_EVERY: u32 = 16;
-
-/// An interval, and the jobs that were due in it and still wait.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Bin {
-    /// Of a free slot, the next free one; otherwise the next newer interval.
-    newer: u32,
-    older: u32,
-    /// In seconds.
-    start: u32,
-    /// Its length is 2^n seconds.
-    log_length: u32,
-    /// The first time at which one of them was due.
-    least: u32,
-    /// 0: a free slot. It may be less while a count is under way.
-    jobs: i32,
-}
-
-impl Slot for Bin {
-    type Beside = ();
-    const CHAIN: u32 = 1;
-
-    fn next(&self) -> u32 {
-        self.newer
-    }
-    fn set_next(&mut self, next: u32) {
-        self.newer = next;
-    }
-    fn is_live(&self, _: &()) -> bool {
-        self.jobs != 0
-    }
-    fn key(&self, _: &()) -> Option<u64> {
-        None
-    }
-}
-
-impl Bin {
-    /// The first second behind it.
-    fn end(&self) -> u64 {
-        u64::from(self.start) + (1_u64 << self.log_length)
-    }
-
-    fn has(&self, second: u32) -> bool {
-        self.start <= second && u64::from(second) < self.end()
-    }
-}
-
-/// Times before the server's epoch count as its first second.
-pub(super) fn second_of(time: i64) -> u32 {
-    let second = time.div_euclid(SECOND);
-    u32::try_from(second.max(0)).unwrap_or(u32::MAX)
-}
-
-pub(super) fn time_of(second: u32) -> i64 {
-    i64::from(second) * SECOND
-}
 
 /// How long an interval of that time may be by now: the logarithm.
 fn longest(second: u32, now: i64) -> u32 {

@@ -1,11 +1,12 @@
 //! What the caller has to know to let the arrays grow and shrink.
 
-use super::ages::Bin;
+use super::bin::Bin;
 use super::change::Change;
+use super::kinds::KINDS;
+use super::label::Label;
+use super::memory::Figures;
 use super::name::Name;
 use super::stats::MOST_STATS;
-use super::text::Label;
-use super::{Figures, KINDS};
 use crate::memory::lane::LaneSpec;
 use crate::memory::slab::{Slab, Slot, buckets_for};
 use crate::memory::step::Step;

@@ -1,8 +1,9 @@
 //! The figures as others see them.
 
 use super::change::{EVENTS, STATES};
+use super::count::Trust;
 use super::histogram::Histogram;
-use super::{Figures, Trust};
+use super::memory::Figures;
 use crate::memory::gate::GateKind;
 use crate::memory::step::{NONE, Step};
 
