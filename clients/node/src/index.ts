@@ -1,6 +1,7 @@
 export { awaitResult, JobFailed, TimedOut, type AwaitOptions } from './await_result.js'
 export type { Database, Query } from './database.js'
 export type { Duration } from './duration.js'
+export type { Handler, Handlers } from './handler.js'
 export type { Hooks, Level } from './hooks.js'
 export type { JobId, JobIdLike } from './id.js'
 export { rawJson, RawJson } from './json.js'
@@ -14,4 +15,4 @@ export {
 export { Run, Stopped, type Children, type Job, type StopReason } from './run.js'
 export type { Connection, Connections } from './session.js'
 export { DEFAULTS, type Settings } from './settings.js'
-export { Undelivered, Worker, type Handler, type Handlers, type StopOptions, type WorkerOptions } from './worker.js'
+export { Undelivered, Worker, type StopOptions, type WorkerOptions } from './worker.js'

@@ -1,9 +1,9 @@
 /** The life of one run: from the start of its handler to the moment when there is nothing left for it to do. */
+import type { Handler } from './handler.js'
 import type { HeldRun } from './held.js'
 import type { Hearer } from './hooks.js'
 import { endingOfError, endingOfResult, retry as retryOutcome, type Ending, type RetryRule } from './outcome.js'
 import type { Children, StopReason } from './run.js'
-import type { Handler } from './worker.js'
 
 /** Of a run that would wait for ever, or go on and on. */
 const NO_OTHER_CHILDREN = 'the run waits for children, but the job has none, or the run was told already how all have ended'

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import pg from 'pg'
 import { arrayOf, rowsOf, type Database } from './database.js'
+import type { Handler, Handlers } from './handler.js'
 import { Hearer } from './hooks.js'
 import { inlineRunner } from './inline.js'
 import { readJob } from './job.js'
@@ -9,7 +10,6 @@ import { toJson } from './json.js'
 import { endingOfError, endingOfResult, Outcome, type Ending, type RetryRule } from './outcome.js'
 import { Run, type Children, type Job } from './run.js'
 import { OWN } from './testing_sql.js'
-import type { Handler, Handlers } from './worker.js'
 
 export interface DrainOptions {
   /** All unless told otherwise. */

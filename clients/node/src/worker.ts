@@ -2,6 +2,7 @@ import { Claims, type Claimed } from './claims.js'
 import { Endings } from './endings.js'
 import { textOf } from './failure.js'
 import { WORTH_A_CLAIM } from './fixed.js'
+import type { Handler, Handlers } from './handler.js'
 import { HeldRun, HeldRuns } from './held.js'
 import { Hearer, type Hooks } from './hooks.js'
 import { Life } from './life.js'
@@ -12,12 +13,6 @@ import { Run } from './run.js'
 import type { Connections } from './session.js'
 import { checked, time, type Checked, type Settings, type Some } from './settings.js'
 import type { Duration } from './duration.js'
-
-/** What a handler returns is the result of the job: JSON, or undefined for none. An outcome ends the run in its way, an error fails it. */
-export type Handler<P = any> = (run: Run<P>) => unknown
-
-/** Handlers by kind. `*` takes all kinds that have none of their own. */
-export type Handlers = Readonly<Record<string, Handler>>
 
 export interface WorkerOptions extends Some<Settings> {
   /** Undefined: the PG variables, as node-postgres reads them. */
