@@ -7,9 +7,9 @@ use crate::error::{Error, Remedy, Result, described, is_refused_by_isolation, re
 use crate::held::{HeldRuns, RunId};
 use crate::link::{LOST, Link, READ_ONLY};
 use crate::run::Claimed;
+use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use crate::statement::{Statement, Value};
-use crate::worker::Settings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

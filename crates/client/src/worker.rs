@@ -3,7 +3,7 @@
 use crate::claims::Claims;
 use crate::connector::Connector;
 use crate::done::Done;
-use crate::ending::Endings;
+use crate::endings::Endings;
 use crate::error::{Error, Result};
 use crate::handler::Handler;
 use crate::held::HeldRuns;
@@ -12,6 +12,7 @@ use crate::link::Link;
 use crate::outcome::StopReason;
 use crate::pulse::Pulse;
 use crate::run::{Claimed, Run};
+use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,25 +24,8 @@ use tracing::Instrument;
 
 /// How long the last ends may take to reach the server.
 const LAST_ENDS: Duration = Duration::from_secs(15);
-/// The server can wake a sleeper for so many queues.
-const MOST_QUEUES: usize = 32;
-const MOST_AT_ONCE: usize = 100_000;
 /// What a call costs counts little beside so many jobs.
 const WORTH_A_CLAIM: usize = 100;
-
-#[derive(Clone)]
-pub(crate) struct Settings {
-    pub queues: Vec<String>,
-    pub concurrency: usize,
-    pub name: String,
-    pub lease: Option<Duration>,
-    pub is_bound: bool,
-    pub results_are_optional: bool,
-    pub heartbeat: Duration,
-    pub wait: Duration,
-    pub drain: Duration,
-    pub grace: Duration,
-}
 
 /// Claims jobs, runs a handler for each, and tells the server how they have ended. See the [crate's page](crate).
 #[must_use = "a worker does nothing until it runs"]
@@ -53,21 +37,9 @@ pub struct Worker {
 impl Worker {
     /// One that works on the queue `default`, on one job at a time.
     pub fn new(connector: Connector) -> Self {
-        let settings = Settings {
-            queues: vec!["default".into()],
-            concurrency: 1,
-            name: default_name(),
-            lease: None,
-            is_bound: false,
-            results_are_optional: false,
-            heartbeat: Duration::from_secs(15),
-            wait: Duration::from_secs(5 * 60),
-            drain: Duration::from_secs(30),
-            grace: Duration::from_secs(10),
-        };
         Self {
             connector,
-            settings,
+            settings: Settings::default(),
         }
     }
 
@@ -141,44 +113,6 @@ impl Worker {
         self.settings.check()?;
         Working::new(self, handler, shutdown).run().await
     }
-}
-
-impl Settings {
-    fn check(&self) -> Result<()> {
-        let setup = |is_wrong: bool, what| {
-            if is_wrong {
-                Err(Error::Setup(what))
-            } else {
-                Ok(())
-            }
-        };
-        setup(self.queues.is_empty(), "a worker needs at least one queue")?;
-        setup(
-            self.queues.len() > MOST_QUEUES,
-            "a worker can wait for 32 queues at most; * stands for all",
-        )?;
-        setup(
-            !(1..=MOST_AT_ONCE).contains(&self.concurrency),
-            "the concurrency must be between 1 and 100000",
-        )?;
-        setup(
-            self.lease.is_some_and(|lease| lease.is_zero()),
-            "the lease must be more than 0",
-        )?;
-        setup(
-            self.heartbeat.is_zero(),
-            "the time between heartbeats must be more than 0",
-        )
-    }
-}
-
-fn default_name() -> String {
-    let system = rustix::system::uname();
-    format!(
-        "{}:{}",
-        system.nodename().to_string_lossy(),
-        std::process::id()
-    )
 }
 
 /// A worker that works.
