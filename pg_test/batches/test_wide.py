@@ -3,7 +3,7 @@
 import pytest
 
 from rules.test_plans import statements
-from support.batches import claim_awaited, nothing_comes
+from support.batches import awaited, claim_awaited, nothing_comes
 from support.calls import claim, claim_next, complete, complete_many, discard, enqueue, enqueue_many, ids, retry
 from support.plans import PLANNED, nodes, text_of
 
@@ -38,7 +38,6 @@ def _come_after(conn, dependencies: list) -> None:
         for dependency in dependencies:
             copy.write_row(dependency)
     conn.execute("UPDATE turnstile.job SET state = 'blocked' WHERE id IN (SELECT job FROM turnstile.dependency)")
-    conn.execute("ANALYZE turnstile.dependency, turnstile.job")
 
 
 @pytest.mark.parametrize("is_told", [False, True], ids=["untold", "told"])
@@ -97,3 +96,17 @@ def test_a_job_comes_after_many_of_which_some_have_ended_before_it_was_added(con
         complete_many(conn, runs)
     assert claim_awaited(conn).id == last
     assert claim_next(conn) is None
+
+
+def test_who_is_marked_already_can_be_claimed_while_followers_are_told(conn, other):
+    first = enqueue(conn)
+    enqueue(conn, after=[first])
+    awaited(conn, "SELECT has_followers FROM turnstile.job WHERE id = %s", True, first)
+    made = list(range(GONE, GONE + 3))
+    other.execute("BEGIN")
+    _come_after(other, [(first, job, False) for job in made])
+    other.execute(f"PREPARE tell ({', '.join(statements()['tell_predecessors'][0])}) AS {text_of('tell_predecessors')}")
+    told = other.execute(f"EXECUTE tell ('{{{', '.join(map(str, made))}}}', {CHUNK})").fetchall()
+    assert sorted(told) == [(job, "told") for job in made]
+    assert claim_next(conn).id == first
+    other.execute("ROLLBACK")

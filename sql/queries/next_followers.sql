@@ -18,28 +18,37 @@ WITH RECURSIVE next AS (
         ORDER BY dependency.predecessor
         LIMIT 1
     ) AS beyond
-), some AS MATERIALIZED (
+), followed AS MATERIALIZED (
     SELECT next.predecessor FROM next LIMIT $2
 )
 SELECT
-    some.predecessor,
+    followed.predecessor,
     CASE
-        -- OFFSET 0: one look for each. The planner would rather read the ids of all jobs, and keep them.
-        WHEN EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = some.predecessor OFFSET 0)
-            THEN EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = some.predecessor AND job.has_followers IS NOT TRUE OFFSET 0)
-                OR EXISTS (SELECT FROM turnstile.dependency WHERE dependency.predecessor = some.predecessor AND NOT dependency.is_told OFFSET 0)
+        WHEN live.id IS NOT NULL THEN live.has_followers IS NOT TRUE OR EXISTS (
+            SELECT
+            FROM turnstile.dependency
+            WHERE dependency.predecessor = followed.predecessor AND NOT dependency.is_told
+            OFFSET 0
+        )
         ELSE EXISTS (
             SELECT
             FROM turnstile.dependency
-            WHERE dependency.predecessor = some.predecessor AND (dependency.any_end OR NOT dependency.holds)
+            WHERE dependency.predecessor = followed.predecessor AND (dependency.any_end OR NOT dependency.holds)
             OFFSET 0
         ) OR coalesce((
             SELECT job_history.state = 'completed'
             FROM turnstile.job_history
-            WHERE job_history.id = some.predecessor
+            WHERE job_history.id = followed.predecessor
             ORDER BY job_history.finished_at DESC
             LIMIT 1
         ), false)
     END
-FROM some
-ORDER BY some.predecessor
+FROM followed
+LEFT JOIN LATERAL (
+    -- OFFSET 0: one look for each. The planner would rather read all jobs.
+    SELECT job.id, job.has_followers
+    FROM ONLY turnstile.job
+    WHERE job.id = followed.predecessor
+    OFFSET 0
+) AS live ON true
+ORDER BY followed.predecessor

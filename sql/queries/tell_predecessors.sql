@@ -1,6 +1,7 @@
 -- Marks live predecessors, so that their ends lead to their followers: of the next $2 dependencies of the jobs $1 that were not told of, and
 -- of the next $2 on them; and those of the jobs $1 that have come back. (job of $1, what has become of a dependency of it or on it).
 -- told: the predecessor is marked; busy: another transaction has locked that, or the dependency; ended: see meet_dependencies.
+-- One that is marked already is not locked: whenever it ends, its followers are looked at.
 WITH untold AS MATERIALIZED (
     (
         SELECT dependency.job AS named, dependency.ctid AS place, dependency.predecessor
@@ -22,23 +23,28 @@ WITH untold AS MATERIALIZED (
         LIMIT $2
     )
 ), live AS MATERIALIZED (
-    SELECT untold.place, untold.predecessor
+    SELECT untold.place, untold.predecessor, before.is_marked
     FROM untold
-    WHERE EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = untold.predecessor OFFSET 0)
+    CROSS JOIN LATERAL (
+        SELECT job.has_followers IS TRUE AS is_marked
+        FROM ONLY turnstile.job
+        WHERE job.id = untold.predecessor
+        OFFSET 0
+    ) AS before
 ), come_back AS MATERIALIZED (
     SELECT job.id
     FROM ONLY turnstile.job
     WHERE job.id = ANY ($1) AND job.has_followers IS NOT TRUE
         AND EXISTS (SELECT FROM turnstile.dependency WHERE dependency.predecessor = job.id OFFSET 0)
 ), free AS MATERIALIZED (
-    SELECT live.place, live.predecessor
+    SELECT live.place, live.predecessor, live.is_marked
     FROM live
     JOIN turnstile.dependency ON dependency.ctid = live.place
     FOR NO KEY UPDATE OF dependency SKIP LOCKED
 ), locked AS MATERIALIZED (
     SELECT job.id, job.has_followers
     FROM ONLY turnstile.job
-    WHERE job.id = ANY (ARRAY(SELECT free.predecessor FROM free UNION SELECT come_back.id FROM come_back))
+    WHERE job.id = ANY (ARRAY(SELECT free.predecessor FROM free WHERE NOT free.is_marked UNION SELECT come_back.id FROM come_back))
     ORDER BY job.id
     FOR NO KEY UPDATE SKIP LOCKED
 ), marked AS (
@@ -51,8 +57,7 @@ WITH untold AS MATERIALIZED (
     UPDATE turnstile.dependency
     SET is_told = true
     FROM free
-    JOIN locked ON locked.id = free.predecessor
-    WHERE dependency.ctid = free.place
+    WHERE dependency.ctid = free.place AND (free.is_marked OR EXISTS (SELECT FROM locked WHERE locked.id = free.predecessor))
     RETURNING free.place
 )
 SELECT

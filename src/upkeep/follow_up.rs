@@ -5,6 +5,10 @@
 //! blocked job is decided on with a snapshot that is younger than the lock on its row. A transaction that adds children to it has
 //! locked it, too; so no child is overlooked.
 
+mod effort;
+
+pub use effort::Effort;
+
 use crate::pg::call::datum;
 use crate::pg::error::{Result, cancelled_by_trigger};
 use crate::pg::server::{self, SECOND};
@@ -18,6 +22,7 @@ use crate::transaction::{
 };
 use crate::upkeep::unfinished::Unfinished;
 use crate::upkeep::walk;
+use effort::CHUNK;
 use pgrx::pg_sys::{self, Datum};
 use std::collections::{BTreeMap, BTreeSet};
 use turnstile_scheduler::LaneSpec;
@@ -34,47 +39,11 @@ static TO_STOP: Statement = statement!("children_to_stop", [INT8ARRAYOID, INT8OI
 static REPRIORITIZE: Statement = statement!("reprioritize_children", [INT8ARRAYOID, INT8OID]);
 static UNFINISHED: Statement = statement!("unfinished_batches", [INT8ARRAYOID]);
 
-/// Jobs that are looked at together, and jobs of each that are changed in one transaction.
-const AT_ONCE: usize = 64;
-const CHUNK: i64 = 500;
 /// Jobs that come one after the other, of which one transaction discards one after the other.
 const LINKS: usize = 50;
 
-const PATIENCE: i64 = 2 * SECOND;
 /// From one walk over all jobs to the next, where the first was not enough.
 const WALK_AGAIN: i64 = SECOND / 2;
-
-/// How much a call may do.
-#[derive(Clone, Copy)]
-pub struct Effort {
-    jobs: usize,
-    chunk: i64,
-    /// Nothing is done that others may still do before this time has passed.
-    patience: i64,
-}
-
-impl Effort {
-    /// What is changed stays locked until the transaction ends. So a claim inside a transaction block, which may stay open, does
-    /// little, and only what neither other claims nor the background worker have done.
-    pub fn of_claim() -> Self {
-        match transaction::may_stay_open() {
-            true => Self {
-                jobs: 1,
-                chunk: 20,
-                patience: PATIENCE,
-            },
-            false => Self::of_worker(),
-        }
-    }
-
-    pub fn of_worker() -> Self {
-        Self {
-            jobs: AT_ONCE,
-            chunk: CHUNK,
-            patience: 0,
-        }
-    }
-}
 
 /// Asked by every claim: what no other claim is looking at.
 pub fn duty(memory: &mut Locked, effort: Effort) -> Option<FollowUp> {
