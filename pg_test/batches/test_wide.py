@@ -3,8 +3,8 @@
 import pytest
 
 from rules.test_plans import statements
-from support.batches import awaited, claim_awaited, nothing_comes
-from support.calls import claim, claim_next, complete, complete_many, discard, enqueue, enqueue_many, ids, retry
+from support.batches import awaited, claim_awaited, enqueue_batch, nothing_comes, of
+from support.calls import call, claim, claim_next, complete, complete_many, discard, enqueue, enqueue_many, ids, retry
 from support.plans import PLANNED, nodes, text_of
 
 MANY = 10_000
@@ -53,13 +53,25 @@ def test_a_look_reads_as_much_as_it_is_told(conn, make, is_live, is_told):
     assert {name: pages for name, pages in (looked | walked).items() if pages > PAGES} == {}
 
 
+def test_whether_a_batch_has_failed_is_told_by_an_index(conn):
+    """As long as max_failed allows more than were discarded, whatever was brought back of them."""
+    children = 1_000
+    parent = enqueue_batch(conn, children=of(children), max_failed=2 * children)
+    runs = []
+    while len(runs) < children:
+        runs += claim(conn, ["default"], children)
+    call(conn, "fail_many", job_ids=ids(runs), attempts=[run.attempt for run in runs], discard=[True] * children)
+    conn.execute(f"{PLANNED}; SET plan_cache_mode = force_generic_plan")
+    assert _pages(conn, "fail_batches", f"'{{{parent}}}'") < 3 * children
+
+
 def _pages(conn, name: str, start: str) -> int:
     types = statements()[name][0]
     given = ", ".join([start] + [str(CHUNK)] * (len(types) - 1))
-    conn.execute("SAVEPOINT look")
-    conn.execute(f"PREPARE looked ({', '.join(types)}) AS {text_of(name)}")
-    ((explained,),) = conn.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE looked ({given})").fetchall()
-    conn.execute("DEALLOCATE looked; ROLLBACK TO look")
+    with conn.transaction(force_rollback=True):
+        conn.execute(f"PREPARE looked ({', '.join(types)}) AS {text_of(name)}")
+        ((explained,),) = conn.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE looked ({given})").fetchall()
+        conn.execute("DEALLOCATE looked")
     # What changes rows after the result is known does not count in what gives the result.
     return max(node["Shared Hit Blocks"] + node["Shared Read Blocks"] for node in nodes(explained[0]["Plan"]))
 

@@ -93,6 +93,8 @@ GUARDS = {
     "ForgetPassedOver":
         "batches/test_attack_strangers.py::test_a_follower_whose_end_is_undone_follows_all_the_same[cancel-ROLLBACK]",
     "WaitForDependencies": "batches/test_attack_strangers.py::test_a_follower_that_is_being_ended_keeps_no_claim_waiting",
+    "LookAtHeldAgain": "batches/test_wide.py::test_who_holds_for_many_still_learns_of_the_others",
+    "TellOfLocked": "batches/test_many_followers.py::test_those_whose_predecessors_are_locked_keep_no_others_waiting",
     "EndUnlocked": "isolation/cancel_against_children",
     "ClaimBeforeTime": "rules/work/test_rates.py::test_no_start_is_before_its_job[directly]",
     "ManageWhatWasMoved": "rights/test_moved.py::test_what_is_given_to_others_meanwhile_is_theirs[COMMIT-cancel]",

@@ -164,6 +164,10 @@ pub enum Seeded {
     ForgetPassedOver,
     /// Who looks after jobs waits for others to end with their dependencies.
     WaitForDependencies,
+    /// What holds for a job that has ended wrong is looked at each time, before what is still to be told.
+    LookAtHeldAgain,
+    /// A predecessor that others have locked counts as told.
+    TellOfLocked,
     /// A job that is ended from outside has the children that it had before its lock was waited for.
     EndUnlocked,
     /// A rate counts a start before its job was there.

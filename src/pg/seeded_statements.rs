@@ -55,6 +55,18 @@ const MUTANTS: &[(Seeded, &str, &str, &str)] = &[
         "FOR NO KEY UPDATE OF dependency SKIP LOCKED",
         "",
     ),
+    (
+        Seeded::LookAtHeldAgain,
+        "meet_dependencies",
+        "AND decided.outcome = 'held'",
+        "AND false",
+    ),
+    (
+        Seeded::TellOfLocked,
+        "tell_predecessors",
+        "(free.is_marked OR ",
+        "(true OR ",
+    ),
     (Seeded::EndUnlocked, "lock_to_end", "FOR UPDATE", ""),
     (
         Seeded::OpenAnywhere,

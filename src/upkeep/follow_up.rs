@@ -225,13 +225,18 @@ impl Look<'_> {
     fn meet_dependencies(&mut self, jobs: &[i64]) -> Result<(Vec<i64>, Vec<i64>)> {
         let rows = self.spi.run(&MEET, &[datum(jobs), datum(self.chunk)])?;
         let mut met = Vec::with_capacity(rows.len());
-        let mut busy: Vec<i64> = Vec::new();
+        // They are found again from the side of what has ended.
+        let mut busy = BTreeSet::new();
+        let mut locked = 0;
         let mut failed: BTreeMap<(i64, Option<String>), Vec<i64>> = BTreeMap::new();
         for row in 0..rows.len() {
             let job = rows.required(row, 1)?;
             match rows.required(row, 4)? {
                 "met" => met.push(job),
-                "busy" => busy.push(job),
+                "busy" => {
+                    locked += 1;
+                    busy.insert(rows.required::<i64>(row, 2)?);
+                }
                 "held" => {}
                 _ => failed
                     .entry((rows.required(row, 2)?, rows.value(row, 3)))
@@ -239,7 +244,7 @@ impl Look<'_> {
                     .push(job),
             }
         }
-        self.left_over(jobs, rows.len(), busy.len() < rows.len());
+        self.left_over(jobs, rows.len(), locked < rows.len());
         self.left.later.extend(busy);
         let mut discarded = Vec::new();
         for ((predecessor, state), followers) in failed {

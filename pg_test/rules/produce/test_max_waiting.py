@@ -387,11 +387,12 @@ def test_a_count_that_stands_still_stops_no_producer(db, conn, other):
     _insert(conn, 200_000)
     bound(conn, 1_000_000)
     backend = conn.info.backend_pid
+    adding = db.connect()
     counting = threading.Thread(target=enqueue, args=[conn], kwargs=JOB)
     counting.start()
     tries = 1
     try:
-        while not _adds_beside_a_stopped(db, backend):
+        while not _adds_beside_a_stopped(adding, backend):
             tries += 1
         assert counting.is_alive()
     finally:
@@ -400,7 +401,7 @@ def test_a_count_that_stands_still_stops_no_producer(db, conn, other):
     assert waiting(other) == 200_001 + tries
 
 
-def _adds_beside_a_stopped(db, backend) -> bool:
+def _adds_beside_a_stopped(adding, backend) -> bool:
     """Whoever stands still with a light-weight lock, or in the wait queue of one, holds up all others: then it goes on for a while."""
     waits_for = "SELECT wait_event_type FROM pg_stat_activity WHERE pid = %s"
     seen: list = []
@@ -409,7 +410,6 @@ def _adds_beside_a_stopped(db, backend) -> bool:
         enqueue(adding, **JOB)
         seen.append(adding.execute(waits_for, [backend]).fetchone())
 
-    adding = db.connect()
     os.kill(backend, signal.SIGSTOP)
     producer = threading.Thread(target=add)
     producer.start()
