@@ -28,8 +28,8 @@ HISTORIES := target/venv/bin/python pg_test/histories $(if $(SEED),--seed $(SEED
 TEST_FEATURES := seeded_faults,fault_injection
 TEST_BUILD := TURNSTILE_FEATURES=$(TEST_FEATURES)
 # The longest of each list first, since several run at a time.
-QUICK_PARTS := test-rules test-scheduler test-faults test-histories test-batches test-concurrent test-surroundings test-security \
-  test-rights test-program test-upgrades isolation test-docs test-servers regress
+QUICK_PARTS := test-rules test-scheduler test-faults test-program test-batches test-histories test-concurrent test-surroundings test-security \
+  test-docs test-upgrades test-rights isolation test-servers regress
 # What takes long, or another build; of parts that are above, too, what they have left out. In CI there is no time for all of them: after
 # the findings, which are many tests, the shortest first.
 REST_PARTS := test-findings test-batches test-storm test-upgrades test-monitoring test-cron test-surroundings test-fuzz test-histories \
