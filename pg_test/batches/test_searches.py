@@ -19,7 +19,7 @@ STATEMENTS = {
     "next_batches": "bigint, bigint",
     "next_blocked": "bigint, bigint",
     "tell_predecessors": "bigint[], bigint",
-    "meet_dependencies": "bigint[], bigint",
+    "meet_dependencies": "bigint[], bigint, bigint",
     "lock_blocked": "bigint[]",
     "decide_blocked": "bigint[]",
     "blocked_children": "bigint[], bigint",

@@ -53,6 +53,22 @@ def test_a_look_reads_as_much_as_it_is_told(conn, make, is_live, is_told):
     assert {name: pages for name, pages in (looked | walked).items() if pages > PAGES} == {}
 
 
+@pytest.mark.parametrize(("name", "more", "told"), [("tell_predecessors", [CHUNK], "told"), ("meet_dependencies", [MANY, CHUNK], "failed")])
+def test_one_that_has_many_takes_no_share_of_others(conn, name, more, told):
+    is_live = told == "told"
+    conn.execute("BEGIN")
+    many = follower(conn, is_live, is_told=False)
+    few = enqueue(conn, after=[enqueue(conn)]) if is_live else enqueue(conn)
+    if not is_live:
+        _come_after(conn, [(GONE - 1, few, False)])
+    types, given = ", ".join(statements()[name][0]), ", ".join(map(str, [f"'{{{many}, {few}}}'", *more]))
+    conn.execute(f"PREPARE looked ({types}) AS {text_of(name)}")
+    outcomes = [(row[0], row[-1]) for row in conn.execute(f"EXECUTE looked ({given})")]
+    conn.execute("DEALLOCATE looked; ROLLBACK")
+    assert (few, told) in outcomes
+    assert outcomes.count((many, told)) == CHUNK
+
+
 def test_whether_a_batch_has_failed_is_told_by_an_index(conn):
     """As long as max_failed allows more than were discarded, whatever was brought back of them."""
     children = 1_000

@@ -1,13 +1,17 @@
--- Up to $2 dependencies whose predecessor has ended, of the next $2 of the jobs $1 that were not told of, and of all that come after the
--- jobs $1: (job, predecessor, its last state or null if it is gone, what that means to the job). met: it waits for it no more; failed: it
+-- Up to $2 dependencies whose predecessor has ended, of the next $3 of each of the jobs $1 that were not told of, and of all that come after
+-- the jobs $1: (job, predecessor, its last state or null if it is gone, what that means to the job). met: it waits for it no more; failed: it
 -- is to end, and is locked for that; held: it waits on, as it was told to hold where a predecessor ends wrong; busy: another
 -- transaction has locked the job, or the dependency, and may yet be undone. What is met or failed is deleted, and what is held needs no other
 -- look before its predecessor has come back. One that waits no more is not ended.
 WITH untold AS MATERIALIZED (
-    SELECT dependency.ctid AS place, dependency.job, dependency.predecessor, dependency.any_end, dependency.holds
-    FROM turnstile.dependency
-    WHERE dependency.job = ANY ($1) AND NOT dependency.is_told
-    LIMIT $2
+    SELECT own.place, given.id AS job, own.predecessor, own.any_end, own.holds
+    FROM unnest($1) AS given (id)
+    CROSS JOIN LATERAL (
+        SELECT dependency.ctid AS place, dependency.predecessor, dependency.any_end, dependency.holds
+        FROM turnstile.dependency
+        WHERE dependency.job = given.id AND NOT dependency.is_told
+        LIMIT $3
+    ) AS own
 ), gone AS MATERIALIZED (
     SELECT named.id, last.state, coalesce(last.state = 'completed', false) AS is_completed
     FROM (SELECT untold.predecessor FROM untold UNION SELECT given.id FROM unnest($1) AS given (id)) AS named (id)

@@ -20,6 +20,8 @@ SELECT format(
     string_agg(quote_ident(own.attname), ', ' ORDER BY own.attnum),
     string_agg(
         CASE own.attname
+            -- Who came after it while it was gone could not mark it.
+            WHEN 'has_followers' THEN 'CASE WHEN EXISTS (SELECT FROM turnstile.dependency WHERE dependency.predecessor = last.id OFFSET 0) THEN true ELSE last.has_followers END'
             WHEN 'first_started_at' THEN 'coalesce(last.first_started_at, CASE WHEN last.attempt = 1 THEN last.claimed_at END)'
             WHEN 'waited' THEN 'turnstile_internal.add_wait(last.waited, last.run_at, last.claimed_at)'
             ELSE 'last.' || quote_ident(own.attname)

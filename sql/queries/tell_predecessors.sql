@@ -1,27 +1,26 @@
--- Marks live predecessors, so that their ends lead to their followers: of the next $2 dependencies of the jobs $1 that were not told of, and
--- of the next $2 on them; and those of the jobs $1 that have come back. (job of $1, what has become of a dependency of it or on it).
+-- Marks live predecessors, so that their ends lead to their followers: for each of the jobs $1, of the next $2 of its dependencies that were
+-- not told of, and of the next $2 on it; and those of the jobs that have come back. (job of $1, what has become of a dependency of it or on it).
 -- told: the predecessor is marked; busy: another transaction has locked that, or the dependency; ended: see meet_dependencies.
 -- One that is marked already is not locked: whenever it ends, its followers are looked at.
 WITH untold AS MATERIALIZED (
-    (
-        SELECT dependency.job AS named, dependency.ctid AS place, dependency.predecessor
+    SELECT given.id AS named, own.place, own.predecessor
+    FROM unnest($1) AS given (id)
+    CROSS JOIN LATERAL (
+        SELECT dependency.ctid AS place, dependency.predecessor
         FROM turnstile.dependency
-        WHERE dependency.job = ANY ($1) AND NOT dependency.is_told
+        WHERE dependency.job = given.id AND NOT dependency.is_told
         LIMIT $2
-    )
+    ) AS own
     UNION ALL
-    (
-        SELECT job.id, follower.place, job.id
-        FROM ONLY turnstile.job
-        CROSS JOIN LATERAL (
-            SELECT dependency.ctid AS place
-            FROM turnstile.dependency
-            WHERE dependency.predecessor = job.id AND NOT dependency.is_told AND NOT dependency.job = ANY ($1)
-            OFFSET 0
-        ) AS follower
-        WHERE job.id = ANY ($1)
+    SELECT job.id, follower.place, job.id
+    FROM ONLY turnstile.job
+    CROSS JOIN LATERAL (
+        SELECT dependency.ctid AS place
+        FROM turnstile.dependency
+        WHERE dependency.predecessor = job.id AND NOT dependency.is_told AND NOT dependency.job = ANY ($1)
         LIMIT $2
-    )
+    ) AS follower
+    WHERE job.id = ANY ($1)
 ), live AS MATERIALIZED (
     SELECT untold.place, untold.predecessor, before.is_marked
     FROM untold

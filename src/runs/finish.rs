@@ -28,6 +28,9 @@ static FAIL: Statement = statement!(
 );
 static FIND: Statement = statement!("find_run", [INT8OID]);
 
+/// How often a run that may have begun meanwhile is looked for.
+const LOOKS: usize = 2;
+
 /// How runs fail.
 #[derive(Default)]
 pub struct Failing {
@@ -142,34 +145,26 @@ pub fn of_run<T>(
     attempt: i32,
     mut act: impl FnMut() -> Result<Option<T>>,
 ) -> Result<T> {
-    if let Some(done) = act()? {
-        return Ok(done);
+    for _ in 0..LOOKS {
+        if let Some(done) = act()? {
+            return Ok(done);
+        }
+        if let Some(why) = why_not_running(spi, job_id, attempt)? {
+            return Err(why);
+        }
     }
-    if is_running(spi, job_id, attempt)?
-        && let Some(done) = act()?
-    {
-        return Ok(done);
-    }
-    Err(why_not_running(spi, job_id, attempt)?)
+    Err(cancelled_by_trigger("update"))
 }
 
-/// Why the run (job_id, attempt) is not running.
-pub fn why_not_running(spi: &Spi, job_id: i64, attempt: i32) -> Result<Failure> {
+/// Why the run (job_id, attempt) is not running; none: it is.
+pub fn why_not_running(spi: &Spi, job_id: i64, attempt: i32) -> Result<Option<Failure>> {
     let rows = spi.run(&FIND, &[datum(job_id)])?;
     if rows.len() == 0 {
-        return Ok(no_such_job(job_id));
+        return Ok(Some(no_such_job(job_id)));
     }
     let (state, current): (&str, i32) = (rows.required(0, 1)?, rows.required(0, 2)?);
-    Ok(match state == "running" && current == attempt {
-        true => cancelled_by_trigger("update"),
-        false => superseded(job_id, attempt, state, current),
-    })
-}
-
-/// Whether the run (job_id, attempt) is running.
-pub fn is_running(spi: &Spi, job_id: i64, attempt: i32) -> Result<bool> {
-    let rows = spi.run(&FIND, &[datum(job_id)])?;
-    Ok(rows.value(0, 1) == Some("running") && rows.value(0, 2) == Some(attempt))
+    let is_running = state == "running" && current == attempt;
+    Ok((!is_running).then(|| superseded(job_id, attempt, state, current)))
 }
 
 /// Whether the run (job_id, attempt) is running and its cancellation was asked for.

@@ -5,7 +5,7 @@ use crate::permission::{self, Verb};
 use crate::pg::call::{Call, datum, must_be_writable};
 use crate::pg::error::Result;
 use crate::pg::spi::{Statement, statement, with_spi};
-use crate::runs::finish::{is_running, why_not_running};
+use crate::runs::finish::why_not_running;
 use pgrx::pg_sys::Datum;
 
 static AWAIT: Statement = statement!("await_children", [INT8OID, INT4OID]);
@@ -19,9 +19,9 @@ pub fn await_children(call: &Call) -> Result<Option<Datum>> {
         if spi.run(&AWAIT, &arguments)?.len() > 0 {
             return Ok(datum(true));
         }
-        match is_running(spi, job_id, attempt)? {
-            true => Ok(datum(false)),
-            false => Err(why_not_running(spi, job_id, attempt)?),
+        match why_not_running(spi, job_id, attempt)? {
+            None => Ok(datum(false)),
+            Some(why) => Err(why),
         }
     })
 }
