@@ -99,6 +99,7 @@ def test_who_holds_for_many_still_learns_of_the_others(conn):
         discard(conn, run)
     live = ids(enqueue_many(conn, [{"kind": "live"}] * 3))
     last = enqueue(conn, "last", after=failed + live, after_hold=True)
+    awaited(conn, "SELECT bool_and(is_told) FROM turnstile.dependency WHERE job = %s", True, last)
     runs = claim(conn, ["default"], 3)
     assert sorted(ids(runs)) == live
     complete_many(conn, runs)
