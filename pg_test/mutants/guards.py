@@ -95,6 +95,9 @@ GUARDS = {
     "WaitForDependencies": "batches/test_attack_strangers.py::test_a_follower_that_is_being_ended_keeps_no_claim_waiting",
     "LookAtHeldAgain": "batches/test_wide.py::test_who_holds_for_many_still_learns_of_the_others",
     "TellOfLocked": "batches/test_many_followers.py::test_those_whose_predecessors_are_locked_keep_no_others_waiting",
+    "OverlookUntoldChildren": "batches/test_no_follower_is_lost.py::test_a_child_of_which_one_of_two_was_told_before_its_batch_was_open",
+    "ComeBackUnmarked":
+        "batches/test_no_follower_is_lost.py::test_who_comes_back_in_a_queue_without_history_knows_who_holds_for_it",
     "EndUnlocked": "isolation/cancel_against_children",
     "ClaimBeforeTime": "rules/work/test_rates.py::test_no_start_is_before_its_job[directly]",
     "ManageWhatWasMoved": "rights/test_moved.py::test_what_is_given_to_others_meanwhile_is_theirs[COMMIT-cancel]",

@@ -168,6 +168,10 @@ pub enum Seeded {
     LookAtHeldAgain,
     /// A predecessor that others have locked counts as told.
     TellOfLocked,
+    /// Only blocked children that wait for nothing are looked at with their batch.
+    OverlookUntoldChildren,
+    /// Who comes back does not know of jobs that came after it meanwhile.
+    ComeBackUnmarked,
     /// A job that is ended from outside has the children that it had before its lock was waited for.
     EndUnlocked,
     /// A rate counts a start before its job was there.

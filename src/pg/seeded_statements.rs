@@ -67,6 +67,18 @@ const MUTANTS: &[(Seeded, &str, &str, &str)] = &[
         "(free.is_marked OR ",
         "(true OR ",
     ),
+    (
+        Seeded::OverlookUntoldChildren,
+        "blocked_children",
+        "AND NOT dependency.is_told",
+        "AND false",
+    ),
+    (
+        Seeded::ComeBackUnmarked,
+        "retry_finished",
+        "THEN true ELSE",
+        "THEN last.has_followers ELSE",
+    ),
     (Seeded::EndUnlocked, "lock_to_end", "FOR UPDATE", ""),
     (
         Seeded::OpenAnywhere,
