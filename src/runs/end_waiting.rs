@@ -49,14 +49,9 @@ pub fn end_waiting(
             (false, true) => Outcome::Stops,
             (false, false) => {
                 endings.push(Ending {
-                    id,
-                    attempt: None,
-                    state,
-                    result: None,
                     errors: rows.value(row, 3),
-                    is_followed: false,
                     is_cancelled_now: state == "cancelled",
-                    caller: None,
+                    ..Ending::of_waiting(id, state)
                 });
                 Outcome::Ended
             }

@@ -67,16 +67,24 @@ pub struct Finished {
 }
 
 impl<'a> Ending<'a> {
-    pub fn of_run((id, attempt): (i64, i32), state: &'a str) -> Self {
+    /// Of a job that waits.
+    pub fn of_waiting(id: i64, state: &'a str) -> Self {
         Self {
             id,
-            attempt: Some(attempt),
+            attempt: None,
             state,
             result: None,
             errors: None,
             is_followed: false,
             is_cancelled_now: false,
             caller: None,
+        }
+    }
+
+    pub fn of_run((id, attempt): (i64, i32), state: &'a str) -> Self {
+        Self {
+            attempt: Some(attempt),
+            ..Self::of_waiting(id, state)
         }
     }
 

@@ -105,7 +105,7 @@ pub fn fail_runs(
         let attempt = rows.required(row, 4)?;
         match state == "retryable" {
             true => repeated.push((rows.required(row, 1)?, attempt)),
-            false => endings.push(ending(&rows, row, Some(attempt))?),
+            false => endings.push(ending(&rows, row, attempt)?),
         }
         states.push(state);
     }
@@ -115,17 +115,12 @@ pub fn fail_runs(
     Ok(states)
 }
 
-/// How a job ends by a row (id, new state, errors).
-fn ending<'rows>(rows: &'rows Rows, row: usize, attempt: Option<i32>) -> Result<Ending<'rows>> {
+/// How a run ends by a row (id, new state, errors).
+fn ending<'rows>(rows: &'rows Rows, row: usize, attempt: i32) -> Result<Ending<'rows>> {
+    let run = (rows.required(row, 1)?, attempt);
     Ok(Ending {
-        id: rows.required(row, 1)?,
-        attempt,
-        state: rows.required(row, 2)?,
-        result: None,
         errors: rows.value(row, 3),
-        is_followed: false,
-        is_cancelled_now: false,
-        caller: None,
+        ..Ending::of_run(run, rows.required(row, 2)?)
     })
 }
 

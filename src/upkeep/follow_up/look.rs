@@ -312,16 +312,7 @@ impl<'s> Look<'s> {
             .iter()
             .zip(states)
             .filter(|(_, state)| *state != "available");
-        let endings = endings.map(|(&id, state)| Ending {
-            id,
-            attempt: None,
-            state,
-            result: None,
-            errors: None,
-            is_followed: false,
-            is_cancelled_now: false,
-            caller: None,
-        });
+        let endings = endings.map(|(&id, state)| Ending::of_waiting(id, state));
         end_locked(self.spi, endings.collect())
     }
 }
