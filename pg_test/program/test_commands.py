@@ -7,6 +7,7 @@ from psycopg.types.json import Jsonb
 
 from support import program
 from support.calls import call, claim_next, enqueue
+from support.failing import failing
 
 COMMANDS = {
     "enqueue": ["enqueue", "mail"],
@@ -221,9 +222,14 @@ def test_filters_choose_jobs(turnstile, conn):
 
     jobs = {
         "kind": add(kind="welcome"), "tenant": add(tenant="acme"), "account": add(tenant="b", account="a1"),
-        "session": add(session="s"), "state": add(run_at="2099-01-01"),
+        "session": add(session="s"), "state": add(run_at="2099-01-01"), "concurrency-key": add(concurrency_key="api"),
+        "metadata": add(metadata=Jsonb({"order": 7, "by": "x"})), "error": add(kind="failed"),
     }  # fmt: skip
-    filters = {"kind": "welcome", "tenant": "acme", "account": "a1", "session": "s", "state": "scheduled"}
+    filters = {
+        "kind": "welc*", "tenant": "acme", "account": "a1", "session": "s", "state": "scheduled", "concurrency-key": "api",
+        "metadata": '{"order": 7}', "error": "no such",
+    }  # fmt: skip
+    conn.execute("""UPDATE turnstile.job SET errors = '[{"error": "no such address"}]' WHERE id = %s""", [jobs["error"]])
     other = enqueue(conn, queue="sms")
     for name, job_id in jobs.items():
         assert turnstile("cancel", f"--{name}", filters[name]) == "1 jobs cancelled or asked to stop\n"
@@ -250,6 +256,23 @@ def test_filters_go_on_until_there_are_none_or_enough(turnstile, conn):
     assert turnstile("cancel", "--queue", "default", "--json") == '{"jobs":0}\n'
     assert turnstile("retry", "--state", "cancelled", "--json") == '{"jobs":2480}\n'
     assert turnstile("retry", "--state", "cancelled", "--json") == '{"jobs":0}\n'
+
+
+def test_what_fails_again_is_left_alone(turnstile, conn):
+    """A call that retries as many jobs as it may is followed by another, which must not find those that have failed meanwhile."""
+    with failing(conn, "fails", 1000):
+        assert turnstile("retry", "--kind", "fails", "--json") == '{"jobs":1000}\n'
+
+
+def test_metadata_come_from_a_file(turnstile, attempt, conn, tmp_path):
+    given = tmp_path / "metadata"
+    given.write_text('{"order": 8}')
+    job_id = enqueue(conn, metadata=Jsonb({"order": 8}))
+    enqueue(conn, metadata=Jsonb({"order": 7}))
+    assert turnstile("cancel", "--metadata", f"@{given}", "--json") == '{"jobs":1}\n'
+    assert _states(conn)[job_id] == "cancelled"
+    given.write_text("{")
+    assert attempt("cancel", "--metadata", f"@{given}").returncode == program.USAGE
 
 
 def test_no_filter_is_given_by_an_empty_name(attempt, conn):

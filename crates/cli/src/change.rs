@@ -56,9 +56,12 @@ struct Count {
 impl Change {
     pub async fn run(
         &self,
-        args: Args,
+        mut args: Args,
         connection: &connection::Options,
     ) -> Result<ExitCode, Error> {
+        if let Some(filter) = &mut args.filter {
+            filter.read()?;
+        }
         match &args.filter {
             Some(filter) => self.run_many(filter, &args, connection).await,
             None => {

@@ -1,14 +1,14 @@
 //! Which jobs: the filters of `cancel_many` and `retry_many`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use crate::error::Error;
-use crate::{arguments, query};
+use crate::{arguments, json, query};
 
-/// The server does so many in one transaction.
+/// The server does so many in one transaction. Where it does fewer, none is left.
 const CHUNK: u32 = 1_000;
 
 #[derive(clap::Args)]
@@ -18,7 +18,7 @@ pub struct Filter {
     /// Jobs of this queue
     #[arg(long)]
     queue: Option<String>,
-    /// Jobs of this kind
+    /// Jobs of this kind. * in it stands for any text
     #[arg(long)]
     kind: Option<String>,
     /// Jobs of this tenant
@@ -39,31 +39,60 @@ pub struct Filter {
     /// Children of this job
     #[arg(long, value_name = "ID")]
     parent: Option<i64>,
+    /// Jobs with this concurrency key
+    #[arg(long, value_name = "KEY")]
+    concurrency_key: Option<String>,
+    /// Jobs whose last error begins with this
+    #[arg(long, value_name = "TEXT")]
+    error: Option<String>,
+    /// Jobs whose metadata contain this JSON; @FILE reads a file
+    #[arg(long, value_name = "JSON")]
+    metadata: Option<String>,
 }
 
 impl Filter {
-    /// Calls a statement that takes the filters and does a part of the jobs, until it finds none or has done enough. Gives the number
-    /// of jobs, whatever has come then.
+    /// Reads the file that was named in place of metadata.
+    pub fn read(&mut self) -> Result<(), Error> {
+        if let Some(metadata) = &mut self.metadata {
+            *metadata = json::read("the metadata", metadata)?;
+        }
+        Ok(())
+    }
+
+    /// Calls a statement that takes the filters and does a part of the jobs, until none is left or it has done enough. Gives the number
+    /// of jobs, whatever has come then. Those that come to match meanwhile are left alone, or a job that always fails would be retried
+    /// for ever.
     pub async fn repeat(
         &self,
         client: &Client,
         sql: &str,
         limit: Option<u32>,
     ) -> (u64, Result<(), Error>) {
+        let began = Instant::now();
         let mut done = 0;
         loop {
             let left = limit.map_or(u64::MAX, |limit| u64::from(limit).saturating_sub(done));
             let chunk = u32::try_from(left).unwrap_or(CHUNK).min(CHUNK);
-            match self.once(client, sql, chunk).await {
-                Ok(0) => return (done, Ok(())),
-                Ok(jobs) => done += u64::from(jobs),
+            match self.once(client, sql, chunk, began.elapsed()).await {
+                Ok(jobs) => {
+                    done += u64::from(jobs);
+                    if jobs < CHUNK {
+                        return (done, Ok(()));
+                    }
+                }
                 Err(error) => return (done, Err(error)),
             }
         }
     }
 
-    async fn once(&self, client: &Client, sql: &str, chunk: u32) -> Result<u32, Error> {
-        let seconds = self.older_than.map(|time| time.as_secs_f64());
+    async fn once(
+        &self,
+        client: &Client,
+        sql: &str,
+        chunk: u32,
+        elapsed: Duration,
+    ) -> Result<u32, Error> {
+        let older_than = self.older_than.map(|time| time.as_secs_f64());
         let chunk = i32::try_from(chunk).unwrap_or(i32::MAX);
         query::row(
             client,
@@ -75,9 +104,13 @@ impl Filter {
                 (&self.account, Type::TEXT),
                 (&self.session, Type::TEXT),
                 (&self.state, Type::TEXT),
-                (&seconds, Type::FLOAT8),
+                (&older_than, Type::FLOAT8),
                 (&chunk, Type::INT4),
                 (&self.parent, Type::INT8),
+                (&self.concurrency_key, Type::TEXT),
+                (&self.metadata, Type::TEXT),
+                (&self.error, Type::TEXT),
+                (&elapsed.as_secs_f64(), Type::FLOAT8),
             ],
         )
         .await

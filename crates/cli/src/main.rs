@@ -20,6 +20,7 @@ mod enqueue;
 mod error;
 mod filter;
 mod http;
+mod json;
 mod listener;
 mod logs;
 mod open_files;

@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from support import rows
 from support.calls import call, enqueue_many
 from support.dashboard import allow_tenant, with_parameters
+from support.failing import failing
 from support.sleepers import until
 
 DISCARDED = "SELECT count(*) FROM turnstile.jobs WHERE kind = %s AND state = %s"
@@ -131,7 +132,7 @@ def test_it_shows_how_far_it_is_and_can_be_stopped(conn, shown, look_at, slowly)
     viewer.is_content()
 
 
-def test_what_fails_again_is_left_alone(conn, shown):
+def test_what_is_discarded_again_is_left_alone(conn, shown):
     """Jobs that always fail are retried once by a change, and not for ever."""
     _jobs(conn, 20, "fails")
     conn.execute(
@@ -146,6 +147,14 @@ def test_what_fails_again_is_left_alone(conn, shown):
         assert _count(conn, "fails", "discarded") == 40
     finally:
         conn.execute("DROP TRIGGER fails ON turnstile.job")
+
+
+def test_what_fails_again_is_left_alone(conn, shown):
+    """More of them than a call retries."""
+    with failing(conn, "fails again", 300):
+        begun = shown.post("/jobs/retry", {"kind": "fails again"})
+        until(lambda: "goes on" not in shown.get(begun.headers["Location"]).text, "it ends", shown.stderr)
+        assert "300" in shown.get(begun.headers["Location"]).text
 
 
 def test_a_change_without_a_filter_is_refused(conn, shown):

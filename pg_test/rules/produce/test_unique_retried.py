@@ -82,6 +82,17 @@ def test_many_are_brought_back_but_those_whose_key_another_holds(conn):
     assert live == {jobs["a"], second, jobs["c"], plain}
 
 
+def test_those_whose_key_another_holds_take_no_place_of_others(conn):
+    """They are found first, by each call, and a call that brings nothing back says that nothing is left."""
+    jobs = [enqueue(conn, unique_key=key) for key in "abcde"] + [enqueue(conn) for _ in range(3)]
+    for job_id in jobs:
+        assert cancel(conn, job_id) == "cancelled"
+    for key in "abde":
+        enqueue(conn, unique_key=key)
+    retried = [call(conn, "retry_many", queue="default", max_jobs=2)[0][0] for _ in range(3)]
+    assert retried == [2, 2, 0]
+
+
 def test_of_two_finished_jobs_with_one_key_one_comes_back(conn):
     first = enqueue(conn, unique_key="k")
     cancel(conn, first)

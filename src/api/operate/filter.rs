@@ -87,7 +87,12 @@ impl Filter {
         })
     }
 
-    /// Locks the jobs that a statement finds, and gives their ids.
+    pub fn begin_at(&mut self, id: i64) {
+        let [first, _] = &mut self.ids;
+        *first = datum(id);
+    }
+
+    /// Locks the jobs that a statement finds, and gives their ids in order.
     pub fn lock(&self, spi: &Spi, statement: &Statement, already: usize) -> Result<Vec<i64>> {
         let [queue, kind, tenant, account, session, concurrency_key] = self.names;
         let states: Vec<String> = self.states.iter().map(|&state| state.into()).collect();

@@ -169,16 +169,29 @@ pub fn retry_many(call: &Call) -> Result<Option<Datum>> {
         }
         if !finished.is_empty() {
             filter.states = finished;
-            let mut ids = filter.lock(spi, &FIND_FINISHED, retried)?;
-            let refused = take_back(spi, &ids)?;
-            ids.retain(|id| !refused.contains(id));
-            retried += bring_back(spi, &ids)?;
-            bring_back_children(spi, &ids)?;
-            line_up_later(spi, &ids)?;
+            retried += retry_finished(spi, &mut filter, retried)?;
         }
         Ok(retried)
     })?;
     Ok(count(retried))
+}
+
+/// Those whose unique key another job holds take no place of others.
+fn retry_finished(spi: &Spi, filter: &mut Filter, already: usize) -> Result<usize> {
+    let mut retried = 0;
+    loop {
+        let mut ids = filter.lock(spi, &FIND_FINISHED, already + retried)?;
+        let next = ids.last().and_then(|last| last.checked_add(1));
+        let refused = take_back(spi, &ids)?;
+        ids.retain(|id| !refused.contains(id));
+        retried += bring_back(spi, &ids)?;
+        bring_back_children(spi, &ids)?;
+        line_up_later(spi, &ids)?;
+        let Some(next) = next.filter(|_| !refused.is_empty()) else {
+            return Ok(retried);
+        };
+        filter.begin_at(next);
+    }
 }
 
 pub fn reprioritize(call: &Call) -> Result<Option<Datum>> {

@@ -1,7 +1,5 @@
 //! `turnstile enqueue`: adds a job.
 
-mod payload;
-
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,7 +8,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use crate::error::Error;
-use crate::{arguments, connection, output, query};
+use crate::{arguments, connection, json, output, query};
 
 const ENQUEUE: &str = include_str!("enqueue.sql");
 
@@ -95,9 +93,9 @@ struct Added {
 }
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
-    let payload = payload::read("the payload", &args.payload)?;
+    let payload = json::read("the payload", &args.payload)?;
     let metadata = (args.metadata.as_deref())
-        .map(|given| payload::read("the metadata", given))
+        .map(|given| json::read("the metadata", given))
         .transpose()?;
     let session = connection.settings("turnstile enqueue")?.connect().await?;
     let outcome = args.enqueue(&session.client, &payload, metadata).await;

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, watch};
 
-use super::data::count::MOST_COUNTED;
 use super::filter::Filter;
 use super::identity::{Access, Identity};
 use super::readings::{self, Readings, has_timed_out};
@@ -32,7 +31,8 @@ const STATEMENT: Duration = Duration::from_secs(30);
 const REMEMBERED: usize = 200;
 const AT_ONCE: usize = 16;
 const AT_ONCE_OF_ONE: usize = 8;
-/// So many calls on end that find fewer jobs than they could change are the last: what others had locked was looked for again.
+/// So many calls on end that find fewer jobs than they could change are the last: what others had locked was looked for again. Jobs that
+/// are put off again as soon as they were retried would be found for ever.
 const SHORT: u32 = 3;
 /// Of those that go on, how many ask the server at the same time. Pages need connections, too.
 const TURNS: usize = 2;
@@ -50,15 +50,6 @@ impl Deed {
             Deed::Retry => RETRY,
             Deed::Cancel => CANCEL,
             Deed::Discard => DISCARD,
-        }
-    }
-
-    /// How many calls on end could have changed more jobs than they found. A parent that was told to end, and waits for its children to do
-    /// so, is found again by each call. Of jobs to retry some are passed over, whose unique key another holds, so fewer say nothing.
-    fn short(self, before: u32, jobs: i64, size: i32) -> u32 {
-        match self {
-            Deed::Cancel | Deed::Discard if jobs < i64::from(size) => before + 1,
-            _ => 0,
         }
     }
 }
@@ -107,18 +98,6 @@ impl Change {
 
     fn lock(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How many jobs a call may change. A job that was retried, and has failed again, matches again: no more are retried than were counted.
-    fn most(&self, size: i32) -> i32 {
-        let counted = self.expected.filter(|jobs| *jobs < MOST_COUNTED);
-        match (self.deed, counted) {
-            (Deed::Retry, Some(counted)) => {
-                let left = (counted - self.lock().jobs).max(0);
-                i32::try_from(left).map_or(size, |left| size.min(left))
-            }
-            _ => size,
-        }
     }
 
     fn is_over(&self) -> bool {
@@ -237,14 +216,15 @@ impl Work {
         })
     }
 
-    /// A job that ends again after the change has begun is left alone, or one that always fails would be retried forever.
-    /// The age of live ones is that of their enqueue, so it says nothing of when they failed: see `Change::most`.
+    /// What comes to match after the change has begun is left alone, or a job that always fails would be retried for ever.
     async fn chunk(&self, most: i32) -> Result<i64, Problem> {
-        let elapsed = self.began.elapsed().as_millis();
-        let older = u128::from(self.older.unsigned_abs()) * 1000;
-        let older = i64::try_from(older.max(elapsed)).unwrap_or(i64::MAX);
+        let elapsed = i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX);
         let mut arguments = self.filters.to_vec();
-        arguments.extend([Value::from(older), Value::from(most)]);
+        arguments.extend([
+            Value::from(self.older),
+            Value::from(most),
+            Value::from(elapsed),
+        ]);
         let rows = readings::ask(&self.access, self.sql, &arguments).await?;
         first(&rows)
     }
@@ -263,20 +243,16 @@ async fn go_on(changes: Arc<Changes>, change: Arc<Change>, work: Work) {
         if *changes.ends.borrow() != Asked::Never || change.is_stopped.load(Ordering::Relaxed) {
             break End::Stopped;
         }
-        let most = change.most(size);
-        if most == 0 {
-            break End::Done;
-        }
         let began = Instant::now();
-        let answer = work.chunk(most).await;
+        let answer = work.chunk(size).await;
         let took = began.elapsed();
         drop(turn);
         match answer {
             Ok(0) => break End::Done,
             Ok(jobs) => {
                 change.lock().jobs += jobs;
-                short = change.deed.short(short, jobs, size);
-                if short >= SHORT {
+                short = if jobs < i64::from(size) { short + 1 } else { 0 };
+                if short == SHORT {
                     break End::Done;
                 }
             }
@@ -315,40 +291,5 @@ mod tests {
         for size in [200, 25, 1] {
             assert_eq!(resized(size, Duration::from_secs(20)), size);
         }
-    }
-
-    #[test]
-    fn no_more_are_retried_than_were_counted() {
-        let change = |deed, expected| Change {
-            deed,
-            filter: Filter::default(),
-            began: SystemTime::now(),
-            expected,
-            identity: Identity::Own,
-            is_stopped: AtomicBool::new(false),
-            progress: Mutex::new(Progress {
-                jobs: 250,
-                end: None,
-            }),
-        };
-        assert_eq!(change(Deed::Retry, Some(300)).most(200), 50);
-        assert_eq!(change(Deed::Retry, Some(250)).most(200), 0);
-        assert_eq!(change(Deed::Retry, Some(100)).most(200), 0);
-        for (deed, expected) in [
-            (Deed::Retry, None),
-            (Deed::Retry, Some(MOST_COUNTED)),
-            (Deed::Cancel, Some(300)),
-        ] {
-            assert_eq!(change(deed, expected).most(200), 200);
-        }
-    }
-
-    #[test]
-    fn what_is_found_again_is_not_changed_for_ever() {
-        let after = |deed: Deed, jobs| (0..SHORT).fold(0, |short, _| deed.short(short, jobs, 200));
-        assert_eq!(after(Deed::Cancel, 77), SHORT);
-        assert_eq!(after(Deed::Discard, 1), SHORT);
-        assert_eq!(after(Deed::Cancel, 200), 0);
-        assert_eq!(after(Deed::Retry, 77), 0);
     }
 }
