@@ -13,7 +13,7 @@ import pytest
 from support.plans import LARGE, PLANNED, QUERIES, crowd, read_whole, text_of
 
 ROOT = Path(__file__).parents[2]
-_PLAN = r"(\s*\.that_reads_all\(\))?"
+_PLAN = r"(?:\s*\.that_reads_(all|a_range)\(\))?"
 _STATEMENT = re.compile(r'\b(\w+)!\(\s*"(\w+)"\s*(?:,\s*\[?([A-Z0-9_a-z:,\s]*?)\]?)?\s*,?\s*\)' + _PLAN, re.S)
 # Macros of statements, and the types of the parameters that all of theirs have.
 _MACRO = re.compile(r"macro_rules! (\w+) \{(?:(?!macro_rules!).)*?\bstatement!\(\s*\$name,\s*\[(.*?)\]", re.S)
@@ -52,12 +52,12 @@ MAY = {
 
 
 @cache
-def statements() -> dict[str, tuple[list[str], bool]]:
-    """The types of each statement's parameters, and whether it is planned to read all."""
+def statements() -> dict[str, tuple[list[str], str]]:
+    """The types of each statement's parameters, and whether it is planned to read all or a range."""
     sources = [path.read_text() for path in (ROOT / "src").rglob("*.rs")]
     first = {"statement": []} | {name: _types(types) for source in sources for name, types in _MACRO.findall(source)}
     used = [use for source in sources for use in _STATEMENT.findall(source)]
-    return {name: (first[macro] + _types(more), bool(reads_all)) for macro, name, more, reads_all in used if macro in first}
+    return {name: (first[macro] + _types(more), reads) for macro, name, more, reads in used if macro in first}
 
 
 def _types(text: str) -> list[str]:
@@ -72,8 +72,11 @@ def crowded(conn):
 
 def test_no_statement_reads_all_of_a_large_table(crowded):
     crowded.execute(f"{PLANNED}; SET plan_cache_mode = force_generic_plan")
-    found = {name: reads for name, (types, _) in sorted(statements().items()) if (reads := _read_whole(crowded, name, types))}
-    assert {name: reads for name, reads in found.items() if name not in MAY} == {}
+    found = {}
+    for name, (types, reads) in sorted(statements().items()):
+        crowded.execute(f"SET enable_bitmapscan = {'on' if reads == 'a_range' else 'off'}")
+        found[name] = _read_whole(crowded, name, types)
+    assert {name: scans for name, scans in found.items() if scans and name not in MAY} == {}
 
 
 def test_all_that_may_are_statements():
@@ -85,7 +88,7 @@ def test_all_statements_are_looked_at():
 
 
 def test_what_is_planned_to_read_all_may():
-    assert {name for name, (_, reads_all) in statements().items() if reads_all} <= MAY.keys()
+    assert {name for name, (_, reads) in statements().items() if reads == "all"} <= MAY.keys()
 
 
 def _read_whole(conn, name: str, types: list[str]) -> list:

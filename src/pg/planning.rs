@@ -9,7 +9,7 @@ use crate::pg::error::{Result, internal};
 use crate::pg::estimates::LargeTables;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::settings;
-use crate::pg::statement::Statement;
+use crate::pg::statement::{Reads, Statement};
 use pgrx::pg_sys;
 use std::ffi::CStr;
 
@@ -111,7 +111,7 @@ impl ForGrowth {
     fn of(statement: &Statement) -> Self {
         Self {
             _settings: Settings::of_planning(statement),
-            _tables: (!statement.reads_all).then(LargeTables::assumed),
+            _tables: (statement.reads != Reads::All).then(LargeTables::assumed),
         }
     }
 }
@@ -127,11 +127,15 @@ impl Settings {
             return Self::of([]);
         }
         // A bitmap is made of all that a condition finds, however few rows are wanted, and passes over dead entries each time.
-        let others = if statement.reads_all { c"on" } else { c"off" };
+        let (seqscan, bitmapscan) = match statement.reads {
+            Reads::Few => (c"off", c"off"),
+            Reads::Range => (c"off", c"on"),
+            Reads::All => (c"on", c"on"),
+        };
         Self::of([
-            (c"enable_seqscan", others),
+            (c"enable_seqscan", seqscan),
             (c"jit", c"off"),
-            (c"enable_bitmapscan", others),
+            (c"enable_bitmapscan", bitmapscan),
             (c"enable_nestloop", c"on"),
             (c"enable_tidscan", c"on"),
             (c"enable_indexscan", c"on"),

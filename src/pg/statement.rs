@@ -18,8 +18,17 @@ pub struct Statement {
     plan: AtomicPtr<pg_sys::_SPI_plan>,
     /// The version of the catalog from which it was made, if it was.
     version: AtomicU64,
-    /// It reads all of tables that may be large. Others read what their arguments name, or the first entries of an index.
-    pub reads_all: bool,
+    pub reads: Reads,
+}
+
+/// What a statement reads of tables that may be large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// What its arguments name, or the first entries of an index.
+    Few,
+    /// A range of times, by BRIN indexes, which only bitmaps read.
+    Range,
+    All,
 }
 
 enum Text {
@@ -95,13 +104,20 @@ impl Statement {
             types,
             plan: AtomicPtr::new(null_mut()),
             version: AtomicU64::new(0),
-            reads_all: false,
+            reads: Reads::Few,
         }
     }
 
     pub const fn that_reads_all(self) -> Self {
         Self {
-            reads_all: true,
+            reads: Reads::All,
+            ..self
+        }
+    }
+
+    pub const fn that_reads_a_range(self) -> Self {
+        Self {
+            reads: Reads::Range,
             ..self
         }
     }

@@ -25,11 +25,13 @@ static RECENT: Statement = statement!(
         INT8OID,
         BOOLOID
     ]
-);
+)
+.that_reads_a_range();
 static LATEST: Statement = statement!(
     "latest_ended",
     [INT8OID, TIMESTAMPTZOID, INT8OID, INT8ARRAYOID, INT8OID]
-);
+)
+.that_reads_a_range();
 
 /// How many jobs are given without a cursor, as by `tail -f`.
 const LATEST_JOBS: usize = 10;
