@@ -3,8 +3,9 @@
 import pytest
 from psycopg import sql
 
-from support.calls import claim, claim_next, complete, enqueue
-from support.errors import NO_PRIVILEGE, refused
+from support.calls import claim, claim_next, complete, complete_and_claim_next, enqueue, retry
+from support.errors import NO_PRIVILEGE, WRONG_STATE, refused
+from support.sleepers import Sleeper, await_asleep
 
 
 @pytest.fixture
@@ -188,3 +189,47 @@ def test_a_wait_that_began_before_ends_with_the_permission(db, conn, session, ro
     assert run.id == job
     assert complete(session, run)
     assert claim(session, ["*"], 5) == []
+
+
+WAITS = {
+    "a claim": "SELECT id FROM turnstile.claim_next('mail', wait => '1 minute')",
+    "a claim from all": "SELECT id FROM turnstile.claim_next('*', wait => '1 minute')",
+    "a procedure": "CALL turnstile.wait_for_job('{mail}', '1 minute')",
+    "a procedure for all": "CALL turnstile.wait_for_job('{*}', '1 minute')",
+}
+
+
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
+def test_who_has_lost_the_permission_while_it_waited_gets_no_job(conn, session, role, wait):
+    _allow(conn, "allow_worker", role, ["mail"])
+    sleeper = Sleeper(session, wait)
+    await_asleep(conn, 1)
+    _allow(conn, "disallow", role)
+    enqueue(conn, queue="mail")
+    assert sleeper.returned().error.sqlstate == NO_PRIVILEGE
+
+
+@pytest.mark.parametrize("wait", [wait.replace("1 minute", "1 second") for wait in WAITS.values() if "*" in wait])
+def test_who_has_lost_the_permission_for_a_queue_does_not_wait_for_it(conn, session, role, wait):
+    _allow(conn, "allow_worker", role, ["mail", "sms"])
+    sleeper = Sleeper(session, wait)
+    await_asleep(conn, 1)
+    conn.execute("DELETE FROM turnstile.permission WHERE queue = 'mail'")
+    enqueue(conn, queue="mail")
+    assert (sleeper.returned().error, sleeper.rows) == (None, [])
+
+
+def test_the_queue_of_a_run_that_was_completed_before_is_claimed_from_only_by_who_may(conn, session, role):
+    _allow(conn, "allow_worker", role, ["sms"])
+    job = enqueue(conn, queue="mail")
+    run = claim_next(conn, "mail")
+    complete(conn, run)
+    retry(conn, job)
+    conn.execute("UPDATE turnstile.job SET queue = 'sms' WHERE id = %s", [job])
+    enqueue(conn, queue="mail")
+    for end in (complete, complete_and_claim_next):
+        with refused(WRONG_STATE):
+            end(session, run)
+    moved = claim_next(session, "sms")
+    assert moved.id == job and complete(session, moved)
+    assert complete_and_claim_next(session, moved) is None

@@ -24,30 +24,33 @@ fn claim(spi: &Spi, most: usize, claimer: &Claimer, output: &mut Output) -> Resu
     let Some(wait) = claimer.wait else {
         return permitted::claim(spi, most, claimer, output).map(drop);
     };
-    let meant = permitted::awaited(claimer.queues)?;
-    let sleep = Sleep {
-        job_table: catalog::job_table()?,
-        queues: awaited(&meant)?,
-        until: server::now().saturating_add(wait),
-        is_between_transactions: false,
-    };
-    sleep::staying(sleep.job_table, || {
+    let job_table = catalog::job_table()?;
+    let until = server::now().saturating_add(wait);
+    sleep::staying(job_table, || {
         // What earlier calls of this transaction have left uncommitted is the caller's affair.
         pending::with(|pending| pending.must_not_sleep = false);
-        while permitted::claim(spi, most, claimer, output)? == 0 && most > 0 {
+        loop {
+            // While it slept, permissions may have changed.
+            let meant = permitted::awaited(claimer.queues)?;
+            let sleep = Sleep {
+                job_table,
+                queues: awaited(&meant)?,
+                until,
+                is_between_transactions: false,
+            };
+            if permitted::claim(spi, most, claimer, output)? > 0 || most == 0 {
+                return Ok(());
+            }
             let slept = match pending::with(|pending| pending.must_not_sleep) {
                 true => None,
                 false => Some(sleep.run()?),
             };
             match slept {
-                None | Some(End::Timeout) => {
-                    return channels::arm(spi, sleep.job_table, sleep.queues);
-                }
-                Some(End::Gone) => break,
+                None | Some(End::Timeout) => return channels::arm(spi, job_table, sleep.queues),
+                Some(End::Gone) => return Ok(()),
                 Some(End::Work | End::Due | End::Rebuild) => {}
             }
         }
-        Ok(())
     })
 }
 

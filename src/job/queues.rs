@@ -1,6 +1,6 @@
 //! The names of queues by their keys: memory has the keys, and statements need the names.
 
-use crate::job::lane::queue_key;
+use crate::job::lane::{EVERY_QUEUE, queue_key};
 use crate::pg::error::Result;
 use crate::pg::spi::{Spi, Statement, statement};
 use std::cell::RefCell;
@@ -34,9 +34,18 @@ pub fn with_name(key: u64, use_it: impl FnOnce(&str)) {
     NAMES.with_borrow(|names| names.get(&key).map(|name| use_it(name)));
 }
 
+/// The name of a queue that this backend remembers; `*` for all queues and for one that it does not.
+pub fn known(key: u64) -> String {
+    remembered(key).unwrap_or_else(|| EVERY_QUEUE.to_owned())
+}
+
+fn remembered(key: u64) -> Option<String> {
+    NAMES.with_borrow(|names| names.get(&key).map(|name| name.as_ref().into()))
+}
+
 /// The name of a queue that has jobs which were put off; none if it has none.
 pub fn name(spi: &Spi, key: u64) -> Result<Option<String>> {
-    let known = NAMES.with_borrow(|names| names.get(&key).map(|name| name.as_ref().into()));
+    let known = remembered(key);
     if known.is_some() {
         return Ok(known);
     }

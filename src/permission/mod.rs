@@ -15,10 +15,11 @@ pub use rows::{job_changed, permissions_changed, route_changed, setting_changed}
 pub use verb::Verb;
 
 use crate::job::lane::EVERY_QUEUE;
+use crate::job::queues;
 use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::Spi;
-use denied::denied_job;
+use denied::{denied, denied_job};
 use std::rc::Rc;
 
 /// Whether the caller may add a job of this tenant to this queue, which is where the routes put it.
@@ -31,6 +32,22 @@ pub fn claim(queue: &str) -> Result<()> {
     match restricted(Verb::Work)? {
         Some(caller) if queue == EVERY_QUEUE && caller.permissions.has_any(&[Verb::Work]) => Ok(()),
         Some(caller) => caller.check(queue, None),
+        None => Ok(()),
+    }
+}
+
+/// The same while a call goes on that has looked at the names: what the caller may do can have changed since.
+pub fn claim_on(queues: &[u64]) -> Result<()> {
+    let Some(caller) = restricted(Verb::Work)? else {
+        return Ok(());
+    };
+    let permitted = caller.permissions.work_queues();
+    let is_permitted = |queue: &&u64| match **queue {
+        turnstile_scheduler::EVERY_QUEUE => !permitted.is_empty(),
+        queue => permitted.binary_search(&queue).is_ok(),
+    };
+    match queues.iter().find(|queue| !is_permitted(queue)) {
+        Some(&queue) => Err(denied(caller.role, Verb::Work, &queues::known(queue), None)),
         None => Ok(()),
     }
 }

@@ -55,11 +55,15 @@ fn complete_run(spi: &Spi, done: &Done, is_followed: bool) -> Result<Completed> 
                 kept: finished.kept.unwrap_or_default(),
             }));
         }
-        permission::job(spi, Verb::Work, job_id)?;
         let before = spi.run(&WAS_COMPLETED, &[datum(job_id), datum(attempt)])?;
-        let queue = before.value::<&str>(0, 1).map(queue_key);
-        Ok(queue.map(|queue| Completed {
-            queue,
+        // The run counts, not the job: it may have been brought back, and moved to a queue of the caller.
+        let is_own = |queue: &&str| caller.as_ref().is_none_or(|caller| caller.allows(queue, None));
+        let Some(queue) = before.value::<&str>(0, 1).filter(is_own) else {
+            permission::job(spi, Verb::Work, job_id)?;
+            return Ok(None);
+        };
+        Ok(Some(Completed {
+            queue: queue_key(queue),
             now: false,
             kept: Kept::of_rows(&before, 0, 2),
         }))

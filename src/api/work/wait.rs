@@ -25,33 +25,36 @@ pub fn wait_for_job(call: &Call) -> Result<Option<Datum>> {
     let timeout = duration(call, wait_for_job::TIMEOUT, "timeout")?
         .ok_or_else(|| null_argument("timeout"))?;
     let until = server::now().saturating_add(timeout);
-    let queues = permitted::awaited(&queues)?;
-    let queues = awaited(&queues)?;
+    let first = permitted::awaited(&queues)?;
+    awaited(&first)?;
     if call.is_atomic() {
         return Err(in_a_transaction());
     }
     let owner = Owner::of_function(call.function())?;
     let job_table = catalog::job_table()?;
     shmem::with(job_table, |_| Ok(()))?;
-    let sleep = Sleep {
-        job_table,
-        queues,
-        until,
-        is_between_transactions: true,
-    };
     with_nonatomic_spi(|spi| {
+        let mut woken = None;
         loop {
-            spi.commit();
-            match compat::between_transactions(|| sleep.run())? {
-                End::Work => {
-                    if owner.run(|| there_is_work(spi, &sleep))? {
-                        return Ok(());
-                    }
-                }
-                End::Timeout | End::Gone => return Ok(()),
-                End::Rebuild => owner.run(|| when_ready(spi, job_table, |_| Ok(())))?,
-                End::Due => owner.run(|| see_to_events(spi, &sleep))?,
+            if let Some(End::Timeout | End::Gone) = woken {
+                return Ok(());
             }
+            // While it slept, permissions may have changed.
+            let meant = permitted::awaited(&queues)?;
+            let sleep = Sleep {
+                job_table,
+                queues: awaited(&meant)?,
+                until,
+                is_between_transactions: true,
+            };
+            match woken {
+                Some(End::Work) if owner.run(|| there_is_work(spi, &sleep))? => return Ok(()),
+                Some(End::Rebuild) => owner.run(|| when_ready(spi, job_table, |_| Ok(())))?,
+                Some(End::Due) => owner.run(|| see_to_events(spi, &sleep))?,
+                _ => {}
+            }
+            spi.commit();
+            woken = Some(compat::between_transactions(|| sleep.run())?);
         }
     })?;
     Ok(Some(Datum::null()))
