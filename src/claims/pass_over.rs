@@ -4,6 +4,7 @@ use crate::claims::search::{is_anything_left, pick, settle};
 use crate::pg::error::Result;
 use crate::pg::spi::Spi;
 use crate::runs::look_ahead::look_ahead;
+use crate::runs::run::AHEAD;
 use crate::sync::overflow::OverflowSearch;
 use crate::transaction::pending;
 use pgrx::pg_sys;
@@ -26,7 +27,7 @@ pub fn pass_over(
         return Ok(());
     };
     let own = pending::with(|pending| pending.own_positions(picked.spec.lane));
-    let (seen, seen_all) = look_ahead(spi, &picked, &own)?;
+    let (seen, seen_all) = look_ahead(spi, &picked, &own, AHEAD)?;
     let outcome = Outcome {
         taken: &[],
         seen: &seen,

@@ -9,7 +9,7 @@ use crate::pg::{catalog, server};
 use crate::runs::claimer::Claimer;
 use crate::runs::look_ahead::{add_gone, look_ahead};
 use crate::runs::opening::{self, Turn};
-use crate::runs::run::{Started, Wanted};
+use crate::runs::run::{AHEAD, Started, Wanted};
 use crate::runs::start::start_jobs;
 use crate::shmem::Phase;
 use crate::shmem::{self, sleeper};
@@ -160,7 +160,7 @@ pub fn finds_work(spi: &Spi, job_table: pg_sys::Oid, queue: u64) -> Result<bool>
 
 /// Whether the lane has a job that no open claim has locked.
 pub(super) fn is_anything_left(spi: &Spi, job_table: pg_sys::Oid, picked: &Picked) -> Result<bool> {
-    let (seen, seen_all) = look_ahead(spi, picked, &[])?;
+    let (seen, seen_all) = look_ahead(spi, picked, &[], AHEAD)?;
     let seen_only = Outcome {
         taken: &[],
         seen: &seen,
@@ -317,7 +317,7 @@ fn take(
     if started.shows_next() {
         add_gone(picked, &mut started.seen);
     } else {
-        (started.seen, started.seen_all) = look_ahead(spi, picked, &own)?;
+        (started.seen, started.seen_all) = look_ahead(spi, picked, &own, started.ahead())?;
     }
     let outcome = Outcome {
         taken: &started.positions,

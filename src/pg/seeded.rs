@@ -178,6 +178,10 @@ pub enum Seeded {
     ClaimBeforeTime,
     /// Who may manage a job may do so after it was given to others.
     ManageWhatWasMoved,
+    /// A claim that sleeps has what it was permitted when it began.
+    TrustThePermission,
+    /// What a claim has tried in vain is tried again, but for a few.
+    TryAgainWhatIsHeld,
     /// A batch whose turn has come is opened wherever it was moved.
     OpenAnywhere,
     /// A parent goes on while children are live.

@@ -5,7 +5,7 @@ use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::output::Output;
 use crate::pg::spi::{Spi, Statement, statement};
-use crate::runs::run::{Run, Started, Wanted, most_openings, start_time};
+use crate::runs::run::{Run, Started, TRIED_BY_STATEMENT, Wanted, most_openings, start_time};
 use crate::shmem::QueueSettings;
 use crate::transaction::claim::refuse_loss;
 use crate::transaction::pending::{self, Work};
@@ -72,7 +72,10 @@ pub fn start(
             .filter(|_| started.openings.len() < most_openings(wanted.picked))
         {
             Some(last) => from = last.saturating_add(1),
-            None => return Ok(started),
+            None => {
+                started.tried = TRIED_BY_STATEMENT;
+                return Ok(started);
+            }
         }
     }
 }

@@ -5,7 +5,6 @@ use crate::pg::call::datum;
 use crate::pg::error::Result;
 use crate::pg::spi::{Spi, Statement, statement};
 use crate::runs::lane_rows::LaneRows;
-use crate::runs::run::AHEAD;
 use crate::table::{self, Jobs, Operation};
 use crate::transaction::pending;
 use pgrx::pg_sys;
@@ -17,14 +16,19 @@ static LOOK_AHEAD: Statement = statement!(
     [INT8OID, INT8OID, INT8OID, INT8ARRAYOID, INT4OID]
 );
 
-/// The next available positions of the lane, locked or not, and whether there are no more.
-pub fn look_ahead(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<(Vec<i64>, bool)> {
+/// Up to so many of the next available positions of the lane, locked or not, and whether there are no more.
+pub fn look_ahead(
+    spi: &Spi,
+    picked: &Picked,
+    own: &[i64],
+    most: usize,
+) -> Result<(Vec<i64>, bool)> {
     let jobs = table::lock_jobs(pg_sys::AccessShareLock)?;
     let mut ahead = match jobs.is_direct() {
-        true => look_directly(&jobs, picked, own)?,
-        false => look_by_statement(spi, picked, own)?,
+        true => look_directly(&jobs, picked, own, most)?,
+        false => look_by_statement(spi, picked, own, most)?,
     };
-    let is_all = ahead.len() < AHEAD;
+    let is_all = ahead.len() < most;
     add_gone(picked, &mut ahead);
     Ok((ahead, is_all))
 }
@@ -41,12 +45,17 @@ pub fn add_gone(picked: &Picked, ahead: &mut Vec<i64>) {
     }
 }
 
-fn look_directly(jobs: &Rc<Jobs>, picked: &Picked, own: &[i64]) -> Result<Vec<i64>> {
+fn look_directly(
+    jobs: &Rc<Jobs>,
+    picked: &Picked,
+    own: &[i64],
+    most: usize,
+) -> Result<Vec<i64>> {
     table::command(|command| {
         let jobs = command.open(jobs, Operation::Look);
-        let mut found = LaneRows::of(&jobs, picked, AHEAD, own)?;
-        let mut ahead = Vec::with_capacity(AHEAD + 1);
-        while ahead.len() < AHEAD {
+        let mut found = LaneRows::of(&jobs, picked, most, own)?;
+        let mut ahead = Vec::with_capacity(most + 1);
+        while ahead.len() < most {
             let Some(row) = found.next() else {
                 break;
             };
@@ -56,7 +65,12 @@ fn look_directly(jobs: &Rc<Jobs>, picked: &Picked, own: &[i64]) -> Result<Vec<i6
     })
 }
 
-fn look_by_statement(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<Vec<i64>> {
+fn look_by_statement(
+    spi: &Spi,
+    picked: &Picked,
+    own: &[i64],
+    most: usize,
+) -> Result<Vec<i64>> {
     let rows = spi.run(
         &LOOK_AHEAD,
         &[
@@ -64,7 +78,7 @@ fn look_by_statement(spi: &Spi, picked: &Picked, own: &[i64]) -> Result<Vec<i64>
             datum(picked.spec.lane.cast_signed()),
             datum(picked.head),
             datum(own),
-            datum(i32::try_from(AHEAD).unwrap_or(i32::MAX)),
+            datum(i32::try_from(most).unwrap_or(i32::MAX)),
         ],
     )?;
     (0..rows.len()).map(|row| rows.required(row, 1)).collect()

@@ -13,8 +13,12 @@ use pgrx::pg_sys::{self, Datum};
 use turnstile_scheduler::waiting::NEVER;
 use turnstile_scheduler::{LeaseView, Picked, RunId};
 
-/// The most positions that a look ahead returns.
+/// The positions that a look ahead usually returns.
 pub const AHEAD: usize = 4;
+/// The most jobs that a claim tries in a lane before it tells what it has found.
+pub(super) const MOST_TRIED: usize = 10_000;
+/// As many as a statement that skips what is locked may have tried.
+pub(super) const TRIED_BY_STATEMENT: usize = 1_000;
 /// The most batches that one look at a lane opens. Very many may be due at once.
 const MOST_OPENINGS: usize = 64;
 
@@ -41,6 +45,8 @@ pub struct Started {
     pub seen: Vec<i64>,
     /// There were no more than those.
     pub seen_all: bool,
+    /// How many jobs were looked at, if none of them was to be had.
+    pub(super) tried: usize,
     /// Jobs whose turn opens their batch: they do not start.
     pub openings: Vec<i64>,
 }
@@ -68,6 +74,14 @@ impl Started {
             if !row.is_held() {
                 return;
             }
+        }
+    }
+
+    /// How far to look ahead. What is held is not to be tried again and again, a few further each time.
+    pub fn ahead(&self) -> usize {
+        match self.positions.is_empty() && !armed(Seeded::TryAgainWhatIsHeld) {
+            true => self.tried.max(AHEAD),
+            false => AHEAD,
         }
     }
 

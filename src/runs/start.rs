@@ -11,7 +11,7 @@ use crate::pg::spi::Spi;
 use crate::pg::tuple::RawRow;
 use crate::runs::by_statement;
 use crate::runs::lane_rows::LaneRows;
-use crate::runs::run::{AHEAD, Run, Started, Wanted, most_openings};
+use crate::runs::run::{AHEAD, MOST_TRIED, Run, Started, Wanted, most_openings};
 use crate::shmem::QueueSettings;
 use crate::table::{self, Jobs, Operation, figures, places};
 use crate::transaction::claim::refuse_loss;
@@ -60,6 +60,7 @@ fn start_directly(
             runs: Vec::with_capacity(most),
             seen: Vec::with_capacity(most + AHEAD),
             seen_all: false,
+            tried: 0,
             openings: Vec::new(),
         };
         let mut found = LaneRows::of(&jobs, picked, most, own)?;
@@ -74,6 +75,10 @@ fn start_directly(
             started.seen.extend(position);
             is_past = position.is_some_and(|at| at >= end);
             if is_past {
+                break;
+            }
+            started.tried += 1;
+            if started.tried == MOST_TRIED {
                 break;
             }
             if !row.waits_in(&picked.spec, picked.head, end) {

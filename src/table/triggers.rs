@@ -287,14 +287,14 @@ fn note_old(level: &mut Level, gone: &Gone) {
         lane.least_gone = least(lane.least_gone, Some(row.position));
     }
     if row.is_running() {
-        lane.released += 1;
+        level.note_end(row.spec);
     }
     if let Some(lease) = row.lease {
         level.leases.end(lease);
     }
     level.due_taken.note(row.spec.queue, row.waits_until);
     if let Some(session) = row.held_session {
-        level.lane(session).released += 1;
+        level.note_end(session);
     }
 }
 
@@ -311,10 +311,10 @@ fn note_new(level: &mut Level, come: &Come, is_promoted: bool) {
         }
     }
     if row.is_running() {
-        lane.started += 1;
+        level.note_start(row.spec);
     }
     if let Some(session) = row.held_session {
-        level.lane(session).started += 1;
+        level.note_start(session);
     }
     if let Some(lease) = row.lease {
         level.leases.begin(lease);

@@ -6,7 +6,7 @@ use crate::transaction::earliest::Earliest;
 use crate::transaction::leases::Leases;
 use crate::transaction::own::Own;
 use crate::transaction::parent::Parent;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use turnstile_scheduler::figures::Change;
 use turnstile_scheduler::{GateKind, LaneSpec, ReservationId};
@@ -48,6 +48,8 @@ pub struct Level {
     pub nesting: i32,
     /// By their keys, which are hashes. A table of the changes themselves would be too large for memory that is quick to get.
     pub lanes: FxHashMap<u64, Box<LaneChange>>,
+    /// Those of the lanes in which runs have begun or ended. Each claim of the transaction asks for them.
+    pub lanes_of_runs: FxHashSet<u64>,
     pub reservations: Vec<Reserved>,
     /// Lanes that a claim sets aside while it runs, because another transaction has locked their next job.
     pub set_aside: Vec<(LaneSpec, i64)>,
@@ -154,6 +156,24 @@ impl Level {
             .or_insert_with(|| Box::new(change()))
     }
 
+    /// A job of the lane has ceased to run.
+    pub fn note_end(&mut self, spec: LaneSpec) {
+        self.lane(spec).released += 1;
+        self.lanes_of_runs.insert(spec.lane);
+    }
+
+    /// A job of the lane runs, which no claim has started.
+    pub fn note_start(&mut self, spec: LaneSpec) {
+        self.lane(spec).started += 1;
+        self.lanes_of_runs.insert(spec.lane);
+    }
+
+    /// Changes of lanes in which runs have begun or ended.
+    pub fn runs(&self) -> impl Iterator<Item = &LaneChange> {
+        let lanes = self.lanes_of_runs.iter();
+        lanes.filter_map(|lane| self.lanes.get(lane).map(Box::as_ref))
+    }
+
     /// Whether what the cache of routes keeps is no longer what the tables say.
     pub fn changes_routes(&self) -> bool {
         self.routes
@@ -169,6 +189,7 @@ impl Level {
         let Level {
             nesting: _,
             lanes,
+            lanes_of_runs,
             reservations,
             set_aside,
             kept_waiting,
@@ -195,6 +216,7 @@ impl Level {
         for (_, change) in lanes {
             self.lane(change.spec).absorb(*change);
         }
+        self.lanes_of_runs.extend(lanes_of_runs);
         self.reservations.extend(reservations);
         self.set_aside.extend(set_aside);
         self.kept_waiting.extend(kept_waiting);

@@ -229,7 +229,7 @@ impl Pending {
     /// Room that this transaction gives back when it commits and has not used again itself.
     pub fn credits(&self) -> Vec<Credit> {
         let mut balance: FxHashMap<(GateKind, u64), i64> = FxHashMap::default();
-        for lane in self.levels.iter().flat_map(|level| level.lanes.values()) {
+        for lane in self.levels.iter().flat_map(Level::runs) {
             for gate in lane.spec.gates() {
                 *balance.entry(gate).or_default() +=
                     i64::from(lane.released) - i64::from(lane.started);

@@ -109,11 +109,12 @@ impl Scheduler<'_> {
         let found_none = outcome.taken.is_empty() && picked.reserved > 0;
         let mut blocked = None;
         for &position in outcome.seen {
-            if self.is_in_flight(picked.spec.lane, position)? {
+            let is_passed = found_none && picked.bound.is_none_or(|bound| position < bound);
+            if is_passed && blocked.is_some() || self.is_in_flight(picked.spec.lane, position)? {
                 continue;
             }
-            if found_none && picked.bound.is_none_or(|bound| position < bound) {
-                blocked = blocked.or(Some(position));
+            if is_passed {
+                blocked = Some(position);
                 continue;
             }
             return Ok((blocked, Next::At(position)));

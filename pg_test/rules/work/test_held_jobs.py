@@ -1,0 +1,48 @@
+"""Jobs that an open transaction holds without claiming them: claims pass over them, and do not try them again and again."""
+
+import pytest
+
+from support.calls import call, claim, claim_next, enqueue, enqueue_many
+
+MANY = 600
+READ = "SELECT idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relid = 'turnstile.job'::regclass"
+# With a trigger of a user's, claims are made by statements.
+TRIGGER = """
+CREATE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+CREATE TRIGGER pass BEFORE UPDATE ON turnstile.job FOR EACH ROW EXECUTE FUNCTION pass();
+"""
+
+
+@pytest.fixture(params=["directly", "by statements"])
+def held(request, conn, other):
+    """The job of another tenant, behind many that an open transaction is about to cancel."""
+    if request.param == "by statements":
+        conn.execute(TRIGGER)
+    enqueue_many(conn, [{"kind": "work", "tenant": "acme"}] * MANY)
+    free = enqueue(conn, tenant="globex")
+    other.execute("BEGIN")
+    assert call(other, "cancel_many", tenant="acme", max_jobs=MANY)[0][0] == MANY
+    return free
+
+
+def test_they_are_tried_once_by_a_claim(conn, held):
+    conn.execute("BEGIN")
+    assert claim_next(conn).id == held
+    [read] = conn.execute(READ).fetchone()
+    # Each is tried, and looked at again for where the lane goes on.
+    assert MANY <= read < 4 * MANY
+    conn.execute("COMMIT")
+
+
+def test_they_are_claimed_once_they_are_free(conn, other, held):
+    assert [run.id for run in claim(conn, ["default"], MANY + 1)] == [held]
+    other.execute("ROLLBACK")
+    assert len(claim(conn, ["default"], MANY + 1)) == MANY
+
+
+def test_one_of_them_that_is_set_free_is_found(conn, other, held):
+    assert claim_next(conn).id == held
+    other.execute("COMMIT")
+    late = enqueue(conn, tenant="acme")
+    assert claim_next(conn).id == late
+    assert claim_next(conn) is None
