@@ -102,6 +102,7 @@ GUARDS = {
     "ClaimBeforeTime": "rules/work/test_rates.py::test_no_start_is_before_its_job[directly]",
     "ManageWhatWasMoved": "rights/test_moved.py::test_what_is_given_to_others_meanwhile_is_theirs[COMMIT-cancel]",
     "TrustThePermission": "rights/test_sessions.py::test_who_has_lost_the_permission_while_it_waited_gets_no_job[a claim]",
+    "TellOnePart": "rules/work/test_many_lanes.py::test_jobs_that_are_added_come_in_order",
     "TryAgainWhatIsHeld": "rules/work/test_held_jobs.py::test_they_are_tried_once_by_a_claim[directly]",
     "OpenAnywhere": "isolation/batch_moved",
     "CallBackEarly": "batches/test_batch.py::test_the_last_end_makes_the_parent_run_as_the_callback",

@@ -180,6 +180,8 @@ pub enum Seeded {
     ManageWhatWasMoved,
     /// A claim that sleeps has what it was permitted when it began.
     TrustThePermission,
+    /// Of a transaction that has changed many lanes only the first are told.
+    TellOnePart,
     /// What a claim has tried in vain is tried again, but for a few.
     TryAgainWhatIsHeld,
     /// A batch whose turn has come is opened wherever it was moved.

@@ -45,12 +45,7 @@ pub fn add_gone(picked: &Picked, ahead: &mut Vec<i64>) {
     }
 }
 
-fn look_directly(
-    jobs: &Rc<Jobs>,
-    picked: &Picked,
-    own: &[i64],
-    most: usize,
-) -> Result<Vec<i64>> {
+fn look_directly(jobs: &Rc<Jobs>, picked: &Picked, own: &[i64], most: usize) -> Result<Vec<i64>> {
     table::command(|command| {
         let jobs = command.open(jobs, Operation::Look);
         let mut found = LaneRows::of(&jobs, picked, most, own)?;
@@ -65,12 +60,7 @@ fn look_directly(
     })
 }
 
-fn look_by_statement(
-    spi: &Spi,
-    picked: &Picked,
-    own: &[i64],
-    most: usize,
-) -> Result<Vec<i64>> {
+fn look_by_statement(spi: &Spi, picked: &Picked, own: &[i64], most: usize) -> Result<Vec<i64>> {
     let rows = spi.run(
         &LOOK_AHEAD,
         &[

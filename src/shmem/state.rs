@@ -46,4 +46,6 @@ pub struct DatabaseState {
     /// Transactions from here on, and the listed ones, were not visible to the last rebuild.
     pub rebuild_xmax: u64,
     pub rebuild_running: u32,
+    /// Transactions that have told a part of what they have changed.
+    pub half_told: u32,
 }

@@ -33,6 +33,7 @@ static CHILDREN: Statement = statement!("check_children", []).that_reads_all();
 
 const PASSES: usize = 6;
 const BETWEEN_PASSES: Duration = Duration::from_millis(20);
+const HALF_TOLD_FOR: i64 = 10 * server::SECOND;
 const BATCH: i64 = 10_000;
 
 type Gate = (GateKind, u64);
@@ -83,7 +84,20 @@ pub fn tell_path() -> Result<()> {
     Ok(())
 }
 
+/// A transaction that has changed very many lanes takes longer than all passes.
+fn await_half_told(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
+    let give_up = server::now().saturating_add(HALF_TOLD_FOR);
+    while when_ready(spi, job_table, |memory| Ok(memory.state.half_told))? > 0
+        && server::now() < give_up
+    {
+        std::thread::sleep(BETWEEN_PASSES);
+        pgrx::check_for_interrupts!();
+    }
+    Ok(())
+}
+
 fn pass(spi: &Spi, job_table: pg_sys::Oid) -> Result<Vec<Difference>> {
+    await_half_told(spi, job_table)?;
     tables::lock(job_table)?;
     let (copy, snapshot) = when_ready(spi, job_table, |memory| {
         memory.bring_back()?;

@@ -8,8 +8,10 @@ mod difference; // what the two do not agree on
 pub mod dropped; // tells sleeping backends of DROP EXTENSION
 pub mod gate_keys; // the hashes of gates that the tables have
 pub mod gate_settings; // limits, rates and pauses, read when a claim first meets a gate
+mod lane_changes; // lanes that a transaction has changed
 pub mod leases; // those of all runs, read from the table
 pub mod overflow; // more lanes than fit
+mod parts; // what a transaction has changed, some at a time
 pub mod rate_since; // since when a rate is in force
 pub mod rebuild; // all of memory, from the tables
 pub mod setting_triggers; // what changed settings mean to the scheduler

@@ -15,15 +15,17 @@ use crate::pg::seeded::{Seeded, armed};
 use crate::pg::{commit, server, unguarded};
 use crate::shmem::{self, Locked, Phase, sleeper};
 use crate::sync::dropped;
+use crate::sync::lane_changes;
+use crate::sync::parts::{self, Steps, ids};
 use crate::transaction::earliest::Earliest;
+use crate::transaction::leases::LeasesPart;
 use crate::transaction::level::{LaneChange, Level};
 use crate::transaction::pending::{self, Work};
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
-use turnstile_scheduler::figures::{Demand, Id};
-use turnstile_scheduler::{GateKind, ReservationId, Step};
+use turnstile_scheduler::{GateKind, Step};
 
 /// Called from `_PG_init`.
 pub fn register_callbacks() {
@@ -100,7 +102,7 @@ fn apply() {
     };
     // The ending transaction's id is still known to the backend.
     let id = unguarded::GetTopFullTransactionIdIfAny().value;
-    end_with(table, &changes, |memory| {
+    let first = |memory: &mut Locked, lanes: &[&LaneChange]| {
         if changes.changes_routes() {
             memory.draw_routes_version();
         }
@@ -110,7 +112,8 @@ fn apply() {
         if changes.recurring && !armed(Seeded::HideRecurring) {
             memory.state.recurring.look_at(server::now());
         }
-        commit_figures(memory, &changes, id);
+        discharge(memory, &changes);
+        lane_changes::commit_figures(memory, lanes, id);
         for &job in &changes.follow_ups {
             memory.state.follow_ups.add(job, i64::MIN);
         }
@@ -121,8 +124,20 @@ fn apply() {
             let now = server::now();
             memory.state.failed_runs.add(job, attempt, now);
         }
-        apply_commit(memory, &changes, id)
-    });
+        apply_commit(memory, &changes, lanes, id)
+    };
+    let lanes = |memory: &mut Locked, lanes: &[&LaneChange]| {
+        lane_changes::commit_figures(memory, lanes, id);
+        match memory.state.phase {
+            Phase::Stale => Ok(()),
+            Phase::Rebuilding | Phase::Ready => {
+                let counted = memory.rebuild_has_seen(id);
+                lane_changes::commit(memory, lanes, counted)
+            }
+        }
+    };
+    let leases = commit_leases;
+    parts::tell(table, &changes, first, &Steps { lanes, leases });
 }
 
 fn abort() {
@@ -131,7 +146,7 @@ fn abort() {
     if let Some((table, changes)) = take_all()
         && !armed(Seeded::IgnoreAbort)
     {
-        end_with(table, &changes, |memory| undo(memory, &changes));
+        undo_all(table, &changes);
     }
 }
 
@@ -146,14 +161,8 @@ fn abort_savepoint(nesting: i32) {
         if armed(Seeded::IgnoreSavepointRollback) {
             continue;
         }
-        end_with(table, &level, |memory| undo(memory, &level));
+        undo_all(table, &level);
     }
-}
-
-/// Takes the steps that end a transaction or savepoint. If they are cut short, the memory will be rebuilt.
-/// Reservations that were not reached must not outlive their owner, so they are dropped under the same lock.
-fn end_with(table: pg_sys::Oid, changes: &Level, steps: impl Fn(&mut Locked) -> Step<()>) {
-    let _ = shmem::with_existing(table, |memory| memory.end_reservations(ids(changes), steps));
 }
 
 fn take_all() -> Option<(pg_sys::Oid, Level)> {
@@ -166,7 +175,7 @@ fn take_all() -> Option<(pg_sys::Oid, Level)> {
     })
 }
 
-fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
+fn apply_commit(memory: &mut Locked, changes: &Level, lanes: &[&LaneChange], id: u64) -> Step<()> {
     if changes.is_dropped && !armed(Seeded::LetSleepersLie) && !armed(Seeded::UseForeignSlot) {
         memory.close();
     }
@@ -209,7 +218,7 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         }
     }
     let starts = !counted && !armed(Seeded::CommitWithoutHold);
-    for lane in changes.lanes.values().filter(|_| starts) {
+    for lane in changes.runs().filter(|lane| starts && lane.started > 0) {
         memory.make_room(0);
         memory.scheduler.hold(&lane.spec, lane.started)?;
     }
@@ -217,16 +226,21 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
     for turn in turns {
         memory.scheduler.commit_counted(turn.id)?;
     }
-    for lane in changes.lanes.values() {
-        apply_lane(memory, lane, counted)?;
-    }
+    lane_changes::commit(memory, lanes, counted)?;
     for (spec, position) in changes.set_aside.iter().chain(&changes.kept_waiting) {
         memory.lower(spec, *position)?;
     }
     if !armed(Seeded::HideDueTime) {
         note_due(memory, &changes.next_due)?;
     }
-    for change in changes.leases.after_commit() {
+    Ok(())
+}
+
+fn commit_leases(memory: &mut Locked, leases: LeasesPart) -> Step<()> {
+    if memory.state.phase == Phase::Stale {
+        return Ok(());
+    }
+    for change in leases.after_commit() {
         match change {
             Ok(_) if armed(Seeded::HideLease) => {}
             Ok(lease) => memory.note_lease(lease)?,
@@ -235,54 +249,6 @@ fn apply_commit(memory: &mut Locked, changes: &Level, id: u64) -> Step<()> {
         }
     }
     Ok(())
-}
-
-fn apply_lane(memory: &mut Locked, lane: &LaneChange, counted: bool) -> Step<()> {
-    let spec = &lane.spec;
-    memory.make_room(0);
-    if lane.released > 0 && !counted && !armed(Seeded::CommitWithoutRelease) {
-        let was_full = memory.is_full(spec);
-        memory.scheduler.release(spec, lane.released)?;
-        memory.expect_work(spec, if was_full { lane.released } else { 0 });
-    }
-    if let Some(position) = lane.least_gone
-        && !armed(Seeded::CommitWithoutWithdrawal)
-    {
-        memory.scheduler.withdraw(spec, position)?;
-    }
-    if let Some(position) = lane.least_available() {
-        memory.lower(spec, position)?;
-        memory.expect_work(spec, lane.available_count());
-    }
-    Ok(())
-}
-
-/// Figures are not what decides: where they are damaged they are counted anew.
-fn commit_figures(memory: &mut Locked, changes: &Level, id: u64) {
-    let now = server::now();
-    discharge(memory, changes);
-    let lanes = changes.lanes.values();
-    for lane in lanes.filter(|lane| !lane.figures.is_empty()) {
-        memory.make_room_for_figures(&Demand::by(&lane.spec, &lane.figures));
-        let scheduler = &memory.scheduler;
-        let has_row = |name: Id| scheduler.has_own_settings(name.kind, name.key);
-        if memory
-            .figures
-            .commit(id, &lane.spec, &lane.figures, now, has_row)
-            .is_err()
-        {
-            memory.figures.distrust();
-        }
-        if lane.spec.batch != 0 && memory.figures.may_be_decided(&lane.spec, &lane.figures) {
-            let parent = lane.spec.batch.cast_signed();
-            memory.state.follow_ups.add(parent, i64::MIN);
-            // Where it is not known how many are live, each end would be looked after.
-            if memory.figures.live_in_batch(lane.spec.batch).is_none() {
-                memory.figures.want_count();
-            }
-        }
-    }
-    memory.figures.make_up_for_overflow();
 }
 
 /// Ends the charges of new jobs, which are committed by now or were rolled back.
@@ -297,7 +263,17 @@ fn discharge(memory: &mut Locked, changes: &Level) {
     }
 }
 
-fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
+fn undo_all(table: pg_sys::Oid, changes: &Level) {
+    let first = |memory: &mut Locked, lanes: &[&LaneChange]| undo(memory, changes, lanes);
+    let lanes = |memory: &mut Locked, lanes: &[&LaneChange]| match memory.state.phase {
+        Phase::Stale => Ok(()),
+        Phase::Rebuilding | Phase::Ready => lane_changes::undo(memory, lanes),
+    };
+    let leases = undo_leases;
+    parts::tell(table, changes, first, &Steps { lanes, leases });
+}
+
+fn undo(memory: &mut Locked, changes: &Level, lanes: &[&LaneChange]) -> Step<()> {
     if !armed(Seeded::KeepCharges) {
         discharge(memory, changes);
     }
@@ -319,36 +295,30 @@ fn undo(memory: &mut Locked, changes: &Level) -> Step<()> {
     for reserved in &changes.reservations {
         memory.scheduler.abort(reserved.id)?;
     }
-    let set_aside = changes
-        .set_aside
-        .iter()
-        .chain(&changes.kept_waiting)
-        .copied();
-    let gone = changes
-        .lanes
-        .values()
-        .filter_map(|lane| lane.least_gone.map(|position| (lane.spec, position)));
-    let gone = gone.filter(|_| !armed(Seeded::ForgetGone));
-    for (spec, position) in set_aside.chain(gone) {
-        memory.lower(&spec, position)?;
+    for (spec, position) in changes.set_aside.iter().chain(&changes.kept_waiting) {
+        memory.lower(spec, *position)?;
     }
+    lane_changes::undo(memory, lanes)?;
     if !armed(Seeded::LoseDueTime) {
         note_due(memory, &changes.due_taken)?;
     }
     if changes.takes_leases_outside {
         memory.scheduler.note_lease_outside(after_failure());
     }
-    let mut leases = changes.leases.after_abort();
+    Ok(())
+}
+
+fn undo_leases(memory: &mut Locked, leases: LeasesPart) -> Step<()> {
+    if memory.state.phase == Phase::Stale {
+        return Ok(());
+    }
+    let mut leases = leases.after_abort();
     leases.try_for_each(|lease| memory.note_lease(lease))
 }
 
 fn note_due(memory: &mut Locked, times: &Earliest) -> Step<()> {
     let mut times = times.iter();
     times.try_for_each(|(queue, time)| memory.scheduler.note_due(queue, time))
-}
-
-fn ids(changes: &Level) -> impl Iterator<Item = ReservationId> {
-    changes.reservations.iter().map(|reserved| reserved.id)
 }
 
 /// What was begun at this nesting level or deeper was cut short: a rebuild has to be begun anew.

@@ -16,6 +16,9 @@ enum Kind {
 #[derive(Default, PartialEq)]
 pub struct Leases(Vec<(LeaseView, Kind)>);
 
+#[derive(Clone, Copy)]
+pub struct LeasesPart<'a>(&'a [(LeaseView, Kind)]);
+
 impl Leases {
     pub fn begin(&mut self, lease: LeaseView) {
         self.0.push((lease, Kind::Begun));
@@ -37,6 +40,13 @@ impl Leases {
         self.0.extend(inner.0);
     }
 
+    /// So many at a time, in order.
+    pub fn parts(&self, size: usize) -> impl Iterator<Item = LeasesPart<'_>> {
+        self.0.chunks(size).map(LeasesPart)
+    }
+}
+
+impl LeasesPart<'_> {
     /// What a commit makes of them, in order: a lease to be watched, or a run to be forgotten.
     pub fn after_commit(&self) -> impl Iterator<Item = Result<&LeaseView, RunId>> {
         self.0.iter().filter_map(|(lease, kind)| match kind {

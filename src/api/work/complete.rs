@@ -57,7 +57,11 @@ fn complete_run(spi: &Spi, done: &Done, is_followed: bool) -> Result<Completed> 
         }
         let before = spi.run(&WAS_COMPLETED, &[datum(job_id), datum(attempt)])?;
         // The run counts, not the job: it may have been brought back, and moved to a queue of the caller.
-        let is_own = |queue: &&str| caller.as_ref().is_none_or(|caller| caller.allows(queue, None));
+        let is_own = |queue: &&str| {
+            caller
+                .as_ref()
+                .is_none_or(|caller| caller.allows(queue, None))
+        };
         let Some(queue) = before.value::<&str>(0, 1).filter(is_own) else {
             permission::job(spi, Verb::Work, job_id)?;
             return Ok(None);
