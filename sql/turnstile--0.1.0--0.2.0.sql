@@ -1388,7 +1388,7 @@ CREATE FUNCTION turnstile.heartbeat_many(
     LANGUAGE c VOLATILE ROWS 10
     AS 'MODULE_PATHNAME', 'turnstile_heartbeat_many';
 COMMENT ON FUNCTION turnstile.heartbeat_many(bigint[], int[], interval, boolean) IS
-    'Does heartbeat for many runs. Returns a row for each in the order given, ord from 1. status is running: the lease was extended; cancel_requested: that too, and the run should stop; lost: the run was superseded or has ended, there is no such job, or the caller may not work on its queue.
+    'Does heartbeat for many runs. Returns a row for each in the order given, ord from 1. status is running: the lease was extended, or another transaction has locked the job, which is not rescued meanwhile; cancel_requested: that too, and the run should stop; lost: the run was superseded or has ended, there is no such job, or the caller may not work on its queue.
 job_ids: at most 100,000.
 attempts: one for each job id.
 lease: as for heartbeat, for all of them.

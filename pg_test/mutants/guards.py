@@ -103,6 +103,8 @@ GUARDS = {
     "ManageWhatWasMoved": "rights/test_moved.py::test_what_is_given_to_others_meanwhile_is_theirs[COMMIT-cancel]",
     "TrustThePermission": "rights/test_sessions.py::test_who_has_lost_the_permission_while_it_waited_gets_no_job[a claim]",
     "TellOnePart": "rules/work/test_many_lanes.py::test_jobs_that_are_added_come_in_order",
+    "TakeMemoryUnasked": "faults/test_refused_memory.py::test_a_transaction_with_very_many_sessions[60]",
+    "WaitForHeldRuns": "rules/work/test_many_runs.py::test_runs_that_others_have_locked_keep_no_others_waiting",
     "TryAgainWhatIsHeld": "rules/work/test_held_jobs.py::test_they_are_tried_once_by_a_claim[directly]",
     "OpenAnywhere": "isolation/batch_moved",
     "CallBackEarly": "batches/test_batch.py::test_the_last_end_makes_the_parent_run_as_the_callback",

@@ -21,6 +21,7 @@ pub mod raised; // errors of the server, passed on as they were raised
 pub mod relation; // copies of what the relation cache holds
 pub mod rights; // the caller, and the owner's rights
 pub mod roles; // what roles are members of
+pub mod room; // whether the system has memory left
 pub mod rounds; // loops that begin again because another transaction was faster
 pub mod seeded; // mechanisms that test builds can leave out
 #[cfg(feature = "seeded_faults")]

@@ -182,6 +182,10 @@ pub enum Seeded {
     TrustThePermission,
     /// Of a transaction that has changed many lanes only the first are told.
     TellOnePart,
+    /// A transaction that changes very many jobs brings the server down where memory is refused.
+    TakeMemoryUnasked,
+    /// Signs of life of many runs wait for each of them.
+    WaitForHeldRuns,
     /// What a claim has tried in vain is tried again, but for a few.
     TryAgainWhatIsHeld,
     /// A batch whose turn has come is opened wherever it was moved.

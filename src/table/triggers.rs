@@ -9,6 +9,7 @@ use crate::permission;
 use crate::pg::call::{Call, datum, word};
 use crate::pg::error::{Result, invalid_column, out_of_lane};
 use crate::pg::functions::sql_function;
+use crate::pg::room;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::server;
 use crate::pg::trigger::{Moment, Trigger};
@@ -130,6 +131,9 @@ fn note_read(
     placed: Option<(&RawRow, JobRow)>,
 ) -> Result<()> {
     shmem::provide(job_table);
+    if !armed(Seeded::TakeMemoryUnasked) {
+        room::for_changes(pending::with(|pending| pending.changes()))?;
+    }
     let Some((new, job)) = &placed else {
         note_changed(job_table, old, placed);
         return Ok(());

@@ -48,6 +48,8 @@ pub struct Level {
     pub nesting: i32,
     /// By their keys, which are hashes. A table of the changes themselves would be too large for memory that is quick to get.
     pub lanes: FxHashMap<u64, Box<LaneChange>>,
+    /// How often any of them was changed.
+    pub changes: usize,
     /// Those of the lanes in which runs have begun or ended. Each claim of the transaction asks for them.
     pub lanes_of_runs: FxHashSet<u64>,
     pub reservations: Vec<Reserved>,
@@ -147,6 +149,7 @@ impl Level {
     }
 
     pub fn lane(&mut self, spec: LaneSpec) -> &mut LaneChange {
+        self.changes += 1;
         let change = || LaneChange {
             spec,
             ..LaneChange::default()
@@ -189,6 +192,7 @@ impl Level {
         let Level {
             nesting: _,
             lanes,
+            changes,
             lanes_of_runs,
             reservations,
             set_aside,
@@ -216,6 +220,7 @@ impl Level {
         for (_, change) in lanes {
             self.lane(change.spec).absorb(*change);
         }
+        self.changes += changes;
         self.lanes_of_runs.extend(lanes_of_runs);
         self.reservations.extend(reservations);
         self.set_aside.extend(set_aside);

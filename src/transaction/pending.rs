@@ -335,6 +335,11 @@ impl Pending {
         own::beyond(all.copied(), followed, |&job| job)
     }
 
+    /// How often the transaction has changed jobs.
+    pub fn changes(&self) -> usize {
+        self.levels.iter().map(|level| level.changes).sum()
+    }
+
     /// How many jobs the transaction has room reserved for.
     pub fn reservations(&self) -> usize {
         let levels = self.levels.iter();

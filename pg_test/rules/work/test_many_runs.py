@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from psycopg.types.json import Jsonb
 
-from support.calls import cancel, claim, complete, complete_and_claim, enqueue_times, many
+from support.attempt import Attempt
+from support.calls import call, cancel, claim, complete, complete_and_claim, enqueue_times, many
 from support.rows import finished, state
 from support.settings import configure
 
@@ -14,6 +15,16 @@ from support.settings import configure
 def runs(conn):
     enqueue_times(conn, 5)
     return claim(conn, ["default"], 5)
+
+
+@pytest.fixture
+def held(conn, other, runs):
+    """Two of the runs, whose jobs an open transaction has changed."""
+    other.execute("BEGIN")
+    for run in runs[:2]:
+        call(other, "reprioritize", job_id=run.id, priority=3)
+    conn.execute("SET lock_timeout = '20s'")
+    return runs[:2]
 
 
 def _stale(run):
@@ -132,8 +143,10 @@ def test_two_calls_in_opposite_order_do_not_deadlock(db, conn, runs):
     assert many(other, "fail_many", runs[:3][::-1]) == [(3,)]
     conn.execute("SET lock_timeout = '200ms'")
     with pytest.raises(Exception) as waits:
-        many(conn, "heartbeat_many", runs)
+        many(conn, "complete_many", runs)
     assert waits.value.sqlstate == "55P03"
+    # They may still fail to end.
+    assert [row.status for row in many(conn, "heartbeat_many", runs)] == ["running"] * 5
     other.commit()
     assert [row.status for row in many(conn, "heartbeat_many", runs)] == ["lost"] * 3 + ["running"] * 2
 
@@ -160,3 +173,24 @@ def test_a_worker_is_told_how_many_attempts_are_left(conn):
     conn.execute("SELECT turnstile.retry(%s)", [run.id])
     [run] = claim(conn, ["default"], 1)
     assert (run.attempt, run.attempts_left) == (4, 2)
+
+
+def test_runs_that_others_have_locked_keep_no_others_waiting(conn, other, runs, held):
+    before = {run.id: _lease(conn, run) for run in runs}
+    cancel(conn, runs[3].id)
+    named = [*runs, _stale(runs[4])]
+    told = [row.status for row in many(conn, "heartbeat_many", named, lease="1 day")]
+    assert told == ["running"] * 3 + ["cancel_requested", "running", "lost"]
+    assert [run.id for run in runs if _lease(conn, run) > before[run.id]] == [run.id for run in runs[2:]]
+    other.execute("COMMIT")
+    many(conn, "heartbeat_many", runs, lease="1 day")
+    assert all(_lease(conn, run) > before[run.id] for run in runs)
+
+
+@pytest.mark.parametrize("arguments", [{"unbind": True}, {}], ids=["the connection is taken", "there are no others"])
+def test_they_are_waited_for(db, conn, other, runs, held, arguments):
+    attempt = Attempt(lambda: many(conn, "heartbeat_many", runs if arguments else held, lease="1 day", **arguments))
+    attempt.given_time(db.connect(), conn.info.backend_pid)
+    assert attempt.is_alive()
+    other.execute("COMMIT")
+    assert {row.status for row in attempt.decided().made} == {"running"}

@@ -1,25 +1,18 @@
 //! Signs of life of a run: `heartbeat` and `progress`. Both tell whether it may go on.
 
 use crate::api::arguments::{check_lease, run};
-use crate::api::work::many::{permitted, runs};
 use crate::permission::{self, Verb};
 use crate::pg::call::{Call, arguments, datum, must_be_writable, required};
-use crate::pg::error::{Result, cancelled_by_trigger};
-use crate::pg::output::Output;
+use crate::pg::error::Result;
 use crate::pg::seeded::{Seeded, armed};
 use crate::pg::spi::{Statement, statement, with_spi};
 use crate::runs::finish::of_run;
 use pgrx::pg_sys::Datum;
 
 arguments!(heartbeat: JOB_ID, ATTEMPT, LEASE, UNBIND);
-arguments!(heartbeat_many: JOB_IDS, ATTEMPTS, LEASE, UNBIND);
 arguments!(progress: JOB_ID, ATTEMPT, DONE, TOTAL, MESSAGE);
 
 static HEARTBEAT: Statement = statement!("heartbeat", [INT8OID, INT4OID, INTERVALOID, BOOLOID]);
-static HEARTBEAT_MANY: Statement = statement!(
-    "heartbeat_many",
-    [INT8ARRAYOID, INT4ARRAYOID, INTERVALOID, BOOLOID]
-);
 static PROGRESS: Statement = statement!(
     "progress",
     [INT8OID, INT4OID, NUMERICOID, NUMERICOID, TEXTOID]
@@ -36,30 +29,6 @@ pub fn heartbeat(call: &Call) -> Result<Option<Datum>> {
         &HEARTBEAT,
         &[call.raw(heartbeat::LEASE), datum(unbind)],
     )
-}
-
-/// One row for each run, in the order given.
-pub fn heartbeat_many(call: &Call) -> Result<Option<Datum>> {
-    must_be_writable()?;
-    let runs = runs(call)?;
-    check_lease(call, heartbeat_many::LEASE)?;
-    let unbind = required(call.boolean(heartbeat_many::UNBIND), "unbind")?;
-    let mut output = Output::of(call);
-    with_spi(|spi| {
-        let (ids, attempts): (Vec<_>, Vec<_>) = permitted(spi, &runs)?.into_iter().unzip();
-        let lease = call.raw(heartbeat_many::LEASE);
-        let arguments = [datum(ids), datum(attempts), lease, datum(unbind)];
-        let rows = spi.run(&HEARTBEAT_MANY, &arguments)?;
-        for (row, &(job_id, _)) in runs.iter().enumerate() {
-            if rows.required(row, 2)? {
-                return Err(cancelled_by_trigger("update"));
-            }
-            let ord = datum(i32::try_from(row + 1).unwrap_or(i32::MAX));
-            let columns = [ord, datum(job_id), rows.get(row, 1)];
-            output.push(columns.into_iter());
-        }
-        Ok(None)
-    })
 }
 
 pub fn progress(call: &Call) -> Result<Option<Datum>> {

@@ -8,6 +8,7 @@ pub mod claimer;
 pub mod complete;
 pub mod endpoint;
 pub mod fail;
+pub mod heartbeat_many;
 pub mod listen_channel;
 pub mod many;
 pub mod put_back;
@@ -86,7 +87,7 @@ sql_verb!(
 sql_verb!(
     turnstile_heartbeat_many,
     pg_finfo_turnstile_heartbeat_many,
-    alive::heartbeat_many
+    heartbeat_many::heartbeat_many
 );
 sql_verb!(
     turnstile_fail_many,
