@@ -150,6 +150,13 @@ impl Spi {
         LockedPlan::of(statement)
     }
 
+    /// Has statements planned before they are needed.
+    pub fn plan(&self, statements: &[&Statement]) -> Result<()> {
+        statements
+            .iter()
+            .try_for_each(|statement| self.locked_plan(statement).map(drop))
+    }
+
     /// Ends the transaction and its snapshot, and begins another.
     pub fn commit(&self) {
         // SAFETY: an error is raised unless SPI was connected for it.

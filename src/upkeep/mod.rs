@@ -91,18 +91,24 @@ enum Left {
     Due,
 }
 
-/// For all queues, a bounded amount.
-fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<Left> {
+/// Jobs that wait for others, of all queues, a bounded amount. It locks jobs that could be claimed.
+fn follow_up_all(spi: &Spi, job_table: pg_sys::Oid) -> Result<()> {
     let effort = follow_up::Effort::of_worker();
-    let (gone, followed) = when_ready(spi, job_table, |memory| {
-        Ok((orphans::duty(memory), follow_up::duty(memory, effort)))
+    let followed = when_ready(spi, job_table, |memory| {
+        Ok(follow_up::duty(memory, effort))
     })?;
     follow_up::note(job_table, followed.as_ref());
+    match followed {
+        Some(followed) => follow_up::perform(spi, job_table, followed, effort),
+        None => Ok(()),
+    }
+}
+
+/// All else for all queues, a bounded amount.
+fn patrol(spi: &Spi, job_table: pg_sys::Oid) -> Result<Left> {
+    let gone = when_ready(spi, job_table, |memory| Ok(orphans::duty(memory)))?;
     if let Some(gone) = gone {
         orphans::perform(spi, job_table, gone, &Scope::all(rescue::BATCH))?;
-    }
-    if let Some(followed) = followed {
-        follow_up::perform(spi, job_table, followed, effort)?;
     }
     leases_outside::see_to(spi, job_table, RUNS_OUTSIDE)?;
     // Those that are left are still due, and are read again.

@@ -107,6 +107,8 @@ impl Pace {
 /// A recurring job fires in a transaction of its own: what fails elsewhere must not keep it from that.
 fn round(pace: &mut Pace) -> Left {
     let has_more = transact(|job_table| fire(job_table, pace)).unwrap_or(false);
+    // What it locks is free again before the rest begins.
+    transact(|job_table| follow_up(job_table, pace));
     let left = transact(|job_table| patrol(job_table, pace)).unwrap_or(Left::Nothing);
     match left {
         Left::Nothing if has_more => Left::Firings,
@@ -153,11 +155,23 @@ fn fire(job_table: pg_sys::Oid, pace: &mut Pace) -> Result<bool> {
     Ok(fired.has_more)
 }
 
-fn patrol(job_table: pg_sys::Oid, pace: &mut Pace) -> Result<Left> {
+fn is_wanted(job_table: pg_sys::Oid) -> Result<bool> {
     let is_wanted = shmem::with_existing(job_table, |memory| Ok(memory.wants_patrol()))?;
-    let left = match is_wanted {
-        Some(true) => with_spi(|spi| upkeep::patrol(spi, job_table))?,
-        _ => Left::Nothing,
+    Ok(is_wanted == Some(true))
+}
+
+fn follow_up(job_table: pg_sys::Oid, pace: &mut Pace) -> Result<()> {
+    if is_wanted(job_table)? {
+        with_spi(|spi| upkeep::follow_up_all(spi, job_table))?;
+    }
+    pace.has_changed_something |= transaction::has_id();
+    Ok(())
+}
+
+fn patrol(job_table: pg_sys::Oid, pace: &mut Pace) -> Result<Left> {
+    let left = match is_wanted(job_table)? {
+        true => with_spi(|spi| upkeep::patrol(spi, job_table))?,
+        false => Left::Nothing,
     };
     pace.has_changed_something |= transaction::has_id();
     if left == Left::Nothing {

@@ -9,6 +9,7 @@ use crate::shmem;
 use crate::transaction::pending::{self, Work};
 use crate::upkeep::unfinished::Unfinished;
 use pgrx::pg_sys::{self, Datum};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use turnstile_scheduler::LaneSpec;
 
@@ -23,6 +24,22 @@ static FAIL: Statement = statement!("fail_batches", [INT8ARRAYOID]);
 static TO_STOP: Statement = statement!("children_to_stop", [INT8ARRAYOID, INT8OID]);
 static REPRIORITIZE: Statement = statement!("reprioritize_children", [INT8ARRAYOID, INT8OID]);
 static UNFINISHED: Statement = statement!("unfinished_batches", [INT8ARRAYOID]);
+
+/// What a look may run after it has locked jobs.
+static LATER: [&Statement; 8] = [
+    &TELL,
+    &MEET,
+    &LOCK,
+    &DECIDE,
+    &END_BLOCK,
+    &TO_STOP,
+    &REPRIORITIZE,
+    &UNFINISHED,
+];
+
+thread_local! {
+    static IS_PLANNED: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Jobs that come one after the other, of which one transaction discards one after the other.
 const LINKS: usize = 50;
@@ -73,6 +90,10 @@ impl<'s> Look<'s> {
     pub fn at(&mut self, jobs: &[i64]) -> Result<()> {
         if jobs.is_empty() {
             return Ok(());
+        }
+        // To plan takes longer than all else, and claims pass over what is locked.
+        if !IS_PLANNED.replace(true) {
+            self.spi.plan(&LATER)?;
         }
         self.open_left(jobs)?;
         let jobs = &self.with_blocked_children(jobs)?;
