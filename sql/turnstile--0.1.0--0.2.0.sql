@@ -1942,7 +1942,7 @@ BEGIN
         RAISE EXCEPTION 'cannot run maintain() in a read-only transaction' USING ERRCODE = '25006',
             DETAIL = 'The server is in recovery or the transaction is read-only.', HINT = 'Run it on the primary.';
     END IF;
-    FOREACH task IN ARRAY ARRAY['rescue', 'promote', 'fire recurring', 'thin history', 'prune unique keys', 'prune batches', 'make partitions', 'drop partitions'] LOOP
+    FOREACH task IN ARRAY ARRAY['thin history', 'prune unique keys', 'prune batches', 'rescue', 'promote', 'fire recurring', 'make partitions', 'drop partitions'] LOOP
         affected := 0;
         BEGIN
             PERFORM FROM turnstile.maintain_task WHERE maintain_task.name = task FOR UPDATE SKIP LOCKED;
@@ -1965,7 +1965,7 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.maintain() IS
-    'Runs each task of upkeep, a bounded amount in a call: rescue, promote, fire recurring, thin history, prune unique keys, prune batches, make partitions, drop partitions. Call it by itself about once a minute, from any number of places.
+    'Runs each task of upkeep, a bounded amount in a call: thin history, prune unique keys, prune batches, rescue, promote, fire recurring, make partitions, drop partitions. Call it by itself about once a minute, from any number of places.
 Returns: a row for each task. affected is how much was done; 0 also where another session runs the task; NULL where the task failed (with a WARNING) or would have had to wait for locks (with a NOTICE).
 Errors: 25006.';
 
@@ -2126,6 +2126,9 @@ AS $function$
             coalesce(now() - day_ends >= keep_discarded, day_ends IS NULL AND keep_discarded IS NOT NULL) AS discarded,
             CASE WHEN day_ends IS NULL THEN concat(now()::date, ' ', keep_completed, ' ', keep_discarded) END AS keeps
         FROM turnstile.queue_in_force
+    ), rest AS MATERIALIZED (
+        -- One row, looked for once and not for each queue.
+        SELECT is_over.* FROM is_over WHERE is_over.name = '*'
     )
     SELECT
         day_ends IS NOT NULL AND coalesce(bool_and(own.completed AND own.discarded) AND bool_or(own.name = '*'), false),
@@ -2134,7 +2137,7 @@ AS $function$
             FILTER (WHERE own.name = '*' OR (own.completed, own.discarded, own.keeps)
                 IS DISTINCT FROM (rest.completed, rest.discarded, rest.keeps)))
     FROM is_over AS own
-    LEFT JOIN is_over AS rest ON rest.name = '*'
+    LEFT JOIN rest ON true
 $function$;
 
 DROP FUNCTION turnstile.set_queue(text, int, boolean, timestamptz, int, interval, int, text, interval, interval, int, interval, interval, text, boolean, interval, interval, int, text[]);

@@ -9,7 +9,7 @@ from support.calls import call, claim, claim_next, enqueue
 from support.errors import TOO_LONG, refused
 from support.listeners import Listener
 
-TASKS = ["rescue", "promote", "fire recurring", "thin history", "prune unique keys", "prune batches", "make partitions", "drop partitions"]
+TASKS = ["thin history", "prune unique keys", "prune batches", "rescue", "promote", "fire recurring", "make partitions", "drop partitions"]
 
 
 # ---- maintain() -----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from support.crew import Progress, together
 from support.errors import refused
 from support.history import drop_days, finish, kept, maintain, make_day, partitions
 
-TASKS = ["rescue", "promote", "fire recurring", "thin history", "prune unique keys", "prune batches", "make partitions", "drop partitions"]
+TASKS = ["thin history", "prune unique keys", "prune batches", "rescue", "promote", "fire recurring", "make partitions", "drop partitions"]
 
 
 def test_each_task_has_a_row(conn):

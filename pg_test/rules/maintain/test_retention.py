@@ -2,12 +2,14 @@
 
 import pytest
 
+from rules.test_plans_in_use import watch
 from support import rows
 from support.calls import claim_next, complete, enqueue
 from support.errors import BAD_VALUE, NULL_VALUE, refused
 from support.history import (
     days_ago, drop_days, finish, kept, maintain, make_day, noon, partition_of, partitions, today,
 )  # fmt: skip
+from support.plans import nodes
 from support.settings import configure, unconfigure
 
 
@@ -71,6 +73,21 @@ def test_a_day_without_jobs_that_stay_is_dropped_whole_though_a_queue_keeps_long
     done = maintain(conn)
     assert (done["thin history"], done["drop partitions"]) == (0, 1), "dropped, not deleted row by row"
     assert name not in partitions(conn)
+
+
+def test_what_upkeep_reads_grows_with_the_queues_and_not_with_their_square(conn):
+    """Once for each day."""
+    queues = 1000
+    conn.execute("INSERT INTO turnstile.queue (name, keep_completed) SELECT 'q' || n, '30 days' FROM generate_series(1, %s) AS n", [queues])
+    plans = watch(conn, lambda explained: max(_rows_read(node) for node in nodes(explained["Plan"])))
+    conn.execute("SET auto_explain.log_analyze = on")
+    maintain(conn)
+    assert queues <= max(rows for query, rows in plans if "is_over" in query) < 3 * queues
+
+
+def _rows_read(node: dict) -> float:
+    removed = (node.get(f"Rows Removed by {what}", 0) for what in ("Filter", "Join Filter"))
+    return (node["Actual Rows"] + sum(removed)) * node["Actual Loops"]
 
 
 def test_a_changed_setting_lets_go_of_what_was_kept(conn):

@@ -1,5 +1,6 @@
 -- Upkeep. Each task runs by itself: one that fails or runs elsewhere does not keep the others from running.
--- Tasks that take strong locks come last, so that the locks are held for an instant only.
+-- Others see what a task did when the last one is over. So those that may take long come first; what workers wait for follows, and
+-- at the end come those that take strong locks, so that the locks are held for an instant only.
 
 CREATE FUNCTION turnstile_internal.run_task(task text) RETURNS bigint
     LANGUAGE plpgsql
@@ -60,7 +61,7 @@ BEGIN
         RAISE EXCEPTION 'cannot run maintain() in a read-only transaction' USING ERRCODE = '25006',
             DETAIL = 'The server is in recovery or the transaction is read-only.', HINT = 'Run it on the primary.';
     END IF;
-    FOREACH task IN ARRAY ARRAY['rescue', 'promote', 'fire recurring', 'thin history', 'prune unique keys', 'prune batches', 'make partitions', 'drop partitions'] LOOP
+    FOREACH task IN ARRAY ARRAY['thin history', 'prune unique keys', 'prune batches', 'rescue', 'promote', 'fire recurring', 'make partitions', 'drop partitions'] LOOP
         affected := 0;
         BEGIN
             PERFORM FROM turnstile.maintain_task WHERE maintain_task.name = task FOR UPDATE SKIP LOCKED;
@@ -83,6 +84,6 @@ BEGIN
 END
 $function$;
 COMMENT ON FUNCTION turnstile.maintain() IS
-    'Runs each task of upkeep, a bounded amount in a call: rescue, promote, fire recurring, thin history, prune unique keys, prune batches, make partitions, drop partitions. Call it by itself about once a minute, from any number of places.
+    'Runs each task of upkeep, a bounded amount in a call: thin history, prune unique keys, prune batches, rescue, promote, fire recurring, make partitions, drop partitions. Call it by itself about once a minute, from any number of places.
 Returns: a row for each task. affected is how much was done; 0 also where another session runs the task; NULL where the task failed (with a WARNING) or would have had to wait for locks (with a NOTICE).
 Errors: 25006.';

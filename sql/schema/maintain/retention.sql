@@ -25,6 +25,9 @@ AS $function$
             coalesce(now() - day_ends >= keep_discarded, day_ends IS NULL AND keep_discarded IS NOT NULL) AS discarded,
             CASE WHEN day_ends IS NULL THEN concat(now()::date, ' ', keep_completed, ' ', keep_discarded) END AS keeps
         FROM turnstile.queue_in_force
+    ), rest AS MATERIALIZED (
+        -- One row, looked for once and not for each queue.
+        SELECT is_over.* FROM is_over WHERE is_over.name = '*'
     )
     SELECT
         day_ends IS NOT NULL AND coalesce(bool_and(own.completed AND own.discarded) AND bool_or(own.name = '*'), false),
@@ -33,7 +36,7 @@ AS $function$
             FILTER (WHERE own.name = '*' OR (own.completed, own.discarded, own.keeps)
                 IS DISTINCT FROM (rest.completed, rest.discarded, rest.keeps)))
     FROM is_over AS own
-    LEFT JOIN is_over AS rest ON rest.name = '*'
+    LEFT JOIN rest ON true
 $function$;
 COMMENT ON FUNCTION turnstile_internal.history_policy(timestamptz) IS
     'For maintain(): whether all or some settings of queues let go of a day that ended then, and a hash of which. Without the row * jobs of queues without a row stay.';
