@@ -3807,6 +3807,8 @@ BEGIN
 END
 $function$;
 
+CREATE INDEX paused_session_until_idx ON turnstile.paused_session (until);
+
 CREATE OR REPLACE FUNCTION turnstile.pause_session(queue text, tenant text, session text, until timestamptz DEFAULT NULL)
     RETURNS void
     LANGUAGE plpgsql VOLATILE
@@ -3818,8 +3820,16 @@ BEGIN
     PERFORM turnstile_internal.check_name('tenant', pause_session.tenant, true);
     PERFORM turnstile_internal.check_name('session', pause_session.session);
     PERFORM turnstile.check_permission('manage');
-    -- Pauses that ended by themselves have left their rows.
-    DELETE FROM turnstile.paused_session WHERE paused_session.until < clock_timestamp();
+    -- Pauses that ended by themselves have left their rows. A row that another transaction has locked stays.
+    DELETE FROM turnstile.paused_session AS ended
+    WHERE ended.gate = ANY (ARRAY(
+        SELECT paused.gate
+        FROM turnstile.paused_session AS paused
+        WHERE paused.until < statement_timestamp()
+        ORDER BY paused.until
+        LIMIT 100
+        FOR UPDATE SKIP LOCKED
+    ));
     INSERT INTO turnstile.paused_session AS paused (queue, tenant, session, until)
     VALUES (
         pause_session.queue, pause_session.tenant, pause_session.session, coalesce(pause_session.until, 'infinity')

@@ -4,9 +4,11 @@ import time
 
 import pytest
 
+from rules.test_plans_in_use import watch
 from support import rows
-from support.calls import claim_all, claim_next, complete, enqueue, enqueue_times, ids
+from support.calls import call, claim_all, claim_next, complete, enqueue, enqueue_times, ids
 from support.gates import ACCOUNT, QUEUE, TENANT
+from support.plans import PLANNED, read_whole
 from support.settings import configure, unconfigure
 
 PAUSABLE = {"queue": QUEUE, "tenant": TENANT, "account": ACCOUNT}
@@ -172,3 +174,21 @@ def test_the_pause_of_a_session_rolled_back_never_was(conn):
     with conn.transaction(force_rollback=True):
         _pause_session(conn, "s1")
     assert claim_next(conn)
+
+
+def test_pauses_of_sessions_that_are_over_go_in_passing_and_nobody_waits_for_them(conn, other):
+    for session in ("over", "over too"):
+        _pause_session(conn, session, _time(conn, "-1 second"))
+    conn.execute("BEGIN")
+    call(conn, "pause_session", queue="default", tenant="acme", session="s1")
+    other.execute("SET lock_timeout = '5s'")
+    call(other, "pause_session", queue="default", tenant="acme", session="s2")
+    conn.execute("COMMIT")
+    assert conn.execute("SELECT session FROM turnstile.paused_session ORDER BY session").fetchall() == [("s1",), ("s2",)]
+
+
+def test_a_pause_of_a_session_does_not_read_those_of_others(conn):
+    conn.execute(PLANNED)
+    plans = watch(conn, read_whole)
+    call(conn, "pause_session", queue="default", tenant="acme", session="s1")
+    assert [scans for _, scans in plans if scans] == []

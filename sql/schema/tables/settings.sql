@@ -199,6 +199,7 @@ CREATE TABLE turnstile.paused_session (
     CONSTRAINT paused_session_tenant_check CHECK (tenant <> '' AND octet_length(tenant) <= 255),
     CONSTRAINT paused_session_session_check CHECK (session <> '' AND octet_length(session) <= 255)
 );
+CREATE INDEX paused_session_until_idx ON turnstile.paused_session (until);
 COMMENT ON TABLE turnstile.paused_session IS 'Paused sessions. A row whose time is over pauses nothing.';
 COMMENT ON COLUMN turnstile.paused_session.queue IS 'The queue of the session.';
 COMMENT ON COLUMN turnstile.paused_session.tenant IS 'Its tenant. NULL: the session of jobs without a tenant.';
