@@ -3,8 +3,10 @@
 import pytest
 
 from rules.test_plans import statements
+from rules.test_plans_in_use import NAMES, watch
 from support.batches import enqueue_batch, of
-from support.calls import enqueue_many, ids
+from support.calls import call, claim_next, discard, enqueue_many, ids
+from support.history import finish
 from support.plans import PLANNED, nodes, text_of
 
 OTHERS = 10_000
@@ -58,6 +60,18 @@ def test_where_few_are_wanted_few_are_read(conn):
     assert _pages(conn, "find_jobs", ", ".join(types), given) <= PAGES
 
 
+@pytest.mark.parametrize(("verb", "count"), [("cancel_many", 1), ("retry_many", 1), ("delete_many", 0)])
+def test_children_are_found_without_a_look_at_others(conn, verb, count):
+    enqueue_many(conn, [{"kind": "other", "queue": "other"}] * OTHERS)
+    finish(conn, 0, OTHERS, state="discarded")
+    parent = enqueue_batch(conn, children=of(2))
+    discard(conn, claim_next(conn))
+    plans = watch(conn, lambda explained: _pages_of(explained["Plan"]))
+    conn.execute("SET auto_explain.log_analyze = on; SET auto_explain.log_buffers = on")
+    assert call(conn, verb, parent=parent) == [(count,)]
+    assert {NAMES[query]: pages for query, pages in plans if query in NAMES and pages > PAGES} == {}
+
+
 def _pages_read(conn, statement: str, job: int) -> int:
     given = [f"'{{{job}}}'" if STATEMENTS[statement].startswith("bigint[]") else str(job)]
     given += [str(WALKS.get(statement, 500))] * STATEMENTS[statement].count(", ")
@@ -70,4 +84,8 @@ def _pages(conn, statement: str, types: str, given: list[str]) -> int:
         ((explained,),) = conn.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE looked ({', '.join(given)})").fetchall()
         conn.execute("DEALLOCATE looked")
     # What changes rows after the result is known does not count in what gives the result.
-    return max(node["Shared Hit Blocks"] + node["Shared Read Blocks"] for node in nodes(explained[0]["Plan"]))
+    return _pages_of(explained[0]["Plan"])
+
+
+def _pages_of(plan: dict) -> int:
+    return max(node["Shared Hit Blocks"] + node["Shared Read Blocks"] for node in nodes(plan))

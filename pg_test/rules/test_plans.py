@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from support.plans import LARGE, PLANNED, QUERIES, crowd, read_whole, text_of
+from support.plans import FILTER, LARGE, PLANNED, chosen, crowd, read_whole, text_of, texts
 
 ROOT = Path(__file__).parents[2]
 _PLAN = r"(?:\s*\.that_reads_(all|a_range)\(\))?"
 _STATEMENT = re.compile(r'\b(\w+)!\(\s*"(\w+)"\s*(?:,\s*\[?([A-Z0-9_a-z:,\s]*?)\]?)?\s*,?\s*\)' + _PLAN, re.S)
 # Macros of statements, and the types of the parameters that all of theirs have.
 _MACRO = re.compile(r"macro_rules! (\w+) \{(?:(?!macro_rules!).)*?\bstatement!\(\s*\$name,\s*\[(.*?)\]", re.S)
+# The types of those that are made of parts.
+_OF_CHOICES = re.compile(r"const TYPES: \[Oid; \d+\] = \[(.*?)\]", re.S)
 _TYPE = re.compile(r"\b([A-Z0-9]+)OID\b")
 _ARRAY = re.compile(r"^(\w+)array$")
 
@@ -57,7 +59,9 @@ def statements() -> dict[str, tuple[list[str], str]]:
     sources = [path.read_text() for path in (ROOT / "src").rglob("*.rs")]
     first = {"statement": []} | {name: _types(types) for source in sources for name, types in _MACRO.findall(source)}
     used = [use for source in sources for use in _STATEMENT.findall(source)]
-    return {name: (first[macro] + _types(more), reads) for macro, name, more, reads in used if macro in first}
+    [types] = _OF_CHOICES.findall((FILTER / "filter.rs").read_text())
+    made = {name: (_types(types), "") for name in chosen()}
+    return made | {name: (first[macro] + _types(more), reads) for macro, name, more, reads in used if macro in first}
 
 
 def _types(text: str) -> list[str]:
@@ -84,7 +88,7 @@ def test_all_that_may_are_statements():
 
 
 def test_all_statements_are_looked_at():
-    assert statements().keys() == {path.stem for path in QUERIES.glob("*.sql")}
+    assert statements().keys() == texts().keys()
 
 
 def test_what_is_planned_to_read_all_may():

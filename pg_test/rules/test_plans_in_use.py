@@ -10,7 +10,7 @@ from findings.verbs import VERBS, running
 from rules.test_plans import MAY, statements
 from support.calls import claim_next, discard, enqueue, fail, retry
 from support.modules import load
-from support.plans import KNOWN, QUERIES, crowd, let_be_known, nodes, read_whole, shape
+from support.plans import KNOWN, crowd, let_be_known, nodes, read_whole, shape, texts
 
 EXPLAINED = """
     SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on;
@@ -27,7 +27,7 @@ FUNCTION = """
 """
 # The test's own.
 LOOK = "SELECT key FROM turnstile.slowed_key"
-NAMES = {path.read_text().strip(): path.stem for path in QUERIES.glob("*.sql")}
+NAMES = {text.strip(): name for name, text in texts().items()}
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from support.batches import enqueue_batch, of
 from support.calls import enqueue_many, ids
 
 QUERIES = Path(__file__).parents[2] / "sql/queries"
+FILTER = Path(__file__).parents[2] / "src/api/operate"
 # But for statements that are planned to read all, or a range. Otherwise EXPLAIN would leave out partitions in which NULL finds nothing.
 PLANNED = """
     SET enable_partition_pruning = off;
@@ -31,6 +32,8 @@ SETTINGS = [
     "INSERT INTO turnstile.endpoint (pattern, url) SELECT 'kind' || n, 'https://host' || n || '.example/' FROM generate_series(1, %s) AS n",
 ]
 
+_CHOICE = re.compile(r'\bchoice!\(("\w+"[^)]*)\)')
+_WORDS = re.compile(r'"(\w+)"')
 _ANY_VALUE = re.compile(r"\(\w+ IS NOT NULL\)")
 _OWN = "relnamespace = 'turnstile'::regnamespace"
 _OF_OWN = f"SELECT oid FROM pg_class WHERE {_OWN}"
@@ -48,8 +51,24 @@ def let_be_known(conn, what: str) -> None:
         conn.execute(statement)
 
 
+def texts() -> dict[str, str]:
+    """All statements of the product."""
+    return {path.stem: path.read_text() for path in QUERIES.glob("*.sql")} | chosen()
+
+
+def chosen() -> dict[str, str]:
+    """Those that are made of parts, each in two forms, as the macro choice! makes them."""
+    found = {name: parts for path in FILTER.glob("*.rs") for name, *parts in map(_WORDS.findall, _CHOICE.findall(path.read_text()))}
+    forms = {"": "any", "_of_parent": "children"}
+    return {name + suffix: _of_parts(*parts, "chosen", form, "locked") for name, parts in found.items() for suffix, form in forms.items()}
+
+
+def _of_parts(*parts: str) -> str:
+    return "".join((QUERIES / f"filter/{part}.sql").read_text() for part in parts)
+
+
 def text_of(statement: str) -> str:
-    return (QUERIES / f"{statement}.sql").read_text()
+    return texts()[statement]
 
 
 def nodes(plan: dict):

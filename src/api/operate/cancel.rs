@@ -1,19 +1,19 @@
 //! Verbs that end jobs from outside: `cancel`, `discard`, and the same for many jobs.
 
 use crate::api::arguments::job;
-use crate::api::operate::filter::{Filter, filter_statement};
+use crate::api::operate::filter::{Choice, Filter, choice};
 use crate::permission;
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable};
 use crate::pg::error::{Result, never_changes, no_such_job};
 use crate::pg::rounds::Rounds;
-use crate::pg::spi::{Spi, Statement, with_spi};
+use crate::pg::spi::{Spi, with_spi};
 use crate::runs::end_waiting::{Outcome, end_waiting};
 use crate::runs::finish::{Failing, fail_run, state_of, wrong_state};
 use pgrx::pg_sys::Datum;
 
 arguments!(discard: JOB_ID, ATTEMPT, ERROR);
 
-static FIND_JOBS: Statement = filter_statement!("find_jobs");
+static FIND_JOBS: Choice = choice!("find_jobs", "live");
 
 const WAITING: [&str; 4] = ["available", "scheduled", "retryable", "blocked"];
 const LIVE: [&str; 5] = ["available", "scheduled", "retryable", "blocked", "running"];

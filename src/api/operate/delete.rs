@@ -1,12 +1,12 @@
 //! `delete_many`: finished jobs leave the history before their time.
 
-use crate::api::operate::filter::{Filter, filter_statement};
+use crate::api::operate::filter::{Choice, Filter, choice};
 use crate::pg::call::{Call, datum, must_be_writable};
 use crate::pg::error::Result;
 use crate::pg::spi::{Statement, statement, with_spi};
 use pgrx::pg_sys::Datum;
 
-static FIND: Statement = filter_statement!("find_deletable");
+static FIND: Choice = choice!("find_deletable", "finished", "deletable");
 static LOCK: Statement = statement!("lock_finished", [INT8ARRAYOID]);
 static DELETE: Statement = statement!("delete_finished", [INT8ARRAYOID]);
 

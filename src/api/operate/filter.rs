@@ -6,7 +6,9 @@ use crate::permission::{self, Verb};
 use crate::pg::call::{Call, MOST_ELEMENTS, arguments, datum};
 use crate::pg::error::{Result, bad_value};
 use crate::pg::spi::{Spi, Statement};
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{
+    Datum, INT8OID, INTERVALOID, JSONBOID, Oid, TEXTARRAYOID, TEXTOID, TIMESTAMPTZOID,
+};
 
 arguments!(cancel_many: QUEUE, KIND, TENANT, ACCOUNT, SESSION, STATE, OLDER_THAN, MAX_JOBS, PARENT, CONCURRENCY_KEY, METADATA, ERROR, ENDED_BEFORE, FIRST_ID, LAST_ID);
 
@@ -92,12 +94,16 @@ impl Filter {
         *first = datum(id);
     }
 
-    /// Locks the jobs that a statement finds, and gives their ids in order.
-    pub fn lock(&self, spi: &Spi, statement: &Statement, already: usize) -> Result<Vec<i64>> {
+    /// Locks the jobs that are found, and gives their ids in order.
+    pub fn lock(&self, spi: &Spi, choice: &Choice, already: usize) -> Result<Vec<i64>> {
         let [queue, kind, tenant, account, session, concurrency_key] = self.names;
         let states: Vec<String> = self.states.iter().map(|&state| state.into()).collect();
         let [first_id, last_id] = self.ids;
         let left = i64::try_from(already).map_or(0, |already| self.most - already);
+        let statement = match self.parent {
+            Some(_) => &choice.children,
+            None => &choice.any,
+        };
         let rows = spi.run(
             statement,
             &[
@@ -122,29 +128,65 @@ impl Filter {
     }
 }
 
-/// The types of the arguments of a statement that finds jobs by a filter.
-macro_rules! filter_statement {
-    ($name:literal) => {
-        $crate::pg::spi::statement!(
-            $name,
-            [
-                TEXTOID,
-                TEXTOID,
-                TEXTOID,
-                TEXTOID,
-                TEXTOID,
-                TEXTARRAYOID,
-                INTERVALOID,
-                INT8OID,
-                INT8OID,
-                TEXTOID,
-                JSONBOID,
-                TEXTOID,
-                TIMESTAMPTZOID,
-                INT8OID,
-                INT8OID
-            ]
+/// What is asked for: all jobs by their ids, or the children of a parent, for which one kept plan would read all jobs as well.
+pub struct Choice {
+    any: Statement,
+    children: Statement,
+}
+
+impl Choice {
+    pub const fn new(any: Statement, children: Statement) -> Self {
+        Self { any, children }
+    }
+}
+
+/// The types of the arguments.
+pub const TYPES: [Oid; 15] = [
+    TEXTOID,
+    TEXTOID,
+    TEXTOID,
+    TEXTOID,
+    TEXTOID,
+    TEXTARRAYOID,
+    INTERVALOID,
+    INT8OID,
+    INT8OID,
+    TEXTOID,
+    JSONBOID,
+    TEXTOID,
+    TIMESTAMPTZOID,
+    INT8OID,
+    INT8OID,
+];
+
+/// Statements that find jobs by a filter, made of parts in `sql/queries/filter`: of those that are named first, and of what all have.
+macro_rules! choice {
+    ($name:literal, $($part:literal),+) => {
+        $crate::api::operate::filter::Choice::new(
+            $crate::api::operate::filter::of_parts!($name, $($part,)+ "chosen", "any", "locked"),
+            $crate::api::operate::filter::of_parts!(
+                concat!($name, "_of_parent"), $($part,)+ "chosen", "children", "locked"
+            ),
         )
     };
 }
-pub(crate) use filter_statement;
+pub(crate) use choice;
+
+macro_rules! of_parts {
+    ($name:expr, $($part:literal),+) => {
+        $crate::pg::spi::Statement::new(
+            $name,
+            concat!(
+                $(include_str!(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/sql/queries/filter/",
+                    $part,
+                    ".sql"
+                )),)+
+                "\0"
+            ),
+            &$crate::api::operate::filter::TYPES,
+        )
+    };
+}
+pub(crate) use of_parts;

@@ -1,7 +1,7 @@
 //! `retry` brings jobs back; `reprioritize` has them run sooner or later than others.
 
 use crate::api::arguments::job;
-use crate::api::operate::filter::{Filter, filter_statement};
+use crate::api::operate::filter::{Choice, Filter, choice};
 use crate::api::produce::unique_key::{key_is_taken, take_back};
 use crate::permission;
 use crate::pg::call::{Call, arguments, count, datum, must_be_writable, required};
@@ -25,8 +25,8 @@ static LINE_UP_LATER: Statement = statement!("line_up_later", [INT8ARRAYOID]);
 static REOPEN: Statement = statement!("reopen_batches", [INT8ARRAYOID]);
 static MAKE_FINISHED: Statement = statement!("retry_finished", []);
 static FINISHED: Statement = Statement::of_catalog(&MAKE_FINISHED, &[pg_sys::INT8ARRAYOID]);
-static FIND_JOBS: Statement = filter_statement!("find_jobs");
-static FIND_FINISHED: Statement = filter_statement!("find_finished");
+static FIND_JOBS: Choice = choice!("find_jobs", "live");
+static FIND_FINISHED: Choice = choice!("find_finished", "finished", "retriable");
 static REPRIORITIZE: Statement = statement!("reprioritize", [INT8OID, INT4OID]);
 
 const USUAL: [&str; 3] = ["retryable", "cancelled", "discarded"];
