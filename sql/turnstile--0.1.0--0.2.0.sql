@@ -2497,7 +2497,7 @@ CREATE FUNCTION turnstile_internal.figures(gate text)
     AS 'MODULE_PATHNAME', 'turnstile_figures';
 COMMENT ON FUNCTION turnstile_internal.figures(text) IS
     'For the views of figures: what is in memory of the queues, tenants, accounts or concurrency keys with jobs or statistics. Where memory cannot be used (on a standby, where this transaction has rewritten turnstile.job, or where turnstile.max_memory leaves no room for all names) the jobs are counted.
-gate: queue, tenant, account, concurrency or batch.
+gate: queue, tenant, account or concurrency.
 Errors: 22004; 22023; 42501.';
 
 CREATE FUNCTION turnstile.histogram_bounds() RETURNS bigint[]
@@ -2675,26 +2675,29 @@ COMMENT ON VIEW turnstile.concurrency_keys IS
     'The settings in force and live figures of every concurrency key that has a row or live jobs, or had some in the last minute; columns as in queues. slots: 1 at most while one_at_a_time, and 0 while all endpoints of the key are paused. Figures are in memory: a query does not depend on how many jobs there are.';
 
 -- An outer join at the end, so that nothing is counted for who does not ask how many have ended.
+CREATE FUNCTION turnstile_internal.batch_figures(id bigint)
+    RETURNS TABLE (waiting bigint, running bigint, finished_per_minute bigint)
+    LANGUAGE c STABLE ROWS 1
+    AS 'MODULE_PATHNAME', 'turnstile_batch_figures';
+COMMENT ON FUNCTION turnstile_internal.batch_figures(bigint) IS
+    'For the view batches: how many live children a batch has, and how many have ended in the last minute. They are in memory. Where it cannot be used (on a standby, where this transaction has rewritten turnstile.job, or where turnstile.max_memory leaves no room for all batches) the live children are counted, and none has ended.
+Errors: 22004.';
+
 CREATE VIEW turnstile.batches AS
-WITH live AS MATERIALIZED (
-    SELECT figures.name::bigint AS id, figures.waiting + figures.scheduled + figures.retryable + figures.blocked AS waiting,
-        figures.running, figures.finished_per_minute
-    FROM turnstile_internal.figures('batch') AS figures
-)
 SELECT
     batch.id, parent.kind, parent.queue, parent.tenant, parent.session, parent.state,
-    coalesce(live.waiting + live.running, 0) + CASE
+    live.waiting + live.running + CASE
         WHEN parent.children IS NULL THEN ended.completed + ended.discarded + ended.cancelled
         ELSE (parent.children ->> 'completed')::bigint + (parent.children ->> 'discarded')::bigint + (parent.children ->> 'cancelled')::bigint
     END AS total,
-    coalesce(live.waiting, 0) AS waiting,
-    coalesce(live.running, 0) AS running,
+    live.waiting,
+    live.running,
     CASE WHEN parent.children IS NULL THEN ended.completed ELSE (parent.children ->> 'completed')::bigint END AS completed,
     CASE WHEN parent.children IS NULL THEN ended.discarded ELSE (parent.children ->> 'discarded')::bigint END AS discarded,
     CASE WHEN parent.children IS NULL THEN ended.cancelled ELSE (parent.children ->> 'cancelled')::bigint END AS cancelled,
     batch.slots,
     batch.opened_at AS started_at,
-    coalesce(live.finished_per_minute, 0) AS finished_per_minute,
+    live.finished_per_minute,
     CASE WHEN live.finished_per_minute > 0 THEN
         statement_timestamp() + make_interval(secs => 60.0 * (live.waiting + live.running) / live.finished_per_minute)
     END AS estimated_end,
@@ -2716,7 +2719,7 @@ CROSS JOIN LATERAL (
     )
     LIMIT 1
 ) AS parent
-LEFT JOIN live ON live.id = batch.id
+CROSS JOIN LATERAL turnstile_internal.batch_figures(batch.id) AS live
 LEFT JOIN LATERAL (
     SELECT count(*) FILTER (WHERE last.state = 'completed') AS completed, count(*) FILTER (WHERE last.state = 'discarded') AS discarded,
         count(*) FILTER (WHERE last.state = 'cancelled') AS cancelled
@@ -2729,7 +2732,7 @@ LEFT JOIN LATERAL (
     WHERE parent.children IS NULL AND NOT EXISTS (SELECT FROM ONLY turnstile.job WHERE job.id = last.id)
 ) AS ended ON true;
 COMMENT ON VIEW turnstile.batches IS
-    'Batches and how far they are. Live children are counted in memory. Ended ones are counted in history while the batch is live, and only where total, completed, discarded or cancelled is asked for.';
+    'Batches and how far they are. Live children are counted in memory. Ended ones are counted in history while the batch is live, and only where total, completed, discarded or cancelled is asked for. A query by id, or of the newest ones with a limit, looks at those alone.';
 COMMENT ON COLUMN turnstile.batches.id IS 'The parent.';
 COMMENT ON COLUMN turnstile.batches.kind IS 'Its kind.';
 COMMENT ON COLUMN turnstile.batches.queue IS 'Its queue.';
@@ -3008,7 +3011,7 @@ AS $function$
             'histogram_bounds', 'stat_reset', 'check_permission'
         ]),
         ('operator', 'EXECUTE', 'turnstile_internal', ARRAY[
-            'memory_use', 'figures', 'workers_seen', 'samples_of_histogram',
+            'memory_use', 'figures', 'batch_figures', 'workers_seen', 'samples_of_histogram',
             'check_name', 'check_clear', 'check_rate', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', 'turnstile', ARRAY[
@@ -3019,7 +3022,7 @@ AS $function$
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key', 'retry_curve'
         ]),
         ('monitor', 'EXECUTE', 'turnstile', ARRAY['histogram_bounds', 'why_waiting_summary']),
-        ('monitor', 'EXECUTE', 'turnstile_internal', ARRAY['memory_use', 'figures', 'workers_seen', 'samples_of_histogram']),
+        ('monitor', 'EXECUTE', 'turnstile_internal', ARRAY['memory_use', 'figures', 'batch_figures', 'workers_seen', 'samples_of_histogram']),
         ('monitor', 'SELECT', 'turnstile', ARRAY[
             'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory',
             'history_partition'

@@ -8,13 +8,15 @@ from support.batches import (
     callback_of, children_of, claim_awaited, claim_just, complete_all, ended, ends_as, enqueue_batch, nothing_comes, of, pruned,
     set_batch,
 )  # fmt: skip
-from support.calls import call, cancel, claim_next, complete, discard, enqueue, fail, release
+from support.calls import call, cancel, claim, claim_next, complete, discard, enqueue, fail, release
 from support.errors import NO_SUCH_JOB, refused
 from support.history import days_ago, maintain, make_day, noon
+from support.plans import PLANNED, most_rows
 from support.settings import configure
 from support.sleepers import Sleeper, until
 
 WAIT = "CALL turnstile.wait_for_end(%(job)s, %(timeout)s)"
+MANY = 200
 COUNTS = "total waiting running completed discarded cancelled".split()
 
 
@@ -48,6 +50,24 @@ def test_a_batch_is_shown_with_its_children_by_state(conn):
     assert _counts(conn, batch) == [8, 4, 1, 1, 1, 1]
     set_batch(conn, batch, slots=2)
     assert _shown(conn, batch).slots == 2
+
+
+@pytest.mark.parametrize("which", ["WHERE id = (SELECT min(id) FROM turnstile.batch)", "ORDER BY id DESC LIMIT 3"])
+def test_of_some_batches_no_others_are_looked_at(conn, which):
+    for _ in range(MANY):
+        enqueue_batch(conn, children=of(2), slots=1)
+    conn.execute(PLANNED)
+    [[explained]] = conn.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM turnstile.batches {which}").fetchall()
+    assert most_rows(explained[0]["Plan"]) < MANY / 2
+
+
+@pytest.mark.parametrize("rewrite", ["SELECT", "ALTER TABLE turnstile.job ADD COLUMN mine timestamptz DEFAULT clock_timestamp()"])
+def test_a_batch_of_a_transaction_that_has_rewritten_the_jobs_is_counted(conn, rewrite):
+    batches = [enqueue_batch(conn, children=of(number)) for number in (3, 5)]
+    claim(conn, ["default"], 2)
+    conn.execute(f"BEGIN; {rewrite}")
+    assert [_counts(conn, batch)[:3] for batch in batches] == [[3, 1, 2], [5, 5, 0]]
+    conn.execute("ROLLBACK")
 
 
 def test_a_batch_that_is_not_open_has_not_started(conn):

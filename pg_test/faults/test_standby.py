@@ -14,7 +14,8 @@ import pytest
 
 from faults.cluster import PATIENCE, as_server, binary, own_cluster
 from faults.mixture import admits_what_may_run, fill
-from support.calls import enqueue_many, enqueue_times, ids
+from support.batches import enqueue_batch, of
+from support.calls import claim, enqueue_many, enqueue_times, ids
 from support.database import fresh_database
 from support.errors import refused
 from support.drawn import draw_ahead, grows, places
@@ -130,6 +131,16 @@ def test_a_standby_refuses_writes_and_schedules_once_promoted(db, conn, seed):
         standby.execute("DELETE FROM turnstile.job WHERE kind = 'recurring'")
         admits_what_may_run(standby, slots, made)
         standby.close()
+
+
+def test_a_standby_counts_the_children_of_a_batch(db, conn):
+    for number in (3, 5):
+        enqueue_batch(conn, children=of(number), slots=10)
+    claim(conn, ["default"], 4)
+    with _standby(conn) as address, psycopg.connect(**address, user="postgres", dbname=db.name, autocommit=True) as standby:
+        _wait_for(standby, "SELECT count(*) = 4 FROM turnstile.job WHERE state = 'running'")
+        shown = "SELECT total, waiting, running, finished_per_minute FROM turnstile.batches ORDER BY id"
+        assert standby.execute(shown).fetchall() == [(3, 0, 3, 0), (5, 4, 1, 0)]
 
 
 def test_a_promoted_standby_gives_no_number_again(db, conn):

@@ -77,6 +77,16 @@ def nodes(plan: dict):
         yield from nodes(below)
 
 
+def most_rows(plan: dict) -> float:
+    """The most rows that a node read, by EXPLAIN ANALYZE, with those that it did not want."""
+    return max(_rows_of(node) for node in nodes(plan))
+
+
+def _rows_of(node: dict) -> float:
+    removed = (node.get(f"Rows Removed by {what}", 0) for what in ("Filter", "Join Filter"))
+    return (node["Actual Rows"] + sum(removed)) * node["Actual Loops"]
+
+
 def crowd(conn) -> None:
     """Rows in each table that may have many."""
     before = ids(enqueue_many(conn, [{"kind": "before", "unique_key": f"u{n}"} for n in range(MANY)]))

@@ -9,7 +9,7 @@ from support.errors import BAD_VALUE, NULL_VALUE, refused
 from support.history import (
     days_ago, drop_days, finish, kept, maintain, make_day, noon, partition_of, partitions, today,
 )  # fmt: skip
-from support.plans import nodes
+from support.plans import most_rows
 from support.settings import configure, unconfigure
 
 
@@ -79,15 +79,10 @@ def test_what_upkeep_reads_grows_with_the_queues_and_not_with_their_square(conn)
     """Once for each day."""
     queues = 1000
     conn.execute("INSERT INTO turnstile.queue (name, keep_completed) SELECT 'q' || n, '30 days' FROM generate_series(1, %s) AS n", [queues])
-    plans = watch(conn, lambda explained: max(_rows_read(node) for node in nodes(explained["Plan"])))
+    plans = watch(conn, lambda explained: most_rows(explained["Plan"]))
     conn.execute("SET auto_explain.log_analyze = on")
     maintain(conn)
     assert queues <= max(rows for query, rows in plans if "is_over" in query) < 3 * queues
-
-
-def _rows_read(node: dict) -> float:
-    removed = (node.get(f"Rows Removed by {what}", 0) for what in ("Filter", "Join Filter"))
-    return (node["Actual Rows"] + sum(removed)) * node["Actual Loops"]
 
 
 def test_a_changed_setting_lets_go_of_what_was_kept(conn):

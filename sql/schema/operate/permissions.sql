@@ -30,7 +30,7 @@ AS $function$
             'histogram_bounds', 'stat_reset', 'check_permission'
         ]),
         ('operator', 'EXECUTE', 'turnstile_internal', ARRAY[
-            'memory_use', 'figures', 'workers_seen', 'samples_of_histogram',
+            'memory_use', 'figures', 'batch_figures', 'workers_seen', 'samples_of_histogram',
             'check_name', 'check_clear', 'check_rate', 'changed_setting', 'refuse_setting', 'gate_key', 'session_gate'
         ]),
         ('operator', 'SELECT', 'turnstile', ARRAY[
@@ -41,7 +41,7 @@ AS $function$
             'queue', 'tenant', 'account', 'concurrency', 'paused_session', 'batch', 'route', 'endpoint', 'slowed_key', 'retry_curve'
         ]),
         ('monitor', 'EXECUTE', 'turnstile', ARRAY['histogram_bounds', 'why_waiting_summary']),
-        ('monitor', 'EXECUTE', 'turnstile_internal', ARRAY['memory_use', 'figures', 'workers_seen', 'samples_of_histogram']),
+        ('monitor', 'EXECUTE', 'turnstile_internal', ARRAY['memory_use', 'figures', 'batch_figures', 'workers_seen', 'samples_of_histogram']),
         ('monitor', 'SELECT', 'turnstile', ARRAY[
             'queues', 'tenants', 'accounts', 'concurrency_keys', 'batches', 'stat_queue', 'stat_tenant', 'workers', 'metrics', 'memory',
             'history_partition'

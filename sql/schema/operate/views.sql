@@ -18,7 +18,7 @@ CREATE FUNCTION turnstile_internal.figures(gate text)
     AS 'MODULE_PATHNAME', 'turnstile_figures';
 COMMENT ON FUNCTION turnstile_internal.figures(text) IS
     'For the views of figures: what is in memory of the queues, tenants, accounts or concurrency keys with jobs or statistics. Where memory cannot be used (on a standby, where this transaction has rewritten turnstile.job, or where turnstile.max_memory leaves no room for all names) the jobs are counted.
-gate: queue, tenant, account, concurrency or batch.
+gate: queue, tenant, account or concurrency.
 Errors: 22004; 22023; 42501.';
 
 CREATE FUNCTION turnstile.histogram_bounds() RETURNS bigint[]

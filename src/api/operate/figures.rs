@@ -77,33 +77,45 @@ fn kind(call: &Call) -> Result<GateKind> {
     let given = call
         .text(figures::GATE)
         .ok_or_else(|| null_argument("gate"))?;
-    let mut known = gates::with_settings()
-        .filter(|(gate, _)| KINDS.contains(&gate.kind) || gate.kind == GateKind::Batch);
+    let mut known = gates::with_settings().filter(|(gate, _)| KINDS.contains(&gate.kind));
     let found = known.find(|(_, settings)| settings.argument == given);
     found
         .map(|(gate, _)| gate.kind)
-        .ok_or_else(|| bad_value("gate must be queue, tenant, account, concurrency or batch"))
+        .ok_or_else(|| bad_value("gate must be queue, tenant, account or concurrency"))
 }
 
-/// From memory, after a count of the jobs if there was none. Where the memory cannot be used, or some names have found no room
-/// there, counted for this call.
+/// From memory. Where it cannot be used, or some names have found no room there, counted for this call.
 fn all(kind: GateKind) -> Result<(Vec<Shown>, Option<i64>)> {
     let job_table = catalog::job_table()?;
-    if server::is_in_recovery() {
+    let found = from_memory(job_table, |makes_up| {
+        let found = look(job_table, kind, makes_up)?;
+        Ok((found.trust, found))
+    })?;
+    let Some(mut found) = found else {
         return Ok((counted_here(job_table, kind)?, None));
+    };
+    if !found.is_whole {
+        replace(&mut found.names, counted_here(job_table, kind)?);
+    }
+    Ok((found.names.into_values().collect(), found.since))
+}
+
+/// What a look at the memory finds, after a count of the jobs if there was none: the first look may make up for names that found no
+/// room. Nothing where the memory cannot be used.
+pub(super) fn from_memory<T>(
+    job_table: pg_sys::Oid,
+    mut look: impl FnMut(bool) -> Result<(Trust, T)>,
+) -> Result<Option<T>> {
+    if server::is_in_recovery() {
+        return Ok(None);
     }
     let mut has_counted = false;
     loop {
-        let mut found = look(job_table, kind, !has_counted)?;
-        match found.trust {
-            Trust::Counted => {
-                if !found.is_whole {
-                    replace(&mut found.names, counted_here(job_table, kind)?);
-                }
-                return Ok((found.names.into_values().collect(), found.since));
-            }
+        let (trust, found) = look(!has_counted)?;
+        match trust {
+            Trust::Counted => return Ok(Some(found)),
             Trust::Counting => wait_until(server::now().saturating_add(NEXT_LOOK)),
-            Trust::None if has_counted => return Ok((counted_here(job_table, kind)?, None)),
+            Trust::None if has_counted => return Ok(None),
             Trust::None => {
                 has_counted = true;
                 count(job_table)?;
@@ -208,16 +220,13 @@ fn counted_here(job_table: pg_sys::Oid, kind: GateKind) -> Result<Vec<Shown>> {
 }
 
 fn add(names: &mut HashMap<u64, NameView>, kind: GateKind, key: u64, jobs: &Change) {
-    let label = jobs.label_of(kind);
-    let (scope, called): (Option<&str>, Box<str>) = match (kind, label) {
-        (GateKind::Batch, _) if key != 0 => (None, key.cast_signed().to_string().into()),
-        (_, Some(label)) => (label.scope, label.name.into()),
-        (_, None) => return,
+    let Some(label) = jobs.label_of(kind) else {
+        return;
     };
     let name = names.entry(key).or_insert_with(|| NameView {
         key,
-        scope: scope.map(Into::into),
-        name: called,
+        scope: label.scope.map(Into::into),
+        name: label.name.into(),
         states: Some([0; STATES]),
         waiting_since: None,
         started: 0,

@@ -1,5 +1,6 @@
 //! Verbs for operators.
 
+pub mod batch_figures;
 pub mod batch_results;
 pub mod cancel;
 pub mod check_permission;
@@ -36,6 +37,11 @@ sql_function!(
     turnstile_figures,
     pg_finfo_turnstile_figures,
     figures::figures
+);
+sql_function!(
+    turnstile_batch_figures,
+    pg_finfo_turnstile_batch_figures,
+    batch_figures::batch_figures
 );
 sql_function!(
     turnstile_workers_seen,

@@ -4,6 +4,7 @@ use super::change::{EVENTS, STATES};
 use super::count::Trust;
 use super::histogram::Histogram;
 use super::memory::Figures;
+use super::name::Id;
 use crate::memory::gate::GateKind;
 use crate::memory::step::{NONE, Step};
 
@@ -54,6 +55,14 @@ impl Figures<'_> {
             }
         }
         Ok((views, (next <= last).then_some(next)))
+    }
+
+    /// One name, if it is known.
+    pub fn view_one(&self, id: Id, now: i64) -> Step<Option<NameView>> {
+        match self.find(id)? {
+            Some(at) => Ok(Some(self.view_of(at, now)?)),
+            None => Ok(None),
+        }
     }
 
     fn view_of(&self, at: u32, now: i64) -> Step<NameView> {
