@@ -3810,6 +3810,27 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION turnstile_internal.forget_unique_keys() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $function$
+BEGIN
+    -- It runs with the rights of the owner, so never on a table of another role.
+    IF (TG_RELID, TG_WHEN, TG_LEVEL, TG_OP)
+        IS DISTINCT FROM ('turnstile.job'::regclass::oid, 'AFTER', 'STATEMENT', 'TRUNCATE')
+    THEN
+        RAISE EXCEPTION 'forget_unique_keys() cannot be called by this trigger' USING ERRCODE = '55000',
+            DETAIL = pg_catalog.format('It was called %s %s for each %s on %s.', TG_WHEN, TG_OP, TG_LEVEL, TG_RELID::regclass),
+            HINT = 'It is for the trigger of the extension on turnstile.job. Drop this trigger.';
+    END IF;
+    -- A statement that names both tables has it open, and has emptied it. What it holds on disk counts, and not what a snapshot sees.
+    IF pg_catalog.pg_relation_size('turnstile.unique_key') > 0 THEN
+        TRUNCATE turnstile.unique_key;
+    END IF;
+    RETURN NULL;
+END
+$function$;
+
 CREATE INDEX paused_session_until_idx ON turnstile.paused_session (until);
 
 CREATE OR REPLACE FUNCTION turnstile.pause_session(queue text, tenant text, session text, until timestamptz DEFAULT NULL)

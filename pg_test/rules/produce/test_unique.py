@@ -190,9 +190,10 @@ def test_a_holder_with_more_uncounted_attempts_than_attempts_waits(conn, mode):
     assert conn.execute("SELECT id, state FROM turnstile.job").fetchall() == [(holder, "available")]
 
 
-def test_a_truncated_table_leaves_no_key_taken(conn):
+@pytest.mark.parametrize("tables", ["turnstile.job", "turnstile.job, turnstile.unique_key", "turnstile.unique_key, turnstile.job"])
+def test_a_truncated_table_leaves_no_key_taken(conn, tables):
     holder = ask(conn, "until_expired")
-    conn.execute("TRUNCATE turnstile.job RESTART IDENTITY")
+    conn.execute(f"TRUNCATE {tables} RESTART IDENTITY")
     enqueue(conn)
     assert ask(conn, "until_expired") != holder
 
