@@ -23,6 +23,15 @@ def test_two_databases_do_not_see_each_others_jobs(conn, elsewhere):
     assert ids(claim_all(conn)) == here
 
 
+@pytest.mark.parametrize("encoding", ["EUC_JP", "LATIN1", "SQL_ASCII"])
+def test_a_database_of_another_encoding_has_the_same_comments(conn, encoding):
+    said = "SELECT description FROM pg_description JOIN pg_class ON pg_class.oid = objoid WHERE relname = 'endpoint' ORDER BY objsubid"
+    with fresh_database(encoding=encoding) as database:
+        own = database.connect()
+        own.execute("CREATE EXTENSION turnstile; SET client_encoding = 'UTF8'")
+        assert own.execute(said).fetchall() == conn.execute(said).fetchall()
+
+
 def test_two_databases_do_not_share_limits_or_slots(conn, elsewhere):
     configure(conn, "tenant", "acme", slots=1)
     for connection in (conn, elsewhere):

@@ -40,10 +40,10 @@ class Database:
 TEMPLATE = f"turnstile_template_{os.getpid()}"
 
 
-def _create(admin: psycopg.Connection, name: str, template: str) -> None:
+def _create(admin: psycopg.Connection, name: str, template: str, encoding: str | None = None) -> None:
     # Copying the files is quicker than logging them, where nothing waits for the disk.
-    statement = "CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy"
-    admin.execute(sql.SQL(statement).format(sql.Identifier(name), sql.Identifier(template)))
+    statement = "CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy" + (" ENCODING {} LOCALE 'C'" if encoding else "")
+    admin.execute(sql.SQL(statement).format(sql.Identifier(name), sql.Identifier(template), sql.Literal(encoding)))
 
 
 def _drop(name: str) -> None:
@@ -65,11 +65,11 @@ def drop_template() -> None:
 
 
 @contextlib.contextmanager
-def fresh_database(extension: bool = True):
-    """A new database, with the extension unless told otherwise, dropped when the block ends."""
+def fresh_database(extension: bool = True, encoding: str | None = None):
+    """A new database, with the extension unless told otherwise, dropped when the block ends. One of another encoding has none."""
     name = f"turnstile_test_{secrets.token_hex(6)}"
     with server() as admin:
-        _create(admin, name, _template(admin) if extension else "template0")
+        _create(admin, name, "template0" if encoding or not extension else _template(admin), encoding)
     database = Database(name)
     try:
         yield database

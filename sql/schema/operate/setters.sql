@@ -1,4 +1,4 @@
--- What operators call instead of INSERT … ON CONFLICT: NULL leaves a column as it is. A row that is made inherits all that was not
+-- What operators call instead of INSERT ... ON CONFLICT: NULL leaves a column as it is. A row that is made inherits all that was not
 -- given. Only a pause of the row * is copied: it is not inherited, and a limit that is set must not end it. Plain INSERT, UPDATE
 -- and DELETE do the same work, and need the same permissions: these functions run with their caller's rights.
 --

@@ -82,7 +82,7 @@ COMMENT ON COLUMN turnstile.endpoint.key_by_host IS
 COMMENT ON COLUMN turnstile.endpoint.concurrency_key IS
     'The concurrency key of the host: host: and the host with the port, in lower case, without the default port. NULL: key_by_host is false.';
 COMMENT ON COLUMN turnstile.endpoint.secret IS
-    'Where the dispatcher finds the secrets that sign requests: env:TURNSTILE_SECRET_… names a variable, file:… a path below its folder of secrets. Never the value. NULL: requests are not signed.';
+    'Where the dispatcher finds the secrets that sign requests: env:TURNSTILE_SECRET_... names a variable, file:... a path below its folder of secrets. Never the value. NULL: requests are not signed.';
 COMMENT ON COLUMN turnstile.endpoint.allow_private IS 'Whether the host may have private addresses.';
 COMMENT ON COLUMN turnstile.endpoint.keep_response IS
     'Whether a JSON body of a 2xx, up to 1 MB, becomes the result of the job, and the first 1,000 characters of other bodies go into its error.';

@@ -1,5 +1,5 @@
 -- Limits and settings. A change applies from the next claim after its commit on.
--- A column that is NULL is inherited from the row *, and there from what is built in: the views …_in_force say what holds. "No limit" is a
+-- A column that is NULL is inherited from the row *, and there from what is built in: the views *_in_force say what holds. "No limit" is a
 -- value of its own, or a name could not be freed from a limit of the row *. For integers it is -1, as in CONNECTION LIMIT; for an interval that
 -- keeps, too, as servers before 17 have no infinite one. Pauses are not inherited: a name with a row has its own.
 
