@@ -3299,11 +3299,13 @@ CREATE OR REPLACE FUNCTION turnstile_internal.check_recurring_owner(name text, c
 AS $function$
 DECLARE
     owner name := (SELECT recurring.owner FROM turnstile.recurring WHERE recurring.name = check_recurring_owner.name COLLATE "default" FOR UPDATE);
+    -- From PostgreSQL 16 on a membership may give neither the rights of the role nor SET ROLE.
+    needed constant text := CASE WHEN pg_catalog.current_setting('server_version_num')::int >= 160000 THEN 'USAGE, SET' ELSE 'MEMBER' END;
 BEGIN
     -- A superuser is a member of every role. One that was dropped has no members.
     IF owner IS NULL OR caller = current_user
         OR (SELECT role.rolsuper FROM pg_catalog.pg_roles AS role WHERE role.rolname = caller)
-        OR (SELECT pg_catalog.pg_has_role(caller, role.oid, 'MEMBER') FROM pg_catalog.pg_roles AS role WHERE role.rolname = owner)
+        OR (SELECT pg_catalog.pg_has_role(caller, role.oid, needed) FROM pg_catalog.pg_roles AS role WHERE role.rolname = owner)
     THEN
         RETURN;
     END IF;

@@ -205,6 +205,18 @@ def test_members_of_the_owner_and_superusers_may_end_it(conn, planners):
     assert call(conn, "unschedule", name="nightly")[0][0] is True
 
 
+@pytest.mark.parametrize("inherit", ["TRUE", "FALSE"])
+@pytest.mark.parametrize("may_set", ["TRUE", "FALSE"])
+def test_a_membership_that_gives_nothing_does_not_count(conn, planners, inherit, may_set):
+    if conn.info.server_version < 160000:
+        pytest.skip("a membership has these options from PostgreSQL 16 on")
+    owner, member = planners
+    conn.execute(f'GRANT "{owner.name}" TO "{member.name}" WITH INHERIT {inherit}, SET {may_set}')
+    _recur(conn, owner.name)
+    found = _sqlstate(member.connect(), "SELECT turnstile.unschedule('nightly')")
+    assert found == (None if "TRUE" in (inherit, may_set) else NO_PRIVILEGE)
+
+
 def test_the_caller_is_whose_rights_hold(conn, planners):
     """SET ROLE counts, and so does a wrapper that is SECURITY DEFINER."""
     owner, other = planners
