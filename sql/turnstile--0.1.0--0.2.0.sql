@@ -117,6 +117,7 @@ ALTER FUNCTION turnstile.history_policy(timestamptz) SET SCHEMA turnstile_intern
 ALTER FUNCTION turnstile.job_changed() SET SCHEMA turnstile_internal;
 ALTER FUNCTION turnstile.job_truncated() SET SCHEMA turnstile_internal;
 ALTER FUNCTION turnstile.lock_history(regclass) SET SCHEMA turnstile_internal;
+ALTER FUNCTION turnstile_internal.lock_history(regclass) SET work_mem = '4MB';
 ALTER FUNCTION turnstile.memory_use() SET SCHEMA turnstile_internal;
 ALTER FUNCTION turnstile.missing_history_days(int) SET SCHEMA turnstile_internal;
 ALTER FUNCTION turnstile.move_strays(regclass, timestamptz, timestamptz) SET SCHEMA turnstile_internal;

@@ -32,6 +32,11 @@ def test_a_database_of_another_encoding_has_the_same_comments(conn, encoding):
         assert own.execute(said).fetchall() == conn.execute(said).fetchall()
 
 
+def test_the_extension_is_made_without_temporary_files():
+    with fresh_database(extension=False) as database:
+        database.connect().execute("SET temp_file_limit = 0; SET work_mem = '64kB'; CREATE EXTENSION turnstile")
+
+
 def test_two_databases_do_not_share_limits_or_slots(conn, elsewhere):
     configure(conn, "tenant", "acme", slots=1)
     for connection in (conn, elsewhere):

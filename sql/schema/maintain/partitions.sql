@@ -3,10 +3,13 @@
 -- To change the set of partitions takes strong locks for an instant, and a session that waits for such a lock
 -- blocks all that come after it. So it waits at most 50 ms, and not at all for a transaction that is older than
 -- a second: a dump, a report, a worker that ends runs in a long transaction.
+--
+-- CREATE EXTENSION itself holds hundreds of locks: the list of them fits in this work_mem, and needs no temporary file.
 CREATE FUNCTION turnstile_internal.lock_history(dropping regclass DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
     SET lock_timeout = '50ms'
+    SET work_mem = '4MB'
 AS $function$
 DECLARE
     tries int := 3;
