@@ -161,14 +161,20 @@ impl Level {
 
     /// A job of the lane has ceased to run.
     pub fn note_end(&mut self, spec: LaneSpec) {
-        self.lane(spec).released += 1;
-        self.lanes_of_runs.insert(spec.lane);
+        self.lane_of_run(spec).released += 1;
     }
 
     /// A job of the lane runs, which no claim has started.
     pub fn note_start(&mut self, spec: LaneSpec) {
-        self.lane(spec).started += 1;
-        self.lanes_of_runs.insert(spec.lane);
+        self.lane_of_run(spec).started += 1;
+    }
+
+    fn lane_of_run(&mut self, spec: LaneSpec) -> &mut LaneChange {
+        let lane = self.lane(spec);
+        if lane.released == 0 && lane.started == 0 {
+            self.lanes_of_runs.insert(spec.lane);
+        }
+        self.lane(spec)
     }
 
     /// Changes of lanes in which runs have begun or ended.
