@@ -77,6 +77,28 @@ def test_retry_curves_go_by_the_status(conn, dispatch, endpoints):
     assert [error_classes(conn, job) for job in jobs] == [["http.404"], ["http.500"], ["network"]]
 
 
+@pytest.mark.parametrize(
+    "url, error_class",
+    [
+        ("http://127.0.0.1:8000/", "address"),
+        ("http://169.254.169.254/latest", "address"),
+        ("http://2130706433/", "address"),
+        ("http://[::ffff:127.0.0.1]/", "address"),
+        ("http://localhost:8000/", "address"),
+        ("https://example.com/{payload.none}", "payload"),
+        (None, "endpoint"),
+    ],
+)
+def test_what_is_not_sent_has_a_class(conn, dispatch, url, error_class):
+    set_endpoint(conn, "other", "https://example.com/")
+    if url:
+        set_endpoint(conn, "work", url, allow_private=False)
+    job = enqueue(conn)
+    dispatch()
+    await_state(conn, job, "retryable")
+    assert error_classes(conn, job) == [error_class]
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_are_not_followed(conn, dispatch, endpoints, status):
     set_endpoint(conn, "*", endpoints.url("failing"))

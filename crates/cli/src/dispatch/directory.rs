@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio_postgres::types::Type;
-use turnstile_client::Job;
+use turnstile_client::{Failure, Job};
 
 use super::endpoint::{Endpoint, Row};
 use super::verdict::Report;
@@ -31,7 +31,7 @@ const REPORT: &str =
     SELECT turnstile.report_endpoint($1, $2, $3, pg_catalog.make_interval(secs => $4)) FROM patience";
 
 /// None: the kind has no endpoint. The error is one of its row.
-pub type Found = Option<Result<Arc<Endpoint>, String>>;
+pub type Found = Option<Result<Arc<Endpoint>, Failure>>;
 
 /// One asks at a time.
 #[derive(Default)]

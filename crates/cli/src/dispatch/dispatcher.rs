@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use turnstile_client::{Handler, Outcome, Run, StopReason};
 
+use super::class;
 use super::directory::Directory;
 use super::endpoint::{Endpoint, Mode, Row};
 use super::exchange::exchange;
@@ -56,7 +57,7 @@ impl Dispatcher {
         let payload = Payload::new(body.clone());
         let touched = sent.get_or_init(|| payload.touched());
         let request = self.requests.of(&endpoint, &run.job, time, &body, payload);
-        let request = request.map_err(|error| Outcome::Fail(error.into()))?;
+        let request = request.map_err(Outcome::Fail)?;
         let client = self.clients.of(endpoint.row.allow_private);
         let wants_body = endpoint.row.keep_response || endpoint.row.mode == Mode::Fireworq;
         let met = exchange(client, request, touched, time, wants_body).await;
@@ -68,10 +69,11 @@ impl Dispatcher {
         match self.directory.endpoint_of(kind).await {
             Ok(Some(Ok(endpoint))) if endpoint.row.paused => Err(Outcome::Snooze(WHILE_PAUSED)),
             Ok(Some(Ok(endpoint))) => Ok(endpoint),
-            Ok(Some(Err(error))) => Err(Outcome::Fail(error.into())),
-            Ok(None) => Err(Outcome::Fail(
-                format!("no endpoint for the kind {kind}").into(),
-            )),
+            Ok(Some(Err(failure))) => Err(Outcome::Fail(failure)),
+            Ok(None) => {
+                let error = format!("no endpoint for the kind {kind}");
+                Err(Outcome::Fail(class::of(class::ENDPOINT)(error)))
+            }
             Err(error) => {
                 tracing::warn!(%error, "the server does not tell the endpoint");
                 Err(Outcome::Snooze(WITHOUT_ANSWER))

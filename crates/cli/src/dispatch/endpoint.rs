@@ -5,7 +5,9 @@ use std::time::Duration;
 use hyper::{HeaderMap, Method};
 use serde::Deserialize;
 use serde_json::Value;
+use turnstile_client::Failure;
 
+use super::class;
 use crate::http::headers;
 use crate::http::resolve::vet_url;
 use crate::http::template::Template;
@@ -75,15 +77,16 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// An error is one of the row, which no attempt mends.
-    pub fn read(row: Row) -> Result<Self, String> {
-        let url = Template::parse(&row.url).map_err(|error| error.to_string())?;
+    pub fn read(row: Row) -> Result<Self, Failure> {
+        let url = Template::parse(&row.url).map_err(class::of(class::ENDPOINT))?;
         // Names are looked at when they are resolved.
-        vet_url(url.base(), row.allow_private).map_err(|error| error.to_string())?;
+        vet_url(url.base(), row.allow_private).map_err(class::of(class::ADDRESS))?;
         Ok(Self {
             url,
             method: Method::from_bytes(row.method.as_bytes())
-                .map_err(|_| format!("{:?} is no method of HTTP", row.method))?,
-            headers: headers::custom(&row.headers).map_err(|error| error.to_string())?,
+                .map_err(|_| format!("{:?} is no method of HTTP", row.method))
+                .map_err(class::of(class::ENDPOINT))?,
+            headers: headers::custom(&row.headers).map_err(class::of(class::ENDPOINT))?,
             row,
         })
     }
@@ -96,5 +99,39 @@ impl Endpoint {
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let spare = (lease / 20).min(Duration::from_secs(1));
         wanted.unwrap_or(lease).min(lease.saturating_sub(spare))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_cannot_be_used_has_a_class() {
+        let with_url = |url: &str| Row {
+            url: url.into(),
+            ..Row::example()
+        };
+        let bad_method = Row {
+            method: "P OST".into(),
+            ..Row::example()
+        };
+        let bad_headers = Row {
+            headers: serde_json::json!({"a b": "c"}),
+            ..Row::example()
+        };
+        for (row, expected) in [
+            (with_url("http://127.0.0.1:8000/"), class::ADDRESS),
+            (with_url("http://169.254.169.254/latest"), class::ADDRESS),
+            (with_url("http://2130706433/"), class::ADDRESS),
+            (with_url("http://[::ffff:127.0.0.1]/"), class::ADDRESS),
+            (with_url("nowhere"), class::ENDPOINT),
+            (bad_method, class::ENDPOINT),
+            (bad_headers, class::ENDPOINT),
+        ] {
+            let told = format!("{row:?}");
+            let failure = Endpoint::read(row).unwrap_err();
+            assert_eq!(failure.class.as_deref(), Some(expected), "{told}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use hyper::header::RETRY_AFTER;
 use hyper::{Request, Response, StatusCode};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use super::class;
 use crate::error::with_causes;
 use crate::http::client::{Client, told};
 use crate::http::payload::{Payload, Touched};
@@ -44,9 +45,9 @@ impl Trouble {
     /// What retry curves go by.
     pub fn class(&self) -> &'static str {
         match self {
-            Trouble::Refused(_) => "address",
-            Trouble::Network(_) => "network",
-            Trouble::Late(_) => "timeout",
+            Trouble::Refused(_) => class::ADDRESS,
+            Trouble::Network(_) => class::NETWORK,
+            Trouble::Late(_) => class::TIMEOUT,
         }
     }
 }

@@ -1,8 +1,10 @@
 //! `turnstile dispatch`: claims jobs and posts each to the endpoint of its kind.
 //!
 //! `dispatcher` does a run from the claim to its outcome. `directory` asks the server for endpoints and tells it of them; `request`,
-//! `exchange` and `verdict` make the request, send it and judge the answer; `hosts` counts failures in a row.
+//! `exchange` and `verdict` make the request, send it and judge the answer; `hosts` counts failures in a row, and `class` names the sorts of
+//! errors.
 
+mod class;
 mod directory;
 mod dispatcher;
 mod endpoint;

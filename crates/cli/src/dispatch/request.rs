@@ -8,8 +8,9 @@ use bytes::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Method, Request};
 use serde::Deserialize;
-use turnstile_client::{Job, rfc3339};
+use turnstile_client::{Failure, Job, rfc3339};
 
+use super::class;
 use super::endpoint::{Endpoint, Mode};
 use crate::http::headers::{self, CloudEvent, text};
 use crate::http::payload::Payload;
@@ -54,16 +55,17 @@ impl Requests {
         time: Duration,
         body: &[u8],
         payload: Payload,
-    ) -> Result<Request<Payload>, String> {
+    ) -> Result<Request<Payload>, Failure> {
         let url = endpoint
             .url
             .expand(&job.payload)
-            .map_err(|error| error.to_string())?;
+            .map_err(class::of(class::PAYLOAD))?;
         let mut request = Request::builder()
             .method(endpoint.method.clone())
             .uri(url.as_str())
             .body(payload)
-            .map_err(|error| format!("{url} is no address of a request: {error}"))?;
+            .map_err(|error| format!("{url} is no address of a request: {error}"))
+            .map_err(class::of(class::PAYLOAD))?;
         let headers = request.headers_mut();
         *headers = endpoint.headers.clone();
         headers.entry(CONTENT_TYPE).or_insert(JSON);
@@ -78,13 +80,14 @@ impl Requests {
             let keys = self
                 .secrets
                 .get(reference)
-                .map_err(|error| error.to_string())?;
+                .map_err(class::of(class::ENDPOINT))?;
             add_signature(headers, job, &keys, body);
         }
         if endpoint.row.mode == Mode::Async {
             self.callbacks
                 .as_ref()
-                .ok_or("the endpoint is async, and this dispatcher has no --callbacks")?
+                .ok_or("the endpoint is async, and this dispatcher has no --callbacks")
+                .map_err(class::of(class::ENDPOINT))?
                 .add(headers, job);
         }
         Ok(request)
