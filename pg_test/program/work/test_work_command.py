@@ -202,6 +202,18 @@ def test_a_program_that_is_not_there_is_told_before_any_job_is_claimed(conn, wor
     assert "no-such-program" in said
 
 
+def test_a_log_is_as_its_word_says_and_other_words_are_refused(conn, work):
+    status, said = work(command=["true"], TURNSTILE_LOG="bogus").ended()
+    assert (status, "off, error, warn, info or debug" in said) == (2, True)
+    job = enqueue(conn)
+    worker = work(command=["false"], TURNSTILE_LOG="Warning")
+    await_state(conn, job, "retryable")
+    until(lambda: " WARN " in worker.stderr(), "it tells of the failure", worker.stderr)
+    worker.terminate()
+    status, said = worker.ended()
+    assert (status, " INFO " in said) == (0, False)
+
+
 def test_who_may_not_work_is_told(db, conn, work, role):
     call(conn, "allow_producer", role=role)
     status, said = work(command=["true"], database=f"dbname={db.name} options='-c role={role}'").ended()

@@ -86,7 +86,7 @@ pub struct Args {
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile dispatch")?;
-    let _logs = logs::to_stderr();
+    let _logs = logs::to_stderr()?;
     open_files::allow(args.concurrency, OF_A_REQUEST, OF_THE_PROGRAM)?;
     let tokens = args.tokens()?;
     let directory = Directory::new(&settings)?;

@@ -83,7 +83,7 @@ const LOCK: Duration = Duration::from_secs(10);
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile serve")?;
-    let _logs = logs::to_stderr();
+    let _logs = logs::to_stderr()?;
     let clients = open_files::connections(args.max_clients, OF_THE_PROGRAM);
     let tokens = args.tokens.clone().map(TokenFile::read).transpose()?;
     let doors = args.doors.open(args.listen, tokens.is_some())?;

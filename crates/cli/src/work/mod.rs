@@ -74,7 +74,7 @@ pub struct Args {
 
 pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCode, Error> {
     let settings = connection.settings("turnstile work")?;
-    let _logs = logs::to_stderr();
+    let _logs = logs::to_stderr()?;
     let program = Program::find(args.command.clone())?;
     let files = open_files::allow(args.concurrency, OF_A_COMMAND, OF_THE_PROGRAM)?;
     let shutdown = Shutdown::on_signals()?;
