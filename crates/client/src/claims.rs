@@ -10,6 +10,7 @@ use crate::run::Claimed;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use crate::statement::{Statement, Value};
+use futures_util::poll;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -63,6 +64,8 @@ const LONGEST_PATIENCE: Duration = Duration::from_millis(5);
 
 pub(crate) struct Claims {
     link: Link,
+    /// By which runs say that they are alive, and how they have ended.
+    runs: Arc<Link>,
     settings: Arc<Settings>,
     held: Arc<HeldRuns>,
     done: Arc<Done>,
@@ -78,6 +81,7 @@ pub(crate) struct Claims {
 impl Claims {
     pub(crate) fn new(
         link: Link,
+        runs: Arc<Link>,
         settings: Arc<Settings>,
         held: Arc<HeldRuns>,
         done: Arc<Done>,
@@ -85,6 +89,7 @@ impl Claims {
     ) -> Self {
         Self {
             link,
+            runs,
             settings,
             held,
             done,
@@ -104,7 +109,7 @@ impl Claims {
     /// Up to so many jobs; none where it has slept, or where the worker drains.
     pub(crate) async fn next(&mut self, room: usize) -> Result<Vec<Claimed>> {
         let client = tokio::select! {
-            client = self.link.client() => client?,
+            client = self.connected() => client?,
             () = self.shutdown.drains() => return Ok(Vec::new()),
         };
         let claimed = self.claim(&client, room).await;
@@ -127,6 +132,18 @@ impl Claims {
                 result
             }
         }
+    }
+
+    /// Who claims without the other connection could not say that its runs are alive, and so they would run again for ever.
+    async fn connected(&self) -> Result<Arc<Session>> {
+        let client = self.link.client().await?;
+        let mut other = std::pin::pin!(self.runs.client());
+        if poll!(&mut other).is_pending() {
+            // No claim takes ends along meanwhile.
+            self.done.let_go();
+            other.await?;
+        }
+        Ok(client)
     }
 
     /// How long it is worth waiting for more room: a part of the time that a claim takes.

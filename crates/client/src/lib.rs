@@ -44,7 +44,8 @@
 //! handlers run while the server makes the next claim. Where there are none it sleeps: it runs nothing until
 //! there is work, or [`Worker::wait`] is over. On the other go all other ends of runs, as many as there are in one call, and one
 //! heartbeat for all runs. Neither relies on anything that belongs to a session, so both may go through PgBouncer in transaction mode; the
-//! sleeper keeps one connection of its pool.
+//! sleeper keeps one connection of its pool. Without the other connection nothing is claimed: no heartbeat could be sent, and a job that
+//! is longer than its lease would run again and again.
 //!
 //! # When the server is away
 //!

@@ -121,7 +121,7 @@ struct Working<H> {
     shutdown: Shutdown,
     handler: Arc<H>,
     held: Arc<HeldRuns>,
-    /// Endings, heartbeats and progress. Claims have a connection of their own, since they sleep there.
+    /// Endings, heartbeats and progress. Claims have a connection of their own, since they sleep there, and need this one, too.
     link: Arc<Link>,
     connector: Connector,
     /// A permit for each handler that may run.
@@ -191,6 +191,7 @@ impl<H: Handler> Working<H> {
     fn claims(&self, done: &Arc<Done>) -> Claims {
         Claims::new(
             Link::first("claims", self.connector.clone()),
+            Arc::clone(&self.link),
             Arc::clone(&self.settings),
             Arc::clone(&self.held),
             Arc::clone(done),

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from support.calls import enqueue, enqueue_many
+from support.calls import call, enqueue, enqueue_many
 from support.ended import await_counts, await_state, counts, state
 from support.pgbouncer import pgbouncer
 from support.sleepers import await_asleep, until
@@ -60,7 +60,7 @@ def test_connections_that_are_lost_come_back(conn, work, tmp_path):
     """While it sleeps, and while a job runs that goes on meanwhile."""
     worker = work(command=["sh", "-c", f"touch {tmp_path}/begun; while ! [ -e {tmp_path}/go ]; do sleep 0.01; done"])
     await_asleep(conn, 1)
-    assert conn.execute(LOSE_ALL).fetchone()[0] == 1
+    assert conn.execute(LOSE_ALL).fetchone()[0] == 2
     job = enqueue(conn)
     until((tmp_path / "begun").exists, "it has begun the job")
     conn.execute(LOSE_ALL)
@@ -68,6 +68,38 @@ def test_connections_that_are_lost_come_back(conn, work, tmp_path):
     await_state(conn, job, "completed")
     assert conn.execute("SELECT attempt FROM turnstile.jobs").fetchone() == (1,)
     assert "lost" in worker.stderr()
+
+
+LOSE_THAT_OF_RUNS = f"""
+SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {OF_THE_PROGRAM} AND wait_event_type IS DISTINCT FROM 'Extension'
+"""
+
+
+def test_it_claims_nothing_while_it_could_send_no_heartbeat(db, conn, work, role):
+    """The server has room for one of its two connections only: from the beginning, and after a loss."""
+
+    def refused_more_than(worker, times: int) -> None:
+        until(lambda: worker.stderr().count("(53300)") > times, "it has no second connection", worker.stderr)
+
+    call(conn, "allow_worker", role=role, queues=["default"])
+    conn.execute(f"ALTER ROLE {role} LOGIN CONNECTION LIMIT 1")
+    first = enqueue(conn)
+    worker = work(command=["true"], database=f"dbname={db.name} user={role}")
+    refused_more_than(worker, 1)
+    assert state(conn, first) == "available"
+    conn.execute(f"ALTER ROLE {role} CONNECTION LIMIT 2")
+    await_state(conn, first, "completed")
+    await_asleep(conn, 1)
+    conn.execute(f"ALTER ROLE {role} CONNECTION LIMIT 1")
+    assert conn.execute(LOSE_THAT_OF_RUNS).fetchone() == (1,)
+    refused = worker.stderr().count("(53300)")
+    second = enqueue(conn)
+    refused_more_than(worker, refused)
+    assert state(conn, second) == "available"
+    conn.execute(f"ALTER ROLE {role} CONNECTION LIMIT 2")
+    await_state(conn, second, "completed")
+    assert conn.execute("SELECT max(attempt) FROM turnstile.jobs").fetchone() == (1,)
+    worker.kill()
 
 
 def test_it_waits_for_a_server_that_is_not_there_yet(db, conn, work):
