@@ -84,6 +84,8 @@ mod run;
 mod send;
 mod settings;
 mod shutdown;
+#[cfg(unix)]
+mod signals;
 mod statement;
 mod time;
 mod told;
@@ -97,5 +99,7 @@ pub use handler::{Handler, Kinds};
 pub use outcome::{Outcome, StopReason};
 pub use run::{Children, Job, Run};
 pub use shutdown::Shutdown;
+#[cfg(unix)]
+pub use signals::Signals;
 pub use time::rfc3339;
 pub use worker::Worker;

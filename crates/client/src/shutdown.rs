@@ -1,6 +1,7 @@
 //! How a worker is told to stop.
 
-use crate::error::{Error, Result};
+#[cfg(unix)]
+use crate::{error::Result, signals::Signals};
 use tokio_util::sync::CancellationToken;
 
 /// Stops workers, in two steps. Clones stop the same ones.
@@ -16,20 +17,15 @@ impl Shutdown {
         Self::default()
     }
 
-    /// SIGTERM and SIGINT ask for it: the first one drains, another one ends runs at once.
+    /// [`Signals`] ask for it: the first one drains, another one ends runs at once.
     #[cfg(unix)]
     pub fn on_signals() -> Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate()).map_err(Error::Signals)?;
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::Signals)?;
+        let mut signals = Signals::new()?;
         let shutdown = Self::new();
         let asked = shutdown.clone();
         tokio::spawn(async move {
             loop {
-                tokio::select! {
-                    _ = terminate.recv() => {}
-                    _ = interrupt.recv() => {}
-                }
+                signals.next().await;
                 asked.ask();
             }
         });

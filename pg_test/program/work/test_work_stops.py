@@ -142,6 +142,44 @@ def test_a_second_signal_stops_the_jobs_at_once(conn, work, tmp_path):
     assert state(conn, job) == "available"
 
 
+# ---- SIGHUP ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hang_ups():
+    """Sets what programs that are started from now on inherit for SIGHUP."""
+    before = signal.getsignal(signal.SIGHUP)
+    yield lambda how: signal.signal(signal.SIGHUP, how)
+    signal.signal(signal.SIGHUP, before)
+
+
+def test_a_hang_up_is_a_soft_stop_however_often_it_comes(conn, work, tmp_path, hang_ups):
+    hang_ups(signal.SIG_DFL)
+    job = enqueue(conn)
+    worker = work("--drain", "1h", command=["sh", "-c", f"{begin(tmp_path)} while ! [ -e {tmp_path}/go ]; do sleep 0.01; done"])
+    await_begun(tmp_path)
+    worker.signal(signal.SIGHUP)
+    until(lambda: "drains" in worker.stderr(), "it has got the signal")
+    worker.signal(signal.SIGHUP)
+    enqueue(conn)
+    (tmp_path / "go").touch()
+    assert worker.ended()[0] == 0
+    assert state(conn, job) == "completed"
+    assert counts(conn) == {"completed": 1, "available": 1}
+
+
+def test_who_ignores_hang_ups_goes_on(conn, work, hang_ups):
+    """As nohup has it."""
+    hang_ups(signal.SIG_IGN)
+    worker = work(command=["true"])
+    await_asleep(conn, 1)
+    worker.signal(signal.SIGHUP)
+    job = enqueue(conn)
+    await_state(conn, job, "completed")
+    worker.terminate()
+    assert worker.ended()[0] == 0
+
+
 # ---- SIGKILL --------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 //! Whether this program was asked to end, by a signal, and how often.
 
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use turnstile_client::Signals;
 
 use crate::error::Error;
 
@@ -15,18 +15,14 @@ pub enum Asked {
 
 /// Says so once this program is asked to end, and once it is asked again. Others see it who look later.
 pub fn on_signals() -> Result<watch::Receiver<Asked>, Error> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut signals = Signals::new()?;
     let (asked, ends) = watch::channel(Asked::Never);
     tokio::spawn(async move {
         for (times, what) in [
             (Asked::Once, "ends: takes no further connection"),
             (Asked::Again, "ends at once"),
         ] {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
+            signals.next().await;
             tracing::info!("{what}");
             _ = asked.send(times);
         }
