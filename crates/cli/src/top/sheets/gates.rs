@@ -17,12 +17,12 @@ const HEADINGS: &[Heading] = &[
     number("SCHED", 6, 7),
     number("RETRY", 6, 6),
     number("BLOCKED", 7, 9),
-    number("WAIT p50", 8, 8),
-    number("p95", 7, 4),
-    number("p99", 7, 11),
+    number("WAIT p50", 9, 8),
+    number("WAIT p95", 9, 4),
+    number("WAIT p99", 9, 11),
     number("RUN p50", 8, 8),
-    number("p95", 7, 5),
-    number("p99", 7, 11),
+    number("RUN p95", 8, 5),
+    number("RUN p99", 8, 11),
     number("FAILED", 6, 10),
     number("RESCUED", 7, 12),
     number("DISCARDED", 9, 12),
@@ -83,5 +83,23 @@ fn state(gate: &Gate) -> Cell {
         Cell::Text("full".to_owned(), Tone::Notable)
     } else {
         Cell::text("")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A narrow screen shows any of them without those before it, and one of them with the mark of the order.
+    #[test]
+    fn each_percentile_says_of_what_it_is() {
+        let percentiles = HEADINGS
+            .iter()
+            .filter(|heading| heading.title.contains("p9") || heading.title.contains("p50"));
+        for heading in percentiles.clone() {
+            assert!(heading.title.contains(' '), "{}", heading.title);
+            assert!(heading.title.len() < usize::from(heading.width));
+        }
+        assert_eq!(percentiles.count(), 6);
     }
 }
