@@ -31,8 +31,16 @@ impl Queues {
     }
 }
 
-/// 500ms, 2s, 1.5m, 1h, 7d; a number alone is seconds.
+/// As `zero_or_interval`, and more than 0.
 pub fn interval(text: &str) -> Result<Duration, String> {
+    match zero_or_interval(text)? {
+        Duration::ZERO => Err(format!("{text:?} is not more than 0")),
+        time => Ok(time),
+    }
+}
+
+/// 500ms, 2s, 1.5m, 1h, 7d; a number alone is seconds.
+pub fn zero_or_interval(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is no time such as 500ms, 2s, 5m, 1h or 7d");
     let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
     let unit = text.strip_prefix(digits).unwrap_or_default();
@@ -45,7 +53,7 @@ pub fn interval(text: &str) -> Result<Duration, String> {
             .ok_or_else(wrong)?,
     };
     let seconds = digits.parse::<f64>().map_err(|_| wrong())? * scale;
-    if !seconds.is_finite() || seconds <= 0.0 || seconds > LONGEST {
+    if !(0.0..=LONGEST).contains(&seconds) {
         return Err(format!("{text:?} is not between 0 and a year"));
     }
     Ok(Duration::from_secs_f64(seconds))
@@ -55,13 +63,6 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("a number from 1 on is needed".to_owned()),
         Ok(number) => Ok(number),
-    }
-}
-
-pub fn zero_or_interval(text: &str) -> Result<Duration, String> {
-    match text {
-        "0" => Ok(Duration::ZERO),
-        text => interval(text),
     }
 }
 
@@ -104,8 +105,21 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["", "s", "1x", "0", "-1s", "inf", "1 s", "1000d", "nan"] {
+        for text in ["", "s", "1x", "-1s", "inf", "1 s", "1000d", "nan"] {
             assert!(interval(text).is_err(), "{text}");
+            assert!(zero_or_interval(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn zero_is_a_time_only_where_it_means_something() {
+        for text in ["0", "0s", "0ms", "0.0h"] {
+            assert_eq!(zero_or_interval(text), Ok(Duration::ZERO), "{text}");
+            assert_eq!(
+                interval(text),
+                Err(format!("{text:?} is not more than 0")),
+                "{text}"
+            );
         }
     }
 
