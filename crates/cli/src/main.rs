@@ -59,10 +59,19 @@ fn tell(said: &clap::Error) -> Result<ExitCode, error::Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn act() -> ExitCode {
+fn run(cli: cli::Cli) -> Result<ExitCode, error::Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let done = runtime.block_on(cli.command.run(&cli.connection));
+    // One of its threads may be writing for ever, where nobody reads.
+    runtime.shutdown_background();
+    done
+}
+
+fn act() -> ExitCode {
     let done = match cli::Cli::try_parse() {
-        Ok(cli) => cli.command.run(&cli.connection).await,
+        Ok(cli) => run(cli),
         Err(said) => tell(&said),
     };
     match done {

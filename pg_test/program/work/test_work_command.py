@@ -314,3 +314,18 @@ def test_a_log_that_nobody_reads_holds_up_no_run(conn, work, full_pipe):
     lease = "SELECT lease_expires_at FROM turnstile.job WHERE id = %s AND attempt = 1"
     before = conn.execute(lease, [stays]).fetchone()
     until(lambda: conn.execute(lease, [stays]).fetchone() > before, "a heartbeat")
+
+
+@pytest.mark.parametrize("mode", [[], ["--persistent"]], ids=["command", "persistent"])
+def test_errors_of_commands_that_nobody_reads_keep_it_from_nothing(conn, work, full_pipe, mode):
+    """Neither from its end, nor do more commands hold more threads."""
+    enqueue_many(conn, [{"kind": "work"}] * 8)
+    worker = work("--concurrency", 4, *mode, command=["sh", "-c", "echo failed >&2; exit 3"], limits=f"exec 2>{full_pipe}")
+    await_counts(conn, retryable=8)
+    assert threads(worker.process.pid) < 8
+    worker.terminate()
+    assert worker.ended()[0] == 0
+
+
+def threads(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/task"))

@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::LazyLock;
 
 use serde_json::value::RawValue;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Stderr};
 use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::sync::Mutex;
 
 /// So many characters of the errors are kept with the job.
 const TAIL: usize = 4000;
@@ -93,18 +95,21 @@ pub async fn collect(mut output: Receiver, last: &mut LastLine) {
     }
 }
 
+/// That of this program, for all commands: where nobody reads it, one thread waits for that and not one for each command.
+static OWN: LazyLock<Mutex<Stderr>> = LazyLock::new(|| Mutex::new(tokio::io::stderr()));
+
 /// Each piece also to standard error of this program.
 pub async fn pass_on(mut errors: Receiver, mut keep: impl FnMut(&[u8])) {
     let mut chunk = vec![0; CHUNK];
-    let mut own = tokio::io::stderr();
     while let Ok(read @ 1..) = errors.read(&mut chunk).await {
         let piece = chunk.get(..read).unwrap_or_default();
         keep(piece);
-        _ = passed(&mut own, piece).await;
+        _ = passed(piece).await;
     }
 }
 
-async fn passed(own: &mut tokio::io::Stderr, piece: &[u8]) -> io::Result<()> {
+async fn passed(piece: &[u8]) -> io::Result<()> {
+    let mut own = OWN.lock().await;
     own.write_all(piece).await?;
     own.flush().await
 }
