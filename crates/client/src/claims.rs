@@ -177,7 +177,7 @@ impl Claims {
         };
         let jobs = rows
             .iter()
-            .map(Claimed::from_row)
+            .map(|row| Claimed::from_row(row, began))
             .collect::<Result<Vec<_>>>()?;
         if !jobs.is_empty() {
             self.usual_time = began.elapsed();

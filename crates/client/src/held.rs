@@ -65,16 +65,22 @@ pub(crate) struct HeldRuns {
 }
 
 impl HeldRuns {
-    pub(crate) fn add(&self, run: RunId, lease: Duration, longest_interval: Duration) -> Stop {
-        let now = Instant::now();
+    /// `asked`: when the claim was made.
+    pub(crate) fn add(
+        &self,
+        run: RunId,
+        lease: Duration,
+        longest_interval: Duration,
+        asked: Instant,
+    ) -> Stop {
         let interval = (lease / 3).min(longest_interval);
         let stop = Stop::default();
         let held = Held {
             stop: stop.clone(),
             lease,
             interval,
-            next_beat: now + interval,
-            lease_ends: now + lease,
+            next_beat: asked + interval,
+            lease_ends: asked + lease,
             is_ending: false,
             is_put_off: false,
         };
@@ -135,6 +141,12 @@ impl HeldRuns {
     /// When the lease of a run is over, unless a heartbeat extends it meanwhile.
     pub(crate) fn lease_ends(&self, run: RunId) -> Option<Instant> {
         self.lock().get(&run).map(|held| held.lease_ends)
+    }
+
+    /// Whether the lease has ended, as far as is known.
+    pub(crate) fn is_over(&self, run: RunId) -> bool {
+        self.lease_ends(run)
+            .is_some_and(|end| Instant::now() >= end)
     }
 
     pub(crate) fn stop(&self, run: RunId, reason: StopReason) {
@@ -205,6 +217,10 @@ mod tests {
     const LEASE: Duration = Duration::from_secs(30);
     const HOUR: Duration = Duration::from_secs(3600);
 
+    fn add(runs: &HeldRuns, run: RunId, lease: Duration) -> Stop {
+        runs.add(run, lease, HOUR, Instant::now())
+    }
+
     fn due(runs: &HeldRuns) -> Vec<RunId> {
         runs.take_due().iter().map(|beat| beat.run).collect()
     }
@@ -212,7 +228,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_run_beats_three_times_in_its_lease() {
         let runs = HeldRuns::default();
-        runs.add((1, 1), LEASE, HOUR);
+        add(&runs, (1, 1), LEASE);
         assert!(due(&runs).is_empty());
         for _ in 0..3 {
             tokio::time::advance(LEASE / 3).await;
@@ -224,7 +240,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn under_a_long_lease_it_still_hears_of_its_cancellation() {
         let runs = HeldRuns::default();
-        runs.add((1, 1), HOUR, Duration::from_secs(15));
+        runs.add((1, 1), HOUR, Duration::from_secs(15), Instant::now());
         tokio::time::advance(Duration::from_secs(15)).await;
         assert_eq!(due(&runs), [(1, 1)]);
     }
@@ -232,18 +248,29 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_is_nearly_due_beats_with_the_others_and_all_by_id() {
         let runs = HeldRuns::default();
-        runs.add((2, 1), LEASE, HOUR);
+        add(&runs, (2, 1), LEASE);
         tokio::time::advance(LEASE / 10).await;
-        runs.add((1, 1), LEASE, HOUR);
+        add(&runs, (1, 1), LEASE);
         tokio::time::advance(LEASE / 4).await;
-        runs.add((3, 1), LEASE, HOUR);
+        add(&runs, (3, 1), LEASE);
         assert_eq!(due(&runs), [(1, 1), (2, 1)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_begins_when_the_claim_is_made_and_not_when_its_answer_is_seen() {
+        let runs = HeldRuns::default();
+        let asked = Instant::now();
+        tokio::time::advance(LEASE).await;
+        runs.add((1, 1), LEASE, HOUR, asked);
+        add(&runs, (2, 1), LEASE);
+        assert!(runs.is_over((1, 1)) && !runs.is_over((2, 1)));
+        assert_eq!(due(&runs), [(1, 1)]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_lease_is_extended_from_the_moment_of_asking() {
         let runs = HeldRuns::default();
-        runs.add((1, 1), LEASE, HOUR);
+        add(&runs, (1, 1), LEASE);
         let asked = Instant::now();
         tokio::time::advance(LEASE / 2).await;
         runs.beat((1, 1), asked);
@@ -255,7 +282,7 @@ mod tests {
     async fn who_waits_for_ends_waits_for_all_of_them_and_for_no_other_run() {
         let runs = HeldRuns::default();
         for id in 1..=3 {
-            runs.add((id, 1), LEASE, HOUR);
+            add(&runs, (id, 1), LEASE);
         }
         runs.all_ends_known().await;
         runs.is_ending((1, 1));
@@ -270,13 +297,13 @@ mod tests {
     #[tokio::test]
     async fn the_first_reason_to_stop_counts_and_none_after_the_end() {
         let runs = HeldRuns::default();
-        let stop = runs.add((1, 1), LEASE, HOUR);
+        let stop = add(&runs, (1, 1), LEASE);
         runs.stop((1, 1), StopReason::Cancelled);
         runs.stop_all(StopReason::Shutdown);
         assert_eq!(stop.reason(), Some(StopReason::Cancelled));
         assert!(stop.token().is_cancelled());
 
-        let ended = runs.add((2, 1), LEASE, HOUR);
+        let ended = add(&runs, (2, 1), LEASE);
         runs.is_ending((2, 1));
         runs.stop((2, 1), StopReason::Lost);
         assert_eq!(ended.reason(), None);

@@ -26,8 +26,8 @@ pub(crate) struct Life<H> {
 impl<H: Handler> Life<H> {
     pub(crate) async fn of(self, run: Run, permit: Option<OwnedSemaphorePermit>, is_late: bool) {
         let id = run.job.run();
-        let outcome = if is_late {
-            // Claimed at the very moment that the worker was told to stop.
+        let outcome = if is_late || self.held.is_over(id) {
+            // Claimed at the very moment that the worker was told to stop; or it was held up since, and others may have the job.
             Some(Outcome::Release)
         } else {
             self.until_end(run).await

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, Type};
 use tokio_util::sync::CancellationToken;
@@ -76,11 +77,13 @@ pub struct Children {
 pub(crate) struct Claimed {
     pub job: Job,
     pub lease: Duration,
+    /// When the server was asked for it, so rather earlier than the claim.
+    pub asked: Instant,
 }
 
 impl Claimed {
     /// Reads a row of the statement `CLAIM`.
-    pub(crate) fn from_row(row: &Row) -> Result<Self> {
+    pub(crate) fn from_row(row: &Row, asked: Instant) -> Result<Self> {
         let (attempt, max_attempts) = (row.try_get("attempt")?, row.try_get("max_attempts")?);
         let job = Job {
             id: row.try_get("id")?,
@@ -107,7 +110,7 @@ impl Claimed {
         };
         let ends: SystemTime = row.try_get("lease_expires_at")?;
         let lease = ends.duration_since(row.try_get("now")?).unwrap_or_default();
-        Ok(Self { job, lease })
+        Ok(Self { job, lease, asked })
     }
 }
 

@@ -255,9 +255,9 @@ impl<H: Handler> Working<H> {
     }
 
     fn start(&self, claimed: Claimed, done: &Arc<Done>) {
-        let Claimed { job, lease } = claimed;
+        let Claimed { job, lease, asked } = claimed;
         let id = job.run();
-        let stop = self.held.add(id, lease, self.settings.heartbeat);
+        let stop = self.held.add(id, lease, self.settings.heartbeat, asked);
         let permit = Arc::clone(&self.room).try_acquire_owned().ok();
         // Of the highest level, so that whatever is logged of a run says which one it is.
         let span = tracing::error_span!(

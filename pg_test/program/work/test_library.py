@@ -1,6 +1,7 @@
 """The worker runtime for Rust, crates/client, by a worker that uses all of it."""
 
 import os
+import signal
 
 import pytest
 
@@ -134,6 +135,26 @@ def test_the_handler_of_a_lost_run_is_told_and_its_end_counts_for_nothing(conn, 
     worker.terminate()
     assert worker.ended()[0] == 0
     assert (state(conn, job), errors(conn, job)) == ("retryable", ["lease expired"])
+
+
+CLAIM_WAITS = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%turnstile.claim(%' AND pid <> pg_backend_pid()"
+
+
+def test_a_run_that_is_lost_before_it_begins_does_not_begin(db, conn, library):
+    """The worker is held up for longer than the lease between its claim and the answer."""
+    call(conn, "set_queue", name="default", lease="1 second", retry_base="1 hour", retry_cap="1 hour")
+    job = enqueue(conn, "listens")
+    with db.connect(autocommit=False) as blocker:
+        blocker.execute("LOCK TABLE turnstile.job IN EXCLUSIVE MODE")
+        worker = library()
+        until(lambda: conn.execute(CLAIM_WAITS).fetchone() == (1,), "its claim waits", worker.stderr)
+        worker.signal(signal.SIGSTOP)
+    await_state(conn, job, "running")
+    until(lambda: state(conn, job) == "retryable", "the lease is over")
+    worker.signal(signal.SIGCONT)
+    after = enqueue(conn, "sum", payload={"a": 1, "b": 1})
+    await_state(conn, after, "completed")
+    assert (errors(conn, job), "begun" in worker.stdout()) == (["lease expired"], False)
 
 
 def test_a_shutdown_tells_handlers_and_gives_back_what_they_have_not_done(conn, library):
