@@ -8,6 +8,7 @@ from faults.cluster import own_cluster
 from support import program
 from support.certificates import made_for
 from support.database import server
+from support.sleepers import until
 
 # To the program by TCP only with TLS; by the socket as it comes.
 RULES = """\
@@ -125,6 +126,19 @@ def presents(secured, certificates):
 
     yield present
     present("server")
+
+
+@pytest.mark.parametrize(
+    "presented, root, said",
+    [
+        ("alone", "authority.crt", "(CA:TRUE)"),
+        ("server", "other.crt", "no authority that is known here has issued it"),
+        ("expired", "authority.crt", "it has expired"),
+    ],
+)
+def test_why_a_certificate_is_not_trusted_is_told_in_words(attempt, presents, presented, root, said):
+    presents(presented)
+    until(lambda: said in attempt(sslmode="verify-full", sslrootcert=root).stderr, said)
 
 
 def test_a_certificate_that_is_its_own_authority(attempt, presents):

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tokio_postgres::Client;
-use tokio_postgres::error::{DbError, Severity};
+use tokio_postgres::error::{DbError, Severity, SqlState};
+
+use crate::distrust;
 
 /// The exit codes. docs/program.md explains them.
 pub mod exit {
@@ -178,10 +180,13 @@ fn tell_as_server(formatter: &mut fmt::Formatter<'_>, told: &DbError) -> fmt::Re
 
 /// Many errors name only the stage; the cause is in the errors behind them.
 pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut told = error.to_string();
+    let said = |error: &(dyn std::error::Error + 'static)| {
+        distrust::words(error).unwrap_or_else(|| error.to_string())
+    };
+    let mut told = said(error);
     let mut cause = error.source();
     while let Some(error) = cause {
-        let message = error.to_string();
+        let message = said(error);
         if !told.contains(&message) {
             told.push_str(": ");
             told.push_str(&message);

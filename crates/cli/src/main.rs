@@ -15,6 +15,7 @@ mod cli;
 mod connection;
 #[cfg(target_os = "linux")]
 mod dispatch;
+mod distrust;
 mod each;
 mod enqueue;
 mod error;
