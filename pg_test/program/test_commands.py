@@ -68,6 +68,11 @@ def test_a_standby_or_a_database_without_the_extension_is_told(attempt, conn):
     conn.execute("DROP EXTENSION turnstile CASCADE")
     done = attempt("enqueue", "mail")
     assert done.returncode == program.REFUSED and "3F000" in done.stderr
+    for arguments in (["check"], ["work", "--", "true"], ["dispatch"]):
+        done = attempt(*arguments)
+        assert (done.returncode, "HINT:  Run CREATE EXTENSION turnstile" in done.stderr) == (program.REFUSED, True), arguments
+    shown = attempt("why", "1", "--json")
+    assert "CREATE EXTENSION" in program.objects(shown.stdout)[0]["error"]["hint"]
     conn.execute("CREATE EXTENSION turnstile")
 
 

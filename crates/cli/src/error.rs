@@ -99,9 +99,22 @@ impl Refusal {
             sqlstate: told.code().code().to_owned(),
             message: told.message().to_owned(),
             detail: told.detail().map(str::to_owned),
-            hint: told.hint().map(str::to_owned),
+            hint: hint(told).map(str::to_owned),
         }
     }
+
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+/// What the server advises. It says nothing of a schema that is not there, and the extension makes that.
+fn hint(told: &DbError) -> Option<&str> {
+    let is_missing =
+        told.code() == &SqlState::INVALID_SCHEMA_NAME && told.message().contains("turnstile");
+    told.hint().or(is_missing.then_some(
+        "Run CREATE EXTENSION turnstile in this database, or connect to the one that has it.",
+    ))
 }
 
 impl From<tokio_postgres::Error> for Error {
@@ -172,7 +185,7 @@ fn tell_as_server(formatter: &mut fmt::Formatter<'_>, told: &DbError) -> fmt::Re
     if let Some(detail) = told.detail() {
         write!(formatter, "\nDETAIL:  {detail}")?;
     }
-    if let Some(hint) = told.hint() {
+    if let Some(hint) = hint(told) {
         write!(formatter, "\nHINT:  {hint}")?;
     }
     Ok(())
