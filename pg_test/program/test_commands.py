@@ -110,6 +110,13 @@ def test_what_means_nothing_is_refused_before_anything_is_done(attempt, conn, ar
     assert conn.execute("SELECT count(*) FROM turnstile.job").fetchone() == (0,)
 
 
+@pytest.mark.parametrize("name", ["retry", "cancel"])
+def test_who_names_no_jobs_is_told_of_filters(attempt, name):
+    done = attempt(name)
+    assert done.returncode == program.USAGE
+    assert "ids" in done.stderr and "--queue" in done.stderr
+
+
 @pytest.mark.parametrize("name", ["work", "top", "tail", "why", "enqueue", "retry", "cancel", "check"])
 def test_each_command_has_a_page_of_help(name):
     page = program.attempt("help", name)

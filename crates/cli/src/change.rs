@@ -13,11 +13,7 @@ use crate::{connection, output, query};
 #[derive(clap::Args)]
 pub struct Args {
     /// The ids of the jobs
-    #[arg(
-        value_name = "ID",
-        required_unless_present = "filter",
-        conflicts_with = "filter"
-    )]
+    #[arg(value_name = "ID", conflicts_with = "filter")]
     ids: Vec<i64>,
     /// At most so many of the jobs that the filters let through
     #[arg(long, value_name = "JOBS", requires = "filter")]
@@ -63,6 +59,10 @@ impl Change {
             filter.read()?;
         }
         match &args.filter {
+            None if args.ids.is_empty() => Err(Error::Usage(
+                "nothing says which jobs: give their ids, or filters such as --queue or --state (--help has all)"
+                    .to_owned(),
+            )),
             Some(filter) => self.run_many(filter, &args, connection).await,
             None => {
                 each(
