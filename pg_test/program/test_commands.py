@@ -235,7 +235,7 @@ def test_filters_choose_jobs(turnstile, conn):
     jobs = {
         "kind": add(kind="welcome"), "tenant": add(tenant="acme"), "account": add(tenant="b", account="a1"),
         "session": add(session="s"), "state": add(run_at="2099-01-01"), "concurrency-key": add(concurrency_key="api"),
-        "metadata": add(metadata=Jsonb({"order": 7, "by": "x"})), "error": add(kind="failed"),
+        "metadata": add(metadata={"order": 7, "by": "x"}), "error": add(kind="failed"),
     }  # fmt: skip
     filters = {
         "kind": "welc*", "tenant": "acme", "account": "a1", "session": "s", "state": "scheduled", "concurrency-key": "api",
@@ -279,8 +279,8 @@ def test_what_fails_again_is_left_alone(turnstile, conn):
 def test_metadata_come_from_a_file(turnstile, attempt, conn, tmp_path):
     given = tmp_path / "metadata"
     given.write_text('{"order": 8}')
-    job_id = enqueue(conn, metadata=Jsonb({"order": 8}))
-    enqueue(conn, metadata=Jsonb({"order": 7}))
+    job_id = enqueue(conn, metadata={"order": 8})
+    enqueue(conn, metadata={"order": 7})
     assert turnstile("cancel", "--metadata", f"@{given}", "--json") == '{"jobs":1}\n'
     assert _states(conn)[job_id] == "cancelled"
     given.write_text("{")
