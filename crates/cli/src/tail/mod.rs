@@ -83,9 +83,20 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
             }
             outcome => {
                 session.close().await;
+                let outcome = outcome.map_err(|error| of_cursor(error, tail.args.after.as_deref()));
                 return outcome.map(|()| ExitCode::SUCCESS);
             }
         }
+    }
+}
+
+/// The server names the cursor as an argument of its own, and nobody has called that.
+fn of_cursor(error: Error, after: Option<&str>) -> Error {
+    match (error.refusal(), after) {
+        (Some(refusal), Some(after)) if refusal.message() == "since is no cursor" => Error::Usage(
+            format!("--after {after:?} is no cursor; the output of --json has one for each job"),
+        ),
+        _ => error,
     }
 }
 
