@@ -212,6 +212,12 @@ def test_a_database_without_the_extension_says_so(dashboard):
 
 def test_another_version_is_told_as_one(opened, module_db):
     conn = module_db.connect()
+def test_a_wrong_parameter_is_told_in_a_sentence(opened):
+    for path, told in (("/queue", "The parameter name is missing."), ("/queue?name=a&name=b", "The parameter name is there twice.")):
+        answer = opened.get(path)
+        assert (answer.status, told in answer.text) == (400, True), answer.text
+
+
     conn.execute("ALTER VIEW turnstile.queues RENAME COLUMN waiting TO waits")
     try:
         answer = opened.get("/queues")

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
-use crate::listener::Problem;
+use crate::listener::{self, Problem};
 
 /// Ends the name of a field whose value is encoded once more, as in a URL.
 pub const ENCODED: &str = "_encoded";
@@ -72,9 +72,7 @@ impl Fields {
             .path_and_query(format!("/?{text}"))
             .build()
             .map_err(|error| Problem::bad_request(error.to_string()))?;
-        axum::extract::Query::try_from_uri(&uri)
-            .map(|axum::extract::Query(read)| read)
-            .map_err(|error| Problem::bad_request(error.body_text()))
+        listener::parameters(&uri)
     }
 }
 

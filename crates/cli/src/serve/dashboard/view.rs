@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::Query;
 use axum::http::request::Parts;
 use axum::http::{StatusCode, Uri};
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -14,7 +13,7 @@ use super::links::Link;
 use super::readings::{self, Rows};
 use super::shared::Shared;
 use super::value::Value;
-use crate::listener::Problem;
+use crate::listener::{self, Problem};
 
 /// Parameters that are not of the page itself: what the last lever said (`levers`), and what of the page is known (`seen`).
 const OF_NO_PAGE: [&str; 2] = ["done", "seen"];
@@ -109,9 +108,7 @@ impl View {
 
     /// The parameters of the URL; those that are not known are left alone.
     pub fn query<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        Query::try_from_uri(&self.uri)
-            .map(|Query(read)| read)
-            .map_err(|error| Problem::bad_request(error.body_text()))
+        listener::parameters(&self.uri)
     }
 
     /// Of the page itself.

@@ -1,11 +1,10 @@
 //! The query of a path.
 
-use axum::extract::Query;
 use axum::http::Uri;
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
-use crate::listener::Problem;
+use crate::listener::{self, Problem};
 
 pub fn read<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
     // What is not in UTF-8 would be replaced without a word.
@@ -13,7 +12,5 @@ pub fn read<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
     if percent_decode_str(text).decode_utf8().is_err() {
         return Err(Problem::bad_request("The query is not in UTF-8."));
     }
-    Query::try_from_uri(uri)
-        .map(|Query(read)| read)
-        .map_err(|error| Problem::bad_request(error.body_text()))
+    listener::parameters(uri)
 }
