@@ -101,6 +101,17 @@ def test_a_wrong_query(conn, served, producer):
 
 
 def test_a_wrong_path(served, producer):
+def test_of_one_job_nothing_is_said_of_arrays(served, producer):
+    answer = served.post("/v1/jobs/a?run_at=soon", role=producer)
+    assert (answer.json["detail"], answer.json.get("hint")) == ('run_at is not a valid time: "soon"', None)
+    assert "element 1" in served.post("/v1/jobs", [{"kind": "a", "run_at": "soon"}], role=producer).json["detail"]
+
+
+def test_a_wrong_parameter_is_told_in_a_sentence(served, producer):
+    answer = served.post("/v1/jobs/a?priority=high", role=producer)
+    assert answer.json["detail"] == "The parameter priority is wrong: it is no whole number."
+
+
     for method, path, status in (
         ("GET", "/v1/jobs/x", 400),
         ("GET", "/v1/jobs/99999999999999999999", 400),

@@ -107,6 +107,18 @@ impl Problem {
         self
     }
 
+    /// Of the only element of an array that the caller knows nothing of.
+    pub fn of_only_element(mut self) -> Self {
+        if let Some(of_element) = self.detail.strip_prefix("element 1: ") {
+            let told = of_element.split_once(": It is the first element that");
+            if told.is_some() {
+                self.hint = None;
+            }
+            self.detail = told.map_or(of_element, |(told, _)| told).to_owned();
+        }
+        self
+    }
+
     /// Seconds. Only where it is known that nothing was done.
     pub fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
@@ -140,4 +152,36 @@ pub async fn wrong_method() -> Problem {
         StatusCode::METHOD_NOT_ALLOWED,
         "The path does not take this method.",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_job_is_no_array() {
+        let of = |detail: &str| {
+            let problem = Problem::bad_request(detail).hint(Some("a hint"));
+            let problem = problem.of_only_element();
+            (problem.detail, problem.hint)
+        };
+        let kept = Some("a hint".to_owned());
+        assert_eq!(
+            of(
+                "element 1: run_at is not a valid time: \"x\": It is the first element that is not a valid job, counted from 1"
+            ),
+            ("run_at is not a valid time: \"x\"".to_owned(), None)
+        );
+        assert_eq!(
+            of("element 1: job 7 takes no children: It is completed."),
+            (
+                "job 7 takes no children: It is completed.".to_owned(),
+                kept.clone()
+            )
+        );
+        assert_eq!(
+            of("job 7 does not exist"),
+            ("job 7 does not exist".to_owned(), kept)
+        );
+    }
 }

@@ -112,8 +112,9 @@ pub async fn enqueue(
     let jobs = serde_json::to_string(&[element])
         .map_err(|error| Problem::bad_request(error.to_string()))?;
     let added = match add(&app, &caller, &jobs).await {
-        Err(problem) if is_repeatable => return Err(problem.repeatable()),
-        added => added?.into_iter().next(),
+        Ok(added) => added.into_iter().next(),
+        Err(problem) if is_repeatable => return Err(problem.of_only_element().repeatable()),
+        Err(problem) => return Err(problem.of_only_element()),
     };
     let added = added.ok_or_else(Problem::of_another_version)?;
     let status = if added.created {
