@@ -1,5 +1,6 @@
 """Requests that mean nothing, or too much: each is refused, and says why, and the next one is served."""
 
+import gzip
 import socket
 
 import pytest
@@ -100,7 +101,6 @@ def test_a_wrong_query(conn, served, producer):
         assert served.get(f"/v1/jobs/1?{query}", role=producer).status == 400, query
 
 
-def test_a_wrong_path(served, producer):
 def test_of_one_job_nothing_is_said_of_arrays(served, producer):
     answer = served.post("/v1/jobs/a?run_at=soon", role=producer)
     assert (answer.json["detail"], answer.json.get("hint")) == ('run_at is not a valid time: "soon"', None)
@@ -112,6 +112,7 @@ def test_a_wrong_parameter_is_told_in_a_sentence(served, producer):
     assert answer.json["detail"] == "The parameter priority is wrong: it is no whole number."
 
 
+def test_a_wrong_path(served, producer):
     for method, path, status in (
         ("GET", "/v1/jobs/x", 400),
         ("GET", "/v1/jobs/99999999999999999999", 400),
@@ -135,6 +136,30 @@ def test_a_body_says_that_it_is_json(conn, served, producer, value):
     for path, body in (("/v1/jobs/a", b"{}"), ("/v1/jobs", b"[]")):
         assert served.post(path, body, role=producer, headers={"Content-Type": value}).status == 415
     assert counts(conn) == {}
+
+
+def test_a_body_comes_as_it_is(conn, served, producer):
+    for encoding, status in (("gzip", 415), ("identity, br", 415), ("identity", 201), (None, 201)):
+        answer = served.post("/v1/jobs/a", gzip.compress(b"{}") if status == 415 else b"{}", role=producer, headers={"Content-Encoding": encoding})
+        assert answer.status == status, (encoding, answer)
+    assert counts(conn) == {"available": 2}
+
+
+def test_heads_that_others_may_read_in_another_way_are_refused(served, producer):
+    """A proxy before it could go by the other token, or by another host."""
+    token = f"Authorization: Bearer {token_of(producer)}"
+    for version, headers, status in (
+        ("1.1", ["Host: a", token], 404),
+        ("1.0", [token], 404),
+        ("1.1", ["Host: a", token, "Authorization: Bearer another"], 400),
+        ("1.1", ["Host: a", "Authorization: Bearer another", token], 400),
+        ("1.1", [token], 400),
+        ("1.1", ["Host: a", "Host: b", token], 400),
+    ):
+        head = "\r\n".join([f"GET /v1/jobs/1 HTTP/{version}", *headers, "Connection: close", "", ""])
+        with socket.create_connection(("127.0.0.1", served.port)) as client:
+            client.sendall(head.encode())
+            assert client.makefile().readline().split()[1] == str(status), head
 
 
 def test_a_limit_holds_for_chunks_too(conn, served, producer):

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderMap};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use axum::http::{Request, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body as _;
@@ -27,6 +27,7 @@ pub async fn read(
     limit: usize,
     content: Content,
 ) -> Result<String, Problem> {
+    check_encoding(request.headers())?;
     let is_json = content == Content::Any || says_json(request.headers());
     let body = request.into_body();
     if !is_json && !body.is_end_stream() {
@@ -50,6 +51,21 @@ pub async fn read(
         }
     };
     String::from_utf8(bytes.into()).map_err(|_| Problem::bad_request("The body is not in UTF-8."))
+}
+
+/// What is compressed would be read as JSON that is broken.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+    let is_plain = headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .all(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"));
+    match is_plain {
+        true => Ok(()),
+        false => Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "The body must come as it is: no Content-Encoding but identity is taken.",
+        )),
+    }
 }
 
 fn too_large(limit: usize) -> Problem {
@@ -112,6 +128,17 @@ mod tests {
         let refused = read(request("1"), 4, Content::Json).await.unwrap_err();
         assert_eq!(status(refused), StatusCode::UNSUPPORTED_MEDIA_TYPE);
         assert_eq!(read(request(""), 4, Content::Json).await.unwrap(), "");
+        for (encoding, is_taken) in [("gzip", false), ("gzip, br", false), ("Identity", true)] {
+            let mut encoded = request("1");
+            let value = HeaderValue::from_static(encoding);
+            encoded.headers_mut().insert(CONTENT_ENCODING, value);
+            let read = read(encoded, 4, Content::Any).await;
+            let expected = match is_taken {
+                true => Ok("1".to_owned()),
+                false => Err(StatusCode::UNSUPPORTED_MEDIA_TYPE),
+            };
+            assert_eq!(read.map_err(status), expected, "{encoding}");
+        }
         let latin = Request::new(Body::from(vec![0xe9]));
         let refused = read(latin, 4, Content::Any).await.unwrap_err();
         assert_eq!(status(refused), StatusCode::BAD_REQUEST);

@@ -5,6 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::http::Version;
+use axum::http::header::HOST;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -14,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use super::Problem;
 use super::patient::Patient;
 
 /// For the head of a request, and between two requests.
@@ -38,6 +44,7 @@ pub async fn serve(
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) {
+    let router = router.layer(middleware::from_fn(with_host));
     let places = Arc::new(Semaphore::new(limits.connections));
     let (ending, ends) = watch::channel(false);
     let mut connections = JoinSet::new();
@@ -56,6 +63,16 @@ pub async fn serve(
     let all_ended = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(limits.grace, all_ended).await.is_err() {
         tracing::warn!("requests are given up that are still under way");
+    }
+}
+
+/// HTTP/1.1 has each request say once which host it is for, so that all on the way agree on that.
+async fn with_host(request: Request, next: Next) -> Response {
+    let hosts = request.headers().get_all(HOST).iter().count();
+    let is_old = request.version() < Version::HTTP_11;
+    match (hosts, is_old) {
+        (1, _) | (0, true) => next.run(request).await,
+        _ => Problem::bad_request("The header Host must be there once.").into_response(),
     }
 }
 

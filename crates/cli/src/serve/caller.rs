@@ -16,6 +16,12 @@ impl FromRequestParts<App> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        // Who reads the other one would take the request for that of another role.
+        if parts.headers.get_all(AUTHORIZATION).iter().count() > 1 {
+            return Err(Problem::bad_request(
+                "The header Authorization must be there once.",
+            ));
+        }
         let token = parts.headers.get(AUTHORIZATION).and_then(listener::bearer);
         let token = token.ok_or_else(|| {
             Problem::unauthorized("A token is needed: the header Authorization with Bearer.")

@@ -21,7 +21,10 @@ const WITH_BODIES: [(u16, &str); 5] = [
     (408, "The body took too long"),
     (409, "The state of another job does not allow it"),
     (413, "There is too much of something"),
-    (415, "The body is not JSON, or does not say so"),
+    (
+        415,
+        "The body is not JSON, does not say so, or is compressed",
+    ),
     (429, "The backlog of the queue or of the tenant is full"),
 ];
 const CHANGES: [(u16, &str); 1] = [(409, "The state of the job does not allow it")];
