@@ -182,6 +182,11 @@ def test_without_its_secret_nothing_is_sent(conn, dispatch, endpoints, tmp_path,
     assert (endpoints.requests, error_classes(conn, job)) == ([], ["endpoint"])
 
 
+def test_a_folder_of_secrets_that_is_not_there_is_told_at_once(dispatch, tmp_path):
+    status, said = dispatch("--secrets", tmp_path / "none").ended()
+    assert (status, "--secrets" in said) == (2, True)
+
+
 # ---- CloudEvents ----------------------------------------------------------------------------------
 
 

@@ -94,7 +94,7 @@ pub async fn run(args: Args, connection: &connection::Options) -> Result<ExitCod
     let dispatcher = Dispatcher {
         directory,
         requests: Requests {
-            secrets: Secrets::new(args.secrets.clone()),
+            secrets: args.secrets()?,
             source: args.source.clone(),
             callbacks: args.callbacks(tokens.as_ref()),
         },
@@ -132,6 +132,17 @@ impl Args {
             worker = worker.name(name);
         }
         worker
+    }
+
+    /// One that is missing would fail all jobs with secrets, and nobody would know before.
+    fn secrets(&self) -> Result<Secrets, Error> {
+        match &self.secrets {
+            Some(folder) if !folder.is_dir() => Err(Error::Usage(format!(
+                "--secrets {} is no folder that can be read",
+                folder.display()
+            ))),
+            folder => Ok(Secrets::new(folder.clone())),
+        }
     }
 
     fn tokens(&self) -> Result<Option<Arc<Tokens>>, Error> {
