@@ -205,19 +205,21 @@ def test_a_database_without_the_extension_says_so(dashboard):
         for path, needs in pages().items():
             answer = viewed.get(path)
             assert answer.status == (200 if needs == "nothing" else 503), path
+            # It comes by itself when the outage is over.
+            assert answer.headers["Refresh"] == (None if needs == "nothing" else "5"), path
         for answer in (viewed.get("/queues"), viewed.get("/metrics"), viewed.post("/queue/pause", {"name": "mail"})):
             assert (answer.status, "does not have the extension" in answer.text) == (503, True), answer.text
         viewed.close()
 
 
-def test_another_version_is_told_as_one(opened, module_db):
-    conn = module_db.connect()
 def test_a_wrong_parameter_is_told_in_a_sentence(opened):
     for path, told in (("/queue", "The parameter name is missing."), ("/queue?name=a&name=b", "The parameter name is there twice.")):
         answer = opened.get(path)
         assert (answer.status, told in answer.text) == (400, True), answer.text
 
 
+def test_another_version_is_told_as_one(opened, module_db):
+    conn = module_db.connect()
     conn.execute("ALTER VIEW turnstile.queues RENAME COLUMN waiting TO waits")
     try:
         answer = opened.get("/queues")

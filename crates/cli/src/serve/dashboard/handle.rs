@@ -14,7 +14,7 @@ use axum::routing::{get, post};
 use http_body_util::{BodyExt, Limited};
 use tower::ServiceExt;
 
-use super::answers::{html, refused, told};
+use super::answers::{coming_back, html, refused, told};
 use super::document::document;
 use super::fields::Fields;
 use super::routes::{LEVERS, Lever, PAGES, Page};
@@ -33,8 +33,9 @@ pub fn router(shared: Arc<Shared>, others: Router) -> Router {
         .route("/metrics", get(metrics::answer))
         .merge(assets::routes());
     for page in PAGES {
-        let show =
-            move |State(shared): State<Arc<Shared>>, request: Request| show(shared, page, request);
+        let show = async move |State(shared): State<Arc<Shared>>, request: Request| {
+            coming_back(show(shared, page, request).await)
+        };
         router = router.route(page.path, get(show));
     }
     for lever in LEVERS {
