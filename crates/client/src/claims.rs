@@ -13,6 +13,7 @@ use crate::statement::{Statement, Value};
 use futures_util::poll;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::Row;
@@ -55,6 +56,8 @@ static SLEEP: Statement = Statement {
 
 /// A claim that is under way when the worker has to stop gets so long to say what it has claimed.
 const LAST_ANSWER: Duration = Duration::from_secs(5);
+/// So long it keeps its only connection. Workers that all have one, and wait for another, would wait for ever.
+const ALONE: Duration = Duration::from_secs(5);
 /// A sleeper may be woken for a job that another worker gets. So often in a row is no chance any more.
 const VAIN_WAKE_UPS: u32 = 3;
 const AFTER_VAIN_WAKE_UPS: Duration = Duration::from_millis(100);
@@ -108,9 +111,10 @@ impl Claims {
 
     /// Up to so many jobs; none where it has slept, or where the worker drains.
     pub(crate) async fn next(&mut self, room: usize) -> Result<Vec<Claimed>> {
+        let shutdown = self.shutdown.clone();
         let client = tokio::select! {
             client = self.connected() => client?,
-            () = self.shutdown.drains() => return Ok(Vec::new()),
+            () = shutdown.drains() => return Ok(Vec::new()),
         };
         let claimed = self.claim(&client, room).await;
         let result = match claimed {
@@ -135,15 +139,25 @@ impl Claims {
     }
 
     /// Who claims without the other connection could not say that its runs are alive, and so they would run again for ever.
-    async fn connected(&self) -> Result<Arc<Session>> {
-        let client = self.link.client().await?;
-        let mut other = std::pin::pin!(self.runs.client());
-        if poll!(&mut other).is_pending() {
+    async fn connected(&mut self) -> Result<Arc<Session>> {
+        let runs = Arc::clone(&self.runs);
+        loop {
+            let client = self.link.client().await?;
+            let mut other = std::pin::pin!(runs.client());
+            if let Poll::Ready(other) = poll!(&mut other) {
+                return other.map(|_| client);
+            }
             // No claim takes ends along meanwhile.
             self.done.let_go();
-            other.await?;
+            if let Ok(other) = timeout(ALONE, other).await {
+                return other.map(|_| client);
+            }
+            drop(client);
+            if self.held.len() == 0 {
+                self.link.hang_up().await;
+                sleep(self.failures.next_pause()).await;
+            }
         }
-        Ok(client)
     }
 
     /// How long it is worth waiting for more room: a part of the time that a claim takes.

@@ -130,6 +130,11 @@ impl Link {
         }
     }
 
+    /// Leaves its place in the server to others, until it is needed again.
+    pub(crate) async fn hang_up(&self) {
+        self.state.lock().await.client = None;
+    }
+
     /// After 25006: whether it is the server that takes no writes, and not a trigger that has raised it.
     pub(crate) async fn is_read_only(&self, client: &Client) -> bool {
         let row = IS_READ_ONLY.row(client, &[]).await;

@@ -102,6 +102,20 @@ def test_it_claims_nothing_while_it_could_send_no_heartbeat(db, conn, work, role
     worker.kill()
 
 
+def test_workers_that_have_one_connection_each_do_not_wait_for_ever(db, conn, work, role):
+    """One of them hangs up, and another has two."""
+    call(conn, "allow_worker", role=role, queues=["default"])
+    conn.execute(f"ALTER ROLE {role} LOGIN CONNECTION LIMIT 1")
+    job = enqueue(conn)
+    one = work(command=["true"], database=f"dbname={db.name} user={role}")
+    until(lambda: one.stderr().count("(53300)") > 3, "its next try is late", one.stderr)
+    conn.execute(f"ALTER ROLE {role} CONNECTION LIMIT 2")
+    two = work(command=["true"], database=f"dbname={db.name} user={role}")
+    await_state(conn, job, "completed")
+    for worker in (one, two):
+        worker.kill()
+
+
 def test_it_waits_for_a_server_that_is_not_there_yet(db, conn, work):
     """Who starts both at once must not care about their order."""
     worker = work(command=["true"], database=f"host=127.0.0.1 port=1 dbname={db.name} connect_timeout=2")
