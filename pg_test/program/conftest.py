@@ -1,5 +1,7 @@
 """The program against the test cluster."""
 
+import signal
+
 import pytest
 
 from support import program
@@ -23,3 +25,11 @@ def relay():
     opened = Relay()
     yield opened
     opened.cut()
+
+
+@pytest.fixture
+def hang_ups():
+    """Sets what programs that are started from now on inherit for SIGHUP."""
+    before = signal.getsignal(signal.SIGHUP)
+    yield lambda how: signal.signal(signal.SIGHUP, how)
+    signal.signal(signal.SIGHUP, before)

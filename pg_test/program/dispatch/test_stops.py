@@ -20,6 +20,15 @@ def test_who_sleeps_goes_at_once(conn, dispatch, endpoints):
     assert worker.ended()[0] == 0
 
 
+def test_a_hang_up_is_a_soft_stop(conn, dispatch, endpoints, hang_ups):
+    hang_ups(signal.SIG_DFL)
+    worker = dispatch()
+    await_asleep(conn, 1)
+    worker.signal(signal.SIGHUP)
+    status, said = worker.ended()
+    assert (status, "drains" in said) == (0, True)
+
+
 def test_requests_under_way_have_their_time(conn, dispatch, endpoints):
     set_endpoint(conn, "*", endpoints.url("slow", "/held"))
     first = enqueue(conn)

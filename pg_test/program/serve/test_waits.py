@@ -1,6 +1,7 @@
 """GET with ?wait: answered when the job ends, or after a while, at the cost of no connection."""
 
 import contextlib
+import signal
 import socket
 import threading
 
@@ -154,6 +155,14 @@ def test_grace_has_an_end(conn, other, serve, producer):
             until(lambda: conn.execute(held_up).fetchone(), "it waits for the lock")
             served.terminate()
             assert served.ended()[0] == 0
+
+
+def test_a_hang_up_ends_it_softly(serve, hang_ups):
+    hang_ups(signal.SIG_DFL)
+    served = serve()
+    served.signal(signal.SIGHUP)
+    status, said = served.ended()
+    assert (status, "takes no further connection" in said) == (0, True)
 
 
 def test_a_second_signal_ends_it_at_once(serve):

@@ -145,14 +145,6 @@ def test_a_second_signal_stops_the_jobs_at_once(conn, work, tmp_path):
 # ---- SIGHUP ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def hang_ups():
-    """Sets what programs that are started from now on inherit for SIGHUP."""
-    before = signal.getsignal(signal.SIGHUP)
-    yield lambda how: signal.signal(signal.SIGHUP, how)
-    signal.signal(signal.SIGHUP, before)
-
-
 def test_a_hang_up_is_a_soft_stop_however_often_it_comes(conn, work, tmp_path, hang_ups):
     hang_ups(signal.SIG_DFL)
     job = enqueue(conn)
