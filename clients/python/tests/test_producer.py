@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 import psycopg
 import pytest
@@ -70,6 +70,25 @@ def test_a_batch_has_children(conn):
 def test_an_argument_that_is_not_known_is_refused(conn):
     with pytest.raises(TypeError, match="prioritty"):
         enqueue(conn, "a", prioritty=1)
+
+
+@pytest.mark.parametrize("run_at", [datetime(2100, 1, 1), date(2100, 1, 1)])
+def test_a_time_without_a_zone_is_refused_wherever_it_is_passed(dsn, conn, run_at):
+    naive = {"kind": "a", "run_at": run_at}
+
+    async def use(add, *arguments, **options):
+        async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as own:
+            await add(own, *arguments, **options)
+
+    for call in [
+        lambda: enqueue(conn, "a", run_at=run_at), lambda: enqueue_many(conn, [{"kind": "b"}, naive]),
+        lambda: enqueue_batch(conn, "a", run_at=run_at), lambda: enqueue_batch(conn, "a", children=[naive]),
+        lambda: asyncio.run(use(async_enqueue, "a", run_at=run_at)), lambda: asyncio.run(use(async_enqueue_many, [naive])),
+        lambda: asyncio.run(use(async_enqueue_batch, "a", children=[naive])),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match="run_at needs a time zone"):
+            call()
+    assert _count(conn) == 0
 
 
 def test_sqlalchemy(dsn, conn):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def call(function: str, given: Mapping[str, Any]) -> tuple[str, Parameters]:
     unknown = given.keys() - types.keys()
     if unknown:
         raise TypeError(f"turnstile.{function} has no argument {', '.join(sorted(unknown))}")
-    values = {name: _value(name, value) for name, value in given.items() if value is not None}
+    values = {name: _value(name, value) for name, value in _checked(given).items()}
     arguments = ", ".join(f"{name} => CAST(:{name} AS {types[name]})" for name in values)
     return f"SELECT * FROM turnstile.{function}({arguments})", values
 
@@ -81,11 +81,20 @@ def many(jobs: Iterable[JobSpec]) -> tuple[str, Parameters]:
 
 
 def element(job: JobSpec) -> dict[str, Any]:
-    return {name: _in_json(value) for name, value in job.items() if value is not None}
+    return {name: _in_json(value) for name, value in _checked(job).items()}
 
 
 def to_json(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
+
+
+def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is not left to its default, of a call or of one of many jobs."""
+    run_at = given.get("run_at")
+    if isinstance(run_at, date) and not getattr(run_at, "tzinfo", None):
+        # The server would take it for a time of its own zone, or of that of the connection.
+        raise ValueError(f"run_at needs a time zone, which {run_at!r} has not; datetime.now(timezone.utc) has one")
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _value(name: str, value: Any) -> Any:
