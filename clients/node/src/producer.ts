@@ -19,6 +19,7 @@ export interface JobOptions {
   concurrencyKey?: string | undefined
   /** Lower runs first. */
   priority?: number | undefined
+  /** A text is read by PostgreSQL. Where it names no time zone, that of the connection counts. */
   runAt?: Date | string | undefined
   maxAttempts?: number | undefined
   uniqueKey?: string | undefined
@@ -149,5 +150,7 @@ function jsonText(value: unknown): string {
 }
 
 function moment(value: Date | string): string {
-  return value instanceof Date ? value.toISOString() : value
+  if (value instanceof Date) return value.toISOString()
+  if (typeof value === 'string') return value
+  throw new TypeError(`runAt must be a Date or a text, not ${String(value)}`)
 }

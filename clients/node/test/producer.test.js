@@ -168,6 +168,8 @@ test('what is no job is refused, and nothing is added', withDatabase(async ({ db
   await assert.rejects(enqueue(db, 'a', {}, { parent: '1; SELECT' }), TypeError)
   await assert.rejects(enqueue(db, 'a', () => {}), TypeError)
   await assert.rejects(enqueue(db, 'a', { n: 1n }), TypeError)
+  await assert.rejects(enqueue(db, 'a', {}, { runAt: Date.now() }), /runAt must be a Date or a text/)
+  await assert.rejects(enqueueMany(db, [{ kind: 'a', runAt: Date.now() }]), /runAt must be a Date or a text/)
   await assert.rejects(enqueue(db, 'a', {}, { uniqueFor: '1 parsec', uniqueKey: 'a' }), { code: '22007' })
   await assert.rejects(enqueue(db, ''), { code: '22023' })
   await assert.rejects(enqueueMany(db, [{ kind: 'a' }, { kind: '' }]), { code: '22023' })
