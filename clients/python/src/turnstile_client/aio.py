@@ -52,7 +52,7 @@ class AsyncWorker(BaseWorker[AsyncHandler]):
         hooks: Union[Hooks, Sequence[Hooks], None] = None, loads: Optional[Loads] = None, dumps: Optional[Dumps] = None,
         **options: Unpack[Options],
     ) -> None:  # fmt: skip
-        super().__init__(handlers, retry, hooks, loads, dumps, options, AsyncRun)
+        super().__init__(handlers, retry, hooks, loads, dumps, options, AsyncRun, are_coroutines=True)
         self._connect = connect
         self._loop: Optional[asyncio.AbstractEventLoop] = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from turnstile_client.core import Core, Loop
 from turnstile_client.hooks import Hooks, safely, together
 from turnstile_client.io import Io
 from turnstile_client.life import Life
-from turnstile_client.outcome import FAIL, Dumps, Ending, Retry, RetryRules, after_stop, text_of, with_text
+from turnstile_client.outcome import FAIL, Dumps, Ending, Retry, RetryRules, after_stop, checked_rules, text_of, with_text
 from turnstile_client.run import Job, Loads, Progress, Run
 from turnstile_client.settings import Options, Settings
 from turnstile_client.telling import Telling
@@ -23,14 +24,37 @@ H = TypeVar("H", bound=Callable[..., Any])
 class Handlers(Generic[H]):
     """Handlers by kind; `*` is that of all other kinds."""
 
-    def __init__(self, handlers: Optional[Mapping[str, H]] = None) -> None:
-        self.by_kind: dict[str, H] = dict(handlers or {})
+    def __init__(self, handlers: Optional[Mapping[str, H]] = None, are_coroutines: bool = True) -> None:
+        self._by_kind: dict[str, H] = {}
+        self._are_coroutines = are_coroutines
+        for kind, handler in (handlers or {}).items():
+            self.add(kind, handler)
+
+    def add(self, kind: str, handler: H) -> None:
+        """What could never run is refused."""
+        _refuse_unnamed(kind)
+        if not callable(handler):
+            raise TypeError(f"the handler of {kind!r} must be a function, not {handler!r}")
+        if not self._are_coroutines and _is_async(handler):
+            raise TypeError(f"the handler of {kind!r} is a coroutine function, which only an AsyncWorker runs")
+        self._by_kind[kind] = handler
 
     def of(self, kind: str) -> H:
-        handler = self.by_kind.get(kind, self.by_kind.get("*"))
+        handler = self._by_kind.get(kind, self._by_kind.get("*"))
         if handler is None:
             raise Retry(f"no handler for jobs of kind {kind!r}")
         return handler
+
+
+def _refuse_unnamed(kind: object) -> None:
+    if not isinstance(kind, str):
+        raise TypeError(f"a handler needs the kind of its jobs, as in @worker.handler('send'), not {kind!r}")
+
+
+def _is_async(handler: object) -> bool:
+    """Also of an object that is called."""
+    both = (handler, getattr(handler, "__call__", None))  # noqa: B004
+    return any(inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) for each in both)
 
 
 class Loops:
@@ -44,19 +68,20 @@ class Loops:
 class BaseWorker(Generic[H]):
     def __init__(
         self, handlers: Optional[Mapping[str, H]], retry: Optional[RetryRules], hooks: Union[Hooks, Sequence[Hooks], None],
-        loads: Optional[Loads], dumps: Optional[Dumps], options: Options, make_run: Callable[[Job, Progress], Run],
+        loads: Optional[Loads], dumps: Optional[Dumps], options: Options, make_run: Callable[[Job, Progress], Run], are_coroutines: bool,
     ) -> None:  # fmt: skip
         self.settings = Settings.of(options)
-        self.handlers = Handlers(handlers)
-        self.retry, self.hooks = dict(retry or {}), together(hooks)
+        self.handlers = Handlers(handlers, are_coroutines)
+        self.retry, self.hooks = checked_rules(retry), together(hooks)
         self._dumps = dumps or _dumps
         self._core = Core(self.settings, loads or json.loads, make_run)
 
     def handler(self, kind: str) -> Callable[[H], H]:
-        """Decorates the handler of a kind of job. `*`: of all other kinds."""
+        """Decorates the handler of a kind of job, in place of one that it had. `*`: of all other kinds."""
+        _refuse_unnamed(kind)
 
         def add(handler: H) -> H:
-            self.handlers.by_kind[kind] = handler
+            self.handlers.add(kind, handler)
             return handler
 
         return add

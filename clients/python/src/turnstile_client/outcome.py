@@ -84,6 +84,16 @@ _GROUP: Any = getattr(builtins, "BaseExceptionGroup", ())
 RetryRules = Mapping[type[BaseException], Union[type[Outcome], Outcome, Callable[[BaseException], Outcome]]]
 
 
+def checked_rules(rules: Optional[RetryRules]) -> RetryRules:
+    """A rule that could never be followed is refused."""
+    for error, means in (rules or {}).items():
+        if not (isinstance(error, type) and issubclass(error, BaseException)):
+            raise TypeError(f"a rule of retry is for a class of exceptions, not for {error!r}")
+        if isinstance(means, type) or not callable(means):
+            _made(means)
+    return dict(rules or {})
+
+
 def ending_of_result(result: Any) -> Ending:
     if isinstance(result, Outcome) or (isinstance(result, type) and issubclass(result, Outcome)):
         return _ending_of_outcome(_made(result))

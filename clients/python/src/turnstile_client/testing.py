@@ -16,7 +16,20 @@ from turnstile_client.base import Handlers
 from turnstile_client.drivers import Driver, async_rows, blocking_rows
 from turnstile_client.io import blocking
 from turnstile_client.options import to_json
-from turnstile_client.outcome import AWAIT, COMPLETE, DISCARD, FAIL, RELEASE, SNOOZE, Ending, RetryRules, ending_of_error, ending_of_result, with_text
+from turnstile_client.outcome import (
+    AWAIT,
+    COMPLETE,
+    DISCARD,
+    FAIL,
+    RELEASE,
+    SNOOZE,
+    Ending,
+    RetryRules,
+    checked_rules,
+    ending_of_error,
+    ending_of_result,
+    with_text,
+)
 from turnstile_client.run import Job, Run
 from turnstile_client.statements import JOB
 
@@ -57,7 +70,7 @@ async def async_drain(
 async def _drain(
     rows: Driver, conn: Any, handlers: AnyHandlers, queues: Sequence[str], retry: Optional[RetryRules], raises: bool, most: int
 ) -> list[Job]:
-    known, done = Handlers(handlers), []
+    known, rules, done = Handlers(handlers), checked_rules(retry), []
     while found := await rows(conn, _CLAIM, {"queues": list(queues)}):
         job = Job.of(found[0])
         done.append(job)
@@ -66,7 +79,7 @@ async def _drain(
             result = known.of(job.kind)(_TestRun(job))
             ending = ending_of_result(await result if inspect.isawaitable(result) else result)
         except Exception as error:
-            ending = ending_of_error(error, retry or {})
+            ending = ending_of_error(error, rules)
             if raises and ending.verb in (FAIL, DISCARD):
                 raise
         told = with_text(ending, to_json)

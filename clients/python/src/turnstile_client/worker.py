@@ -40,7 +40,7 @@ class Worker(BaseWorker[Handler]):
         hooks: Union[Hooks, Sequence[Hooks], None] = None, loads: Optional[Loads] = None, dumps: Optional[Dumps] = None,
         **options: Unpack[Options],
     ) -> None:  # fmt: skip
-        super().__init__(handlers, retry, hooks, loads, dumps, options, Run)
+        super().__init__(handlers, retry, hooks, loads, dumps, options, Run, are_coroutines=False)
         self._connect = connect
 
     def run(self, signals: Optional[bool] = None) -> None:
