@@ -84,6 +84,7 @@ export class Claims {
     let session: Session | undefined
     try {
       session = await this.#link.session(this.#drains)
+      await this.#endings.connected(this.#drains)
       const claimed = await this.#claim(session, room)
       if (claimed.length > 0) this.#inVain = 0
       else if (!this.#drains.aborted) await this.#sleep(session)

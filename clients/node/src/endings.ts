@@ -36,6 +36,11 @@ export class Endings {
     this.#coming.ring()
   }
 
+  /** A run that cannot say that it is alive is lost in the end, and would be claimed again and again. Error: Closed. */
+  async connected(signal: AbortSignal): Promise<void> {
+    await this.#link.session(signal)
+  }
+
   /** No more come. */
   close(): void {
     this.#isClosed = true

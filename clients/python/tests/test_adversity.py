@@ -211,6 +211,56 @@ def test_all_goes_through_pgbouncer(dsn, conn, work):
     assert heard == [StopReason.CANCELLED]
 
 
+class Slots:
+    """So many connections of the worker are let in."""
+
+    def __init__(self, kind, dsn, free):
+        self.kind, self.dsn, self.free, self.refused = kind, dsn, free, 0
+
+    def connect(self):
+        if self.free == 0:
+            self.refused += 1
+            raise psycopg.OperationalError("sorry, too many clients already")
+        self.free -= 1
+        return (psycopg.AsyncConnection if self.kind == "async" else psycopg.Connection).connect(self.dsn)
+
+
+def test_nothing_is_claimed_while_no_run_could_say_that_it_is_alive(dsn, conn, kind, work):
+    slots = Slots(kind, dsn, free=1)
+    worker = work({"long": lambda run: run.wait_for_stop(2)}, dsn=slots.connect, lease=1)
+    job_id = enqueue(conn, "long").id
+    until(lambda: slots.refused > 2)
+    assert job(conn, job_id)[::3] == ("available", 0)
+    slots.free = 1
+    until(lambda: job(conn, job_id) == ("completed", False, None, 1))
+    worker.stop()
+    assert worker.error is None
+
+
+def test_the_same_where_the_way_is_lost_later(dsn, conn, kind, work):
+    slots = Slots(kind, dsn, free=2)
+    work({"long": lambda run: run.wait_for_stop(6)}, dsn=slots.connect, lease=5)
+    first = enqueue(conn, "long").id
+    beats = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%heartbeat%' AND datname = current_database()"
+    until(lambda: conn.execute(beats + " AND pid <> pg_backend_pid()").fetchall())
+    until(lambda: slots.refused)
+    second = enqueue(conn, "long").id
+    time.sleep(0.5)
+    assert job(conn, second)[::3] == ("available", 0)
+    slots.free = 1
+    until(lambda: states(conn) == {"completed": 2})
+    assert (job(conn, first)[3], job(conn, second)[3]) == (1, 1)
+
+
+def test_a_worker_that_waits_for_its_way_back_stops_at_once(dsn, kind, work):
+    slots = Slots(kind, dsn, free=1)
+    worker = work({}, dsn=slots.connect)
+    until(lambda: slots.refused > 5)
+    began = time.monotonic()
+    worker.stop()
+    assert worker.error is None and time.monotonic() < began + 1.5
+
+
 # ---- stops
 
 

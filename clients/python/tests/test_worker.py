@@ -265,11 +265,11 @@ def test_hooks_hear_of_runs_and_may_fail(conn, work):
     assert heard == [("a", "claimed"), ("a", "complete")]
 
 
-def test_who_is_idle_has_one_connection(conn, work):
+def test_who_is_idle_has_two_connections(conn, work):
     work({})
     other = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     until(lambda: conn.execute(other + " AND wait_event_type = 'Extension'").fetchone() == (1,))
-    assert conn.execute(other + " AND backend_type = 'client backend'").fetchone() == (1,)
+    assert conn.execute(other + " AND backend_type = 'client backend'").fetchone() == (2,)
 
 
 def test_a_connection_string_that_is_none_ends_the_worker(kind, work):

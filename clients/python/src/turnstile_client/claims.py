@@ -60,6 +60,9 @@ class Claims:
 
     async def _work_once(self) -> None:
         connection = await self._link.get()
+        if not self._core.can_tell:
+            await self._await_way_back()
+            return
         room = await self._await_room()
         if not room:
             return
@@ -71,6 +74,13 @@ class Claims:
         elif not self._core.is_draining:
             await self._sleep(connection)
         self._link.works()
+
+    async def _await_way_back(self) -> None:
+        """A run that cannot say that it is alive is lost in the end, and would be claimed again and again."""
+        self._let_go()
+        self._core.has_begun = True
+        self._io.signal(Loop.ENDS)
+        await self._io.wait(Loop.CLAIMS, LONGEST_LOOK)
 
     # ---- room
 

@@ -55,6 +55,9 @@ class Core:
     running: int = 0
     # How many more jobs could run before the claims are worth waking.
     wanted_room: int = 1
+    # The loop that claims has its connection, and the other loop is to have its own.
+    has_begun: bool = False
+    can_tell: bool = False
     is_draining: bool = False
     is_hard: bool = False
     claims_are_over: bool = False
@@ -68,6 +71,11 @@ class Core:
             self.fatal = error
         self.is_draining = True
         self.signal(Loop.LIFE)
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing is left to tell."""
+        return self.is_finished and not self.held
 
     # ---- claims
 

@@ -32,7 +32,7 @@ class Telling:
                 now = time.monotonic()
                 if core.is_finished:
                     give_up = min(give_up, now + LAST_ENDS)
-                    if not core.held or now >= give_up:
+                    if core.is_over or now >= give_up:
                         break
                 try:
                     if await self._tell_once():
@@ -43,6 +43,7 @@ class Telling:
                     if self._link.remedy(error) is Remedy.NEVER:
                         log.exception("a call of the worker has failed")
                     pause = await self._link.survive(error)
+                    core.can_tell = self._link.connection is not None
                     await self._pause(min(pause, max(0.0, give_up - time.monotonic())))
         except BaseException as error:
             core.failed(error)
@@ -53,9 +54,9 @@ class Telling:
         await self._link.close()
 
     async def _pause(self, seconds: float) -> None:
-        """Signals do not shorten it."""
+        """Signals do not shorten it, unless nothing is left to tell."""
         until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
+        while not self._core.is_over and (left := until - time.monotonic()) > 0:
             await self._io.wait(Loop.ENDS, left)
 
     def _next(self, now: float) -> float:
@@ -63,8 +64,10 @@ class Telling:
         return min(longest, max(0.0, self._next_progress - now)) if self._core.progress else longest
 
     async def _tell_once(self) -> bool:
-        """Whether there was anything to tell. A worker that is idle needs no second connection."""
+        """Whether there was anything to tell."""
         core = self._core
+        if core.has_begun:
+            await self._connect()
         with core.lock:
             lists = core.endings.take(time.monotonic())
         try:
@@ -75,6 +78,12 @@ class Telling:
                 core.endings.unheard(key for keys in lists for key in keys)
         has_beats = await self._tell_beats()
         return await self._tell_progress() or has_beats or bool(lists)
+
+    async def _connect(self) -> None:
+        await self._link.get()
+        if not self._core.can_tell:
+            self._core.can_tell = True
+            self._io.signal(Loop.CLAIMS)
 
     # ---- ends
 
