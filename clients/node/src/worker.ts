@@ -39,6 +39,9 @@ export class Undelivered extends Error {
   }
 }
 
+/** Node ends at SIGHUP otherwise, under nohup, too: it takes back what its parent has had ignored, and nothing tells of it. */
+const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
+
 /** Claims jobs, runs a handler for each, and tells the server how they have ended. */
 export class Worker {
   readonly settings: Checked
@@ -88,11 +91,11 @@ export class Worker {
    * Works until it is told to stop, also over lost connections and restarts of the server. Rejects with what no second try would mend,
    * such as a missing permission, after runs have ended; and with Undelivered.
    *
-   * signals: each of these is a soft stop, the second one is a hard stop. true: SIGTERM and SIGINT.
+   * signals: each of these is a soft stop, the second one is a hard stop. true: SIGTERM, SIGINT and SIGHUP.
    */
   run({ signals = false }: { signals?: boolean | readonly NodeJS.Signals[] | undefined } = {}): Promise<void> {
     if (this.#over) return Promise.reject(new Error('a worker runs once'))
-    const names: readonly NodeJS.Signals[] = signals === true ? ['SIGTERM', 'SIGINT'] : signals || []
+    const names: readonly NodeJS.Signals[] = signals === true ? STOP_SIGNALS : signals || []
     const stop = () => void this.stop({ hard: this.#drains.signal.aborted }).catch(() => {})
     for (const name of names) process.on(name, stop)
     this.#over = this.#work().finally(() => {

@@ -120,6 +120,23 @@ test('a host that takes no writes, or is not there, is passed over', withDatabas
   await until(async () => (await states(db)).completed === 1)
 }))
 
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
+  test(`${signal} lets runs end`, withDatabase(async ({ db, database }) => {
+    const program = `import { setTimeout } from 'node:timers/promises'; import { Worker } from 'turnstile-client'
+      await new Worker({ connection: process.env.DATABASE_URL, handlers: { slow: () => setTimeout(500) } }).run({ signals: true })`
+    const worker = spawn(process.execPath, ['--input-type=module', '--eval', program], { env: { ...process.env, DATABASE_URL: urlOf(database) } })
+    const exited = once(worker, 'exit')
+    try {
+      await enqueue(db, 'slow')
+      await until(async () => (await states(db)).running === 1)
+      worker.kill(signal)
+      assert.deepEqual([await exited, await states(db)], [[0, null], { completed: 1 }])
+    } finally {
+      worker.kill('SIGKILL')
+    }
+  }))
+}
+
 test('the driver of the conformance suite stops on a signal, and tells of its runs', withDatabase(async ({ db, database }) => {
   const driver = spawn(process.execPath, ['conformance-driver.js', '--grace', '0.3', '--drain', '60'], {
     env: { ...process.env, DATABASE_URL: urlOf(database) },

@@ -17,6 +17,7 @@ PROGRAM = """
 
     # A shell may have its background jobs ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN if sys.argv[2] == "nohup" else signal.SIG_DFL)
 
     def deaf(run):
         print("deaf", flush=True)
@@ -34,7 +35,7 @@ PROGRAM = """
     handlers = {"deaf": deaf, "slow": slow, "listens": listens}
     if sys.argv[1] == "threads":
         try:
-            Worker("", handlers, grace=0.3).run(signals=sys.argv[2] == "signals")
+            Worker("", handlers, grace=0.3).run(signals=sys.argv[2] != "no signals")
         except KeyboardInterrupt:
             pass
     else:
@@ -68,12 +69,25 @@ def leaves(process):
     assert process.wait(PATIENCE) == 0
 
 
-def test_sigterm_lets_runs_end(conn, process):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_lets_runs_end(conn, process, number):
     slow = enqueue(conn, "slow").id
+    says(process, "slow")
+    process.send_signal(number)
+    leaves(process)
+    assert job(conn, slow)[0] == "completed"
+
+
+@pytest.mark.parametrize("process", ["nohup"], indirect=True)
+def test_a_worker_that_is_to_outlive_its_terminal_does(conn, process):
+    enqueue(conn, "slow")
+    says(process, "slow")
+    process.send_signal(signal.SIGHUP)
+    until(lambda: states(conn) == {"completed": 1})
+    enqueue(conn, "slow")
     says(process, "slow")
     process.send_signal(signal.SIGTERM)
     leaves(process)
-    assert job(conn, slow)[0] == "completed"
 
 
 def test_the_second_signal_stops_them(conn, process):

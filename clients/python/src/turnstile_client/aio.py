@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
-from turnstile_client.base import BaseWorker, Loops
+from turnstile_client.base import BaseWorker, Loops, stop_signals
 from turnstile_client.hooks import Hooks
 from turnstile_client.loop import AsyncConnect, AsyncIo
 from turnstile_client.outcome import Dumps, Ending, RetryRules, ending_of_error, ending_of_result
@@ -59,7 +59,8 @@ class AsyncWorker(BaseWorker[AsyncHandler]):
     async def run(self, signals: bool = True) -> None:
         """Works until it is told to stop, once. A cancellation of this call is a hard stop.
 
-        signals: SIGTERM and SIGINT are a soft stop, and the second one is a hard stop.
+        signals: SIGTERM, SIGINT and SIGHUP are a soft stop, and the second one is a hard stop. SIGHUP stays as it is where it is ignored or
+        has a handler.
         """
         self._loop = asyncio.get_running_loop()
         io = AsyncIo(self._connect, self._work)
@@ -107,9 +108,9 @@ class AsyncWorker(BaseWorker[AsyncHandler]):
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        loop, numbers = asyncio.get_running_loop(), (signal.SIGTERM, signal.SIGINT)
-        before = {number: signal.getsignal(number) for number in numbers}
-        for number in numbers:
+        loop = asyncio.get_running_loop()
+        before = {number: signal.getsignal(number) for number in stop_signals()}
+        for number in before:
             loop.add_signal_handler(number, lambda: self._ask_to_stop(hard=self._core.is_draining))
         try:
             yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import signal
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Generic, Optional, TypeVar, Union
@@ -101,6 +102,12 @@ class BaseWorker(Generic[H]):
         core.is_hard = core.is_hard or hard
         core.is_draining = True
         core.signal(Loop.LIFE)
+
+
+def stop_signals() -> list[int]:
+    """SIGHUP only where it would end the process: under nohup it is ignored, and others have a handler of their own for it."""
+    own = [getattr(signal, "SIGHUP", None)]
+    return [signal.SIGTERM, signal.SIGINT, *(each for each in own if each and signal.getsignal(each) is signal.SIG_DFL)]
 
 
 def _dumps(value: Any) -> str:

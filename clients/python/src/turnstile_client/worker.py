@@ -9,7 +9,7 @@ import time
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
-from turnstile_client.base import BaseWorker, Loops
+from turnstile_client.base import BaseWorker, Loops, stop_signals
 from turnstile_client.hooks import Hooks
 from turnstile_client.io import blocking
 from turnstile_client.outcome import Dumps, RetryRules, ending_of_error, ending_of_result
@@ -46,7 +46,8 @@ class Worker(BaseWorker[Handler]):
     def run(self, signals: Optional[bool] = None) -> None:
         """Works until it is told to stop, once.
 
-        signals: SIGTERM and SIGINT are a soft stop, and the second one is a hard stop. None: in the main thread.
+        signals: SIGTERM, SIGINT and SIGHUP are a soft stop, and the second one is a hard stop. SIGHUP stays as it is where it is ignored or
+        has a handler. None: in the main thread.
         """
         if signals is None:
             signals = threading.current_thread() is threading.main_thread()
@@ -83,8 +84,7 @@ class Worker(BaseWorker[Handler]):
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        numbers = (signal.SIGTERM, signal.SIGINT)
-        before = {number: signal.signal(number, lambda *_: self.stop(hard=self._core.is_draining)) for number in numbers}
+        before = {number: signal.signal(number, lambda *_: self.stop(hard=self._core.is_draining)) for number in stop_signals()}
         try:
             yield
         finally:
